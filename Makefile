@@ -1,0 +1,32 @@
+# Each target is one command; what takes more than that is a script in scripts/.
+.DEFAULT_GOAL := help
+.PHONY: help test lint fmt audit bench dist testenv
+
+# A version, so that a new release of the tool changes nothing unasked.
+CARGO_DENY := 0.20.2
+
+help: ## Lists the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+test: ## Runs all that CI runs: lint and every test, on real Kubernetes and real databases
+	@scripts/test
+
+lint: ## Checks format, clippy's warnings and the length of files
+	@scripts/lint
+
+fmt: ## Formats the Rust code
+	cargo fmt --all
+
+audit: ## Checks dependencies: bans, duplicates, licences, sources (installs cargo-deny if it is absent)
+	@command -v cargo-deny >/dev/null || cargo install cargo-deny --version $(CARGO_DENY) --locked
+	cargo deny --locked check bans licenses sources
+	@echo 'Advisories are not checked here, since they need a database from the network: cargo deny check advisories'
+
+bench: ## Measures, always as a ratio to a peer in the same run
+	cargo run --release --locked -p spindrift-bench
+
+dist: ## Builds the binaries that are shipped, into target/dist
+	cargo build --profile dist --locked --bins -p spindrift -p spindrift-agent -p spindrift-hub
+
+testenv: ## Builds the real Kubernetes that tests run against (minutes, once), and prints its path
+	@testenv/build

@@ -1,0 +1,120 @@
+//! From a configured account to one that can be served: credentials, identity, version, kinds.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
+
+use spindrift_kubernetes::{Api, ApiOptions};
+use spindrift_model::{AccountDescription, AccountName};
+use spindrift_process::{
+    backoff::{Backoff, BackoffConfig},
+    report,
+};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::{board::Board, config::AccountConfig, metrics::Metrics};
+
+/// Failed accounts are tried again at this pace: a cluster that comes up is found soon, one that is gone costs little.
+const RETRY: BackoffConfig =
+    BackoffConfig { base: Duration::from_secs(1), multiplier: 2.0, jitter: 0.2, max: Duration::from_secs(60) };
+
+/// An account whose API server has answered.
+pub struct Account {
+    /// What the hub is told.
+    pub description: AccountDescription,
+    /// How it was configured.
+    pub config: AccountConfig,
+    /// Its API server.
+    pub api: Api,
+    /// Whether its API server cannot send a list through a watch; learnt once.
+    pub paged_lists_only: AtomicBool,
+}
+
+/// The accounts that can be served; grows as API servers answer.
+pub type Accounts = BTreeMap<AccountName, Arc<Account>>;
+
+/// What it takes to get an account ready.
+pub struct Preparation {
+    /// How it was configured.
+    pub config: AccountConfig,
+    /// Ceiling for one request.
+    pub options: ApiOptions,
+    /// Where its state is shown.
+    pub board: Board,
+    /// The agent's counters.
+    pub metrics: Arc<Metrics>,
+}
+
+// === impl Account ===
+
+impl fmt::Debug for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The client holds credentials.
+        f.debug_struct("Account").field("description", &self.description).finish_non_exhaustive()
+    }
+}
+
+// === impl Preparation ===
+
+impl Preparation {
+    /// Tries until the account can be served, then publishes it. One account's trouble is its own.
+    pub async fn run(self, ready_tx: watch::Sender<Accounts>, shutdown: CancellationToken) -> anyhow::Result<()> {
+        let mut backoff = Backoff::new(RETRY);
+        loop {
+            let failure = tokio::select! {
+                biased;
+                () = shutdown.cancelled() => return Ok(()),
+                prepared = self.prepare() => match prepared {
+                    Ok(account) => {
+                        let name = account.description.name.clone();
+                        info!(account = %name, cluster = %account.description.cluster,
+                            version = account.description.kubernetes_version, "account discovered");
+                        self.board.discovered(name.as_str());
+                        ready_tx.send_modify(|accounts| {
+                            accounts.insert(name, Arc::new(account));
+                        });
+                        return Ok(());
+                    }
+                    Err(failure) => failure,
+                },
+            };
+            let wait = backoff.next();
+            warn!(account = self.config.name, error = failure, retry_in = ?wait, "Notifying account discovery error for {}", self.config.name);
+            self.board.failed(&self.config.name, failure);
+            if shutdown.run_until_cancelled(tokio::time::sleep(wait)).await.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn prepare(&self) -> Result<Account, String> {
+        let config = self.config.clone();
+        let name = AccountName::parse(&config.name).map_err(|invalid| invalid.to_string())?;
+        let api =
+            Api::connect(&config.credentials()?, &self.options).await.map_err(|error| report(&error))?;
+        let failed = |error| report(&error);
+        self.metrics.kubernetes_requests.inc_by(3);
+        let kubernetes_version = api.version().await.map_err(failed)?;
+        let cluster = api.identity().await.map_err(failed)?;
+        let namespaces = if config.namespaces.is_empty() {
+            // Not being allowed to list namespaces is no failure: they are only shown.
+            api.namespaces().await.unwrap_or_default()
+        } else {
+            config.namespaces.clone()
+        };
+        let description = AccountDescription {
+            name,
+            cluster,
+            kubernetes_version,
+            namespaces,
+            properties: config.properties(),
+            max_resumable_age: config.max_resumable_age(),
+        };
+        Ok(Account { description, config, api, paged_lists_only: AtomicBool::new(false) })
+    }
+}

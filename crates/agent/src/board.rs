@@ -1,0 +1,241 @@
+//! What operators see of the agent: accounts with their state and problems, watches with theirs.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
+
+use parking_lot::RwLock;
+use serde::Serialize;
+use spindrift_model::{AccountName, Resource, Scope};
+
+/// Problems kept per account; the newest push out the oldest.
+const PROBLEMS: usize = 20;
+
+/// The shared board; every part of the agent writes its own lines, the endpoints read.
+#[derive(Debug, Clone, Default)]
+pub struct Board {
+    accounts: Arc<RwLock<BTreeMap<String, AccountLines>>>,
+}
+
+#[derive(Debug, Default)]
+struct AccountLines {
+    state: AccountState,
+    error: Option<String>,
+    caching: bool,
+    kinds: Vec<String>,
+    watches: BTreeMap<Scope, WatchLine>,
+    problems: VecDeque<String>,
+    unparseable: u64,
+    rejected: u64,
+}
+
+/// The state of an account, in the original's words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub enum AccountState {
+    /// Its configuration was read; its API server has not answered yet.
+    #[default]
+    ConfigLoaded,
+    /// It is discovered.
+    Healthy,
+    /// It cannot be used now.
+    DiscoveryError,
+}
+
+/// The state of a watch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum WatchState {
+    /// A complete listing is under way.
+    Listing,
+    /// Changes are followed.
+    Watching,
+    /// The credentials do not allow it.
+    Denied,
+    /// It failed, and waits before it tries again.
+    Waiting,
+}
+
+/// One watch.
+#[derive(Debug, Clone, Serialize)]
+pub struct WatchLine {
+    /// What it does.
+    #[serde(skip)]
+    pub state: WatchState,
+    /// Complete listings so far.
+    pub listings: u64,
+    /// Why it does not watch, if so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// One account, as `/accounts` shows it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct AccountView {
+    /// How it was configured.
+    pub config: ConfigView,
+    /// How it is.
+    pub state: StateView,
+    /// The kinds that are cached.
+    pub kinds: Vec<String>,
+    /// Whether this agent caches it now.
+    pub caching: bool,
+    /// The newest problems, oldest first.
+    pub problems: Vec<String>,
+    /// Events that could not be read.
+    pub unparseable_events: u64,
+    /// Objects that the hub's store would not take.
+    pub rejected_objects: u64,
+}
+
+/// `Config` of an account.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct ConfigView {
+    /// Its name.
+    pub name: String,
+    /// Whether it came from the hub; not yet.
+    pub dynamic: bool,
+}
+
+/// `State` of an account.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct StateView {
+    /// In one word.
+    pub name: AccountState,
+    /// What is wrong, if so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// One line of `/watches`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WatchView {
+    kind: String,
+    group: String,
+    namespace: String,
+    #[serde(flatten)]
+    line: WatchLine,
+}
+
+// === impl Board ===
+
+impl Board {
+    fn write(&self, account: &str, change: impl FnOnce(&mut AccountLines)) {
+        change(self.accounts.write().entry(account.to_owned()).or_default());
+    }
+
+    /// An account was configured.
+    pub fn configured(&self, account: &str) {
+        self.write(account, |_| {});
+    }
+
+    /// An account's API server answered.
+    pub fn discovered(&self, account: &str) {
+        self.write(account, |lines| (lines.state, lines.error) = (AccountState::Healthy, None));
+    }
+
+    /// An account cannot be used now.
+    pub fn failed(&self, account: &str, error: String) {
+        self.write(account, |lines| (lines.state, lines.error) = (AccountState::DiscoveryError, Some(error)));
+    }
+
+    /// Something the operator should see, though the account works.
+    pub fn problem(&self, account: &AccountName, problem: String) {
+        self.write(account.as_str(), |lines| {
+            if lines.problems.back() != Some(&problem) {
+                lines.problems.push_back(problem);
+            }
+            if lines.problems.len() > PROBLEMS {
+                lines.problems.pop_front();
+            }
+        });
+    }
+
+    /// An event could not be read.
+    pub fn unparseable(&self, account: &AccountName) {
+        self.write(account.as_str(), |lines| lines.unparseable += 1);
+    }
+
+    /// The hub's store would not take objects.
+    pub fn rejected(&self, account: &AccountName, count: usize) {
+        self.write(account.as_str(), |lines| lines.rejected += count as u64);
+    }
+
+    /// What this agent caches of the account from here on; its watches begin anew.
+    pub fn caching(&self, account: &AccountName, resources: &[Resource]) {
+        self.write(account.as_str(), |lines| {
+            lines.caching = true;
+            lines.kinds = resources.iter().map(kind_and_group).collect();
+            lines.kinds.sort();
+        });
+    }
+
+    /// This agent no longer caches the account.
+    pub fn not_caching(&self, account: &AccountName) {
+        self.write(account.as_str(), |lines| {
+            lines.caching = false;
+            lines.watches.clear();
+        });
+    }
+
+    /// A watch is in this state.
+    pub fn watch(&self, account: &AccountName, scope: &Scope, state: WatchState, error: Option<String>) {
+        self.write(account.as_str(), |lines| {
+            let line = WatchLine { state, listings: 0, error: None };
+            let line = lines.watches.entry(scope.clone()).or_insert(line);
+            line.listings += u64::from(state == WatchState::Listing);
+            (line.state, line.error) = (state, error);
+        });
+    }
+
+    /// A watch has ended for good.
+    pub fn unwatched(&self, account: &AccountName, scope: &Scope) {
+        self.write(account.as_str(), |lines| {
+            lines.watches.remove(scope);
+        });
+    }
+
+    /// All accounts.
+    pub fn accounts(&self) -> Vec<AccountView> {
+        let view = |(name, lines): (&String, &AccountLines)| AccountView {
+            config: ConfigView { name: name.clone(), dynamic: false },
+            state: StateView { name: lines.state, error: lines.error.clone() },
+            kinds: lines.kinds.clone(),
+            caching: lines.caching,
+            problems: lines.problems.iter().cloned().collect(),
+            unparseable_events: lines.unparseable,
+            rejected_objects: lines.rejected,
+        };
+        self.accounts.read().iter().map(view).collect()
+    }
+
+    /// All watches, by account and state.
+    pub fn watches(&self) -> BTreeMap<String, BTreeMap<WatchState, Vec<WatchView>>> {
+        let mut watches = BTreeMap::new();
+        for (account, lines) in self.accounts.read().iter() {
+            let states: &mut BTreeMap<_, Vec<_>> = watches.entry(account.clone()).or_default();
+            for (scope, line) in &lines.watches {
+                let namespace = scope.namespace.as_deref().unwrap_or("(all namespaces)").to_owned();
+                let view =
+                    WatchView { kind: scope.kind.to_string(), group: scope.group.to_string(), namespace, line: line.clone() };
+                states.entry(line.state).or_default().push(view);
+            }
+        }
+        watches
+    }
+
+    /// How many watches follow changes now, and how many there are.
+    pub fn watch_counts(&self) -> (usize, usize) {
+        let accounts = self.accounts.read();
+        let lines = || accounts.values().flat_map(|lines| lines.watches.values());
+        (lines().filter(|line| line.state == WatchState::Watching).count(), lines().count())
+    }
+}
+
+fn kind_and_group(resource: &Resource) -> String {
+    if resource.group.is_empty() { resource.kind.to_string() } else { format!("{}.{}", resource.kind, resource.group) }
+}

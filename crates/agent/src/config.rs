@@ -1,0 +1,200 @@
+//! The agent's options, with the names and defaults of the Scale Agent's `armory-agent.yml`.
+
+mod account;
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use spindrift_process::{
+    backoff::BackoffConfig,
+    config::{Schema, redact},
+    logging::LoggingConfig,
+    tls::{ClientTls, ClientTlsFiles, PemFile, TlsError},
+};
+
+pub use account::AccountConfig;
+
+/// All of `armory-agent.yml`.
+#[derive(Debug, Clone, Serialize, Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub struct AgentConfig {
+    /// The connection to the hub.
+    pub clouddriver: Clouddriver,
+    /// What is watched.
+    pub kubernetes: Kubernetes,
+    /// Where health and administration listen.
+    pub server: Server,
+    /// Where metrics listen.
+    pub prometheus: Prometheus,
+    /// What the agent logs.
+    pub logging: LoggingConfig,
+    /// Where the agent runs, for choosing among agents; computed if empty.
+    pub zone_id: String,
+    /// Ceiling for one request to an API server; 0 is the default of 30 s.
+    pub timeout_seconds: u64,
+}
+
+/// `clouddriver.*`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Clouddriver {
+    /// `host:port` of the hub, or of the proxy before it.
+    pub grpc: String,
+    /// Whether to speak plaintext; if not said, TLS is spoken when any of its files is named.
+    pub insecure: Option<bool>,
+    /// TLS.
+    pub tls: Tls,
+    /// How reconnects are paced.
+    pub backoff: BackoffSettings,
+}
+
+/// `clouddriver.tls.*`.
+#[derive(Debug, Clone, Serialize, Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Tls {
+    /// The name the hub's certificate is expected to show.
+    pub server_name: Option<String>,
+    /// Whether to accept every certificate.
+    pub insecure_skip_verify: bool,
+    /// The CAs to trust (PEM); the system's if absent.
+    pub cacert_file: Option<String>,
+    /// The agent's own certificate (PEM).
+    pub client_cert_file: Option<String>,
+    /// Its key (PEM).
+    pub client_key_file: Option<String>,
+    /// The key's password.
+    #[serde(serialize_with = "redact::optional")]
+    pub client_key_file_password: Option<String>,
+}
+
+/// `clouddriver.backoff.*`, in nanoseconds as the original has it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct BackoffSettings {
+    /// The first delay.
+    pub base_delay: u64,
+    /// How much longer each delay is than the one before.
+    pub multiplier: f64,
+    /// The share by which a delay is randomly shortened or lengthened.
+    pub jitter: f64,
+    /// The longest delay.
+    pub max_delay: u64,
+}
+
+/// `kubernetes.*`.
+#[derive(Debug, Clone, Serialize, Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Kubernetes {
+    /// The clusters, or sets of namespaces in them.
+    pub accounts: Vec<AccountConfig>,
+    /// Whether to ignore proxies for every cluster.
+    pub no_proxy: bool,
+}
+
+/// `server.*`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Server {
+    /// The address to bind; empty is all, or probes would fail.
+    pub host: String,
+    /// The port to bind.
+    pub port: u16,
+}
+
+/// `prometheus.*`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Prometheus {
+    /// Whether metrics have a port of their own.
+    pub enabled: bool,
+    /// The port to bind.
+    pub port: u16,
+}
+
+// === defaults ===
+
+impl Default for Clouddriver {
+    fn default() -> Self {
+        Self {
+            grpc: "spin-clouddriver-grpc:9091".into(),
+            insecure: None,
+            tls: Tls::default(),
+            backoff: BackoffSettings::default(),
+        }
+    }
+}
+
+impl Default for BackoffSettings {
+    fn default() -> Self {
+        Self { base_delay: 1_000_000_000, multiplier: 1.6, jitter: 0.2, max_delay: 120_000_000_000 }
+    }
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Self { host: String::new(), port: 8082 }
+    }
+}
+
+impl Default for Prometheus {
+    fn default() -> Self {
+        Self { enabled: false, port: 8008 }
+    }
+}
+
+// === impl AgentConfig ===
+
+impl Schema for AgentConfig {
+    fn example() -> Self {
+        Self {
+            kubernetes: Kubernetes { accounts: vec![AccountConfig::default()], ..Kubernetes::default() },
+            ..Self::default()
+        }
+    }
+
+    fn free_form() -> &'static [&'static str] {
+        &["logging.fields", "kubernetes.accounts[].permissions"]
+    }
+
+    fn aliases() -> &'static [(&'static str, &'static str)] {
+        &[("clouddriver.tls.clientKeyPassword", "clientKeyFilePassword")]
+    }
+}
+
+// === impl Clouddriver ===
+
+impl Clouddriver {
+    /// The connection's TLS; none is plaintext.
+    pub fn tls(&self) -> Result<Option<ClientTls>, TlsError> {
+        let Tls { server_name, insecure_skip_verify, cacert_file, client_cert_file, client_key_file, .. } = &self.tls;
+        let named = cacert_file.is_some() || client_cert_file.is_some() || *insecure_skip_verify || server_name.is_some();
+        if self.insecure.unwrap_or(!named) {
+            return Ok(None);
+        }
+        let file = |name, path: &Option<String>| {
+            path.as_deref().map(|path| PemFile::new(format!("clouddriver.tls.{name}"), path))
+        };
+        let files = ClientTlsFiles {
+            server_name: server_name.clone(),
+            insecure_skip_verify: *insecure_skip_verify,
+            ca: file("cacertFile", cacert_file),
+            certificate: file("clientCertFile", client_cert_file),
+            key: file("clientKeyFile", client_key_file),
+            alpn: vec![b"h2".to_vec()],
+        };
+        ClientTls::open(files).map(Some)
+    }
+}
+
+// === impl BackoffSettings ===
+
+impl From<&BackoffSettings> for BackoffConfig {
+    fn from(settings: &BackoffSettings) -> Self {
+        Self {
+            base: Duration::from_nanos(settings.base_delay),
+            multiplier: settings.multiplier,
+            jitter: settings.jitter,
+            max: Duration::from_nanos(settings.max_delay),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! `kubernetes.accounts[]`: a cluster, or a set of namespaces in one.
+
+use std::{path::PathBuf, time::Duration};
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use spindrift_kubernetes::Credentials;
+use spindrift_model::{KindPattern, Resource};
+
+/// One account.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct AccountConfig {
+    /// Its name, unique over the installation.
+    pub name: String,
+    /// The kubeconfig to use.
+    pub kubeconfig_file: Option<String>,
+    /// The context in it; the current one if absent.
+    pub context: Option<String>,
+    /// Whether to use the pod's own credentials.
+    pub service_account: bool,
+    /// Whether to accept every certificate of the API server.
+    pub insecure: bool,
+    /// Whether to ignore proxies.
+    pub no_proxy: bool,
+    /// The namespaces it is limited to; all if empty.
+    pub namespaces: Vec<String>,
+    /// The kinds to cache; what the hub asks for if empty.
+    pub kinds: Vec<String>,
+    /// Kinds not to cache.
+    pub omit_kinds: Vec<String>,
+    /// Fiat roles, passed on as they are written.
+    pub permissions: serde_json::Value,
+    /// A resume point that is older than this is not used.
+    pub max_resumable_resource_age_ms: u64,
+}
+
+// === impl AccountConfig ===
+
+impl Default for AccountConfig {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            kubeconfig_file: None,
+            context: None,
+            service_account: false,
+            insecure: false,
+            no_proxy: false,
+            namespaces: vec![],
+            kinds: vec![],
+            omit_kinds: vec![],
+            permissions: serde_json::Value::Null,
+            max_resumable_resource_age_ms: 300_000,
+        }
+    }
+}
+
+impl AccountConfig {
+    /// Whose hand the account is served with.
+    pub fn credentials(&self) -> Result<Credentials, String> {
+        match (&self.kubeconfig_file, self.service_account) {
+            (Some(path), false) => {
+                let path = PathBuf::from(path.strip_prefix("file://").unwrap_or(path));
+                Ok(Credentials::Kubeconfig { path, context: self.context.clone() })
+            }
+            (None, true) => Ok(Credentials::ServiceAccount),
+            (Some(_), true) => Err("kubeconfigFile and serviceAccount exclude each other; give one of them".into()),
+            (None, false) => Err("expected kubeconfigFile, or serviceAccount: true".into()),
+        }
+    }
+
+    /// Whether the account's own `kinds` and `omitKinds` let a resource pass.
+    pub fn admits(&self, resource: &Resource) -> bool {
+        let named = |texts: &[String]| texts.iter().any(|text| KindPattern::parse(text).matches(resource));
+        (self.kinds.is_empty() || named(&self.kinds)) && !named(&self.omit_kinds)
+    }
+
+    /// A resume point that is older than this is not used.
+    pub fn max_resumable_age(&self) -> Duration {
+        Duration::from_millis(self.max_resumable_resource_age_ms)
+    }
+
+    /// What the hub is told beside the cluster: a JSON object.
+    pub fn properties(&self) -> String {
+        json!({ "permissions": self.permissions, "kinds": self.kinds, "omitKinds": self.omit_kinds, "namespaces": self.namespaces })
+            .to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_account_needs_exactly_one_way_in() {
+        let neither = AccountConfig::default();
+        assert!(neither.credentials().unwrap_err().contains("kubeconfigFile"));
+        let both = AccountConfig { kubeconfig_file: Some("k".into()), service_account: true, ..AccountConfig::default() };
+        assert!(both.credentials().is_err());
+        let file = AccountConfig { kubeconfig_file: Some("file:///k".into()), ..AccountConfig::default() };
+        assert_eq!(file.credentials(), Ok(Credentials::Kubeconfig { path: "/k".into(), context: None }));
+    }
+}

@@ -1,0 +1,19 @@
+//! The agent: watches Kubernetes, and streams what changes to the hub. A pipe, not a cache: it keeps no objects.
+//!
+//! ```text
+//! API server ──▶ watch (a state machine per scope; bodies arrive scrubbed) ──▶ uplink (batches, credit) ══gRPC══▶ hub
+//!                   ▲                                                             │
+//!                account (credentials, discovery)          board (what operators see) ──▶ endpoints
+//! ```
+
+pub mod account;
+pub mod app;
+pub mod board;
+pub mod config;
+pub mod endpoints;
+pub mod metrics;
+pub mod uplink;
+pub mod watch;
+
+/// This build's release.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,0 +1,130 @@
+//! What a scrape of the agent shows, under the original's names.
+
+use prometheus_client::{
+    collector::Collector,
+    encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric},
+    metrics::{
+        counter::Counter,
+        family::Family,
+        gauge::{ConstGauge, Gauge},
+    },
+    registry::Registry,
+};
+use spindrift_model::{Item, Resource, Upsert};
+
+use crate::board::Board;
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Kind {
+    event_kind: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Group {
+    event_group: String,
+}
+
+/// The agent's counters. Some of the original's counters have no `_total` in their names; they are gauges here, since
+/// the encoder would add it.
+#[derive(Debug)]
+pub struct Metrics {
+    /// Connections made.
+    pub connections: Gauge,
+    /// Connections lost.
+    pub disconnections: Counter,
+    /// The same, as the original's dashboard asks for it.
+    disconnections_for_dashboard: Gauge,
+    /// Requests to API servers.
+    pub kubernetes_requests: Gauge,
+    /// Events that could not be read.
+    pub unparseable_events: Counter,
+    /// Objects that the hub's store would not take.
+    pub rejected_objects: Counter,
+    /// Complete listings.
+    pub listings: Counter,
+    events: Family<Kind, Counter>,
+    bytes: Family<Group, Counter>,
+}
+
+/// Sizes are read off the board when asked for, so they cannot drift.
+#[derive(Debug)]
+struct Watches(Board);
+
+// === impl Metrics ===
+
+impl Metrics {
+    /// Registers the agent's metrics.
+    pub fn register(registry: &mut Registry, board: Board) -> Self {
+        let metrics = Self {
+            connections: Gauge::default(),
+            disconnections: Counter::default(),
+            disconnections_for_dashboard: Gauge::default(),
+            kubernetes_requests: Gauge::default(),
+            unparseable_events: Counter::default(),
+            rejected_objects: Counter::default(),
+            listings: Counter::default(),
+            events: Family::default(),
+            bytes: Family::default(),
+        };
+        registry.register("kubesvc_connection_count", "Connections made", metrics.connections.clone());
+        registry.register("kubesvc_disconnection", "Connections lost", metrics.disconnections.clone());
+        registry.register(
+            "kubesvc_disconnection_count",
+            "Connections lost",
+            metrics.disconnections_for_dashboard.clone(),
+        );
+        registry.register(
+            "kubesvc_kubernetes_requests",
+            "Requests to API servers",
+            metrics.kubernetes_requests.clone(),
+        );
+        registry.register("kubesvc_events_sent", "Caching events sent", metrics.events.clone());
+        registry.register("kubesvc_events_bytes_sent", "Bytes of caching events sent", metrics.bytes.clone());
+        registry.register(
+            "spindrift_agent_unparseable_events",
+            "Events that could not be read",
+            metrics.unparseable_events.clone(),
+        );
+        registry.register(
+            "spindrift_agent_rejected_objects",
+            "Objects that the hub would not store",
+            metrics.rejected_objects.clone(),
+        );
+        registry.register("spindrift_agent_listings", "Complete listings", metrics.listings.clone());
+        registry.register_collector(Box::new(Watches(board)));
+        metrics
+    }
+
+    /// A connection to the hub was lost.
+    pub fn disconnected(&self) {
+        self.disconnections.inc();
+        self.disconnections_for_dashboard.inc();
+    }
+
+    /// An event goes to the hub.
+    pub fn sent(&self, resource: &Resource, item: &Item) {
+        let bytes = match item {
+            Item::Upsert(Upsert { body, .. }) => body.len() as u64,
+            Item::Delete { .. } => 0,
+            _ => return,
+        };
+        self.events.get_or_create(&Kind { event_kind: resource.kind.to_string() }).inc();
+        self.bytes.get_or_create(&Group { event_group: resource.group.to_string() }).inc_by(bytes);
+    }
+}
+
+// === impl Watches ===
+
+impl Collector for Watches {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+        let (watching, all) = self.0.watch_counts();
+        for (name, help, count) in [
+            ("kubesvc_watches", "Live watches", watching),
+            ("kubesvc_resource_agent_total", "Watched resources", all),
+        ] {
+            let gauge = ConstGauge::new(i64::try_from(count).unwrap_or(i64::MAX));
+            gauge.encode(encoder.encode_descriptor(name, help, None, gauge.metric_type())?)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,93 @@
+//! The one connection to the hub: dial, register, open the channels, and begin again when it breaks.
+//!
+//! ```text
+//! dial ──▶ Register ──▶ session ─┬─ control: pings, announcements
+//!   ▲                            ├─ events: one task per account (attach ▶ engine ▶ batches)
+//!   └── backoff ◀── it broke ────┴─ results
+//! ```
+
+mod caching;
+mod channels;
+mod dial;
+mod session;
+
+use std::sync::Arc;
+
+use spindrift_model::{AgentId, Incarnation};
+use spindrift_process::{
+    backoff::{Backoff, BackoffConfig},
+    report,
+    shutdown::Shutdown,
+};
+use tokio::{sync::watch, time::Instant};
+use tracing::{info, warn};
+
+pub use dial::{Dialer, DialError};
+use session::Session;
+
+use crate::{account::Accounts, board::Board, metrics::Metrics};
+
+/// What the uplink works with.
+#[derive(Debug)]
+pub struct Uplink {
+    /// How the hub is reached.
+    pub dialer: Dialer,
+    /// Who we are.
+    pub agent: AgentId,
+    /// This life of the process.
+    pub incarnation: Incarnation,
+    /// Where we run.
+    pub zone: String,
+    /// The accounts that can be served.
+    pub ready_rx: watch::Receiver<Accounts>,
+    /// Where operators look.
+    pub board: Board,
+    /// The agent's counters.
+    pub metrics: Arc<Metrics>,
+    /// Whether a session is open, for the health endpoint.
+    pub connected_tx: watch::Sender<bool>,
+}
+
+// === impl Uplink ===
+
+impl Uplink {
+    /// Keeps a session with the hub for as long as the process lives.
+    pub async fn run(self, pace: BackoffConfig, shutdown: Shutdown) -> anyhow::Result<()> {
+        let token = shutdown.token();
+        let mut backoff = Backoff::new(pace);
+        loop {
+            // Without an account there is nothing to say, and so no reason to call.
+            let mut ready_rx = self.ready_rx.clone();
+            let ready = async { ready_rx.wait_for(|accounts| !accounts.is_empty()).await.is_ok() };
+            if token.run_until_cancelled(ready).await != Some(true) {
+                return Ok(());
+            }
+
+            let started = Instant::now();
+            let ended = Session::run(&self, &shutdown).await;
+            if self.connected_tx.send_replace(false) {
+                self.metrics.disconnected();
+            }
+            if token.is_cancelled() {
+                return Ok(());
+            }
+            let retry_after = match ended {
+                Ok(ended) => {
+                    info!(hub = self.dialer.address(), reason = ended.reason, "session ended");
+                    // It was open, so the hub is there: come back at once, but not in step with all others.
+                    backoff.reset();
+                    ended.retry_after.unwrap_or_else(|| std::time::Duration::from_millis(fastrand::u64(20..200)))
+                }
+                Err(error) => {
+                    backoff.ended_after(started.elapsed());
+                    let wait = backoff.next();
+                    warn!(hub = self.dialer.address(), error = %report(&error), retry_in = ?wait, "registration failed");
+                    wait
+                }
+            };
+            if token.run_until_cancelled(tokio::time::sleep(retry_after)).await.is_none() {
+                return Ok(());
+            }
+        }
+    }
+}

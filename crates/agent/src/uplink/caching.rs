@@ -1,0 +1,177 @@
+//! One account of a session: attached, watched, its items sent in batches, again and again.
+
+use std::{collections::VecDeque, sync::Arc, time::Duration};
+
+use spindrift_model::{Attachment, Batch, CacheKinds, Cursor, Item, Seq};
+use spindrift_process::backoff::{Backoff, BackoffConfig};
+use spindrift_protocol::{EventsDown, EventsUp, Rejected, chunks, v1};
+use tokio::{
+    sync::{OwnedSemaphorePermit, mpsc},
+    time::{Instant, sleep},
+};
+use tracing::{debug, info, warn};
+
+use crate::{
+    account::Account,
+    board::Board,
+    metrics::Metrics,
+    watch::{Credited, Engine, Outlet},
+};
+
+/// An attachment that ends is taken up again at this pace.
+const REATTACH: BackoffConfig =
+    BackoffConfig { base: Duration::from_millis(100), multiplier: 2.0, jitter: 0.3, max: Duration::from_secs(30) };
+
+/// An account in a session; ends with it.
+pub(super) struct CachingAccount {
+    pub(super) account: Arc<Account>,
+    pub(super) kinds: CacheKinds,
+    pub(super) batch_bytes: usize,
+    pub(super) up_tx: mpsc::Sender<v1::EventsUp>,
+    pub(super) down_rx: mpsc::UnboundedReceiver<EventsDown>,
+    pub(super) board: Board,
+    pub(super) metrics: Arc<Metrics>,
+}
+
+/// Batches that are sent and not acknowledged, with the credit they hold.
+struct InFlight {
+    next: Cursor,
+    sent: VecDeque<(Seq, Vec<OwnedSemaphorePermit>)>,
+}
+
+/// The session is over; the task is about to be dropped.
+struct SessionOver;
+
+// === impl CachingAccount ===
+
+impl CachingAccount {
+    /// Attaches and caches, for as long as the session lives.
+    pub(super) async fn run(mut self) {
+        // The session drops this task when it ends, so there is nothing to say when it does.
+        let SessionOver = self.attach_forever().await;
+        std::future::pending().await
+    }
+
+    async fn attach_forever(&mut self) -> SessionOver {
+        let mut backoff = Backoff::new(REATTACH);
+        loop {
+            let name = self.account.description.name.clone();
+            let Ok(()) = self.send(EventsUp::Attach(name.clone())).await else { return SessionOver };
+            match self.answer().await {
+                Ok(Ok((attachment, credit_bytes))) => {
+                    let started = Instant::now();
+                    info!(account = %name, epoch = %attachment.cursor.epoch, resumable = attachment.resume_points.len(), "account attached");
+                    let Ok(reason) = self.cache(attachment, credit_bytes).await else { return SessionOver };
+                    info!(account = %name, reason, "account detached");
+                    self.board.not_caching(&name);
+                    backoff.ended_after(started.elapsed());
+                    sleep(backoff.next()).await;
+                }
+                Ok(Err(retry_after)) => sleep(retry_after).await,
+                Err(over) => return over,
+            }
+        }
+    }
+
+    /// Waits for the answer to an attach; what belongs to an attachment that is over is passed by.
+    async fn answer(&mut self) -> Result<Result<(Attachment, u32), Duration>, SessionOver> {
+        loop {
+            match self.down_rx.recv().await.ok_or(SessionOver)? {
+                EventsDown::Attached { attachment, credit_bytes, .. } => return Ok(Ok((attachment, credit_bytes))),
+                EventsDown::NotAttached { account, reason, retry_after } => {
+                    debug!(%account, reason, "standing by");
+                    return Ok(Err(retry_after));
+                }
+                EventsDown::Ack { .. } | EventsDown::Detached { .. } => {}
+            }
+        }
+    }
+
+    /// Watches and sends until the hub ends the attachment; gives the reason.
+    async fn cache(&mut self, attachment: Attachment, credit_bytes: u32) -> Result<String, SessionOver> {
+        let Attachment { cursor, resume_points } = attachment;
+        let (outlet, mut items_rx) = Outlet::new(credit_bytes);
+        let engine = Engine::new(
+            self.account.clone(),
+            self.kinds.clone(),
+            resume_points,
+            outlet,
+            self.board.clone(),
+            self.metrics.clone(),
+        );
+        let mut engine = std::pin::pin!(engine.run());
+        let mut in_flight = InFlight { next: cursor, sent: VecDeque::new() };
+        loop {
+            tokio::select! {
+                biased;
+                down = self.down_rx.recv() => match down.ok_or(SessionOver)? {
+                    EventsDown::Ack { cursor, rejected, .. } => {
+                        in_flight.acknowledged(cursor);
+                        self.show_rejected(rejected);
+                    }
+                    EventsDown::Detached { epoch, reason, .. } if epoch == cursor.epoch => return Ok(reason),
+                    _ => {}
+                },
+                Some(first) = items_rx.recv() => {
+                    let items = self.fill(first, &mut items_rx);
+                    let batch = in_flight.batch(self.account.description.name.clone(), items);
+                    self.send(EventsUp::Batch(batch)).await?;
+                }
+                () = &mut engine => {}
+            }
+        }
+    }
+
+    /// Takes what is there, up to the size of a batch: a lone event goes at once, a flood goes in bulk.
+    fn fill(&self, first: Credited, items_rx: &mut mpsc::UnboundedReceiver<Credited>) -> Vec<Credited> {
+        let mut bytes = first.bytes;
+        let mut items = vec![first];
+        while bytes < self.batch_bytes {
+            let Ok(item) = items_rx.try_recv() else { break };
+            bytes += item.bytes;
+            items.push(item);
+        }
+        items
+    }
+
+    fn show_rejected(&self, rejected: Vec<Rejected>) {
+        let account = &self.account.description.name;
+        self.metrics.rejected_objects.inc_by(rejected.len() as u64);
+        if !rejected.is_empty() {
+            self.board.rejected(account, rejected.len());
+        }
+        for Rejected { object, reason } in rejected {
+            warn!(%account, object, reason, "the hub would not store an object");
+            self.board.problem(account, format!("the hub would not store {object}: {reason}"));
+        }
+    }
+
+    async fn send(&self, message: EventsUp) -> Result<(), SessionOver> {
+        for chunk in chunks(&message.into()) {
+            self.up_tx.send(chunk).await.map_err(|_| SessionOver)?;
+        }
+        Ok(())
+    }
+}
+
+// === impl InFlight ===
+
+impl InFlight {
+    fn batch(&mut self, account: spindrift_model::AccountName, items: Vec<Credited>) -> Batch {
+        let cursor = self.next;
+        self.next.seq = self.next.seq.next();
+        let (items, credits): (Vec<Item>, Vec<_>) = items.into_iter().map(|item| (item.item, item.credit)).unzip();
+        self.sent.push_back((cursor.seq, credits.into_iter().flatten().collect()));
+        Batch { account, cursor, items }
+    }
+
+    /// Gives back the credit of this batch and of all before it.
+    fn acknowledged(&mut self, cursor: Cursor) {
+        if cursor.epoch != self.next.epoch {
+            return;
+        }
+        while self.sent.front().is_some_and(|(seq, _)| *seq <= cursor.seq) {
+            self.sent.pop_front();
+        }
+    }
+}

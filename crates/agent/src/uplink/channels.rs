@@ -1,0 +1,95 @@
+//! Registering, and opening the three channels of the session with their tokens.
+
+use std::time::Duration;
+
+use spindrift_model::SessionId;
+use spindrift_protocol::{
+    Channel, ChannelToken, InvalidMessage, Registration, SESSION_METADATA, TOKEN_METADATA, Welcome,
+    v1::{self, hub_client::HubClient},
+};
+use tokio::{sync::mpsc, time::timeout};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Status, Streaming, metadata::MetadataValue};
+
+use super::{DialError, Dialer};
+
+/// Until the hub has told its pace, a dead link is noticed at this one.
+const FIRST_HEARTBEAT: Duration = Duration::from_secs(5);
+/// The hub may have to store some thousand accounts.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Frames of events that wait for the connection: with chunks of at most 256 KB, and batches of half that, a ping or a
+/// result waits behind no more than this.
+const EVENTS_QUEUE: usize = 2;
+/// Pings and announcements; the hub answers each.
+const CONTROL_QUEUE: usize = 16;
+
+/// The open channels of a session.
+#[derive(Debug)]
+pub(super) struct Channels {
+    pub(super) control_tx: mpsc::Sender<v1::ControlUp>,
+    pub(super) control_down: Streaming<v1::ControlDown>,
+    pub(super) events_tx: mpsc::Sender<v1::EventsUp>,
+    pub(super) events_down: Streaming<v1::EventsDown>,
+    /// Kept open for operations, whose large answers will go there.
+    _results_tx: mpsc::Sender<v1::ResultsUp>,
+    pub(super) results_down: Streaming<v1::ResultsDown>,
+}
+
+/// A session that did not come about.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum OpenError {
+    #[error(transparent)]
+    Dial(#[from] DialError),
+    #[error("register: the hub did not answer within {PATIENCE:?}")]
+    Slow,
+    #[error("register: {}", .0.message())]
+    Register(Status),
+    #[error("register: the hub's answer makes no sense")]
+    Answer(#[from] InvalidMessage),
+    #[error("open the {channel} channel: {}", status.message())]
+    Channel { channel: Channel, status: Status },
+}
+
+// === impl Channels ===
+
+impl Channels {
+    /// Dials, registers, and opens every channel with its own token.
+    pub(super) async fn open(dialer: &Dialer, registration: Registration) -> Result<(Welcome, Self), OpenError> {
+        let mut client = HubClient::new(dialer.dial(FIRST_HEARTBEAT).await?);
+        let answer = timeout(PATIENCE, client.register(v1::RegisterRequest::from(registration)));
+        let answer = answer.await.map_err(|_| OpenError::Slow)?.map_err(OpenError::Register)?;
+        let welcome = Welcome::try_from(answer.into_inner())?;
+        let session = &welcome.session;
+
+        let (control_tx, control_rx) = mpsc::channel(CONTROL_QUEUE);
+        let request = opened_with(session, &welcome.tokens.control, control_rx);
+        let control_down = client.control(request).await.map_err(at(Channel::Control))?.into_inner();
+
+        let (events_tx, events_rx) = mpsc::channel(EVENTS_QUEUE);
+        let request = opened_with(session, &welcome.tokens.events, events_rx);
+        let events_down = client.events(request).await.map_err(at(Channel::Events))?.into_inner();
+
+        let (results_tx, results_rx) = mpsc::channel(1);
+        let request = opened_with(session, &welcome.tokens.results, results_rx);
+        let results_down = client.results(request).await.map_err(at(Channel::Results))?.into_inner();
+
+        let channels =
+            Self { control_tx, control_down, events_tx, events_down, _results_tx: results_tx, results_down };
+        Ok((welcome, channels))
+    }
+}
+
+fn at(channel: Channel) -> impl Fn(Status) -> OpenError {
+    move |status| OpenError::Channel { channel, status }
+}
+
+fn opened_with<T>(session: &SessionId, token: &ChannelToken, up_rx: mpsc::Receiver<T>) -> Request<ReceiverStream<T>> {
+    let mut request = Request::new(ReceiverStream::new(up_rx));
+    for (name, value) in [(SESSION_METADATA, session.to_string()), (TOKEN_METADATA, token.to_metadata())] {
+        // Both are ASCII by construction; the hub refuses what it cannot read.
+        if let Ok(value) = MetadataValue::try_from(value) {
+            request.metadata_mut().insert(name, value);
+        }
+    }
+    request
+}

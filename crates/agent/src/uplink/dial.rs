@@ -1,0 +1,115 @@
+//! Reaching the hub: plaintext or TLS, and a hint when the other side speaks something else.
+
+use std::{io, time::Duration};
+
+use hyper_util::rt::TokioIo;
+use spindrift_process::tls::ClientTls;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+    time::timeout,
+};
+use tonic::transport::{Channel, Endpoint, Uri};
+use tower::service_fn;
+
+/// A hub that does not even take the connection is not there.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How the hub is reached.
+#[derive(Debug, Clone)]
+pub struct Dialer {
+    address: String,
+    tls: Option<ClientTls>,
+}
+
+/// A hub that cannot be reached.
+#[derive(Debug, thiserror::Error)]
+pub enum DialError {
+    /// The address makes no sense.
+    #[error("clouddriver.grpc: expected host:port, found {address:?}")]
+    Address {
+        /// What was configured.
+        address: String,
+        /// What is wrong with it.
+        source: tonic::transport::Error,
+    },
+    /// Nothing, or something else, is there.
+    #[error("connect to the hub at {address}{hint}")]
+    Connect {
+        /// What was configured.
+        address: String,
+        /// What to change, if that can be told.
+        hint: &'static str,
+        /// What happened.
+        source: tonic::transport::Error,
+    },
+}
+
+trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
+
+// === impl Dialer ===
+
+impl Dialer {
+    /// `host:port`, with or without TLS.
+    pub fn new(address: impl Into<String>, tls: Option<ClientTls>) -> Self {
+        Self { address: address.into(), tls }
+    }
+
+    /// What was configured.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// One HTTP/2 connection; what is opened on it ends with it.
+    pub async fn dial(&self, heartbeat: Duration) -> Result<Channel, DialError> {
+        let bare = self.address.trim_start_matches("http://").trim_start_matches("https://");
+        let endpoint = Endpoint::from_shared(format!("http://{bare}"))
+            .map_err(|source| DialError::Address { address: self.address.clone(), source })?
+            .connect_timeout(CONNECT_TIMEOUT)
+            // A half-open link is noticed by both sides: here, and by the hub's own pings.
+            .http2_keep_alive_interval(heartbeat)
+            .keep_alive_timeout(heartbeat * 2)
+            .keep_alive_while_idle(true);
+        let dialer = self.clone();
+        let connector = service_fn(move |uri: Uri| {
+            let dialer = dialer.clone();
+            async move { dialer.connect(&uri).await.map(TokioIo::new) }
+        });
+        endpoint.connect_with_connector(connector).await.map_err(|source| DialError::Connect {
+            address: self.address.clone(),
+            hint: self.hint(&source),
+            source,
+        })
+    }
+
+    async fn connect(&self, uri: &Uri) -> io::Result<Box<dyn Io>> {
+        let host = uri.host().unwrap_or_default();
+        let port = uri.port_u16().unwrap_or(if self.tls.is_some() { 443 } else { 80 });
+        let tcp = TcpStream::connect((host.trim_matches(['[', ']']), port)).await?;
+        tcp.set_nodelay(true)?;
+        let Some(tls) = &self.tls else { return Ok(Box::new(tcp)) };
+        let handshake = timeout(CONNECT_TIMEOUT, tls.connect(host, tcp));
+        let stream = handshake.await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+        if stream.get_ref().1.alpn_protocol() != Some(b"h2") {
+            return Err(io::Error::other(
+                "the other side does not offer HTTP/2 (ALPN h2); a proxy in between must pass it through",
+            ));
+        }
+        Ok(Box::new(stream))
+    }
+
+    /// The usual mistakes are a wrong `insecure` on one of both sides; libraries describe them in riddles.
+    fn hint(&self, error: &tonic::transport::Error) -> &'static str {
+        let text = spindrift_process::report(error);
+        match &self.tls {
+            Some(_) if text.contains("InvalidContentType") || text.contains("corrupt message") => {
+                " (it does not speak TLS there: set clouddriver.insecure: true, or switch on the hub's kubesvc.grpc.server.security)"
+            }
+            None if text.contains("frame") || text.contains("TLS") => {
+                " (it may speak TLS there: set clouddriver.insecure: false and clouddriver.tls.*)"
+            }
+            _ => "",
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! The hub put together: everything is opened and bound before anything runs.
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use anyhow::Context as _;
+use prometheus_client::registry::Registry;
+use regex::Regex;
+use spindrift_model::{HubId, TenantId};
+use spindrift_process::{
+    config::Env,
+    readiness::Readiness,
+    serve::{self, Endpoint, Expects},
+    shutdown::Shutdown,
+    tls::ServerTls,
+};
+use spindrift_protocol::DESCRIPTORS;
+use tokio::net::TcpListener;
+use tracing::{info, warn};
+
+use crate::{
+    cache::{Committer, CommitterConfig, Feed},
+    config::HubConfig,
+    metrics::Metrics,
+    rest::{self, RestState},
+    session::{HubService, SessionConfig, Sessions, SubjectFilter},
+    store::{Store, StoreConfig},
+};
+
+/// Agents ping this often unless told otherwise; three missed pings end a session.
+const HEARTBEAT: Duration = Duration::from_secs(5);
+/// A channel is opened right after registration; a token that lies around longer is none.
+const TOKEN_TTL: Duration = Duration::from_secs(30);
+/// An attachment that shows no sign of life is free for others after this long.
+const LEASE: Duration = Duration::from_secs(15);
+/// Unacknowledged bytes per account: enough to keep a link of 100 ms busy at 40 Mbit/s.
+const CREDIT_BYTES: u32 = 512 * 1024;
+/// A batch amortises its transaction from here on.
+const BATCH_BYTES: u32 = 128 * 1024;
+/// How often the positions that other hubs have committed are looked up.
+const FEED_POLL: Duration = Duration::from_millis(500);
+/// How often a hub says that it lives, and old tombstones are swept.
+const HOUSEKEEPING: Duration = Duration::from_secs(15);
+
+/// Sessions and hubs that ended longer ago are of no interest.
+const FORGET: Duration = Duration::from_secs(24 * 3600);
+
+/// A hub whose ports are bound and whose store is open.
+pub struct Hub {
+    config: HubConfig,
+    id: HubId,
+    store: Store,
+    tls: Option<ServerTls>,
+    subjects: SubjectFilter,
+    grpc: TcpListener,
+    rest: TcpListener,
+    /// Where agents dial.
+    pub grpc_address: SocketAddr,
+    /// Where REST listens.
+    pub rest_address: SocketAddr,
+}
+
+// === impl Hub ===
+
+impl Hub {
+    /// Opens the store and binds the ports; nothing runs yet.
+    pub async fn build(config: HubConfig, id: HubId) -> anyhow::Result<Self> {
+        let server = &config.kubesvc.grpc.server;
+        let tls = server.security.tls()?;
+        let subjects = subject_filter(&config)?;
+        let grpc_host = if server.address == "*" { "" } else { &server.address };
+        let grpc = serve::bind("gRPC", "kubesvc.grpc.server.port", grpc_host, server.port).await?;
+        let rest = serve::bind("REST", "server.port", &config.server.host, config.server.port).await?;
+        let store = StoreConfig { url: config.sql.url.clone(), readers: config.sql.readers, writers: config.sql.writers };
+        let store = Store::open(&store).await.context("open the store (sql.url)")?;
+        let (grpc_address, rest_address) = (grpc.local_addr()?, rest.local_addr()?);
+        Ok(Self { config, id, store, tls, subjects, grpc, rest, grpc_address, rest_address })
+    }
+
+    /// Starts everything; it ends with the shutdown.
+    pub fn start(self, shutdown: &Shutdown) {
+        let Self { config, id, store, tls, subjects, grpc, rest, grpc_address, rest_address } = self;
+        let mut registry = Registry::default();
+        let metrics = Arc::new(Metrics::register(&mut registry));
+        spindrift_process::metrics::register_process(&mut registry);
+        let feed = Arc::new(Feed::new());
+        let tenant = TenantId::default();
+        let readiness = Readiness::new();
+
+        let (committer, writer) = Committer::new(
+            store.clone(),
+            feed.clone(),
+            metrics.clone(),
+            CommitterConfig::default(),
+            shutdown.token(),
+        );
+        shutdown.spawn("cache.committer", writer);
+        shutdown.spawn("cache.feed", poll_feed(store.clone(), feed.clone(), tenant.clone(), shutdown.clone()));
+        shutdown.spawn(
+            "store.housekeeping",
+            keep_house(store.clone(), id.clone(), format!("http://{rest_address}"), config.sql.tombstone_retention(), shutdown.clone()),
+        );
+
+        let sessions = SessionConfig {
+            hub: id.clone(),
+            tenant: tenant.clone(),
+            kinds: config.kubesvc.cache.kinds(),
+            heartbeat: HEARTBEAT,
+            token_ttl: TOKEN_TTL,
+            lease: LEASE,
+            credit_bytes: CREDIT_BYTES,
+            batch_bytes: BATCH_BYTES,
+            subjects,
+        };
+        let service =
+            HubService::new(sessions, store.clone(), committer, Sessions::new(shutdown.clone()), metrics.clone());
+        let encrypted = tls.is_some();
+        let health = config.kubesvc.grpc.server.health_service_enabled;
+        shutdown.spawn("serve.grpc", serve_grpc(grpc, tls, service, health, shutdown.clone()));
+
+        let state = RestState { store, feed, readiness, tenant, metrics, shutdown: shutdown.token() };
+        let endpoint = Endpoint {
+            name: "REST",
+            setting: "server.port",
+            expects: Expects::AnyHttp,
+            tls: None,
+            tls_setting: "server.ssl.enabled",
+        };
+        shutdown.spawn("serve.rest", serve::serve_http(rest, endpoint, rest::router(state, Arc::new(registry)), shutdown.clone()));
+        info!(hub = %id, grpc = %grpc_address, tls = encrypted, rest = %rest_address, version = crate::VERSION, "hub started");
+    }
+}
+
+fn subject_filter(config: &HubConfig) -> anyhow::Result<SubjectFilter> {
+    let x509 = &config.kubesvc.grpc.auth.x509;
+    if !x509.enabled {
+        return Ok(SubjectFilter::default());
+    }
+    let patterns = x509.filters.iter().map(|filter| Regex::new(filter)).collect::<Result<_, _>>();
+    Ok(SubjectFilter::any_of(patterns.context("kubesvc.grpc.auth.x509.filters: expected regular expressions")?))
+}
+
+async fn serve_grpc(
+    listener: TcpListener,
+    tls: Option<ServerTls>,
+    service: HubService,
+    health: bool,
+    shutdown: Shutdown,
+) -> anyhow::Result<()> {
+    let endpoint = Endpoint {
+        name: "gRPC",
+        setting: "kubesvc.grpc.server.port",
+        expects: Expects::Http2Only,
+        tls,
+        tls_setting: "kubesvc.grpc.server.security.enabled",
+    };
+    let (reporter, health_service) = tonic_health::server::health_reporter();
+    reporter.set_serving::<spindrift_protocol::v1::hub_server::HubServer<HubService>>().await;
+    let reflection = || tonic_reflection::server::Builder::configure().register_encoded_file_descriptor_set(DESCRIPTORS);
+    let incoming = serve::incoming(listener, endpoint, &shutdown);
+    tonic::transport::Server::builder()
+        .http2_keepalive_interval(Some(HEARTBEAT))
+        .http2_keepalive_timeout(Some(HEARTBEAT * 2))
+        .add_service(service.into_server())
+        .add_optional_service(health.then_some(health_service))
+        .add_service(reflection().build_v1()?)
+        // What grpcurl and the original's users know.
+        .add_service(reflection().build_v1alpha()?)
+        .serve_with_incoming_shutdown(incoming, shutdown.token().cancelled_owned())
+        .await
+        .context("serve gRPC")
+}
+
+/// Wakes the readers of the feed for what other hubs on the same store have committed.
+async fn poll_feed(store: Store, feed: Arc<Feed>, tenant: TenantId, shutdown: Shutdown) -> anyhow::Result<()> {
+    let token = shutdown.token();
+    let mut interval = tokio::time::interval(FEED_POLL);
+    while token.run_until_cancelled(interval.tick()).await.is_some() {
+        match store.positions(&tenant, None).await {
+            Ok(positions) => feed.advance(positions.into_iter().map(|(account, at)| (account, at.seq))),
+            Err(error) => warn!(error = %spindrift_process::report(&error), "positions were not read"),
+        }
+    }
+    Ok(())
+}
+
+async fn keep_house(
+    store: Store,
+    id: HubId,
+    base_url: String,
+    retention: Duration,
+    shutdown: Shutdown,
+) -> anyhow::Result<()> {
+    let token = shutdown.token();
+    let mut interval = tokio::time::interval(HOUSEKEEPING);
+    while token.run_until_cancelled(interval.tick()).await.is_some() {
+        let kept = async {
+            store.heartbeat(&id, &base_url).await?;
+            store.purge_sessions(FORGET).await?;
+            store.purge_hubs(FORGET).await?;
+            store.purge_tombstones(retention).await
+        };
+        if let Err(error) = kept.await {
+            warn!(error = %spindrift_process::report(&error), "housekeeping will be tried again");
+        }
+    }
+    Ok(())
+}
+
+/// What this hub is called: the pod's name, or the machine's.
+pub fn hub_id(env: &Env) -> anyhow::Result<HubId> {
+    let name = env.get("HOSTNAME").map(str::to_owned);
+    let name = name.or_else(|| std::fs::read_to_string("/etc/hostname").ok());
+    HubId::parse(name.as_deref().unwrap_or("spindrift-hub").trim()).context("HOSTNAME")
+}

@@ -1,0 +1,60 @@
+//! Tells readers of the change feed that an account has moved.
+
+use std::collections::HashMap;
+
+use parking_lot::RwLock;
+use spindrift_model::{AccountName, Seq};
+use tokio::sync::watch;
+
+/// The newest committed position of each account that this hub knows of.
+///
+/// Owned by the hub; the committer reports its own commits at once, a poll of the store reports those of other hubs.
+/// Readers wait for the tick and then read the store, so a missed wake-up costs time, never a change.
+#[derive(Debug)]
+pub struct Feed {
+    newest: RwLock<HashMap<AccountName, Seq>>,
+    tick_tx: watch::Sender<u64>,
+}
+
+// === impl Feed ===
+
+impl Feed {
+    /// A feed that knows of nothing yet.
+    pub fn new() -> Self {
+        Self { newest: RwLock::default(), tick_tx: watch::Sender::new(0) }
+    }
+
+    /// Positions that were seen committed; wakes the readers if any of them is new.
+    pub fn advance(&self, positions: impl IntoIterator<Item = (AccountName, Seq)>) {
+        let mut moved = false;
+        {
+            let mut newest = self.newest.write();
+            for (account, seq) in positions {
+                let known = newest.entry(account).or_default();
+                if seq > *known {
+                    *known = seq;
+                    moved = true;
+                }
+            }
+        }
+        if moved {
+            self.tick_tx.send_modify(|tick| *tick += 1);
+        }
+    }
+
+    /// The newest position of every account.
+    pub fn positions(&self) -> HashMap<AccountName, Seq> {
+        self.newest.read().clone()
+    }
+
+    /// Changes whenever an account has moved.
+    pub fn subscribe(&self) -> watch::Receiver<u64> {
+        self.tick_tx.subscribe()
+    }
+}
+
+impl Default for Feed {
+    fn default() -> Self {
+        Self::new()
+    }
+}

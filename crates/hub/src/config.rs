@@ -1,0 +1,209 @@
+//! The hub's options: `kubesvc.*` as Scale Agent operators know them, and a little of our own around it.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use spindrift_model::{CacheKinds, DEFAULT_CACHE_KINDS, KindPattern};
+use spindrift_process::{
+    config::Schema,
+    logging::LoggingConfig,
+    tls::{ClientAuth, PemFile, ServerTls, ServerTlsFiles, TlsError},
+};
+
+/// All of `spindrift-hub.yml`.
+#[derive(Debug, Clone, Serialize, Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub struct HubConfig {
+    /// Sessions, cache and clustering.
+    pub kubesvc: Kubesvc,
+    /// Where REST listens.
+    pub server: Server,
+    /// The database.
+    pub sql: Sql,
+    /// What the hub logs.
+    pub logging: LoggingConfig,
+}
+
+/// `kubesvc.*`.
+#[derive(Debug, Clone, Serialize, Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Kubesvc {
+    /// The gRPC server that agents dial.
+    pub grpc: Grpc,
+    /// What is cached.
+    pub cache: Cache,
+}
+
+/// `kubesvc.grpc.*`.
+#[derive(Debug, Clone, Serialize, Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Grpc {
+    /// Where and how it listens.
+    pub server: GrpcServer,
+    /// Who may speak.
+    pub auth: GrpcAuth,
+}
+
+/// `kubesvc.grpc.server.*`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct GrpcServer {
+    /// The address to bind; `*` is all.
+    pub address: String,
+    /// The port to bind.
+    pub port: u16,
+    /// Whether `grpc.health.v1` is served.
+    pub health_service_enabled: bool,
+    /// TLS.
+    pub security: Security,
+}
+
+/// `kubesvc.grpc.server.security.*`.
+#[derive(Debug, Clone, Serialize, Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Security {
+    /// Whether the port speaks TLS.
+    pub enabled: bool,
+    /// The server's certificate chain (PEM).
+    pub certificate_chain: Option<String>,
+    /// Its private key (PEM).
+    pub private_key: Option<String>,
+    /// `NONE`, `OPTIONAL` or `REQUIRE`.
+    pub client_auth: ClientAuth,
+    /// The CAs that client certificates must come from (PEM).
+    pub trust_cert_collection: Option<String>,
+}
+
+/// `kubesvc.grpc.auth.*`.
+#[derive(Debug, Clone, Serialize, Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub struct GrpcAuth {
+    /// Subject filtering.
+    pub x509: X509,
+}
+
+/// `kubesvc.grpc.auth.x509.*`.
+#[derive(Debug, Clone, Serialize, Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub struct X509 {
+    /// Whether client certificates are filtered by subject.
+    pub enabled: bool,
+    /// Regular expressions on the subject; any match admits.
+    pub filters: Vec<String>,
+}
+
+/// `kubesvc.cache.*`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Cache {
+    /// The kinds that agents are told to cache: `Kind` or `Kind.group`.
+    pub cache_kinds: Vec<String>,
+    /// Kinds taken out of those.
+    pub cache_omit_kinds: Vec<String>,
+    /// Every kind.
+    pub cache_all: bool,
+}
+
+/// `server.*`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Server {
+    /// The address to bind; empty is all.
+    pub host: String,
+    /// The port to bind.
+    pub port: u16,
+}
+
+/// `sql.*`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Sql {
+    /// `sqlite://…`, `postgres://…` or `mysql://…`.
+    pub url: String,
+    /// Connections for reads.
+    pub readers: u32,
+    /// Connections for writes; SQLite has one.
+    pub writers: u32,
+    /// How long a deleted object can be seen in the change feed.
+    pub tombstone_retention_seconds: u64,
+}
+
+// === defaults ===
+
+impl Default for GrpcServer {
+    fn default() -> Self {
+        Self { address: "*".into(), port: 9091, health_service_enabled: true, security: Security::default() }
+    }
+}
+
+impl Default for Cache {
+    fn default() -> Self {
+        let cache_kinds = DEFAULT_CACHE_KINDS.iter().map(ToString::to_string).collect();
+        Self { cache_kinds, cache_omit_kinds: vec![], cache_all: false }
+    }
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Self { host: String::new(), port: 7002 }
+    }
+}
+
+impl Default for Sql {
+    fn default() -> Self {
+        // An hour covers a reader's restart; past that a reset is cheaper than keeping every deletion.
+        Self { url: "sqlite://spindrift.db".into(), readers: 4, writers: 2, tombstone_retention_seconds: 3600 }
+    }
+}
+
+// === impl HubConfig ===
+
+impl Schema for HubConfig {
+    fn example() -> Self {
+        Self::default()
+    }
+
+    fn free_form() -> &'static [&'static str] {
+        &["logging.fields"]
+    }
+}
+
+// === impl Security ===
+
+impl Security {
+    /// The port's TLS, if it is enabled.
+    pub fn tls(&self) -> Result<Option<ServerTls>, TlsError> {
+        if !self.enabled {
+            return Ok(None);
+        }
+        let setting = |name| format!("kubesvc.grpc.server.security.{name}");
+        let file = |name, path: &Option<String>| PemFile::new(setting(name), path.as_deref().unwrap_or_default());
+        let files = ServerTlsFiles {
+            certificate_chain: file("certificateChain", &self.certificate_chain),
+            private_key: file("privateKey", &self.private_key),
+            client_auth: self.client_auth,
+            trust: self.trust_cert_collection.as_ref().map(|path| PemFile::new(setting("trustCertCollection"), path)),
+            alpn: ServerTls::http(),
+        };
+        ServerTls::open(files).map(Some)
+    }
+}
+
+// === impl Cache ===
+
+impl Cache {
+    /// What agents are told.
+    pub fn kinds(&self) -> CacheKinds {
+        let patterns = |texts: &[String]| texts.iter().map(|text| KindPattern::parse(text)).collect();
+        CacheKinds { all: self.cache_all, kinds: patterns(&self.cache_kinds), omit: patterns(&self.cache_omit_kinds) }
+    }
+}
+
+// === impl Sql ===
+
+impl Sql {
+    /// How long a deleted object can be seen in the change feed.
+    pub fn tombstone_retention(&self) -> Duration {
+        Duration::from_secs(self.tombstone_retention_seconds)
+    }
+}

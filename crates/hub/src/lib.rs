@@ -1,0 +1,16 @@
+//! The hub: what agents report comes in by gRPC, is committed to SQL, and goes out by REST.
+//!
+//! ```text
+//! agent ══gRPC══▶ session ──▶ cache ──▶ store ──▶ rest ──▶ people, scripts, Spinnaker
+//! ```
+
+pub mod app;
+pub mod cache;
+pub mod config;
+pub mod metrics;
+pub mod rest;
+pub mod session;
+pub mod store;
+
+/// This build's release.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,0 +1,100 @@
+//! What a scrape of the hub shows.
+
+use prometheus_client::{
+    metrics::{counter::Counter, gauge::Gauge, histogram::Histogram},
+    registry::Registry,
+};
+
+use crate::store::AccountWrite;
+
+/// The hub's own counters; labels would be names of accounts, of which there are thousands, so there are none.
+#[derive(Debug)]
+pub struct Metrics {
+    /// Control channels that are open.
+    pub sessions: Gauge,
+    /// Accounts that are attached to this hub.
+    pub attachments: Gauge,
+    /// Registrations that were accepted.
+    pub registrations: Counter,
+    /// Registrations and channels that were refused.
+    pub refusals: Counter,
+    /// Batches that were committed.
+    pub batches_committed: Counter,
+    /// Batches of an attachment that was over.
+    pub batches_stale: Counter,
+    /// Batches that broke the protocol's rules.
+    pub violations: Counter,
+    /// Objects written, changed or not.
+    pub objects_upserted: Counter,
+    /// Objects deleted one by one.
+    pub objects_deleted: Counter,
+    /// Objects that the store would not take.
+    pub objects_rejected: Counter,
+    /// Bytes of object bodies handed to the store.
+    pub bytes_committed: Counter,
+    /// Transactions that were tried again.
+    pub commit_retries: Counter,
+    /// Accounts in one transaction.
+    pub commit_group_accounts: Histogram,
+    /// Readers of the change feed.
+    pub watchers: Gauge,
+}
+
+// === impl Metrics ===
+
+impl Metrics {
+    /// Registers the hub's metrics as `spindrift_hub_…`.
+    pub fn register(registry: &mut Registry) -> Self {
+        let group_sizes = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
+        let metrics = Self {
+            sessions: Gauge::default(),
+            attachments: Gauge::default(),
+            registrations: Counter::default(),
+            refusals: Counter::default(),
+            batches_committed: Counter::default(),
+            batches_stale: Counter::default(),
+            violations: Counter::default(),
+            objects_upserted: Counter::default(),
+            objects_deleted: Counter::default(),
+            objects_rejected: Counter::default(),
+            bytes_committed: Counter::default(),
+            commit_retries: Counter::default(),
+            commit_group_accounts: Histogram::new(group_sizes),
+            watchers: Gauge::default(),
+        };
+        let registry = registry.sub_registry_with_prefix("spindrift_hub");
+        let gauges = [
+            ("sessions", "Agents with an open Control channel", &metrics.sessions),
+            ("attachments", "Accounts attached to this hub", &metrics.attachments),
+            ("watchers", "Readers of the change feed", &metrics.watchers),
+        ];
+        for (name, help, gauge) in gauges {
+            registry.register(name, help, gauge.clone());
+        }
+        let counters = [
+            ("registrations", "Registrations accepted", &metrics.registrations),
+            ("refusals", "Registrations and channels refused", &metrics.refusals),
+            ("batches_committed", "Batches committed", &metrics.batches_committed),
+            ("batches_stale", "Batches of an attachment that was over", &metrics.batches_stale),
+            ("violations", "Batches that broke the rules of the protocol", &metrics.violations),
+            ("objects_upserted", "Objects handed to the store", &metrics.objects_upserted),
+            ("objects_deleted", "Objects deleted", &metrics.objects_deleted),
+            ("objects_rejected", "Objects that the store would not take", &metrics.objects_rejected),
+            ("committed_bytes", "Bytes of object bodies handed to the store", &metrics.bytes_committed),
+            ("commit_retries", "Transactions tried again", &metrics.commit_retries),
+        ];
+        for (name, help, counter) in counters {
+            registry.register(name, help, counter.clone());
+        }
+        registry.register("commit_group_accounts", "Accounts in one transaction", metrics.commit_group_accounts.clone());
+        metrics
+    }
+
+    /// Counts a committed write.
+    pub(crate) fn committed(&self, write: &AccountWrite) {
+        self.batches_committed.inc();
+        self.objects_upserted.inc_by(write.upserts.len() as u64);
+        self.objects_deleted.inc_by(write.deletes.len() as u64);
+        self.bytes_committed.inc_by(write.upserts.iter().map(|object| object.body.len() as u64).sum());
+    }
+}

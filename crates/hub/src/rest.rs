@@ -1,0 +1,75 @@
+//! REST: the fleet as the store has it, for people, scripts and Spinnaker.
+//!
+//! Each resource has a file with its own routes; they meet here, below one description (`/openapi.json`).
+
+mod accounts;
+mod armory;
+mod error;
+mod health;
+mod objects;
+mod position;
+mod selector;
+mod watch;
+
+use std::sync::Arc;
+
+use axum::{Json, Router, http::HeaderMap, response::IntoResponse, routing::get};
+use prometheus_client::registry::Registry;
+use spindrift_model::TenantId;
+use spindrift_process::{metrics, readiness::Readiness};
+use tokio_util::sync::CancellationToken;
+use utoipa::OpenApi;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use crate::{cache::Feed, metrics::Metrics, store::Store};
+
+/// What the routes read from.
+#[derive(Debug, Clone)]
+pub struct RestState {
+    /// The database.
+    pub store: Store,
+    /// Wakes readers of the change feed.
+    pub feed: Arc<Feed>,
+    /// What is not ready yet.
+    pub readiness: Readiness,
+    /// Whose accounts are shown.
+    pub tenant: TenantId,
+    /// The hub's counters.
+    pub metrics: Arc<Metrics>,
+    /// Ends the watches when the hub stops.
+    pub shutdown: CancellationToken,
+}
+
+#[derive(OpenApi)]
+#[openapi(info(title = "Spindrift hub", description = "The live state of a fleet of Kubernetes clusters"))]
+struct Description;
+
+/// All routes.
+pub fn router(state: RestState, registry: Arc<Registry>) -> Router {
+    let (router, description) = OpenApiRouter::with_openapi(Description::openapi())
+        .routes(routes!(health::health))
+        .routes(routes!(accounts::list))
+        .routes(routes!(objects::list))
+        .routes(routes!(watch::watch))
+        .routes(routes!(armory::agents))
+        .routes(routes!(armory::agent))
+        .routes(routes!(armory::hubs))
+        .routes(routes!(armory::account))
+        .with_state(state)
+        .split_for_parts();
+    router
+        .route("/openapi.json", get(|| async move { Json(description) }))
+        .merge(metrics::router(registry))
+        .fallback(not_found)
+}
+
+/// An agent that dials the REST port gets told so in its own words; everything else is just not there.
+async fn not_found(headers: HeaderMap) -> axum::response::Response {
+    let content_type = headers.get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if !content_type.starts_with("application/grpc") {
+        return error::Error::not_found("there is nothing here; /openapi.json describes what there is").into_response();
+    }
+    // A gRPC answer without a body: its status travels in the headers (code 12 is UNIMPLEMENTED).
+    let message = "this is the hub's REST port; set clouddriver.grpc to its gRPC port (kubesvc.grpc.server.port, 9091)";
+    ([("content-type", "application/grpc"), ("grpc-status", "12"), ("grpc-message", message)], "").into_response()
+}

@@ -1,0 +1,67 @@
+//! Errors at the REST edge, in the shape that Spinnaker's services expect of each other.
+
+use axum::{
+    Json,
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use jiff::Timestamp;
+use serde::Serialize;
+use tracing::error;
+use utoipa::ToSchema;
+
+use crate::store::StoreError;
+
+/// What a caller gets instead of an answer.
+#[derive(Debug)]
+pub(super) struct Error {
+    status: StatusCode,
+    message: String,
+}
+
+/// The body of an error.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ErrorBody {
+    timestamp: String,
+    status: u16,
+    error: &'static str,
+    message: String,
+}
+
+// === impl Error ===
+
+impl Error {
+    /// The caller asked for something that cannot be understood; names the field.
+    pub(super) fn bad_request(field: &str, expected: impl std::fmt::Display) -> Self {
+        Self { status: StatusCode::BAD_REQUEST, message: format!("{field}: {expected}") }
+    }
+
+    /// There is no such thing.
+    pub(super) fn not_found(message: impl Into<String>) -> Self {
+        Self { status: StatusCode::NOT_FOUND, message: message.into() }
+    }
+}
+
+impl From<StoreError> for Error {
+    /// The cause is for the log, not for the caller.
+    fn from(cause: StoreError) -> Self {
+        error!(error = %spindrift_process::report(&cause), "a request failed");
+        if cause.is_retryable() {
+            return Self { status: StatusCode::SERVICE_UNAVAILABLE, message: "the store did not answer; try again".into() };
+        }
+        Self { status: StatusCode::INTERNAL_SERVER_ERROR, message: "the hub could not answer; its log says why".into() }
+    }
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        let Self { status, message } = self;
+        let body = ErrorBody {
+            timestamp: Timestamp::now().to_string(),
+            status: status.as_u16(),
+            error: status.canonical_reason().unwrap_or("Error"),
+            message,
+        };
+        (status, Json(body)).into_response()
+    }
+}

@@ -1,0 +1,304 @@
+//! The change feed as server-sent events.
+//!
+//! ```text
+//! upsert {object}   an object is now so                 id: positions, on the last event of a burst
+//! delete {key}      an object is gone (or no longer matches)
+//! reset  {account}  forget what you know of the account; it follows anew, as upserts
+//! synced {}         what was there at the beginning has been said
+//! ```
+//!
+//! A reader that comes back with its `Last-Event-ID` gets what it missed; without one, everything first.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    convert::Infallible,
+    time::Duration,
+};
+
+use axum::{
+    extract::{Query, State},
+    http::HeaderMap,
+    response::sse::{Event, KeepAlive, Sse},
+};
+use futures::{Stream, stream};
+use prometheus_client::metrics::gauge::Gauge;
+use serde::Serialize;
+use spindrift_model::{AccountName, ObjectKey, Seq};
+use tokio::{sync::watch, time::Instant};
+use tracing::warn;
+
+use super::{
+    RestState,
+    error::Error,
+    objects::{Filter, Object, Selection},
+    position::Positions,
+};
+use crate::store::{Change, FeedPoint, StoreError};
+
+/// Rows read at a time; bounds what one slow reader holds.
+const PAGE: u32 = 200;
+/// A position of many accounts is long, so it is sent at most this often.
+const LONG_POSITION_INTERVAL: Duration = Duration::from_secs(1);
+/// A position up to this many bytes goes with every burst.
+const SHORT_POSITION: usize = 512;
+
+/// One reader.
+struct Watcher {
+    state: RestState,
+    selection: Selection,
+    tick_rx: watch::Receiver<u64>,
+    /// How far each account has been read.
+    read: BTreeMap<AccountName, FeedPoint>,
+    /// What is to be done before the live feed is read.
+    snapshots: VecDeque<Snapshot>,
+    synced: bool,
+    ready: VecDeque<Event>,
+    position_sent: Option<Instant>,
+    _counted: Counted,
+}
+
+/// An account that is to be told from the beginning.
+struct Snapshot {
+    account: AccountName,
+    /// Read before the rows, so that the feed from here on misses nothing.
+    seq: Seq,
+    after: Option<(AccountName, ObjectKey)>,
+}
+
+/// Counts a reader while it lives.
+struct Counted(Gauge);
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Deleted<'a> {
+    account: &'a str,
+    group: &'a str,
+    kind: &'a str,
+    namespace: &'a str,
+    name: &'a str,
+    uid: &'a str,
+}
+
+#[derive(Serialize)]
+struct Reset<'a> {
+    account: &'a str,
+}
+
+/// Changes of all clusters as they happen.
+#[utoipa::path(
+    get,
+    path = "/v1/objects/watch",
+    params(Filter, ("Last-Event-ID" = Option<String>, Header, description = "Where to go on: the last id received, or a page's `position`")),
+    responses((status = 200, content_type = "text/event-stream", body = String), (status = 400, body = super::error::ErrorBody))
+)]
+pub(super) async fn watch(
+    State(state): State<RestState>,
+    Query(filter): Query<Filter>,
+    headers: HeaderMap,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Error> {
+    let since = match headers.get("last-event-id") {
+        None => None,
+        Some(value) => {
+            let text = value.to_str().map_err(|_| Error::bad_request("Last-Event-ID", "expected ASCII"))?;
+            let since: Positions = text.parse().map_err(|invalid| Error::bad_request("Last-Event-ID", invalid))?;
+            Some(since).filter(|since| !since.0.is_empty())
+        }
+    };
+    let selection = filter.select(&state).await?;
+    let watcher = Watcher::open(state, selection, since).await?;
+    let events = stream::unfold(watcher, async |mut watcher| {
+        let event = watcher.next().await?;
+        Some((Ok(event), watcher))
+    });
+    Ok(Sse::new(events).keep_alive(KeepAlive::default()))
+}
+
+// === impl Watcher ===
+
+impl Watcher {
+    async fn open(state: RestState, selection: Selection, since: Option<Positions>) -> Result<Self, Error> {
+        // Subscribed before anything is read: what moves from here on wakes us.
+        let mut tick_rx = state.feed.subscribe();
+        tick_rx.mark_changed();
+        state.metrics.watchers.inc();
+        let counted = Counted(state.metrics.watchers.clone());
+        let mut watcher = Self {
+            state,
+            selection,
+            tick_rx,
+            read: BTreeMap::new(),
+            snapshots: VecDeque::new(),
+            synced: false,
+            ready: VecDeque::new(),
+            position_sent: None,
+            _counted: counted,
+        };
+        watcher.place(since).await?;
+        Ok(watcher)
+    }
+
+    /// Decides for each account whether its feed goes on where the reader stopped, or it is told anew.
+    async fn place(&mut self, since: Option<Positions>) -> Result<(), StoreError> {
+        let accounts = self.selection.query.accounts.as_deref();
+        let positions = self.state.store.positions(&self.state.tenant, accounts).await?;
+        let mut since = since.map(|since| since.0).unwrap_or_default();
+        for (account, position) in positions {
+            match since.remove(&account) {
+                // Beyond the newest: another database, or one restored from a backup.
+                Some(seq) if seq >= position.floor && seq <= position.seq => {
+                    self.read.insert(account, FeedPoint { seq, key: None });
+                }
+                known => {
+                    if known.is_some() {
+                        self.push("reset", &Reset { account: account.as_str() });
+                    }
+                    self.snapshots.push_back(Snapshot { account, seq: position.seq, after: None });
+                }
+            }
+        }
+        for account in since.keys() {
+            self.push("reset", &Reset { account: account.as_str() });
+        }
+        Ok(())
+    }
+
+    async fn next(&mut self) -> Option<Event> {
+        let shutdown = self.state.shutdown.clone();
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Some(event);
+            }
+            let step = async {
+                if let Some(snapshot) = self.snapshots.pop_front() {
+                    return self.tell(snapshot).await;
+                }
+                if !self.synced {
+                    self.synced = true;
+                    self.push("synced", &serde_json::Map::new());
+                    self.mark_position();
+                    return Ok(());
+                }
+                self.tick_rx.changed().await.ok();
+                self.follow().await
+            };
+            tokio::select! {
+                biased;
+                () = shutdown.cancelled() => return None,
+                done = step => if let Err(error) = done {
+                    // The reader comes back with its last position and misses nothing.
+                    warn!(%error, "a watch ended");
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// One page of an account that is told from the beginning.
+    async fn tell(&mut self, mut snapshot: Snapshot) -> Result<(), StoreError> {
+        let mut query = self.selection.query.clone();
+        query.accounts = Some(vec![snapshot.account.clone()]);
+        query.after = snapshot.after.take();
+        query.limit = PAGE;
+        let rows = self.state.store.objects(&query).await?;
+        let full = rows.len() == PAGE as usize;
+        snapshot.after = rows.last().map(|row| (row.account.clone(), row.key.clone()));
+        for row in rows.into_iter().filter(|row| self.selection.labels.matches(&row.labels)).collect::<Vec<_>>() {
+            self.upsert(row);
+        }
+        if full {
+            self.snapshots.push_front(snapshot);
+        } else {
+            self.read.insert(snapshot.account, FeedPoint { seq: snapshot.seq, key: None });
+        }
+        Ok(())
+    }
+
+    /// What has moved since: one page of each account, and again at once if there is more.
+    async fn follow(&mut self) -> Result<(), StoreError> {
+        let moved: Vec<_> = self
+            .state
+            .feed
+            .positions()
+            .into_iter()
+            .filter(|(account, seq)| self.wants(account) && self.read.get(account).is_none_or(|read| read.seq < *seq))
+            .collect();
+        for (account, newest) in moved {
+            let from = self.read.get(&account).cloned().unwrap_or_default();
+            let changes = self.state.store.changes(&self.state.tenant, &account, &from, PAGE).await?;
+            self.selection.refresh(&self.state, changes.iter().map(Change::key)).await?;
+            let reached = match changes.last() {
+                Some(last) if changes.len() == PAGE as usize => {
+                    self.tick_rx.mark_changed();
+                    last.point()
+                }
+                // A batch becomes visible whole, so what was read reaches to the end of its newest one.
+                last => FeedPoint { seq: last.map_or(newest, |last| last.point().seq.max(newest)), key: None },
+            };
+            for change in changes {
+                self.change(&account, change);
+            }
+            self.read.insert(account, reached);
+        }
+        self.mark_position();
+        Ok(())
+    }
+
+    fn wants(&self, account: &AccountName) -> bool {
+        self.selection.query.accounts.as_ref().is_none_or(|accounts| accounts.contains(account))
+    }
+
+    fn change(&mut self, account: &AccountName, change: Change) {
+        if !self.selection.covers(change.key()) {
+            return;
+        }
+        match change {
+            Change::Upserted(row) if self.selection.labels.matches(&row.labels) => self.upsert(row),
+            // What no longer matches has gone for this reader; one that never knew it will not mind.
+            Change::Upserted(row) => self.delete(account, &row.key, row.uid.as_str()),
+            Change::Deleted { key, uid, .. } => self.delete(account, &key, uid.as_str()),
+        }
+    }
+
+    fn upsert(&mut self, row: crate::store::StoredObject) {
+        if let Ok(object) = Object::try_from(row) {
+            self.push("upsert", &object);
+        }
+    }
+
+    fn delete(&mut self, account: &AccountName, key: &ObjectKey, uid: &str) {
+        let ObjectKey { group, kind, namespace, name } = key;
+        let account = account.as_str();
+        self.push("delete", &Deleted { account, group, kind, namespace, name, uid });
+    }
+
+    fn push(&mut self, event: &str, data: &impl Serialize) {
+        match serde_json::to_string(data) {
+            Ok(data) => self.ready.push_back(Event::default().event(event).data(data)),
+            Err(error) => warn!(%error, "an event could not be written"),
+        }
+    }
+
+    /// Puts the position on the last event of a burst; ids that are long are sent rarely.
+    fn mark_position(&mut self) {
+        let Some(last) = self.ready.pop_back() else { return };
+        // A position inside one batch cannot be told; the reader then gets that batch again, which does no harm.
+        let whole = |point: &FeedPoint| if point.key.is_some() { Seq(point.seq.0.saturating_sub(1)) } else { point.seq };
+        let positions = self.read.iter().map(|(account, point)| (account.clone(), whole(point))).collect();
+        let id = Positions(positions).to_string();
+        let due = self.position_sent.is_none_or(|sent| sent.elapsed() >= LONG_POSITION_INTERVAL);
+        if id.len() <= SHORT_POSITION || due {
+            self.position_sent = Some(Instant::now());
+            self.ready.push_back(last.id(id));
+        } else {
+            self.ready.push_back(last);
+        }
+    }
+}
+
+// === impl Counted ===
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}

@@ -1,0 +1,61 @@
+//! Agents' sessions: registration, and the three channels that belong to it.
+//!
+//! ```text
+//! Register ─▶ Registrar (who, which accounts, tokens) ─▶ store
+//! Control  ─▶ gate (token) ─▶ control (pings, announcements)
+//! Events   ─▶ gate (token) ─▶ events (attach, batches) ─▶ cache
+//! Results  ─▶ gate (token) ─▶ results
+//! ```
+//!
+//! Any hub replica accepts any channel, so what a channel needs to know of its session is in the store.
+
+mod control;
+mod events;
+mod gate;
+mod registrar;
+mod results;
+mod service;
+mod sessions;
+
+use std::{sync::Arc, time::Duration};
+
+use spindrift_model::{CacheKinds, HubId, TenantId};
+
+pub use gate::SubjectFilter;
+pub use service::HubService;
+pub use sessions::Sessions;
+
+use crate::{cache::Committer, metrics::Metrics, store::Store};
+
+/// How sessions behave.
+#[derive(Debug, Clone)]
+pub struct SessionConfig {
+    /// This hub.
+    pub hub: HubId,
+    /// Whose agents these are.
+    pub tenant: TenantId,
+    /// What agents are told to cache.
+    pub kinds: CacheKinds,
+    /// How often agents ping; three missed pings end a session.
+    pub heartbeat: Duration,
+    /// How long a channel may be opened with a token.
+    pub token_ttl: Duration,
+    /// How long an attachment is held without a sign of life.
+    pub lease: Duration,
+    /// How many bytes of an account's batches may be unacknowledged.
+    pub credit_bytes: u32,
+    /// How large agents let a batch grow.
+    pub batch_bytes: u32,
+    /// Which client certificates may speak.
+    pub subjects: SubjectFilter,
+}
+
+/// What every channel works with.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) config: SessionConfig,
+    pub(crate) store: Store,
+    pub(crate) committer: Committer,
+    pub(crate) sessions: Sessions,
+    pub(crate) metrics: Arc<Metrics>,
+}

@@ -1,0 +1,138 @@
+//! What outlives a process: accounts, cursors, objects, sessions and hubs, in the SQL database that the URL names.
+//!
+//! ```text
+//! session ──announce, open_session, take_token──▶ spindrift_account, spindrift_session
+//! session ──attach──▶ spindrift_cursor (epoch + 1) ──▶ Attachment
+//! cache ──commit──▶ spindrift_cursor (seq + 1), spindrift_scope, spindrift_object      in one transaction
+//! rest ◀──objects, changes, positions── spindrift_object
+//! ```
+//!
+//! SQLite, PostgreSQL and MariaDB are equals; all that differs between them is in [`dialect`]. The store keeps nothing
+//! in memory, so any number of hubs may share one. Time is the database's own, never that of a hub.
+
+mod config;
+mod dialect;
+mod error;
+mod migration;
+mod row;
+mod statement;
+
+mod account;
+mod session;
+mod token;
+
+mod cursor;
+
+mod commit;
+mod uid_set;
+
+mod feed;
+mod object;
+mod scope;
+
+mod hub;
+
+use std::time::Duration;
+
+use futures::FutureExt;
+use sqlx::any::AnyPoolOptions;
+use sqlx::pool::PoolConnection;
+use sqlx::{Any, AnyPool, Connection, Transaction};
+
+pub use account::{AccountRow, Announced, Holder, Problem};
+pub use commit::{
+    AccountWrite, DeclaredScopes, ObjectWrite, Prune, RejectedRow, ScopeProgress, WriteOutcome,
+};
+pub use config::StoreConfig;
+pub use cursor::{AttachOutcome, AttachRequest};
+pub use error::StoreError;
+pub use feed::{Change, FeedPoint, Position};
+pub use hub::HubRow;
+pub use object::{ObjectQuery, StoredObject};
+pub use scope::{ScopeRow, StoredScope};
+pub use session::{NewSession, SessionRow};
+pub use token::{SessionInfo, TokenHash, TokenRefused};
+pub use uid_set::UidSet;
+
+use dialect::Dialect;
+use statement::Statement;
+
+/// The database, by two pools: readers never wait for writers to hand back a connection.
+#[derive(Debug, Clone)]
+pub struct Store {
+    dialect: Dialect,
+    writers: AnyPool,
+    readers: AnyPool,
+}
+
+/// How long a call waits for a free connection (or for the database to come back).
+const ACQUIRE: Duration = Duration::from_secs(10);
+
+/// A connection that was used within this time is taken to be alive; asking costs a round trip per call.
+const TRUSTED: Duration = Duration::from_secs(5);
+
+// === impl Store ===
+
+impl Store {
+    /// Connects, and brings the tables to this release's version.
+    pub async fn open(config: &StoreConfig) -> Result<Self, StoreError> {
+        sqlx::any::install_default_drivers();
+        let dialect = Dialect::of_url(&config.url)?;
+        // The writers first and alone: SQLite's journal mode can only be changed by the one connection there is.
+        let writers = connect(dialect, config, dialect.writers(config.writers)).await?;
+        migration::run(dialect, &writers).await?;
+        let readers = connect(dialect, config, config.readers).await?;
+        Ok(Self { dialect, writers, readers })
+    }
+
+    /// Whether the database answers.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        let mut connection = self.reader("connect to ping the database").await?;
+        connection.ping().await.map_err(StoreError::at("ping the database"))
+    }
+
+    /// Waits until every connection is back and closed.
+    pub async fn close(&self) {
+        self.readers.close().await;
+        self.writers.close().await;
+    }
+
+    fn statement(&self, text: impl Into<String>) -> Statement {
+        Statement::new(self.dialect, text)
+    }
+
+    async fn begin(&self, step: &'static str) -> Result<Transaction<'static, Any>, StoreError> {
+        self.writers.begin_with(self.dialect.begin()).await.map_err(StoreError::at(step))
+    }
+
+    async fn writer(&self, step: &'static str) -> Result<PoolConnection<Any>, StoreError> {
+        self.writers.acquire().await.map_err(StoreError::at(step))
+    }
+
+    async fn reader(&self, step: &'static str) -> Result<PoolConnection<Any>, StoreError> {
+        self.readers.acquire().await.map_err(StoreError::at(step))
+    }
+}
+
+async fn connect(dialect: Dialect, config: &StoreConfig, connections: u32) -> Result<AnyPool, StoreError> {
+    AnyPoolOptions::new()
+        .max_connections(connections.max(1))
+        .acquire_timeout(ACQUIRE)
+        .test_before_acquire(false)
+        .before_acquire(|connection, usage| {
+            async move {
+                if usage.idle_for > TRUSTED {
+                    connection.ping().await?;
+                }
+                Ok(true)
+            }
+            .boxed()
+        })
+        .after_connect(move |connection, _| {
+            async move { sqlx::raw_sql(dialect.session_settings()).execute(connection).await.map(drop) }
+                .boxed()
+        })
+        .connect_with(config.connect_options(dialect)?)
+        .await
+        .map_err(StoreError::at("connect to the database"))
+}

@@ -1,0 +1,48 @@
+//! The cursor: whoever advances it owns the account until the transaction ends.
+
+use super::writer::Writer;
+use super::{AccountWrite, Fenced};
+use crate::store::StoreError;
+
+// === impl Writer ===
+
+impl Writer<'_, '_> {
+    /// Advances the cursors in name order, so that two hubs never wait for each other; stale writes become none.
+    pub(super) async fn fence<'a>(
+        &mut self,
+        writes: &'a [AccountWrite],
+    ) -> Result<Vec<Option<Fenced<'a>>>, StoreError> {
+        let mut order: Vec<(usize, &AccountWrite)> = writes.iter().enumerate().collect();
+        order.sort_by_key(|(_, write)| (&write.tenant, &write.account));
+        for pair in order.windows(2) {
+            if let [(_, one), (_, other)] = pair
+                && (&one.tenant, &one.account) == (&other.tenant, &other.account)
+            {
+                return Err(StoreError::RepeatedAccount { account: one.account.clone() });
+            }
+        }
+
+        let mut fenced = vec![None; writes.len()];
+        for (index, write) in order {
+            let advanced = self
+                .store
+                .statement(
+                    "UPDATE spindrift_cursor SET seq = seq + 1, lease_until = {now} + ? \
+                     WHERE tenant = ? AND account = ? AND epoch = ? AND seq = ?",
+                )
+                .bind(write.lease)
+                .bind(write.tenant.as_str())
+                .bind(write.account.as_str())
+                .bind(write.cursor.epoch.0)
+                .bind(write.cursor.seq.0)
+                .execute("advance a cursor", self.connection)
+                .await?;
+            if advanced > 0
+                && let Some(slot) = fenced.get_mut(index)
+            {
+                *slot = Some(Fenced { write, seq: write.cursor.seq.next() });
+            }
+        }
+        Ok(fenced)
+    }
+}

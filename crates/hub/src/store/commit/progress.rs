@@ -1,0 +1,60 @@
+//! How far the store has got with each scope.
+
+use indexmap::IndexMap;
+use spindrift_model::{ResourceVersion, Scope};
+
+use super::portion::portion;
+use super::writer::{Care, Writer};
+use super::{Fenced, ScopeProgress};
+use crate::store::StoreError;
+use crate::store::dialect::OnConflict;
+
+const REACHED: OnConflict = OnConflict {
+    table: "spindrift_scope",
+    key: &["tenant", "account", "api_group", "kind", "scope_namespace"],
+    replaced: &["resource_version", "reached_at"],
+    only_if: None,
+};
+
+/// What a row takes, roughly.
+const ROW_BYTES: usize = 512;
+
+// === impl Writer ===
+
+impl Writer<'_, '_> {
+    /// Stores the versions reached by all accounts. The rows are there, since scopes are declared first; an insert that
+    /// meets them is the only update of many rows that all databases know.
+    pub(super) async fn progress(&mut self, live: &[Fenced<'_>]) -> Result<(), StoreError> {
+        let rows: Vec<_> = live.iter().copied().flat_map(latest).collect();
+        let conflict = self.store.dialect.on_conflict(&REACHED);
+        let mut rest = &*rows;
+        while !rest.is_empty() {
+            let (rows, others) = portion(rest, Care::Together, |_| ROW_BYTES);
+            rest = others;
+            let values = vec!["(?, ?, ?, ?, ?, '', 0, '', 0, ?, {now})"; rows.len()].join(", ");
+            let mut statement = self.store.statement(format!(
+                "INSERT INTO spindrift_scope (tenant, account, api_group, kind, scope_namespace, plural, namespaced, \
+                 api_version, scrub_revision, resource_version, reached_at) VALUES {values}{conflict}"
+            ));
+            for (fenced, progress) in rows {
+                let ScopeProgress { scope, resource_version } = progress;
+                statement = statement
+                    .bind(fenced.write.tenant.as_str())
+                    .bind(fenced.write.account.as_str())
+                    .bind(&*scope.group)
+                    .bind(&*scope.kind)
+                    .bind(scope.namespace.as_deref().unwrap_or_default())
+                    .bind(resource_version.as_ref().map(ResourceVersion::as_str).unwrap_or_default());
+            }
+            statement.execute("store the versions of scopes", self.connection).await?;
+        }
+        Ok(())
+    }
+}
+
+/// One row per scope, the last.
+fn latest(fenced: Fenced<'_>) -> impl Iterator<Item = (Fenced<'_>, &ScopeProgress)> {
+    let last: IndexMap<&Scope, &ScopeProgress> =
+        fenced.write.scopes.iter().map(|progress| (&progress.scope, progress)).collect();
+    last.into_values().map(move |progress| (fenced, progress))
+}

@@ -1,0 +1,198 @@
+//! Who may write an account: each attachment has an epoch of its own, and a lease on the database's clock.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use spindrift_model::{AccountName, AgentId, Attachment, Cursor, Epoch, HubId, Seq, SessionId, TenantId};
+use sqlx::AnyConnection;
+
+use super::dialect::OnConflict;
+use super::{Store, StoreError, row::Columns, scope};
+
+/// An agent that offers to cache an account.
+#[derive(Debug, Clone)]
+pub struct AttachRequest {
+    pub tenant: TenantId,
+    pub account: AccountName,
+    pub agent: AgentId,
+    pub session: SessionId,
+    /// The hub that the agent's stream ends in.
+    pub hub: HubId,
+    /// How long the account stays the agent's without a commit or a renewal.
+    pub lease: Duration,
+}
+
+/// What became of the offer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AttachOutcome {
+    /// The account is the agent's; every earlier attachment is refused from here on.
+    Attached(Attachment),
+    /// Another agent holds it.
+    Busy { agent: AgentId, lease_left: Duration },
+    /// A newer session of the same agent has taken this one's place.
+    SessionClosed,
+}
+
+const NEW_CURSOR: OnConflict =
+    OnConflict { table: "spindrift_cursor", key: &["tenant", "account"], replaced: &[], only_if: None };
+
+/// How many accounts one statement renews; each takes two parameters.
+const RENEWED_AT_ONCE: usize = 64;
+
+// === impl Store ===
+
+impl Store {
+    /// Gives the account to the agent, unless another one's lease is alive.
+    pub async fn attach(&self, request: &AttachRequest) -> Result<AttachOutcome, StoreError> {
+        let AttachRequest { tenant, account, agent, session, hub, lease } = request;
+        let mut transaction = self.begin("begin to attach").await?;
+        self.statement(
+            "INSERT INTO spindrift_cursor (tenant, account, epoch, seq, feed_floor, holder_agent, holder_session, \
+             holder_hub, lease_until) VALUES (?, ?, 0, 0, 0, '', '', '', 0)",
+        )
+        .push(&self.dialect.on_conflict(&NEW_CURSOR))
+        .bind(tenant.as_str())
+        .bind(account.as_str())
+        .execute("insert a cursor", &mut transaction)
+        .await?;
+        let taken = self
+            .statement(
+                "UPDATE spindrift_cursor SET epoch = epoch + 1, holder_agent = ?, holder_session = ?, \
+                 holder_hub = ?, lease_until = {now} + ? \
+                 WHERE tenant = ? AND account = ? AND (lease_until <= {now} OR holder_agent = ?)",
+            )
+            .bind(agent.as_str())
+            .bind(session.as_str())
+            .bind(hub.as_str())
+            .bind(*lease)
+            .bind(tenant.as_str())
+            .bind(account.as_str())
+            .bind(agent.as_str())
+            .execute("take an account", &mut transaction)
+            .await?;
+
+        let outcome = if taken == 0 {
+            self.busy(tenant, account, &mut transaction).await?
+        } else if self.is_closed(tenant, session, &mut transaction).await? {
+            AttachOutcome::SessionClosed
+        } else {
+            // Read under the cursor's row lock: no commit comes between the cursor and its resume points.
+            let cursor = self.read_cursor(tenant, account, &mut transaction).await?;
+            let resume_points = scope::resume_points(self, tenant, account, &mut transaction).await?;
+            AttachOutcome::Attached(Attachment { cursor, resume_points })
+        };
+        if let AttachOutcome::Attached(_) = outcome {
+            transaction.commit().await.map_err(StoreError::at("commit an attachment"))?;
+        } else {
+            transaction.rollback().await.map_err(StoreError::at("roll back an attachment"))?;
+        }
+        Ok(outcome)
+    }
+
+    async fn busy(
+        &self,
+        tenant: &TenantId,
+        account: &AccountName,
+        connection: &mut AnyConnection,
+    ) -> Result<AttachOutcome, StoreError> {
+        let text = "SELECT holder_agent, lease_until - {now} AS lease_left FROM spindrift_cursor \
+                    WHERE tenant = ? AND account = ?";
+        let statement = self.statement(text).bind(tenant.as_str()).bind(account.as_str());
+        let row = statement.fetch_optional("read the account's holder", connection).await?;
+        let row = row.ok_or_else(|| StoreError::at("read the account's holder")(sqlx::Error::RowNotFound))?;
+        Ok(AttachOutcome::Busy { agent: row.name("holder_agent")?, lease_left: row.duration("lease_left")? })
+    }
+
+    async fn is_closed(
+        &self,
+        tenant: &TenantId,
+        session: &SessionId,
+        connection: &mut AnyConnection,
+    ) -> Result<bool, StoreError> {
+        let text = "SELECT closed_at FROM spindrift_session WHERE tenant = ? AND id = ?";
+        let statement = self.statement(text).bind(tenant.as_str()).bind(session.as_str());
+        let row = statement.fetch_optional("read the attaching session", connection).await?;
+        row.map_or(Ok(false), |row| Ok(row.number("closed_at")? != 0))
+    }
+
+    async fn read_cursor(
+        &self,
+        tenant: &TenantId,
+        account: &AccountName,
+        connection: &mut AnyConnection,
+    ) -> Result<Cursor, StoreError> {
+        let text = "SELECT epoch, seq FROM spindrift_cursor WHERE tenant = ? AND account = ?";
+        let statement = self.statement(text).bind(tenant.as_str()).bind(account.as_str());
+        let row = statement.fetch_optional("read a cursor", connection).await?;
+        let row = row.ok_or_else(|| StoreError::at("read a cursor")(sqlx::Error::RowNotFound))?;
+        Ok(Cursor { epoch: Epoch(row.count("epoch")?), seq: Seq(row.count("seq")?) })
+    }
+
+    /// Ends the lease, so that another agent can attach at once; false if the account is another epoch's by now.
+    pub async fn release(
+        &self,
+        tenant: &TenantId,
+        account: &AccountName,
+        epoch: Epoch,
+    ) -> Result<bool, StoreError> {
+        let mut connection = self.writer("connect to release an account").await?;
+        let text =
+            "UPDATE spindrift_cursor SET lease_until = 0 WHERE tenant = ? AND account = ? AND epoch = ?";
+        let statement = self.statement(text).bind(tenant.as_str()).bind(account.as_str()).bind(epoch.0);
+        Ok(statement.execute("release an account", &mut connection).await? > 0)
+    }
+
+    /// Extends the leases of accounts that had nothing to commit; answers with those that are another epoch's by now.
+    pub async fn renew(
+        &self,
+        tenant: &TenantId,
+        held: &[(AccountName, Epoch)],
+        lease: Duration,
+    ) -> Result<Vec<AccountName>, StoreError> {
+        let mut connection = self.writer("connect to renew leases").await?;
+        let mut lost = Vec::new();
+        for chunk in held.chunks(RENEWED_AT_ONCE) {
+            let ours = vec!["(account = ? AND epoch = ?)"; chunk.len()].join(" OR ");
+            let mut statement = self
+                .statement(format!(
+                    "UPDATE spindrift_cursor SET lease_until = {{now}} + ? WHERE tenant = ? AND ({ours})"
+                ))
+                .bind(lease)
+                .bind(tenant.as_str());
+            for (account, epoch) in chunk {
+                statement = statement.bind(account.as_str()).bind(epoch.0);
+            }
+            let renewed = statement.unprepared().execute("renew leases", &mut connection).await?;
+            if usize::try_from(renewed).is_ok_and(|renewed| renewed < chunk.len()) {
+                lost.extend(self.lost(tenant, chunk, &mut connection).await?);
+            }
+        }
+        Ok(lost)
+    }
+
+    async fn lost(
+        &self,
+        tenant: &TenantId,
+        held: &[(AccountName, Epoch)],
+        connection: &mut AnyConnection,
+    ) -> Result<Vec<AccountName>, StoreError> {
+        let accounts = vec!["?"; held.len()].join(", ");
+        let mut statement = self
+            .statement(format!(
+                "SELECT account, epoch FROM spindrift_cursor WHERE tenant = ? AND account IN ({accounts})"
+            ))
+            .bind(tenant.as_str());
+        for (account, _) in held {
+            statement = statement.bind(account.as_str());
+        }
+        let mut epochs: HashMap<AccountName, Epoch> = HashMap::new();
+        for row in statement.unprepared().fetch_all("read epochs", connection).await? {
+            epochs.insert(row.name("account")?, Epoch(row.count("epoch")?));
+        }
+        Ok(held
+            .iter()
+            .filter(|(account, epoch)| epochs.get(account) != Some(epoch))
+            .map(|(account, _)| account.clone())
+            .collect())
+    }
+}

@@ -1,0 +1,264 @@
+//! All that differs between the databases.
+
+use std::fmt::Write as _;
+
+use sqlx::error::DatabaseError;
+use sqlx::mysql::MySqlDatabaseError;
+use sqlx::postgres::PgDatabaseError;
+use sqlx::sqlite::SqliteError;
+
+use super::StoreError;
+
+/// Which SQL the database speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dialect {
+    Sqlite,
+    Postgres,
+    MySql,
+}
+
+/// What an insert does to a row that is there.
+pub(super) struct OnConflict {
+    pub(super) table: &'static str,
+    pub(super) key: &'static [&'static str],
+    /// Columns that take the new value; none: the row stays as it is.
+    pub(super) replaced: &'static [&'static str],
+    pub(super) only_if: Option<Differs>,
+}
+
+/// A row is replaced only if one of `columns` is to change; `marker` is a replaced column whose new value is never
+/// that of a row which stays.
+pub(super) struct Differs {
+    pub(super) columns: &'static [&'static str],
+    pub(super) marker: &'static str,
+}
+
+/// What an error means to the caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Retryable,
+    Refusal,
+    Fault,
+}
+
+// === impl Dialect ===
+
+impl Dialect {
+    pub(super) fn of_url(url: &str) -> Result<Self, StoreError> {
+        match url.split(':').next().unwrap_or_default() {
+            "sqlite" if url.contains(":memory:") || url.contains("mode=memory") => Err(StoreError::InMemory),
+            "sqlite" => Ok(Self::Sqlite),
+            "postgres" | "postgresql" => Ok(Self::Postgres),
+            "mysql" | "mariadb" => Ok(Self::MySql),
+            scheme => Err(StoreError::Scheme { scheme: scheme.to_owned() }),
+        }
+    }
+
+    /// A first start needs no `mode=rwc`: the file is created.
+    pub(super) fn complete_url(self, url: &str) -> String {
+        match self {
+            Self::Sqlite if !url.contains("mode=") => {
+                format!("{url}{}mode=rwc", if url.contains('?') { '&' } else { '?' })
+            }
+            _ => url.to_owned(),
+        }
+    }
+
+    /// SQLite has one writer; to wait for it in our own queue is fair, in its busy handler it is not.
+    pub(super) fn writers(self, wanted: u32) -> u32 {
+        if self == Self::Sqlite { 1 } else { wanted }
+    }
+
+    /// A frozen hub must not hold row locks for long, and nobody must wait for them for long.
+    pub(super) fn session_settings(self) -> &'static str {
+        match self {
+            Self::Sqlite => {
+                "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; \
+                 PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY"
+            }
+            Self::Postgres => {
+                "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED; \
+                 SET lock_timeout = '5s'; SET idle_in_transaction_session_timeout = '10s'"
+            }
+            // Strict, or a text that is too long would be cut; the idle limit is MariaDB's alone.
+            Self::MySql => {
+                "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED; \
+                 SET SESSION sql_mode = CONCAT(@@sql_mode, ',STRICT_ALL_TABLES'); \
+                 SET SESSION innodb_lock_wait_timeout = 5 /*M!100301 , SESSION idle_transaction_timeout = 10 */"
+            }
+        }
+    }
+
+    /// SQLite must know from the start that a transaction writes, or two of them fail instead of waiting.
+    pub(super) fn begin(self) -> &'static str {
+        if self == Self::Sqlite { "BEGIN IMMEDIATE" } else { "BEGIN" }
+    }
+
+    /// Milliseconds since 1970 by the database's clock.
+    fn now(self) -> &'static str {
+        match self {
+            Self::Sqlite => "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
+            Self::Postgres => "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
+            Self::MySql => "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)",
+        }
+    }
+
+    /// Puts the clock for `{now}`, a row lock for `{for update}`, and the placeholders of this database for `?`.
+    pub(super) fn render(self, text: &str) -> String {
+        let text = text.replace("{now}", self.now());
+        let text = text.replace("{for update}", if self == Self::Sqlite { "" } else { "FOR UPDATE" });
+        if self != Self::Postgres {
+            return text;
+        }
+        let mut rendered = String::with_capacity(text.len() * 2);
+        for (number, part) in text.split('?').enumerate() {
+            if number > 0 {
+                write!(rendered, "${number}").expect("a string takes all that is written");
+            }
+            rendered.push_str(part);
+        }
+        rendered
+    }
+
+    /// What follows the values of an insert.
+    pub(super) fn on_conflict(self, rule: &OnConflict) -> String {
+        match self {
+            Self::Sqlite | Self::Postgres => rule.standard(),
+            Self::MySql => rule.mysql(),
+        }
+    }
+
+    /// Rows after a position in the order of `columns`, and how often each value is bound in turn.
+    ///
+    /// MariaDB finds no range in a comparison of rows, the others find none in its long form.
+    pub(super) fn after(self, columns: &[&str]) -> (String, usize) {
+        if self != Self::MySql {
+            let placeholders = vec!["?"; columns.len()].join(", ");
+            return (format!("({}) > ({placeholders})", columns.join(", ")), 1);
+        }
+        let nested = columns.iter().rev().fold(String::new(), |inner, column| {
+            if inner.is_empty() {
+                format!("{column} > ?")
+            } else {
+                format!("({column} > ? OR ({column} = ? AND {inner}))")
+            }
+        });
+        (nested, 2)
+    }
+
+    /// Takes the lock under which one hub migrates; ends with [`Dialect::unlock_migration`] or the connection.
+    pub(super) fn lock_migration(self) -> &'static str {
+        match self {
+            Self::Sqlite => "BEGIN EXCLUSIVE",
+            Self::Postgres => "BEGIN; SELECT 1 FROM (SELECT pg_advisory_xact_lock(7809636945)) AS locked",
+            Self::MySql => "DO GET_LOCK('spindrift_migration', 30)",
+        }
+    }
+
+    pub(super) fn unlock_migration(self) -> &'static str {
+        match self {
+            Self::Sqlite | Self::Postgres => "COMMIT",
+            Self::MySql => "DO RELEASE_LOCK('spindrift_migration')",
+        }
+    }
+}
+
+// === impl OnConflict ===
+
+impl OnConflict {
+    fn standard(&self) -> String {
+        let Self { table, key, replaced, only_if } = self;
+        let key = key.join(", ");
+        if replaced.is_empty() {
+            return format!(" ON CONFLICT ({key}) DO NOTHING");
+        }
+        let replaced: Vec<_> =
+            replaced.iter().map(|column| format!("{column} = excluded.{column}")).collect();
+        let mut text = format!(" ON CONFLICT ({key}) DO UPDATE SET {}", replaced.join(", "));
+        if let Some(Differs { columns, marker: _ }) = only_if {
+            let differs: Vec<_> =
+                columns.iter().map(|column| format!("{table}.{column} <> excluded.{column}")).collect();
+            write!(text, " WHERE {}", differs.join(" OR ")).expect("a string takes all that is written");
+        }
+        text
+    }
+
+    /// There is no WHERE here, but assignments are made from left to right: the marker first, by the condition, and
+    /// all others by whether the marker is new.
+    fn mysql(&self) -> String {
+        let Self { table: _, key, replaced, only_if } = self;
+        let assignments: Vec<_> = match only_if {
+            _ if replaced.is_empty() => {
+                key.iter().take(1).map(|column| format!("{column} = {column}")).collect()
+            }
+            None => replaced.iter().map(|column| format!("{column} = VALUES({column})")).collect(),
+            Some(Differs { columns, marker }) => {
+                let differs: Vec<_> =
+                    columns.iter().map(|column| format!("{column} <> VALUES({column})")).collect();
+                let first = format!("{marker} = IF({}, VALUES({marker}), {marker})", differs.join(" OR "));
+                let others = replaced.iter().filter(|column| *column != marker);
+                let others = others.map(|column| {
+                    format!("{column} = IF({marker} = VALUES({marker}), VALUES({column}), {column})")
+                });
+                std::iter::once(first).chain(others).collect()
+            }
+        };
+        format!(" ON DUPLICATE KEY UPDATE {}", assignments.join(", "))
+    }
+}
+
+/// Whether trying again helps, or the data itself is refused.
+pub(super) fn classify(error: &sqlx::Error) -> Verdict {
+    match error {
+        sqlx::Error::Database(error) => classify_reported(error.as_ref()),
+        sqlx::Error::Io(_)
+        | sqlx::Error::Tls(_)
+        | sqlx::Error::Protocol(_)
+        | sqlx::Error::PoolTimedOut
+        | sqlx::Error::WorkerCrashed
+        | sqlx::Error::BeginFailed => Verdict::Retryable,
+        sqlx::Error::Encode(_) => Verdict::Refusal,
+        _ => Verdict::Fault,
+    }
+}
+
+fn classify_reported(error: &dyn DatabaseError) -> Verdict {
+    if let Some(error) = error.try_downcast_ref::<PgDatabaseError>() {
+        return classify_sqlstate(error.code());
+    }
+    if let Some(error) = error.try_downcast_ref::<MySqlDatabaseError>() {
+        return match error.number() {
+            // Too many connections, shutdown, disk or table full, lock wait, deadlock, interrupted, read-only after a
+            // failover, a lost connection to the storage.
+            1021 | 1040 | 1053 | 1114 | 1203 | 1205 | 1213 | 1290 | 1317 | 1792 | 1836 | 1927 | 1969
+            | 4031 => Verdict::Retryable,
+            // Packet too large, text that the column's character set or length does not hold (or cannot be compared
+            // with), row too large.
+            1118 | 1153 | 1264 | 1267 | 1300 | 1301 | 1366 | 1406 | 1977 => Verdict::Refusal,
+            _ => classify_sqlstate(error.code().unwrap_or_default()),
+        };
+    }
+    if error.try_downcast_ref::<SqliteError>().is_some() {
+        let code = error.code().and_then(|code| code.parse::<i32>().ok()).unwrap_or_default();
+        // The low byte is the primary code.
+        return match code & 0xff {
+            // BUSY, LOCKED, IOERR, FULL, CANTOPEN
+            5 | 6 | 10 | 13 | 14 => Verdict::Retryable,
+            // TOOBIG, CONSTRAINT (which includes what a trigger raises), MISMATCH
+            18..=20 => Verdict::Refusal,
+            _ => Verdict::Fault,
+        };
+    }
+    Verdict::Fault
+}
+
+fn classify_sqlstate(code: &str) -> Verdict {
+    match code.get(..2).unwrap_or_default() {
+        // Connection, transaction state (read-only after a failover, ended for being idle), rollback (deadlock,
+        // serialisation), resources (disk, memory), locks, operator, system.
+        "08" | "25" | "40" | "53" | "55" | "57" | "58" => Verdict::Retryable,
+        // Data, integrity, limits of a row, raised by a trigger (MySQL, PostgreSQL).
+        "22" | "23" | "54" | "45" | "P0" => Verdict::Refusal,
+        _ => Verdict::Fault,
+    }
+}

@@ -1,0 +1,177 @@
+//! The change feed of an account: its rows in the order they changed in, tombstones among them.
+
+use std::time::Duration;
+
+use spindrift_model::{AccountName, ObjectKey, ResourceVersion, Seq, TenantId, Uid};
+use sqlx::any::AnyRow;
+
+use super::object::{COLUMNS, position, read_key};
+use super::{Store, StoreError, StoredObject, row::Columns};
+
+/// Where an account's feed ends, and where it begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    /// The last batch that was committed.
+    pub seq: Seq,
+    /// Who has not read this far has missed tombstones and starts again.
+    pub floor: Seq,
+}
+
+/// How far a reader has got; the default is nowhere yet.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FeedPoint {
+    pub seq: Seq,
+    /// The last object read of that batch; none if all were.
+    pub key: Option<ObjectKey>,
+}
+
+/// What became of an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// It is now as it is here.
+    Upserted(StoredObject),
+    /// It is gone.
+    Deleted {
+        seq: Seq,
+        key: ObjectKey,
+        uid: Uid,
+        /// Its last version that was stored.
+        resource_version: ResourceVersion,
+    },
+}
+
+// === impl Store ===
+
+impl Store {
+    /// Where the feeds stand, by account.
+    pub async fn positions(
+        &self,
+        tenant: &TenantId,
+        accounts: Option<&[AccountName]>,
+    ) -> Result<Vec<(AccountName, Position)>, StoreError> {
+        let mut connection = self.reader("connect to read positions").await?;
+        let text = "SELECT account, seq, feed_floor FROM spindrift_cursor WHERE tenant = ?";
+        let mut statement = self.statement(text).bind(tenant.as_str());
+        if let Some(accounts) = accounts {
+            if accounts.is_empty() {
+                return Ok(Vec::new());
+            }
+            statement =
+                statement.push(&format!(" AND account IN ({})", vec!["?"; accounts.len()].join(", ")));
+            for account in accounts {
+                statement = statement.bind(account.as_str());
+            }
+        }
+        let rows = statement.push(" ORDER BY account").fetch_all("read positions", &mut connection).await?;
+        rows.iter()
+            .map(|row| {
+                let position = Position { seq: Seq(row.count("seq")?), floor: Seq(row.count("feed_floor")?) };
+                Ok((row.name("account")?, position))
+            })
+            .collect()
+    }
+
+    /// What has changed since, oldest first; an object that changed twice is there once, where it changed last.
+    pub async fn changes(
+        &self,
+        tenant: &TenantId,
+        account: &AccountName,
+        after: &FeedPoint,
+        limit: u32,
+    ) -> Result<Vec<Change>, StoreError> {
+        let mut connection = self.reader("connect to read changes").await?;
+        let statement = self
+            .statement(format!("SELECT {COLUMNS} FROM spindrift_object WHERE tenant = ? AND account = ?"))
+            .bind(tenant.as_str())
+            .bind(account.as_str());
+        let seq = ("seq", after.seq.0.into());
+        let statement = match &after.key {
+            None => statement.and_after(&[seq]),
+            Some(key) => {
+                let [group, kind, namespace, name] = position(key);
+                statement.and_after(&[seq, group, kind, namespace, name])
+            }
+        };
+        let rows = statement
+            .push(" ORDER BY seq, api_group, kind, namespace, name LIMIT ?")
+            .bind(u64::from(limit))
+            .fetch_all("read changes", &mut connection)
+            .await?;
+        rows.iter().map(Change::read).collect()
+    }
+
+    /// Removes tombstones of this age and says so by the floor of their accounts' feeds.
+    pub async fn purge_tombstones(&self, older_than: Duration) -> Result<u64, StoreError> {
+        let mut reader = self.reader("connect to find tombstones").await?;
+        let text = "SELECT tenant, account, MAX(seq) AS newest FROM spindrift_object \
+                    WHERE deleted_at > 0 AND deleted_at <= {now} - ? GROUP BY tenant, account \
+                    ORDER BY tenant, account";
+        let rows = self.statement(text).bind(older_than).fetch_all("find tombstones", &mut reader).await?;
+        drop(reader);
+
+        let mut purged = 0;
+        for row in rows {
+            purged +=
+                self.purge(&row.name("tenant")?, &row.name("account")?, Seq(row.count("newest")?)).await?;
+        }
+        Ok(purged)
+    }
+
+    /// Removes the tombstones up to a batch: whoever would still need them is below the floor.
+    async fn purge(&self, tenant: &TenantId, account: &AccountName, newest: Seq) -> Result<u64, StoreError> {
+        let mut transaction = self.begin("begin to purge tombstones").await?;
+        self.statement(
+            "UPDATE spindrift_cursor SET feed_floor = ? WHERE tenant = ? AND account = ? AND feed_floor < ?",
+        )
+        .bind(newest.0)
+        .bind(tenant.as_str())
+        .bind(account.as_str())
+        .bind(newest.0)
+        .execute("raise the feed's floor", &mut transaction)
+        .await?;
+        let purged = self
+            .statement(
+                "DELETE FROM spindrift_object WHERE tenant = ? AND account = ? AND seq <= ? AND deleted_at > 0",
+            )
+            .bind(tenant.as_str())
+            .bind(account.as_str())
+            .bind(newest.0)
+            .execute("purge tombstones", &mut transaction)
+            .await?;
+        transaction.commit().await.map_err(StoreError::at("commit a purge of tombstones"))?;
+        Ok(purged)
+    }
+}
+
+// === impl Change ===
+
+impl Change {
+    fn read(row: &AnyRow) -> Result<Self, StoreError> {
+        if row.number("deleted_at")? == 0 {
+            return StoredObject::read(row).map(Self::Upserted);
+        }
+        Ok(Self::Deleted {
+            seq: Seq(row.count("seq")?),
+            key: read_key(row)?,
+            uid: row.text("uid")?.into(),
+            resource_version: row.text("resource_version")?.into(),
+        })
+    }
+
+    /// The object.
+    pub fn key(&self) -> &ObjectKey {
+        match self {
+            Self::Upserted(object) => &object.key,
+            Self::Deleted { key, .. } => key,
+        }
+    }
+
+    /// Where a reader is who has read this far.
+    pub fn point(&self) -> FeedPoint {
+        let seq = match self {
+            Self::Upserted(object) => object.seq,
+            Self::Deleted { seq, .. } => *seq,
+        };
+        FeedPoint { seq, key: Some(self.key().clone()) }
+    }
+}

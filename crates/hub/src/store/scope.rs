@@ -1,0 +1,122 @@
+//! What of an account is watched, and how far the store has got with each scope.
+
+use std::{sync::Arc, time::Duration};
+
+use spindrift_model::{
+    AccountName, ApiVersion, Resource, ResourceVersion, ResumePoint, Scope, ScrubRevision, TenantId,
+};
+use sqlx::AnyConnection;
+use sqlx::any::AnyRow;
+
+use super::{Store, StoreError, row::Columns};
+
+/// A scope and the way its objects are read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScopeRow {
+    pub scope: Scope,
+    /// The name in URLs, such as `deployments`.
+    pub plural: Arc<str>,
+    pub namespaced: bool,
+    /// The served version that its objects were read in.
+    pub api_version: ApiVersion,
+    pub scrub_revision: ScrubRevision,
+}
+
+/// A scope as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredScope {
+    pub row: ScopeRow,
+    /// The version that the store has reached; none before the first listing has ended, and during each.
+    pub resource_version: Option<ResourceVersion>,
+    /// How long ago that was.
+    pub age: Duration,
+}
+
+const SCOPES: &str = "SELECT api_group, kind, scope_namespace, plural, namespaced, api_version, scrub_revision, \
+    resource_version, {now} - reached_at AS age FROM spindrift_scope WHERE tenant = ? AND account = ?";
+
+// === impl Store ===
+
+impl Store {
+    /// The scopes of an account.
+    pub async fn scopes(
+        &self,
+        tenant: &TenantId,
+        account: &AccountName,
+    ) -> Result<Vec<StoredScope>, StoreError> {
+        let mut connection = self.reader("connect to read scopes").await?;
+        stored(self, tenant, account, &mut connection).await
+    }
+
+    /// The kinds that are watched in any account; those that are served in several versions are there once.
+    pub async fn kinds(&self, tenant: &TenantId) -> Result<Vec<Resource>, StoreError> {
+        let mut connection = self.reader("connect to read kinds").await?;
+        let text = "SELECT api_group, kind, MAX(api_version) AS api_version, MAX(plural) AS plural, \
+                    MAX(namespaced) AS namespaced FROM spindrift_scope WHERE tenant = ? GROUP BY api_group, kind \
+                    ORDER BY api_group, kind";
+        let rows =
+            self.statement(text).bind(tenant.as_str()).fetch_all("read kinds", &mut connection).await?;
+        rows.iter()
+            .map(|row| {
+                Ok(Resource {
+                    group: row.text("api_group")?.into(),
+                    version: row.text("api_version")?.into(),
+                    kind: row.text("kind")?.into(),
+                    plural: row.text("plural")?.into(),
+                    namespaced: row.number("namespaced")? != 0,
+                })
+            })
+            .collect()
+    }
+}
+
+pub(super) async fn stored(
+    store: &Store,
+    tenant: &TenantId,
+    account: &AccountName,
+    connection: &mut AnyConnection,
+) -> Result<Vec<StoredScope>, StoreError> {
+    let statement = store.statement(SCOPES).push(" ORDER BY api_group, kind, scope_namespace");
+    let statement = statement.bind(tenant.as_str()).bind(account.as_str());
+    let rows = statement.fetch_all("read scopes", connection).await?;
+    rows.iter().map(StoredScope::read).collect()
+}
+
+pub(super) async fn resume_points(
+    store: &Store,
+    tenant: &TenantId,
+    account: &AccountName,
+    connection: &mut AnyConnection,
+) -> Result<Vec<ResumePoint>, StoreError> {
+    let scopes = stored(store, tenant, account, connection).await?;
+    Ok(scopes.into_iter().filter_map(StoredScope::resume_point).collect())
+}
+
+// === impl StoredScope ===
+
+impl StoredScope {
+    fn read(row: &AnyRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            row: ScopeRow {
+                scope: Scope {
+                    group: row.text("api_group")?.into(),
+                    kind: row.text("kind")?.into(),
+                    namespace: Some(row.text("scope_namespace")?)
+                        .filter(|text| !text.is_empty())
+                        .map(Into::into),
+                },
+                plural: row.text("plural")?.into(),
+                namespaced: row.number("namespaced")? != 0,
+                api_version: row.text("api_version")?.into(),
+                scrub_revision: row.scrub_revision()?,
+            },
+            resource_version: row.optional_text("resource_version")?.map(Into::into),
+            age: row.duration("age")?,
+        })
+    }
+
+    fn resume_point(self) -> Option<ResumePoint> {
+        let Self { row: ScopeRow { scope, api_version, scrub_revision, .. }, resource_version, age } = self;
+        Some(ResumePoint { scope, api_version, scrub_revision, resource_version: resource_version?, age })
+    }
+}

@@ -1,0 +1,147 @@
+//! Sessions of agents: any hub replica may be asked to open any channel of them.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use spindrift_model::{AgentId, HubId, Incarnation, SessionId, TenantId};
+use sqlx::any::AnyRow;
+
+use super::{Store, StoreError, TokenHash, row::Columns};
+
+/// A session that an agent has just registered.
+#[derive(Debug, Clone)]
+pub struct NewSession {
+    pub tenant: TenantId,
+    pub id: SessionId,
+    pub agent: AgentId,
+    pub incarnation: Incarnation,
+    /// The hub that it registered at.
+    pub hub: HubId,
+    /// The agent's own version.
+    pub version: String,
+    pub zone: String,
+    /// Of the control, the events and the results channel.
+    pub token_hashes: [TokenHash; 3],
+    /// How long the tokens can be used.
+    pub token_ttl: Duration,
+}
+
+/// A session that is alive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionRow {
+    pub id: SessionId,
+    pub agent: AgentId,
+    pub incarnation: Incarnation,
+    pub hub: HubId,
+    pub version: String,
+    pub zone: String,
+    pub created_at: Timestamp,
+    pub last_seen: Timestamp,
+}
+
+// === impl Store ===
+
+impl Store {
+    /// Opens the session and closes all others of the same agent: the new one always wins.
+    pub async fn open_session(&self, session: &NewSession) -> Result<(), StoreError> {
+        let NewSession { tenant, id, agent, incarnation, hub, version, zone, token_hashes, token_ttl } =
+            session;
+        let mut transaction = self.begin("begin a session").await?;
+        self.statement(
+            "UPDATE spindrift_session SET closed_at = {now} WHERE tenant = ? AND agent_id = ? AND closed_at = 0",
+        )
+        .bind(tenant.as_str())
+        .bind(agent.as_str())
+        .execute("close older sessions", &mut transaction)
+        .await?;
+        let [control, events, results] = token_hashes;
+        self.statement(
+            "INSERT INTO spindrift_session (tenant, id, agent_id, incarnation, hub_id, agent_version, zone, \
+             control_hash, events_hash, results_hash, control_used, events_used, results_used, tokens_expire_at, \
+             created_at, last_seen, closed_at) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, {now} + ?, {now}, {now}, 0)",
+        )
+        .bind(tenant.as_str())
+        .bind(id.as_str())
+        .bind(agent.as_str())
+        .bind(&*incarnation.to_string())
+        .bind(hub.as_str())
+        .bind(&**version)
+        .bind(&**zone)
+        .bind(control.as_str())
+        .bind(events.as_str())
+        .bind(results.as_str())
+        .bind(*token_ttl)
+        .execute("insert a session", &mut transaction)
+        .await?;
+        transaction.commit().await.map_err(StoreError::at("commit a session"))
+    }
+
+    /// Says that the session is alive; false if it has been closed since.
+    pub async fn touch_session(&self, id: &SessionId) -> Result<bool, StoreError> {
+        let text = "UPDATE spindrift_session SET last_seen = {now} WHERE id = ? AND closed_at = 0";
+        self.update_session(text, id, "touch a session").await
+    }
+
+    /// Ends the session; false if it had ended already.
+    pub async fn close_session(&self, id: &SessionId) -> Result<bool, StoreError> {
+        let text = "UPDATE spindrift_session SET closed_at = {now} WHERE id = ? AND closed_at = 0";
+        self.update_session(text, id, "close a session").await
+    }
+
+    async fn update_session(
+        &self,
+        text: &str,
+        id: &SessionId,
+        step: &'static str,
+    ) -> Result<bool, StoreError> {
+        let mut connection = self.writer(step).await?;
+        let statement = self.statement(text).bind(id.as_str());
+        Ok(statement.execute(step, &mut connection).await? > 0)
+    }
+
+    /// The open sessions that were touched of late, by age.
+    pub async fn live_sessions(
+        &self,
+        tenant: &TenantId,
+        within: Duration,
+    ) -> Result<Vec<SessionRow>, StoreError> {
+        let mut connection = self.reader("connect to read sessions").await?;
+        let rows = self
+            .statement(
+                "SELECT id, agent_id, incarnation, hub_id, agent_version, zone, created_at, last_seen \
+                 FROM spindrift_session WHERE tenant = ? AND closed_at = 0 AND last_seen >= {now} - ? \
+                 ORDER BY created_at, id",
+            )
+            .bind(tenant.as_str())
+            .bind(within)
+            .fetch_all("read sessions", &mut connection)
+            .await?;
+        rows.iter().map(SessionRow::read).collect()
+    }
+
+    /// Forgets sessions that were last alive longer ago than this.
+    pub async fn purge_sessions(&self, older_than: Duration) -> Result<u64, StoreError> {
+        let mut connection = self.writer("connect to purge sessions").await?;
+        let statement =
+            self.statement("DELETE FROM spindrift_session WHERE last_seen < {now} - ?").bind(older_than);
+        statement.execute("purge sessions", &mut connection).await
+    }
+}
+
+// === impl SessionRow ===
+
+impl SessionRow {
+    fn read(row: &AnyRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.name("id")?,
+            agent: row.name("agent_id")?,
+            incarnation: row.name("incarnation")?,
+            hub: row.name("hub_id")?,
+            version: row.text("agent_version")?.to_owned(),
+            zone: row.text("zone")?.to_owned(),
+            created_at: row.timestamp("created_at")?,
+            last_seen: row.timestamp("last_seen")?,
+        })
+    }
+}

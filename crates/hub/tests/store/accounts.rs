@@ -1,0 +1,108 @@
+//! Accounts and the clusters they stand for.
+
+use std::time::Duration;
+
+use spindrift_hub::store::Announced;
+use spindrift_model::{AccountDescription, ClusterIdentity};
+
+use crate::bench::{Bench, account, agent, hub, tenant};
+
+fn cluster(uid: Option<&str>, ca: Option<&str>) -> ClusterIdentity {
+    ClusterIdentity {
+        uid: uid.map(Into::into),
+        ca_fingerprint: ca.map(Into::into),
+        host: "https://10.0.0.1".into(),
+    }
+}
+
+fn described(name: &str, cluster: ClusterIdentity) -> AccountDescription {
+    AccountDescription {
+        name: account(name),
+        cluster,
+        kubernetes_version: "v1.36.3".into(),
+        namespaces: vec!["default".into(), "kube-system".into()],
+        properties: r#"{"permissions":{}}"#.into(),
+        max_resumable_age: Duration::from_mins(5),
+    }
+}
+
+#[tokio::test]
+async fn an_account_is_known_as_it_was_described_last() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        bench.announce();
+        let mut description = described("prod", cluster(Some("1"), None));
+        bench.store.announce(&tenant(), &agent("one"), &description).await?;
+        description.kubernetes_version = "v1.37.0".into();
+        description.namespaces.push("new".into());
+        bench.store.announce(&tenant(), &agent("two"), &description).await?;
+        bench.store.announce(&tenant(), &agent("one"), &described("dev", cluster(None, None))).await?;
+
+        let row = bench.store.account(&tenant(), &account("prod")).await?.expect("it was announced");
+        assert_eq!((&row.description, &row.announced_by), (&description, &agent("two")));
+        assert_eq!((row.problem, row.holder, row.cursor.epoch.0), (None, None, 0));
+        assert!(row.first_seen <= row.last_seen);
+
+        let attachment = bench.attach("prod").await?;
+        let rows = bench.store.accounts(&tenant()).await?;
+        assert_eq!(rows.iter().map(|row| row.description.name.as_str()).collect::<Vec<_>>(), ["dev", "prod"]);
+        assert_eq!(rows[1].cursor, attachment.cursor);
+        let holder = rows[1].holder.as_ref().expect("it is attached");
+        assert_eq!(
+            (&holder.agent, &holder.hub, holder.lease_left.is_some()),
+            (&agent("agent"), &hub("hub"), true)
+        );
+        bench.store.release(&tenant(), &account("prod"), attachment.cursor.epoch).await?;
+        let row = bench.store.account(&tenant(), &account("prod")).await?.expect("it was announced");
+        assert_eq!(row.holder.expect("it was attached").lease_left, None);
+        assert_eq!(bench.store.account(&tenant(), &account("none")).await?, None);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_second_cluster_is_refused_and_the_claim_is_shown() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        bench.announce();
+        let ours = described("prod", cluster(None, Some("ca")));
+        let learnt = described("prod", cluster(Some("1"), None));
+        let theirs = described("prod", cluster(Some("2"), Some("ca")));
+        let announce = async |name: &str, what| bench.store.announce(&tenant(), &agent(name), what).await;
+        assert_eq!(announce("one", &ours).await?, Announced::Accepted);
+        assert_eq!(announce("one", &learnt).await?, Announced::Accepted);
+        let bound_to = cluster(Some("1"), Some("ca"));
+        assert_eq!(announce("two", &theirs).await?, Announced::Refused { bound_to: bound_to.clone() });
+
+        let shown = async || {
+            anyhow::Ok(bench.store.account(&tenant(), &account("prod")).await?.expect("it is bound"))
+        };
+        let row = shown().await?;
+        assert_eq!((&row.description.cluster, &row.announced_by), (&bound_to, &agent("one")));
+        let problem = row.problem.expect("the claim was refused");
+        assert!(problem.agent == agent("two") && problem.text.contains("uid 2"), "{problem:?}");
+
+        announce("one", &ours).await?;
+        assert!(shown().await?.problem.is_some(), "an agent that was right all along solves nothing");
+        announce("two", &learnt).await?;
+        assert_eq!(shown().await?.problem, None);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn of_two_clusters_that_claim_a_name_at_once_one_gets_it() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        bench.announce();
+        for round in 0..5 {
+            let name = format!("prod-{round}");
+            let (one, two) =
+                (described(&name, cluster(Some("1"), None)), described(&name, cluster(Some("2"), None)));
+            let (tenant, first, second) = (tenant(), agent("one"), agent("two"));
+            let (one, two) = tokio::join!(
+                bench.store.announce(&tenant, &first, &one),
+                bench.store.announce(&tenant, &second, &two)
+            );
+            assert_ne!(one? == Announced::Accepted, two? == Announced::Accepted);
+        }
+    }
+    Ok(())
+}

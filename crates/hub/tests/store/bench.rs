@@ -1,0 +1,187 @@
+//! A store on a fresh database, and short words for what tests write into it.
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::{Context, bail};
+use spindrift_hub::store::{
+    AccountWrite, AttachOutcome, AttachRequest, Change, DeclaredScopes, FeedPoint, ObjectQuery, ObjectWrite,
+    Prune, ScopeProgress, ScopeRow, Store, StoreConfig, StoredObject, UidSet, WriteOutcome,
+};
+use spindrift_model::{
+    AccountName, AgentId, Attachment, Cursor, HubId, ObjectKey, Scope, ScrubRevision, Seq, SessionId,
+    TenantId, Uid,
+};
+use spindrift_testkit::{Database, Engine};
+
+pub(crate) const LEASE: Duration = Duration::from_secs(30);
+
+pub(crate) struct Bench {
+    pub(crate) database: Database,
+    pub(crate) store: Store,
+}
+
+impl Bench {
+    /// One on each kind of database.
+    pub(crate) async fn all() -> anyhow::Result<Vec<Self>> {
+        let mut benches = Vec::new();
+        for database in Database::all().await? {
+            let store =
+                Store::open(&StoreConfig { readers: 2, writers: 4, ..StoreConfig::at(database.url()) })
+                    .await
+                    .with_context(|| format!("open a store on {}", database.engine()))?;
+            benches.push(Self { database, store });
+        }
+        Ok(benches)
+    }
+
+    /// Says in the output of a failed test which database it was.
+    pub(crate) fn announce(&self) -> Engine {
+        eprintln!("on {}", self.database.engine());
+        self.database.engine()
+    }
+
+    pub(crate) async fn attach(&self, account: &str) -> anyhow::Result<Attachment> {
+        match self.store.attach(&offer(account, "agent")).await? {
+            AttachOutcome::Attached(attachment) => Ok(attachment),
+            other => bail!("attach {account}: {other:?}"),
+        }
+    }
+
+    /// Attaches the account and writes into it, once.
+    pub(crate) async fn write(
+        &self,
+        account: &str,
+        fill: impl FnOnce(&mut AccountWrite),
+    ) -> anyhow::Result<Cursor> {
+        let cursor = self.attach(account).await?.cursor;
+        self.write_at(account, cursor, fill).await
+    }
+
+    /// Writes where the account stands, and says where it stands then.
+    pub(crate) async fn write_at(
+        &self,
+        account: &str,
+        cursor: Cursor,
+        fill: impl FnOnce(&mut AccountWrite),
+    ) -> anyhow::Result<Cursor> {
+        let mut write = write(account, cursor);
+        fill(&mut write);
+        match self.store.commit(&[write]).await?.as_slice() {
+            [WriteOutcome::Committed { seq, .. }] => Ok(Cursor { seq: *seq, ..cursor }),
+            other => bail!("write {account}: {other:?}"),
+        }
+    }
+
+    pub(crate) async fn objects(&self, accounts: &str) -> anyhow::Result<Vec<StoredObject>> {
+        let query =
+            ObjectQuery { accounts: Some(vec![account(accounts)]), limit: 1000, ..ObjectQuery::default() };
+        Ok(self.store.objects(&query).await?)
+    }
+
+    pub(crate) async fn names(&self, account: &str) -> anyhow::Result<Vec<String>> {
+        Ok(self.objects(account).await?.iter().map(|object| object.key.name.to_string()).collect())
+    }
+
+    /// The feed from a batch on, as `+name` and `-name`.
+    pub(crate) async fn feed(&self, account_name: &str, after: u64) -> anyhow::Result<Vec<String>> {
+        let point = FeedPoint { seq: Seq(after), key: None };
+        let changes = self.store.changes(&tenant(), &account(account_name), &point, 1000).await?;
+        Ok(changes.iter().map(sign).collect())
+    }
+}
+
+pub(crate) fn sign(change: &Change) -> String {
+    match change {
+        Change::Upserted(object) => format!("+{}", object.key.name),
+        Change::Deleted { key, .. } => format!("-{}", key.name),
+    }
+}
+
+pub(crate) fn tenant() -> TenantId {
+    TenantId::default()
+}
+
+pub(crate) fn account(name: &str) -> AccountName {
+    AccountName::parse(name).expect("a test's account name is valid")
+}
+
+pub(crate) fn agent(name: &str) -> AgentId {
+    AgentId::parse(name).expect("a test's agent id is valid")
+}
+
+pub(crate) fn hub(name: &str) -> HubId {
+    HubId::parse(name).expect("a test's hub id is valid")
+}
+
+pub(crate) fn offer(account_name: &str, agent_name: &str) -> AttachRequest {
+    AttachRequest {
+        tenant: tenant(),
+        account: account(account_name),
+        agent: agent(agent_name),
+        session: SessionId::fresh(),
+        hub: hub("hub"),
+        lease: LEASE,
+    }
+}
+
+pub(crate) fn write(account_name: &str, cursor: Cursor) -> AccountWrite {
+    AccountWrite::new(tenant(), account(account_name), cursor, LEASE)
+}
+
+pub(crate) fn key(group: &str, kind: &str, namespace: &str, name: &str) -> ObjectKey {
+    ObjectKey { group: group.into(), kind: kind.into(), namespace: namespace.into(), name: name.into() }
+}
+
+pub(crate) fn pod_key(name: &str) -> ObjectKey {
+    key("", "Pod", "default", name)
+}
+
+/// A pod whose uid is made of its name.
+pub(crate) fn pod(name: &str, version: &str) -> ObjectWrite {
+    object(pod_key(name), version)
+}
+
+pub(crate) fn object(key: ObjectKey, version: &str) -> ObjectWrite {
+    ObjectWrite {
+        scope_namespace: None,
+        uid: uid(&key.name),
+        resource_version: version.into(),
+        api_version: "v1".into(),
+        scrub_revision: ScrubRevision(1),
+        labels: r#"{"app":"x"}"#.into(),
+        body: format!(r#"{{"kind":"{}","version":"{version}"}}"#, key.kind).into(),
+        key,
+    }
+}
+
+pub(crate) fn uid(name: &str) -> Uid {
+    format!("uid-of-{name}").into()
+}
+
+pub(crate) fn pods() -> Scope {
+    scope("", "Pod")
+}
+
+pub(crate) fn scope(group: &str, kind: &str) -> Scope {
+    Scope { group: group.into(), kind: kind.into(), namespace: None }
+}
+
+pub(crate) fn declare(scopes: &[(&str, &str, &str)]) -> DeclaredScopes {
+    let scopes = scopes.iter().map(|(group, kind, version)| ScopeRow {
+        scope: scope(group, kind),
+        plural: format!("{}s", kind.to_lowercase()).into(),
+        namespaced: true,
+        api_version: (*version).into(),
+        scrub_revision: ScrubRevision(1),
+    });
+    DeclaredScopes { scopes: scopes.collect(), keep_groups: vec![] }
+}
+
+pub(crate) fn reached(scope: Scope, version: &str) -> ScopeProgress {
+    ScopeProgress { scope, resource_version: Some(version.into()) }
+}
+
+pub(crate) fn prune(scope: Scope, keep: &[&str]) -> Prune {
+    let keep: Vec<Uid> = keep.iter().map(|name| uid(name)).collect();
+    Prune { scope, keep: Arc::new(keep.iter().collect::<UidSet>()) }
+}

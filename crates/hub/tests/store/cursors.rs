@@ -1,0 +1,136 @@
+//! Who may write.
+
+use std::time::Duration;
+
+use spindrift_hub::store::{AttachOutcome, AttachRequest, WriteOutcome};
+use spindrift_model::{Cursor, Epoch, Seq, TenantId};
+use spindrift_testkit::eventually;
+
+use crate::bench::{Bench, LEASE, account, agent, declare, offer, pod, pods, reached, tenant, write};
+
+#[tokio::test]
+async fn an_attachment_goes_on_where_the_last_commit_ended() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        bench.announce();
+        let first = bench.attach("prod").await?;
+        assert_eq!(first.cursor, Cursor { epoch: Epoch(1), seq: Seq(0) });
+        assert_eq!(first.resume_points, []);
+        bench
+            .write_at("prod", first.cursor, |write| {
+                write.declared = Some(declare(&[("", "Pod", "v1"), ("apps", "Deployment", "v1")]));
+                write.upserts = vec![pod("a", "1")];
+                write.scopes = vec![reached(pods(), "old"), reached(pods(), "100")];
+            })
+            .await?;
+
+        let second = bench.attach("prod").await?;
+        assert_eq!(second.cursor, Cursor { epoch: Epoch(2), seq: Seq(1) });
+        let [point] = &*second.resume_points else { panic!("{second:?}") };
+        assert_eq!((&point.scope, point.resource_version.as_str()), (&pods(), "100"));
+        assert!(point.age < Duration::from_mins(1), "{:?}", point.age);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn writes_of_an_older_epoch_and_late_copies_are_stale() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        bench.announce();
+        let old = bench.attach("prod").await?.cursor;
+        let new = bench.attach("prod").await?.cursor;
+        let mut late = write("prod", old);
+        late.upserts = vec![pod("late", "1")];
+        assert_eq!(bench.store.commit(&[late]).await?, [WriteOutcome::Stale]);
+
+        let mut batch = write("prod", new);
+        batch.upserts = vec![pod("a", "1")];
+        let committed = WriteOutcome::Committed { seq: Seq(1), changed: true };
+        assert_eq!(bench.store.commit(std::slice::from_ref(&batch)).await?, [committed]);
+        assert_eq!(bench.store.commit(&[batch]).await?, [WriteOutcome::Stale]);
+        assert_eq!(bench.names("prod").await?, ["a"]);
+
+        let nobody = write("unknown", new);
+        assert_eq!(bench.store.commit(&[nobody]).await?, [WriteOutcome::Stale]);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn concurrent_attachments_get_epochs_of_their_own() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        bench.announce();
+        let attachments = futures::future::join_all((0..12).map(|_| bench.attach("prod"))).await;
+        let mut epochs = Vec::new();
+        for attachment in attachments {
+            epochs.push(attachment?.cursor.epoch.0);
+        }
+        epochs.sort_unstable();
+        assert_eq!(epochs, (1..=12).collect::<Vec<_>>());
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn another_agent_waits_for_the_lease_and_the_same_agent_does_not() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        bench.announce();
+        bench.attach("prod").await?;
+        let AttachOutcome::Busy { agent: holder, lease_left } =
+            bench.store.attach(&offer("prod", "other")).await?
+        else {
+            panic!("the lease is alive");
+        };
+        assert_eq!(holder, agent("agent"));
+        assert!(lease_left > LEASE / 2 && lease_left <= LEASE, "{lease_left:?}");
+
+        let again = bench.attach("prod").await?;
+        assert_eq!(again.cursor.epoch, Epoch(2));
+        // Tenants have cursors of their own.
+        let elsewhere = AttachRequest { tenant: TenantId::parse("acme")?, ..offer("prod", "other") };
+        assert!(matches!(bench.store.attach(&elsewhere).await?, AttachOutcome::Attached(_)));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_lease_ends_by_time_or_by_release() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        bench.announce();
+        let short = AttachRequest { lease: Duration::from_millis(300), ..offer("prod", "first") };
+        let AttachOutcome::Attached(first) = bench.store.attach(&short).await? else {
+            panic!("nobody holds it")
+        };
+        eventually!(
+            "the lease ends",
+            matches!(bench.store.attach(&offer("prod", "second")).await, Ok(AttachOutcome::Attached(_)))
+        );
+
+        assert!(
+            !bench.store.release(&tenant(), &account("prod"), first.cursor.epoch).await?,
+            "not its own any more"
+        );
+        assert!(matches!(bench.store.attach(&offer("prod", "third")).await?, AttachOutcome::Busy { .. }));
+        assert!(bench.store.release(&tenant(), &account("prod"), first.cursor.epoch.next()).await?);
+        assert!(matches!(bench.store.attach(&offer("prod", "third")).await?, AttachOutcome::Attached(_)));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn renewal_extends_leases_and_names_the_lost_accounts() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        bench.announce();
+        let kept = bench.attach("kept").await?.cursor.epoch;
+        let lost = bench.attach("lost").await?.cursor.epoch;
+        bench.attach("lost").await?;
+        let held = [(account("kept"), kept), (account("lost"), lost), (account("never"), kept)];
+        let longer = LEASE * 10;
+        assert_eq!(bench.store.renew(&tenant(), &held, longer).await?, [account("lost"), account("never")]);
+        let AttachOutcome::Busy { lease_left, .. } = bench.store.attach(&offer("kept", "other")).await?
+        else {
+            panic!("the lease is alive");
+        };
+        assert!(lease_left > LEASE, "{lease_left:?}");
+    }
+    Ok(())
+}

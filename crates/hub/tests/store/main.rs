@@ -1,0 +1,13 @@
+//! The store on SQLite, PostgreSQL and MariaDB: every test runs on all three.
+
+mod bench;
+
+mod accounts;
+mod commits;
+mod cursors;
+mod feed;
+mod isolation;
+mod objects;
+mod opening;
+mod scopes;
+mod sessions;

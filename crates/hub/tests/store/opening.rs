@@ -1,0 +1,62 @@
+//! Opening a store.
+
+use std::time::Duration;
+
+use spindrift_hub::store::{Store, StoreConfig, StoreError};
+use spindrift_testkit::Database;
+
+use crate::bench::{Bench, hub};
+
+const MINUTE: Duration = Duration::from_mins(1);
+
+#[tokio::test]
+async fn hubs_that_open_a_fresh_database_at_once_all_find_it_ready() -> anyhow::Result<()> {
+    for database in Database::all().await? {
+        eprintln!("on {}", database.engine());
+        let config = StoreConfig::at(database.url());
+        let (one, two, three) =
+            tokio::join!(Store::open(&config), Store::open(&config), Store::open(&config));
+        for (store, name) in [(one?, "one"), (two?, "two"), (three?, "three")] {
+            store.heartbeat(&hub(name), "http://localhost").await?;
+            store.close().await;
+        }
+        let store = Store::open(&config).await?;
+        assert_eq!(store.hubs(MINUTE).await?.len(), 3);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_written_is_there_after_opening_again() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        bench.announce();
+        let before = bench.attach("prod").await?;
+        bench.store.close().await;
+        let store = Store::open(&StoreConfig::at(bench.database.url())).await?;
+        let bench = Bench { store, database: bench.database };
+        assert_eq!(bench.attach("prod").await?.cursor.epoch, before.cursor.epoch.next());
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn urls_that_cannot_work_are_refused_without_showing_a_password() {
+    let error = Store::open(&StoreConfig::at("oracle://me:secret@db/x")).await.expect_err("no such driver");
+    assert!(matches!(&error, StoreError::Scheme { scheme } if scheme == "oracle"), "{error}");
+    assert!(matches!(Store::open(&StoreConfig::at("sqlite::memory:")).await, Err(StoreError::InMemory)));
+    let shown = format!("{:?}", StoreConfig::at("postgres://me:secret@db:5432/x"));
+    assert!(shown.contains("postgres://db:5432/x") && !shown.contains("secret"), "{shown}");
+}
+
+#[tokio::test]
+async fn hubs_are_seen_while_they_are_alive() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        bench.announce();
+        bench.store.heartbeat(&hub("a"), "http://old").await?;
+        bench.store.heartbeat(&hub("a"), "http://new").await?;
+        let hubs = bench.store.hubs(MINUTE).await?;
+        assert_eq!(hubs.iter().map(|hub| &*hub.base_url).collect::<Vec<_>>(), ["http://new"]);
+        assert_eq!(bench.store.purge_hubs(MINUTE).await?, 0);
+    }
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! Sessions and the tokens of their channels.
+
+use std::time::Duration;
+
+use spindrift_hub::store::{AttachOutcome, AttachRequest, NewSession, SessionInfo, TokenHash, TokenRefused};
+use spindrift_model::{Incarnation, SessionId};
+use spindrift_protocol::Channel;
+use spindrift_testkit::eventually;
+
+use crate::bench::{Bench, agent, hub, offer, tenant};
+
+const MINUTE: Duration = Duration::from_mins(1);
+
+fn session(agent_name: &str) -> NewSession {
+    let id = SessionId::fresh();
+    let token_hashes = ["control", "events", "results"].map(|channel| TokenHash::of(&token(&id, channel)));
+    NewSession {
+        tenant: tenant(),
+        id,
+        agent: agent(agent_name),
+        incarnation: Incarnation::fresh(),
+        hub: hub("hub"),
+        version: "0.1.0".into(),
+        zone: "eu-1a".into(),
+        token_hashes,
+        token_ttl: MINUTE,
+    }
+}
+
+fn token(id: &SessionId, channel: &str) -> Vec<u8> {
+    format!("{id}/{channel}").into_bytes()
+}
+
+#[tokio::test]
+async fn a_token_opens_its_own_channel_once() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        bench.announce();
+        let (ours, theirs) = (session("one"), session("two"));
+        bench.store.open_session(&ours).await?;
+        bench.store.open_session(&theirs).await?;
+        let take = async |channel, token: Vec<u8>| bench.store.take_token(&ours.id, channel, &token).await;
+
+        assert_eq!(take(Channel::Control, b"guess".to_vec()).await?, Err(TokenRefused::Wrong));
+        assert_eq!(take(Channel::Control, vec![]).await?, Err(TokenRefused::Wrong));
+        assert_eq!(take(Channel::Control, token(&ours.id, "events")).await?, Err(TokenRefused::Wrong));
+        assert_eq!(take(Channel::Control, token(&theirs.id, "control")).await?, Err(TokenRefused::Wrong));
+        let nobody = bench.store.take_token(&SessionId::fresh(), Channel::Control, b"x").await?;
+        assert_eq!(nobody, Err(TokenRefused::UnknownSession));
+
+        let info = SessionInfo { tenant: tenant(), agent: agent("one"), incarnation: ours.incarnation };
+        for (channel, name) in
+            [(Channel::Control, "control"), (Channel::Events, "events"), (Channel::Results, "results")]
+        {
+            assert_eq!(take(channel, token(&ours.id, name)).await?, Ok(info.clone()));
+            assert_eq!(take(channel, token(&ours.id, name)).await?, Err(TokenRefused::Used));
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn of_many_that_present_a_token_at_once_one_gets_in() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        bench.announce();
+        let session = session("one");
+        bench.store.open_session(&session).await?;
+        let presented = token(&session.id, "events");
+        let attempts = (0..8).map(|_| bench.store.take_token(&session.id, Channel::Events, &presented));
+        let mut taken = 0;
+        for outcome in futures::future::join_all(attempts).await {
+            taken += usize::from(outcome?.is_ok());
+        }
+        assert_eq!(taken, 1);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn tokens_expire_and_end_with_their_session() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        bench.announce();
+        let brief = NewSession { token_ttl: Duration::ZERO, ..session("one") };
+        bench.store.open_session(&brief).await?;
+        let control = token(&brief.id, "control");
+        let expired = bench.store.take_token(&brief.id, Channel::Control, &control).await?;
+        assert_eq!(expired, Err(TokenRefused::Expired));
+
+        let closed = session("two");
+        bench.store.open_session(&closed).await?;
+        assert!(bench.store.touch_session(&closed.id).await?);
+        assert!(bench.store.close_session(&closed.id).await?);
+        assert!(!bench.store.close_session(&closed.id).await?);
+        assert!(!bench.store.touch_session(&closed.id).await?);
+        let control = token(&closed.id, "control");
+        let refused = bench.store.take_token(&closed.id, Channel::Control, &control).await?;
+        assert_eq!(refused, Err(TokenRefused::Closed));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_new_session_of_an_agent_takes_the_place_of_its_old_one() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        bench.announce();
+        let (old, new, other) = (session("one"), session("one"), session("two"));
+        for session in [&old, &other, &new] {
+            bench.store.open_session(session).await?;
+        }
+        let live = bench.store.live_sessions(&tenant(), MINUTE).await?;
+        let mut ids: Vec<_> = live.iter().map(|row| &row.id).collect();
+        ids.sort_unstable();
+        let mut expected = [&other.id, &new.id];
+        expected.sort_unstable();
+        assert_eq!(ids, expected);
+        assert_eq!((&*live[0].zone, &*live[0].version), ("eu-1a", "0.1.0"));
+
+        let from =
+            |session: &NewSession| AttachRequest { session: session.id.clone(), ..offer("prod", "one") };
+        assert!(matches!(bench.store.attach(&from(&new)).await?, AttachOutcome::Attached(_)));
+        assert_eq!(bench.store.attach(&from(&old)).await?, AttachOutcome::SessionClosed);
+        let AttachOutcome::Attached(again) = bench.store.attach(&from(&new)).await? else {
+            panic!("it is its own")
+        };
+        assert_eq!(again.cursor.epoch.0, 2, "a refused attachment takes no epoch");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn sessions_that_fell_silent_are_not_live_and_are_forgotten() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        bench.announce();
+        bench.store.open_session(&session("one")).await?;
+        assert_eq!(bench.store.purge_sessions(MINUTE).await?, 0);
+        eventually!(
+            "the session falls silent",
+            bench
+                .store
+                .live_sessions(&tenant(), Duration::from_millis(20))
+                .await
+                .is_ok_and(|live| live.is_empty())
+        );
+        assert_eq!(bench.store.purge_sessions(Duration::from_millis(20)).await?, 1);
+    }
+    Ok(())
+}

@@ -1,0 +1,154 @@
+//! The connection to one API server, and the small questions it is asked.
+
+mod connect;
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use futures::TryStreamExt;
+use http::Response;
+use http_body_util::{BodyExt, Collected, Limited};
+use kube::client::Body;
+use serde::de::DeserializeOwned;
+use spindrift_model::{ClusterIdentity, Resource};
+use tokio::time::timeout;
+
+pub use connect::{ApiOptions, ConnectError, Credentials};
+
+use crate::{
+    error::ApiError,
+    event::Event,
+    list::ListStart,
+    request::Get,
+    status::Status,
+    target::{View, WatchTarget},
+};
+
+/// One API server, as one set of credentials sees it. Clones share the connections.
+#[derive(Clone)]
+pub struct Api {
+    client: kube::Client,
+    host: Arc<str>,
+    ca_fingerprint: Option<Arc<str>>,
+    request_timeout: Duration,
+}
+
+/// More than any answer but a list's, and more than a page of a list should be: pages are read whole.
+const LARGEST_ANSWER: usize = 256 * 1024 * 1024;
+
+/// More than any Status; a proxy's error page may be longer, and is cut.
+const LARGEST_REFUSAL: usize = 64 * 1024;
+
+/// Namespaces are small.
+const NAMESPACES_PER_PAGE: u32 = 1000;
+
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Version {
+    git_version: String,
+}
+
+#[derive(serde::Deserialize)]
+struct PartialObject {
+    metadata: PartialMetadata,
+}
+
+#[derive(serde::Deserialize)]
+struct PartialMetadata {
+    uid: String,
+}
+
+// === impl Api ===
+
+impl Api {
+    /// The API server's version, such as `v1.36.3`.
+    pub async fn version(&self) -> Result<String, ApiError> {
+        let Version { git_version } = self.read_json(&Get::new(["version"])).await?;
+        Ok(git_version)
+    }
+
+    /// What tells this cluster from others; the uid is unknown where `kube-system` may not be read.
+    pub async fn identity(&self) -> Result<ClusterIdentity, ApiError> {
+        let get = Get::new(["api", "v1", "namespaces", "kube-system"])
+            .accept("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
+        let uid = match self.read_json(&get).await {
+            Ok(PartialObject { metadata }) => Some(metadata.uid),
+            Err(error) if error.is_forbidden() || error.is_not_found() => None,
+            Err(error) => return Err(error),
+        };
+        Ok(ClusterIdentity {
+            uid,
+            ca_fingerprint: self.ca_fingerprint.as_deref().map(Into::into),
+            host: self.host.as_ref().into(),
+        })
+    }
+
+    /// The names of all namespaces.
+    pub async fn namespaces(&self) -> Result<Vec<String>, ApiError> {
+        let resource = Resource {
+            group: "".into(),
+            version: "v1".into(),
+            kind: "Namespace".into(),
+            plural: "namespaces".into(),
+            namespaced: false,
+        };
+        let target = WatchTarget { resource, namespace: None, view: View::MetadataOnly };
+        let start = ListStart { not_older_than: None, page_size: NAMESPACES_PER_PAGE };
+        let names = self.list(&target, start).try_filter_map(async |event| match event {
+            Event::Object(namespace) => Ok(Some(namespace.name.as_ref().into())),
+            _ => Ok(None),
+        });
+        names.try_collect().await
+    }
+
+    /// Asks and reads the whole answer.
+    pub(crate) async fn read(&self, get: &Get) -> Result<Bytes, ApiError> {
+        self.within_limit(get, async {
+            let answer = self.send(get).await?;
+            let body = Limited::new(answer.into_body(), LARGEST_ANSWER).collect().await;
+            let body = body.map_err(|source| ApiError::Read { path: get.path().to_owned(), source })?;
+            Ok(body.to_bytes())
+        })
+        .await
+    }
+
+    pub(crate) async fn read_json<T: DeserializeOwned>(&self, get: &Get) -> Result<T, ApiError> {
+        let body = self.read(get).await?;
+        serde_json::from_slice(&body)
+            .map_err(|error| ApiError::Malformed { path: get.path().to_owned(), source: error.into() })
+    }
+
+    /// Asks and gives the body as soon as it begins.
+    pub(crate) async fn open(&self, get: &Get) -> Result<Body, ApiError> {
+        self.within_limit(get, async { Ok(self.send(get).await?.into_body()) }).await
+    }
+
+    async fn send(&self, get: &Get) -> Result<Response<Body>, ApiError> {
+        let path = || get.path().to_owned();
+        let request = get.build().map_err(|source| ApiError::Build { path: path(), source })?;
+        let answer = self
+            .client
+            .send(request)
+            .await
+            .map_err(|source| ApiError::Send { path: path(), source: Box::new(source) })?;
+        if answer.status().is_success() {
+            return Ok(answer);
+        }
+        let (head, body) = answer.into_parts();
+        // The code alone says enough if its explanation is too long or breaks off.
+        let body = Limited::new(body, LARGEST_REFUSAL).collect().await;
+        let body = body.map(Collected::to_bytes).unwrap_or_default();
+        Err(ApiError::Refused { path: path(), source: Status::of_answer(head.status, &head.headers, &body) })
+    }
+
+    async fn within_limit<T>(
+        &self,
+        get: &Get,
+        answer: impl Future<Output = Result<T, ApiError>>,
+    ) -> Result<T, ApiError> {
+        let limit = self.request_timeout;
+        timeout(limit, answer)
+            .await
+            .unwrap_or_else(|_| Err(ApiError::TimedOut { path: get.path().to_owned(), limit }))
+    }
+}

@@ -1,0 +1,130 @@
+//! Which resources an API server serves.
+//!
+//! ```text
+//! GET /api, /apis ──▶ aggregated (all in two answers, since 1.26) ──┐
+//!        └─ old server ──▶ legacy (one question per version) ───────┴──▶ groups ──▶ preferred ──▶ Discovery
+//! ```
+
+mod aggregated;
+mod legacy;
+
+use std::{collections::HashSet, sync::Arc};
+
+use futures::try_join;
+use serde::Deserialize;
+use spindrift_model::{ApiVersion, Resource};
+
+use crate::{api::Api, error::ApiError, json::Malformed, request::Get};
+
+/// What can be listed and watched.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Discovery {
+    /// Each kind of each group once, in the version that the server prefers.
+    pub resources: Vec<Resource>,
+    /// Groups that answered with an error or with old knowledge: what they serve is not known.
+    pub undiscovered_groups: Vec<String>,
+}
+
+/// A group as either form of discovery tells it.
+struct Group {
+    name: String,
+    /// In the server's order of preference.
+    versions: Vec<Version>,
+}
+
+struct Version {
+    name: String,
+    /// None if the server does not know.
+    resources: Option<Vec<Served>>,
+}
+
+/// A resource in one version.
+struct Served {
+    kind: String,
+    plural: String,
+    namespaced: bool,
+    verbs: Vec<String>,
+}
+
+/// The first that the server knows: aggregated discovery came as v2beta1 in 1.26 and as v2 in 1.30.
+const ACCEPT: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
+    application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,\
+    application/json";
+
+/// What tells both forms of an answer apart.
+#[derive(Deserialize)]
+struct Document {
+    kind: String,
+}
+
+impl Api {
+    /// Asks which resources can be listed and watched; one broken group does not hide the others.
+    pub async fn discover(&self) -> Result<Discovery, ApiError> {
+        self.discover_as(ACCEPT).await
+    }
+
+    async fn discover_as(&self, accept: &'static str) -> Result<Discovery, ApiError> {
+        let (mut groups, others) = try_join!(self.groups("api", accept), self.groups("apis", accept))?;
+        groups.extend(others);
+        Ok(Discovery::of(groups))
+    }
+
+    async fn groups(&self, root: &'static str, accept: &'static str) -> Result<Vec<Group>, ApiError> {
+        let get = Get::new([root]).accept(accept);
+        let body = self.read(&get).await?;
+        let malformed = |error: serde_json::Error| ApiError::Malformed {
+            path: get.path().to_owned(),
+            source: Malformed::from(error),
+        };
+        let Document { kind } = serde_json::from_slice(&body).map_err(malformed)?;
+        match &*kind {
+            "APIGroupDiscoveryList" => aggregated::groups(&body).map_err(malformed),
+            "APIVersions" => self.legacy_groups(legacy::core_group(&body).map_err(malformed)?).await,
+            _ => self.legacy_groups(legacy::named_groups(&body).map_err(malformed)?).await,
+        }
+    }
+}
+
+// === impl Discovery ===
+
+impl Discovery {
+    fn of(groups: Vec<Group>) -> Self {
+        let mut discovery = Self::default();
+        for Group { name, versions } in groups {
+            if versions.iter().any(|version| version.resources.is_none()) {
+                discovery.undiscovered_groups.push(name.clone());
+            }
+            let group: Arc<str> = name.into();
+            let mut kinds = HashSet::new();
+            for version in versions {
+                let api_version = ApiVersion::from(version.name);
+                for served in version.resources.into_iter().flatten().filter(Served::is_watchable) {
+                    let Served { kind, plural, namespaced, verbs: _ } = served;
+                    if kinds.insert(kind.clone()) {
+                        discovery.resources.push(Resource {
+                            group: group.clone(),
+                            version: api_version.clone(),
+                            kind: kind.into(),
+                            plural: plural.into(),
+                            namespaced,
+                        });
+                    }
+                }
+            }
+        }
+        discovery
+    }
+}
+
+// === impl Served ===
+
+impl Served {
+    fn is_watchable(&self) -> bool {
+        let has = |wanted: &str| self.verbs.iter().any(|verb| verb == wanted);
+        let is_subresource = self.plural.contains('/');
+        has("list") && has("watch") && !is_subresource && !self.kind.is_empty() && !self.plural.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+//! Aggregated discovery (`apidiscovery.k8s.io`): all groups with all versions in one answer.
+
+use serde::Deserialize;
+
+use super::{Group, Served, Version};
+
+#[derive(Deserialize)]
+struct GroupList {
+    #[serde(default)]
+    items: Vec<GroupDocument>,
+}
+
+#[derive(Deserialize)]
+struct GroupDocument {
+    #[serde(default)]
+    metadata: Metadata,
+    #[serde(default)]
+    versions: Vec<VersionDocument>,
+}
+
+/// The core group has no name, and so no metadata.
+#[derive(Deserialize, Default)]
+struct Metadata {
+    #[serde(default)]
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct VersionDocument {
+    version: String,
+    #[serde(default)]
+    resources: Vec<ResourceDocument>,
+    #[serde(default)]
+    freshness: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ResourceDocument {
+    resource: String,
+    #[serde(default)]
+    response_kind: Option<ResponseKind>,
+    #[serde(default)]
+    scope: String,
+    #[serde(default)]
+    verbs: Vec<String>,
+}
+
+#[derive(Deserialize, Default)]
+struct ResponseKind {
+    #[serde(default)]
+    kind: String,
+}
+
+pub(super) fn groups(body: &[u8]) -> serde_json::Result<Vec<Group>> {
+    let GroupList { items } = serde_json::from_slice(body)?;
+    Ok(items.into_iter().map(Group::from).collect())
+}
+
+// === impl Group ===
+
+impl From<GroupDocument> for Group {
+    fn from(group: GroupDocument) -> Self {
+        let versions = group.versions.into_iter().map(|version| {
+            // The server behind this group did not answer lately; what is listed may be long gone.
+            let known = version.freshness != "Stale";
+            let resources = known.then(|| version.resources.into_iter().map(Served::from).collect());
+            Version { name: version.version, resources }
+        });
+        Self { name: group.metadata.name, versions: versions.collect() }
+    }
+}
+
+// === impl Served ===
+
+impl From<ResourceDocument> for Served {
+    fn from(document: ResourceDocument) -> Self {
+        let ResourceDocument { resource, response_kind, scope, verbs } = document;
+        let ResponseKind { kind } = response_kind.unwrap_or_default();
+        Self { kind, plural: resource, namespaced: scope == "Namespaced", verbs }
+    }
+}

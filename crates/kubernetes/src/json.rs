@@ -1,0 +1,195 @@
+//! JSON objects taken apart one level deep: fields in their order, as the bytes they came in.
+
+use std::{borrow::Cow, fmt};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor},
+};
+use serde_json::{error::Category, value::RawValue};
+
+/// Why JSON of an API server could not be understood.
+///
+/// It never quotes the JSON, as serde's own messages do: that may be a Secret's value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Malformed {
+    /// It is not JSON.
+    #[error("no JSON from line {line} column {column} on")]
+    Syntax {
+        /// Counted from 1, in the part of the text that was being read.
+        line: usize,
+        /// Counted from 1.
+        column: usize,
+    },
+    /// It ends too early.
+    #[error("the JSON ends too early")]
+    Truncated,
+    /// A value has the wrong type, or a field is missing or doubled.
+    #[error("an unexpected type, or a missing or doubled field, before line {line} column {column}")]
+    Shape {
+        /// Counted from 1, in the part of the text that was being read.
+        line: usize,
+        /// Counted from 1.
+        column: usize,
+    },
+    /// A field that every object has is not there exactly once.
+    #[error("{0} is not there exactly once")]
+    NotOnce(&'static str),
+}
+
+/// The fields of one JSON object.
+#[derive(Debug)]
+pub(crate) struct Fields<'a>(Vec<Field<'a>>);
+
+#[derive(Debug)]
+pub(crate) struct Field<'a> {
+    /// The key as it was written, in quotes.
+    pub(crate) key: &'a str,
+    /// The key as it is meant: `"dat\u0061"` is `data`.
+    pub(crate) name: Cow<'a, str>,
+    pub(crate) value: &'a RawValue,
+}
+
+/// Joins pieces of JSON to one text.
+#[derive(Default)]
+pub(crate) struct Writer<'a> {
+    pieces: Vec<&'a str>,
+    after_field: bool,
+}
+
+/// Reads a string value.
+pub(crate) fn text(value: &RawValue) -> Result<Cow<'_, str>, Malformed> {
+    Ok(unquote(value.get())?)
+}
+
+fn unquote(quoted: &str) -> serde_json::Result<Cow<'_, str>> {
+    match quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(plain) if !plain.contains('\\') => Ok(Cow::Borrowed(plain)),
+        _ => serde_json::from_str(quoted).map(Cow::Owned),
+    }
+}
+
+// === impl Malformed ===
+
+impl From<serde_json::Error> for Malformed {
+    fn from(error: serde_json::Error) -> Self {
+        let (line, column) = (error.line(), error.column());
+        match error.classify() {
+            Category::Syntax | Category::Io => Self::Syntax { line, column },
+            Category::Data => Self::Shape { line, column },
+            Category::Eof => Self::Truncated,
+        }
+    }
+}
+
+// === impl Fields ===
+
+impl<'a> Fields<'a> {
+    pub(crate) fn of(value: &'a RawValue) -> Result<Self, Malformed> {
+        Ok(serde_json::from_str(value.get())?)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Field<'a>> {
+        self.0.iter()
+    }
+
+    /// The value of a field that may be missing.
+    pub(crate) fn get(&self, name: &'static str) -> Result<Option<&'a RawValue>, Malformed> {
+        let mut found = self.iter().filter(|field| field.name == name);
+        match (found.next(), found.next()) {
+            (field, None) => Ok(field.map(|field| field.value)),
+            _ => Err(Malformed::NotOnce(name)),
+        }
+    }
+
+    /// The value of a field that must be there.
+    pub(crate) fn require(&self, name: &'static str) -> Result<&'a RawValue, Malformed> {
+        self.get(name)?.ok_or(Malformed::NotOnce(name))
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct FieldsVisitor;
+
+        impl<'de> Visitor<'de> for FieldsVisitor {
+            type Value = Fields<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut fields = Vec::new();
+                while let Some((key, value)) = map.next_entry::<&'de RawValue, &'de RawValue>()? {
+                    let name = unquote(key.get()).map_err(serde::de::Error::custom)?;
+                    fields.push(Field { key: key.get(), name, value });
+                }
+                Ok(Fields(fields))
+            }
+        }
+
+        deserializer.deserialize_map(FieldsVisitor)
+    }
+}
+
+// === impl Writer ===
+
+impl<'a> Writer<'a> {
+    pub(crate) fn begin_object(&mut self) {
+        self.pieces.push("{");
+        self.after_field = false;
+    }
+
+    pub(crate) fn end_object(&mut self) {
+        self.pieces.push("}");
+        self.after_field = true;
+    }
+
+    /// Writes a key, which comes in quotes.
+    pub(crate) fn key(&mut self, key: &'a str) {
+        if self.after_field {
+            self.pieces.push(",");
+        }
+        self.pieces.extend([key, ":"]);
+    }
+
+    /// Writes a value, which is JSON already.
+    pub(crate) fn value(&mut self, value: &'a str) {
+        self.pieces.push(value);
+        self.after_field = true;
+    }
+
+    /// The text, in an allocation of exactly its size.
+    pub(crate) fn finish(self) -> String {
+        self.pieces.concat()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_keep_their_order_and_their_spelling() {
+        let fields: Fields<'_> = serde_json::from_str(r#"{"b":1,"\u0061":{"x": [1]},"b":"2"}"#).unwrap();
+        let seen: Vec<_> = fields.iter().map(|f| (f.key, &*f.name, f.value.get())).collect();
+        assert_eq!(
+            seen,
+            [(r#""b""#, "b", "1"), (r#""\u0061""#, "a", r#"{"x": [1]}"#), (r#""b""#, "b", r#""2""#)]
+        );
+        assert_eq!(fields.require("a").unwrap().get(), r#"{"x": [1]}"#);
+        assert_eq!(fields.require("b").unwrap_err(), Malformed::NotOnce("b"));
+        assert_eq!(fields.require("c").unwrap_err(), Malformed::NotOnce("c"));
+    }
+
+    #[test]
+    fn errors_do_not_quote_what_they_read() {
+        for json in
+            [r#""canary""#, r#"{"canary":canary}"#, r#"{"canary\ud800":1}"#, r#"{"canary":"can"#, "[1]"]
+        {
+            let error = Malformed::from(serde_json::from_str::<Fields<'_>>(json).unwrap_err());
+            assert!(!error.to_string().contains("can"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What identifies an object, read without reading the rest of it.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use spindrift_model::{ResourceVersion, Uid};
+
+use crate::{
+    json::{Fields, Malformed, text},
+    scrub::ScrubRules,
+};
+
+/// An object as the API server sent it, scrubbed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawObject {
+    /// Its namespace; empty for kinds without namespaces.
+    pub namespace: Arc<str>,
+    /// Its name.
+    pub name: Arc<str>,
+    /// What tells it from a later object of the same name.
+    pub uid: Uid,
+    /// Its version.
+    pub resource_version: ResourceVersion,
+    /// Its complete JSON, scrubbed.
+    pub body: Bytes,
+}
+
+/// An object whose top level and metadata were taken apart; it borrows from the bytes that arrived.
+pub(crate) struct Parts<'a> {
+    pub(crate) fields: Fields<'a>,
+    pub(crate) metadata: Fields<'a>,
+}
+
+/// What the API server calls the bookmark that ends the initial events.
+const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
+
+// === impl RawObject ===
+
+impl RawObject {
+    pub(crate) fn read(object: &[u8], rules: &ScrubRules) -> Result<Self, Malformed> {
+        Parts::read(object)?.into_object(rules)
+    }
+}
+
+// === impl Parts ===
+
+impl<'a> Parts<'a> {
+    pub(crate) fn read(object: &'a [u8]) -> Result<Self, Malformed> {
+        Self::of(serde_json::from_slice(object)?)
+    }
+
+    pub(crate) fn of(fields: Fields<'a>) -> Result<Self, Malformed> {
+        let metadata = Fields::of(fields.require("metadata")?)?;
+        Ok(Self { fields, metadata })
+    }
+
+    pub(crate) fn into_object(self, rules: &ScrubRules) -> Result<RawObject, Malformed> {
+        let namespace = self.metadata.get("namespace")?.map(text).transpose()?;
+        Ok(RawObject {
+            namespace: namespace.unwrap_or_default().into(),
+            name: text(self.metadata.require("name")?)?.into(),
+            uid: Uid::from(&*text(self.metadata.require("uid")?)?),
+            resource_version: self.resource_version()?,
+            body: rules.apply(&self)?,
+        })
+    }
+
+    pub(crate) fn resource_version(&self) -> Result<ResourceVersion, Malformed> {
+        Ok(ResourceVersion::from(&*text(self.metadata.require("resourceVersion")?)?))
+    }
+
+    pub(crate) fn ends_initial_events(&self) -> Result<bool, Malformed> {
+        let Some(annotations) = self.metadata.get("annotations")? else {
+            return Ok(false);
+        };
+        let Some(marker) = Fields::of(annotations)?.get(INITIAL_EVENTS_END)? else {
+            return Ok(false);
+        };
+        Ok(text(marker)? == "true")
+    }
+}

@@ -1,0 +1,75 @@
+//! GET requests: paths and queries that no name can break out of.
+
+use std::fmt::Write as _;
+
+use http::{Request, header};
+use kube::client::Body;
+
+/// A GET request in the making.
+#[derive(Debug, Clone)]
+pub(crate) struct Get {
+    path: String,
+    query: String,
+    accept: &'static str,
+}
+
+// === impl Get ===
+
+impl Get {
+    /// A request for JSON at the path of these segments.
+    pub(crate) fn new<'a>(segments: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut path = String::new();
+        for segment in segments {
+            path.push('/');
+            percent_encode(segment, &mut path);
+        }
+        Self { path, query: String::new(), accept: "application/json" }
+    }
+
+    pub(crate) fn accept(self, accept: &'static str) -> Self {
+        Self { accept, ..self }
+    }
+
+    pub(crate) fn query(mut self, key: &'static str, value: &str) -> Self {
+        self.query.push(if self.query.is_empty() { '?' } else { '&' });
+        self.query.push_str(key);
+        self.query.push('=');
+        percent_encode(value, &mut self.query);
+        self
+    }
+
+    /// The path alone, to be shown in errors.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
+    pub(crate) fn build(&self) -> http::Result<Request<Body>> {
+        let Self { path, query, accept } = self;
+        Request::get(format!("{path}{query}")).header(header::ACCEPT, *accept).body(Body::empty())
+    }
+}
+
+fn percent_encode(text: &str, out: &mut String) {
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
+            _ => write!(out, "%{byte:02X}").expect("a String takes everything"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_leave_their_place_in_the_url() {
+        let get = Get::new(["api", "v1", "namespaces", "a/../b?c"])
+            .query("continue", "x&limit=0")
+            .query("limit", "5");
+        assert_eq!(
+            get.build().unwrap().uri(),
+            "/api/v1/namespaces/a%2F..%2Fb%3Fc?continue=x%26limit%3D0&limit=5"
+        );
+    }
+}

@@ -1,0 +1,165 @@
+//! How an API server says no, and what follows from it.
+
+use std::time::Duration;
+
+use http::{HeaderMap, StatusCode, header};
+use serde::Deserialize;
+
+/// Why an API server refused a request or ended a watch, in its own words.
+#[derive(Debug, Clone, PartialEq, Eq, Default, thiserror::Error)]
+#[error("{code} {reason}: {message}")]
+pub struct Status {
+    /// The HTTP status code.
+    pub code: u16,
+    /// The reason as a word, such as `Expired`; empty if the answer was not Kubernetes' own.
+    pub reason: String,
+    /// The reason as a sentence.
+    pub message: String,
+    /// The reasons behind the reason, as words, such as `ResourceVersionTooLarge`.
+    pub causes: Vec<String>,
+    /// When the API server wants to be asked again.
+    pub retry_after: Option<Duration>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct Document {
+    code: u16,
+    reason: String,
+    message: String,
+    details: Option<Details>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct Details {
+    retry_after_seconds: u64,
+    causes: Vec<Cause>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Cause {
+    reason: String,
+}
+
+/// Enough of a proxy's error page to recognise it.
+const LONGEST_FOREIGN_MESSAGE: usize = 256;
+
+// === impl Status ===
+
+impl Status {
+    /// Reads an answer that is an error: Kubernetes' own, or that of something in between.
+    pub(crate) fn of_answer(code: StatusCode, headers: &HeaderMap, body: &[u8]) -> Self {
+        let document = serde_json::from_slice(body).unwrap_or_else(|_| Document {
+            message: String::from_utf8_lossy(body).chars().take(LONGEST_FOREIGN_MESSAGE).collect(),
+            ..Document::default()
+        });
+        let header =
+            headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+        let status = Self::from(document);
+        Self {
+            code: code.as_u16(),
+            retry_after: status.retry_after.or(header.map(Duration::from_secs)),
+            ..status
+        }
+    }
+
+    /// Whether the asked version is too old: only a new listing helps.
+    pub fn is_gone(&self) -> bool {
+        self.code == 410
+    }
+
+    /// Whether the credentials were not recognised.
+    pub fn is_unauthorized(&self) -> bool {
+        self.code == 401
+    }
+
+    /// Whether the credentials do not allow this.
+    pub fn is_forbidden(&self) -> bool {
+        self.code == 403
+    }
+
+    /// Whether the resource or the object does not exist.
+    pub fn is_not_found(&self) -> bool {
+        self.code == 404
+    }
+
+    /// Whether the asked version is in the future: the store was restored from a backup, or a replica lags behind.
+    pub fn is_too_large_resource_version(&self) -> bool {
+        self.causes.iter().any(|cause| cause == "ResourceVersionTooLarge")
+            || self.message.contains("Too large resource version")
+    }
+
+    /// Whether the API server cannot send a list through a watch, so that pages must do.
+    pub fn is_unsupported_streaming_list(&self) -> bool {
+        // Kubernetes 1.26 and older do not know the first, but refuse the second in a watch.
+        matches!(self.code, 400 | 422)
+            && ["sendInitialEvents", "resourceVersionMatch"].iter().any(|word| self.message.contains(word))
+    }
+}
+
+impl From<Document> for Status {
+    fn from(document: Document) -> Self {
+        let Document { code, reason, message, details } = document;
+        let Details { retry_after_seconds, causes } = details.unwrap_or_default();
+        let causes = causes.into_iter().map(|Cause { reason }| reason).collect();
+        let retry_after = (retry_after_seconds > 0).then(|| Duration::from_secs(retry_after_seconds));
+        Self { code, reason, message, causes, retry_after }
+    }
+}
+
+impl<'de> Deserialize<'de> for Status {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Document::deserialize(deserializer).map(Self::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(code: u16, headers: &[(&'static str, &'static str)], body: &str) -> Status {
+        let headers =
+            headers.iter().map(|(key, value)| (key.parse().unwrap(), value.parse().unwrap())).collect();
+        Status::of_answer(StatusCode::from_u16(code).unwrap(), &headers, body.as_bytes())
+    }
+
+    #[test]
+    fn a_version_of_the_future_is_recognised() {
+        let status = answer(
+            504,
+            &[],
+            r#"{"kind":"Status","status":"Failure","message":"Timeout: Too large resource version: 9, current: 5",
+                "reason":"Timeout","details":{"causes":[{"reason":"ResourceVersionTooLarge","message":"Too large
+                resource version"}],"retryAfterSeconds":1},"code":504}"#
+                .replace('\n', " ")
+                .as_str(),
+        );
+        assert!(status.is_too_large_resource_version() && !status.is_gone());
+        assert_eq!(status.retry_after, Some(Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn what_stands_in_between_is_understood_too() {
+        let status = answer(503, &[("retry-after", "7")], "<html>Bad day</html>");
+        assert_eq!(status.retry_after, Some(Duration::from_secs(7)));
+        assert_eq!(status.to_string(), "503 : <html>Bad day</html>");
+        assert_eq!(answer(429, &[("retry-after", "soon")], "").retry_after, None);
+        assert_eq!(answer(500, &[], &"é".repeat(999)).message.chars().count(), 256);
+    }
+
+    #[test]
+    fn a_refused_streaming_list_is_told_from_other_bad_requests() {
+        let refusal = r#"{"message":"ListOptions.meta.k8s.io \"\" is invalid: sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled","code":422}"#;
+        assert!(answer(422, &[], refusal).is_unsupported_streaming_list());
+        assert!(
+            answer(400, &[], r#"{"message":"resourceVersionMatch is forbidden for watch"}"#)
+                .is_unsupported_streaming_list()
+        );
+        assert!(
+            !answer(400, &[], r#"{"message":"invalid resource version"}"#).is_unsupported_streaming_list()
+        );
+        assert!(!answer(410, &[], r#"{"message":"sendInitialEvents"}"#).is_unsupported_streaming_list());
+    }
+}

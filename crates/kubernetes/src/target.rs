@@ -1,0 +1,74 @@
+//! What is listed or watched, and how much of each object.
+
+use std::sync::Arc;
+
+use spindrift_model::Resource;
+
+use crate::request::Get;
+
+/// How much of each object is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum View {
+    /// The whole object.
+    Full,
+    /// Its metadata only, so that nothing else ever leaves the API server.
+    MetadataOnly,
+}
+
+/// A resource, in one namespace or in all.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct WatchTarget {
+    /// The resource, as discovery showed it.
+    pub resource: Resource,
+    /// The one namespace that is watched, or none for all (and for kinds without namespaces).
+    pub namespace: Option<Arc<str>>,
+    /// How much of each object; Secrets are seen as metadata only, whatever this says.
+    pub view: View,
+}
+
+const JSON: &str = "application/json";
+const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+
+// === impl View ===
+
+impl View {
+    /// The view that is really taken of a resource: no Secret is ever read whole.
+    pub(crate) fn of(self, resource: &Resource) -> Self {
+        if resource.group.is_empty() && &*resource.kind == "Secret" { Self::MetadataOnly } else { self }
+    }
+}
+
+// === impl WatchTarget ===
+
+impl WatchTarget {
+    /// The target with as much of each object as may be seen: all of it, or for Secrets the metadata.
+    pub fn new(resource: Resource, namespace: Option<Arc<str>>) -> Self {
+        Self { view: View::Full.of(&resource), resource, namespace }
+    }
+
+    pub(crate) fn watch_request(&self) -> Get {
+        Get::new(self.path()).accept(match self.view.of(&self.resource) {
+            View::Full => JSON,
+            View::MetadataOnly => METADATA,
+        })
+    }
+
+    pub(crate) fn list_request(&self) -> Get {
+        Get::new(self.path()).accept(match self.view.of(&self.resource) {
+            View::Full => JSON,
+            View::MetadataOnly => METADATA_LIST,
+        })
+    }
+
+    fn path(&self) -> Vec<&str> {
+        let Resource { group, version, plural, .. } = &self.resource;
+        let mut path = if group.is_empty() { vec!["api"] } else { vec!["apis", group] };
+        path.push(version.as_str());
+        if let Some(namespace) = &self.namespace {
+            path.extend(["namespaces", namespace]);
+        }
+        path.push(plural);
+        path
+    }
+}

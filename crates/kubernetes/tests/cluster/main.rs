@@ -1,0 +1,7 @@
+//! Against a real API server: what the crate promises is what a cluster does.
+
+mod discovery;
+mod failures;
+mod secrets;
+mod support;
+mod watching;

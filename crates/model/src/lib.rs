@@ -1,0 +1,24 @@
+//! The words of Spindrift: validated names, scopes, object keys, changes and cursors.
+//!
+//! ```text
+//! Account ──has──▶ Scope (resource, namespace or all) ──holds──▶ Object
+//!    │                                                             │
+//!  Cursor (epoch, seq)  ◀──advanced by──  Batch of Items  ◀──about──┘
+//! ```
+//!
+//! No I/O, no runtime, no protobuf: every other crate may depend on this one, and this one on none of them.
+#![warn(missing_docs)]
+
+mod account;
+mod change;
+mod cursor;
+mod kind;
+mod name;
+mod object;
+
+pub use account::{AccountDescription, ClusterIdentity};
+pub use change::{Batch, Declaration, Item, ScopeDeclaration, ScopeId, Upsert};
+pub use cursor::{Attachment, Cursor, Epoch, Generation, ResumePoint, Seq};
+pub use kind::{CacheKinds, DEFAULT_CACHE_KINDS, KindPattern, Resource};
+pub use name::{AccountName, AgentId, HubId, Incarnation, InvalidName, SessionId, TenantId};
+pub use object::{ApiVersion, ObjectKey, ResourceVersion, Scope, ScrubRevision, Uid};

@@ -1,0 +1,148 @@
+//! Configuration from YAML files, profiles and the environment, as Spring users know it.
+//!
+//! ```text
+//! locate ─▶ parse ─▶ canonical ─▶ merge ─▶ overrides ─▶ placeholder ─▶ read ─▶ settings
+//! which     YAML     spelling     base +    CLOUDDRIVER_   ${key}        types    + files
+//! files     to tree  of keys      profiles  GRPC=…         ${ENV:x}               + warnings
+//! ```
+//!
+//! Unknown keys never fail, they become warnings: users copy whole Clouddriver files. Values that do not fit
+//! fail with their path and the line they were written on. Loading keeps no state, so it can be repeated.
+
+use std::path::{Path, PathBuf};
+
+mod canonical;
+mod env;
+mod error;
+mod locate;
+mod overrides;
+mod parse;
+mod placeholder;
+mod read;
+pub mod redact;
+mod schema;
+mod tree;
+
+#[cfg(test)]
+mod tests;
+
+pub use self::env::Env;
+pub use self::error::ConfigError;
+pub use self::schema::Schema;
+
+use self::canonical::Canonical;
+use self::locate::{Located, Place};
+use self::schema::Keys;
+use self::tree::{Origin, Tree, Value};
+
+/// Where a daemon looks for its configuration.
+#[derive(Debug, Clone)]
+pub struct ConfigFiles {
+    places: Vec<Place>,
+    file: Option<PathBuf>,
+    env: Env,
+}
+
+/// Settings, the files they came from and what the operator should know about them.
+#[derive(Debug, Clone)]
+pub struct Loaded<T> {
+    /// The settings.
+    pub settings: T,
+    /// The files that were read, in the order they were laid over each other.
+    pub files: Vec<PathBuf>,
+    /// Sentences for the log, which cannot be written before the settings are known.
+    pub warnings: Vec<String>,
+}
+
+// === impl ConfigFiles ===
+
+impl ConfigFiles {
+    /// Looks where the Armory Agent looks: `armory-agent.yaml`, or `kubesvc.yml` where that is nowhere.
+    pub fn agent(env: Env) -> Self {
+        Self { places: locate::agent_places(&env), file: None, env }
+    }
+
+    /// Looks for `spindrift-hub.yaml` in `/opt/spindrift/config`, then in `$HOME/.spindrift`.
+    pub fn hub(env: Env) -> Self {
+        Self { places: locate::hub_places(&env), file: None, env }
+    }
+
+    /// Looks in this directory only; all base names are still tried.
+    #[must_use]
+    pub fn with_directory(mut self, directory: impl AsRef<Path>) -> Self {
+        for place in &mut self.places {
+            place.restrict_to(directory.as_ref());
+        }
+        self
+    }
+
+    /// Takes exactly this file as the base, with its profiles beside it.
+    #[must_use]
+    pub fn with_file(mut self, file: impl Into<PathBuf>) -> Self {
+        self.file = Some(file.into());
+        self
+    }
+
+    /// Reads the files and the environment into settings.
+    pub fn load<T: Schema>(&self) -> Result<Loaded<T>, ConfigError> {
+        let keys = Keys::of::<T>().map_err(ConfigError::Schema)?;
+        let Located { files, warning } = self.locate();
+        let mut warnings = Vec::from_iter(warning);
+        let (files, trees) = read_all(files)?;
+
+        let mut written = Tree::map(Origin::Nowhere);
+        let mut tree = Tree::map(Origin::Nowhere);
+        let mut canonical = Canonical::new(T::aliases());
+        for layer in trees {
+            written.merge(layer.clone());
+            tree.merge(canonical.apply(layer, &keys));
+        }
+        warnings.extend(canonical.into_warnings());
+        warnings.extend(overrides::apply(&mut tree, &keys, &self.env));
+        warnings.extend(placeholder::resolve(&mut tree, &keys, &written, &self.env)?);
+        Ok(Loaded { settings: read::read(tree)?, files, warnings })
+    }
+
+    fn locate(&self) -> Located {
+        let profiles = locate::active_profiles(&self.env);
+        match &self.file {
+            Some(file) => Located { files: locate::beside(file, &profiles), warning: None },
+            None => locate::search(&self.places, &profiles),
+        }
+    }
+}
+
+/// Reads all files; one that `spring.config.import` names is laid over them.
+fn read_all(mut files: Vec<PathBuf>) -> Result<(Vec<PathBuf>, Vec<Tree>), ConfigError> {
+    let mut trees = Vec::with_capacity(files.len());
+    for file in &files {
+        trees.push(read_file(file)?);
+    }
+    if let Some(import) = trees.iter().rev().find_map(imported) {
+        let (path, optional) = match import.strip_prefix("optional:") {
+            Some(path) => (path, true),
+            None => (import.as_str(), false),
+        };
+        let path = crate::file_uri::to_path(path);
+        if !optional || path.is_file() {
+            trees.push(read_file(&path)?);
+            files.push(path);
+        }
+    }
+    Ok((files, trees))
+}
+
+fn read_file(file: &Path) -> Result<Tree, ConfigError> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|source| ConfigError::Read { file: file.to_path_buf(), source })?;
+    parse::parse(file, &text)
+}
+
+/// Gives the extra file that a tree asks for.
+fn imported(tree: &Tree) -> Option<String> {
+    let import = tree.get(["spring", "config", "import"]).or_else(|| tree.get(["spring.config.import"]))?;
+    match &import.value {
+        Value::Scalar(scalar) => Some(scalar.text.clone()),
+        _ => None,
+    }
+}

@@ -1,0 +1,124 @@
+//! Spells the keys of a tree as the settings type does, and sets unknown keys aside.
+
+use std::collections::BTreeMap;
+
+use super::schema::{Keys, join, relaxed, same_path};
+use super::tree::{Tree, Value, insert};
+
+/// Renames keys and remembers the unknown ones.
+pub(crate) struct Canonical {
+    aliases: &'static [(&'static str, &'static str)],
+    /// Unknown paths in the order they were met, each with the nearest known key.
+    unknown: Vec<(String, Option<String>)>,
+}
+
+// === impl Canonical ===
+
+impl Canonical {
+    pub(crate) fn new(aliases: &'static [(&'static str, &'static str)]) -> Self {
+        Self { aliases, unknown: Vec::new() }
+    }
+
+    /// Gives the tree with known spellings only.
+    pub(crate) fn apply(&mut self, tree: Tree, keys: &Keys) -> Tree {
+        self.tree(tree, keys, "")
+    }
+
+    /// Says each unknown key once.
+    pub(crate) fn into_warnings(self) -> Vec<String> {
+        self.unknown
+            .into_iter()
+            .map(|(path, nearest)| match nearest {
+                Some(nearest) => format!("unknown key `{path}`: did you mean `{nearest}`?"),
+                None => format!("unknown key `{path}` is ignored"),
+            })
+            .collect()
+    }
+
+    fn tree(&mut self, tree: Tree, keys: &Keys, path: &str) -> Tree {
+        let Tree { value, origin } = tree;
+        let value = match (value, keys) {
+            (Value::Map(entries), Keys::Map(fields)) => {
+                let mut known = BTreeMap::new();
+                for (key, tree) in entries {
+                    self.entry(&mut known, fields, path, (key, tree));
+                }
+                Value::Map(known)
+            }
+            (Value::List(items), Keys::List(item)) => {
+                let path = format!("{path}[]");
+                Value::List(items.into_iter().map(|tree| self.tree(tree, item, &path)).collect())
+            }
+            (value, _) => value,
+        };
+        Tree { value, origin }
+    }
+
+    fn entry(
+        &mut self,
+        known: &mut BTreeMap<String, Tree>,
+        fields: &BTreeMap<String, Keys>,
+        path: &str,
+        (key, tree): (String, Tree),
+    ) {
+        let here = join(path, &key);
+        let meant = self.aliases.iter().find(|(alias, _)| same_path(alias, &here)).map(|(_, name)| *name);
+        if let Some((name, keys)) = Keys::find(fields, meant.unwrap_or(&key)) {
+            let tree = self.tree(tree, keys, &join(path, name));
+            insert(known, name.to_owned(), tree);
+        } else if let Some((head, rest)) = key.split_once('.') {
+            let mut below = Tree::map(tree.origin.clone());
+            below.value = Value::Map(BTreeMap::from([(rest.to_owned(), tree)]));
+            self.entry(known, fields, path, (head.to_owned(), below));
+        } else {
+            self.unknown(here, nearest(fields, &key).map(|name| join(path, name)));
+        }
+    }
+
+    fn unknown(&mut self, path: String, nearest: Option<String>) {
+        // Spinnaker's own switches (profiles, imports) are not settings of ours, but they are not mistakes.
+        let spring = relaxed(&path) == "spring";
+        if !spring && !self.unknown.iter().any(|(known, _)| *known == path) {
+            self.unknown.push((path, nearest));
+        }
+    }
+}
+
+/// Finds the known key that the user most likely meant, if any is close.
+fn nearest<'k>(fields: &'k BTreeMap<String, Keys>, key: &str) -> Option<&'k str> {
+    let wanted = relaxed(key);
+    let (distance, name) =
+        fields.keys().map(|name| (edit_distance(&relaxed(name), &wanted), name)).min_by_key(|(d, _)| *d)?;
+    // One slip in three letters is a typing mistake; more is another word.
+    (distance <= (wanted.chars().count() / 3).max(1)).then_some(name.as_str())
+}
+
+/// Counts the letters to insert, remove or change (Levenshtein).
+fn edit_distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (i, a) in left.chars().enumerate() {
+        let mut previous = i + 1;
+        let mut next_row = vec![previous];
+        for ((b, diagonal), above) in right.iter().zip(&row).zip(row.iter().skip(1)) {
+            previous = (diagonal + usize::from(a != *b)).min(above + 1).min(previous + 1);
+            next_row.push(previous);
+        }
+        row = next_row;
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::edit_distance;
+
+    #[test]
+    fn edit_distance_counts_slips() {
+        for (left, right, distance) in
+            [("", "", 0), ("a", "", 1), ("", "abc", 3), ("insecur", "insecure", 1), ("kitten", "sitting", 3)]
+        {
+            assert_eq!(edit_distance(left, right), distance, "{left} {right}");
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Why a configuration could not be loaded.
+
+use std::io;
+use std::path::PathBuf;
+
+/// A configuration that cannot be used; each variant names the place an operator has to look at.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// A file was found, or was asked for by name, but could not be read.
+    #[error("read configuration file {}", file.display())]
+    Read {
+        /// The file.
+        file: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A file is not the YAML it should be.
+    #[error("{}:{line}:{column}: {message}", file.display())]
+    Syntax {
+        /// The file.
+        file: PathBuf,
+        /// The line, from one.
+        line: u64,
+        /// The column, from one.
+        column: u64,
+        /// What the parser did not like.
+        message: String,
+    },
+    /// Placeholders refer to each other in a circle.
+    #[error("placeholder of key `{key}` refers to itself: {chain}")]
+    Cycle {
+        /// The key at which the circle closes.
+        key: String,
+        /// The keys passed on the way, joined by arrows.
+        chain: String,
+    },
+    /// A value does not fit its key.
+    #[error("{key}: {message} ({place})")]
+    Invalid {
+        /// The path of the key, such as `kubernetes.accounts[0].name`.
+        key: String,
+        /// What was found and what was expected.
+        message: String,
+        /// The file and line or the environment variable that set it.
+        place: String,
+    },
+    /// The settings type cannot tell its keys, which is a mistake in this program.
+    #[error("settings cannot be described")]
+    Schema(#[source] serde_json::Error),
+}

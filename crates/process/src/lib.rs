@@ -1,0 +1,29 @@
+//! What both daemons need to be good processes.
+//!
+//! ```text
+//! config ─▶ logging ─▶ tls ─▶ serve ─▶ shutdown::wait
+//! files,    level,     PEM    accept,  tasks with names,
+//! env       format     files  sniff    drained at the end
+//! ```
+//!
+//! Beside that way lie `readiness` (what is still awaited), `metrics` (what a scrape shows) and `backoff` (how
+//! long to wait before the next attempt).
+
+#![warn(missing_docs)]
+
+pub mod backoff;
+pub mod config;
+pub mod logging;
+pub mod metrics;
+pub mod readiness;
+mod report;
+pub mod serve;
+pub mod shutdown;
+pub mod tls;
+
+mod file_uri;
+
+pub use report::report;
+
+#[cfg(test)]
+mod testing;

@@ -1,0 +1,75 @@
+//! The accept loop of all servers: gRPC, REST, metrics.
+//!
+//! ```text
+//! bind ─▶ accept ─▶ sniff ─▶ TLS ─▶ sniff ─▶ Connection ─▶ tonic, or axum by `serve_http`
+//!                     │               │
+//!                     └── refuse ◀────┘   one sentence to the peer and to the log
+//! ```
+//!
+//! A peer that speaks the wrong thing is the most common mistake of an installation and the hardest to see from
+//! the errors that libraries give. So the first bytes are looked at, and the answer says which setting to change.
+
+use std::io;
+use std::sync::Arc;
+
+use futures::Stream;
+use tokio::net::TcpListener;
+
+use crate::shutdown::Shutdown;
+use crate::tls::ServerTls;
+
+mod accept;
+mod bind;
+mod connection;
+mod heard;
+mod http;
+mod refuse;
+mod rewind;
+mod sniff;
+
+#[cfg(test)]
+mod tests;
+
+pub use self::bind::{BindError, bind};
+pub use self::connection::{Connection, PeerInfo};
+pub use self::http::serve_http;
+
+/// What a port is for and which settings shape it; the words end up in logs and answers.
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    /// What users call it: `gRPC`, `REST`.
+    pub name: &'static str,
+    /// The setting of the port, such as `kubesvc.grpc.server.port`.
+    pub setting: &'static str,
+    /// What peers have to speak.
+    pub expects: Expects,
+    /// TLS; plaintext if absent.
+    pub tls: Option<ServerTls>,
+    /// The setting that turns TLS on and off, such as `kubesvc.grpc.server.security.enabled`.
+    pub tls_setting: &'static str,
+}
+
+/// What the peers of a port have to speak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expects {
+    /// HTTP/2 only, as gRPC needs it; the peers are agents.
+    Http2Only,
+    /// HTTP/1 or HTTP/2.
+    AnyHttp,
+}
+
+/// Accepts connections until shutdown: TLS is done and the peer speaks what the port expects.
+///
+/// Handshakes run beside each other, so a slow peer delays nobody. The stream ends with the shutdown; it never
+/// gives an error, but servers want that form.
+pub fn incoming(
+    listener: TcpListener,
+    endpoint: Endpoint,
+    shutdown: &Shutdown,
+) -> impl Stream<Item = io::Result<Connection>> + Send + 'static {
+    let acceptor = accept::Acceptor::new(listener, Arc::new(endpoint), shutdown.token());
+    futures::stream::unfold(acceptor, async |mut acceptor| {
+        let connection = acceptor.next().await?;
+        Some((Ok(connection), acceptor))
+    })
+}

@@ -1,0 +1,78 @@
+//! Axum over the accept loop.
+
+use std::convert::Infallible;
+use std::pin::pin;
+use std::time::Duration;
+
+use axum::Router;
+use futures::StreamExt;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+use tower::Service;
+use tracing::{debug, warn};
+
+use super::{Endpoint, incoming};
+use crate::shutdown::Shutdown;
+
+/// How long a peer may take for the head of a request; the bodies are the handlers' affair.
+const HEAD_DEADLINE: Duration = Duration::from_secs(30);
+
+/// Serves a router until shutdown, then lets requests in flight finish.
+///
+/// Requests carry [`PeerInfo`](super::PeerInfo) as an extension. Spawn it by `shutdown.spawn("serve.rest", …)`.
+pub async fn serve_http(
+    listener: TcpListener,
+    endpoint: Endpoint,
+    router: Router,
+    shutdown: Shutdown,
+) -> Result<(), Infallible> {
+    let name = endpoint.name;
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_DEADLINE);
+    builder.http2().timer(TokioTimer::new());
+    let graceful = GracefulShutdown::new();
+    let mut connections = JoinSet::new();
+    let mut incoming = pin!(incoming(listener, endpoint, &shutdown));
+
+    loop {
+        let connection = tokio::select! {
+            biased;
+            Some(ended) = connections.join_next() => {
+                if let Err(error) = ended {
+                    warn!(port = name, %error, "connection ended abruptly");
+                }
+                continue;
+            }
+            connection = incoming.next() => match connection {
+                Some(Ok(connection)) => connection,
+                Some(Err(error)) => {
+                    debug!(port = name, %error, "connection was lost");
+                    continue;
+                }
+                None => break,
+            },
+        };
+        let peer = connection.peer().clone();
+        let remote = peer.remote;
+        let router = router.clone();
+        let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+            request.extensions_mut().insert(peer.clone());
+            router.clone().call(request)
+        });
+        let serving = builder.serve_connection(TokioIo::new(connection), service).into_owned();
+        let serving = graceful.watch(serving);
+        connections.spawn(async move {
+            if let Err(error) = serving.await {
+                debug!(port = name, peer = %remote, %error, "connection failed");
+            }
+        });
+    }
+    // The deadline is that of the whole shutdown, which aborts this task.
+    graceful.shutdown().await;
+    Ok(())
+}

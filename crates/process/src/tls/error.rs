@@ -1,0 +1,90 @@
+//! Why TLS could not be set up.
+
+use std::io;
+use std::path::PathBuf;
+
+use rustls::pki_types::{InvalidDnsNameError, pem};
+
+/// TLS settings that cannot be used; each variant names the setting and the file.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file could not be read.
+    #[error("{setting}: read {}", file.display())]
+    Read {
+        /// The setting that names the file.
+        setting: String,
+        /// The file.
+        file: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A file is not PEM.
+    #[error("{setting}: {} is not PEM", file.display())]
+    Pem {
+        /// The setting that names the file.
+        setting: String,
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        source: pem::Error,
+    },
+    /// A file holds nothing of what the setting is for.
+    #[error("{setting}: {} holds no {wanted}", file.display())]
+    Empty {
+        /// The setting that names the file.
+        setting: String,
+        /// The file.
+        file: PathBuf,
+        /// What was looked for.
+        wanted: &'static str,
+    },
+    /// The private key is protected by a password.
+    #[error(
+        "{setting}: {} is encrypted, which is not supported yet; decrypt it with `openssl pkcs8 -topk8 -nocrypt`",
+        file.display()
+    )]
+    EncryptedKey {
+        /// The setting that names the file.
+        setting: String,
+        /// The file.
+        file: PathBuf,
+    },
+    /// The content of a file was refused, for example because key and certificate do not belong together.
+    #[error("{setting}: {} cannot be used", file.display())]
+    Refused {
+        /// The setting that names the file.
+        setting: String,
+        /// The file.
+        file: PathBuf,
+        /// What rustls said.
+        source: rustls::Error,
+    },
+    /// One of certificate and key is set without the other.
+    #[error("{setting} is set but the {missing} that belongs to it is not")]
+    Alone {
+        /// The setting that is there.
+        setting: String,
+        /// What is not there.
+        missing: &'static str,
+    },
+    /// The system has no trusted certificates.
+    #[error("no trusted certificates on this system ({problems}); name a file of them in the TLS settings")]
+    NoRoots {
+        /// What was tried and failed.
+        problems: String,
+    },
+    /// The verifier of client certificates could not be made.
+    #[error("trust for client certificates")]
+    Verifier(#[from] rustls::server::VerifierBuilderError),
+    /// The name to expect of the server is not a host name.
+    #[error("`{name}` is not a host name")]
+    ServerName {
+        /// The name.
+        name: String,
+        /// Why not.
+        source: InvalidDnsNameError,
+    },
+    /// The TLS library refused the settings as a whole.
+    #[error("TLS settings")]
+    Settings(#[from] rustls::Error),
+}

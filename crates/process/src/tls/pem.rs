@@ -1,0 +1,97 @@
+//! PEM files that know which setting named them.
+
+use std::path::PathBuf;
+
+use rustls::RootCertStore;
+use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use super::error::TlsError;
+
+/// A PEM file and the setting that names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PemFile {
+    setting: String,
+    path: PathBuf,
+}
+
+// === impl PemFile ===
+
+impl PemFile {
+    /// Takes a location as users write it: `file:///path`, `file:/path` or a bare path.
+    pub fn new(setting: impl Into<String>, location: &str) -> Self {
+        Self { setting: setting.into(), path: crate::file_uri::to_path(location) }
+    }
+
+    pub(super) fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+        let text = self.read()?;
+        let certificates: Vec<_> = CertificateDer::pem_slice_iter(&text)
+            .collect::<Result<_, _>>()
+            .map_err(|source| self.not_pem(source))?;
+        if certificates.is_empty() {
+            return Err(self.empty("certificate"));
+        }
+        Ok(certificates)
+    }
+
+    pub(super) fn key(&self) -> Result<PrivateKeyDer<'static>, TlsError> {
+        let text = self.read()?;
+        PrivateKeyDer::from_pem_slice(&text).map_err(|error| match error {
+            _ if is_encrypted(&text) => {
+                TlsError::EncryptedKey { setting: self.setting.clone(), file: self.path.clone() }
+            }
+            pem::Error::NoItemsFound => self.empty("private key"),
+            source => self.not_pem(source),
+        })
+    }
+
+    pub(super) fn roots(&self) -> Result<RootCertStore, TlsError> {
+        let mut roots = RootCertStore::empty();
+        for certificate in self.certificates()? {
+            roots.add(certificate).map_err(|source| self.refused(source))?;
+        }
+        Ok(roots)
+    }
+
+    pub(super) fn refused(&self, source: rustls::Error) -> TlsError {
+        TlsError::Refused { setting: self.setting.clone(), file: self.path.clone(), source }
+    }
+
+    pub(super) fn alone(&self, missing: &'static str) -> TlsError {
+        TlsError::Alone { setting: self.setting.clone(), missing }
+    }
+
+    fn read(&self) -> Result<Vec<u8>, TlsError> {
+        std::fs::read(&self.path).map_err(|source| TlsError::Read {
+            setting: self.setting.clone(),
+            file: self.path.clone(),
+            source,
+        })
+    }
+
+    fn not_pem(&self, source: pem::Error) -> TlsError {
+        TlsError::Pem { setting: self.setting.clone(), file: self.path.clone(), source }
+    }
+
+    fn empty(&self, wanted: &'static str) -> TlsError {
+        TlsError::Empty { setting: self.setting.clone(), file: self.path.clone(), wanted }
+    }
+}
+
+/// Collects the certificates that the operating system trusts.
+pub(super) fn native_roots() -> Result<RootCertStore, TlsError> {
+    let found = rustls_native_certs::load_native_certs();
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(found.certs);
+    if roots.is_empty() {
+        let problems: Vec<String> = found.errors.iter().map(ToString::to_string).collect();
+        return Err(TlsError::NoRoots { problems: problems.join(", ") });
+    }
+    Ok(roots)
+}
+
+/// Tells the two forms of keys under a password: PKCS#8, and the older one of OpenSSL.
+fn is_encrypted(text: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(text);
+    text.contains("BEGIN ENCRYPTED PRIVATE KEY") || text.contains("Proc-Type: 4,ENCRYPTED")
+}

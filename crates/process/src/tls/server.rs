@@ -1,0 +1,131 @@
+//! The server's side of TLS.
+
+use std::str::FromStr;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use rustls::ServerConfig;
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
+use serde::{Deserialize, Serialize};
+
+use super::error::TlsError;
+use super::pem::{PemFile, native_roots};
+use super::provider;
+
+/// Whether clients show a certificate.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE", try_from = "String")]
+pub enum ClientAuth {
+    /// Clients are not asked.
+    #[default]
+    None,
+    /// Clients may show one; if they do, it must be trusted.
+    Optional,
+    /// Clients must show one that is trusted.
+    Require,
+}
+
+/// The files and choices behind a server's TLS.
+#[derive(Debug, Clone)]
+pub struct ServerTlsFiles {
+    /// The certificate of the server, followed by those between it and the root.
+    pub certificate_chain: PemFile,
+    /// The key of the certificate.
+    pub private_key: PemFile,
+    /// Whether clients show a certificate.
+    pub client_auth: ClientAuth,
+    /// Who is trusted to sign clients' certificates; the system's certificates if absent.
+    pub trust: Option<PemFile>,
+    /// The protocols to offer, best first; [`ServerTls::http`] unless there is a reason.
+    pub alpn: Vec<Vec<u8>>,
+}
+
+/// TLS of a server; clones share it, and a reload reaches all of them.
+#[derive(Debug, Clone)]
+pub struct ServerTls {
+    files: Arc<ServerTlsFiles>,
+    config: Arc<ArcSwap<ServerConfig>>,
+}
+
+// === impl ClientAuth ===
+
+impl FromStr for ClientAuth {
+    type Err = String;
+
+    /// Knows the words of both daemons in any case: grpc-spring's and those of the agent's `server.ssl`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.to_ascii_lowercase().as_str() {
+            "" | "none" => Ok(Self::None),
+            "optional" | "want" | "request" => Ok(Self::Optional),
+            "require" | "need" | "any" => Ok(Self::Require),
+            _ => Err(format!("unknown client authentication `{text}`, expected NONE, OPTIONAL or REQUIRE")),
+        }
+    }
+}
+
+impl TryFrom<String> for ClientAuth {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+// === impl ServerTls ===
+
+impl ServerTls {
+    /// Names HTTP/2 and HTTP/1.1 as the protocols to offer.
+    ///
+    /// Also right for gRPC: a client of HTTP/1.1 then gets an answer that says what is wrong instead of an alert.
+    pub fn http() -> Vec<Vec<u8>> {
+        vec![b"h2".to_vec(), b"http/1.1".to_vec()]
+    }
+
+    /// Reads the files.
+    pub fn open(files: ServerTlsFiles) -> Result<Self, TlsError> {
+        let config = Arc::new(ArcSwap::new(build(&files)?));
+        Ok(Self { files: Arc::new(files), config })
+    }
+
+    /// Gives the configuration for a new connection.
+    pub fn config(&self) -> Arc<ServerConfig> {
+        self.config.load_full()
+    }
+
+    /// Reads the files again; new connections use what is found, and if that is broken nothing changes.
+    pub fn reload(&self) -> Result<(), TlsError> {
+        self.config.store(build(&self.files)?);
+        Ok(())
+    }
+}
+
+fn build(files: &ServerTlsFiles) -> Result<Arc<ServerConfig>, TlsError> {
+    let ServerTlsFiles { certificate_chain, private_key, client_auth, trust, alpn } = files;
+    let builder = ServerConfig::builder_with_provider(provider()).with_safe_default_protocol_versions()?;
+    let builder = match verifier(*client_auth, trust.as_ref())? {
+        Some(verifier) => builder.with_client_cert_verifier(verifier),
+        None => builder.with_no_client_auth(),
+    };
+    let mut config = builder
+        .with_single_cert(certificate_chain.certificates()?, private_key.key()?)
+        .map_err(|source| private_key.refused(source))?;
+    config.alpn_protocols.clone_from(alpn);
+    Ok(Arc::new(config))
+}
+
+fn verifier(
+    client_auth: ClientAuth,
+    trust: Option<&PemFile>,
+) -> Result<Option<Arc<dyn ClientCertVerifier>>, TlsError> {
+    if client_auth == ClientAuth::None {
+        return Ok(None);
+    }
+    let roots = trust.map_or_else(native_roots, PemFile::roots)?;
+    let builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider());
+    let verifier = match client_auth {
+        ClientAuth::Optional => builder.allow_unauthenticated().build()?,
+        ClientAuth::None | ClientAuth::Require => builder.build()?,
+    };
+    Ok(Some(verifier))
+}

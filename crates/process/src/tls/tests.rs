@@ -1,0 +1,143 @@
+//! Files good and bad, and who trusts whom.
+
+use std::error::Error;
+
+use tokio_rustls::TlsAcceptor;
+
+use super::*;
+use crate::testing::Pki;
+
+fn server(pki: &Pki, client_auth: ClientAuth) -> ServerTls {
+    ServerTls::open(pki.server_files(client_auth)).unwrap()
+}
+
+/// Shakes hands over a pipe; gives the number of certificates the server saw, or what went wrong.
+async fn handshake(server: &ServerTls, client: ClientTlsFiles) -> Result<usize, String> {
+    let client = ClientTls::open(client).unwrap();
+    let (near, far) = tokio::io::duplex(64 * 1024);
+    let acceptor = TlsAcceptor::from(server.config());
+    let (accepted, connected) = tokio::join!(acceptor.accept(far), client.connect("localhost", near));
+    connected.map_err(|error| error.to_string())?;
+    let accepted = accepted.map_err(|error| error.to_string())?;
+    Ok(accepted.get_ref().1.peer_certificates().map_or(0, <[_]>::len))
+}
+
+#[tokio::test]
+async fn client_auth_decides_who_may_come_in() {
+    let pki = Pki::new();
+    let anonymous = || ClientTlsFiles { ca: Some(pki.ca()), ..ClientTlsFiles::default() };
+    let known = || ClientTlsFiles { ca: Some(pki.ca()), ..pki.client_files() };
+    let stranger = Pki::new();
+    let strange = || ClientTlsFiles { ca: Some(pki.ca()), ..stranger.client_files() };
+
+    for (auth, nobody, friend, foe) in [
+        (ClientAuth::None, Some(0), Some(0), Some(0)),
+        (ClientAuth::Optional, Some(0), Some(1), None),
+        (ClientAuth::Require, None, Some(1), None),
+    ] {
+        let server = server(&pki, auth);
+        assert_eq!(handshake(&server, anonymous()).await.ok(), nobody, "{auth:?}");
+        assert_eq!(handshake(&server, known()).await.ok(), friend, "{auth:?}");
+        assert_eq!(handshake(&server, strange()).await.ok(), foe, "{auth:?}");
+    }
+}
+
+#[tokio::test]
+async fn clients_trust_whom_they_are_told_to() {
+    let pki = Pki::new();
+    let server = server(&pki, ClientAuth::None);
+    let stranger = Pki::new();
+    let other = ClientTlsFiles { ca: Some(stranger.ca()), ..ClientTlsFiles::default() };
+    assert!(handshake(&server, other.clone()).await.unwrap_err().contains("invalid peer certificate"));
+    handshake(&server, ClientTlsFiles { insecure_skip_verify: true, ..other }).await.unwrap();
+
+    let named = |name: &str| ClientTlsFiles {
+        ca: Some(pki.ca()),
+        server_name: Some(name.into()),
+        ..ClientTlsFiles::default()
+    };
+    handshake(&server, named("hub.example")).await.unwrap();
+    assert!(handshake(&server, named("else.example")).await.unwrap_err().contains("not valid for name"));
+}
+
+#[tokio::test]
+async fn reload_serves_the_new_certificate_and_survives_a_broken_one() {
+    let pki = Pki::new();
+    let server = server(&pki, ClientAuth::None);
+    let renewed = Pki::new();
+    let client = ClientTlsFiles { ca: Some(renewed.ca()), ..ClientTlsFiles::default() };
+    handshake(&server, client.clone()).await.unwrap_err();
+    pki.replace_server_with(&renewed);
+    server.reload().unwrap();
+    handshake(&server, client.clone()).await.unwrap();
+
+    std::fs::write(pki.path("server.pem"), "").unwrap();
+    server.reload().unwrap_err();
+    handshake(&server, client).await.unwrap();
+}
+
+#[test]
+fn errors_name_setting_and_file() {
+    let pki = Pki::new();
+    let write = |name: &str, text: &str| std::fs::write(pki.path(name), text).unwrap();
+    write("empty.pem", "");
+    write("broken.pem", "-----BEGIN CERTIFICATE-----\nMII");
+    write(
+        "encrypted.pem",
+        "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIIB\n-----END ENCRYPTED PRIVATE KEY-----\n",
+    );
+    write(
+        "old.pem",
+        "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\nMIIB\n-----END RSA PRIVATE KEY-----\n",
+    );
+    let cases = [
+        ("none.pem", "server.key", "cert: read"),
+        ("empty.pem", "server.key", "holds no certificate"),
+        ("broken.pem", "server.key", "is not PEM"),
+        ("server.pem", "empty.pem", "key: "),
+        ("server.pem", "empty.pem", "holds no private key"),
+        ("server.pem", "encrypted.pem", "is encrypted, which is not supported yet"),
+        ("server.pem", "old.pem", "is encrypted, which is not supported yet"),
+        ("server.pem", "client.key", "cannot be used"),
+    ];
+    for (certificate, key, message) in cases {
+        let files = ServerTlsFiles {
+            certificate_chain: pki.pem("cert", certificate),
+            private_key: pki.pem("key", key),
+            ..pki.server_files(ClientAuth::None)
+        };
+        let error = ServerTls::open(files).unwrap_err().to_string();
+        assert!(error.contains(message), "{certificate} {key}: {error}");
+    }
+}
+
+#[test]
+fn certificate_and_key_come_together() {
+    let pki = Pki::new();
+    let files = ClientTlsFiles { ca: Some(pki.ca()), key: None, ..pki.client_files() };
+    let error = ClientTls::open(files).unwrap_err();
+    assert_eq!(error.to_string(), "client certificate is set but the private key that belongs to it is not");
+    assert!(error.source().is_none());
+}
+
+#[test]
+fn all_words_for_client_auth_are_known() {
+    for (word, auth) in [
+        ("NONE", ClientAuth::None),
+        ("none", ClientAuth::None),
+        ("OPTIONAL", ClientAuth::Optional),
+        ("want", ClientAuth::Optional),
+        ("Require", ClientAuth::Require),
+        ("need", ClientAuth::Require),
+    ] {
+        assert_eq!(serde_json::from_value::<ClientAuth>(word.into()).unwrap(), auth, "{word}");
+    }
+    assert!("sometimes".parse::<ClientAuth>().is_err());
+    assert_eq!(serde_json::to_value(ClientAuth::Require).unwrap(), "REQUIRE");
+}
+
+#[test]
+fn provider_may_be_installed_twice() {
+    install_provider();
+    install_provider();
+}

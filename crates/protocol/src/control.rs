@@ -1,0 +1,105 @@
+//! The Control channel: pings and account lifecycle.
+
+use std::time::Duration;
+
+use spindrift_model::{AccountDescription, AccountName};
+
+use crate::{
+    InvalidMessage, Verdict,
+    invalid::name,
+    register::{account, description, millis},
+    v1,
+};
+
+/// What an agent says on Control.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ControlUp {
+    /// I am here; answered by a pong of the same nonce.
+    Ping {
+        /// Repeated in the pong.
+        nonce: u64,
+    },
+    /// These accounts became usable, or changed.
+    Announce(Vec<AccountDescription>),
+    /// This account is no longer served.
+    Withdraw(AccountName),
+}
+
+/// What a hub says on Control.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ControlDown {
+    /// The answer to a ping.
+    Pong {
+        /// The ping's nonce.
+        nonce: u64,
+    },
+    /// Whether an announced account is accepted.
+    Verdict(Verdict),
+    /// The session is over.
+    Disconnect {
+        /// Why, for people to read.
+        reason: String,
+        /// Register again, but not sooner.
+        retry_after: Duration,
+    },
+}
+
+// === ControlUp ⇄ wire ===
+
+impl TryFrom<v1::ControlUp> for ControlUp {
+    type Error = InvalidMessage;
+    fn try_from(v1::ControlUp { message }: v1::ControlUp) -> Result<Self, InvalidMessage> {
+        use v1::control_up::Message;
+        match message.ok_or(InvalidMessage::missing("control.message"))? {
+            Message::Ping(v1::Ping { nonce }) => Ok(Self::Ping { nonce }),
+            Message::Announce(v1::Announce { accounts }) => {
+                accounts.into_iter().map(description).collect::<Result<_, _>>().map(Self::Announce)
+            }
+            Message::Withdraw(v1::Withdraw { account }) => Ok(Self::Withdraw(name("withdraw.account", &account)?)),
+        }
+    }
+}
+
+impl From<ControlUp> for v1::ControlUp {
+    fn from(up: ControlUp) -> Self {
+        use v1::control_up::Message;
+        let message = match up {
+            ControlUp::Ping { nonce } => Message::Ping(v1::Ping { nonce }),
+            ControlUp::Announce(accounts) => {
+                Message::Announce(v1::Announce { accounts: accounts.into_iter().map(account).collect() })
+            }
+            ControlUp::Withdraw(account) => Message::Withdraw(v1::Withdraw { account: account.to_string() }),
+        };
+        Self { message: Some(message) }
+    }
+}
+
+// === ControlDown ⇄ wire ===
+
+impl TryFrom<v1::ControlDown> for ControlDown {
+    type Error = InvalidMessage;
+    fn try_from(v1::ControlDown { message }: v1::ControlDown) -> Result<Self, InvalidMessage> {
+        use v1::control_down::Message;
+        match message.ok_or(InvalidMessage::missing("control.message"))? {
+            Message::Pong(v1::Pong { nonce }) => Ok(Self::Pong { nonce }),
+            Message::Verdict(verdict) => verdict.try_into().map(Self::Verdict),
+            Message::Disconnect(v1::Disconnect { reason, retry_after_ms }) => {
+                Ok(Self::Disconnect { reason, retry_after: Duration::from_millis(retry_after_ms.into()) })
+            }
+        }
+    }
+}
+
+impl From<ControlDown> for v1::ControlDown {
+    fn from(down: ControlDown) -> Self {
+        use v1::control_down::Message;
+        let message = match down {
+            ControlDown::Pong { nonce } => Message::Pong(v1::Pong { nonce }),
+            ControlDown::Verdict(verdict) => Message::Verdict(verdict.into()),
+            ControlDown::Disconnect { reason, retry_after } => {
+                Message::Disconnect(v1::Disconnect { reason, retry_after_ms: millis(retry_after) })
+            }
+        };
+        Self { message: Some(message) }
+    }
+}

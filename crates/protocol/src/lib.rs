@@ -1,0 +1,37 @@
+//! Protocol v1: what an agent and a hub say to each other, taken apart completely at the edge.
+//!
+//! ```text
+//! bytes ──prost──▶ v1::* (generated) ──TryFrom──▶ domain types ──▶ agent, hub
+//!                                     ◀──From───
+//! ```
+//!
+//! A message that does not fit is an [`InvalidMessage`] naming the field; nothing behind this crate checks again.
+//! No I/O. The rules of the cursor (who may write, what comes next) are checked exhaustively in
+//! `tests/cursor_model`.
+#![warn(missing_docs)]
+
+mod chunk;
+mod control;
+mod events;
+mod invalid;
+mod items;
+mod register;
+mod token;
+mod version;
+
+pub use chunk::{Assembler, CHUNK_BYTES, LARGEST_MESSAGE_BYTES, chunks};
+pub use control::{ControlDown, ControlUp};
+pub use events::{EventsDown, EventsUp, Rejected};
+pub use invalid::InvalidMessage;
+pub use register::{Pacing, Registration, Verdict, Welcome};
+pub use token::{Channel, ChannelToken, ChannelTokens, SESSION_METADATA, TOKEN_METADATA};
+pub use version::{SUPPORTED, VersionMismatch, negotiate};
+
+/// The generated wire types and services, checked in; `tests/generated_code.rs` makes them again.
+#[allow(missing_docs, unreachable_pub, clippy::pedantic)]
+pub mod v1 {
+    include!("gen/spindrift.v1.rs");
+}
+
+/// The compiled description of the protocol, for the reflection service.
+pub const DESCRIPTORS: &[u8] = include_bytes!("gen/spindrift.v1.bin");

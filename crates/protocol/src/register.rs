@@ -1,0 +1,241 @@
+//! `Register`: who the agent is, and what the hub answers.
+
+use std::{ops::RangeInclusive, time::Duration};
+
+use spindrift_model::{
+    AccountDescription, AccountName, AgentId, CacheKinds, ClusterIdentity, HubId, Incarnation, KindPattern, SessionId,
+};
+
+use crate::{
+    ChannelToken, ChannelTokens, InvalidMessage,
+    invalid::{name, text},
+    v1,
+};
+
+/// An agent that names itself and its accounts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Registration {
+    /// The agent's name.
+    pub agent: AgentId,
+    /// This life of its process.
+    pub incarnation: Incarnation,
+    /// Its release, for people to read.
+    pub version: String,
+    /// The protocol versions it speaks.
+    pub protocol: RangeInclusive<u32>,
+    /// Where it runs, for choosing among agents.
+    pub zone: String,
+    /// The accounts it can serve now.
+    pub accounts: Vec<AccountDescription>,
+}
+
+/// The hub's answer: a session, and how to behave in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Welcome {
+    /// The session that the channels are opened in.
+    pub session: SessionId,
+    /// The protocol version it speaks.
+    pub protocol: u32,
+    /// The hub that answered; another replica may serve the channels.
+    pub hub: HubId,
+    /// The hub's release, for people to read.
+    pub hub_version: String,
+    /// One token per channel.
+    pub tokens: ChannelTokens,
+    /// What to cache.
+    pub kinds: CacheKinds,
+    /// How fast to go.
+    pub pacing: Pacing,
+    /// One verdict per account.
+    pub accounts: Vec<Verdict>,
+}
+
+/// How fast an agent may go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pacing {
+    /// How often to ping; silence of three intervals ends the session on either side.
+    pub heartbeat: Duration,
+    /// How large a batch may grow before it is sent.
+    pub batch_bytes: u32,
+}
+
+/// Whether the hub accepts an account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// The account.
+    pub account: AccountName,
+    /// Why it is not accepted, if so.
+    pub refused: Option<String>,
+}
+
+/// A duration as the wire's milliseconds; longer than any of ours saturates.
+pub(crate) fn millis<N: TryFrom<u128> + num::Max>(duration: Duration) -> N {
+    duration.as_millis().try_into().unwrap_or(N::MAX)
+}
+
+mod num {
+    /// The largest value, for saturation.
+    pub(crate) trait Max {
+        const MAX: Self;
+    }
+    impl Max for u32 {
+        const MAX: Self = u32::MAX;
+    }
+    impl Max for u64 {
+        const MAX: Self = u64::MAX;
+    }
+}
+
+// === Registration ⇄ wire ===
+
+impl TryFrom<v1::RegisterRequest> for Registration {
+    type Error = InvalidMessage;
+    fn try_from(wire: v1::RegisterRequest) -> Result<Self, InvalidMessage> {
+        let v1::RegisterRequest { agent_id, incarnation, version, protocol_min, protocol_max, zone, accounts } = wire;
+        if protocol_min == 0 || protocol_min > protocol_max {
+            return Err(InvalidMessage::new("protocol_min", "expected 1 or more, and at most protocol_max"));
+        }
+        Ok(Self {
+            agent: name("agent_id", &agent_id)?,
+            incarnation: name("incarnation", &incarnation)?,
+            version,
+            protocol: protocol_min..=protocol_max,
+            zone,
+            accounts: accounts
+                .into_iter()
+                .enumerate()
+                .map(|(i, account)| description(account).map_err(|e| e.within(format_args!("accounts[{i}]"))))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl From<Registration> for v1::RegisterRequest {
+    fn from(registration: Registration) -> Self {
+        let Registration { agent, incarnation, version, protocol, zone, accounts } = registration;
+        Self {
+            agent_id: agent.to_string(),
+            incarnation: incarnation.to_string(),
+            version,
+            protocol_min: *protocol.start(),
+            protocol_max: *protocol.end(),
+            zone,
+            accounts: accounts.into_iter().map(account).collect(),
+        }
+    }
+}
+
+pub(crate) fn description(wire: v1::Account) -> Result<AccountDescription, InvalidMessage> {
+    let v1::Account {
+        name: account,
+        host,
+        cluster_uid,
+        ca_fingerprint,
+        kubernetes_version,
+        namespaces,
+        properties,
+        max_resumable_age_ms,
+    } = wire;
+    Ok(AccountDescription {
+        name: name("name", &account)?,
+        cluster: ClusterIdentity {
+            uid: Some(cluster_uid).filter(|uid| !uid.is_empty()),
+            ca_fingerprint: Some(ca_fingerprint).filter(|ca| !ca.is_empty()),
+            host: text("host", host)?,
+        },
+        kubernetes_version,
+        namespaces,
+        properties,
+        max_resumable_age: Duration::from_millis(max_resumable_age_ms),
+    })
+}
+
+pub(crate) fn account(description: AccountDescription) -> v1::Account {
+    let AccountDescription { name, cluster, kubernetes_version, namespaces, properties, max_resumable_age } =
+        description;
+    let ClusterIdentity { uid, ca_fingerprint, host } = cluster;
+    v1::Account {
+        name: name.to_string(),
+        host,
+        cluster_uid: uid.unwrap_or_default(),
+        ca_fingerprint: ca_fingerprint.unwrap_or_default(),
+        kubernetes_version,
+        namespaces,
+        properties,
+        max_resumable_age_ms: millis(max_resumable_age),
+    }
+}
+
+// === Welcome ⇄ wire ===
+
+impl TryFrom<v1::RegisterResponse> for Welcome {
+    type Error = InvalidMessage;
+    fn try_from(wire: v1::RegisterResponse) -> Result<Self, InvalidMessage> {
+        let v1::RegisterResponse { session, protocol, hub_id, hub_version, tokens, kinds, pacing, accounts } = wire;
+        let v1::ChannelTokens { control, events, results } = tokens.ok_or(InvalidMessage::missing("tokens"))?;
+        let v1::CacheKinds { all, kinds, omit } = kinds.ok_or(InvalidMessage::missing("kinds"))?;
+        let v1::Pacing { heartbeat_ms, batch_bytes } = pacing.ok_or(InvalidMessage::missing("pacing"))?;
+        if heartbeat_ms == 0 {
+            return Err(InvalidMessage::new("pacing.heartbeat_ms", "expected more than 0"));
+        }
+        let token = |field, bytes: &[u8]| {
+            ChannelToken::try_from(bytes).map_err(|_| InvalidMessage::new(field, "expected 32 bytes"))
+        };
+        let patterns = |texts: Vec<String>| texts.iter().map(|text| KindPattern::parse(text)).collect();
+        Ok(Self {
+            session: name("session", &session)?,
+            protocol,
+            hub: name("hub_id", &hub_id)?,
+            hub_version,
+            tokens: ChannelTokens {
+                control: token("tokens.control", &control)?,
+                events: token("tokens.events", &events)?,
+                results: token("tokens.results", &results)?,
+            },
+            kinds: CacheKinds { all, kinds: patterns(kinds), omit: patterns(omit) },
+            pacing: Pacing { heartbeat: Duration::from_millis(heartbeat_ms.into()), batch_bytes },
+            accounts: accounts.into_iter().map(Verdict::try_from).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl From<Welcome> for v1::RegisterResponse {
+    fn from(welcome: Welcome) -> Self {
+        let Welcome { session, protocol, hub, hub_version, tokens, kinds, pacing, accounts } = welcome;
+        let token = |token: &ChannelToken| token.as_bytes().to_vec().into();
+        let texts = |patterns: Vec<KindPattern>| patterns.iter().map(ToString::to_string).collect();
+        Self {
+            session: session.to_string(),
+            protocol,
+            hub_id: hub.to_string(),
+            hub_version,
+            tokens: Some(v1::ChannelTokens {
+                control: token(&tokens.control),
+                events: token(&tokens.events),
+                results: token(&tokens.results),
+            }),
+            kinds: Some(v1::CacheKinds { all: kinds.all, kinds: texts(kinds.kinds), omit: texts(kinds.omit) }),
+            pacing: Some(v1::Pacing { heartbeat_ms: millis(pacing.heartbeat), batch_bytes: pacing.batch_bytes }),
+            accounts: accounts.into_iter().map(Into::into).collect(),
+        }
+    }
+}
+
+// === Verdict ⇄ wire ===
+
+impl TryFrom<v1::AccountVerdict> for Verdict {
+    type Error = InvalidMessage;
+    fn try_from(wire: v1::AccountVerdict) -> Result<Self, InvalidMessage> {
+        let v1::AccountVerdict { account, refused } = wire;
+        Ok(Self {
+            account: name("verdict.account", &account)?,
+            refused: Some(refused).filter(|reason| !reason.is_empty()),
+        })
+    }
+}
+
+impl From<Verdict> for v1::AccountVerdict {
+    fn from(Verdict { account, refused }: Verdict) -> Self {
+        Self { account: account.to_string(), refused: refused.unwrap_or_default() }
+    }
+}

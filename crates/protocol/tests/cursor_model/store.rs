@@ -1,0 +1,207 @@
+//! The store, and the two transactions that touch an account: `attach` and `commit`.
+
+use crate::api::{Key, Object, Objects, PerKey, PerScope, Rv, Scope};
+use crate::mutation::Mutation;
+
+/// The part of the shared database that belongs to one account.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Store {
+    pub(crate) cursor: Cursor,
+    /// Where to watch each scope from; `None` says that it must be listed.
+    pub(crate) resume: PerScope<Option<Rv>>,
+    pub(crate) rows: Objects,
+}
+
+/// Who may write next, and which batch: the only fence there is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Cursor {
+    pub(crate) epoch: u8,
+    pub(crate) seq: u8,
+}
+
+/// What `attach` tells the agent.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Answer {
+    pub(crate) cursor: Cursor,
+    pub(crate) resume: PerScope<Option<Rv>>,
+}
+
+/// What a hub remembers of one attachment; it dies with the hub or the attachment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Memory {
+    generations: PerScope<Option<Generation>>,
+}
+
+/// A relist that has begun and not ended.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Generation {
+    number: u8,
+    mentioned: PerKey<bool>,
+}
+
+/// What travels from an agent to the hub that holds its attachment.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Batch {
+    pub(crate) channel: u8,
+    pub(crate) cursor: Cursor,
+    pub(crate) item: Item,
+    /// For the invariants only: of which state of the API server this item tells.
+    pub(crate) as_of: Rv,
+    /// For the invariants only: this is a copy of a batch that was written.
+    pub(crate) written: bool,
+}
+
+/// One step of the state flow. A batch of the model holds a single item: whatever can come between two batches
+/// can come between any two items.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Item {
+    /// These scopes exist; rows and resume points of all others go.
+    Declare { scopes: PerScope<bool> },
+    /// A relist starts: until it ends, the scope has no resume point.
+    Begin { scope: Scope, generation: u8 },
+    /// The object is this. A generation has then mentioned it; a watch has then moved to its version.
+    Upsert { key: Key, object: Object },
+    /// The object with this uid is gone. A generation takes its mention back; a watch has then moved to `rv`.
+    Delete { key: Key, uid: Rv, rv: Rv },
+    /// The relist is complete: what it did not mention goes, and `rv` is where to watch from.
+    End { scope: Scope, generation: u8, rv: Rv },
+    /// A bookmark: nothing happened in the scope up to `rv`.
+    Progress { scope: Scope, rv: Rv },
+}
+
+/// The batch is not the next one of the newest attachment, so nothing of it was written.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Refused;
+
+// === impl Store ===
+
+impl Store {
+    /// Makes every older attachment stale and tells where to go on, in one transaction.
+    pub(crate) fn attach(&mut self, mutation: Mutation) -> Answer {
+        if mutation != Mutation::AttachKeepsEpoch {
+            self.cursor.epoch += 1;
+        }
+        Answer { cursor: self.cursor, resume: self.resume }
+    }
+
+    /// Moves the cursor and applies the item, in one transaction, or does nothing at all.
+    pub(crate) fn commit(
+        &mut self,
+        batch: &Batch,
+        memory: &mut Memory,
+        mutation: Mutation,
+    ) -> Result<(), Refused> {
+        let Cursor { epoch, seq } = batch.cursor;
+        // UPDATE cursor SET seq = seq + 1 WHERE epoch = ? AND seq = ?
+        let epoch_fits = epoch == self.cursor.epoch || mutation == Mutation::CommitIgnoresEpoch;
+        let seq_fits = seq == self.cursor.seq || mutation == Mutation::CommitIgnoresSeq;
+        if !epoch_fits || !seq_fits || !memory.expects(&batch.item) {
+            return Err(Refused);
+        }
+        self.cursor.seq += 1;
+        self.apply(&batch.item, memory, mutation);
+        Ok(())
+    }
+
+    fn apply(&mut self, item: &Item, memory: &mut Memory, mutation: Mutation) {
+        match *item {
+            Item::Declare { scopes } => self.declare(scopes, mutation),
+            Item::Begin { scope, generation } => {
+                if mutation != Mutation::BeginKeepsResumePoint {
+                    self.resume[scope] = None;
+                }
+                memory.begin(scope, generation, mutation);
+            }
+            Item::Upsert { key, object } => {
+                self.rows[key] = Some(object);
+                match memory.mentioned(key.scope()) {
+                    Some(mentioned) => mentioned[key] = true,
+                    None => self.resume[key.scope()] = Some(object.rv),
+                }
+            }
+            Item::Delete { key, uid, rv } => {
+                let same = self.rows[key].is_some_and(|row| row.uid == uid);
+                if same || mutation == Mutation::DeleteIgnoresUid {
+                    self.rows[key] = None;
+                }
+                match memory.mentioned(key.scope()) {
+                    Some(mentioned) => mentioned[key] = false,
+                    None => self.resume[key.scope()] = Some(rv),
+                }
+            }
+            Item::End { scope, rv, .. } => {
+                let mentioned = memory.end(scope);
+                if mutation != Mutation::EndWithoutPrune {
+                    self.prune(scope, mentioned);
+                }
+                self.resume[scope] = Some(rv);
+            }
+            Item::Progress { scope, rv } => self.resume[scope] = Some(rv),
+        }
+    }
+
+    fn declare(&mut self, scopes: PerScope<bool>, mutation: Mutation) {
+        for scope in Scope::ALL.into_iter().filter(|&scope| !scopes[scope]) {
+            if mutation != Mutation::DeclareKeepsRows {
+                self.prune(scope, PerKey::default());
+            }
+            if mutation != Mutation::DeclareKeepsResumePoint {
+                self.resume[scope] = None;
+            }
+        }
+    }
+
+    fn prune(&mut self, scope: Scope, keep: PerKey<bool>) {
+        for &key in scope.keys().iter().filter(|&&key| !keep[key]) {
+            self.rows[key] = None;
+        }
+    }
+}
+
+// === impl Memory ===
+
+impl Memory {
+    /// An `End` is taken only for the generation that this attachment began.
+    fn expects(&self, item: &Item) -> bool {
+        let Item::End { scope, generation, .. } = *item else {
+            return true;
+        };
+        self.generations[scope].as_ref().is_some_and(|begun| begun.number == generation)
+    }
+
+    fn begin(&mut self, scope: Scope, number: u8, mutation: Mutation) {
+        let before = self.generations[scope].take().filter(|_| mutation == Mutation::MentionedSurvives);
+        let mentioned = before.map_or_else(PerKey::default, |generation| generation.mentioned);
+        self.generations[scope] = Some(Generation { number, mentioned });
+    }
+
+    /// What the scope's generation has mentioned so far, if one is open.
+    fn mentioned(&mut self, scope: Scope) -> Option<&mut PerKey<bool>> {
+        self.generations[scope].as_mut().map(|generation| &mut generation.mentioned)
+    }
+
+    fn end(&mut self, scope: Scope) -> PerKey<bool> {
+        let generation = self.generations[scope].take();
+        generation.map_or_else(PerKey::default, |generation| generation.mentioned)
+    }
+
+    /// What [`Mutation::AttachmentOutlivesHub`] leaves of a memory.
+    pub(crate) fn forget_mentioned(&mut self) {
+        for generation in self.generations.0.iter_mut().flatten() {
+            generation.mentioned = PerKey::default();
+        }
+    }
+}
+
+// === impl Item ===
+
+impl Item {
+    /// The scope whose objects it tells of, if it tells of any.
+    pub(crate) fn tells_of(&self) -> Option<Scope> {
+        match *self {
+            Self::Declare { .. } | Self::Begin { .. } => None,
+            Self::Upsert { key, .. } | Self::Delete { key, .. } => Some(key.scope()),
+            Self::End { scope, .. } | Self::Progress { scope, .. } => Some(scope),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The contexts of the user's kubeconfig: found, never used unasked.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use kube::config::Kubeconfig;
+
+/// A kubeconfig file and the contexts in it.
+#[derive(Debug)]
+pub(crate) struct Contexts {
+    pub(crate) file: PathBuf,
+    pub(crate) names: Vec<String>,
+    pub(crate) current: Option<String>,
+}
+
+// === impl Contexts ===
+
+impl Contexts {
+    /// Reads the named file; else the one that `KUBECONFIG` or the home directory has.
+    pub(crate) fn find(named: Option<&Path>) -> anyhow::Result<Option<Self>> {
+        let file = match named {
+            Some(file) => file.to_owned(),
+            None => match default_file() {
+                Some(file) if file.is_file() => file,
+                _ => return Ok(None),
+            },
+        };
+        let kubeconfig = Kubeconfig::read_from(&file).with_context(|| format!("read kubeconfig {}", file.display()))?;
+        let names = kubeconfig.contexts.into_iter().map(|context| context.name).collect();
+        Ok(Some(Self { file, names, current: kubeconfig.current_context }))
+    }
+
+    /// The contexts that the user named, if the file has them all; without names, the file's current one.
+    pub(crate) fn choose(&self, wanted: &[String]) -> anyhow::Result<Vec<String>> {
+        if let Some(missing) = wanted.iter().find(|name| !self.names.contains(name)) {
+            bail!("--context: there is no context {missing:?} in {}; it has {}", self.file.display(), self.names.join(", "));
+        }
+        match (&self.current, wanted) {
+            (_, [_, ..]) => Ok(wanted.to_vec()),
+            (Some(current), []) if self.names.contains(current) => Ok(vec![current.clone()]),
+            _ => bail!(
+                "{} has no current context; name one of its contexts with --context: {}",
+                self.file.display(),
+                self.names.join(", ")
+            ),
+        }
+    }
+}
+
+fn default_file() -> Option<PathBuf> {
+    if let Some(paths) = std::env::var_os("KUBECONFIG") {
+        return std::env::split_paths(&paths).find(|path| path.is_file());
+    }
+    std::env::home_dir().map(|home| home.join(".kube/config"))
+}

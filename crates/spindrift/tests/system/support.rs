@@ -1,0 +1,102 @@
+//! What most tests of the whole path need.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use spindrift_testkit::{AgentProcess, Cluster, Database, FaultProxy, HubProcess, eventually};
+
+/// Long enough for a listing of some hundred objects on a loaded machine.
+pub(crate) const LONG: Duration = Duration::from_secs(60);
+
+/// The kinds that these tests have the hub cache, so that what else lives in a cluster does not matter.
+pub(crate) const CONFIG_MAPS: (&str, &str, &str, &str) = ("", "v1", "ConfigMap", "configmaps");
+
+/// An agent and a hub on one cluster and one database, with a link between them that can be broken.
+pub(crate) struct Stack {
+    pub(crate) agent: AgentProcess,
+    pub(crate) link: FaultProxy,
+    pub(crate) hub: HubProcess,
+    pub(crate) database: Database,
+}
+
+// === impl Stack ===
+
+impl Stack {
+    /// Starts a hub that wants these kinds, and an agent with one account, `main`.
+    pub(crate) async fn start(cluster: &Cluster, database: Database, kinds: &[&str]) -> Self {
+        let accounts = json!([account("main", cluster)]);
+        Self::with_accounts(database, kinds, accounts).await
+    }
+
+    pub(crate) async fn with_accounts(database: Database, kinds: &[&str], accounts: Value) -> Self {
+        let settings = [("/kubesvc/cache/cacheKinds", json!(kinds))];
+        let hub = HubProcess::start("hub-a", &database, &settings).await.unwrap();
+        let link = FaultProxy::start(hub.grpc()).await.unwrap();
+        let agent = AgentProcess::start("agent-a", link.addr(), accounts).unwrap();
+        Self { agent, link, hub, database }
+    }
+
+    /// Waits until the agent caches the account and the first listing is in the store.
+    pub(crate) async fn synced(&self, account: &str) {
+        eventually(&format!("{account} is watched"), LONG, || async {
+            let watches = self.agent.get("/watches").await?;
+            let states = watches[account].as_object().cloned().unwrap_or_default();
+            let watching = states.get("watching").and_then(Value::as_array).map_or(0, Vec::len);
+            let others: usize =
+                states.iter().filter(|(state, _)| *state != "watching" && *state != "denied").count();
+            anyhow::ensure!(watching > 0 && others == 0, "{watches}");
+            Ok(())
+        })
+        .await;
+    }
+}
+
+/// An account of the administrator's.
+pub(crate) fn account(name: &str, cluster: &Cluster) -> Value {
+    json!({ "name": name, "kubeconfigFile": cluster.kubeconfig() })
+}
+
+/// A manifest of many ConfigMaps, `prefix-0` and so on.
+pub(crate) fn config_maps(namespace: &str, prefix: &str, count: usize, value: &str) -> String {
+    let items: Vec<_> = (0..count)
+        .map(|i| {
+            json!({
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": { "name": format!("{prefix}-{i}"), "namespace": namespace, "labels": { "batch": prefix } },
+                "data": { "value": value },
+            })
+        })
+        .collect();
+    json!({ "apiVersion": "v1", "kind": "List", "items": items }).to_string()
+}
+
+/// The definition of `Widget.example.com`, in a group of the test's own.
+pub(crate) fn widget_crd(group: &str) -> Value {
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": { "name": format!("widgets.{group}") },
+        "spec": {
+            "group": group,
+            "names": { "kind": "Widget", "plural": "widgets" },
+            "scope": "Namespaced",
+            "versions": [{
+                "name": "v1",
+                "served": true,
+                "storage": true,
+                "schema": { "openAPIV3Schema": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } },
+            }],
+        },
+    })
+}
+
+/// An object of that kind.
+pub(crate) fn widget(group: &str, namespace: &str, name: &str, size: u32) -> Value {
+    json!({
+        "apiVersion": format!("{group}/v1"),
+        "kind": "Widget",
+        "metadata": { "name": name, "namespace": namespace },
+        "spec": { "size": size },
+    })
+}

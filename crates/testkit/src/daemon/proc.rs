@@ -1,0 +1,34 @@
+//! What `/proc` knows about a process.
+
+use std::fs;
+
+use anyhow::Context;
+use nix::unistd::Pid;
+
+/// Resident memory.
+pub(super) fn rss_bytes(pid: u32) -> anyhow::Result<u64> {
+    let rss = status(pid, "VmRSS:").with_context(|| format!("process {pid} has no memory"))?;
+    let kilobytes = rss.strip_suffix(" kB").context("the kernel counts in kB")?;
+    Ok(kilobytes.parse::<u64>()? * 1024)
+}
+
+/// The direct children of a process.
+pub(super) fn children(parent: u32) -> anyhow::Result<Vec<Pid>> {
+    let parent = parent.to_string();
+    let mut children = Vec::new();
+    for entry in fs::read_dir("/proc").context("list /proc")? {
+        let name = entry.context("list /proc")?.file_name();
+        let Some(pid) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+        if status(pid, "PPid:").is_some_and(|of_pid| of_pid == parent) {
+            children.push(Pid::from_raw(pid.cast_signed()));
+        }
+    }
+    Ok(children)
+}
+
+/// One field of a process's status; `None` also if the process has gone.
+fn status(pid: u32, field: &str) -> Option<String> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let value = status.lines().find_map(|line| line.strip_prefix(field))?;
+    Some(value.trim().to_owned())
+}

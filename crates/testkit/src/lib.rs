@@ -1,0 +1,39 @@
+//! Real clusters and databases on free ports, fault proxies and assertions for tests.
+//!
+//! ```text
+//! test process ──▶ Cluster   (etcd, kube-apiserver, … of testenv/)      ┐
+//!              ──▶ Database  (SQLite file, PostgreSQL, MariaDB)         ├─ each server is a Daemon
+//!              ──▶ Daemon    (our own binaries, with captured logs)     ┘
+//!              ──▶ FaultProxy between any two of them
+//!              ══pipe══▶ guardian: when the pipe closes, kills every Daemon and removes every file
+//! ```
+//!
+//! Nothing is mocked. Whatever a test starts dies with the test process, however that ends.
+
+mod guardian;
+
+mod binary;
+mod daemon;
+mod port;
+
+mod certificates;
+mod cluster;
+mod database;
+mod fault_proxy;
+
+mod eventually;
+
+mod converged;
+mod stack;
+
+pub use binary::binary;
+pub use certificates::{Certificates, Identity};
+pub use converged::{KindToCompare, assert_converged};
+pub use cluster::{Cluster, ClusterBuilder};
+pub use daemon::Daemon;
+pub use database::{Database, Engine};
+pub use eventually::{Attempt, PATIENCE, eventually};
+pub use fault_proxy::FaultProxy;
+pub use guardian::scratch;
+pub use port::free_port;
+pub use stack::{AgentProcess, HubProcess, StoredObject, Watch, WatchEvent};
