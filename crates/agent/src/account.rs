@@ -21,7 +21,7 @@ use crate::{board::Board, config::AccountConfig, metrics::Metrics};
 
 /// Failed accounts are tried again at this pace: a cluster that comes up is found soon, one that is gone costs little.
 const RETRY: BackoffConfig =
-    BackoffConfig { base: Duration::from_secs(1), multiplier: 2.0, jitter: 0.2, max: Duration::from_secs(60) };
+    BackoffConfig { base: Duration::from_secs(1), multiplier: 2.0, jitter: 0.2, max: Duration::from_mins(1) };
 
 /// An account whose API server has answered.
 pub struct Account {
@@ -63,7 +63,11 @@ impl fmt::Debug for Account {
 
 impl Preparation {
     /// Tries until the account can be served, then publishes it. One account's trouble is its own.
-    pub async fn run(self, ready_tx: watch::Sender<Accounts>, shutdown: CancellationToken) -> anyhow::Result<()> {
+    pub async fn run(
+        self,
+        ready_tx: watch::Sender<Accounts>,
+        shutdown: CancellationToken,
+    ) -> anyhow::Result<()> {
         let mut backoff = Backoff::new(RETRY);
         loop {
             let failure = tokio::select! {

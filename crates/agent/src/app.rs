@@ -71,7 +71,8 @@ impl Agent {
             board.configured(&account.name);
             let preparation = Preparation {
                 options: ApiOptions {
-                    request_timeout: (config.timeout_seconds > 0).then(|| Duration::from_secs(config.timeout_seconds)),
+                    request_timeout: (config.timeout_seconds > 0)
+                        .then(|| Duration::from_secs(config.timeout_seconds)),
                     insecure: account.insecure,
                     no_proxy: account.no_proxy || config.kubernetes.no_proxy,
                 },
@@ -105,7 +106,10 @@ impl Agent {
 
         let state = EndpointState { board, ready_rx, connected_rx };
         let routes = endpoints::router(state, registry.clone());
-        shutdown.spawn("serve.health", serve::serve_http(endpoints, plain("health", "server.port"), routes, shutdown.clone()));
+        shutdown.spawn(
+            "serve.health",
+            serve::serve_http(endpoints, plain("health", "server.port"), routes, shutdown.clone()),
+        );
         if let Some(listener) = prometheus {
             let routes = spindrift_process::metrics::router(registry);
             let endpoint = plain("metrics", "prometheus.port");
@@ -116,7 +120,7 @@ impl Agent {
 }
 
 fn plain(name: &'static str, setting: &'static str) -> Endpoint {
-    Endpoint { name, setting, expects: Expects::AnyHttp, tls: None, tls_setting: "server.ssl.enabled" }
+    Endpoint { name, setting, expects: Expects::AnyHttp, tls: None, tls_setting: None }
 }
 
 /// What this agent is called: the pod's name, or the machine's.

@@ -220,22 +220,37 @@ impl Board {
             let states: &mut BTreeMap<_, Vec<_>> = watches.entry(account.clone()).or_default();
             for (scope, line) in &lines.watches {
                 let namespace = scope.namespace.as_deref().unwrap_or("(all namespaces)").to_owned();
-                let view =
-                    WatchView { kind: scope.kind.to_string(), group: scope.group.to_string(), namespace, line: line.clone() };
+                let view = WatchView {
+                    kind: scope.kind.to_string(),
+                    group: scope.group.to_string(),
+                    namespace,
+                    line: line.clone(),
+                };
                 states.entry(line.state).or_default().push(view);
             }
         }
         watches
     }
 
-    /// How many watches follow changes now, and how many there are.
-    pub fn watch_counts(&self) -> (usize, usize) {
-        let accounts = self.accounts.read();
-        let lines = || accounts.values().flat_map(|lines| lines.watches.values());
-        (lines().filter(|line| line.state == WatchState::Watching).count(), lines().count())
+    /// How many watches are in which state.
+    pub fn watch_counts(&self) -> BTreeMap<WatchState, usize> {
+        let mut counts = BTreeMap::new();
+        for line in self.accounts.read().values().flat_map(|lines| lines.watches.values()) {
+            *counts.entry(line.state).or_default() += 1;
+        }
+        counts
+    }
+
+    /// How many accounts cannot be used now.
+    pub fn failed_accounts(&self) -> usize {
+        self.accounts.read().values().filter(|lines| lines.state == AccountState::DiscoveryError).count()
     }
 }
 
 fn kind_and_group(resource: &Resource) -> String {
-    if resource.group.is_empty() { resource.kind.to_string() } else { format!("{}.{}", resource.kind, resource.group) }
+    if resource.group.is_empty() {
+        resource.kind.to_string()
+    } else {
+        format!("{}.{}", resource.kind, resource.group)
+    }
 }

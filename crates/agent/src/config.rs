@@ -166,8 +166,12 @@ impl Schema for AgentConfig {
 impl Clouddriver {
     /// The connection's TLS; none is plaintext.
     pub fn tls(&self) -> Result<Option<ClientTls>, TlsError> {
-        let Tls { server_name, insecure_skip_verify, cacert_file, client_cert_file, client_key_file, .. } = &self.tls;
-        let named = cacert_file.is_some() || client_cert_file.is_some() || *insecure_skip_verify || server_name.is_some();
+        let Tls { server_name, insecure_skip_verify, cacert_file, client_cert_file, client_key_file, .. } =
+            &self.tls;
+        let named = cacert_file.is_some()
+            || client_cert_file.is_some()
+            || *insecure_skip_verify
+            || server_name.is_some();
         if self.insecure.unwrap_or(!named) {
             return Ok(None);
         }

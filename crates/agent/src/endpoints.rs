@@ -31,9 +31,15 @@ pub struct EndpointState {
 pub fn router(state: EndpointState, registry: Arc<Registry>) -> Router {
     Router::new()
         .route("/health", get(health))
-        .route("/accounts", get(|State(state): State<EndpointState>| async move { Json(state.board.accounts()) }))
+        .route(
+            "/accounts",
+            get(|State(state): State<EndpointState>| async move { Json(state.board.accounts()) }),
+        )
         .route("/accounts/{name}/version", get(account_version))
-        .route("/watches", get(|State(state): State<EndpointState>| async move { Json(state.board.watches()) }))
+        .route(
+            "/watches",
+            get(|State(state): State<EndpointState>| async move { Json(state.board.watches()) }),
+        )
         .route("/version", get(|| async { Json(json!({ "version": crate::VERSION })) }))
         .with_state(state)
         .merge(metrics::router(registry))
@@ -48,6 +54,9 @@ async fn health(State(state): State<EndpointState>) -> Json<serde_json::Value> {
 async fn account_version(State(state): State<EndpointState>, Path(name): Path<String>) -> Response {
     match state.ready_rx.borrow().get(name.as_str()) {
         Some(account) => Json(json!({ "version": account.description.kubernetes_version })).into_response(),
-        None => (StatusCode::NOT_FOUND, Json(json!({ "message": format!("account {name} is not discovered") }))).into_response(),
+        None => {
+            (StatusCode::NOT_FOUND, Json(json!({ "message": format!("account {name} is not discovered") })))
+                .into_response()
+        }
     }
 }

@@ -12,7 +12,7 @@ use prometheus_client::{
 };
 use spindrift_model::{Item, Resource, Upsert};
 
-use crate::board::Board;
+use crate::board::{Board, WatchState};
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Kind {
@@ -117,10 +117,14 @@ impl Metrics {
 
 impl Collector for Watches {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
-        let (watching, all) = self.0.watch_counts();
+        let watches = self.0.watch_counts();
+        let count = |state| watches.get(&state).copied().unwrap_or_default();
         for (name, help, count) in [
-            ("kubesvc_watches", "Live watches", watching),
-            ("kubesvc_resource_agent_total", "Watched resources", all),
+            ("kubesvc_watches", "Live watches", count(WatchState::Watching)),
+            ("kubesvc_resource_agent_total", "Watched resources", watches.values().sum()),
+            ("spindrift_agent_watches_denied", "Watches without permission", count(WatchState::Denied)),
+            ("spindrift_agent_watches_waiting", "Watches that failed and wait", count(WatchState::Waiting)),
+            ("spindrift_agent_accounts_failed", "Accounts that cannot be used now", self.0.failed_accounts()),
         ] {
             let gauge = ConstGauge::new(i64::try_from(count).unwrap_or(i64::MAX));
             gauge.encode(encoder.encode_descriptor(name, help, None, gauge.metric_type())?)?;

@@ -22,7 +22,7 @@ use spindrift_process::{
 use tokio::{sync::watch, time::Instant};
 use tracing::{info, warn};
 
-pub use dial::{Dialer, DialError};
+pub use dial::{DialError, Dialer};
 use session::Session;
 
 use crate::{account::Accounts, board::Board, metrics::Metrics};
@@ -76,7 +76,9 @@ impl Uplink {
                     info!(hub = self.dialer.address(), reason = ended.reason, "session ended");
                     // It was open, so the hub is there: come back at once, but not in step with all others.
                     backoff.reset();
-                    ended.retry_after.unwrap_or_else(|| std::time::Duration::from_millis(fastrand::u64(20..200)))
+                    ended
+                        .retry_after
+                        .unwrap_or_else(|| std::time::Duration::from_millis(fastrand::u64(20..200)))
                 }
                 Err(error) => {
                     backoff.ended_after(started.elapsed());

@@ -15,7 +15,9 @@ use std::{
     time::Duration,
 };
 
-use spindrift_model::{CacheKinds, Declaration, Item, Resource, ResumePoint, Scope, ScopeDeclaration, ScopeId, ScrubRevision};
+use spindrift_model::{
+    CacheKinds, Declaration, Item, Resource, ResumePoint, Scope, ScopeDeclaration, ScopeId, ScrubRevision,
+};
 use spindrift_process::{
     backoff::{Backoff, BackoffConfig},
     report,
@@ -32,14 +34,18 @@ use crate::{account::Account, board::Board, metrics::Metrics};
 pub const SCRUB_REVISION: ScrubRevision = ScrubRevision(1);
 
 /// CRDs tell when they change; whatever else changes what is served (an aggregated API, an upgrade) is found by this.
-const REDISCOVERY: Duration = Duration::from_secs(60);
+const REDISCOVERY: Duration = Duration::from_mins(1);
 
 /// A burst of CRDs is one discovery.
 const SETTLE: Duration = Duration::from_millis(200);
 
 /// Discovery that fails is repeated at this pace.
-const RETRY: BackoffConfig =
-    BackoffConfig { base: Duration::from_millis(500), multiplier: 2.0, jitter: 0.2, max: Duration::from_secs(30) };
+const RETRY: BackoffConfig = BackoffConfig {
+    base: Duration::from_millis(500),
+    multiplier: 2.0,
+    jitter: 0.2,
+    max: Duration::from_secs(30),
+};
 
 /// What all scopes of an account share.
 #[derive(Debug)]
@@ -133,14 +139,16 @@ impl Engine {
             // A group that does not answer may be back at once; its watches find out for themselves.
             None => !undiscovered.contains(&scope.group),
         };
-        let stopped: Vec<_> = self.running.iter().filter(|(s, r)| stale(s, r)).map(|(s, _)| s.clone()).collect();
+        let stopped: Vec<_> =
+            self.running.iter().filter(|(s, r)| stale(s, r)).map(|(s, _)| s.clone()).collect();
         let first = self.next_id == 0;
         let unchanged = scopes.keys().all(|scope| self.running.contains_key(scope));
         if !first && stopped.is_empty() && unchanged {
             return;
         }
         self.stop(&stopped).await;
-        let fresh: Vec<_> = scopes.into_iter().filter(|(scope, _)| !self.running.contains_key(scope)).collect();
+        let fresh: Vec<_> =
+            scopes.into_iter().filter(|(scope, _)| !self.running.contains_key(scope)).collect();
         let started: Vec<_> = fresh
             .into_iter()
             .map(|(scope, resource)| {
@@ -148,13 +156,17 @@ impl Engine {
                 (scope, resource, ScopeId(self.next_id))
             })
             .collect();
-        let running = self.running.iter().map(|(scope, running)| declare(running.id, scope, &running.resource));
+        let running =
+            self.running.iter().map(|(scope, running)| declare(running.id, scope, &running.resource));
         let new = started.iter().map(|(scope, resource, id)| declare(*id, scope, resource));
         let scopes: Vec<_> = running.chain(new).collect();
         info!(account = %account.description.name, scopes = scopes.len(), stopped = stopped.len(), started = started.len(), "watching");
         self.shared.board.caching(&account.description.name, &resources);
         let kept_groups = undiscovered.clone();
-        self.shared.outlet.send(Item::Declare(Declaration { scopes, undiscovered_groups: undiscovered })).await;
+        self.shared
+            .outlet
+            .send(Item::Declare(Declaration { scopes, undiscovered_groups: undiscovered }))
+            .await;
         for (scope, resource, id) in started {
             self.start(scope, resource, id);
         }

@@ -42,7 +42,7 @@ const FEED_POLL: Duration = Duration::from_millis(500);
 const HOUSEKEEPING: Duration = Duration::from_secs(15);
 
 /// Sessions and hubs that ended longer ago are of no interest.
-const FORGET: Duration = Duration::from_secs(24 * 3600);
+const FORGET: Duration = Duration::from_hours(24);
 
 /// A hub whose ports are bound and whose store is open.
 pub struct Hub {
@@ -70,7 +70,11 @@ impl Hub {
         let grpc_host = if server.address == "*" { "" } else { &server.address };
         let grpc = serve::bind("gRPC", "kubesvc.grpc.server.port", grpc_host, server.port).await?;
         let rest = serve::bind("REST", "server.port", &config.server.host, config.server.port).await?;
-        let store = StoreConfig { url: config.sql.url.clone(), readers: config.sql.readers, writers: config.sql.writers };
+        let store = StoreConfig {
+            url: config.sql.url.clone(),
+            readers: config.sql.readers,
+            writers: config.sql.writers,
+        };
         let store = Store::open(&store).await.context("open the store (sql.url)")?;
         let (grpc_address, rest_address) = (grpc.local_addr()?, rest.local_addr()?);
         Ok(Self { config, id, store, tls, subjects, grpc, rest, grpc_address, rest_address })
@@ -94,10 +98,17 @@ impl Hub {
             shutdown.token(),
         );
         shutdown.spawn("cache.committer", writer);
-        shutdown.spawn("cache.feed", poll_feed(store.clone(), feed.clone(), tenant.clone(), shutdown.clone()));
+        shutdown
+            .spawn("cache.feed", poll_feed(store.clone(), feed.clone(), tenant.clone(), shutdown.clone()));
         shutdown.spawn(
             "store.housekeeping",
-            keep_house(store.clone(), id.clone(), format!("http://{rest_address}"), config.sql.tombstone_retention(), shutdown.clone()),
+            keep_house(
+                store.clone(),
+                id.clone(),
+                format!("http://{rest_address}"),
+                config.sql.tombstone_retention(),
+                shutdown.clone(),
+            ),
         );
 
         let sessions = SessionConfig {
@@ -111,8 +122,13 @@ impl Hub {
             batch_bytes: BATCH_BYTES,
             subjects,
         };
-        let service =
-            HubService::new(sessions, store.clone(), committer, Sessions::new(shutdown.clone()), metrics.clone());
+        let service = HubService::new(
+            sessions,
+            store.clone(),
+            committer,
+            Sessions::new(shutdown.clone()),
+            metrics.clone(),
+        );
         let encrypted = tls.is_some();
         let health = config.kubesvc.grpc.server.health_service_enabled;
         shutdown.spawn("serve.grpc", serve_grpc(grpc, tls, service, health, shutdown.clone()));
@@ -123,9 +139,12 @@ impl Hub {
             setting: "server.port",
             expects: Expects::AnyHttp,
             tls: None,
-            tls_setting: "server.ssl.enabled",
+            tls_setting: None,
         };
-        shutdown.spawn("serve.rest", serve::serve_http(rest, endpoint, rest::router(state, Arc::new(registry)), shutdown.clone()));
+        shutdown.spawn(
+            "serve.rest",
+            serve::serve_http(rest, endpoint, rest::router(state, Arc::new(registry)), shutdown.clone()),
+        );
         info!(hub = %id, grpc = %grpc_address, tls = encrypted, rest = %rest_address, version = crate::VERSION, "hub started");
     }
 }
@@ -136,7 +155,9 @@ fn subject_filter(config: &HubConfig) -> anyhow::Result<SubjectFilter> {
         return Ok(SubjectFilter::default());
     }
     let patterns = x509.filters.iter().map(|filter| Regex::new(filter)).collect::<Result<_, _>>();
-    Ok(SubjectFilter::any_of(patterns.context("kubesvc.grpc.auth.x509.filters: expected regular expressions")?))
+    Ok(SubjectFilter::any_of(
+        patterns.context("kubesvc.grpc.auth.x509.filters: expected regular expressions")?,
+    ))
 }
 
 async fn serve_grpc(
@@ -151,11 +172,12 @@ async fn serve_grpc(
         setting: "kubesvc.grpc.server.port",
         expects: Expects::Http2Only,
         tls,
-        tls_setting: "kubesvc.grpc.server.security.enabled",
+        tls_setting: Some("kubesvc.grpc.server.security.enabled"),
     };
     let (reporter, health_service) = tonic_health::server::health_reporter();
     reporter.set_serving::<spindrift_protocol::v1::hub_server::HubServer<HubService>>().await;
-    let reflection = || tonic_reflection::server::Builder::configure().register_encoded_file_descriptor_set(DESCRIPTORS);
+    let reflection =
+        || tonic_reflection::server::Builder::configure().register_encoded_file_descriptor_set(DESCRIPTORS);
     let incoming = serve::incoming(listener, endpoint, &shutdown);
     tonic::transport::Server::builder()
         .http2_keepalive_interval(Some(HEARTBEAT))
@@ -171,7 +193,12 @@ async fn serve_grpc(
 }
 
 /// Wakes the readers of the feed for what other hubs on the same store have committed.
-async fn poll_feed(store: Store, feed: Arc<Feed>, tenant: TenantId, shutdown: Shutdown) -> anyhow::Result<()> {
+async fn poll_feed(
+    store: Store,
+    feed: Arc<Feed>,
+    tenant: TenantId,
+    shutdown: Shutdown,
+) -> anyhow::Result<()> {
     let token = shutdown.token();
     let mut interval = tokio::time::interval(FEED_POLL);
     while token.run_until_cancelled(interval.tick()).await.is_some() {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use spindrift_model::{CacheKinds, DEFAULT_CACHE_KINDS, KindPattern};
 use spindrift_process::{
     config::Schema,
@@ -119,6 +119,7 @@ pub struct Server {
 #[serde(default, rename_all = "camelCase")]
 pub struct Sql {
     /// `sqlite://…`, `postgres://…` or `mysql://…`.
+    #[serde(serialize_with = "without_password")]
     pub url: String,
     /// Connections for reads.
     pub readers: u32,
@@ -152,8 +153,21 @@ impl Default for Server {
 impl Default for Sql {
     fn default() -> Self {
         // An hour covers a reader's restart; past that a reset is cheaper than keeping every deletion.
-        Self { url: "sqlite://spindrift.db".into(), readers: 4, writers: 2, tombstone_retention_seconds: 3600 }
+        Self {
+            url: "sqlite://spindrift.db".into(),
+            readers: 4,
+            writers: 2,
+            tombstone_retention_seconds: 3600,
+        }
     }
+}
+
+/// The effective configuration is logged; the database's password is not.
+fn without_password<S: Serializer>(url: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    let parts = url.split_once("://").and_then(|(scheme, rest)| Some((scheme, rest.rsplit_once('@')?)));
+    let Some((scheme, (user, place))) = parts else { return serializer.serialize_str(url) };
+    let user = user.split_once(':').map_or(user, |(user, _)| user);
+    serializer.serialize_str(&format!("{scheme}://{user}:…@{place}"))
 }
 
 // === impl HubConfig ===
@@ -177,12 +191,16 @@ impl Security {
             return Ok(None);
         }
         let setting = |name| format!("kubesvc.grpc.server.security.{name}");
-        let file = |name, path: &Option<String>| PemFile::new(setting(name), path.as_deref().unwrap_or_default());
+        let file =
+            |name, path: &Option<String>| PemFile::new(setting(name), path.as_deref().unwrap_or_default());
         let files = ServerTlsFiles {
             certificate_chain: file("certificateChain", &self.certificate_chain),
             private_key: file("privateKey", &self.private_key),
             client_auth: self.client_auth,
-            trust: self.trust_cert_collection.as_ref().map(|path| PemFile::new(setting("trustCertCollection"), path)),
+            trust: self
+                .trust_cert_collection
+                .as_ref()
+                .map(|path| PemFile::new(setting("trustCertCollection"), path)),
             alpn: ServerTls::http(),
         };
         ServerTls::open(files).map(Some)
@@ -195,7 +213,11 @@ impl Cache {
     /// What agents are told.
     pub fn kinds(&self) -> CacheKinds {
         let patterns = |texts: &[String]| texts.iter().map(|text| KindPattern::parse(text)).collect();
-        CacheKinds { all: self.cache_all, kinds: patterns(&self.cache_kinds), omit: patterns(&self.cache_omit_kinds) }
+        CacheKinds {
+            all: self.cache_all,
+            kinds: patterns(&self.cache_kinds),
+            omit: patterns(&self.cache_omit_kinds),
+        }
     }
 }
 
@@ -205,5 +227,20 @@ impl Sql {
     /// How long a deleted object can be seen in the change feed.
     pub fn tombstone_retention(&self) -> Duration {
         Duration::from_secs(self.tombstone_retention_seconds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_database_password_is_not_shown() {
+        let shown = |url: &str| {
+            let sql = Sql { url: url.into(), ..Sql::default() };
+            serde_json::to_value(sql).unwrap()["url"].clone()
+        };
+        assert_eq!(shown("postgres://hub:s3cr:@t@db:5432/hub"), "postgres://hub:…@db:5432/hub");
+        assert_eq!(shown("sqlite://spindrift.db"), "sqlite://spindrift.db");
     }
 }

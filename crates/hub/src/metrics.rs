@@ -86,8 +86,17 @@ impl Metrics {
         for (name, help, counter) in counters {
             registry.register(name, help, counter.clone());
         }
-        registry.register("commit_group_accounts", "Accounts in one transaction", metrics.commit_group_accounts.clone());
+        registry.register(
+            "commit_group_accounts",
+            "Accounts in one transaction",
+            metrics.commit_group_accounts.clone(),
+        );
         metrics
+    }
+
+    /// Counts a transaction over this many accounts.
+    pub(crate) fn group(&self, accounts: usize) {
+        self.commit_group_accounts.observe(u32::try_from(accounts).unwrap_or(u32::MAX).into());
     }
 
     /// Counts a committed write.

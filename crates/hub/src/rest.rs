@@ -67,9 +67,12 @@ pub fn router(state: RestState, registry: Arc<Registry>) -> Router {
 async fn not_found(headers: HeaderMap) -> axum::response::Response {
     let content_type = headers.get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
     if !content_type.starts_with("application/grpc") {
-        return error::Error::not_found("there is nothing here; /openapi.json describes what there is").into_response();
+        return error::Error::not_found("there is nothing here; /openapi.json describes what there is")
+            .into_response();
     }
     // A gRPC answer without a body: its status travels in the headers (code 12 is UNIMPLEMENTED).
-    let message = "this is the hub's REST port; set clouddriver.grpc to its gRPC port (kubesvc.grpc.server.port, 9091)";
-    ([("content-type", "application/grpc"), ("grpc-status", "12"), ("grpc-message", message)], "").into_response()
+    let message =
+        "this is the hub's REST port; set clouddriver.grpc to its gRPC port (kubesvc.grpc.server.port, 9091)";
+    ([("content-type", "application/grpc"), ("grpc-status", "12"), ("grpc-message", message)], "")
+        .into_response()
 }

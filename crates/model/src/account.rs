@@ -52,7 +52,12 @@ impl ClusterIdentity {
 impl fmt::Display for ClusterIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { uid, ca_fingerprint, host } = self;
-        write!(f, "{host} (uid {}, CA {})", uid.as_deref().unwrap_or("unknown"), ca_fingerprint.as_deref().unwrap_or("unknown"))
+        write!(
+            f,
+            "{host} (uid {}, CA {})",
+            uid.as_deref().unwrap_or("unknown"),
+            ca_fingerprint.as_deref().unwrap_or("unknown")
+        )
     }
 }
 
@@ -61,7 +66,11 @@ mod tests {
     use super::*;
 
     fn cluster(uid: Option<&str>, ca: Option<&str>) -> ClusterIdentity {
-        ClusterIdentity { uid: uid.map(Into::into), ca_fingerprint: ca.map(Into::into), host: "https://same".into() }
+        ClusterIdentity {
+            uid: uid.map(Into::into),
+            ca_fingerprint: ca.map(Into::into),
+            host: "https://same".into(),
+        }
     }
 
     #[test]

@@ -73,7 +73,8 @@ impl KindPattern {
             Some(group) => *group == resource.group.to_lowercase(),
             None => !MIRROR_GROUPS.contains(&&*resource.group),
         };
-        group_fits && (self.name == resource.kind.to_lowercase() || self.name == resource.plural.to_lowercase())
+        group_fits
+            && (self.name == resource.kind.to_lowercase() || self.name == resource.plural.to_lowercase())
     }
 }
 
@@ -103,7 +104,13 @@ mod tests {
     use super::*;
 
     fn resource(group: &str, kind: &str, plural: &str) -> Resource {
-        Resource { group: group.into(), version: "v1".into(), kind: kind.into(), plural: plural.into(), namespaced: true }
+        Resource {
+            group: group.into(),
+            version: "v1".into(),
+            kind: kind.into(),
+            plural: plural.into(),
+            namespaced: true,
+        }
     }
 
     #[test]

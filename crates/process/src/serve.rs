@@ -45,8 +45,8 @@ pub struct Endpoint {
     pub expects: Expects,
     /// TLS; plaintext if absent.
     pub tls: Option<ServerTls>,
-    /// The setting that turns TLS on and off, such as `kubesvc.grpc.server.security.enabled`.
-    pub tls_setting: &'static str,
+    /// The setting that turns TLS on and off, such as `kubesvc.grpc.server.security.enabled`, if there is one.
+    pub tls_setting: Option<&'static str>,
 }
 
 /// What the peers of a port have to speak.

@@ -40,7 +40,10 @@ impl Assembler {
     pub fn push(&mut self, frame: v1::EventsUp) -> Result<Option<v1::EventsMessage>, InvalidMessage> {
         let v1::EventsUp { chunk, more } = frame;
         if self.partial.len() + chunk.len() > LARGEST_MESSAGE_BYTES {
-            return Err(InvalidMessage::new("events.chunk", format!("message exceeds {LARGEST_MESSAGE_BYTES} bytes")));
+            return Err(InvalidMessage::new(
+                "events.chunk",
+                format!("message exceeds {LARGEST_MESSAGE_BYTES} bytes"),
+            ));
         }
         let whole = if self.partial.is_empty() && !more {
             chunk

@@ -55,7 +55,9 @@ impl TryFrom<v1::ControlUp> for ControlUp {
             Message::Announce(v1::Announce { accounts }) => {
                 accounts.into_iter().map(description).collect::<Result<_, _>>().map(Self::Announce)
             }
-            Message::Withdraw(v1::Withdraw { account }) => Ok(Self::Withdraw(name("withdraw.account", &account)?)),
+            Message::Withdraw(v1::Withdraw { account }) => {
+                Ok(Self::Withdraw(name("withdraw.account", &account)?))
+            }
         }
     }
 }

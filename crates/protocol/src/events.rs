@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use spindrift_model::{AccountName, Attachment, Batch, Cursor, Epoch, ResumePoint, Scope, ScrubRevision, Seq};
+use spindrift_model::{
+    AccountName, Attachment, Batch, Cursor, Epoch, ResumePoint, Scope, ScrubRevision, Seq,
+};
 
 use crate::{
     InvalidMessage,
@@ -88,7 +90,9 @@ impl TryFrom<v1::EventsMessage> for EventsUp {
                 items: items
                     .into_iter()
                     .enumerate()
-                    .map(|(i, item)| items::item(item).map_err(|e| e.within(format_args!("batch.items[{i}]"))))
+                    .map(|(i, item)| {
+                        items::item(item).map_err(|e| e.within(format_args!("batch.items[{i}]")))
+                    })
                     .collect::<Result<_, _>>()?,
             })),
         }
@@ -101,12 +105,14 @@ impl From<EventsUp> for v1::EventsMessage {
         let message = match up {
             EventsUp::Attach(account) => Message::Attach(v1::Attach { account: account.to_string() }),
             EventsUp::Detach(account) => Message::Detach(v1::Detach { account: account.to_string() }),
-            EventsUp::Batch(Batch { account, cursor: Cursor { epoch, seq }, items }) => Message::Batch(v1::Batch {
-                account: account.to_string(),
-                epoch: epoch.0,
-                seq: seq.0,
-                items: items.into_iter().map(items::wire).collect(),
-            }),
+            EventsUp::Batch(Batch { account, cursor: Cursor { epoch, seq }, items }) => {
+                Message::Batch(v1::Batch {
+                    account: account.to_string(),
+                    epoch: epoch.0,
+                    seq: seq.0,
+                    items: items.into_iter().map(items::wire).collect(),
+                })
+            }
         };
         Self { message: Some(message) }
     }
@@ -124,16 +130,21 @@ impl TryFrom<v1::EventsDown> for EventsDown {
                     account: name("attached.account", &account)?,
                     attachment: Attachment {
                         cursor: Cursor { epoch: Epoch(epoch), seq: Seq(seq) },
-                        resume_points: resume_points.into_iter().map(resume_point).collect::<Result<_, _>>()?,
+                        resume_points: resume_points
+                            .into_iter()
+                            .map(resume_point)
+                            .collect::<Result<_, _>>()?,
                     },
                     credit_bytes,
                 })
             }
-            Message::NotAttached(v1::NotAttached { account, reason, retry_after_ms }) => Ok(Self::NotAttached {
-                account: name("not_attached.account", &account)?,
-                reason,
-                retry_after: Duration::from_millis(retry_after_ms.into()),
-            }),
+            Message::NotAttached(v1::NotAttached { account, reason, retry_after_ms }) => {
+                Ok(Self::NotAttached {
+                    account: name("not_attached.account", &account)?,
+                    reason,
+                    retry_after: Duration::from_millis(retry_after_ms.into()),
+                })
+            }
             Message::Ack(v1::Ack { account, epoch, seq, rejected }) => Ok(Self::Ack {
                 account: name("ack.account", &account)?,
                 cursor: Cursor { epoch: Epoch(epoch), seq: Seq(seq) },
@@ -142,9 +153,11 @@ impl TryFrom<v1::EventsDown> for EventsDown {
                     .map(|v1::RejectedObject { object, reason }| Rejected { object, reason })
                     .collect(),
             }),
-            Message::Detached(v1::Detached { account, epoch, reason }) => {
-                Ok(Self::Detached { account: name("detached.account", &account)?, epoch: Epoch(epoch), reason })
-            }
+            Message::Detached(v1::Detached { account, epoch, reason }) => Ok(Self::Detached {
+                account: name("detached.account", &account)?,
+                epoch: Epoch(epoch),
+                reason,
+            }),
         }
     }
 }
@@ -160,11 +173,13 @@ impl From<EventsDown> for v1::EventsDown {
                 resume_points: attachment.resume_points.into_iter().map(wire_resume_point).collect(),
                 credit_bytes,
             }),
-            EventsDown::NotAttached { account, reason, retry_after } => Message::NotAttached(v1::NotAttached {
-                account: account.to_string(),
-                reason,
-                retry_after_ms: millis(retry_after),
-            }),
+            EventsDown::NotAttached { account, reason, retry_after } => {
+                Message::NotAttached(v1::NotAttached {
+                    account: account.to_string(),
+                    reason,
+                    retry_after_ms: millis(retry_after),
+                })
+            }
             EventsDown::Ack { account, cursor, rejected } => Message::Ack(v1::Ack {
                 account: account.to_string(),
                 epoch: cursor.epoch.0,
@@ -183,7 +198,8 @@ impl From<EventsDown> for v1::EventsDown {
 }
 
 fn resume_point(wire: v1::ResumePoint) -> Result<ResumePoint, InvalidMessage> {
-    let v1::ResumePoint { group, kind, namespace, api_version, scrub_revision, resource_version, age_ms } = wire;
+    let v1::ResumePoint { group, kind, namespace, api_version, scrub_revision, resource_version, age_ms } =
+        wire;
     Ok(ResumePoint {
         scope: Scope {
             group: group.into(),

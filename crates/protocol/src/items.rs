@@ -54,15 +54,19 @@ pub(crate) fn wire(item: Item) -> v1::Item {
             scopes: scopes.into_iter().map(wire_scope).collect(),
             undiscovered_groups: undiscovered_groups.iter().map(ToString::to_string).collect(),
         }),
-        Item::Begin { scope, generation } => Wire::Begin(v1::Begin { scope: scope.0, generation: generation.0 }),
-        Item::Upsert(Upsert { scope, namespace, name, uid, resource_version, body }) => Wire::Upsert(v1::Upsert {
-            scope: scope.0,
-            namespace: namespace.to_string(),
-            name: name.to_string(),
-            uid: uid.to_string(),
-            resource_version: resource_version.to_string(),
-            body,
-        }),
+        Item::Begin { scope, generation } => {
+            Wire::Begin(v1::Begin { scope: scope.0, generation: generation.0 })
+        }
+        Item::Upsert(Upsert { scope, namespace, name, uid, resource_version, body }) => {
+            Wire::Upsert(v1::Upsert {
+                scope: scope.0,
+                namespace: namespace.to_string(),
+                name: name.to_string(),
+                uid: uid.to_string(),
+                resource_version: resource_version.to_string(),
+                body,
+            })
+        }
         Item::Delete { scope, namespace, name, uid, resource_version } => Wire::Delete(v1::Delete {
             scope: scope.0,
             namespace: namespace.to_string(),
@@ -87,7 +91,9 @@ pub(crate) fn namespace(wire: String) -> Option<Arc<str>> {
     Some(wire).filter(|namespace| !namespace.is_empty()).map(Into::into)
 }
 
-fn declaration(v1::Declare { scopes, undiscovered_groups }: v1::Declare) -> Result<Declaration, InvalidMessage> {
+fn declaration(
+    v1::Declare { scopes, undiscovered_groups }: v1::Declare,
+) -> Result<Declaration, InvalidMessage> {
     let scopes = scopes
         .into_iter()
         .enumerate()
@@ -97,7 +103,8 @@ fn declaration(v1::Declare { scopes, undiscovered_groups }: v1::Declare) -> Resu
 }
 
 fn declared(wire: v1::ScopeDeclaration) -> Result<ScopeDeclaration, InvalidMessage> {
-    let v1::ScopeDeclaration { id, group, version, kind, plural, namespaced, namespace, scrub_revision } = wire;
+    let v1::ScopeDeclaration { id, group, version, kind, plural, namespaced, namespace, scrub_revision } =
+        wire;
     Ok(ScopeDeclaration {
         id: ScopeId(id),
         resource: Resource {

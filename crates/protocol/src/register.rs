@@ -3,7 +3,8 @@
 use std::{ops::RangeInclusive, time::Duration};
 
 use spindrift_model::{
-    AccountDescription, AccountName, AgentId, CacheKinds, ClusterIdentity, HubId, Incarnation, KindPattern, SessionId,
+    AccountDescription, AccountName, AgentId, CacheKinds, ClusterIdentity, HubId, Incarnation, KindPattern,
+    SessionId,
 };
 
 use crate::{
@@ -91,7 +92,15 @@ mod num {
 impl TryFrom<v1::RegisterRequest> for Registration {
     type Error = InvalidMessage;
     fn try_from(wire: v1::RegisterRequest) -> Result<Self, InvalidMessage> {
-        let v1::RegisterRequest { agent_id, incarnation, version, protocol_min, protocol_max, zone, accounts } = wire;
+        let v1::RegisterRequest {
+            agent_id,
+            incarnation,
+            version,
+            protocol_min,
+            protocol_max,
+            zone,
+            accounts,
+        } = wire;
         if protocol_min == 0 || protocol_min > protocol_max {
             return Err(InvalidMessage::new("protocol_min", "expected 1 or more, and at most protocol_max"));
         }
@@ -171,8 +180,10 @@ pub(crate) fn account(description: AccountDescription) -> v1::Account {
 impl TryFrom<v1::RegisterResponse> for Welcome {
     type Error = InvalidMessage;
     fn try_from(wire: v1::RegisterResponse) -> Result<Self, InvalidMessage> {
-        let v1::RegisterResponse { session, protocol, hub_id, hub_version, tokens, kinds, pacing, accounts } = wire;
-        let v1::ChannelTokens { control, events, results } = tokens.ok_or(InvalidMessage::missing("tokens"))?;
+        let v1::RegisterResponse { session, protocol, hub_id, hub_version, tokens, kinds, pacing, accounts } =
+            wire;
+        let v1::ChannelTokens { control, events, results } =
+            tokens.ok_or(InvalidMessage::missing("tokens"))?;
         let v1::CacheKinds { all, kinds, omit } = kinds.ok_or(InvalidMessage::missing("kinds"))?;
         let v1::Pacing { heartbeat_ms, batch_bytes } = pacing.ok_or(InvalidMessage::missing("pacing"))?;
         if heartbeat_ms == 0 {
@@ -214,8 +225,15 @@ impl From<Welcome> for v1::RegisterResponse {
                 events: token(&tokens.events),
                 results: token(&tokens.results),
             }),
-            kinds: Some(v1::CacheKinds { all: kinds.all, kinds: texts(kinds.kinds), omit: texts(kinds.omit) }),
-            pacing: Some(v1::Pacing { heartbeat_ms: millis(pacing.heartbeat), batch_bytes: pacing.batch_bytes }),
+            kinds: Some(v1::CacheKinds {
+                all: kinds.all,
+                kinds: texts(kinds.kinds),
+                omit: texts(kinds.omit),
+            }),
+            pacing: Some(v1::Pacing {
+                heartbeat_ms: millis(pacing.heartbeat),
+                batch_bytes: pacing.batch_bytes,
+            }),
             accounts: accounts.into_iter().map(Into::into).collect(),
         }
     }

@@ -62,7 +62,8 @@ impl ChannelToken {
 
     /// The form that travels as metadata.
     pub fn to_metadata(&self) -> String {
-        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+        let digit = |half: u8| char::from_digit(half.into(), 16).expect("half a byte is one digit");
+        self.0.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
     }
 
     /// Reads the form that travels as metadata.
@@ -72,7 +73,8 @@ impl ChannelToken {
         if text.len() != 64 || digits.len() != 64 {
             return Err(invalid());
         }
-        let bytes: Vec<u8> = digits.chunks_exact(2).map(|pair| pair.iter().fold(0, |high, low| high << 4 | low)).collect();
+        let bytes: Vec<u8> =
+            digits.chunks_exact(2).map(|pair| pair.iter().fold(0, |high, low| high << 4 | low)).collect();
         bytes.try_into().map(Self).map_err(|_| invalid())
     }
 }

@@ -36,7 +36,9 @@ mod tests {
 
     #[test]
     fn the_newest_common_version_is_chosen() {
-        for (agent, hub, chosen) in [(1..=1, 1..=1, 1), (1..=2, 1..=1, 1), (2..=3, 1..=2, 2), (1..=5, 2..=4, 4)] {
+        for (agent, hub, chosen) in
+            [(1..=1, 1..=1, 1), (1..=2, 1..=1, 1), (2..=3, 1..=2, 2), (1..=5, 2..=4, 4)]
+        {
             assert_eq!(negotiate(("a", agent), ("h", hub)), Ok(chosen));
         }
     }

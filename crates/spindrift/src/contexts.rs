@@ -25,15 +25,20 @@ impl Contexts {
                 _ => return Ok(None),
             },
         };
-        let kubeconfig = Kubeconfig::read_from(&file).with_context(|| format!("read kubeconfig {}", file.display()))?;
-        let names = kubeconfig.contexts.into_iter().map(|context| context.name).collect();
-        Ok(Some(Self { file, names, current: kubeconfig.current_context }))
+        let Kubeconfig { contexts, current_context, .. } =
+            Kubeconfig::read_from(&file).with_context(|| format!("read kubeconfig {}", file.display()))?;
+        let names = contexts.into_iter().map(|context| context.name).collect();
+        Ok(Some(Self { file, names, current: current_context }))
     }
 
     /// The contexts that the user named, if the file has them all; without names, the file's current one.
     pub(crate) fn choose(&self, wanted: &[String]) -> anyhow::Result<Vec<String>> {
         if let Some(missing) = wanted.iter().find(|name| !self.names.contains(name)) {
-            bail!("--context: there is no context {missing:?} in {}; it has {}", self.file.display(), self.names.join(", "));
+            bail!(
+                "--context: there is no context {missing:?} in {}; it has {}",
+                self.file.display(),
+                self.names.join(", ")
+            );
         }
         match (&self.current, wanted) {
             (_, [_, ..]) => Ok(wanted.to_vec()),

@@ -80,7 +80,9 @@ impl Up {
         agent.start(&shutdown);
 
         println!("Spindrift {} watches {}", env!("CARGO_PKG_VERSION"), names.join(", "));
-        println!("  REST      http://localhost:{rest}   (try /v1/accounts, /v1/objects?kind=pods, /v1/objects/watch)");
+        println!(
+            "  REST      http://localhost:{rest}   (try /v1/accounts, /v1/objects?kind=pods, /v1/objects/watch)"
+        );
         println!("  agents    localhost:{grpc}");
         println!("  the agent http://localhost:{health}   (/accounts, /watches, /health)");
         println!("  database  {}", database.display());

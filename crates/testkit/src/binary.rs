@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 
-/// Finds a program of this workspace that was built beside the running test.
+/// Finds a program of this workspace that was built beside the running test or program.
 pub fn binary(name: &str) -> anyhow::Result<PathBuf> {
-    // target/<profile>/deps/<test>-<hash>  →  target/<profile>/<name>
-    let test = std::env::current_exe().context("find the running test")?;
-    let profile = test.ancestors().nth(2).context("the running test lies outside of a target directory")?;
-    let path = profile.join(name);
-    ensure!(path.is_file(), "{} is not built: run `make test`, or `cargo build --bins`", path.display());
-    Ok(path)
+    // target/<profile>/deps/<test>-<hash>  or  target/<profile>/<program>  →  target/<profile>/<name>
+    let running = std::env::current_exe().context("find the running program")?;
+    let mut beside = running.ancestors().skip(1).take(2).map(|directory| directory.join(name));
+    beside.find(|path| path.is_file()).with_context(|| {
+        format!("{name} is not built beside {}: run `make test`, or `cargo build --bins`", running.display())
+    })
 }

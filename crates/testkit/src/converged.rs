@@ -17,7 +17,12 @@ type Versions = BTreeMap<String, BTreeSet<(String, String)>>;
 /// Waits until the hub's set of (uid, resourceVersion) equals the API server's, for these kinds and for no others.
 ///
 /// Panics with what is missing, extra or old if it does not come to that.
-pub async fn assert_converged(cluster: &Cluster, hub: &HubProcess, account: &str, kinds: &[KindToCompare<'_>]) {
+pub async fn assert_converged(
+    cluster: &Cluster,
+    hub: &HubProcess,
+    account: &str,
+    kinds: &[KindToCompare<'_>],
+) {
     eventually(&format!("the hub converges on {account}"), PATIENCE, || async {
         // The hub is read between two equal readings of the API server, so that nothing moved meanwhile.
         let before = api_server_versions(cluster, kinds).await?;
@@ -71,8 +76,9 @@ fn difference(stored: &Versions, expected: &Versions) -> String {
         let missing: Vec<_> = expected.difference(stored).take(3).collect();
         let extra: Vec<_> = stored.difference(expected).take(3).collect();
         let (has, wants) = (stored.len(), expected.len());
-        (stored != expected)
-            .then(|| format!("{kind}: the hub has {has}, the cluster {wants}; missing {missing:?}…, extra {extra:?}…"))
+        (stored != expected).then(|| {
+            format!("{kind}: the hub has {has}, the cluster {wants}; missing {missing:?}…, extra {extra:?}…")
+        })
     };
     kinds.into_iter().filter_map(line).collect::<Vec<_>>().join("; ")
 }

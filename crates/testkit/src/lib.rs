@@ -28,8 +28,8 @@ mod stack;
 
 pub use binary::binary;
 pub use certificates::{Certificates, Identity};
-pub use converged::{KindToCompare, assert_converged};
 pub use cluster::{Cluster, ClusterBuilder};
+pub use converged::{KindToCompare, assert_converged};
 pub use daemon::Daemon;
 pub use database::{Database, Engine};
 pub use eventually::{Attempt, PATIENCE, eventually};

@@ -64,7 +64,9 @@ impl AccountConfig {
                 Ok(Credentials::Kubeconfig { path, context: self.context.clone() })
             }
             (None, true) => Ok(Credentials::ServiceAccount),
-            (Some(_), true) => Err("kubeconfigFile and serviceAccount exclude each other; give one of them".into()),
+            (Some(_), true) => {
+                Err("kubeconfigFile and serviceAccount exclude each other; give one of them".into())
+            }
             (None, false) => Err("expected kubeconfigFile, or serviceAccount: true".into()),
         }
     }
@@ -95,7 +97,11 @@ mod tests {
     fn an_account_needs_exactly_one_way_in() {
         let neither = AccountConfig::default();
         assert!(neither.credentials().unwrap_err().contains("kubeconfigFile"));
-        let both = AccountConfig { kubeconfig_file: Some("k".into()), service_account: true, ..AccountConfig::default() };
+        let both = AccountConfig {
+            kubeconfig_file: Some("k".into()),
+            service_account: true,
+            ..AccountConfig::default()
+        };
         assert!(both.credentials().is_err());
         let file = AccountConfig { kubeconfig_file: Some("file:///k".into()), ..AccountConfig::default() };
         assert_eq!(file.credentials(), Ok(Credentials::Kubeconfig { path: "/k".into(), context: None }));

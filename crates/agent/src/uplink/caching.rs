@@ -19,8 +19,12 @@ use crate::{
 };
 
 /// An attachment that ends is taken up again at this pace.
-const REATTACH: BackoffConfig =
-    BackoffConfig { base: Duration::from_millis(100), multiplier: 2.0, jitter: 0.3, max: Duration::from_secs(30) };
+const REATTACH: BackoffConfig = BackoffConfig {
+    base: Duration::from_millis(100),
+    multiplier: 2.0,
+    jitter: 0.3,
+    max: Duration::from_secs(30),
+};
 
 /// An account in a session; ends with it.
 pub(super) struct CachingAccount {
@@ -49,7 +53,7 @@ impl CachingAccount {
     pub(super) async fn run(mut self) {
         // The session drops this task when it ends, so there is nothing to say when it does.
         let SessionOver = self.attach_forever().await;
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     async fn attach_forever(&mut self) -> SessionOver {
@@ -77,7 +81,9 @@ impl CachingAccount {
     async fn answer(&mut self) -> Result<Result<(Attachment, u32), Duration>, SessionOver> {
         loop {
             match self.down_rx.recv().await.ok_or(SessionOver)? {
-                EventsDown::Attached { attachment, credit_bytes, .. } => return Ok(Ok((attachment, credit_bytes))),
+                EventsDown::Attached { attachment, credit_bytes, .. } => {
+                    return Ok(Ok((attachment, credit_bytes)));
+                }
                 EventsDown::NotAttached { account, reason, retry_after } => {
                     debug!(%account, reason, "standing by");
                     return Ok(Err(retry_after));
@@ -160,7 +166,8 @@ impl InFlight {
     fn batch(&mut self, account: spindrift_model::AccountName, items: Vec<Credited>) -> Batch {
         let cursor = self.next;
         self.next.seq = self.next.seq.next();
-        let (items, credits): (Vec<Item>, Vec<_>) = items.into_iter().map(|item| (item.item, item.credit)).unzip();
+        let (items, credits): (Vec<Item>, Vec<_>) =
+            items.into_iter().map(|item| (item.item, item.credit)).unzip();
         self.sent.push_back((cursor.seq, credits.into_iter().flatten().collect()));
         Batch { account, cursor, items }
     }

@@ -1,8 +1,9 @@
 //! Registering, and opening the three channels of the session with their tokens.
 
-use std::time::Duration;
+use std::{error::Error, time::Duration};
 
 use spindrift_model::SessionId;
+use spindrift_process::report;
 use spindrift_protocol::{
     Channel, ChannelToken, InvalidMessage, Registration, SESSION_METADATA, TOKEN_METADATA, Welcome,
     v1::{self, hub_client::HubClient},
@@ -16,7 +17,7 @@ use super::{DialError, Dialer};
 /// Until the hub has told its pace, a dead link is noticed at this one.
 const FIRST_HEARTBEAT: Duration = Duration::from_secs(5);
 /// The hub may have to store some thousand accounts.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// Frames of events that wait for the connection: with chunks of at most 256 KB, and batches of half that, a ping or a
 /// result waits behind no more than this.
 const EVENTS_QUEUE: usize = 2;
@@ -44,6 +45,8 @@ pub(super) enum OpenError {
     Slow,
     #[error("register: {}", .0.message())]
     Register(Status),
+    #[error("register: the connection ended before the hub answered{hint}: {cause}")]
+    Unanswered { hint: &'static str, cause: String },
     #[error("register: the hub's answer makes no sense")]
     Answer(#[from] InvalidMessage),
     #[error("open the {channel} channel: {}", status.message())]
@@ -54,10 +57,16 @@ pub(super) enum OpenError {
 
 impl Channels {
     /// Dials, registers, and opens every channel with its own token.
-    pub(super) async fn open(dialer: &Dialer, registration: Registration) -> Result<(Welcome, Self), OpenError> {
+    pub(super) async fn open(
+        dialer: &Dialer,
+        registration: Registration,
+    ) -> Result<(Welcome, Self), OpenError> {
         let mut client = HubClient::new(dialer.dial(FIRST_HEARTBEAT).await?);
         let answer = timeout(PATIENCE, client.register(v1::RegisterRequest::from(registration)));
-        let answer = answer.await.map_err(|_| OpenError::Slow)?.map_err(OpenError::Register)?;
+        let answer = answer.await.map_err(|_| OpenError::Slow)?.map_err(|status| match status.source() {
+            Some(cause) => OpenError::Unanswered { hint: dialer.unanswered_hint(), cause: report(cause) },
+            None => OpenError::Register(status),
+        })?;
         let welcome = Welcome::try_from(answer.into_inner())?;
         let session = &welcome.session;
 
@@ -83,7 +92,11 @@ fn at(channel: Channel) -> impl Fn(Status) -> OpenError {
     move |status| OpenError::Channel { channel, status }
 }
 
-fn opened_with<T>(session: &SessionId, token: &ChannelToken, up_rx: mpsc::Receiver<T>) -> Request<ReceiverStream<T>> {
+fn opened_with<T>(
+    session: &SessionId,
+    token: &ChannelToken,
+    up_rx: mpsc::Receiver<T>,
+) -> Request<ReceiverStream<T>> {
     let mut request = Request::new(ReceiverStream::new(up_rx));
     for (name, value) in [(SESSION_METADATA, session.to_string()), (TOKEN_METADATA, token.to_metadata())] {
         // Both are ASCII by construction; the hub refuses what it cannot read.

@@ -102,14 +102,21 @@ impl Dialer {
     /// The usual mistakes are a wrong `insecure` on one of both sides; libraries describe them in riddles.
     fn hint(&self, error: &tonic::transport::Error) -> &'static str {
         let text = spindrift_process::report(error);
+        // The alert is what our own hub says where it speaks plaintext.
+        let riddles = ["InvalidContentType", "corrupt message", "HandshakeFailure"];
+        if self.tls.is_some() && riddles.iter().any(|riddle| text.contains(riddle)) {
+            " (it may not speak TLS there: set clouddriver.insecure: true, or switch on the hub's kubesvc.grpc.server.security)"
+        } else {
+            ""
+        }
+    }
+
+    /// What to change if a connection was taken and then ended without an answer. Plaintext is not refused when it
+    /// connects, but at the first words.
+    pub(super) fn unanswered_hint(&self) -> &'static str {
         match &self.tls {
-            Some(_) if text.contains("InvalidContentType") || text.contains("corrupt message") => {
-                " (it does not speak TLS there: set clouddriver.insecure: true, or switch on the hub's kubesvc.grpc.server.security)"
-            }
-            None if text.contains("frame") || text.contains("TLS") => {
-                " (it may speak TLS there: set clouddriver.insecure: false and clouddriver.tls.*)"
-            }
-            _ => "",
+            Some(_) => "",
+            None => " (if it speaks TLS there: set clouddriver.insecure: false, and clouddriver.tls.*)",
         }
     }
 }

@@ -5,7 +5,9 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use futures::FutureExt;
 use spindrift_model::AccountName;
 use spindrift_process::shutdown::Shutdown;
-use spindrift_protocol::{ControlDown, ControlUp, EventsDown, InvalidMessage, Registration, SUPPORTED, Verdict, Welcome};
+use spindrift_protocol::{
+    ControlDown, ControlUp, EventsDown, InvalidMessage, Registration, SUPPORTED, Verdict, Welcome,
+};
 use tokio::{
     sync::mpsc,
     task::JoinSet,
@@ -50,7 +52,12 @@ impl<'a> Session<'a> {
     /// Registers and serves until something breaks; an error if it did not come about at all.
     pub(super) async fn run(uplink: &'a Uplink, shutdown: &Shutdown) -> Result<Ended, OpenError> {
         let accounts: Vec<_> = uplink.ready_rx.borrow().values().cloned().collect();
-        info!(hub = uplink.dialer.address(), accounts = accounts.len(), "connecting to {}", uplink.dialer.address());
+        info!(
+            hub = uplink.dialer.address(),
+            accounts = accounts.len(),
+            "connecting to {}",
+            uplink.dialer.address()
+        );
         let registration = Registration {
             agent: uplink.agent.clone(),
             incarnation: uplink.incarnation,
@@ -124,10 +131,15 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn control(&mut self, down: Result<Option<spindrift_protocol::v1::ControlDown>, Status>) -> Result<(), Ended> {
-        let message = down.map_err(broken)?.ok_or_else(|| Ended::because("the hub closed the Control channel"))?;
+    fn control(
+        &mut self,
+        down: Result<Option<spindrift_protocol::v1::ControlDown>, Status>,
+    ) -> Result<(), Ended> {
+        let message = down
+            .map_err(|status| broken(&status))?
+            .ok_or_else(|| Ended::because("the hub closed the Control channel"))?;
         self.heard = Instant::now();
-        match ControlDown::try_from(message).map_err(nonsense)? {
+        match ControlDown::try_from(message).map_err(|invalid| nonsense(&invalid))? {
             ControlDown::Pong { nonce } => debug!(nonce, "pong"),
             ControlDown::Verdict(verdict) => self.judge(verdict),
             ControlDown::Disconnect { reason, retry_after } => {
@@ -137,19 +149,27 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    fn events(&mut self, down: Result<Option<spindrift_protocol::v1::EventsDown>, Status>) -> Result<(), Ended> {
-        let message = down.map_err(broken)?.ok_or_else(|| Ended::because("the hub closed the Events channel"))?;
-        let message = EventsDown::try_from(message).map_err(nonsense)?;
+    fn events(
+        &mut self,
+        down: Result<Option<spindrift_protocol::v1::EventsDown>, Status>,
+    ) -> Result<(), Ended> {
+        let message = down
+            .map_err(|status| broken(&status))?
+            .ok_or_else(|| Ended::because("the hub closed the Events channel"))?;
+        let message = EventsDown::try_from(message).map_err(|invalid| nonsense(&invalid))?;
         let account = match &message {
             EventsDown::Attached { account, .. }
             | EventsDown::NotAttached { account, .. }
             | EventsDown::Ack { account, .. }
             | EventsDown::Detached { account, .. } => account,
         };
-        match self.accounts.get(account) {
-            // Its task is gone only when the session ends.
-            Some(down_tx) => down_tx.send(message).unwrap_or_else(|_| debug!("the session ends")),
-            None => warn!(%account, "the hub speaks of an account that is not ours"),
+        let Some(down_tx) = self.accounts.get(account) else {
+            warn!(%account, "the hub speaks of an account that is not ours");
+            return Ok(());
+        };
+        // The account's task is gone only when the session ends.
+        if down_tx.send(message).is_err() {
+            debug!("the session ends");
         }
         Ok(())
     }
@@ -196,10 +216,10 @@ impl Ended {
     }
 }
 
-fn broken(status: Status) -> Ended {
+fn broken(status: &Status) -> Ended {
     Ended::because(format!("the link broke: {}", status.message()))
 }
 
-fn nonsense(invalid: InvalidMessage) -> Ended {
+fn nonsense(invalid: &InvalidMessage) -> Ended {
     Ended::because(format!("the hub said something that makes no sense: {invalid}"))
 }

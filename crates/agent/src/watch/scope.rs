@@ -6,7 +6,9 @@ use std::{
 };
 
 use futures::StreamExt;
-use spindrift_kubernetes::{ApiError, Event, EventStream, ListStart, RawObject, Status, WatchStart, WatchTarget};
+use spindrift_kubernetes::{
+    ApiError, Event, EventStream, ListStart, RawObject, Status, WatchStart, WatchTarget,
+};
 use spindrift_model::{Generation, Item, Resource, ResourceVersion, ResumePoint, Scope, ScopeId, Upsert};
 use spindrift_process::{
     backoff::{Backoff, BackoffConfig},
@@ -21,12 +23,16 @@ use crate::board::WatchState;
 /// API servers end watches after some minutes anyway; shorter than most proxies' patience.
 const WATCH_TIMEOUT: Duration = Duration::from_secs(290);
 /// A watch that fails is taken up again at this pace.
-const RETRY: BackoffConfig =
-    BackoffConfig { base: Duration::from_millis(200), multiplier: 2.0, jitter: 0.3, max: Duration::from_secs(30) };
+const RETRY: BackoffConfig = BackoffConfig {
+    base: Duration::from_millis(200),
+    multiplier: 2.0,
+    jitter: 0.3,
+    max: Duration::from_secs(30),
+};
 /// What is forbidden is asked for again this rarely.
-const DENIED_RETRY: Duration = Duration::from_secs(300);
+const DENIED_RETRY: Duration = Duration::from_mins(5);
 /// Bookmarks come every minute; the store need not hear of each, only often enough for resume points to stay young.
-const PROGRESS_INTERVAL: Duration = Duration::from_secs(120);
+const PROGRESS_INTERVAL: Duration = Duration::from_mins(2);
 /// Objects of one page, where lists cannot be streamed.
 const PAGE_SIZE: u32 = 250;
 /// After this many listings in a row with events that cannot be read, one is taken as it is: the object that is
@@ -206,7 +212,8 @@ impl ScopeWatch {
             self.shared.rediscover.notify_one();
         }
         self.reached(&resource_version);
-        self.send(Item::Upsert(Upsert { scope: self.id, namespace, name, uid, resource_version, body })).await;
+        self.send(Item::Upsert(Upsert { scope: self.id, namespace, name, uid, resource_version, body }))
+            .await;
     }
 
     async fn delete(&mut self, object: RawObject) {
@@ -222,7 +229,12 @@ impl ScopeWatch {
         if self.is_listing() {
             if initial_events_end {
                 let generation = self.generation;
-                self.send(Item::End { scope: self.id, generation, resource_version: resource_version.clone() }).await;
+                self.send(Item::End {
+                    scope: self.id,
+                    generation,
+                    resource_version: resource_version.clone(),
+                })
+                .await;
                 self.state = State::Watch { from: resource_version };
                 self.spoilt = 0;
                 self.backoff.reset();
@@ -315,7 +327,10 @@ impl ScopeWatch {
         warn!(%account, scope = %self.scope, error, bytes, "an event could not be read");
         self.shared.metrics.unparseable_events.inc();
         self.shared.board.unparseable(account);
-        self.shared.board.problem(account, format!("{}: an event of {bytes} bytes could not be read: {error}", self.scope));
+        self.shared.board.problem(
+            account,
+            format!("{}: an event of {bytes} bytes could not be read: {error}", self.scope),
+        );
     }
 
     fn is_listing(&self) -> bool {

@@ -8,8 +8,8 @@ use std::{
 
 use indexmap::IndexMap;
 use spindrift_model::{
-    AccountName, ApiVersion, Attachment as Attached, Batch, Cursor, Declaration, Epoch, Generation, Item, ObjectKey,
-    ResourceVersion, Scope, ScopeDeclaration, ScopeId, ScrubRevision, TenantId, Uid, Upsert,
+    AccountName, ApiVersion, Attachment as Attached, Batch, Cursor, Declaration, Epoch, Generation, Item,
+    ObjectKey, ResourceVersion, Scope, ScopeDeclaration, ScopeId, ScrubRevision, TenantId, Uid, Upsert,
 };
 use spindrift_protocol::Rejected;
 
@@ -83,7 +83,8 @@ impl Attachment {
     /// The account as the store attached it.
     pub fn new(tenant: TenantId, account: AccountName, attached: &Attached, lease: Duration) -> Self {
         let points = attached.resume_points.iter();
-        let listed = points.map(|point| (point.scope.clone(), (point.api_version.clone(), point.scrub_revision)));
+        let listed =
+            points.map(|point| (point.scope.clone(), (point.api_version.clone(), point.scrub_revision)));
         Self {
             tenant,
             account,
@@ -206,11 +207,15 @@ impl Attachment {
         let labels = match labels(&body) {
             Ok(labels) => labels,
             Err(error) => {
-                fold.rejected.push(Rejected { object: key.to_string(), reason: format!("not a JSON object: {error}") });
+                fold.rejected.push(Rejected {
+                    object: key.to_string(),
+                    reason: format!("not a JSON object: {error}"),
+                });
                 return Ok(());
             }
         };
-        let ScopeDeclaration { resource, namespace: scope_namespace, scrub_revision, .. } = self.declared(scope)?;
+        let ScopeDeclaration { resource, namespace: scope_namespace, scrub_revision, .. } =
+            self.declared(scope)?;
         let object = ObjectWrite {
             key: key.clone(),
             scope_namespace: scope_namespace.clone(),
@@ -226,7 +231,12 @@ impl Attachment {
     }
 
     /// A watch event moves the scope's resume point; within a listing only its end does.
-    fn moved(&self, fold: &mut Fold, scope: ScopeId, resource_version: ResourceVersion) -> Result<(), Violation> {
+    fn moved(
+        &self,
+        fold: &mut Fold,
+        scope: ScopeId,
+        resource_version: ResourceVersion,
+    ) -> Result<(), Violation> {
         let declared = self.declared(scope)?.scope();
         if self.listings.contains_key(&scope) {
             return Ok(());

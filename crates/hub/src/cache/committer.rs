@@ -27,8 +27,12 @@ use crate::{
 const QUEUE: usize = 1024;
 
 /// A store that is away or busy is asked again at this pace.
-const RETRY: BackoffConfig =
-    BackoffConfig { base: Duration::from_millis(20), multiplier: 2.0, jitter: 0.2, max: Duration::from_secs(2) };
+const RETRY: BackoffConfig = BackoffConfig {
+    base: Duration::from_millis(20),
+    multiplier: 2.0,
+    jitter: 0.2,
+    max: Duration::from_secs(2),
+};
 
 /// How large one transaction may grow.
 #[derive(Debug, Clone, Copy)]
@@ -123,7 +127,7 @@ impl Writer {
                 self.waiting.push_back(pending);
             }
             let group = self.take_group();
-            self.metrics.commit_group_accounts.observe(group.len() as f64);
+            self.metrics.group(group.len());
             tokio::select! {
                 biased;
                 () = shutdown.cancelled() => return Ok(()),
@@ -141,7 +145,8 @@ impl Writer {
         for pending in self.waiting.drain(..) {
             let size: usize = pending.write.upserts.iter().map(|object| object.body.len()).sum();
             let key = (pending.write.tenant.clone(), pending.write.account.clone());
-            let fits = group.is_empty() || (group.len() < self.config.accounts && bytes + size <= self.config.bytes);
+            let fits =
+                group.is_empty() || (group.len() < self.config.accounts && bytes + size <= self.config.bytes);
             // An account that is passed over once stays behind its own earlier batch.
             if accounts.insert(key) && fits {
                 bytes += size;
@@ -174,8 +179,11 @@ impl Writer {
                 }
                 Err(error) if writes.len() > 1 => {
                     debug!(%error, accounts = writes.len(), "a group was refused and is bisected");
-                    let mut halves: Vec<_> =
-                        writes.into_iter().zip(waiters).map(|(write, done_tx)| Pending { write, done_tx }).collect();
+                    let mut halves: Vec<_> = writes
+                        .into_iter()
+                        .zip(waiters)
+                        .map(|(write, done_tx)| Pending { write, done_tx })
+                        .collect();
                     let second = halves.split_off(halves.len() / 2);
                     groups.extend([second, halves]);
                 }
@@ -189,7 +197,12 @@ impl Writer {
     }
 
     /// One account whose batch is refused: its bad rows are left out and named.
-    async fn isolate(&mut self, write: &AccountWrite, done_tx: oneshot::Sender<CommitResult>, cause: &StoreError) {
+    async fn isolate(
+        &mut self,
+        write: &AccountWrite,
+        done_tx: oneshot::Sender<CommitResult>,
+        cause: &StoreError,
+    ) {
         let mut backoff = Backoff::new(RETRY);
         let committed = loop {
             match self.store.commit_isolating(write).await {
@@ -210,7 +223,7 @@ impl Writer {
             }
             Err(error) => {
                 error!(account = %write.account, %error, %cause, "a batch cannot be committed; its account is detached");
-                self.tell(done_tx, Err(format!("the hub could not store the batch: {error}")));
+                tell(done_tx, Err(format!("the hub could not store the batch: {error}")));
             }
         }
     }
@@ -234,13 +247,7 @@ impl Writer {
                 Err("another attachment has taken over the account".to_owned())
             }
         };
-        self.tell(done_tx, result);
-    }
-
-    fn tell(&self, done_tx: oneshot::Sender<CommitResult>, result: CommitResult) {
-        if done_tx.send(result).is_err() {
-            debug!("the session of a committed batch is gone");
-        }
+        tell(done_tx, result);
     }
 
     /// A store that is away or busy is asked again for as long as it takes: nothing is dropped, agents wait.
@@ -248,5 +255,11 @@ impl Writer {
         self.metrics.commit_retries.inc();
         warn!(error = report(error), "the store did not commit; trying again");
         tokio::time::sleep(backoff.next()).await;
+    }
+}
+
+fn tell(done_tx: oneshot::Sender<CommitResult>, result: CommitResult) {
+    if done_tx.send(result).is_err() {
+        debug!("the session of a committed batch is gone");
     }
 }

@@ -33,7 +33,10 @@ mod tests {
     #[test]
     fn labels_are_found_wherever_they_stand() {
         for (body, expected) in [
-            (r#"{"kind":"Pod","metadata":{"name":"a","labels":{"b":"2","a":"1"}},"spec":{"x":[1]}}"#, r#"{"a":"1","b":"2"}"#),
+            (
+                r#"{"kind":"Pod","metadata":{"name":"a","labels":{"b":"2","a":"1"}},"spec":{"x":[1]}}"#,
+                r#"{"a":"1","b":"2"}"#,
+            ),
             (r#"{"metadata":{"labels":null}}"#, ""),
             (r#"{"spec":{"metadata":{"labels":{"not":"these"}}}}"#, ""),
         ] {

@@ -37,7 +37,8 @@ pub(super) struct Account {
 #[utoipa::path(get, path = "/v1/accounts", responses((status = 200, body = Vec<Account>)))]
 pub(super) async fn list(State(state): State<RestState>) -> Result<Json<Vec<Account>>, Error> {
     let rows = state.store.accounts(&state.tenant).await?;
-    let counts: HashMap<AccountName, u64> = state.store.object_counts(&state.tenant).await?.into_iter().collect();
+    let counts: HashMap<AccountName, u64> =
+        state.store.object_counts(&state.tenant).await?.into_iter().collect();
     let accounts = rows.into_iter().map(|row| {
         let objects = counts.get(&row.description.name).copied().unwrap_or_default();
         Account::new(row, objects)

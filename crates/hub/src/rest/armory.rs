@@ -14,7 +14,7 @@ use super::{RestState, error::Error};
 use crate::store::{AccountRow, SessionRow};
 
 /// An agent or hub that was not heard of for longer is not shown as alive.
-const ALIVE: Duration = Duration::from_secs(60);
+const ALIVE: Duration = Duration::from_mins(1);
 
 /// A connected agent.
 #[derive(Debug, Serialize, ToSchema)]
@@ -86,7 +86,7 @@ pub(super) async fn agents(State(state): State<RestState>) -> Result<Json<Vec<Ar
     }
     let agents = sessions.into_iter().map(|session| {
         let accounts = served.get(session.agent.as_str()).map(Vec::as_slice).unwrap_or_default();
-        ArmoryAgentResponse::new(session, accounts)
+        ArmoryAgentResponse::new(&session, accounts)
     });
     Ok(Json(agents.collect()))
 }
@@ -138,7 +138,7 @@ pub(super) async fn account(
 // === impl ArmoryAgentResponse ===
 
 impl ArmoryAgentResponse {
-    fn new(session: SessionRow, accounts: &[&AccountRow]) -> Self {
+    fn new(session: &SessionRow, accounts: &[&AccountRow]) -> Self {
         let held_by_it = |account: &&AccountRow| {
             let holder = account.holder.as_ref().filter(|holder| holder.lease_left.is_some());
             holder.is_some_and(|holder| holder.agent == session.agent)

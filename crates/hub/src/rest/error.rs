@@ -47,9 +47,15 @@ impl From<StoreError> for Error {
     fn from(cause: StoreError) -> Self {
         error!(error = %spindrift_process::report(&cause), "a request failed");
         if cause.is_retryable() {
-            return Self { status: StatusCode::SERVICE_UNAVAILABLE, message: "the store did not answer; try again".into() };
+            return Self {
+                status: StatusCode::SERVICE_UNAVAILABLE,
+                message: "the store did not answer; try again".into(),
+            };
         }
-        Self { status: StatusCode::INTERNAL_SERVER_ERROR, message: "the hub could not answer; its log says why".into() }
+        Self {
+            status: StatusCode::INTERNAL_SERVER_ERROR,
+            message: "the hub could not answer; its log says why".into(),
+        }
     }
 }
 

@@ -70,8 +70,9 @@ pub(super) struct Object {
     uid: String,
     resource_version: String,
     /// The object itself, without `managedFields`; of a Secret only its metadata.
+    #[serde(rename = "object")]
     #[schema(value_type = Object)]
-    object: Box<RawValue>,
+    body: Box<RawValue>,
 }
 
 /// A filter that has been understood.
@@ -98,13 +99,17 @@ pub(super) async fn list(
 ) -> Result<Json<ObjectPage>, Error> {
     let limit = page.limit.unwrap_or(DEFAULT_LIMIT);
     if !(1..=LARGEST_LIMIT).contains(&limit) {
-        return Err(Error::bad_request("limit", format_args!("expected 1 to {LARGEST_LIMIT}, found {limit}")));
+        return Err(Error::bad_request(
+            "limit",
+            format_args!("expected 1 to {LARGEST_LIMIT}, found {limit}"),
+        ));
     }
     let Selection { mut query, labels, .. } = filter.select(&state).await?;
     query.limit = limit;
     query.after = page.r#continue.as_deref().map(after).transpose()?;
     let positions = state.store.positions(&state.tenant, query.accounts.as_deref()).await?;
-    let position = Positions(positions.into_iter().map(|(account, at)| (account, at.seq)).collect()).to_string();
+    let position =
+        Positions(positions.into_iter().map(|(account, at)| (account, at.seq)).collect()).to_string();
 
     let mut items = Vec::new();
     loop {
@@ -197,7 +202,9 @@ impl Selection {
         state: &RestState,
         mut keys: impl Iterator<Item = &ObjectKey>,
     ) -> Result<(), StoreError> {
-        if self.kind.is_some() && keys.any(|key| !self.known.contains(&(key.group.to_string(), key.kind.to_string()))) {
+        if self.kind.is_some()
+            && keys.any(|key| !self.known.contains(&(key.group.to_string(), key.kind.to_string())))
+        {
             self.look_up_kinds(state).await?;
         }
         Ok(())
@@ -206,7 +213,9 @@ impl Selection {
     /// Whether the object is meant, labels aside.
     pub(super) fn covers(&self, key: &ObjectKey) -> bool {
         let ObjectQuery { kinds, namespace, name, .. } = &self.query;
-        kinds.as_ref().is_none_or(|kinds| kinds.iter().any(|(group, kind)| *group == *key.group && *kind == *key.kind))
+        kinds
+            .as_ref()
+            .is_none_or(|kinds| kinds.iter().any(|(group, kind)| *group == *key.group && *kind == *key.kind))
             && namespace.as_ref().is_none_or(|namespace| **namespace == *key.namespace)
             && name.as_ref().is_none_or(|name| **name == *key.name)
     }
@@ -222,7 +231,7 @@ impl TryFrom<StoredObject> for Object {
     type Error = Error;
     fn try_from(row: StoredObject) -> Result<Self, Error> {
         let StoredObject { account, key, uid, resource_version, api_version, body, .. } = row;
-        let object = serde_json::from_slice(&body).map_err(|error| {
+        let body = serde_json::from_slice(&body).map_err(|error| {
             tracing::error!(%account, object = %key, %error, "a stored object is not JSON");
             Error::not_found(format!("{key} of account {account} cannot be read from the store"))
         })?;
@@ -235,7 +244,7 @@ impl TryFrom<StoredObject> for Object {
             name: key.name.to_string(),
             uid: uid.to_string(),
             resource_version: resource_version.to_string(),
-            object,
+            body,
         })
     }
 }

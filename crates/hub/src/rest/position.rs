@@ -72,7 +72,8 @@ mod tests {
     #[test]
     fn positions_survive_the_way_through_a_client() {
         let names = ["prod-eu_1.x", "a=b;c", "Zürich 100%"];
-        let positions = names.iter().zip(1..).map(|(name, seq)| (AccountName::parse(name).unwrap(), Seq(seq)));
+        let positions =
+            names.iter().zip(1..).map(|(name, seq)| (AccountName::parse(name).unwrap(), Seq(seq)));
         let positions = Positions(positions.collect());
         let text = positions.to_string();
         assert!(text.is_ascii() && !text.contains(' '), "{text}");

@@ -37,7 +37,9 @@ impl FromStr for LabelSelector {
     fn from_str(text: &str) -> Result<Self, InvalidSelector> {
         split(text)
             .filter(|part| !part.trim().is_empty())
-            .map(|part| Requirement::parse(part.trim()).ok_or_else(|| InvalidSelector(part.trim().to_owned())))
+            .map(|part| {
+                Requirement::parse(part.trim()).ok_or_else(|| InvalidSelector(part.trim().to_owned()))
+            })
             .collect::<Result<_, _>>()
             .map(Self)
     }
@@ -70,12 +72,22 @@ impl Requirement {
             value.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)).then(|| value.to_owned())
         };
         let values = |text: &str| {
-            text.trim().strip_prefix('(')?.strip_suffix(')')?.split(',').map(value).collect::<Option<Vec<_>>>()
+            text.trim()
+                .strip_prefix('(')?
+                .strip_suffix(')')?
+                .split(',')
+                .map(value)
+                .collect::<Option<Vec<_>>>()
         };
-        if let Some((name, set)) = text.split_once(" notin ").or_else(|| text.split_once(" notin(").map(|_| split_set(text, "notin"))) {
+        if let Some((name, set)) = text
+            .split_once(" notin ")
+            .or_else(|| text.split_once(" notin(").map(|_| split_set(text, "notin")))
+        {
             return Some(Self::NotIn(key(name)?, values(set)?));
         }
-        if let Some((name, set)) = text.split_once(" in ").or_else(|| text.split_once(" in(").map(|_| split_set(text, "in"))) {
+        if let Some((name, set)) =
+            text.split_once(" in ").or_else(|| text.split_once(" in(").map(|_| split_set(text, "in")))
+        {
             return Some(Self::In(key(name)?, values(set)?));
         }
         if let Some((name, unwanted)) = text.split_once("!=") {

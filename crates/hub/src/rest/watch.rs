@@ -100,7 +100,8 @@ pub(super) async fn watch(
         None => None,
         Some(value) => {
             let text = value.to_str().map_err(|_| Error::bad_request("Last-Event-ID", "expected ASCII"))?;
-            let since: Positions = text.parse().map_err(|invalid| Error::bad_request("Last-Event-ID", invalid))?;
+            let since: Positions =
+                text.parse().map_err(|invalid| Error::bad_request("Last-Event-ID", invalid))?;
             Some(since).filter(|since| !since.0.is_empty())
         }
     };
@@ -202,7 +203,9 @@ impl Watcher {
         let rows = self.state.store.objects(&query).await?;
         let full = rows.len() == PAGE as usize;
         snapshot.after = rows.last().map(|row| (row.account.clone(), row.key.clone()));
-        for row in rows.into_iter().filter(|row| self.selection.labels.matches(&row.labels)).collect::<Vec<_>>() {
+        for row in
+            rows.into_iter().filter(|row| self.selection.labels.matches(&row.labels)).collect::<Vec<_>>()
+        {
             self.upsert(row);
         }
         if full {
@@ -220,7 +223,9 @@ impl Watcher {
             .feed
             .positions()
             .into_iter()
-            .filter(|(account, seq)| self.wants(account) && self.read.get(account).is_none_or(|read| read.seq < *seq))
+            .filter(|(account, seq)| {
+                self.wants(account) && self.read.get(account).is_none_or(|read| read.seq < *seq)
+            })
             .collect();
         for (account, newest) in moved {
             let from = self.read.get(&account).cloned().unwrap_or_default();
@@ -232,7 +237,9 @@ impl Watcher {
                     last.point()
                 }
                 // A batch becomes visible whole, so what was read reaches to the end of its newest one.
-                last => FeedPoint { seq: last.map_or(newest, |last| last.point().seq.max(newest)), key: None },
+                last => {
+                    FeedPoint { seq: last.map_or(newest, |last| last.point().seq.max(newest)), key: None }
+                }
             };
             for change in changes {
                 self.change(&account, change);
@@ -282,7 +289,9 @@ impl Watcher {
     fn mark_position(&mut self) {
         let Some(last) = self.ready.pop_back() else { return };
         // A position inside one batch cannot be told; the reader then gets that batch again, which does no harm.
-        let whole = |point: &FeedPoint| if point.key.is_some() { Seq(point.seq.0.saturating_sub(1)) } else { point.seq };
+        let whole = |point: &FeedPoint| {
+            if point.key.is_some() { Seq(point.seq.0.saturating_sub(1)) } else { point.seq }
+        };
         let positions = self.read.iter().map(|(account, point)| (account.clone(), whole(point))).collect();
         let id = Positions(positions).to_string();
         let due = self.position_sent.is_none_or(|sent| sent.elapsed() >= LONG_POSITION_INTERVAL);

@@ -28,7 +28,10 @@ pub(super) struct ControlChannel {
 
 impl ControlChannel {
     /// Runs until the agent leaves, falls silent, or the session ends; then the whole session ends.
-    pub(super) async fn run(self, up: impl Stream<Item = Result<v1::ControlUp, Status>> + Unpin) -> Result<(), BoxError> {
+    pub(super) async fn run(
+        self,
+        up: impl Stream<Item = Result<v1::ControlUp, Status>> + Unpin,
+    ) -> Result<(), BoxError> {
         let gauge = self.context.metrics.sessions.clone();
         gauge.inc();
         let reason = self.serve(up).await;

@@ -47,7 +47,10 @@ pub(super) struct Outcome {
 
 impl EventsChannel {
     /// Runs until the agent leaves or the session ends; then its accounts are free for others.
-    pub(super) async fn run(mut self, up: impl Stream<Item = Result<v1::EventsUp, Status>> + Unpin) -> Result<(), BoxError> {
+    pub(super) async fn run(
+        mut self,
+        up: impl Stream<Item = Result<v1::EventsUp, Status>> + Unpin,
+    ) -> Result<(), BoxError> {
         let reason = match self.serve(up).await {
             Ok(never) => match never {},
             Err(reason) => reason,
@@ -121,7 +124,8 @@ impl EventsChannel {
             Ok(AttachOutcome::Attached(attachment)) => {
                 info!(%account, agent = %self.info.agent, epoch = %attachment.cursor.epoch, seq = %attachment.cursor.seq,
                     resumable = attachment.resume_points.len(), "account attached");
-                let hold = Attachment::new(self.info.tenant.clone(), account.clone(), &attachment, config.lease);
+                let hold =
+                    Attachment::new(self.info.tenant.clone(), account.clone(), &attachment, config.lease);
                 if self.attachments.insert(account.clone(), hold).is_none() {
                     self.context.metrics.attachments.inc();
                 }
@@ -179,7 +183,8 @@ impl EventsChannel {
 
     async fn acknowledge(&mut self, outcome: Outcome) -> Result<(), Ended> {
         let Outcome { account, cursor, mut rejected, result } = outcome;
-        let ours = self.attachments.get(&account).is_some_and(|attachment| attachment.epoch() == cursor.epoch);
+        let ours =
+            self.attachments.get(&account).is_some_and(|attachment| attachment.epoch() == cursor.epoch);
         match result {
             Ok(committed) => {
                 rejected.extend(committed.rejected);
@@ -195,7 +200,8 @@ impl EventsChannel {
     }
 
     async fn renew(&mut self) -> Result<(), Ended> {
-        let held: Vec<_> = self.attachments.iter().map(|(account, hold)| (account.clone(), hold.epoch())).collect();
+        let held: Vec<_> =
+            self.attachments.iter().map(|(account, hold)| (account.clone(), hold.epoch())).collect();
         if held.is_empty() {
             return Ok(());
         }

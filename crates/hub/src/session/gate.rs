@@ -36,9 +36,13 @@ impl SubjectFilter {
             Some(subject) if patterns.iter().any(|pattern| pattern.is_match(&subject)) => Ok(()),
             Some(subject) => {
                 warn!(subject, "client certificate matches no pattern of kubesvc.grpc.auth.x509.filters");
-                Err(Status::permission_denied(format!("certificate subject {subject:?} is not allowed by kubesvc.grpc.auth.x509.filters")))
+                Err(Status::permission_denied(format!(
+                    "certificate subject {subject:?} is not allowed by kubesvc.grpc.auth.x509.filters"
+                )))
             }
-            None => Err(Status::unauthenticated("kubesvc.grpc.auth.x509 is enabled, and no client certificate was shown")),
+            None => Err(Status::unauthenticated(
+                "kubesvc.grpc.auth.x509 is enabled, and no client certificate was shown",
+            )),
         }
     }
 }
@@ -83,8 +87,12 @@ impl Context {
                 TokenRefused::UnknownSession => format!("session {session} is not known: register again"),
                 TokenRefused::Closed => format!("session {session} is over: register again"),
                 TokenRefused::Wrong => format!("this is not the {channel} token of session {session}"),
-                TokenRefused::Used => format!("the {channel} token of session {session} was used before: register again"),
-                TokenRefused::Expired => format!("the {channel} token of session {session} has expired: register again"),
+                TokenRefused::Used => {
+                    format!("the {channel} token of session {session} was used before: register again")
+                }
+                TokenRefused::Expired => {
+                    format!("the {channel} token of session {session} has expired: register again")
+                }
             })),
             Err(error) => Err(unavailable(&error)),
         }

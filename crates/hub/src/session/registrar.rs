@@ -21,7 +21,8 @@ impl Context {
         })?;
         let verdicts = self.announce(&agent, accounts).await.map_err(|error| unavailable(&error))?;
 
-        let tokens = ChannelTokens { control: fresh_token()?, events: fresh_token()?, results: fresh_token()? };
+        let tokens =
+            ChannelTokens { control: fresh_token()?, events: fresh_token()?, results: fresh_token()? };
         let session = SessionId::fresh();
         let hash = |token: &ChannelToken| TokenHash::of(token.as_bytes());
         self.store

@@ -28,7 +28,13 @@ pub struct HubService {
 
 impl HubService {
     /// A service over the hub's rooms.
-    pub fn new(config: SessionConfig, store: Store, committer: Committer, sessions: Sessions, metrics: Arc<Metrics>) -> Self {
+    pub fn new(
+        config: SessionConfig,
+        store: Store,
+        committer: Committer,
+        sessions: Sessions,
+        metrics: Arc<Metrics>,
+    ) -> Self {
         Self { context: Arc::new(Context { config, store, committer, sessions, metrics }) }
     }
 
@@ -44,7 +50,10 @@ impl hub_server::Hub for HubService {
     type EventsStream = ReceiverStream<Result<v1::EventsDown, Status>>;
     type ResultsStream = ReceiverStream<Result<v1::ResultsDown, Status>>;
 
-    async fn register(&self, request: Request<v1::RegisterRequest>) -> Result<Response<v1::RegisterResponse>, Status> {
+    async fn register(
+        &self,
+        request: Request<v1::RegisterRequest>,
+    ) -> Result<Response<v1::RegisterResponse>, Status> {
         let context = &self.context;
         let registered = async {
             context.config.subjects.check(&request)?;
@@ -70,12 +79,16 @@ impl hub_server::Hub for HubService {
         let (session, info) = self.context.open(Channel::Control, &request).await?;
         let live = self.context.sessions.join(&session, &info.agent);
         let (down_tx, down_rx) = mpsc::channel(DOWN_QUEUE);
-        let channel = ControlChannel { context: self.context.clone(), session, info, live: live.clone(), down_tx };
+        let channel =
+            ControlChannel { context: self.context.clone(), session, info, live: live.clone(), down_tx };
         live.tasks().spawn("control", channel.run(request.into_inner()));
         Ok(Response::new(ReceiverStream::new(down_rx)))
     }
 
-    async fn events(&self, request: Request<Streaming<v1::EventsUp>>) -> Result<Response<Self::EventsStream>, Status> {
+    async fn events(
+        &self,
+        request: Request<Streaming<v1::EventsUp>>,
+    ) -> Result<Response<Self::EventsStream>, Status> {
         let (session, info) = self.context.open(Channel::Events, &request).await?;
         let live = self.context.sessions.join(&session, &info.agent);
         let (down_tx, down_rx) = mpsc::channel(DOWN_QUEUE);

@@ -39,12 +39,13 @@ impl Mistake {
         // Agents are the peers of gRPC ports; their settings can be named too.
         let fix = |scheme: &str, secure: bool| match expects {
             Expects::Http2Only => {
-                format!(
-                    "set clouddriver.insecure: {0} in the agent or {tls_setting}: {0} in the hub",
-                    !secure
-                )
+                let hub = tls_setting.map(|setting| format!(" or {setting}: {} in the hub", !secure));
+                format!("set clouddriver.insecure: {} in the agent{}", !secure, hub.unwrap_or_default())
             }
-            Expects::AnyHttp => format!("use {scheme}:// or set {tls_setting}: {}", !secure),
+            Expects::AnyHttp => match tls_setting {
+                Some(tls_setting) => format!("use {scheme}:// or set {tls_setting}: {}", !secure),
+                None => format!("use {scheme}://"),
+            },
         };
         match self {
             Self::Tls => format!(
@@ -138,7 +139,7 @@ mod tests {
             setting: "grpc.port",
             expects: Expects::Http2Only,
             tls: None,
-            tls_setting: "grpc.tls",
+            tls_setting: Some("grpc.tls"),
         };
         let cases = [
             (TlsFailure::NoCertificatesPresented, "set clouddriver.tls.clientCertFile and clientKeyFile"),

@@ -26,7 +26,7 @@ const HTTP1: &str = "the gRPC port (grpc.port) speaks HTTP/2 only but the peer s
 const GRACE: Duration = Duration::from_secs(5);
 
 fn endpoint(expects: Expects, tls: Option<ServerTls>) -> Endpoint {
-    Endpoint { name: "gRPC", setting: "grpc.port", expects, tls, tls_setting: "grpc.tls" }
+    Endpoint { name: "gRPC", setting: "grpc.port", expects, tls, tls_setting: Some("grpc.tls") }
 }
 
 /// Serves a router that tells callers who they are.

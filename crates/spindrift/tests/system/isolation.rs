@@ -30,7 +30,7 @@ async fn shown_problem(agent: &AgentProcess, account: &str, words: &[&str]) -> V
 }
 
 /// The value of a metric without labels.
-fn metric(page: &str, name: &str) -> f64 {
+fn metric(page: &str, name: &str) -> u64 {
     let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line.unwrap_or_else(|| panic!("{name} is not in {page}")).parse().unwrap()
 }
@@ -80,6 +80,8 @@ async fn accounts_that_cannot_be_reached_leave_the_good_one_alone() {
         let log = stack.agent.daemon().log();
         assert!(log.contains(&format!("Notifying account discovery error for {name}")), "{name}");
     }
+    let page = stack.agent.text("/metrics").await.unwrap();
+    assert_eq!(metric(&page, "spindrift_agent_accounts_failed"), 4);
     let good = line(&stack.agent, "good").await.unwrap();
     assert_eq!((&good["State"]["Name"], &good["Problems"]), (&json!("Healthy"), &json!([])));
 
@@ -105,6 +107,10 @@ async fn a_cluster_that_is_lost_leaves_the_good_one_alone_and_is_found_again() {
         watches["lost"]["waiting"][0]["error"].as_str().map(str::to_owned)
     });
     assert!(why.contains("GET /api/v1/configmaps"), "{why}");
+    eventually!("it is counted", LONG, {
+        let page = stack.agent.text("/metrics").await.unwrap();
+        metric(&page, "spindrift_agent_watches_waiting") == 1
+    });
     stack.agent.daemon().wait_for_log("watch failed").await.unwrap();
     assert_flows(cluster, &stack.hub, "good", namespace).await;
 
@@ -131,6 +137,8 @@ async fn a_kind_without_permission_is_shown_and_the_others_flow() {
     assert!(watches["denied"][0]["error"].as_str().unwrap().contains("forbidden"), "{watches}");
     shown_problem(&stack.agent, "limited", &["Pod", "forbidden"]).await;
     assert!(stack.agent.daemon().log().contains("not allowed to list and watch"));
+    let page = stack.agent.text("/metrics").await.unwrap();
+    assert_eq!(metric(&page, "spindrift_agent_watches_denied"), 1);
     for account in ["limited", "good"] {
         assert_flows(cluster, &stack.hub, account, namespace).await;
     }
@@ -146,7 +154,7 @@ async fn a_name_that_a_second_cluster_claims_is_refused_on_both_sides() {
     assert_flows(cluster, &stack.hub, "main", namespace).await;
 
     let accounts = json!([account("main", &second), account("second", &second)]);
-    let rival = AgentProcess::start("agent-b", stack.hub.grpc(), accounts).unwrap();
+    let rival = AgentProcess::start("agent-b", stack.hub.grpc(), &accounts).unwrap();
     assert_flows(&second, &stack.hub, "second", namespace_there).await;
     shown_problem(&rival, "main", &["account main belongs to cluster", &cluster.url(), &second.url()]).await;
     let accounts = stack.hub.get("/v1/accounts").await.unwrap();

@@ -45,12 +45,13 @@ async fn follow(cluster: &Cluster, stack: &Stack, manifest: &Value, change: Valu
         .await
         .unwrap();
     let newest = original(cluster, &resource, namespace, name).await;
-    let changed = eventually(&format!("{kind} {name} is in the hub as it is in the cluster"), LONG, || async {
-        let stored = stored(stack, &resource, namespace, name).await.ok_or("not there")?;
-        let same = stored.resource_version == newest["metadata"]["resourceVersion"];
-        same.then_some(stored).ok_or("an older version")
-    })
-    .await;
+    let changed =
+        eventually(&format!("{kind} {name} is in the hub as it is in the cluster"), LONG, || async {
+            let stored = stored(stack, &resource, namespace, name).await.ok_or("not there")?;
+            let same = stored.resource_version == newest["metadata"]["resourceVersion"];
+            same.then_some(stored).ok_or("an older version")
+        })
+        .await;
     assert_eq!(changed.object, expected(newest), "the body is the API server's");
     assert_eq!(created["uid"], changed.uid);
     let fits = |e: &spindrift_testkit::WatchEvent| e.data["resourceVersion"] == changed.resource_version;
@@ -93,7 +94,8 @@ async fn objects_live_in_the_hub_as_they_do_in_the_cluster() {
         "spec": { "containers": container } });
     follow(cluster, &stack, &pod, labelled.clone()).await;
 
-    let template = json!({ "metadata": { "labels": { "app": "shop" } }, "spec": { "containers": container } });
+    let template =
+        json!({ "metadata": { "labels": { "app": "shop" } }, "spec": { "containers": container } });
     let deployment = json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata("shop"),
         "spec": { "selector": { "matchLabels": { "app": "shop" } }, "template": template } });
     follow(cluster, &stack, &deployment, json!({ "spec": { "replicas": 3 } })).await;
@@ -171,7 +173,9 @@ async fn lists_are_filtered_and_paged() {
     assert_eq!(count(&[("name", "item-3")]).await, 1);
     assert_eq!(count(&[("account", "other")]).await, 0);
 
-    for (query, field) in [("limit=0", "limit"), ("continue=x", "continue"), ("labelSelector=a%20b", "labelSelector")] {
+    for (query, field) in
+        [("limit=0", "limit"), ("continue=x", "continue"), ("labelSelector=a%20b", "labelSelector")]
+    {
         let answer = reqwest::get(format!("{}/v1/objects?{query}", stack.hub.url())).await.unwrap();
         assert_eq!(answer.status(), 400, "{query}");
         let body: Value = answer.json().await.unwrap();

@@ -14,9 +14,15 @@ const OBJECTS: usize = 500;
 async fn storm(cluster: &Cluster, namespace: &str, round: &str) {
     let apply = ["apply", "--server-side", "--force-conflicts", "-f", "-"];
     cluster.kubectl_stdin(&apply, &config_maps(namespace, "steady", OBJECTS, round)).await.unwrap();
-    cluster.kubectl_stdin(&apply, &config_maps(namespace, &format!("brief-{round}"), 20, round)).await.unwrap();
+    cluster
+        .kubectl_stdin(&apply, &config_maps(namespace, &format!("brief-{round}"), 20, round))
+        .await
+        .unwrap();
     let selector = format!("batch=brief-{round}");
-    cluster.kubectl(&["delete", "configmap", "-n", namespace, "-l", &selector, "--wait=false"]).await.unwrap();
+    cluster
+        .kubectl(&["delete", "configmap", "-n", namespace, "-l", &selector, "--wait=false"])
+        .await
+        .unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -125,6 +131,37 @@ async fn a_watch_that_gets_410_lists_again_and_converges() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_batch_that_arrives_late_within_one_hub_is_never_written() {
+    let cluster = Cluster::builder().bare().start().await.unwrap();
+    let namespace = cluster.namespace("late").await.unwrap();
+    let stack = Stack::start(&cluster, Database::sqlite().unwrap(), &["ConfigMap"]).await;
+    storm(&cluster, &namespace, "start").await;
+    assert_converged(&cluster, &stack.hub, "main", &[CONFIG_MAPS]).await;
+
+    // The link holds back what the agent says, in the middle of a storm; the agent is taken for dead.
+    let held_back = async {
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        stack.link.delay(Duration::from_secs(25));
+    };
+    let ((), ()) = tokio::join!(storm(&cluster, &namespace, "held-back"), held_back);
+    let accounts = json!([account("main", &cluster)]);
+    let _successor = AgentProcess::start("agent-b", stack.hub.grpc(), &accounts).unwrap();
+    storm(&cluster, &namespace, "taken-over").await;
+    assert_converged(&cluster, &stack.hub, "main", &[CONFIG_MAPS]).await;
+    let before = stack.hub.objects(&[("account", "main"), ("limit", "1000")]).await.unwrap();
+
+    // What was held back arrives now, at the same hub.
+    eventually!("the late batches have come to nothing", LONG, {
+        let log = stack.hub.daemon().log();
+        log.contains("attachment that is over") || log.contains("events channel ended")
+    });
+    stack.link.heal();
+    let after = stack.hub.objects(&[("account", "main"), ("limit", "1000")]).await.unwrap();
+    assert_eq!(before, after, "nothing was written behind the successor's back");
+    assert_converged(&cluster, &stack.hub, "main", &[CONFIG_MAPS]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_batch_that_a_second_hub_delivers_late_is_never_written() {
     let cluster = Cluster::builder().bare().start().await.unwrap();
     for database in [Database::postgres().await.unwrap(), Database::mariadb().await.unwrap()] {
@@ -144,7 +181,7 @@ async fn a_batch_that_a_second_hub_delivers_late_is_never_written() {
         let settings = [("/kubesvc/cache/cacheKinds", json!(["ConfigMap"]))];
         let second = HubProcess::start("hub-b", &stack.database, &settings).await.unwrap();
         let accounts = json!([account("main", &cluster)]);
-        let _successor = AgentProcess::start("agent-b", second.grpc(), accounts).unwrap();
+        let _successor = AgentProcess::start("agent-b", second.grpc(), &accounts).unwrap();
         storm(&cluster, &namespace, "taken-over").await;
         assert_converged(&cluster, &second, "main", &[CONFIG_MAPS]).await;
         let before = second.objects(&[("account", "main"), ("limit", "1000")]).await.unwrap();
@@ -153,7 +190,8 @@ async fn a_batch_that_a_second_hub_delivers_late_is_never_written() {
         stack.hub.daemon().thaw().unwrap();
         eventually!("its batches are refused as stale, or its leases found lost", LONG, {
             let log = stack.hub.daemon().log();
-            log.contains("another attachment has taken over") || log.contains("attachment that is over")
+            log.contains("another attachment has taken over")
+                || log.contains("attachment that is over")
                 || log.contains("session ended")
         });
         let after = second.objects(&[("account", "main"), ("limit", "1000")]).await.unwrap();

@@ -125,8 +125,9 @@ async fn nothing_of_a_secrets_values_is_found_anywhere() {
     for database in [Database::sqlite().unwrap(), Database::postgres().await.unwrap()] {
         let engine = database.engine();
         let namespace = &cluster.namespace("secrets").await.unwrap();
-        let canaries: [Canary; 8] = std::array::from_fn(|_| Canary::new());
-        let [early, data, string_data, applied, applied_string, reapplied, patched, control] = &canaries;
+        let secret_canaries: [Canary; 7] = std::array::from_fn(|_| Canary::new());
+        let [early, data, string_data, applied, applied_string, reapplied, patched] = &secret_canaries;
+        let controls: [Canary; 2] = std::array::from_fn(|_| Canary::new());
         let base64 = |canary: &Canary| base64::prelude::BASE64_STANDARD.encode(canary.value());
 
         // One is there before anyone watches, so that it is listed.
@@ -169,7 +170,8 @@ async fn nothing_of_a_secrets_values_is_found_anywhere() {
             "apiVersion": "v1",
             "kind": "ConfigMap",
             "metadata": { "name": "open", "namespace": namespace },
-            "data": { "key": control.value() },
+            "data": { "key": controls[0].value() },
+            "binaryData": { "other": base64(&controls[1]) },
         });
         cluster.kubectl_stdin(&create, &open.to_string()).await.unwrap();
         told(&mut watch, &mut heard, "upsert", "open", None).await;
@@ -177,14 +179,20 @@ async fn nothing_of_a_secrets_values_is_found_anywhere() {
         let mut haystacks = glass.haystacks().await;
         haystacks.push(("the hub's /v1/objects/watch".to_owned(), heard));
         for (place, haystack) in &haystacks {
-            for (number, canary) in canaries.iter().enumerate().take(canaries.len() - 1) {
+            for (number, canary) in secret_canaries.iter().enumerate() {
                 assert_eq!(canary.found_in(haystack), None, "canary {number} is in {place} of {engine}");
             }
             let expected = matches!(
                 place.as_str(),
                 "the store" | "the wire" | "the hub's /v1/objects?limit=1000" | "the hub's /v1/objects/watch"
             );
-            assert_eq!(control.found_in(haystack).is_some(), expected, "the control in {place} of {engine}");
+            let found = controls.each_ref().map(|control| control.found_in(haystack));
+            let forms = expected.then_some(["as it is", "as base64, shifted by two"]);
+            assert_eq!(
+                found,
+                forms.map_or([None; 2], |forms| forms.map(Some)),
+                "controls in {place} of {engine}"
+            );
         }
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use spindrift_testkit::{AgentProcess, Cluster, Database, FaultProxy, HubProcess, eventually};
 
 /// Long enough for a listing of some hundred objects on a loaded machine.
-pub(crate) const LONG: Duration = Duration::from_secs(60);
+pub(crate) const LONG: Duration = Duration::from_mins(1);
 
 /// The kinds that these tests have the hub cache, so that what else lives in a cluster does not matter.
 pub(crate) const CONFIG_MAPS: (&str, &str, &str, &str) = ("", "v1", "ConfigMap", "configmaps");
@@ -32,7 +32,7 @@ impl Stack {
         let settings = [("/kubesvc/cache/cacheKinds", json!(kinds))];
         let hub = HubProcess::start("hub-a", &database, &settings).await.unwrap();
         let link = FaultProxy::start(hub.grpc()).await.unwrap();
-        let agent = AgentProcess::start("agent-a", link.addr(), accounts).unwrap();
+        let agent = AgentProcess::start("agent-a", link.addr(), &accounts).unwrap();
         Self { agent, link, hub, database }
     }
 

@@ -21,7 +21,7 @@ pub struct AgentProcess {
 
 impl AgentProcess {
     /// Starts an agent that dials the hub, with these `kubernetes.accounts`.
-    pub fn start(name: &str, hub: SocketAddr, accounts: Value) -> anyhow::Result<Self> {
+    pub fn start(name: &str, hub: SocketAddr, accounts: &Value) -> anyhow::Result<Self> {
         let settings = json!({
             "clouddriver": { "grpc": hub.to_string(), "backoff": { "maxDelay": 1_000_000_000 } },
             "kubernetes": { "accounts": accounts },

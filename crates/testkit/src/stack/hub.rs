@@ -182,7 +182,7 @@ impl Watch {
         loop {
             while let Some((block, rest)) = self.unread.split_once("\n\n") {
                 let event = parse(block);
-                self.unread = rest.to_owned();
+                self.unread = String::from(rest);
                 if let Some(event) = event? {
                     return Ok(event);
                 }
@@ -208,7 +208,7 @@ fn parse(block: &str) -> anyhow::Result<Option<WatchEvent>> {
     let mut data = String::new();
     for line in block.lines() {
         match line.split_once(':') {
-            Some(("event", value)) => event.event = value.trim().to_owned(),
+            Some(("event", value)) => event.event = String::from(value.trim()),
             Some(("id", value)) => event.id = Some(value.trim().to_owned()),
             Some(("data", value)) => data.push_str(value.trim_start()),
             _ => {}

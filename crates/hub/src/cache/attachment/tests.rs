@@ -14,7 +14,12 @@ fn attachment() -> Attachment {
         age: Duration::ZERO,
     }];
     let attached = Attached { cursor, resume_points };
-    Attachment::new(TenantId::default(), AccountName::parse("prod").unwrap(), &attached, Duration::from_secs(30))
+    Attachment::new(
+        TenantId::default(),
+        AccountName::parse("prod").unwrap(),
+        &attached,
+        Duration::from_secs(30),
+    )
 }
 
 fn pods(id: u32) -> ScopeDeclaration {
@@ -80,7 +85,12 @@ fn resume_point(write: &AccountWrite) -> Option<&str> {
 
 #[test]
 fn only_the_last_word_about_an_object_is_written() {
-    let write = fold([upsert("a", "1", "10"), upsert("a", "1", "11"), upsert("b", "2", "12"), delete("b", "2", "13")]);
+    let write = fold([
+        upsert("a", "1", "10"),
+        upsert("a", "1", "11"),
+        upsert("b", "2", "12"),
+        delete("b", "2", "13"),
+    ]);
     assert_eq!(upserted(&write), [("a", "1")]);
     assert_eq!(write.upserts[0].resource_version.as_str(), "11");
     assert_eq!(deleted(&write), [("b", "2")]);
@@ -158,7 +168,10 @@ fn what_breaks_the_rules_is_named() {
 
     for (item, violation) in [
         (upsert("a", "1", "10"), Violation::UndeclaredScope(ScopeId(1))),
-        (Item::Progress { scope: ScopeId(9), resource_version: "1".into() }, Violation::UndeclaredScope(ScopeId(9))),
+        (
+            Item::Progress { scope: ScopeId(9), resource_version: "1".into() },
+            Violation::UndeclaredScope(ScopeId(9)),
+        ),
     ] {
         let mut attachment = attachment();
         let batch = Batch { account: attachment.account.clone(), cursor: attachment.next, items: vec![item] };
@@ -167,6 +180,7 @@ fn what_breaks_the_rules_is_named() {
 
     let mut endless = attachment();
     let end = Item::End { scope: ScopeId(1), generation: Generation(1), resource_version: "20".into() };
-    let batch = Batch { account: endless.account.clone(), cursor: endless.next, items: vec![declare(&[1]), end] };
+    let batch =
+        Batch { account: endless.account.clone(), cursor: endless.next, items: vec![declare(&[1]), end] };
     assert_eq!(endless.fold(batch).unwrap_err(), Violation::EndWithoutBegin(ScopeId(1), Generation(1)));
 }

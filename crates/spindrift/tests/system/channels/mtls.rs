@@ -1,5 +1,7 @@
 //! Over mTLS the certificate comes before the token.
 
+use std::path::Path;
+
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use spindrift_process::tls::{ClientTls, ClientTlsFiles, PemFile};
@@ -33,7 +35,7 @@ async fn hub(authority: &Certificates, settings: &[(&str, Value)]) -> (Database,
 
 /// Registers as one who trusts the authority and shows this certificate; also opens all channels.
 async fn enter(hub: &HubProcess, authority: &Certificates, shown: Option<Identity>) -> Result<(), Status> {
-    let file = |path: &std::path::Path| PemFile::new("test", path.display().to_string());
+    let file = |path: &Path| PemFile::new("test", path.to_str().unwrap());
     let tls = ClientTls::open(ClientTlsFiles {
         server_name: Some("hub.example.com".into()),
         ca: Some(file(authority.authority())),
