@@ -105,7 +105,7 @@ impl Hub {
             keep_house(
                 store.clone(),
                 id.clone(),
-                format!("http://{rest_address}"),
+                base_url(&id, rest_address),
                 config.sql.tombstone_retention(),
                 shutdown.clone(),
             ),
@@ -231,6 +231,11 @@ async fn keep_house(
         }
     }
     Ok(())
+}
+
+/// Where others reach this hub: by its name, where it listens on all addresses.
+fn base_url(id: &HubId, rest: SocketAddr) -> String {
+    if rest.ip().is_unspecified() { format!("http://{id}:{}", rest.port()) } else { format!("http://{rest}") }
 }
 
 /// What this hub is called: the pod's name, or the machine's.

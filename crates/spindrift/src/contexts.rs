@@ -17,8 +17,8 @@ pub(crate) struct Contexts {
 
 impl Contexts {
     /// Reads the named file; else the one that `KUBECONFIG` or the home directory has.
-    pub(crate) fn find(named: Option<&Path>) -> anyhow::Result<Option<Self>> {
-        let file = match named {
+    pub(crate) fn find(wanted: Option<&Path>) -> anyhow::Result<Option<Self>> {
+        let file = match wanted {
             Some(file) => file.to_owned(),
             None => match default_file() {
                 Some(file) if file.is_file() => file,

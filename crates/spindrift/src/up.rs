@@ -21,6 +21,9 @@ use spindrift_process::{
 
 use crate::contexts::Contexts;
 
+const LOOPBACK: &str = "127.0.0.1";
+const PORTS: &str = "start (--port, --grpc-port and --agent-port choose other ports; 0 takes a free one)";
+
 /// Runs a hub and an agent in this process, against the clusters you name.
 #[derive(Debug, Args)]
 pub(crate) struct Up {
@@ -65,17 +68,21 @@ impl Up {
         let mut hub = HubConfig::default();
         hub.kubesvc.grpc.server.port = self.grpc_port;
         hub.server.port = self.port;
+        // A first run is for one person on one machine; the daemons listen for everybody.
+        hub.kubesvc.grpc.server.address = LOOPBACK.into();
+        hub.server.host = LOOPBACK.into();
         hub.sql.url = format!("sqlite://{}?mode=rwc", database.display());
-        let hub = Hub::build(hub, hub_id(&env)?).await?;
+        let hub = Hub::build(hub, hub_id(&env)?).await.context(PORTS)?;
         let (rest, grpc) = (hub.rest_address.port(), hub.grpc_address.port());
         hub.start(&shutdown);
 
         let names: Vec<_> = accounts.iter().map(|account| account.name.clone()).collect();
         let mut agent = AgentConfig::default();
         agent.kubernetes.accounts = accounts;
-        agent.clouddriver.grpc = format!("127.0.0.1:{grpc}");
+        agent.clouddriver.grpc = format!("{LOOPBACK}:{grpc}");
         agent.server.port = self.agent_port;
-        let agent = Agent::build(agent, agent_id(&env)?).await?;
+        agent.server.host = LOOPBACK.into();
+        let agent = Agent::build(agent, agent_id(&env)?).await.context(PORTS)?;
         let health = agent.address.port();
         agent.start(&shutdown);
 

@@ -2,11 +2,12 @@
 
 use axum::{
     Json,
-    http::StatusCode,
+    extract::FromRequestParts,
+    http::{StatusCode, request::Parts},
     response::{IntoResponse, Response},
 };
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Serialize, de::DeserializeOwned};
 use tracing::error;
 use utoipa::ToSchema;
 
@@ -39,6 +40,20 @@ impl Error {
     /// There is no such thing.
     pub(super) fn not_found(message: impl Into<String>) -> Self {
         Self { status: StatusCode::NOT_FOUND, message: message.into() }
+    }
+}
+
+/// The query of a request; one that makes no sense is answered in the same shape as every other error.
+pub(super) struct Query<T>(pub(super) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Error> {
+        match axum::extract::Query::from_request_parts(parts, state).await {
+            Ok(axum::extract::Query(query)) => Ok(Self(query)),
+            Err(rejection) => Err(Error::bad_request("query", rejection.body_text())),
+        }
     }
 }
 

@@ -2,17 +2,19 @@
 
 use std::collections::HashSet;
 
-use axum::{
-    Json,
-    extract::{Query, State},
-};
+use axum::{Json, extract::State};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use spindrift_model::{AccountName, KindPattern, ObjectKey, Resource};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{RestState, error::Error, position::Positions, selector::LabelSelector};
+use super::{
+    RestState,
+    error::{Error, Query},
+    position::Positions,
+    selector::LabelSelector,
+};
 use crate::store::{ObjectQuery, StoreError, StoredObject};
 
 /// Rows of one page; a page of full pods is then a few megabytes.

@@ -16,7 +16,7 @@ use std::{
 };
 
 use axum::{
-    extract::{Query, State},
+    extract::State,
     http::HeaderMap,
     response::sse::{Event, KeepAlive, Sse},
 };
@@ -29,7 +29,7 @@ use tracing::warn;
 
 use super::{
     RestState,
-    error::Error,
+    error::{Error, Query},
     objects::{Filter, Object, Selection},
     position::Positions,
 };

@@ -173,9 +173,12 @@ async fn lists_are_filtered_and_paged() {
     assert_eq!(count(&[("name", "item-3")]).await, 1);
     assert_eq!(count(&[("account", "other")]).await, 0);
 
-    for (query, field) in
-        [("limit=0", "limit"), ("continue=x", "continue"), ("labelSelector=a%20b", "labelSelector")]
-    {
+    for (query, field) in [
+        ("limit=0", "limit"),
+        ("limit=many", "query"),
+        ("continue=x", "continue"),
+        ("labelSelector=a%20b", "labelSelector"),
+    ] {
         let answer = reqwest::get(format!("{}/v1/objects?{query}", stack.hub.url())).await.unwrap();
         assert_eq!(answer.status(), 400, "{query}");
         let body: Value = answer.json().await.unwrap();
