@@ -9,6 +9,7 @@ use spindrift_model::{AgentId, Incarnation};
 use spindrift_process::{
     backoff::BackoffConfig,
     config::Env,
+    daemon::host_name,
     serve::{self, Endpoint, Expects},
     shutdown::Shutdown,
 };
@@ -125,7 +126,5 @@ fn plain(name: &'static str, setting: &'static str) -> Endpoint {
 
 /// What this agent is called: the pod's name, or the machine's.
 pub fn agent_id(env: &Env) -> anyhow::Result<AgentId> {
-    let name = env.get("HOSTNAME").map(str::to_owned);
-    let name = name.or_else(|| std::fs::read_to_string("/etc/hostname").ok());
-    AgentId::parse(name.as_deref().unwrap_or("spindrift-agent").trim()).context("HOSTNAME")
+    AgentId::parse(&host_name(env).unwrap_or_else(|| "spindrift-agent".into())).context("HOSTNAME")
 }

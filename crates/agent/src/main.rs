@@ -2,7 +2,6 @@
 
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
-use anyhow::Context;
 use clap::Parser;
 use spindrift_agent::{
     app::{Agent, agent_id},
@@ -10,11 +9,9 @@ use spindrift_agent::{
 };
 use spindrift_process::{
     config::{ConfigFiles, Env},
-    logging,
+    daemon,
     shutdown::Shutdown,
-    tls,
 };
-use tracing::{info, warn};
 
 /// Watches Kubernetes and streams changes to a Spindrift hub.
 #[derive(Debug, Parser)]
@@ -37,20 +34,14 @@ async fn main() -> ExitCode {
 }
 
 async fn run(Arguments { config }: Arguments) -> anyhow::Result<()> {
-    tls::install_provider();
     let env = Env::capture();
     let files = ConfigFiles::agent(env.clone());
     let files = if let Some(file) = config { files.with_file(file) } else { files };
-    let loaded = files.load::<AgentConfig>().context("read the configuration")?;
-    logging::init(&loaded.settings.logging, &env)?;
-    for warning in &loaded.warnings {
-        warn!("{warning}");
-    }
-    info!(files = ?loaded.files, settings = %serde_json::to_string(&loaded.settings)?, "configuration");
+    let settings = daemon::settings(&files, &env, |settings: &AgentConfig| &settings.logging)?;
 
     let shutdown = Shutdown::new();
     shutdown.on_signals()?;
-    Agent::build(loaded.settings, agent_id(&env)?).await?.start(&shutdown);
+    Agent::build(settings, agent_id(&env)?).await?.start(&shutdown);
     shutdown.wait(Duration::from_secs(10)).await?;
     Ok(())
 }

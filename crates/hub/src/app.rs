@@ -8,6 +8,7 @@ use regex::Regex;
 use spindrift_model::{HubId, TenantId};
 use spindrift_process::{
     config::Env,
+    daemon::host_name,
     readiness::Readiness,
     serve::{self, Endpoint, Expects},
     shutdown::Shutdown,
@@ -240,7 +241,5 @@ fn base_url(id: &HubId, rest: SocketAddr) -> String {
 
 /// What this hub is called: the pod's name, or the machine's.
 pub fn hub_id(env: &Env) -> anyhow::Result<HubId> {
-    let name = env.get("HOSTNAME").map(str::to_owned);
-    let name = name.or_else(|| std::fs::read_to_string("/etc/hostname").ok());
-    HubId::parse(name.as_deref().unwrap_or("spindrift-hub").trim()).context("HOSTNAME")
+    HubId::parse(&host_name(env).unwrap_or_else(|| "spindrift-hub".into())).context("HOSTNAME")
 }

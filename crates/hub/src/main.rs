@@ -2,16 +2,16 @@
 
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
-use anyhow::Context;
 use clap::Parser;
-use spindrift_hub::{app::Hub, config::HubConfig};
+use spindrift_hub::{
+    app::{Hub, hub_id},
+    config::HubConfig,
+};
 use spindrift_process::{
     config::{ConfigFiles, Env},
-    logging,
+    daemon,
     shutdown::Shutdown,
-    tls,
 };
-use tracing::{info, warn};
 
 /// The control plane of Spindrift.
 #[derive(Debug, Parser)]
@@ -34,21 +34,14 @@ async fn main() -> ExitCode {
 }
 
 async fn run(Arguments { config }: Arguments) -> anyhow::Result<()> {
-    tls::install_provider();
     let env = Env::capture();
     let files = ConfigFiles::hub(env.clone());
     let files = if let Some(file) = config { files.with_file(file) } else { files };
-    let loaded = files.load::<HubConfig>().context("read the configuration")?;
-    logging::init(&loaded.settings.logging, &env)?;
-    for warning in &loaded.warnings {
-        warn!("{warning}");
-    }
-    info!(files = ?loaded.files, settings = %serde_json::to_string(&loaded.settings)?, "configuration");
+    let settings = daemon::settings(&files, &env, |settings: &HubConfig| &settings.logging)?;
 
     let shutdown = Shutdown::new();
     shutdown.on_signals()?;
-    let hub = Hub::build(loaded.settings, spindrift_hub::app::hub_id(&env)?).await?;
-    hub.start(&shutdown);
+    Hub::build(settings, hub_id(&env)?).await?.start(&shutdown);
     shutdown.wait(Duration::from_secs(10)).await?;
     Ok(())
 }

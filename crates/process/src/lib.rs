@@ -13,6 +13,7 @@
 
 pub mod backoff;
 pub mod config;
+pub mod daemon;
 pub mod logging;
 pub mod metrics;
 pub mod readiness;

@@ -59,6 +59,8 @@ impl EventsChannel {
         for account in self.attachments.keys().cloned().collect::<Vec<_>>() {
             self.release(&account).await;
         }
+        // A session that cannot report is none: the agent registers again.
+        self.live.tasks().cancel();
         Ok(())
     }
 

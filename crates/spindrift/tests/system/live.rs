@@ -145,6 +145,11 @@ async fn a_reader_that_comes_back_misses_nothing_and_one_that_is_too_late_is_res
     assert_eq!(lost.next().await.unwrap().event, "reset", "a position from another database");
     told(&mut lost, "upsert", "ConfigMap", "second").await;
 
+    stack.database.execute("UPDATE spindrift_cursor SET feed_floor = seq").await.unwrap();
+    let mut late = stack.hub.watch(&query, Some(&position)).await.unwrap();
+    assert_eq!(late.next().await.unwrap().event, "reset", "what happened since is forgotten");
+    told(&mut late, "upsert", "ConfigMap", "second").await;
+
     let bad = reqwest::Client::new()
         .get(format!("{}/v1/objects/watch", stack.hub.url()))
         .header("Last-Event-ID", "yesterday");

@@ -1,0 +1,85 @@
+//! `spindrift-bench`: what the whole path costs on a real API server, beside a peer in the same run.
+//!
+//! ```text
+//! pods ──▶ API server ──▶ raw                     the peer: the same bytes, nothing behind
+//!                     ──▶ agent ══▶ hub ──▶ SQLite   the stack: until the hub shows them
+//!
+//! figure <name> = <value> <unit> (peer <value>, ratio <r>, goal <g>)
+//! ```
+//!
+//! A goal without a unit is for the ratio, one with a unit is for the value. The machine is shared and noisy: read
+//! ratios, not seconds. Figures go to stdout, progress goes to stderr.
+
+mod figure;
+
+mod pods;
+
+mod raw;
+mod stack;
+
+mod first_sync;
+mod latency;
+mod memory;
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Parser;
+use spindrift_testkit::{Cluster, binary};
+
+use crate::{pods::Population, raw::RawWatcher};
+
+/// Measures Spindrift on a real API server, beside a peer in the same run.
+#[derive(Debug, Parser)]
+#[command(name = "spindrift-bench", version)]
+struct Arguments {
+    /// A tenth of the pods: shows that the benchmark works, not how fast anything is.
+    #[arg(long)]
+    quick: bool,
+}
+
+/// How many pods there are while time is measured, and at last.
+struct Sizes {
+    small: usize,
+    large: usize,
+}
+
+const FULL: Sizes = Sizes { small: 2_000, large: 10_000 };
+const QUICK: Sizes = Sizes { small: 200, large: 1_000 };
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let Arguments { quick } = Arguments::parse();
+    match run(if quick { QUICK } else { FULL }).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("spindrift-bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(sizes: Sizes) -> anyhow::Result<()> {
+    for program in ["spindrift-hub", "spindrift-agent"] {
+        binary(program)?;
+    }
+    let cluster = Cluster::builder().bare().start().await.context("start a cluster")?;
+    let raw = RawWatcher::connect(&cluster).await?;
+    let mut population = Population::new(&cluster).await?;
+
+    population.grow_to(sizes.small).await?;
+    let (first_sync, stack) = first_sync::measure(&cluster, &raw, &population).await?;
+    println!("{}", first_sync.figure());
+    for figure in latency::measure(&raw, &stack, &population).await? {
+        println!("{figure}");
+    }
+    // An agent that is still there would follow the changes, and take time from the others.
+    drop(stack);
+
+    population.grow_to(sizes.large).await?;
+    let large = memory::measure(&cluster, &population).await?;
+    for figure in memory::figures(&first_sync.memory(), &large) {
+        println!("{figure}");
+    }
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! The pods of the cluster, created as a controller and a kubelet would.
+
+mod manifest;
+
+use anyhow::Context;
+use futures::{StreamExt, TryStreamExt, stream};
+use k8s_openapi::api::core::v1::Pod;
+use kube::{
+    Api,
+    api::{Patch, PatchParams, PostParams},
+};
+use serde_json::json;
+use spindrift_testkit::Cluster;
+
+use manifest::Manifest;
+
+/// Enough to keep the API server busy, and less than it allows.
+const IN_FLIGHT: usize = 32;
+
+/// All pods of the cluster, numbered from 0.
+pub(crate) struct Population {
+    api: Api<Pod>,
+    namespace: String,
+    size: usize,
+}
+
+/// One state of one pod.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Revision {
+    pub(crate) uid: String,
+    pub(crate) version: String,
+}
+
+// === impl Population ===
+
+impl Population {
+    /// No pods yet, and a namespace for them.
+    pub(crate) async fn new(cluster: &Cluster) -> anyhow::Result<Self> {
+        let namespace = cluster.namespace("shop").await?;
+        Ok(Self { api: Api::namespaced(cluster.client(), &namespace), namespace, size: 0 })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.size
+    }
+
+    /// Creates what is missing.
+    pub(crate) async fn grow_to(&mut self, size: usize) -> anyhow::Result<()> {
+        let creations = stream::iter(self.size..size).map(|number| self.create(number));
+        let bytes: Vec<usize> = creations.buffer_unordered(IN_FLIGHT).try_collect().await?;
+        let average = bytes.iter().sum::<usize>() / bytes.len().max(1);
+        eprintln!("{size} pods, the new ones of {average} bytes each");
+        self.size = size;
+        Ok(())
+    }
+
+    /// Creates a pod, has it run, and gives its size.
+    async fn create(&self, number: usize) -> anyhow::Result<usize> {
+        let Manifest { name, pod, status } = Manifest::new(number, &self.namespace);
+        let pod = serde_json::from_value(pod).context("read a manifest")?;
+        let controller =
+            PostParams { field_manager: Some("kube-controller-manager".into()), ..PostParams::default() };
+        self.api.create(&controller, &pod).await.with_context(|| format!("create pod {name}"))?;
+        let kubelet = PatchParams { field_manager: Some("kubelet".into()), ..PatchParams::default() };
+        let patch = Patch::Strategic(json!({ "status": status }));
+        let running = self.api.patch_status(&name, &kubelet, &patch).await;
+        let running = running.with_context(|| format!("have pod {name} run"))?;
+        Ok(serde_json::to_vec(&running)?.len())
+    }
+
+    /// Changes a label of a pod.
+    pub(crate) async fn touch(&self, number: usize) -> anyhow::Result<Revision> {
+        let patch = Patch::Merge(json!({ "metadata": { "labels": { "touched": "yes" } } }));
+        let name = manifest::name(number);
+        let pod = self.api.patch(&name, &PatchParams::default(), &patch).await;
+        let metadata = pod.with_context(|| format!("patch pod {name}"))?.metadata;
+        Ok(Revision {
+            uid: metadata.uid.context("a pod without a uid")?,
+            version: metadata.resource_version.context("a pod without a version")?,
+        })
+    }
+}
