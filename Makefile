@@ -23,7 +23,8 @@ audit: ## Checks dependencies: bans, duplicates, licences, sources (installs car
 	@echo 'Advisories are not checked here, since they need a database from the network: cargo deny check advisories'
 
 bench: ## Measures, always as a ratio to a peer in the same run
-	cargo build --release --locked --bins --workspace && cargo run --release --locked -p spindrift-bench
+	cargo build --release --locked --bins --workspace
+	$${CARGO_TARGET_DIR:-target}/release/spindrift-bench
 
 dist: ## Builds the binaries that are shipped, into target/dist
 	cargo build --profile dist --locked --bins -p spindrift -p spindrift-agent -p spindrift-hub

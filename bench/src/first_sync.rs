@@ -42,7 +42,10 @@ pub(crate) async fn measure(
         let received = raw.list(pods).await?.took;
         let stack = Stack::start(cluster).await?;
         let synced = stack.first_sync(pods).await?;
-        eprintln!("first sync of {pods} pods: {synced:.2?}; only received: {received:.2?}");
+        let batches = stack.batches().await?;
+        eprintln!(
+            "first sync of {pods} pods: {synced:.2?}, in {batches} batches; only received: {received:.2?}"
+        );
         rounds.raw.push(received);
         rounds.ours.push(synced);
         rounds.agents.push(stack.agent_memory()?);

@@ -60,6 +60,9 @@ pub(crate) async fn measure(
         let latencies = latencies(&sent, &seen?)?;
         if id == raw_reader { raw = latencies } else { ours = latencies }
     }
+    let later: Vec<_> = raw.iter().zip(&ours).map(|(raw, ours)| ours.saturating_sub(*raw)).collect();
+    let [p50, p99] = [50, 99].map(|percent| percentile(&later, percent));
+    eprintln!("seen by the hub's reader p50 {p50:.2?}, p99 {p99:.2?} after the raw watch");
     let figure = |percent, goal| {
         let value = milliseconds(percentile(&ours, percent));
         let peer = milliseconds(percentile(&raw, percent));

@@ -19,7 +19,7 @@ pub(crate) async fn measure(cluster: &Cluster, population: &Population) -> anyho
     let pods = population.len();
     let stack = Stack::start(cluster).await?;
     let took = stack.first_sync(pods).await?;
-    eprintln!("first sync of {pods} pods: {took:.2?}");
+    eprintln!("first sync of {pods} pods: {took:.2?}, in {} batches", stack.batches().await?);
     Ok(Memory::new(pods, &[stack.agent_memory()?]))
 }
 

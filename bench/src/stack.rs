@@ -65,15 +65,21 @@ impl Stack {
 
     /// Waits until a number of the hub's own metrics is there.
     async fn reaches(&self, metric: &str, wanted: usize) -> anyhow::Result<()> {
-        loop {
-            let page = self.hub.text("/metrics").await?;
-            let line = page.lines().find_map(|line| line.strip_prefix(metric)?.strip_prefix(' '));
-            let value: usize = line.with_context(|| format!("the hub has no metric {metric}"))?.parse()?;
-            if value >= wanted {
-                return Ok(());
-            }
+        while self.metric(metric).await? < wanted {
             sleep(GLANCE).await;
         }
+        Ok(())
+    }
+
+    async fn metric(&self, name: &str) -> anyhow::Result<usize> {
+        let page = self.hub.text("/metrics").await?;
+        let value = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        Ok(value.with_context(|| format!("the hub has no metric {name}"))?.parse()?)
+    }
+
+    /// How many batches the hub has committed, each by a transaction.
+    pub(crate) async fn batches(&self) -> anyhow::Result<usize> {
+        self.metric("spindrift_hub_batches_committed_total").await
     }
 
     /// How many objects the hub shows.

@@ -27,6 +27,8 @@ struct Identity {
 const APPS: [&str; 8] =
     ["cart", "catalog", "checkout", "customer", "payment", "search", "shipping", "storefront"];
 
+const PROXY: &str = "registry.example.com/istio/proxyv2:1.28.1";
+
 const VARIABLES: [(&str, &str); 12] = [
     ("HTTP_PORT", "8080"),
     ("LOG_LEVEL", "info"),
@@ -99,7 +101,6 @@ impl Identity {
                 "app.kubernetes.io/version": release,
                 "app.kubernetes.io/part-of": "shop",
                 "app.kubernetes.io/managed-by": "spinnaker",
-                "moniker.spinnaker.io/cluster": format!("deployment {app}"),
                 "pod-template-hash": template_hash,
                 "topology.istio.io/subnet": "eu-central-1a",
             },
@@ -107,6 +108,7 @@ impl Identity {
                 "artifact.spinnaker.io/name": app,
                 "artifact.spinnaker.io/version": release,
                 "checksum/config": digest,
+                "moniker.spinnaker.io/cluster": format!("deployment {app}"),
                 "prometheus.io/path": "/metrics",
                 "prometheus.io/port": "15020",
                 "prometheus.io/scrape": "true",
@@ -133,8 +135,11 @@ impl Identity {
         variables.push(json!({ "name": "DATABASE_PASSWORD", "valueFrom": password }));
         let probe = |path: &str| json!({ "httpGet": { "path": path, "port": "http" }, "periodSeconds": 10 });
         let config = json!({ "name": "config", "mountPath": "/etc/shop", "readOnly": true });
+        let outgoing =
+            ["istio-iptables", "-p", "15001", "-z", "15006", "-u", "1337", "-m", "REDIRECT", "-i", "*"];
         json!({
             "nodeName": node,
+            "initContainers": [{ "name": "istio-init", "image": PROXY, "args": outgoing, "volumeMounts": [config] }],
             "containers": [
                 {
                     "name": app,
@@ -149,9 +154,15 @@ impl Identity {
                 },
                 {
                     "name": "istio-proxy",
-                    "image": "registry.example.com/istio/proxyv2:1.28.1",
+                    "image": PROXY,
                     "args": ["proxy", "sidecar", "--domain", "$(POD_NAMESPACE).svc.cluster.local"],
-                    "env": [{ "name": "ISTIO_META_WORKLOAD_NAME", "value": app }],
+                    "env": [
+                        { "name": "CA_ADDR", "value": "istiod.istio-system.svc:15012" },
+                        { "name": "ISTIO_META_CLUSTER_ID", "value": "eu-central-1-production" },
+                        { "name": "ISTIO_META_WORKLOAD_NAME", "value": app },
+                        { "name": "TRUST_DOMAIN", "value": "cluster.local" },
+                    ],
+                    "readinessProbe": probe("/healthz/ready"),
                     "resources": { "requests": { "cpu": "100m", "memory": "128Mi" } },
                 },
             ],
@@ -190,9 +201,10 @@ impl Identity {
             "podIPs": [{ "ip": address }],
             "startTime": at,
             "conditions": conditions,
+            "initContainerStatuses": [container("istio-init", PROXY)],
             "containerStatuses": [
                 container(app, &format!("registry.example.com/shop/{app}:{release}")),
-                container("istio-proxy", "registry.example.com/istio/proxyv2:1.28.1"),
+                container("istio-proxy", PROXY),
             ],
         })
     }

@@ -11,7 +11,7 @@ mod channels;
 mod dial;
 mod session;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use spindrift_model::{AgentId, Incarnation};
 use spindrift_process::{
@@ -26,6 +26,9 @@ pub use dial::{DialError, Dialer};
 use session::Session;
 
 use crate::{account::Accounts, board::Board, metrics::Metrics};
+
+/// A session that lived this long was a good one; shorter ones in a row are taken up with growing pauses.
+const STEADY: Duration = Duration::from_secs(10);
 
 /// What the uplink works with.
 #[derive(Debug)]
@@ -74,11 +77,15 @@ impl Uplink {
             let retry_after = match ended {
                 Ok(ended) => {
                     info!(hub = self.dialer.address(), reason = ended.reason, "session ended");
-                    // It was open, so the hub is there: come back at once, but not in step with all others.
-                    backoff.reset();
-                    ended
-                        .retry_after
-                        .unwrap_or_else(|| std::time::Duration::from_millis(fastrand::u64(20..200)))
+                    let soon = Duration::from_millis(fastrand::u64(20..200));
+                    let pause = if started.elapsed() >= STEADY {
+                        // It worked, so the hub is there: come back at once, but not in step with all others.
+                        backoff.reset();
+                        soon
+                    } else {
+                        backoff.next()
+                    };
+                    ended.retry_after.unwrap_or_default().max(pause)
                 }
                 Err(error) => {
                     backoff.ended_after(started.elapsed());

@@ -66,6 +66,8 @@ pub struct Engine {
     running: BTreeMap<Scope, Running>,
     tasks: JoinSet<()>,
     next_id: u32,
+    /// The groups that the last declaration asked to keep.
+    undiscovered: Vec<Arc<str>>,
 }
 
 struct Running {
@@ -94,6 +96,7 @@ impl Engine {
             running: BTreeMap::new(),
             tasks: JoinSet::new(),
             next_id: 0,
+            undiscovered: Vec::new(),
         }
     }
 
@@ -143,9 +146,10 @@ impl Engine {
             self.running.iter().filter(|(s, r)| stale(s, r)).map(|(s, _)| s.clone()).collect();
         let first = self.next_id == 0;
         let unchanged = scopes.keys().all(|scope| self.running.contains_key(scope));
-        if !first && stopped.is_empty() && unchanged {
+        if !first && stopped.is_empty() && unchanged && self.undiscovered == undiscovered {
             return;
         }
+        self.undiscovered.clone_from(&undiscovered);
         self.stop(&stopped).await;
         let fresh: Vec<_> =
             scopes.into_iter().filter(|(scope, _)| !self.running.contains_key(scope)).collect();
@@ -162,7 +166,6 @@ impl Engine {
         let scopes: Vec<_> = running.chain(new).collect();
         info!(account = %account.description.name, scopes = scopes.len(), stopped = stopped.len(), started = started.len(), "watching");
         self.shared.board.caching(&account.description.name, &resources);
-        let kept_groups = undiscovered.clone();
         self.shared
             .outlet
             .send(Item::Declare(Declaration { scopes, undiscovered_groups: undiscovered }))
@@ -171,7 +174,7 @@ impl Engine {
             self.start(scope, resource, id);
         }
         // The hub has let go of what was not declared: should it come back, it has to be listed.
-        self.resume_points.retain(|scope, _| kept_groups.contains(&scope.group));
+        self.resume_points.retain(|scope, _| self.undiscovered.contains(&scope.group));
     }
 
     fn scopes_of(&self, resource: &Resource) -> Vec<(Scope, Resource)> {

@@ -4,7 +4,7 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use spindrift_model::{Attachment, Batch, CacheKinds, Cursor, Item, Seq};
 use spindrift_process::backoff::{Backoff, BackoffConfig};
-use spindrift_protocol::{EventsDown, EventsUp, Rejected, chunks, v1};
+use spindrift_protocol::{EventsDown, EventsUp, Rejected, v1};
 use tokio::{
     sync::{OwnedSemaphorePermit, mpsc},
     time::{Instant, sleep},
@@ -31,7 +31,7 @@ pub(super) struct CachingAccount {
     pub(super) account: Arc<Account>,
     pub(super) kinds: CacheKinds,
     pub(super) batch_bytes: usize,
-    pub(super) up_tx: mpsc::Sender<v1::EventsUp>,
+    pub(super) up_tx: mpsc::Sender<v1::EventsMessage>,
     pub(super) down_rx: mpsc::UnboundedReceiver<EventsDown>,
     pub(super) board: Board,
     pub(super) metrics: Arc<Metrics>,
@@ -153,10 +153,7 @@ impl CachingAccount {
     }
 
     async fn send(&self, message: EventsUp) -> Result<(), SessionOver> {
-        for chunk in chunks(&message.into()) {
-            self.up_tx.send(chunk).await.map_err(|_| SessionOver)?;
-        }
-        Ok(())
+        self.up_tx.send(message.into()).await.map_err(|_| SessionOver)
     }
 }
 

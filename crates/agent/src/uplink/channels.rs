@@ -2,10 +2,11 @@
 
 use std::{error::Error, time::Duration};
 
+use futures::{StreamExt, stream};
 use spindrift_model::SessionId;
 use spindrift_process::report;
 use spindrift_protocol::{
-    Channel, ChannelToken, InvalidMessage, Registration, SESSION_METADATA, TOKEN_METADATA, Welcome,
+    Channel, ChannelToken, InvalidMessage, Registration, SESSION_METADATA, TOKEN_METADATA, Welcome, chunks,
     v1::{self, hub_client::HubClient},
 };
 use tokio::{sync::mpsc, time::timeout};
@@ -18,8 +19,8 @@ use super::{DialError, Dialer};
 const FIRST_HEARTBEAT: Duration = Duration::from_secs(5);
 /// The hub may have to store some thousand accounts.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// Frames of events that wait for the connection: with chunks of at most 256 KB, and batches of half that, a ping or a
-/// result waits behind no more than this.
+/// Messages of events that wait for the connection: with batches of about 128 KB, a ping or a result waits behind
+/// little, and one large object is cut into chunks, between which others get their turn.
 const EVENTS_QUEUE: usize = 2;
 /// Pings and announcements; the hub answers each.
 const CONTROL_QUEUE: usize = 16;
@@ -29,7 +30,8 @@ const CONTROL_QUEUE: usize = 16;
 pub(super) struct Channels {
     pub(super) control_tx: mpsc::Sender<v1::ControlUp>,
     pub(super) control_down: Streaming<v1::ControlDown>,
-    pub(super) events_tx: mpsc::Sender<v1::EventsUp>,
+    /// Whole messages: accounts share the channel, and chunks of two messages must not mix.
+    pub(super) events_tx: mpsc::Sender<v1::EventsMessage>,
     pub(super) events_down: Streaming<v1::EventsDown>,
     /// Kept open for operations, whose large answers will go there.
     _results_tx: mpsc::Sender<v1::ResultsUp>,
@@ -61,9 +63,13 @@ impl Channels {
         dialer: &Dialer,
         registration: Registration,
     ) -> Result<(Welcome, Self), OpenError> {
+        timeout(PATIENCE, Self::register(dialer, registration)).await.map_err(|_| OpenError::Slow)?
+    }
+
+    async fn register(dialer: &Dialer, registration: Registration) -> Result<(Welcome, Self), OpenError> {
         let mut client = HubClient::new(dialer.dial(FIRST_HEARTBEAT).await?);
-        let answer = timeout(PATIENCE, client.register(v1::RegisterRequest::from(registration)));
-        let answer = answer.await.map_err(|_| OpenError::Slow)?.map_err(|status| match status.source() {
+        let answer = client.register(v1::RegisterRequest::from(registration)).await;
+        let answer = answer.map_err(|status| match status.source() {
             Some(cause) => OpenError::Unanswered { hint: dialer.unanswered_hint(), cause: report(cause) },
             None => OpenError::Register(status),
         })?;
@@ -71,15 +77,16 @@ impl Channels {
         let session = &welcome.session;
 
         let (control_tx, control_rx) = mpsc::channel(CONTROL_QUEUE);
-        let request = opened_with(session, &welcome.tokens.control, control_rx);
+        let request = opened_with(session, &welcome.tokens.control, ReceiverStream::new(control_rx));
         let control_down = client.control(request).await.map_err(at(Channel::Control))?.into_inner();
 
         let (events_tx, events_rx) = mpsc::channel(EVENTS_QUEUE);
-        let request = opened_with(session, &welcome.tokens.events, events_rx);
+        let frames = ReceiverStream::new(events_rx).flat_map(|message| stream::iter(chunks(&message)));
+        let request = opened_with(session, &welcome.tokens.events, frames);
         let events_down = client.events(request).await.map_err(at(Channel::Events))?.into_inner();
 
         let (results_tx, results_rx) = mpsc::channel(1);
-        let request = opened_with(session, &welcome.tokens.results, results_rx);
+        let request = opened_with(session, &welcome.tokens.results, ReceiverStream::new(results_rx));
         let results_down = client.results(request).await.map_err(at(Channel::Results))?.into_inner();
 
         let channels =
@@ -92,12 +99,8 @@ fn at(channel: Channel) -> impl Fn(Status) -> OpenError {
     move |status| OpenError::Channel { channel, status }
 }
 
-fn opened_with<T>(
-    session: &SessionId,
-    token: &ChannelToken,
-    up_rx: mpsc::Receiver<T>,
-) -> Request<ReceiverStream<T>> {
-    let mut request = Request::new(ReceiverStream::new(up_rx));
+fn opened_with<S>(session: &SessionId, token: &ChannelToken, up: S) -> Request<S> {
+    let mut request = Request::new(up);
     for (name, value) in [(SESSION_METADATA, session.to_string()), (TOKEN_METADATA, token.to_metadata())] {
         // Both are ASCII by construction; the hub refuses what it cannot read.
         if let Ok(value) = MetadataValue::try_from(value) {

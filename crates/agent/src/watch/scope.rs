@@ -22,6 +22,12 @@ use crate::board::WatchState;
 
 /// API servers end watches after some minutes anyway; shorter than most proxies' patience.
 const WATCH_TIMEOUT: Duration = Duration::from_secs(290);
+/// A listing may take long on a large cluster behind a slow link; if it is cut short, all of it is to do again.
+const LIST_TIMEOUT: Duration = Duration::from_hours(1);
+/// After this many streamed listings that did not come to their end, the scope is listed in pages.
+const UNFINISHED_LISTINGS: u32 = 2;
+/// A stream that closes sooner and tells nothing is no watch; whoever keeps doing that is given time.
+const SHORT_LIFE: Duration = Duration::from_secs(1);
 /// A watch that fails is taken up again at this pace.
 const RETRY: BackoffConfig = BackoffConfig {
     base: Duration::from_millis(200),
@@ -72,6 +78,7 @@ pub(super) struct ScopeWatch {
     state: State,
     generation: Generation,
     backoff: Backoff,
+    unfinished: u32,
     spoilt: u32,
     progress_sent: Instant,
 }
@@ -84,6 +91,7 @@ impl Ended {
         match self {
             Self::Failed(error) if error.is_gone() => Self::Gone,
             Self::Failed(error) if error.is_too_large_resource_version() => Self::Ahead,
+            Self::Refused(status) if status.is_too_large_resource_version() => Self::Ahead,
             other => other,
         }
     }
@@ -117,6 +125,7 @@ impl ScopeWatch {
             state,
             generation: Generation(0),
             backoff: Backoff::new(RETRY),
+            unfinished: 0,
             spoilt: 0,
             progress_sent: Instant::now(),
         }
@@ -125,10 +134,14 @@ impl ScopeWatch {
     /// Runs until it is aborted.
     pub(super) async fn run(mut self) {
         loop {
-            let ended = match self.state.clone() {
+            let (started, before) = (Instant::now(), self.state.clone());
+            let ended = match before.clone() {
                 State::List { not_older_than } => self.list(not_older_than).await,
                 State::Watch { from } => self.watch(from).await,
             };
+            if matches!(ended, Ended::Closed) && self.state == before && started.elapsed() < SHORT_LIFE {
+                sleep(self.backoff.next()).await;
+            }
             self.recover(ended.classified()).await;
         }
     }
@@ -138,12 +151,13 @@ impl ScopeWatch {
         self.shared.metrics.listings.inc();
         self.shared.metrics.kubernetes_requests.inc();
         let api = &self.shared.account.api;
-        if self.shared.account.paged_lists_only.load(Ordering::Relaxed) {
+        let paged = self.shared.account.paged_lists_only.load(Ordering::Relaxed);
+        if paged || self.unfinished >= UNFINISHED_LISTINGS {
             let events = api.list(&self.target, ListStart { not_older_than, page_size: PAGE_SIZE });
             return self.follow(events).await;
         }
         let start = WatchStart::InitialEvents { not_older_than };
-        match api.watch(&self.target, start, WATCH_TIMEOUT).await {
+        match api.watch(&self.target, start, LIST_TIMEOUT).await {
             Ok(events) => self.follow(events).await,
             Err(error) if error.is_unsupported_streaming_list() => {
                 info!(account = %self.shared.account.description.name, "the API server cannot stream lists; they are paged");
@@ -185,6 +199,8 @@ impl ScopeWatch {
             if self.is_listing() && !begun && !matches!(event, Event::Error(_)) {
                 begun = true;
                 self.generation = self.generation.next();
+                // Should it break off: what was told by then must not become older, so only the newest state will do.
+                self.state = State::List { not_older_than: None };
                 self.send(Item::Begin { scope: self.id, generation: self.generation }).await;
             }
             match event {
@@ -236,6 +252,7 @@ impl ScopeWatch {
                 })
                 .await;
                 self.state = State::Watch { from: resource_version };
+                self.unfinished = 0;
                 self.spoilt = 0;
                 self.backoff.reset();
                 self.show(WatchState::Watching, None);
@@ -262,12 +279,7 @@ impl ScopeWatch {
     async fn recover(&mut self, ended: Ended) {
         let account = &self.shared.account.description.name;
         match ended {
-            Ended::Closed => {
-                // A listing that closes before its end has to begin again; a server that keeps doing so is given time.
-                if self.is_listing() && self.generation != Generation(0) {
-                    sleep(self.backoff.next()).await;
-                }
-            }
+            Ended::Closed => self.unfinished += u32::from(self.is_listing()),
             Ended::Gone => {
                 debug!(%account, scope = %self.scope, "too old resource version: the scope is listed again");
                 self.state = self.relist();

@@ -61,18 +61,20 @@ pub enum Violation {
     EndWithoutBegin(ScopeId, Generation),
 }
 
-/// What the items of one batch come to, per object: they are committed together, so only the last word counts.
-enum Last {
-    Upsert(ObjectWrite),
-    /// Several objects of one name may have come and gone.
-    Delete(Vec<Uid>),
+/// What the items of one batch come to, per name: they are committed together, so only the last word counts.
+struct Last {
+    scope: ScopeId,
+    /// The object that has the name now.
+    living: Option<ObjectWrite>,
+    /// Those that had it before and are gone; if nothing has it now, any of them may be the stored one.
+    gone: Vec<Uid>,
 }
 
 #[derive(Default)]
 struct Fold {
     declared: Option<DeclaredScopes>,
     prunes: Vec<Prune>,
-    objects: IndexMap<ObjectKey, (ScopeId, Last)>,
+    objects: IndexMap<ObjectKey, Last>,
     progress: IndexMap<ScopeId, Option<ResourceVersion>>,
     rejected: Vec<Rejected>,
 }
@@ -114,10 +116,10 @@ impl Attachment {
         self.next.seq = self.next.seq.next();
         let Fold { declared, prunes, objects, progress, rejected } = fold;
         let (mut upserts, mut deletes) = (Vec::new(), Vec::new());
-        for (key, (_, last)) in objects {
-            match last {
-                Last::Upsert(object) => upserts.push(object),
-                Last::Delete(uids) => deletes.extend(uids.into_iter().map(|uid| (key.clone(), uid))),
+        for (key, Last { living, gone, .. }) in objects {
+            match living {
+                Some(object) => upserts.push(object),
+                None => deletes.extend(gone.into_iter().map(|uid| (key.clone(), uid))),
             }
         }
         let scopes = progress
@@ -165,6 +167,7 @@ impl Attachment {
                     Entry::Occupied(entry) if entry.get().generation == generation => entry.remove(),
                     _ => return Err(Violation::EndWithoutBegin(scope, generation)),
                 };
+                fold.forget_unmentioned(scope, &listing.mentioned);
                 let state = (declaration.resource.version.clone(), declaration.scrub_revision);
                 self.listed.insert(declaration.scope(), state);
                 fold.prunes.push(Prune { scope: declaration.scope(), keep: Arc::new(listing.mentioned) });
@@ -190,7 +193,7 @@ impl Attachment {
             .collect();
         let kept = |scope: &Scope| undiscovered_groups.contains(&scope.group);
         self.listed.retain(|scope, state| current.get(scope).map_or_else(|| kept(scope), |now| now == state));
-        fold.objects.retain(|_, (scope, _)| self.scopes.contains_key(scope));
+        fold.objects.retain(|_, last| self.scopes.contains_key(&last.scope));
         fold.progress.retain(|scope, _| self.scopes.contains_key(scope));
         let rows = self.scopes.values().map(scope_row).collect();
         fold.declared = Some(DeclaredScopes { scopes: rows, keep_groups: undiscovered_groups });
@@ -226,7 +229,7 @@ impl Attachment {
             labels,
             body,
         };
-        fold.objects.insert(key, (scope, Last::Upsert(object)));
+        fold.last(scope, key).living = Some(object);
         Ok(())
     }
 
@@ -273,13 +276,24 @@ fn scope_row(declaration: &ScopeDeclaration) -> ScopeRow {
 // === impl Fold ===
 
 impl Fold {
+    fn last(&mut self, scope: ScopeId, key: ObjectKey) -> &mut Last {
+        let last = self.objects.entry(key).or_insert(Last { scope, living: None, gone: Vec::new() });
+        last.scope = scope;
+        last
+    }
+
     /// A delete takes back what this batch said of the same object, but not of a younger one of the same name.
     fn delete(&mut self, scope: ScopeId, key: ObjectKey, uid: Uid) {
-        match self.objects.get_mut(&key) {
-            Some((_, Last::Upsert(object))) if object.uid != uid => {}
-            Some((_, Last::Delete(uids))) => uids.push(uid),
-            _ => {
-                self.objects.insert(key, (scope, Last::Delete(vec![uid])));
+        let last = self.last(scope, key);
+        last.living.take_if(|object| object.uid == uid);
+        last.gone.push(uid);
+    }
+
+    /// A listing that ends says more than what the batch said before it began: what it did not mention is gone.
+    fn forget_unmentioned(&mut self, scope: ScopeId, mentioned: &UidSet) {
+        for last in self.objects.values_mut().filter(|last| last.scope == scope) {
+            if let Some(object) = last.living.take_if(|object| !mentioned.contains(&object.uid)) {
+                last.gone.push(object.uid);
             }
         }
     }

@@ -123,7 +123,10 @@ impl Writer {
                     Some(pending) = self.pending_rx.recv() => self.waiting.push_back(pending),
                 }
             }
-            while let Ok(pending) = self.pending_rx.try_recv() {
+            // No more than the queue holds: then the sessions wait, and so do the agents.
+            while self.waiting.len() < QUEUE
+                && let Ok(pending) = self.pending_rx.try_recv()
+            {
                 self.waiting.push_back(pending);
             }
             let group = self.take_group();

@@ -15,7 +15,7 @@ use super::{
     position::Positions,
     selector::LabelSelector,
 };
-use crate::store::{ObjectQuery, StoreError, StoredObject};
+use crate::store::{Change, ObjectQuery, StoreError, StoredObject};
 
 /// Rows of one page; a page of full pods is then a few megabytes.
 const DEFAULT_LIMIT: u32 = 500;
@@ -192,8 +192,11 @@ impl Selection {
     async fn look_up_kinds(&mut self, state: &RestState) -> Result<(), StoreError> {
         let Some(pattern) = &self.kind else { return Ok(()) };
         let stored = state.store.kinds(&state.tenant).await?;
-        let meant = stored.iter().filter(|resource| pattern.matches(resource));
-        self.query.kinds = Some(meant.map(group_and_kind).collect());
+        let meant = stored.iter().filter(|resource| pattern.matches(resource)).map(group_and_kind);
+        // A kind that has gone stays meant: its last objects are about to be told as deleted.
+        let mut kinds: HashSet<_> = self.query.kinds.take().unwrap_or_default().into_iter().collect();
+        kinds.extend(meant);
+        self.query.kinds = Some(kinds.into_iter().collect());
         self.known = stored.iter().map(group_and_kind).collect();
         Ok(())
     }
@@ -213,11 +216,13 @@ impl Selection {
     }
 
     /// Whether the object is meant, labels aside.
-    pub(super) fn covers(&self, key: &ObjectKey) -> bool {
+    pub(super) fn covers(&self, change: &Change) -> bool {
         let ObjectQuery { kinds, namespace, name, .. } = &self.query;
-        kinds
-            .as_ref()
-            .is_none_or(|kinds| kinds.iter().any(|(group, kind)| *group == *key.group && *kind == *key.kind))
+        let key = change.key();
+        let kind = (key.group.to_string(), key.kind.to_string());
+        // What was deleted may be the last of its kind, which then is not known any more.
+        let may_be = matches!(change, Change::Deleted { .. }) && !self.known.contains(&kind);
+        (may_be || kinds.as_ref().is_none_or(|kinds| kinds.contains(&kind)))
             && namespace.as_ref().is_none_or(|namespace| **namespace == *key.namespace)
             && name.as_ref().is_none_or(|name| **name == *key.name)
     }

@@ -7,7 +7,8 @@
 //! synced {}         what was there at the beginning has been said
 //! ```
 //!
-//! A reader that comes back with its `Last-Event-ID` gets what it missed; without one, everything first.
+//! A reader that comes back with its `Last-Event-ID` gets what it missed; without one, everything first. What is told
+//! from the beginning always follows a `reset`: the reader may have heard a part of it on a connection that broke.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -39,6 +40,8 @@ use crate::store::{Change, FeedPoint, StoreError};
 const PAGE: u32 = 200;
 /// A position of many accounts is long, so it is sent at most this often.
 const LONG_POSITION_INTERVAL: Duration = Duration::from_secs(1);
+/// A reader that did not read for this long is looked after.
+const STUCK: Duration = Duration::from_mins(1);
 /// A position up to this many bytes goes with every burst.
 const SHORT_POSITION: usize = 512;
 
@@ -54,6 +57,8 @@ struct Watcher {
     synced: bool,
     ready: VecDeque<Event>,
     position_sent: Option<Instant>,
+    /// When the feed was last read.
+    followed: Instant,
     _counted: Counted,
 }
 
@@ -132,6 +137,7 @@ impl Watcher {
             synced: false,
             ready: VecDeque::new(),
             position_sent: None,
+            followed: Instant::now(),
             _counted: counted,
         };
         watcher.place(since).await?;
@@ -149,16 +155,29 @@ impl Watcher {
                 Some(seq) if seq >= position.floor && seq <= position.seq => {
                     self.read.insert(account, FeedPoint { seq, key: None });
                 }
-                known => {
-                    if known.is_some() {
-                        self.push("reset", &Reset { account: account.as_str() });
-                    }
-                    self.snapshots.push_back(Snapshot { account, seq: position.seq, after: None });
-                }
+                _ => self.restart(account, position.seq),
             }
         }
         for account in since.keys() {
             self.push("reset", &Reset { account: account.as_str() });
+        }
+        Ok(())
+    }
+
+    /// Tells an account from the beginning.
+    fn restart(&mut self, account: AccountName, seq: Seq) {
+        self.push("reset", &Reset { account: account.as_str() });
+        self.read.remove(&account);
+        self.snapshots.push_back(Snapshot { account, seq, after: None });
+    }
+
+    /// A reader that was stuck for long may have been overtaken by the sweep of tombstones.
+    async fn check_floor(&mut self) -> Result<(), StoreError> {
+        let accounts = self.selection.query.accounts.as_deref();
+        for (account, position) in self.state.store.positions(&self.state.tenant, accounts).await? {
+            if self.read.get(&account).is_some_and(|read| read.seq < position.floor) {
+                self.restart(account, position.seq);
+            }
         }
         Ok(())
     }
@@ -216,15 +235,23 @@ impl Watcher {
         Ok(())
     }
 
-    /// What has moved since: one page of each account, and again at once if there is more.
+    /// What has moved since: one page of one account, and again at once if there is more.
     async fn follow(&mut self) -> Result<(), StoreError> {
+        if self.followed.elapsed() > STUCK {
+            self.check_floor().await?;
+        }
+        self.followed = Instant::now();
+        if !self.snapshots.is_empty() {
+            return Ok(());
+        }
         let moved: Vec<_> = self
             .state
             .feed
             .positions()
             .into_iter()
             .filter(|(account, seq)| {
-                self.wants(account) && self.read.get(account).is_none_or(|read| read.seq < *seq)
+                self.wants(account)
+                    && self.read.get(account).is_none_or(|read| read.seq < *seq || read.key.is_some())
             })
             .collect();
         for (account, newest) in moved {
@@ -245,6 +272,11 @@ impl Watcher {
                 self.change(&account, change);
             }
             self.read.insert(account, reached);
+            // One reader holds one page; the other accounts' turn comes when it is told.
+            if !self.ready.is_empty() {
+                self.tick_rx.mark_changed();
+                break;
+            }
         }
         self.mark_position();
         Ok(())
@@ -255,7 +287,7 @@ impl Watcher {
     }
 
     fn change(&mut self, account: &AccountName, change: Change) {
-        if !self.selection.covers(change.key()) {
+        if !self.selection.covers(&change) {
             return;
         }
         match change {

@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use futures::stream::FuturesUnordered;
 use spindrift_protocol::{
-    Channel, Registration,
+    Channel, LARGEST_MESSAGE_BYTES, Registration,
     v1::{self, hub_server},
 };
 use tokio::sync::mpsc;
@@ -38,9 +38,9 @@ impl HubService {
         Self { context: Arc::new(Context { config, store, committer, sessions, metrics }) }
     }
 
-    /// As tonic serves it. Chunks are small, so the usual limit of 4 MiB is ample.
+    /// As tonic serves it. A registration names all accounts and namespaces of an agent; all else is in small chunks.
     pub fn into_server(self) -> hub_server::HubServer<Self> {
-        hub_server::HubServer::new(self)
+        hub_server::HubServer::new(self).max_decoding_message_size(LARGEST_MESSAGE_BYTES)
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use spindrift_testkit::{Cluster, Database, StoredObject, Watch, eventually};
 
-use crate::support::{LONG, Stack, widget, widget_crd};
+use crate::support::{LONG, Stack, account, config_maps, widget, widget_crd};
 
 /// The API server's own answer, without what the agent cuts.
 async fn original(cluster: &Cluster, kind: &str, namespace: &str, name: &str) -> Value {
@@ -163,7 +163,7 @@ async fn lists_are_filtered_and_paged() {
     let cluster = Cluster::shared().await.unwrap();
     let stack = Stack::start(cluster, Database::sqlite().unwrap(), &["ConfigMap"]).await;
     let namespace = &cluster.namespace("paged").await.unwrap();
-    let manifest = crate::support::config_maps(namespace, "item", 25, "x");
+    let manifest = config_maps(namespace, "item", 25, "x");
     cluster.kubectl_stdin(&["create", "-f", "-"], &manifest).await.unwrap();
     cluster.kubectl(&["label", "configmap", "item-7", "special=yes", "-n", namespace]).await.unwrap();
     let count = async |extra: &[(&str, &str)]| {
@@ -188,5 +188,44 @@ async fn lists_are_filtered_and_paged() {
         assert_eq!(answer.status(), 400, "{query}");
         let body: Value = answer.json().await.unwrap();
         assert!(body["message"].as_str().unwrap().starts_with(field), "{body}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn large_objects_of_several_accounts_do_not_mix_on_their_channel() {
+    let cluster = Cluster::shared().await.unwrap();
+    let namespace = &cluster.namespace("large").await.unwrap();
+    let manifest = config_maps(namespace, "large", 6, &"x".repeat(700_000));
+    cluster.kubectl_stdin(&["create", "-f", "-"], &manifest).await.unwrap();
+    // Three names for one cluster: each account lists the same large objects at the same time.
+    let accounts = json!(["a", "b", "c"].map(|name| account(name, cluster)));
+    let stack = Stack::with_accounts(Database::sqlite().unwrap(), &["ConfigMap"], accounts).await;
+    for name in ["a", "b", "c"] {
+        let query = [("account", name), ("namespace", namespace.as_str()), ("labelSelector", "batch=large")];
+        eventually!("all are there", LONG, stack.hub.objects(&query).await.unwrap().len() == 6);
+    }
+    let metrics = stack.hub.text("/metrics").await.unwrap();
+    assert!(metrics.contains("spindrift_hub_violations_total 0\n"), "{metrics}");
+    assert!(metrics.contains("spindrift_hub_registrations_total 1\n"), "one session was enough: {metrics}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_hears_all_of_a_batch_that_is_longer_than_a_page() {
+    let cluster = Cluster::shared().await.unwrap();
+    let mut stack = Stack::start(cluster, Database::sqlite().unwrap(), &["ConfigMap"]).await;
+    let namespace = &cluster.namespace("burst").await.unwrap();
+    cluster.kubectl_stdin(&["create", "-f", "-"], &config_maps(namespace, "many", 450, "x")).await.unwrap();
+    let query = [("namespace", namespace.as_str()), ("labelSelector", "batch=many")];
+    eventually!("all are there", LONG, stack.hub.objects(&query).await.unwrap().len() == 450);
+    let mut watch = stack.hub.watch(&[("namespace", namespace)], None).await.unwrap();
+    watch.find(|event| event.event == "synced").await.unwrap();
+
+    // The kind is omitted, so all of it goes in one transaction.
+    stack.agent.configure(|settings| {
+        settings["kubernetes"]["accounts"][0]["omitKinds"] = json!(["ConfigMap"]);
+    });
+    stack.agent.restart().unwrap();
+    for _ in 0..450 {
+        watch.find(|event| event.event == "delete").await.unwrap();
     }
 }

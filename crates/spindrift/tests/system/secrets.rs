@@ -1,6 +1,9 @@
 //! What is in a Secret never leaves its cluster: not to the wire, not to the store, not to a log, not to REST.
 
-use base64::{Engine, prelude::BASE64_STANDARD_NO_PAD};
+use base64::{
+    Engine,
+    prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD},
+};
 use regex::bytes::Regex;
 use serde_json::{Value, json};
 use spindrift_testkit::{AgentProcess, Cluster, Database, FaultProxy, HubProcess, Watch, WatchEvent};
@@ -9,6 +12,10 @@ use crate::support::account;
 
 /// As much as the libraries below us can be made to say, too.
 const EVERYTHING: &str = "trace,h2=trace,hyper=trace,hyper_util=trace,rustls=trace,tower=trace";
+
+/// Where REST shows objects.
+const OBJECTS: &str = "/v1/objects?limit=1000";
+const WATCH: &str = "/v1/objects/watch";
 
 /// A random word that is looked for in all forms that it may take.
 struct Canary {
@@ -22,6 +29,12 @@ struct Glass {
     wire: FaultProxy,
     hub: HubProcess,
     database: Database,
+}
+
+/// One who follows the hub's watch and keeps all that is told.
+struct Reader {
+    watch: Watch,
+    heard: Vec<u8>,
 }
 
 // === impl Canary ===
@@ -42,6 +55,11 @@ impl Canary {
     /// A value that has to be escaped in JSON, with the word in its midst.
     fn value(&self) -> String {
         format!("<\"{}\\é\">", self.word)
+    }
+
+    /// The same, as `data` wants it.
+    fn base64(&self) -> String {
+        BASE64_STANDARD.encode(self.value())
     }
 
     /// The form in which it is found in a haystack.
@@ -79,44 +97,53 @@ impl Glass {
         Self { agent, wire, hub, database }
     }
 
+    /// Opens a watch of all kinds in a namespace.
+    async fn reader(&self, namespace: &str) -> Reader {
+        let query = [("account", "main"), ("namespace", namespace)];
+        Reader { watch: self.hub.watch(&query, None).await.unwrap(), heard: Vec::new() }
+    }
+
     /// All places where something could show, each by name.
-    async fn haystacks(&self) -> Vec<(String, Vec<u8>)> {
+    async fn haystacks(&self, reader: Reader) -> Vec<(&'static str, Vec<u8>)> {
         let mut haystacks = vec![
-            ("the store".to_owned(), self.database.dump().await.unwrap()),
-            ("the wire".to_owned(), self.wire.recorded()),
-            ("the agent's log".to_owned(), self.agent.daemon().log().into_bytes()),
-            ("the hub's log".to_owned(), self.hub.daemon().log().into_bytes()),
+            ("the store", self.database.dump().await.unwrap()),
+            ("the wire", self.wire.recorded()),
+            ("the agent's log", self.agent.daemon().log().into_bytes()),
+            ("the hub's log", self.hub.daemon().log().into_bytes()),
+            (WATCH, reader.heard),
         ];
-        for path in ["/v1/objects?limit=1000", "/v1/accounts", "/agents/kubernetes/accounts/main", "/metrics"]
-        {
-            haystacks.push((format!("the hub's {path}"), self.hub.text(path).await.unwrap().into_bytes()));
+        for path in [OBJECTS, "/v1/accounts", "/agents/kubernetes/accounts/main", "/metrics"] {
+            haystacks.push((path, self.hub.text(path).await.unwrap().into_bytes()));
         }
         for path in ["/accounts", "/watches", "/metrics"] {
-            haystacks
-                .push((format!("the agent's {path}"), self.agent.text(path).await.unwrap().into_bytes()));
+            haystacks.push((path, self.agent.text(path).await.unwrap().into_bytes()));
         }
         haystacks
     }
 }
 
-/// Waits for an event about an object, and keeps all that was told on the way.
-async fn told(watch: &mut Watch, heard: &mut Vec<u8>, event: &str, name: &str, label: Option<&str>) {
-    loop {
-        let WatchEvent { event: this, data, .. } = watch.next().await.unwrap();
-        heard.extend(data.to_string().into_bytes());
-        let labelled = label.is_none() || data["object"]["metadata"]["labels"]["round"].as_str() == label;
-        if this == event && data["name"] == name && labelled {
-            return;
+// === impl Reader ===
+
+impl Reader {
+    /// Waits for an event about an object, in a certain round of its life if that matters.
+    async fn hears(&mut self, event: &str, name: &str, round: Option<&str>) {
+        loop {
+            let WatchEvent { event: this, data, .. } = self.watch.next().await.unwrap();
+            self.heard.extend(data.to_string().into_bytes());
+            let this_round = data["object"]["metadata"]["labels"]["round"].as_str();
+            if this == event && data["name"] == name && (round.is_none() || round == this_round) {
+                return;
+            }
         }
     }
 }
 
-fn secret(namespace: &str, name: &str, round: &str, fields: Value) -> String {
-    let mut secret = fields;
-    secret["apiVersion"] = json!("v1");
-    secret["kind"] = json!("Secret");
-    secret["metadata"] = json!({ "name": name, "namespace": namespace, "labels": { "round": round } });
-    secret.to_string()
+/// A manifest with these values.
+fn secret(namespace: &str, name: &str, round: &str, mut values: Value) -> String {
+    values["apiVersion"] = json!("v1");
+    values["kind"] = json!("Secret");
+    values["metadata"] = json!({ "name": name, "namespace": namespace, "labels": { "round": round } });
+    values.to_string()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -125,74 +152,62 @@ async fn nothing_of_a_secrets_values_is_found_anywhere() {
     for database in [Database::sqlite().unwrap(), Database::postgres().await.unwrap()] {
         let engine = database.engine();
         let namespace = &cluster.namespace("secrets").await.unwrap();
-        let secret_canaries: [Canary; 7] = std::array::from_fn(|_| Canary::new());
-        let [early, data, string_data, applied, applied_string, reapplied, patched] = &secret_canaries;
-        let controls: [Canary; 2] = std::array::from_fn(|_| Canary::new());
-        let base64 = |canary: &Canary| base64::prelude::BASE64_STANDARD.encode(canary.value());
+        let secrets: [Canary; 7] = std::array::from_fn(|_| Canary::new());
+        let [early, data, string_data, applied, applied_string, reapplied, patched] = &secrets;
 
         // One is there before anyone watches, so that it is listed.
-        let create = ["create", "-f", "-"];
-        let fields = json!({ "stringData": { "key": early.value() } });
-        cluster.kubectl_stdin(&create, &secret(namespace, "early", "1", fields)).await.unwrap();
+        let values = json!({ "stringData": { "key": early.value() } });
+        let manifest = secret(namespace, "early", "1", values);
+        cluster.kubectl_stdin(&["create", "-f", "-"], &manifest).await.unwrap();
         let glass = Glass::start(cluster, database).await;
-        let query = [("account", "main"), ("namespace", namespace.as_str())];
-        let mut watch = glass.hub.watch(&query, None).await.unwrap();
-        let mut heard = Vec::new();
-        told(&mut watch, &mut heard, "upsert", "early", None).await;
+        let mut reader = glass.reader(namespace).await;
+        reader.hears("upsert", "early", Some("1")).await;
 
-        let fields = json!({ "data": { "key": base64(data) } });
-        cluster.kubectl_stdin(&create, &secret(namespace, "created", "1", fields)).await.unwrap();
-        told(&mut watch, &mut heard, "upsert", "created", Some("1")).await;
-        let fields = json!({ "stringData": { "key": string_data.value() } });
-        cluster.kubectl_stdin(&create, &secret(namespace, "strings", "1", fields)).await.unwrap();
-        told(&mut watch, &mut heard, "upsert", "strings", Some("1")).await;
-        let apply = ["apply", "-f", "-"];
-        let fields =
-            json!({ "data": { "key": base64(applied) }, "stringData": { "other": applied_string.value() } });
-        cluster.kubectl_stdin(&apply, &secret(namespace, "applied", "1", fields)).await.unwrap();
-        told(&mut watch, &mut heard, "upsert", "applied", Some("1")).await;
-
-        let fields = json!({ "stringData": { "key": reapplied.value() } });
-        cluster.kubectl_stdin(&apply, &secret(namespace, "applied", "2", fields)).await.unwrap();
-        told(&mut watch, &mut heard, "upsert", "applied", Some("2")).await;
-        let patch =
-            json!({ "stringData": { "key": patched.value() }, "metadata": { "labels": { "round": "2" } } });
-        let patch = ["patch", "secret", "created", "-n", namespace, "--type=merge", "-p", &patch.to_string()];
+        let both =
+            json!({ "data": { "key": applied.base64() }, "stringData": { "other": applied_string.value() } });
+        for (verb, name, round, values) in [
+            ("create", "created", "1", json!({ "data": { "key": data.base64() } })),
+            ("create", "strings", "1", json!({ "stringData": { "key": string_data.value() } })),
+            ("apply", "applied", "1", both),
+            ("apply", "applied", "2", json!({ "stringData": { "key": reapplied.value() } })),
+        ] {
+            let manifest = secret(namespace, name, round, values);
+            cluster.kubectl_stdin(&[verb, "-f", "-"], &manifest).await.unwrap();
+            reader.hears("upsert", name, Some(round)).await;
+        }
+        let patch = secret(namespace, "created", "2", json!({ "stringData": { "key": patched.value() } }));
+        let patch = ["patch", "secret", "created", "-n", namespace, "--type=merge", "-p", &patch];
         cluster.kubectl(&patch).await.unwrap();
-        told(&mut watch, &mut heard, "upsert", "created", Some("2")).await;
+        reader.hears("upsert", "created", Some("2")).await;
         for name in ["applied", "created"] {
             cluster.kubectl(&["delete", "secret", name, "-n", namespace]).await.unwrap();
-            told(&mut watch, &mut heard, "delete", name, None).await;
+            reader.hears("delete", name, None).await;
         }
 
         // The same, in an object that is no secret: this must be found, or the search is worth nothing.
+        let controls = [Canary::new(), Canary::new()];
         let open = json!({
             "apiVersion": "v1",
             "kind": "ConfigMap",
             "metadata": { "name": "open", "namespace": namespace },
             "data": { "key": controls[0].value() },
-            "binaryData": { "other": base64(&controls[1]) },
+            "binaryData": { "other": controls[1].base64() },
         });
-        cluster.kubectl_stdin(&create, &open.to_string()).await.unwrap();
-        told(&mut watch, &mut heard, "upsert", "open", None).await;
+        cluster.kubectl_stdin(&["create", "-f", "-"], &open.to_string()).await.unwrap();
+        reader.hears("upsert", "open", None).await;
 
-        let mut haystacks = glass.haystacks().await;
-        haystacks.push(("the hub's /v1/objects/watch".to_owned(), heard));
-        for (place, haystack) in &haystacks {
-            for (number, canary) in secret_canaries.iter().enumerate() {
-                assert_eq!(canary.found_in(haystack), None, "canary {number} is in {place} of {engine}");
+        for (place, haystack) in glass.haystacks(reader).await {
+            for (number, canary) in secrets.iter().enumerate() {
+                assert_eq!(canary.found_in(&haystack), None, "canary {number} is in {place}, {engine}");
             }
-            let expected = matches!(
-                place.as_str(),
-                "the store" | "the wire" | "the hub's /v1/objects?limit=1000" | "the hub's /v1/objects/watch"
-            );
-            let found = controls.each_ref().map(|control| control.found_in(haystack));
-            let forms = expected.then_some(["as it is", "as base64, shifted by two"]);
-            assert_eq!(
-                found,
-                forms.map_or([None; 2], |forms| forms.map(Some)),
-                "controls in {place} of {engine}"
-            );
+            let expected = match place {
+                "the store" | "the wire" | OBJECTS | WATCH => {
+                    [Some("as it is"), Some("as base64, shifted by two")]
+                }
+                _ => [None, None],
+            };
+            let found = controls.each_ref().map(|control| control.found_in(&haystack));
+            assert_eq!(found, expected, "in {place}, {engine}");
         }
     }
 }

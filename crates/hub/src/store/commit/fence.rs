@@ -27,7 +27,9 @@ impl Writer<'_, '_> {
             let advanced = self
                 .store
                 .statement(
-                    "UPDATE spindrift_cursor SET seq = seq + 1, lease_until = {now} + ? \
+                    // A lease that was given back stays so, though its last batches are still on their way.
+                    "UPDATE spindrift_cursor SET seq = seq + 1, \
+                     lease_until = CASE WHEN lease_until = 0 THEN 0 ELSE {now} + ? END \
                      WHERE tenant = ? AND account = ? AND epoch = ? AND seq = ?",
                 )
                 .bind(write.lease)
