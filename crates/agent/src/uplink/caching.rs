@@ -26,6 +26,10 @@ const REATTACH: BackoffConfig = BackoffConfig {
     max: Duration::from_secs(30),
 };
 
+/// Unacknowledged batches of an account: one that the hub commits, one on its way. What comes meanwhile goes together in
+/// the next, so that a lone event goes at once and a flood in few transactions.
+const BATCHES_IN_FLIGHT: usize = 2;
+
 /// An account in a session; ends with it.
 pub(super) struct CachingAccount {
     pub(super) account: Arc<Account>,
@@ -118,7 +122,7 @@ impl CachingAccount {
                     EventsDown::Detached { epoch, reason, .. } if epoch == cursor.epoch => return Ok(reason),
                     _ => {}
                 },
-                Some(first) = items_rx.recv() => {
+                Some(first) = items_rx.recv(), if in_flight.sent.len() < BATCHES_IN_FLIGHT => {
                     let items = self.fill(first, &mut items_rx);
                     let batch = in_flight.batch(self.account.description.name.clone(), items);
                     self.send(EventsUp::Batch(batch)).await?;
