@@ -1,0 +1,1 @@
+//! Simulated API servers: the embedded default, the fault injector, the load source.

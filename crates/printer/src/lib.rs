@@ -1,0 +1,1 @@
+//! How kubectl shows objects: columns per kind, ages, JSONPath, descriptions.
