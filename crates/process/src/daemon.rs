@@ -5,7 +5,7 @@ use tracing::{info, warn};
 use crate::{
     config::{ConfigError, ConfigFiles, Env, Schema},
     logging::{self, LoggingConfig, LoggingError},
-    tls,
+    open_files, tls,
 };
 
 /// A daemon that cannot even start.
@@ -28,6 +28,7 @@ pub fn settings<T: Schema>(
     tls::install_provider();
     let loaded = files.load::<T>()?;
     logging::init(logging(&loaded.settings), env)?;
+    open_files::raise_limit();
     for warning in &loaded.warnings {
         warn!("{warning}");
     }

@@ -16,6 +16,7 @@ pub mod config;
 pub mod daemon;
 pub mod logging;
 pub mod metrics;
+pub mod open_files;
 pub mod readiness;
 mod report;
 pub mod serve;

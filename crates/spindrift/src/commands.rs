@@ -37,7 +37,7 @@ pub(crate) struct Global {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Runs a hub and an agent in this process, against the clusters you name.
+    /// Runs a hub and an agent in this process: against simulated clusters, or against those you name.
     Up(up::Up),
     /// Shows which release this is, and which one the hub is.
     Version(version::Version),
@@ -58,7 +58,7 @@ pub(crate) struct Context {
 impl Command {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
         match self {
-            Self::Up(command) => command.run().await,
+            Self::Up(command) => command.run(context).await,
             Self::Version(command) => command.run(context).await,
         }
     }

@@ -1,41 +1,62 @@
-//! `spindrift up`: hub and agent in one process, on a SQLite file.
+//! `spindrift up`: hub and agent in one process, on a SQLite file, with clusters to look at.
+
+mod clusters;
+mod data_dir;
+mod progress;
+mod welcome;
 
 use std::{path::PathBuf, time::Duration};
 
-use anyhow::{Context, bail};
+use anyhow::Context as _;
 use clap::Args;
 use spindrift_agent::{
     app::{Agent, agent_id},
-    config::{AccountConfig, AgentConfig},
+    config::AgentConfig,
 };
 use spindrift_hub::{
     app::{Hub, hub_id},
     config::HubConfig,
+    store::StoreError,
 };
 use spindrift_process::{
     config::Env,
     logging::{self, LoggingConfig},
+    open_files,
+    serve::BindError,
     shutdown::Shutdown,
-    tls,
 };
 
-use super::contexts::Contexts;
+use self::{
+    clusters::Choice,
+    data_dir::{DataDir, as_typed},
+    progress::Progress,
+    welcome::Welcome,
+};
+use super::Context;
+use crate::hub::Client;
 
 const LOOPBACK: &str = "127.0.0.1";
-const PORTS: &str = "start (--port, --grpc-port and --agent-port choose other ports; 0 takes a free one)";
+/// A cluster seen whole has some sixty watches, each with a connection of its own.
+const CLUSTERS_SEEN_WHOLE: usize = 50;
 
-/// Runs a hub and an agent in this process, against the clusters you name.
+/// Runs a hub and an agent in this process: against simulated clusters, or against those you name.
 #[derive(Debug, Args)]
 pub(crate) struct Up {
+    /// How many simulated clusters to run; three, unless you name clusters of your own.
+    #[arg(long, value_name = "N")]
+    playground: Option<u16>,
     /// Contexts of your kubeconfig to watch, joined by commas.
     #[arg(long, value_delimiter = ',')]
     context: Vec<String>,
     /// The kubeconfig to use; without --context, its current context is watched.
-    #[arg(long)]
+    #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
     /// Where the database is kept between runs.
-    #[arg(long, default_value = "spindrift-data")]
+    #[arg(long, default_value = "spindrift-data", value_name = "DIR")]
     data_dir: PathBuf,
+    /// Begins with an empty database.
+    #[arg(long)]
+    fresh: bool,
     /// The port of the REST API; 0 takes a free one.
     #[arg(long, default_value_t = 7002)]
     port: u16,
@@ -45,6 +66,9 @@ pub(crate) struct Up {
     /// The port of the agent's own endpoints; 0 takes a free one.
     #[arg(long, default_value_t = 8082)]
     agent_port: u16,
+    /// The port of the simulated API servers; 0 takes a free one.
+    #[arg(long, default_value_t = 0)]
+    playground_port: u16,
     /// What to log: error, warn, info or debug.
     #[arg(long, default_value = "warn")]
     log_level: String,
@@ -53,72 +77,79 @@ pub(crate) struct Up {
 // === impl Up ===
 
 impl Up {
-    pub(crate) async fn run(self) -> anyhow::Result<()> {
-        tls::install_provider();
+    /// Runs until Ctrl-C; a quiet one prints nothing but the address of its REST API.
+    pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
         let env = Env::capture();
-        let accounts = self.accounts()?;
+        let choice = Choice::of(&self)?;
         logging::init(&LoggingConfig { level: self.log_level.clone(), ..LoggingConfig::default() }, &env)?;
-        let data_dir = std::path::absolute(&self.data_dir)?;
-        std::fs::create_dir_all(&data_dir)
-            .with_context(|| format!("--data-dir: create {}", data_dir.display()))?;
-        let database = data_dir.join("spindrift.db");
-
+        open_files::raise_limit();
+        let data_dir = DataDir::open(&self.data_dir, self.fresh)?;
         let shutdown = Shutdown::new();
         shutdown.on_signals()?;
-        let mut hub = HubConfig::default();
-        hub.kubesvc.grpc.server.port = self.grpc_port;
-        hub.server.port = self.port;
-        // A first run is for one person on one machine; the daemons listen for everybody.
-        hub.kubesvc.grpc.server.address = LOOPBACK.into();
-        hub.server.host = LOOPBACK.into();
-        hub.sql.url = format!("sqlite://{}?mode=rwc", database.display());
-        let hub = Hub::build(hub, hub_id(&env)?).await.context(PORTS)?;
-        let (rest, grpc) = (hub.rest_address.port(), hub.grpc_address.port());
-        hub.start(&shutdown);
 
-        let names: Vec<_> = accounts.iter().map(|account| account.name.clone()).collect();
-        let mut agent = AgentConfig::default();
-        agent.kubernetes.accounts = accounts;
-        agent.clouddriver.grpc = format!("{LOOPBACK}:{grpc}");
-        agent.server.port = self.agent_port;
-        agent.server.host = LOOPBACK.into();
-        let agent = Agent::build(agent, agent_id(&env)?).await.context(PORTS)?;
-        let health = agent.address.port();
+        let hub =
+            Hub::build(self.hub_config(&data_dir, choice.count()), hub_id(&env)?).await.map_err(|error| {
+                let database = as_typed(&data_dir.database());
+                match error.downcast_ref::<StoreError>() {
+                    Some(_) => error.context(format!("use {database} (--fresh begins with an empty one)")),
+                    None => other_port(error),
+                }
+            })?;
+        let (rest, grpc) = (hub.rest_address, hub.grpc_address);
+        let agent_id = agent_id(&env)?;
+        let clusters = choice.start(&data_dir, self.playground_port, &shutdown).await.map_err(other_port)?;
+        hub.forget_all_but(&agent_id, &clusters.names()).await.context("forget clusters of earlier runs")?;
+
+        let mut config = AgentConfig::default();
+        config.kubernetes.accounts.clone_from(&clusters.accounts);
+        config.clouddriver.grpc = grpc.to_string();
+        config.server.port = self.agent_port;
+        config.server.host = LOOPBACK.into();
+        let agent = Agent::build(config, agent_id).await.map_err(other_port)?;
+        let (board, endpoints) = (agent.board.clone(), agent.address);
+        hub.start(&shutdown);
         agent.start(&shutdown);
 
-        println!("Spindrift {} watches {}", env!("CARGO_PKG_VERSION"), names.join(", "));
-        println!(
-            "  REST      http://localhost:{rest}   (try /v1/accounts, /v1/objects?kind=pods, /v1/objects/watch)"
-        );
-        println!("  agents    localhost:{grpc}");
-        println!("  the agent http://localhost:{health}   (/accounts, /watches, /health)");
-        println!("  database  {}", database.display());
-        println!("Ctrl-C stops it.");
+        let url = format!("http://localhost:{}", rest.port());
+        if context.quiet {
+            println!("{url}");
+        } else {
+            let welcome = Welcome { url: &url, grpc, endpoints, data_dir: &data_dir, clusters: &clusters };
+            welcome.print_addresses();
+            let client = Client::new(url.parse()?)?;
+            let progress = Progress::new(board, client, context);
+            shutdown.token().run_until_cancelled(progress.show()).await;
+            welcome.print_next_steps();
+        }
         shutdown.wait(Duration::from_secs(10)).await?;
         Ok(())
     }
 
-    /// The clusters that the user named; none are touched unasked.
-    fn accounts(&self) -> anyhow::Result<Vec<AccountConfig>> {
-        let found = Contexts::find(self.kubeconfig.as_deref())?;
-        let named = self.kubeconfig.is_some() || !self.context.is_empty();
-        let contexts = match found {
-            Some(contexts) if named => contexts,
-            Some(Contexts { file, names, .. }) if !names.is_empty() => bail!(
-                "which clusters? {} has the contexts {}; name some: spindrift up --context {}",
-                file.display(),
-                names.join(", "),
-                names[0],
-            ),
-            _ => bail!("no kubeconfig was found; name one: spindrift up --kubeconfig FILE [--context a,b]"),
-        };
-        let file = std::path::absolute(&contexts.file)?.display().to_string();
-        let account = |context: String| AccountConfig {
-            name: context.clone(),
-            kubeconfig_file: Some(file.clone()),
-            context: Some(context),
-            ..AccountConfig::default()
-        };
-        Ok(contexts.choose(&self.context)?.into_iter().map(account).collect())
+    fn hub_config(&self, data_dir: &DataDir, clusters: usize) -> HubConfig {
+        let mut config = HubConfig::default();
+        config.kubesvc.grpc.server.port = self.grpc_port;
+        config.server.port = self.port;
+        // A first run is for one person on one machine; the daemons listen for everybody.
+        config.kubesvc.grpc.server.address = LOOPBACK.into();
+        config.server.host = LOOPBACK.into();
+        // Who looks around wants to see all there is; of many clusters the daemon's few kinds are enough.
+        config.kubesvc.cache.cache_all = clusters <= CLUSTERS_SEEN_WHOLE;
+        config.sql.url = format!("sqlite://{}?mode=rwc", data_dir.database().display());
+        config
     }
+}
+
+/// A taken port, in the words of this command: the daemons' settings are not what was typed.
+fn other_port(error: anyhow::Error) -> anyhow::Error {
+    let Some(BindError::Taken { name, port, .. }) = error.downcast_ref::<BindError>() else { return error };
+    let option = match name.as_str() {
+        "REST" => "--port",
+        "gRPC" => "--grpc-port",
+        "playground" => "--playground-port",
+        _ => "--agent-port",
+    };
+    anyhow::anyhow!(
+        "port {port} ({name}) is taken by another process, perhaps by another `spindrift up`; \
+         choose another one with {option}, or 0 for any that is free"
+    )
 }

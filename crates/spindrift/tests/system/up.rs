@@ -1,6 +1,7 @@
 //! `spindrift up`: the whole system in one process, and nothing that the user did not name.
 
 use std::{
+    collections::BTreeSet,
     io,
     net::TcpListener,
     path::Path,
@@ -22,18 +23,26 @@ struct Up {
 // === impl Up ===
 
 impl Up {
-    async fn start(kubeconfig: &Path, data_dir: &Path) -> Self {
-        let (kubeconfig, data_dir) = (kubeconfig.to_str().unwrap(), data_dir.to_str().unwrap());
+    /// Starts it on free ports, far from the user's own kubeconfig.
+    async fn start(data_dir: &Path, args: &[&str], kubeconfig: Option<&Path>) -> Self {
+        let data_dir = data_dir.to_str().unwrap();
         let ports = ["--port=0", "--grpc-port=0", "--agent-port=0"];
-        let args = [&["up", "--kubeconfig", kubeconfig, "--data-dir", data_dir], &ports[..]].concat();
-        let daemon = Daemon::spawn(binary("spindrift").unwrap(), &args, &[("HOSTNAME", "laptop")]).unwrap();
+        let args = [&["up", "--data-dir", data_dir], &ports[..], args].concat();
+        let kubeconfig = kubeconfig.map_or("/nonexistent", |path| path.to_str().unwrap());
+        let env = [("HOSTNAME", "laptop"), ("KUBECONFIG", kubeconfig)];
+        let daemon = Daemon::spawn(binary("spindrift").unwrap(), &args, &env).unwrap();
         daemon.wait_for_log("Ctrl-C stops it.").await.unwrap();
         let log = daemon.log();
         let address = |label: &str| {
-            let line = log.lines().find(|line| line.trim_start().starts_with(label)).unwrap();
+            let line = log.lines().find(|line| line.split_whitespace().next() == Some(label)).unwrap();
             line.split_whitespace().find(|word| word.starts_with("http://")).unwrap().to_owned()
         };
-        Self { rest: address("REST"), agent: address("the agent"), daemon }
+        Self { rest: address("hub"), agent: address("agent"), daemon }
+    }
+
+    /// Watches the current context of a real cluster.
+    async fn of_cluster(kubeconfig: &Path, data_dir: &Path) -> Self {
+        Self::start(data_dir, &["--kubeconfig", kubeconfig.to_str().unwrap()], None).await
     }
 
     async fn get(&self, path: &str) -> anyhow::Result<Value> {
@@ -58,6 +67,20 @@ impl Up {
             anyhow::ensure!(states == ["watching"], "{watches}");
             Ok(())
         });
+    }
+
+    /// The names of the accounts.
+    async fn accounts(&self) -> Vec<String> {
+        let accounts = self.get("/v1/accounts").await.unwrap();
+        accounts.as_array().unwrap().iter().map(|account| account["name"].as_str().unwrap().into()).collect()
+    }
+
+    /// How far an account's feed has got.
+    async fn seq(&self, account: &str) -> u64 {
+        let accounts = self.get("/v1/accounts").await.unwrap();
+        let found =
+            accounts.as_array().unwrap().iter().find(|candidate| candidate["name"] == account).unwrap();
+        found["seq"].as_u64().unwrap()
     }
 
     async fn stop(&self) {
@@ -101,14 +124,14 @@ async fn one_process_shows_a_cluster_and_resumes_where_it_stopped() {
         cluster.kubectl(&deployment).await.unwrap();
     };
 
-    let up = Up::start(cluster.kubeconfig(), &data_dir).await;
+    let up = Up::of_cluster(cluster.kubeconfig(), &data_dir).await;
     create("before").await;
     let before = up.shows(namespace, "before").await;
     up.watches_everything().await;
     up.stop().await;
     create("between").await;
 
-    let up = Up::start(cluster.kubeconfig(), &data_dir).await;
+    let up = Up::of_cluster(cluster.kubeconfig(), &data_dir).await;
     let path = format!("/v1/objects?namespace={namespace}&name=before");
     assert_eq!(up.get(&path).await.unwrap()["items"], json!([before]), "what was there is there at once");
     up.shows(namespace, "between").await;
@@ -117,27 +140,102 @@ async fn one_process_shows_a_cluster_and_resumes_where_it_stopped() {
     up.stop().await;
 }
 
-#[tokio::test]
-async fn without_a_name_no_cluster_is_touched() {
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_name_three_simulated_clusters_are_shown_and_no_other_is_touched() {
     let directory = scratch("up").unwrap();
     let api_server = TcpListener::bind("127.0.0.1:0").unwrap();
     api_server.set_nonblocking(true).unwrap();
     let kubeconfig = directory.path().join("kubeconfig");
-    std::fs::write(&kubeconfig, two_contexts(&format!("http://{}", api_server.local_addr().unwrap())))
-        .unwrap();
+    let own = two_contexts(&format!("http://{}", api_server.local_addr().unwrap()));
+    std::fs::write(&kubeconfig, &own).unwrap();
 
-    let output = spindrift(&["up"], &kubeconfig, directory.path());
-    assert_eq!(output.status.code(), Some(1));
-    let said = String::from_utf8(output.stderr).unwrap();
+    let up = Up::start(&directory.path().join("data"), &[], Some(&kubeconfig)).await;
+    assert_eq!(up.accounts().await.len(), 3);
+    let pods = up.get("/v1/objects?kind=pods").await.unwrap();
+    let seen: BTreeSet<_> =
+        pods["items"].as_array().unwrap().iter().map(|pod| pod["account"].as_str().unwrap()).collect();
+    assert_eq!(seen.len(), 3, "pods run in each of them");
+
+    let said = up.daemon.log();
     for part in [kubeconfig.to_str().unwrap(), "north, south", "spindrift up --context north"] {
         assert!(said.contains(part), "{said}");
     }
-    assert_eq!(said.lines().count(), 1, "{said}");
     let called = api_server.accept().map(drop).map_err(|error| error.kind());
-    assert_eq!(called, Err(io::ErrorKind::WouldBlock), "nobody called");
-    let left: Vec<_> =
-        std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(left, ["kubeconfig"], "nothing was written");
+    assert_eq!(called, Err(io::ErrorKind::WouldBlock), "nobody called the user's own cluster");
+    assert_eq!(std::fs::read_to_string(&kubeconfig).unwrap(), own);
+    up.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clusters_of_an_earlier_run_are_gone_and_those_that_stay_resume() {
+    let directory = scratch("up").unwrap();
+    let up = Up::start(directory.path(), &["--playground", "2"], None).await;
+    let before = up.accounts().await;
+    assert_eq!(before.len(), 2);
+    let seq = up.seq(&before[0]).await;
+    up.stop().await;
+
+    let up = Up::start(directory.path(), &["--playground", "1"], None).await;
+    assert_eq!(up.accounts().await, before[..1]);
+    assert!(up.seq(&before[0]).await >= seq, "its history was begun anew");
+    up.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_cannot_be_read_is_replaced_when_asked() {
+    let directory = scratch("up").unwrap();
+    std::fs::write(directory.path().join("spindrift.db"), "this is no database".repeat(500)).unwrap();
+    let args = ["up", "--data-dir", directory.path().to_str().unwrap(), "--port=0", "--grpc-port=0"];
+    let output = spindrift(&args, &directory.path().join("nowhere"), directory.path());
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("spindrift.db") && said.contains("--fresh"), "{said}");
+
+    let up = Up::start(directory.path(), &["--playground", "1", "--fresh"], None).await;
+    assert_eq!(up.accounts().await.len(), 1);
+    up.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_run_is_told_what_is_in_its_way() {
+    let directory = scratch("up").unwrap();
+    let data_dir = directory.path().join("data");
+    let up = Up::start(&data_dir, &["--playground", "1"], None).await;
+    let nowhere = directory.path().join("nowhere");
+
+    let output = spindrift(&["up", "--data-dir", data_dir.to_str().unwrap()], &nowhere, directory.path());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said.contains("--data-dir") && said.contains("another `spindrift up`"), "{said}");
+
+    let port = up.rest.rsplit(':').next().unwrap();
+    let other = ["up", "--data-dir", "other", "--grpc-port=0", "--agent-port=0", "--port", port];
+    let output = spindrift(&other, &nowhere, directory.path());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    for part in [port, "is taken", "--port"] {
+        assert!(said.contains(part), "{said}");
+    }
+    up.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_quiet_run_says_only_where_its_hub_is() {
+    let directory = scratch("up").unwrap();
+    let args =
+        ["up", "--quiet", "--playground=1", "--port=0", "--grpc-port=0", "--agent-port=0", "--data-dir"];
+    let args = [&args[..], &[directory.path().to_str().unwrap()]].concat();
+    let daemon = Daemon::spawn(binary("spindrift").unwrap(), &args, &[("HOSTNAME", "laptop")]).unwrap();
+    daemon.wait_for_log("http://localhost:").await.unwrap();
+    let url = daemon.log().trim().to_owned();
+    assert_eq!(url.lines().count(), 1, "{url}");
+    eventually!("it answers", LONG, {
+        let accounts: Value = reqwest::get(format!("{url}/v1/accounts")).await?.json().await?;
+        anyhow::ensure!(accounts[0]["objects"].as_u64() > Some(0), "{accounts}");
+        Ok(())
+    });
+    daemon.terminate().unwrap();
+    assert_eq!(daemon.exit(PATIENCE).await.unwrap().code(), Some(0), "{}", daemon.log());
 }
 
 #[tokio::test]
@@ -154,22 +252,12 @@ async fn an_unknown_context_is_answered_with_the_known_ones() {
 }
 
 #[tokio::test]
-async fn without_a_kubeconfig_the_way_to_name_one_is_told() {
+async fn a_context_without_a_kubeconfig_is_answered_with_the_way_to_name_one() {
     let directory = scratch("up").unwrap();
-    let nowhere = directory.path().join("nowhere");
-    let output = spindrift(&["up"], &nowhere, directory.path());
+    let output = spindrift(&["up", "--context", "prod"], &directory.path().join("nowhere"), directory.path());
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("spindrift up --kubeconfig FILE"), "{said}");
-}
-
-#[tokio::test]
-async fn version_prints_the_release() {
-    let directory = scratch("version").unwrap();
-    let output = spindrift(&["version"], directory.path(), directory.path());
-    assert_eq!(output.status.code(), Some(0));
-    assert_eq!(
-        String::from_utf8(output.stdout).unwrap(),
-        format!("spindrift {}\n", env!("CARGO_PKG_VERSION"))
-    );
+    let left = std::fs::read_dir(directory.path()).unwrap().count();
+    assert_eq!(left, 0, "something was written");
 }

@@ -1,0 +1,126 @@
+//! Which clusters `up` shows: simulated ones by default, the user's own only when named.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use spindrift_agent::config::AccountConfig;
+use spindrift_playground::fleet::{self, FleetOptions};
+use spindrift_process::shutdown::Shutdown;
+
+use super::{Up, data_dir::DataDir};
+use crate::commands::contexts::Contexts;
+
+/// Enough to be a fleet, few enough to be read.
+const SIMULATED: u16 = 3;
+/// Each simulated cluster costs memory and two cores have to drive them all.
+const MOST_SIMULATED: u16 = 1000;
+
+/// What is to be shown.
+#[derive(Debug)]
+pub(super) struct Choice {
+    simulated: u16,
+    accounts: Vec<AccountConfig>,
+    /// Contexts that the user has and did not name.
+    untouched: Option<Contexts>,
+}
+
+/// Clusters that answer.
+#[derive(Debug)]
+pub(super) struct Clusters {
+    pub(super) accounts: Vec<AccountConfig>,
+    pub(super) simulated: Option<Simulated>,
+    pub(super) untouched: Option<Contexts>,
+}
+
+/// The simulated ones among them.
+#[derive(Debug)]
+pub(super) struct Simulated {
+    pub(super) count: usize,
+    pub(super) url: String,
+    pub(super) kubeconfig: PathBuf,
+    pub(super) first: String,
+}
+
+// === impl Choice ===
+
+impl Choice {
+    /// Understands what was asked for; nothing is touched or written yet.
+    pub(super) fn of(up: &Up) -> anyhow::Result<Self> {
+        let named = up.kubeconfig.is_some() || !up.context.is_empty();
+        let simulated = up.playground.unwrap_or(if named { 0 } else { SIMULATED });
+        if simulated > MOST_SIMULATED {
+            bail!("--playground: expected at most {MOST_SIMULATED} clusters, found {simulated}");
+        }
+        if !named {
+            if simulated == 0 {
+                bail!(
+                    "--playground 0: there is nothing to show; name clusters with --context or --kubeconfig"
+                );
+            }
+            // A kubeconfig that nobody asked for may be broken without being in the way.
+            let untouched = Contexts::find(None).ok().flatten().filter(|found| !found.names.is_empty());
+            return Ok(Self { simulated, accounts: vec![], untouched });
+        }
+        let Some(contexts) = Contexts::find(up.kubeconfig.as_deref())? else {
+            bail!(
+                "--context: no kubeconfig was found; name one: spindrift up --kubeconfig FILE --context a,b"
+            );
+        };
+        let file = std::path::absolute(&contexts.file)?.display().to_string();
+        let chosen = contexts.choose(&up.context)?;
+        let accounts = chosen.into_iter().map(|context| account(context, &file)).collect();
+        Ok(Self { simulated, accounts, untouched: None })
+    }
+
+    pub(super) fn count(&self) -> usize {
+        usize::from(self.simulated) + self.accounts.len()
+    }
+
+    /// Starts the simulated clusters, if there are to be any.
+    pub(super) async fn start(
+        self,
+        data_dir: &DataDir,
+        port: u16,
+        shutdown: &Shutdown,
+    ) -> anyhow::Result<Clusters> {
+        let Self { simulated, mut accounts, untouched } = self;
+        if simulated == 0 {
+            return Ok(Clusters { accounts, simulated: None, untouched });
+        }
+        let options = FleetOptions { clusters: simulated.into(), port, ..FleetOptions::default() };
+        let fleet = fleet::start(options, shutdown).await?;
+        let kubeconfig = data_dir.playground_kubeconfig();
+        std::fs::write(&kubeconfig, &fleet.kubeconfig)
+            .with_context(|| format!("--data-dir: write {}", kubeconfig.display()))?;
+        if let Some(taken) = fleet.names.iter().find(|name| accounts.iter().any(|known| known.name == **name))
+        {
+            bail!("--context: a simulated cluster is called {taken} too; run them apart");
+        }
+        let file = kubeconfig.display().to_string();
+        accounts.extend(fleet.names.iter().map(|name| account(name.clone(), &file)));
+        let simulated = Simulated {
+            count: fleet.names.len(),
+            url: format!("http://{}", fleet.address),
+            kubeconfig,
+            first: fleet.names.first().cloned().unwrap_or_default(),
+        };
+        Ok(Clusters { accounts, simulated: Some(simulated), untouched })
+    }
+}
+
+// === impl Clusters ===
+
+impl Clusters {
+    pub(super) fn names(&self) -> Vec<String> {
+        self.accounts.iter().map(|account| account.name.clone()).collect()
+    }
+}
+
+fn account(context: String, kubeconfig: &str) -> AccountConfig {
+    AccountConfig {
+        name: context.clone(),
+        kubeconfig_file: Some(kubeconfig.into()),
+        context: Some(context),
+        ..AccountConfig::default()
+    }
+}
