@@ -126,8 +126,10 @@ pub struct WatchView {
 pub struct Progress {
     /// Its name.
     pub account: String,
-    /// Scopes that are followed, or cannot be.
-    pub settled: usize,
+    /// Scopes that are followed.
+    pub watching: usize,
+    /// Scopes that the credentials do not allow.
+    pub denied: usize,
     /// All scopes that it has; zero before they are known.
     pub scopes: usize,
     /// Why it cannot be used now, if so.
@@ -247,10 +249,11 @@ impl Board {
 
     /// How far each account has got, by name.
     pub fn progress(&self) -> Vec<Progress> {
-        let settled = |line: &&WatchLine| matches!(line.state, WatchState::Watching | WatchState::Denied);
+        let count = |lines: &AccountLines, state| lines.watches.values().filter(|line| line.state == state).count();
         let progress = |(account, lines): (&String, &AccountLines)| Progress {
             account: account.clone(),
-            settled: lines.watches.values().filter(settled).count(),
+            watching: count(lines, WatchState::Watching),
+            denied: count(lines, WatchState::Denied),
             scopes: if lines.caching { lines.kinds.len().max(lines.watches.len()) } else { 0 },
             error: lines.error.clone(),
         };

@@ -97,7 +97,7 @@ impl Up {
             })?;
         let (rest, grpc) = (hub.rest_address, hub.grpc_address);
         let agent_id = agent_id(&env)?;
-        let clusters = choice.start(&data_dir, self.playground_port, &shutdown).await.map_err(other_port)?;
+        let clusters = choice.start(&data_dir, self.playground_port, &shutdown).await?;
         hub.forget_all_but(&agent_id, &clusters.names()).await.context("forget clusters of earlier runs")?;
 
         let mut config = AgentConfig::default();
@@ -142,12 +142,14 @@ impl Up {
 /// A taken port, in the words of this command: the daemons' settings are not what was typed.
 fn other_port(error: anyhow::Error) -> anyhow::Error {
     let Some(BindError::Taken { name, port, .. }) = error.downcast_ref::<BindError>() else { return error };
-    let option = match name.as_str() {
-        "REST" => "--port",
-        "gRPC" => "--grpc-port",
-        "playground" => "--playground-port",
-        _ => "--agent-port",
-    };
+    match name.as_str() {
+        "REST" => taken(name, *port, "--port"),
+        "gRPC" => taken(name, *port, "--grpc-port"),
+        _ => taken(name, *port, "--agent-port"),
+    }
+}
+
+fn taken(name: &str, port: u16, option: &str) -> anyhow::Error {
     anyhow::anyhow!(
         "port {port} ({name}) is taken by another process, perhaps by another `spindrift up`; \
          choose another one with {option}, or 0 for any that is free"

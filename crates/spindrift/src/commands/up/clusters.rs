@@ -1,10 +1,10 @@
 //! Which clusters `up` shows: simulated ones by default, the user's own only when named.
 
-use std::path::PathBuf;
+use std::{io, net::Ipv4Addr, path::PathBuf};
 
 use anyhow::{Context, bail};
 use spindrift_agent::config::AccountConfig;
-use spindrift_playground::fleet::{self, FleetOptions};
+use spindrift_playground::fleet::{self, FleetError, FleetOptions};
 use spindrift_process::shutdown::Shutdown;
 
 use super::{Up, data_dir::DataDir};
@@ -87,22 +87,28 @@ impl Choice {
         if simulated == 0 {
             return Ok(Clusters { accounts, simulated: None, untouched });
         }
-        let options = FleetOptions { clusters: simulated.into(), port, ..FleetOptions::default() };
-        let fleet = fleet::start(options, shutdown).await?;
+        let options = FleetOptions {
+            listen: (Ipv4Addr::LOCALHOST, port).into(),
+            // The same clusters at each start, so that the database of the last run fits.
+            identity: Some(1),
+            ..FleetOptions::shops(simulated.into())
+        };
+        let fleet = fleet::start(options, shutdown).await.map_err(other_port)?;
+        let names: Vec<String> = fleet.names().map(str::to_owned).collect();
         let kubeconfig = data_dir.playground_kubeconfig();
-        std::fs::write(&kubeconfig, &fleet.kubeconfig)
+        std::fs::write(&kubeconfig, fleet.kubeconfig())
             .with_context(|| format!("--data-dir: write {}", kubeconfig.display()))?;
-        if let Some(taken) = fleet.names.iter().find(|name| accounts.iter().any(|known| known.name == **name))
+        if let Some(taken) = names.iter().find(|name| accounts.iter().any(|known| known.name == **name))
         {
             bail!("--context: a simulated cluster is called {taken} too; run them apart");
         }
         let file = kubeconfig.display().to_string();
-        accounts.extend(fleet.names.iter().map(|name| account(name.clone(), &file)));
+        accounts.extend(names.iter().map(|name| account(name.clone(), &file)));
         let simulated = Simulated {
-            count: fleet.names.len(),
-            url: format!("http://{}", fleet.address),
+            count: names.len(),
+            url: format!("http://{}", fleet.address()),
             kubeconfig,
-            first: fleet.names.first().cloned().unwrap_or_default(),
+            first: names.first().cloned().unwrap_or_default(),
         };
         Ok(Clusters { accounts, simulated: Some(simulated), untouched })
     }
@@ -122,5 +128,14 @@ fn account(context: String, kubeconfig: &str) -> AccountConfig {
         kubeconfig_file: Some(kubeconfig.into()),
         context: Some(context),
         ..AccountConfig::default()
+    }
+}
+
+fn other_port(error: FleetError) -> anyhow::Error {
+    match &error {
+        FleetError::Listen { address, source } if source.kind() == io::ErrorKind::AddrInUse => {
+            super::taken("playground", address.port(), "--playground-port")
+        }
+        _ => error.into(),
     }
 }

@@ -1,6 +1,6 @@
 //! The first sync, as a person watches it: a bar per cluster.
 
-use std::{collections::HashMap, io::IsTerminal, time::Duration};
+use std::{collections::HashMap, fmt, io::IsTerminal, time::Duration};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use spindrift_agent::board::{Board, Progress as Listed};
@@ -21,6 +21,15 @@ pub(super) struct Progress {
     /// Whether lines may be drawn over; otherwise each is written once, when its cluster is there.
     terminal: bool,
     color: bool,
+}
+
+/// How far a cluster has got.
+struct Account {
+    listed: Listed,
+    /// What the hub has of it.
+    objects: u64,
+    /// Scopes that the hub does not have whole yet.
+    listing: u64,
 }
 
 /// What is drawn for one cluster, or for all of them.
@@ -54,24 +63,22 @@ impl Progress {
         let mut interval = time::interval(REFRESH);
         loop {
             interval.tick().await;
-            let accounts = self.board.progress();
-            let objects = self.objects().await;
-            for listed in &accounts {
-                let text = told(listed, objects.get(&listed.account).copied());
-                if let Some(line) = lines.get_mut(&listed.account) {
-                    line.update(listed, &text);
-                } else if settled(listed) && whole.is_none() && !said.contains(&listed.account) {
-                    println!("  {:widest$}  {text}", listed.account);
-                    said.push(listed.account.clone());
+            let accounts = self.accounts().await;
+            for account in &accounts {
+                if let Some(line) = lines.get_mut(&account.listed.account) {
+                    line.update(account);
+                } else if account.settled() && whole.is_none() && !said.contains(&account.listed.account) {
+                    println!("  {:widest$}  {account}", account.listed.account);
+                    said.push(account.listed.account.clone());
                 }
             }
             if let Some(whole) = &whole {
-                let done = accounts.iter().filter(|listed| settled(listed)).count();
                 whole.bar.set_length(accounts.len() as u64);
-                whole.bar.set_position(done as u64);
-                whole.bar.set_message(format!("{} objects", objects.values().sum::<u64>()));
+                whole.bar.set_position(accounts.iter().filter(|account| account.settled()).count() as u64);
+                let objects: u64 = accounts.iter().map(|account| account.objects).sum();
+                whole.bar.set_message(format!("{} clusters, {objects} objects", accounts.len()));
             }
-            if accounts.iter().all(settled) {
+            if accounts.iter().all(Account::settled) {
                 if let Some(whole) = &whole {
                     whole.bar.abandon();
                 }
@@ -80,22 +87,40 @@ impl Progress {
         }
     }
 
-    /// What the hub has of each account; nothing while it does not answer.
-    async fn objects(&self) -> HashMap<String, u64> {
-        let accounts = self.hub.accounts().await.unwrap_or_default();
-        accounts.into_iter().map(|account| (account.name, account.objects)).collect()
+    /// How far each account has got; what the hub has of it is nothing while the hub does not answer.
+    async fn accounts(&self) -> Vec<Account> {
+        let stored = self.hub.accounts().await.unwrap_or_default();
+        let stored: HashMap<_, _> =
+            stored.into_iter().map(|account| (account.name, (account.objects, account.listing))).collect();
+        let account = |listed: Listed| {
+            let (objects, listing) = stored.get(&listed.account).copied().unwrap_or((0, u64::MAX));
+            Account { listed, objects, listing }
+        };
+        self.board.progress().into_iter().map(account).collect()
     }
 }
 
-fn settled(listed: &Listed) -> bool {
-    listed.error.is_some() || (listed.scopes > 0 && listed.settled == listed.scopes)
+// === impl Account ===
+
+impl Account {
+    /// Whether there is nothing more to wait for: the agent has said all, and the hub has it.
+    fn settled(&self) -> bool {
+        let Listed { watching, denied, scopes, error, .. } = &self.listed;
+        error.is_some() || (*scopes > 0 && watching + denied == *scopes && self.listing <= *denied as u64)
+    }
 }
 
-fn told(listed: &Listed, objects: Option<u64>) -> String {
-    match (&listed.error, listed.scopes) {
-        (Some(error), _) => format!("does not answer: {error}"),
-        (None, 0) => "is being discovered".into(),
-        (None, scopes) => format!("{scopes} kinds, {} objects", objects.unwrap_or_default()),
+impl fmt::Display for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Listed { denied, scopes, error, .. } = &self.listed;
+        match (error, scopes) {
+            (Some(error), _) => write!(f, "does not answer: {error}"),
+            (None, 0) => f.write_str("is being discovered"),
+            (None, _) if *denied > 0 => {
+                write!(f, "{} kinds, {} objects; {denied} kinds are not allowed", scopes - denied, self.objects)
+            }
+            (None, _) => write!(f, "{scopes} kinds, {} objects", self.objects),
+        }
     }
 }
 
@@ -112,14 +137,15 @@ impl Line {
         Self { bar, done: false }
     }
 
-    fn update(&mut self, listed: &Listed, text: &str) {
+    fn update(&mut self, account: &Account) {
         if self.done {
             return;
         }
-        self.bar.set_length(listed.scopes.max(1) as u64);
-        self.bar.set_position(listed.settled as u64);
-        self.bar.set_message(text.to_owned());
-        if settled(listed) {
+        let Listed { watching, denied, scopes, .. } = account.listed;
+        self.bar.set_length(scopes.max(1) as u64);
+        self.bar.set_position((watching + denied) as u64);
+        self.bar.set_message(account.to_string());
+        if account.settled() {
             self.done = true;
             self.bar.abandon();
         }
