@@ -3,17 +3,23 @@
 mod admission;
 mod catalogue;
 mod cluster;
+mod controllers;
 mod convert;
 mod http;
 mod object;
+mod population;
 mod selector;
+mod shop;
 mod status;
 mod storage;
 
 pub use catalogue::{Catalogue, Resource, Scope, Subresource, TableId, Verbs};
 pub use cluster::{Cluster, ClusterOptions, DeleteOptions, Key, Lagged, Notice, Propagation, Subscription};
+pub use controllers::{Controllers, Tempo};
 pub use http::layer::{Body, BodyError, Cut, Layer, Next, RequestBody};
 pub use http::logs::{LogLine, LogSource, Run};
+pub use population::{Load, Population, PopulationOptions, Producer, Template};
+pub use shop::{Life, Logs, Pace, Shop, Size, cluster_names};
 pub use status::{Cause, Status};
 pub use storage::collection::{Change, Changes, Collection, Item, Snapshot};
 pub use storage::{ChangeKind, Gone, Stop};

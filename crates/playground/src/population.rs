@@ -19,8 +19,8 @@ use parking_lot::RwLock;
 use tokio::sync::Notify;
 
 pub use producer::{Load, Producer};
-pub use template::Template;
 use template::Pod;
+pub use template::Template;
 
 use crate::storage::{
     ChangeKind, Gone, Stop,
@@ -96,7 +96,13 @@ impl Population {
                 namespaces: namespaces.clamp(1, pods.max(1)),
                 size: pods,
             },
-            state: RwLock::new(State { slots, history: VecDeque::new(), most: history, revision, floor: revision }),
+            state: RwLock::new(State {
+                slots,
+                history: VecDeque::new(),
+                most: history,
+                revision,
+                floor: revision,
+            }),
             changed: Arc::new(Notify::new()),
         })
     }

@@ -25,7 +25,9 @@ pub(super) fn decide(cron: &Value, jobs: &[Value], turn: &mut Turn<'_>) -> Plan 
     let running: Vec<_> = jobs.iter().filter(|job| !is_finished(job) && !is_deleted(job)).collect();
     let mut started = None;
     // A schedule that cannot be read never comes, like one that is suspended.
-    if let (false, Some(schedule)) = (flag(cron, "/spec/suspend"), Schedule::parse(text(cron, "/spec/schedule"))) {
+    if let (false, Some(schedule)) =
+        (flag(cron, "/spec/suspend"), Schedule::parse(text(cron, "/spec/schedule")))
+    {
         let since = fields::time(cron, "/status/lastScheduleTime")
             .or_else(|| fields::time(cron, "/metadata/creationTimestamp"))
             .unwrap_or(turn.now);
@@ -33,7 +35,9 @@ pub(super) fn decide(cron: &Value, jobs: &[Value], turn: &mut Turn<'_>) -> Plan 
             started = start(&mut plan, cron, &running, due);
         }
         if let Some(next) = schedule.next_after(turn.now) {
-            plan.later(Duration::from_secs(u64::try_from(next.as_second() - turn.now.as_second()).unwrap_or(60)));
+            plan.later(Duration::from_secs(
+                u64::try_from(next.as_second() - turn.now.as_second()).unwrap_or(60),
+            ));
         }
     }
     status(&mut plan, cron, jobs, &running, started);
@@ -143,7 +147,11 @@ mod tests {
         assert!(started(&early).is_empty());
         assert_eq!(early.again, Some(Duration::from_secs(20)));
         assert_eq!(started(&decided("Allow", &[], "2026-01-01T00:01:00Z")), ["report-29453761"]);
-        assert_eq!(started(&decided("Allow", &[], "2026-01-01T00:03:10Z")), ["report-29453763"], "the last that was due");
+        assert_eq!(
+            started(&decided("Allow", &[], "2026-01-01T00:03:10Z")),
+            ["report-29453763"],
+            "the last that was due"
+        );
     }
 
     #[test]

@@ -88,7 +88,8 @@ mod tests {
             "metadata": { "name": "logs", "namespace": "monitoring", "uid": "s" },
             "spec": { "template": { "metadata": { "labels": { "app": "logs" } }, "spec": { "nodeSelector": { "disk": "fast" } } } },
         });
-        let node = |name: &str, disk: &str| json!({ "metadata": { "name": name, "labels": { "disk": disk } } });
+        let node =
+            |name: &str, disk: &str| json!({ "metadata": { "name": name, "labels": { "disk": disk } } });
         let nodes = [node("one", "fast"), node("two", "slow"), node("three", "fast")];
         let mut rng = fastrand::Rng::with_seed(1);
         let mut turn = Turn { now: Timestamp::UNIX_EPOCH, tempo: Tempo::HASTE, rng: &mut rng };

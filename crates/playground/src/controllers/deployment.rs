@@ -157,7 +157,8 @@ fn shrink(bounds: Bounds, current: &Scaled<'_>, old: &mut [Scaled<'_>]) {
         set.size -= broken;
         spare -= broken;
     }
-    let serving = available(current.set) + old.iter().map(|set| available(set.set).min(set.size)).sum::<i64>();
+    let serving =
+        available(current.set) + old.iter().map(|set| available(set.set).min(set.size)).sum::<i64>();
     let mut spare = serving - bounds.least_available;
     for set in old {
         let fewer = set.size.clamp(0, spare.max(0));
@@ -167,7 +168,13 @@ fn shrink(bounds: Bounds, current: &Scaled<'_>, old: &mut [Scaled<'_>]) {
 }
 
 /// A paused deployment is scaled, and not rolled out.
-fn scale_paused(plan: &mut Plan, deployment: &Value, bounds: Bounds, current: Option<&Value>, old: &[&Value]) {
+fn scale_paused(
+    plan: &mut Plan,
+    deployment: &Value,
+    bounds: Bounds,
+    current: Option<&Value>,
+    old: &[&Value],
+) {
     let running = |set: &&Value| count(set, "/spec/replicas") > 0;
     let active: Vec<_> = old.iter().copied().chain(current).filter(running).collect();
     let newest = current.or_else(|| old.last().copied());
@@ -181,8 +188,8 @@ fn scale_paused(plan: &mut Plan, deployment: &Value, bounds: Bounds, current: Op
     resize(plan, deployment, bounds, &Scaled { set: only, size: bounds.replicas }, None);
 }
 
-fn resize(plan: &mut Plan, deployment: &Value, bounds: Bounds, scaled: &Scaled<'_>, revision: Option<i64>) {
-    let Scaled { set, size } = scaled;
+fn resize(plan: &mut Plan, deployment: &Value, bounds: Bounds, wanted: &Scaled<'_>, revision: Option<i64>) {
+    let Scaled { set, size } = wanted;
     let before = count(set, "/spec/replicas");
     let mut changed = (*set).clone();
     fields::set(&mut changed, &["spec", "replicas"], *size);

@@ -15,7 +15,12 @@ struct Backend<'a> {
 }
 
 /// `pods` are those of the service's namespace; `known` are what the cluster has of both kinds for this service.
-pub(super) fn decide(service: &Value, pods: &[Value], endpoints: Option<&Value>, slice: Option<&Value>) -> Plan {
+pub(super) fn decide(
+    service: &Value,
+    pods: &[Value],
+    endpoints: Option<&Value>,
+    slice: Option<&Value>,
+) -> Plan {
     let mut plan = Plan::default();
     let selector = &service["spec"]["selector"];
     if is_deleted(service) || selector.as_object().is_none_or(serde_json::Map::is_empty) {

@@ -44,7 +44,9 @@ const BATCH: usize = 64;
 
 impl Controllers {
     /// Gives a handle and the task, which runs until it is told to stop.
-    pub fn new(stop: CancellationToken) -> (Self, impl Future<Output = Result<(), std::convert::Infallible>>) {
+    pub fn new(
+        stop: CancellationToken,
+    ) -> (Self, impl Future<Output = Result<(), std::convert::Infallible>>) {
         // Unbounded: it takes one message for each cluster of the process, all sent at its start.
         let (clusters_tx, clusters_rx) = mpsc::unbounded_channel();
         let engine = Engine {

@@ -5,7 +5,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{
-    fields::{self, count, flag, has_condition, is_active, is_deleted, is_ready, list, name, namespace, number, text},
+    fields::{
+        self, count, flag, has_condition, is_active, is_deleted, is_ready, list, name, namespace, number,
+        text,
+    },
     turn::{Kind, Plan, Turn, Write, owner, pod_of},
 };
 
@@ -38,7 +41,14 @@ pub(super) fn decide(job: &Value, pods: &[Value], turn: &mut Turn<'_>) -> Plan {
         finish(&mut plan, job, &progress, turn, &["FailureTarget", "Failed"], ("BackoffLimitExceeded", told));
     } else if progress.succeeded >= completions {
         let told = "Reached expected number of succeeded pods";
-        finish(&mut plan, job, &progress, turn, &["SuccessCriteriaMet", "Complete"], ("CompletionsReached", told));
+        finish(
+            &mut plan,
+            job,
+            &progress,
+            turn,
+            &["SuccessCriteriaMet", "Complete"],
+            ("CompletionsReached", told),
+        );
     } else if flag(job, "/spec/suspend") {
         for pod in pods.iter().filter(|pod| is_active(pod)) {
             plan.delete(Kind::Pod, pod);

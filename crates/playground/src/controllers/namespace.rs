@@ -17,7 +17,8 @@ pub(super) fn decide(namespace: &Value, has_account: bool, has_authority: bool) 
     }
     let metadata = |named: &str| json!({ "name": named, "namespace": name(namespace) });
     if !has_account {
-        let account = json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata("default") });
+        let account =
+            json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata("default") });
         plan.write(Write::Create(Kind::ServiceAccount, account));
     }
     if !has_authority {

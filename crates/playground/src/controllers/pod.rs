@@ -119,7 +119,8 @@ fn start(plan: &mut Plan, pod: &Value, turn: &mut Turn<'_>) {
         plan.note(pod, KUBELET, "Pulled", format!("Container image \"{image}\" already present on machine"));
         plan.note(pod, KUBELET, "Started", format!("Started container {named}"));
     }
-    let probed = list(pod, "/spec/containers").iter().any(|container| container.get("readinessProbe").is_some());
+    let probed =
+        list(pod, "/spec/containers").iter().any(|container| container.get("readinessProbe").is_some());
     let mut status = status::running(pod, turn);
     if !probed {
         let mut running = pod.clone();

@@ -72,7 +72,8 @@ pub(super) fn until_available(pod: &Value, delay: Duration, now: Timestamp) -> O
     if delay.is_zero() {
         return None;
     }
-    let since = fields::condition(pod, "Ready").and_then(|ready| fields::time(ready, "/lastTransitionTime"))?;
+    let since =
+        fields::condition(pod, "Ready").and_then(|ready| fields::time(ready, "/lastTransitionTime"))?;
     let passed = now.as_second() - since.as_second();
     delay.checked_sub(Duration::from_secs(u64::try_from(passed).unwrap_or(0))).filter(|left| !left.is_zero())
 }

@@ -158,8 +158,10 @@ impl Site {
                 let get = |kind: Kind, named: &str| {
                     self.cluster.get(&Work::new(kind, &work.namespace, named).key())
                 };
-                let (known, slice) =
-                    (get(Kind::Endpoints, &work.name), get(Kind::EndpointSlice, &endpoints::slice_name(object)));
+                let (known, slice) = (
+                    get(Kind::Endpoints, &work.name),
+                    get(Kind::EndpointSlice, &endpoints::slice_name(object)),
+                );
                 let pods = self.list(Kind::Pod, Some(&work.namespace));
                 endpoints::decide(object, &pods, known.as_ref(), slice.as_ref())
             }
@@ -188,7 +190,9 @@ impl Site {
         let owned = self.cluster.dependents(uid(owner), group, plural);
         owned
             .into_iter()
-            .filter(|object| fields::controller(object).is_some_and(|found| fields::text(found, "/uid") == uid(owner)))
+            .filter(|object| {
+                fields::controller(object).is_some_and(|found| fields::text(found, "/uid") == uid(owner))
+            })
             .collect()
     }
 
@@ -222,7 +226,11 @@ impl Site {
         };
         // Somebody else was quicker, or the namespace is on its way out; the next change brings another turn.
         if let Some(refused) = refused.filter(|refused| !matches!(refused.code, 403 | 404 | 409)) {
-            tracing::warn!(cluster = self.cluster.name(), message = refused.message, "a controller's write is refused");
+            tracing::warn!(
+                cluster = self.cluster.name(),
+                message = refused.message,
+                "a controller's write is refused"
+            );
         }
     }
 }

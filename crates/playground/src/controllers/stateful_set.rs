@@ -210,7 +210,10 @@ mod tests {
         let first = decided(&set, &[]);
         assert_eq!(created(&first, Kind::Pod).iter().map(name).collect::<Vec<_>>(), ["db-0"]);
         assert_eq!(name(&created(&first, Kind::PersistentVolumeClaim)[0]), "data-db-0");
-        assert!(created(&decided(&set, &[pod(&set, 0, false)]), Kind::Pod).is_empty(), "the first is not ready");
+        assert!(
+            created(&decided(&set, &[pod(&set, 0, false)]), Kind::Pod).is_empty(),
+            "the first is not ready"
+        );
         let second = decided(&set, &[pod(&set, 0, true)]);
         assert_eq!(created(&second, Kind::Pod).iter().map(name).collect::<Vec<_>>(), ["db-1"]);
     }

@@ -65,9 +65,17 @@ pub(crate) enum Write {
     Create(Kind, Value),
     Update(Kind, Value),
     Status(Kind, Value),
-    Delete { kind: Kind, namespace: String, name: String },
+    Delete {
+        kind: Kind,
+        namespace: String,
+        name: String,
+    },
     /// Deletes without grace: what a kubelet does when the containers have stopped.
-    Remove { kind: Kind, namespace: String, name: String },
+    Remove {
+        kind: Kind,
+        namespace: String,
+        name: String,
+    },
     Note(Note),
 }
 
@@ -253,9 +261,10 @@ pub(crate) fn owner(kind: Kind, object: &Value) -> Value {
 /// A short name for a template: the same template has the same one.
 pub(crate) fn template_hash(template: &Value) -> String {
     // FNV-1a, and its digits as letters, as the Deployment controller writes its hashes.
-    let hash = template.to_string().bytes().fold(0x811c_9dc5_u32, |hash, byte| {
-        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-    });
+    let hash = template
+        .to_string()
+        .bytes()
+        .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
     let mut digits = String::new();
     // Writing to a string cannot fail.
     if write!(digits, "{hash}").is_err() {

@@ -131,6 +131,8 @@ fn manifest(program: &str, notes: &str) -> Value {
     let digest = "sha256:3b1f5a0c9d2e47868f0a1b2c3d4e5f60718293a4b5c6d7e8f9012a3b4c5d6e7f";
     let time = hole("time");
     let condition = |kind: &str| json!({ "type": kind, "status": "True", "lastProbeTime": null, "lastTransitionTime": time });
+    let conditions = ["PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled"]
+        .map(condition);
     let container = |name: &str, image: &str| {
         json!({
             "name": name,
@@ -224,7 +226,7 @@ fn manifest(program: &str, notes: &str) -> Value {
             "podIP": hole("address"),
             "podIPs": [{ "ip": hole("address") }],
             "startTime": time,
-            "conditions": ["PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled"].map(condition),
+            "conditions": conditions,
             "containerStatuses": [container(program, &image), container("proxy", proxy)],
         },
     })
@@ -269,7 +271,9 @@ impl Pod {
             Hole::Address => {
                 write!(text, "10.{}.{}.{}", 64 + lot % 64, lot >> 8 & 0xff, 1 + (lot >> 16) % 254)
             }
-            Hole::Time => write!(text, "2026-01-{:02}T{:02}:{:02}:21Z", 1 + lot % 28, (lot >> 8) % 24, (lot >> 16) % 60),
+            Hole::Time => {
+                write!(text, "2026-01-{:02}T{:02}:{:02}:21Z", 1 + lot % 28, (lot >> 8) % 24, (lot >> 16) % 60)
+            }
             Hole::Touches => write!(text, "{}", self.touches),
         };
         debug_assert!(written.is_ok(), "writing to a string cannot fail");

@@ -32,8 +32,7 @@ fn node(cluster: &str, number: usize, rng: &mut fastrand::Rng) -> Value {
     let name = format!("{cluster}-node-{number}");
     let address = format!("10.12.0.{}", number + 10);
     let cores = 4 << rng.u32(..2);
-    let resources =
-        json!({ "cpu": cores.to_string(), "memory": format!("{}Ki", cores * 4_043_000), "pods": "110", "ephemeral-storage": "98831908Ki" });
+    let resources = json!({ "cpu": cores.to_string(), "memory": format!("{}Ki", cores * 4_043_000), "pods": "110", "ephemeral-storage": "98831908Ki" });
     let condition = |kind: &str, holds: bool, reason: &str, message: &str| {
         json!({
             "type": kind,

@@ -31,8 +31,12 @@ impl Logs {
                 format!("{at} INFO  GET {path} {code} {took}ms")
             }
             "cart" => format!("{at} INFO  cart of session {:08x} has {} items", rng.u32(..), rng.u8(1..9)),
-            "checkout" => format!("{at} INFO  order {order} placed, {}.{:02} EUR", rng.u8(5..200), rng.u8(..100)),
-            "payment" if rng.u8(..15) == 0 => format!("{at} WARN  payment of order {order} declined, asking again"),
+            "checkout" => {
+                format!("{at} INFO  order {order} placed, {}.{:02} EUR", rng.u8(5..200), rng.u8(..100))
+            }
+            "payment" if rng.u8(..15) == 0 => {
+                format!("{at} WARN  payment of order {order} declined, asking again")
+            }
             "payment" => format!("{at} INFO  payment of order {order} authorized in {took}ms"),
             "ledger" => format!("{at} INFO  booked order {order}"),
             "search" => format!("{at} DEBUG query answered from {} documents in {took}ms", rng.u32(..5000)),

@@ -1,9 +1,26 @@
 //! Names of clusters that sound as if somebody ran them.
 
 const REGIONS: [&str; 20] = [
-    "eu-west", "us-east", "asia-south", "eu-north", "us-west", "asia-east", "eu-central", "us-central",
-    "africa-south", "sa-east", "au-east", "me-central", "ca-central", "eu-south", "asia-north", "us-south",
-    "sa-west", "au-south", "africa-north", "uk-south",
+    "eu-west",
+    "us-east",
+    "asia-south",
+    "eu-north",
+    "us-west",
+    "asia-east",
+    "eu-central",
+    "us-central",
+    "africa-south",
+    "sa-east",
+    "au-east",
+    "me-central",
+    "ca-central",
+    "eu-south",
+    "asia-north",
+    "us-south",
+    "sa-west",
+    "au-south",
+    "africa-north",
+    "uk-south",
 ];
 
 const STAGES: [&str; 3] = ["", "-staging", "-test"];

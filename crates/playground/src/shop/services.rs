@@ -14,7 +14,8 @@ pub(super) fn manifests(shop: &Shop<'_>, rng: &mut fastrand::Rng) -> Vec<Value> 
     ];
     if shop.size == Size::Full {
         let first = rng.usize(..CATEGORIES.len());
-        manifests.extend((0..3).map(|number| promotion(CATEGORIES[(first + number) % CATEGORIES.len()], rng)));
+        manifests
+            .extend((0..3).map(|number| promotion(CATEGORIES[(first + number) % CATEGORIES.len()], rng)));
     }
     manifests
 }

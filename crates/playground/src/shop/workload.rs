@@ -42,7 +42,11 @@ pub(super) const WORKLOADS: &[Workload] = &[
         image: "shop/frontend",
         release: (4, 12, 0),
         port: Some(8080),
-        environment: &[("CART_URL", "http://cart:8080"), ("SEARCH_URL", "http://search:8080"), ("CHECKOUT_URL", "http://checkout:8080")],
+        environment: &[
+            ("CART_URL", "http://cart:8080"),
+            ("SEARCH_URL", "http://search:8080"),
+            ("CHECKOUT_URL", "http://checkout:8080"),
+        ],
         corner: true,
     },
     Workload {
@@ -319,7 +323,14 @@ impl Workload {
         })
     }
 
-    fn cron_job(&self, shop: &Shop<'_>, image: &str, minutes: u32, seconds: u32, rng: &mut fastrand::Rng) -> Value {
+    fn cron_job(
+        &self,
+        shop: &Shop<'_>,
+        image: &str,
+        minutes: u32,
+        seconds: u32,
+        rng: &mut fastrand::Rng,
+    ) -> Value {
         let schedule = match shop.size {
             Size::Full if minutes == 1 => "* * * * *".to_owned(),
             Size::Full => format!("{}-59/{minutes} * * * *", rng.u32(..minutes)),

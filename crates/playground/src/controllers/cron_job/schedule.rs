@@ -46,7 +46,8 @@ impl Schedule {
     /// The first time that is due after this one.
     pub(super) fn next_after(&self, after: Timestamp) -> Option<Timestamp> {
         let start = after.to_zoned(TimeZone::UTC).datetime();
-        let mut at = start.with().second(0).subsec_nanosecond(0).build().ok()?.checked_add(1.minute()).ok()?;
+        let mut at =
+            start.with().second(0).subsec_nanosecond(0).build().ok()?.checked_add(1.minute()).ok()?;
         let last = at.checked_add(HORIZON.days()).ok()?;
         while at < last {
             if !self.is_day(at) {

@@ -39,9 +39,10 @@ fn set(image: &str, revision: i64, wanted: i64, available: i64) -> Value {
 /// The sizes that ReplicaSets are given, by their images.
 fn sizes(plan: &Plan) -> Vec<(String, i64)> {
     let size = |write: &Write| match write {
-        Write::Create(Kind::ReplicaSet, set) | Write::Update(Kind::ReplicaSet, set) => {
-            Some((text(set, "/spec/template/spec/containers/0/image").to_owned(), count(set, "/spec/replicas")))
-        }
+        Write::Create(Kind::ReplicaSet, set) | Write::Update(Kind::ReplicaSet, set) => Some((
+            text(set, "/spec/template/spec/containers/0/image").to_owned(),
+            count(set, "/spec/replicas"),
+        )),
         _ => None,
     };
     plan.writes.iter().filter_map(size).collect()
@@ -53,7 +54,10 @@ fn a_new_deployment_gets_one_set_of_full_size() {
     assert_eq!(sizes(&plan), [("web:1".to_owned(), 3)]);
     let Write::Create(_, set) = &plan.writes[0] else { panic!("{plan:?}") };
     assert_eq!(annotation(set, REVISION), "1");
-    assert_eq!(set["spec"]["selector"]["matchLabels"][HASH], set["spec"]["template"]["metadata"]["labels"][HASH]);
+    assert_eq!(
+        set["spec"]["selector"]["matchLabels"][HASH],
+        set["spec"]["template"]["metadata"]["labels"][HASH]
+    );
 }
 
 #[test]
@@ -68,7 +72,10 @@ fn a_rollout_surges_first_and_shrinks_when_new_pods_are_available() {
     fewer["spec"]["replicas"] = 3.into();
     fewer["status"]["availableReplicas"] = 3.into();
     let waiting = plan(&next, &[fewer.clone(), set("web:2", 2, 2, 0)]);
-    assert!(!sizes(&waiting).iter().any(|(image, _)| image == "web:1"), "none may be missing more: {waiting:?}");
+    assert!(
+        !sizes(&waiting).iter().any(|(image, _)| image == "web:1"),
+        "none may be missing more: {waiting:?}"
+    );
     let going = plan(&next, &[fewer, set("web:2", 2, 2, 2)]);
     assert!(sizes(&going).contains(&("web:1".to_owned(), 1)), "{going:?}");
 }
@@ -103,7 +110,9 @@ fn going_back_takes_the_old_set_and_gives_it_the_newest_revision() {
         .writes
         .iter()
         .filter_map(|write| match write {
-            Write::Update(Kind::ReplicaSet, set) => Some((text(set, "/spec/template/spec/containers/0/image"), revision(set))),
+            Write::Update(Kind::ReplicaSet, set) => {
+                Some((text(set, "/spec/template/spec/containers/0/image"), revision(set)))
+            }
             Write::Create(..) => panic!("a set is created though there is one"),
             _ => None,
         })

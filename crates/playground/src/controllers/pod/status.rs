@@ -108,7 +108,11 @@ pub(super) fn creating(pod: &Value, turn: &mut Turn<'_>) -> Value {
 pub(super) fn not_pulled(pod: &Value, turn: &Turn<'_>) -> Value {
     let mut status = pod["status"].clone();
     let waiting = json!({ "waiting": { "reason": "ImagePullBackOff", "message": "Back-off pulling image" } });
-    fields::set(&mut status, &["containerStatuses"], containers(pod, |it| container_status(it, &waiting, 0, false)));
+    fields::set(
+        &mut status,
+        &["containerStatuses"],
+        containers(pod, |it| container_status(it, &waiting, 0, false)),
+    );
     fields::set(&mut status, &["conditions"], conditions(pod, &turn.stamp(), true, false));
     status
 }
@@ -122,7 +126,11 @@ pub(super) fn running(pod: &Value, turn: &mut Turn<'_>) -> Value {
     fields::set(&mut status, &["podIP"], address.as_str());
     fields::set(&mut status, &["podIPs"], json!([{ "ip": address }]));
     fields::set(&mut status, &["conditions"], conditions(pod, &at, true, false));
-    fields::set(&mut status, &["containerStatuses"], containers(pod, |it| container_status(it, &state, 0, false)));
+    fields::set(
+        &mut status,
+        &["containerStatuses"],
+        containers(pod, |it| container_status(it, &state, 0, false)),
+    );
     let started = list(pod, "/spec/initContainers");
     if !started.is_empty() {
         let done = json!({ "terminated": { "exitCode": 0, "reason": "Completed", "startedAt": at, "finishedAt": at } });
@@ -149,7 +157,11 @@ pub(super) fn backing_off(pod: &Value, _: &Turn<'_>) -> Value {
     let last = container["state"].clone();
     let message = format!("back-off restarting failed container={named}");
     fields::set(container, &["lastState"], last);
-    fields::set(container, &["state"], json!({ "waiting": { "reason": "CrashLoopBackOff", "message": message } }));
+    fields::set(
+        container,
+        &["state"],
+        json!({ "waiting": { "reason": "CrashLoopBackOff", "message": message } }),
+    );
     status
 }
 
@@ -172,7 +184,9 @@ pub(super) fn ended(pod: &Value, exit_code: i64, turn: &Turn<'_>) -> Value {
     let mut status = pod["status"].clone();
     fields::set(&mut status, &["phase"], if exit_code == 0 { "Succeeded" } else { "Failed" });
     let mut conditions = conditions(pod, &at, true, false);
-    for condition in conditions.iter_mut().filter(|it| matches!(text(it, "/type"), "Ready" | "ContainersReady")) {
+    for condition in
+        conditions.iter_mut().filter(|it| matches!(text(it, "/type"), "Ready" | "ContainersReady"))
+    {
         fields::set(condition, &["reason"], if exit_code == 0 { "PodCompleted" } else { "PodFailed" });
     }
     fields::set(&mut status, &["conditions"], conditions);
@@ -241,7 +255,8 @@ fn container_status(container: &Value, state: &Value, restarts: i64, ready: bool
     });
     if state.get("waiting").is_none() {
         // Made from the name, so that the same image has the same digest everywhere.
-        let seed = image.bytes().fold(7_u64, |hash, byte| hash.wrapping_mul(31).wrapping_add(u64::from(byte)));
+        let seed =
+            image.bytes().fold(7_u64, |hash, byte| hash.wrapping_mul(31).wrapping_add(u64::from(byte)));
         let mut rng = fastrand::Rng::with_seed(seed);
         let repository = image.rsplit_once(':').map_or(image, |(repository, _)| repository);
         let digest = format!("{:032x}{:032x}", rng.u128(..), rng.u128(..));

@@ -73,7 +73,8 @@ fn a_pod_is_bound_started_made_ready_and_stopped() {
 fn a_command_that_ends_ends_the_pod() {
     let mut life = Life::new(json!({ "restartPolicy": "Never", "containers": container(&["true"]) }));
     life.until("succeeded", |pod| text(pod, "/status/phase") == "Succeeded");
-    let mut life = Life::new(json!({ "restartPolicy": "Never", "containers": container(&["sh", "-c", "exit 7"]) }));
+    let mut life =
+        Life::new(json!({ "restartPolicy": "Never", "containers": container(&["sh", "-c", "exit 7"]) }));
     life.until("failed", |pod| text(pod, "/status/phase") == "Failed");
     assert_eq!(count(&life.pod, "/status/containerStatuses/0/state/terminated/exitCode"), 7);
 }
