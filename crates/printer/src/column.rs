@@ -26,6 +26,7 @@ pub struct Column {
 pub(crate) type CellOf = fn(&Value, Timestamp) -> Value;
 
 /// A column of a built-in kind.
+#[derive(Debug)]
 pub(crate) struct Builtin {
     name: &'static str,
     r#type: &'static str,
