@@ -12,7 +12,7 @@ mod pods;
 mod validate;
 
 pub(crate) use allocate::allocate;
-pub(crate) use names::{is_dns_label, is_dns_subdomain};
+pub(crate) use pods::container_names;
 pub(crate) use validate::{validate, validate_change};
 
 /// Fills in what clients may leave out.

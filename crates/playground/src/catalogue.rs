@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 mod builtin;
 mod custom;
 
-pub(crate) use custom::{Column, Custom, ScalePaths, establish, resources as custom_resources};
+pub(crate) use custom::{Custom, ScalePaths, establish, resources as custom_resources};
 
 /// The name of a table of objects: `pods`, `deployments.apps`.
 pub type TableId = Arc<str>;

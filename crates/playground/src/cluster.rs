@@ -28,6 +28,7 @@ mod subscription;
 mod tests;
 mod write;
 
+pub(crate) use delete::Deletion;
 pub use delete::{DeleteOptions, Propagation};
 pub use subscription::{Lagged, Notice, Subscription};
 pub(crate) use write::{Edit, Part};

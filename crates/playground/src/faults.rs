@@ -220,7 +220,7 @@ impl Layer for Gate {
                     Effect::Forget | Effect::Slow { .. } | Effect::Odd(_) => {}
                 }
             }
-            let answer = next.handle(request).await?;
+            let answer = next.run(request).await;
             Ok(answer.map(|body| body::spoil(body, faults, asked, hit, seen)))
         }
         .boxed()

@@ -20,7 +20,7 @@ use crate::{
     cluster::{Cluster, ClusterOptions},
     controllers::{Controllers, Tempo},
     faults::{Faults, Script},
-    http::server::Playground,
+    playground::Playground,
     population::{Load, Population, PopulationOptions, Producer, Template},
     shop::{Life, Logs, Pace, Shop, Size, cluster_names},
     status::Status,
@@ -64,9 +64,8 @@ pub struct Pods {
 
 /// A fleet that runs until the process stops.
 pub struct Fleet {
-    pub address: SocketAddr,
-    /// One context for each cluster, of the cluster's name.
-    pub kubeconfig: String,
+    pub playground: Playground,
+    /// In the order of their making: the first ones have the best-known names.
     pub clusters: Vec<Arc<Cluster>>,
     /// The pods of each cluster, if they are made up.
     pub populations: Vec<Arc<Population>>,
@@ -78,9 +77,9 @@ pub enum FleetError {
     #[error("listen on {address}")]
     Listen { address: SocketAddr, source: std::io::Error },
     #[error("open the shop of cluster {cluster}")]
-    Shop { cluster: String, source: Status },
+    Shop { cluster: String, source: Box<Status> },
     #[error("create the namespaces of cluster {cluster}")]
-    Namespaces { cluster: String, source: Status },
+    Namespaces { cluster: String, source: Box<Status> },
 }
 
 /// Up to so many clusters have the whole shop.
@@ -97,6 +96,24 @@ const HISTORY_SECONDS: f64 = 120.0;
 
 /// 2020, so that versions are not longer than they need to be.
 const EPOCH_MILLISECONDS: i64 = 1_577_836_800_000;
+
+// === impl Fleet ===
+
+impl Fleet {
+    pub fn address(&self) -> SocketAddr {
+        self.playground.address()
+    }
+
+    /// A kubeconfig with one context for each cluster, of the cluster's name.
+    pub fn kubeconfig(&self) -> String {
+        self.playground.kubeconfig()
+    }
+
+    /// The names of the clusters.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.clusters.iter().map(|cluster| cluster.name())
+    }
+}
 
 // === impl FleetOptions ===
 
@@ -147,18 +164,18 @@ pub async fn start(options: FleetOptions, shutdown: &Shutdown) -> Result<Fleet, 
         Content::Pods(pods) => populate(&options, pods, &clusters, revision, shutdown)?,
     };
     if let Some(script) = options.faults {
-        let faults = clusters.iter().map(|cluster| (cluster.name().to_owned(), Faults::before(cluster))).collect();
+        let faults =
+            clusters.iter().map(|cluster| (cluster.name().to_owned(), Faults::before(cluster))).collect();
         shutdown.spawn("playground.faults", script.play(faults, shutdown.token()));
     }
     let playground = Playground::bind(options.listen)
         .await
         .map_err(|source| FleetError::Listen { address: options.listen, source })?;
     for cluster in &clusters {
-        playground.add(cluster);
+        playground.add(Arc::clone(cluster));
     }
-    let address = playground.address();
     playground.start(shutdown);
-    Ok(Fleet { address, kubeconfig: kubeconfig(address, &names), clusters, populations })
+    Ok(Fleet { playground, clusters, populations })
 }
 
 fn lead(options: &FleetOptions, clusters: &[Arc<Cluster>], tempo: Tempo, shutdown: &Shutdown) {
@@ -181,8 +198,10 @@ fn open_shops(
     for cluster in clusters {
         let seed = hash(&(options.seed, cluster.name()));
         let shop = Shop { cluster: cluster.name(), size: options.size(), seed };
-        shop.open(cluster)
-            .map_err(|source| FleetError::Shop { cluster: cluster.name().to_owned(), source })?;
+        shop.open(cluster).map_err(|source| FleetError::Shop {
+            cluster: cluster.name().to_owned(),
+            source: Box::new(source),
+        })?;
         life.add(cluster, options.size(), seed);
     }
     if pace > 0.0 {
@@ -209,10 +228,12 @@ fn populate(
         let population =
             Population::new(&template, PopulationOptions { pods, namespaces, seed, revision, history });
         for namespace in population.namespaces() {
-            let object = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } });
-            cluster
-                .create(object)
-                .map_err(|source| FleetError::Namespaces { cluster: cluster.name().to_owned(), source })?;
+            let object =
+                json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } });
+            cluster.create(object).map_err(|source| FleetError::Namespaces {
+                cluster: cluster.name().to_owned(),
+                source: Box::new(source),
+            })?;
         }
         cluster.set_generated("", "pods", Arc::clone(&population) as _);
         populations.push(population);
@@ -220,27 +241,6 @@ fn populate(
     let producer = Producer::new(populations.clone(), load, options.seed);
     shutdown.spawn("playground.producer", producer.run(shutdown.token()));
     Ok(populations)
-}
-
-/// A kubeconfig with a context for each cluster; the first one is current. JSON, which is YAML too.
-fn kubeconfig(address: SocketAddr, names: &[String]) -> String {
-    let clusters: Vec<_> = names
-        .iter()
-        .map(|name| json!({ "name": name, "cluster": { "server": format!("http://{address}/clusters/{name}") } }))
-        .collect();
-    let contexts: Vec<_> = names
-        .iter()
-        .map(|name| json!({ "name": name, "context": { "cluster": name, "user": "playground" } }))
-        .collect();
-    let kubeconfig = json!({
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": names.first(),
-        "clusters": clusters,
-        "contexts": contexts,
-        "users": [{ "name": "playground", "user": {} }],
-    });
-    format!("{kubeconfig:#}\n")
 }
 
 fn hash(value: &impl Hash) -> u64 {

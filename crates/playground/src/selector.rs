@@ -80,6 +80,6 @@ pub(crate) fn structured_text(selector: &Value) -> String {
     words.join(",")
 }
 
-fn unparsable(selector: &str, why: &str) -> Status {
-    Status::bad_request(format!("unable to parse requirement: {why} (in {selector:?})"))
+fn unparsable(why: &str) -> Status {
+    Status::bad_request(format!("unable to parse requirement: {why}"))
 }

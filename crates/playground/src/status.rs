@@ -32,6 +32,10 @@ pub struct Cause {
 // === impl Cause ===
 
 impl Cause {
+    fn to_value(&self) -> Value {
+        json!({"reason": self.reason, "message": self.message, "field": self.field})
+    }
+
     pub fn required(field: impl Into<String>, why: &str) -> Self {
         let message = if why.is_empty() { "Required value".into() } else { format!("Required value: {why}") };
         Self { reason: "FieldValueRequired", field: field.into(), message }
@@ -113,10 +117,7 @@ impl Status {
             "" => resource.kind.clone(),
             group => format!("{}.{group}", resource.kind),
         };
-        let causes: Vec<Value> = causes
-            .iter()
-            .map(|cause| json!({"reason": cause.reason, "message": cause.message, "field": cause.field}))
-            .collect();
+        let causes: Vec<Value> = causes.iter().map(Cause::to_value).collect();
         let mut details = json!({"name": name, "kind": resource.kind, "causes": causes});
         if name.is_empty() {
             remove(&mut details, "name");
@@ -125,6 +126,16 @@ impl Status {
             set(&mut details, "group", resource.group.as_str());
         }
         Self::new(422, "Invalid", format!("{kind} {name:?} is invalid: {list}")).with_details(details)
+    }
+
+    /// Options that do not fit together.
+    pub(crate) fn invalid_options(kind: &str, causes: &[Cause]) -> Self {
+        let words: Vec<String> =
+            causes.iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect();
+        let list = if words.len() == 1 { words.concat() } else { format!("[{}]", words.join(", ")) };
+        let causes: Vec<Value> = causes.iter().map(Cause::to_value).collect();
+        Self::new(422, "Invalid", format!("{kind}.meta.k8s.io \"\" is invalid: {list}"))
+            .with_details(json!({"group": "meta.k8s.io", "kind": kind, "causes": causes}))
     }
 
     pub fn forbidden(resource: &Resource, name: &str, why: &str) -> Self {
@@ -157,7 +168,7 @@ impl Status {
 
     /// The version lies in the future.
     pub fn too_large(asked: u64, current: u64) -> Self {
-        let message = format!("Too large resource version: {asked}, current: {current}");
+        let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
         let cause = json!({"reason": "ResourceVersionTooLarge", "message": "Too large resource version"});
         Self::new(504, "Timeout", message).with_details(json!({"causes": [cause], "retryAfterSeconds": 1}))
     }

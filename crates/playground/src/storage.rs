@@ -206,15 +206,16 @@ impl Store {
 
     /// The changes of a table after a version, at most `limit`, and the version up to which they were looked for.
     pub(crate) fn changes(&self, table: &str, after: u64, limit: usize) -> Result<(Vec<Event>, u64), Stop> {
-        if !self.has(table) {
-            return Err(Stop::Closed);
-        }
         let oldest = self.floor(table);
         if after < oldest {
             return Err(Stop::Gone(Gone { oldest }));
         }
         let events: Vec<Event> =
             self.history.after(after).filter(|event| &*event.table == table).take(limit).cloned().collect();
+        // What happened before the end is told before the end.
+        if events.is_empty() && !self.has(table) {
+            return Err(Stop::Closed);
+        }
         let position = match events.last() {
             Some(last) if events.len() == limit => last.revision,
             _ => self.revision,

@@ -4,7 +4,9 @@
 use std::{collections::BTreeMap, fs, sync::Arc, time::Duration};
 
 use futures::StreamExt;
-use spindrift_kubernetes::{Api, ApiOptions, Credentials, Event, EventStream, ListStart, WatchStart, WatchTarget};
+use spindrift_kubernetes::{
+    Api, ApiOptions, Credentials, Event, EventStream, ListStart, WatchStart, WatchTarget,
+};
 use spindrift_model::Resource;
 use spindrift_playground::{
     Collection, Load,
@@ -29,10 +31,11 @@ impl Source {
         let shutdown = Shutdown::new();
         let load = Load { changes_per_second, churn: 0.2 };
         let content = Content::Pods(Pods { pods, pod_bytes: 12_288, namespaces: 3, load });
-        let fleet = fleet::start(FleetOptions { content, ..FleetOptions::shops(1) }, &shutdown).await.unwrap();
+        let fleet =
+            fleet::start(FleetOptions { content, ..FleetOptions::shops(1) }, &shutdown).await.unwrap();
         let files = tempfile::tempdir().unwrap();
         let path = files.path().join("kubeconfig");
-        fs::write(&path, &fleet.kubeconfig).unwrap();
+        fs::write(&path, fleet.kubeconfig()).unwrap();
         let options = ApiOptions { no_proxy: true, ..ApiOptions::default() };
         let api = Api::connect(&Credentials::Kubeconfig { path, context: None }, &options).await.unwrap();
         Self { fleet, api, _shutdown: shutdown, _files: files }

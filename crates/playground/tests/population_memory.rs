@@ -28,7 +28,7 @@ async fn a_hundred_thousand_pods_are_sent_and_never_held() {
     let fleet = fleet::start(FleetOptions { content, ..FleetOptions::shops(1) }, &shutdown).await.unwrap();
     let before = peak();
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
-    let pods = format!("http://{}/clusters/eu-west/api/v1/pods", fleet.address);
+    let pods = format!("http://{}/clusters/eu-west/api/v1/pods", fleet.address());
     let streamed = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=600";
     for query in ["limit=100000", streamed] {
         let answer = client.get(format!("{pods}?{query}")).send().await.unwrap();

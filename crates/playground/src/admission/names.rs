@@ -31,14 +31,14 @@ fn path_segment(name: &str) -> Option<String> {
     }
 }
 
-pub(crate) fn is_dns_label(name: &str) -> bool {
+pub(super) fn is_dns_label(name: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let bytes = name.as_bytes();
     let ends = bytes.first().zip(bytes.last()).is_some_and(|(first, last)| inner(*first) && inner(*last));
     ends && bytes.iter().all(|&byte| inner(byte) || byte == b'-')
 }
 
-pub(crate) fn is_dns_subdomain(name: &str) -> bool {
+pub(super) fn is_dns_subdomain(name: &str) -> bool {
     name.split('.').all(is_dns_label)
 }
 

@@ -107,19 +107,33 @@ fn check_preconditions(
     if let Some(uid) = &options.uid
         && uid != actual
     {
-        let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {actual}");
-        return Err(Status::conflict(resource, name, &why));
+        let why = format!(
+            "the UID in the precondition ({uid}) does not match the UID in record ({actual}). The object might have been deleted and then recreated"
+        );
+        return Err(precondition_failed(resource, name, &why));
     }
     let actual = object::resource_version(object);
     if let Some(version) = &options.resource_version
         && version != actual
     {
         let why = format!(
-            "Precondition failed: ResourceVersion in precondition: {version}, ResourceVersion in object meta: {actual}"
+            "the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record ({actual}). The object might have been modified"
         );
-        return Err(Status::conflict(resource, name, &why));
+        return Err(precondition_failed(resource, name, &why));
     }
     Ok(())
+}
+
+/// The real server names the kind here, not the resource.
+fn precondition_failed(resource: &Resource, name: &str, why: &str) -> Status {
+    let kind = match resource.group.as_str() {
+        "" => resource.kind.clone(),
+        group => format!("{}.{group}", resource.kind),
+    };
+    let mut status = Status::conflict(resource, name, why);
+    status.message = format!("Operation cannot be fulfilled on {kind} {name:?}: {why}");
+    object::fields(&mut status.details).insert("kind".into(), resource.kind.clone().into());
+    status
 }
 
 /// The seconds that a pod gets to stop; other objects need none.

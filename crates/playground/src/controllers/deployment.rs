@@ -110,12 +110,11 @@ fn roll(plan: &mut Plan, deployment: &Value, bounds: Bounds, current: Scaled<'_>
     let revision = revision(current.set).max(newest + 1);
     let mut old: Vec<_> = old.iter().map(|set| Scaled::new(set)).collect();
     let mut current = current;
-    match text(deployment, "/spec/strategy/type") {
-        "Recreate" => recreate(bounds, &mut current, &mut old),
-        _ => {
-            grow(bounds, &mut current, &old);
-            shrink(bounds, &current, &mut old);
-        }
+    if text(deployment, "/spec/strategy/type") == "Recreate" {
+        recreate(bounds, &mut current, &mut old);
+    } else {
+        grow(bounds, &mut current, &old);
+        shrink(bounds, &current, &mut old);
     }
     resize(plan, deployment, bounds, &current, Some(revision));
     for set in &old {

@@ -30,12 +30,15 @@ pub struct Controllers {
 /// What the task holds.
 struct Engine {
     sites: Vec<Site>,
-    notices: SelectAll<BoxStream<'static, (usize, Result<Vec<Notice>, Lagged>)>>,
+    notices: SelectAll<BoxStream<'static, Heard>>,
     timers: Timers<(usize, Work)>,
     queue: VecDeque<(usize, Work, Cause)>,
     /// What is in the queue because of a change, so that it is there once.
     queued: BTreeSet<(usize, Work)>,
 }
+
+/// What changed in which cluster.
+type Heard = (usize, Result<Vec<Notice>, Lagged>);
 
 /// How much is done before others get the thread.
 const BATCH: usize = 64;
@@ -149,10 +152,7 @@ impl Engine {
     }
 }
 
-fn follow(
-    number: usize,
-    subscription: Subscription,
-) -> impl futures::Stream<Item = (usize, Result<Vec<Notice>, Lagged>)> + Send {
+fn follow(number: usize, subscription: Subscription) -> impl futures::Stream<Item = Heard> + Send {
     stream::unfold(subscription, move |mut subscription| async move {
         let notices = subscription.next().await;
         Some(((number, notices), subscription))

@@ -54,7 +54,7 @@ pub(super) fn decide(job: &Value, pods: &[Value], turn: &mut Turn<'_>) -> Plan {
             plan.delete(Kind::Pod, pod);
         }
         let at = turn.stamp();
-        let why = ("JobSuspended", "Job suspended".to_owned());
+        let why = ("JobSuspended", "Job suspended");
         let suspended = super::turn::condition(job, &at, "Suspended", true, why);
         let mut status = progress.status(job, None);
         fields::set(&mut status, &["conditions"], vec![suspended]);

@@ -60,7 +60,7 @@ pub(super) fn decide(pod: &Value, nodes: &[Value], cause: Cause, turn: &mut Turn
             plan.status(Kind::Pod, pod, status::not_pulled(pod, turn));
         }
         (Stage::Creating, Cause::Timer) => start(&mut plan, pod, turn),
-        (Stage::Starting, Cause::Change) => plan.later(turn.about(turn.tempo.ready)),
+        (Stage::Starting | Stage::Crashed, Cause::Change) => plan.later(turn.about(turn.tempo.ready)),
         (Stage::Starting, Cause::Timer) => plan.status(Kind::Pod, pod, status::ready(pod, turn)),
         (Stage::Running, Cause::Change) => {
             if let Some(limit) = command.runs_for(turn) {
@@ -68,7 +68,6 @@ pub(super) fn decide(pod: &Value, nodes: &[Value], cause: Cause, turn: &mut Turn
             }
         }
         (Stage::Running, Cause::Timer) => end(&mut plan, pod, command, turn),
-        (Stage::Crashed, Cause::Change) => plan.later(turn.about(turn.tempo.ready)),
         (Stage::Crashed, Cause::Timer) if restarts(pod) == 0 => {
             plan.note(pod, KUBELET, "Started", format!("Started container {}", first(pod)));
             plan.status(Kind::Pod, pod, status::restarted(pod, turn));

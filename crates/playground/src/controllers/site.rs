@@ -187,8 +187,8 @@ impl Site {
     /// The objects of a kind that this one controls.
     fn dependents(&self, owner: &Value, kind: Kind) -> Vec<Value> {
         let (group, _, _, plural) = kind.names();
-        let owned = self.cluster.dependents(uid(owner), group, plural);
-        owned
+        let found = self.cluster.dependents(uid(owner), group, plural);
+        found
             .into_iter()
             .filter(|object| {
                 fields::controller(object).is_some_and(|found| fields::text(found, "/uid") == uid(owner))

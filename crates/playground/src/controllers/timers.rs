@@ -37,7 +37,7 @@ impl<K: Clone + Eq + Hash + Ord> Timers<K> {
             if *at > now {
                 return None;
             }
-            let Some(Reverse((at, key))) = self.order.pop() else { return None };
+            let Reverse((at, key)) = self.order.pop()?;
             if self.due.get(&key) == Some(&at) {
                 self.due.remove(&key);
                 return Some(key);

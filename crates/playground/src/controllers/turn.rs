@@ -286,7 +286,7 @@ pub(crate) fn pod_of(template: &Value, namespace: &str, name: String, owner: Val
 }
 
 /// A condition, whose time of transition stays as long as its status does.
-pub(crate) fn condition(object: &Value, at: &str, kind: &str, status: bool, why: (&str, String)) -> Value {
+pub(crate) fn condition(object: &Value, at: &str, kind: &str, status: bool, why: (&str, &str)) -> Value {
     let status = if status { "True" } else { "False" };
     let old = fields::condition(object, kind);
     let same = old.filter(|old| fields::text(old, "/status") == status);

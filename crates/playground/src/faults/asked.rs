@@ -43,7 +43,8 @@ impl Asked {
             path.drain(..2);
         }
         let parameter = |name: &str| {
-            let mut pairs = uri.query().unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
+            let mut pairs =
+                uri.query().unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
             pairs.find(|(found, _)| *found == name).map_or("", |(_, value)| value)
         };
         let named = path.len() > 1;

@@ -58,7 +58,7 @@ impl Spoiled {
         loop {
             self.consider();
             if self.has(|effect| *effect == Effect::Cut) {
-                return Some(Err(Cut.into()));
+                return Some(Err(BodyError::other(Cut)));
             }
             if self.has(|effect| *effect == Effect::Freeze) {
                 self.changed_rx.changed().await.ok()?;
@@ -142,7 +142,11 @@ impl Spoiled {
         let Some(rate) = rate else { return chunk };
         sleep(DRIP).await;
         let share = DRIP.as_secs_f64() * f64::from(rate);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small number of bytes")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a small number of bytes"
+        )]
         let most = (share as usize).max(1);
         if chunk.len() > most {
             self.pending.push_front(chunk.split_off(most));

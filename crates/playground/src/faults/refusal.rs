@@ -11,7 +11,8 @@ use crate::http::layer::Body;
 
 /// An error in the shape of the API server's.
 pub(super) fn answer(code: u16, retry_after: Option<Duration>) -> Response<Body> {
-    let body = Full::new(Bytes::from(status(code).to_string())).map_err(|never| match never {}).boxed_unsync();
+    let body =
+        Full::new(Bytes::from(status(code).to_string())).map_err(|never| match never {}).boxed_unsync();
     let mut answer = Response::new(body);
     *answer.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = answer.headers_mut();

@@ -74,6 +74,15 @@ pub enum ScriptError {
     Step { step: usize, problem: String },
 }
 
+/// A script that is being played.
+struct Player {
+    steps: Vec<Step>,
+    clusters: Vec<(String, Arc<Faults>)>,
+    /// The faults of each step that are injected now.
+    playing: Vec<Vec<(Arc<Faults>, FaultId)>>,
+    cues: Timers<Cue>,
+}
+
 /// A step begins or ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Cue {
@@ -122,38 +131,51 @@ impl Script {
         clusters: Vec<(String, Arc<Faults>)>,
         stop: CancellationToken,
     ) -> Result<(), Infallible> {
+        let playing = vec![Vec::new(); self.steps.len()];
+        Player { steps: self.steps, clusters, playing, cues: Timers::new() }.run(stop).await;
+        Ok(())
+    }
+}
+
+// === impl Player ===
+
+impl Player {
+    async fn run(mut self, stop: CancellationToken) {
         let start = Instant::now();
-        let mut timers = Timers::new();
         for (number, step) in self.steps.iter().enumerate() {
-            timers.set(Cue::Begin(number), start + step.at);
+            self.cues.set(Cue::Begin(number), start + step.at);
         }
-        let mut playing: Vec<Vec<(Arc<Faults>, FaultId)>> = vec![Vec::new(); self.steps.len()];
         loop {
-            let due = timers.next().unwrap_or_else(|| Instant::now() + Duration::from_hours(1));
+            let due = self.cues.next().unwrap_or_else(|| Instant::now() + Duration::from_hours(1));
             tokio::select! {
                 biased;
-                () = stop.cancelled() => return Ok(()),
+                () = stop.cancelled() => return,
                 () = sleep_until(due) => {}
             }
-            while let Some(cue) = timers.pop(Instant::now()) {
-                let (Cue::Begin(number) | Cue::End(number)) = cue;
-                let (Some(step), Some(playing)) = (self.steps.get(number), playing.get_mut(number)) else {
-                    continue;
-                };
-                for (faults, id) in playing.drain(..) {
-                    faults.lift(id);
-                }
-                if cue == Cue::Begin(number) {
-                    let hit = clusters.iter().filter(|(name, _)| step.is_for(name));
-                    playing.extend(hit.map(|(_, faults)| (Arc::clone(faults), faults.inject(step.fault()))));
-                    if let Some(lasts) = step.lasts {
-                        timers.set(Cue::End(number), due + lasts);
-                    }
-                    if let Some(every) = step.every {
-                        timers.set(Cue::Begin(number), due + every);
-                    }
-                }
+            while let Some(cue) = self.cues.pop(Instant::now()) {
+                self.follow(cue, due);
             }
+        }
+    }
+
+    fn follow(&mut self, cue: Cue, due: Instant) {
+        let (Cue::Begin(number) | Cue::End(number)) = cue;
+        let (Some(step), Some(playing)) = (self.steps.get(number), self.playing.get_mut(number)) else {
+            return;
+        };
+        for (faults, id) in playing.drain(..) {
+            faults.lift(id);
+        }
+        if cue == Cue::End(number) {
+            return;
+        }
+        let hit = self.clusters.iter().filter(|(name, _)| step.is_for(name));
+        playing.extend(hit.map(|(_, faults)| (Arc::clone(faults), faults.inject(step.fault()))));
+        if let Some(lasts) = step.lasts {
+            self.cues.set(Cue::End(number), due + lasts);
+        }
+        if let Some(every) = step.every {
+            self.cues.set(Cue::Begin(number), due + every);
         }
     }
 }
@@ -172,7 +194,9 @@ impl Step {
             Effect::Status { code, .. } if !(400..600).contains(&code) => {
                 Err(format!("fault.status.code: expected 400 to 599, found {code}"))
             }
-            Effect::Slow { bytes_per_second: 0 } => Err("fault.slow.bytesPerSecond: expected 1 or more".to_owned()),
+            Effect::Slow { bytes_per_second: 0 } => {
+                Err("fault.slow.bytesPerSecond: expected 1 or more".to_owned())
+            }
             _ => Ok(()),
         }
     }

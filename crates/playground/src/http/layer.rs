@@ -10,7 +10,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use crate::cluster::Cluster;
 
 /// A cause that ends a body in the middle.
-pub type BodyError = Box<dyn std::error::Error + Send + Sync>;
+pub type BodyError = std::io::Error;
 
 /// The body of an answer. An error in it cuts the connection (HTTP/1) or resets the stream (HTTP/2).
 pub type Body = UnsyncBoxBody<Bytes, BodyError>;

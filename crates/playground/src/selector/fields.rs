@@ -31,7 +31,7 @@ impl FieldSelector {
                 .find_map(|sign| part.split_once(sign).map(|halves| (sign, halves)));
             let Some((sign, (field, value))) = found else {
                 let why = format!("invalid selector: '{text}'; can't understand '{part}'");
-                return Err(Status::bad_request(format!("Unable to find {why}")));
+                return Err(Status::bad_request(why));
             };
             if !supported(resource, field) {
                 return Err(Status::bad_request(unsupported(resource, field)));
@@ -118,9 +118,7 @@ fn unsupported(resource: &Resource, field: &str) -> String {
         "Job",
         "CertificateSigningRequest",
     ];
-    if resource.custom.is_some() {
-        format!("field label not supported: {field}")
-    } else if own.contains(&resource.kind.as_str()) {
+    if resource.custom.is_some() || own.contains(&resource.kind.as_str()) {
         format!("field label not supported: {field}")
     } else {
         format!("{field:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")

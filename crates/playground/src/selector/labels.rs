@@ -34,7 +34,7 @@ impl LabelSelector {
     }
 
     pub(crate) fn parse(text: &str) -> Result<Self, Status> {
-        let requirements = split(text).into_iter().map(|part| Requirement::parse(text, part));
+        let requirements = split(text).into_iter().map(Requirement::parse);
         Ok(Self(requirements.collect::<Result<_, _>>()?))
     }
 
@@ -62,17 +62,14 @@ fn split(text: &str) -> Vec<&str> {
 // === impl Requirement ===
 
 impl Requirement {
-    fn parse(whole: &str, part: &str) -> Result<Self, Status> {
+    fn parse(part: &str) -> Result<Self, Status> {
         let requirement = |key: &str, operator, values: Vec<String>| {
             let key = key.trim();
             let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'/');
             if key.is_empty() || !key.bytes().all(plain) {
-                return Err(unparsable(
-                    whole,
-                    &format!(
-                        "<nil>: Invalid value: {key:?}: name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
-                    ),
-                ));
+                return Err(unparsable(&format!(
+                    "<nil>: Invalid value: {key:?}: name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+                )));
             }
             Ok(Self { key: key.to_owned(), operator, values })
         };
@@ -81,14 +78,14 @@ impl Requirement {
         }
         if let Some((head, set)) = part.split_once('(') {
             let Some(set) = set.strip_suffix(')') else {
-                return Err(unparsable(whole, "found '', expected: ',' or ')'"));
+                return Err(unparsable("found '', expected: ',' or ')'"));
             };
             let values = set.split(',').map(|value| value.trim().to_owned()).collect();
             let mut words = head.split_whitespace();
             return match (words.next(), words.next(), words.next()) {
                 (Some(key), Some("in"), None) => requirement(key, Operator::In, values),
                 (Some(key), Some("notin"), None) => requirement(key, Operator::NotIn, values),
-                _ => Err(unparsable(whole, "expected: in, notin, =, ==, !=, gt, lt")),
+                _ => Err(unparsable("expected: in, notin, =, ==, !=, gt, lt")),
             };
         }
         for (sign, operator) in [

@@ -105,9 +105,9 @@ impl Life {
             }
             let now = Instant::now();
             while let Some(number) = timers.pop(now) {
-                let Some(shop) = self.shops.get_mut(number) else { continue };
-                shop.happen();
-                timers.set(number, now + self.pace.every.mul_f64(shop.rng.f64() * 2.0));
+                let Some(lived) = self.shops.get_mut(number) else { continue };
+                lived.happen();
+                timers.set(number, now + self.pace.every.mul_f64(lived.rng.f64() * 2.0));
             }
         }
     }

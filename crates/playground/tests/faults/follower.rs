@@ -108,5 +108,8 @@ async fn whatever_goes_wrong_a_follower_ends_up_right() {
 fn told_by(stage: &Stage) -> BTreeMap<String, String> {
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
     let objects = stage.cluster.list("", "configmaps", Some("default"));
-    objects.iter().map(|it| (text(&it["metadata"]["name"]), text(&it["metadata"]["resourceVersion"]))).collect()
+    objects
+        .iter()
+        .map(|it| (text(&it["metadata"]["name"]), text(&it["metadata"]["resourceVersion"])))
+        .collect()
 }

@@ -34,10 +34,10 @@ steps:
         ..FleetOptions::shops(3)
     };
     let fleet = fleet::start(options, &shutdown).await.unwrap();
-    eventually!("the first step", code(fleet.address, "eu-west").await == Some(503));
-    eventually!("its end", code(fleet.address, "eu-west").await == Some(200));
-    eventually!("the second step", code(fleet.address, "us-east").await.is_none());
-    assert_eq!(code(fleet.address, "asia-south").await, Some(200));
+    eventually!("the first step", code(fleet.address(), "eu-west").await == Some(503));
+    eventually!("its end", code(fleet.address(), "eu-west").await == Some(200));
+    eventually!("the second step", code(fleet.address(), "us-east").await.is_none());
+    assert_eq!(code(fleet.address(), "asia-south").await, Some(200));
     shutdown.trigger();
     shutdown.wait(Duration::from_secs(5)).await.unwrap();
 }

@@ -4,7 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use futures::StreamExt;
 use serde_json::{Value, json};
-use spindrift_kubernetes::{Api, ApiError, ApiOptions, Credentials, Event, EventStream, WatchStart, WatchTarget};
+use spindrift_kubernetes::{
+    Api, ApiError, ApiOptions, Credentials, Event, EventStream, WatchStart, WatchTarget,
+};
 use spindrift_model::{Resource, ResourceVersion};
 use spindrift_playground::{
     Cluster, Faults, Key, Tempo,
@@ -34,7 +36,7 @@ impl Stage {
         let fleet = fleet::start(options, &shutdown).await.unwrap();
         let files = tempfile::tempdir().unwrap();
         let path = files.path().join("kubeconfig");
-        std::fs::write(&path, &fleet.kubeconfig).unwrap();
+        std::fs::write(&path, fleet.kubeconfig()).unwrap();
         let credentials = Credentials::Kubeconfig { path, context: None };
         let options = ApiOptions { no_proxy: true, ..ApiOptions::default() };
         let api = Api::connect(&credentials, &options).await.unwrap();

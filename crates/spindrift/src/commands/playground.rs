@@ -112,9 +112,14 @@ impl Playground {
             .context("start the playground (--port chooses another port; 0 takes a free one)")?;
         let mut out = std::io::stdout().lock();
         let first = fleet.clusters.first().map_or("", |cluster| cluster.name());
-        writeln!(out, "{} clusters answer at http://{}/clusters/{first} and so on", self.clusters, fleet.address)?;
+        writeln!(
+            out,
+            "{} clusters answer at http://{}/clusters/{first} and so on",
+            self.clusters,
+            fleet.address()
+        )?;
         if let Some(file) = &self.kubeconfig_out {
-            fs::write(file, &fleet.kubeconfig)
+            fs::write(file, fleet.kubeconfig())
                 .with_context(|| format!("--kubeconfig-out: write {}", file.display()))?;
             writeln!(out, "kubectl --kubeconfig {} --context {first} get pods -A", file.display())?;
         }
@@ -135,8 +140,8 @@ impl Playground {
         };
         let faults = match &self.faults {
             Some(file) => {
-                let text = fs::read_to_string(file)
-                    .with_context(|| format!("--faults: read {}", file.display()))?;
+                let text =
+                    fs::read_to_string(file).with_context(|| format!("--faults: read {}", file.display()))?;
                 Some(Script::parse(&text).with_context(|| format!("--faults: {}", file.display()))?)
             }
             None => None,

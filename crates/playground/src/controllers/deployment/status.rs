@@ -60,7 +60,7 @@ fn available(deployment: &Value, bounds: Bounds, counts: &Counts, at: &str) -> V
     } else {
         ("MinimumReplicasUnavailable", "Deployment does not have minimum availability.")
     };
-    let mut available = condition(deployment, at, "Available", enough, (why.0, why.1.to_owned()));
+    let mut available = condition(deployment, at, "Available", enough, why);
     let since = available["lastTransitionTime"].clone();
     fields::set(&mut available, &["lastUpdateTime"], since);
     available
@@ -93,7 +93,7 @@ fn progressing(
     } else {
         (true, "ReplicaSetUpdated", format!("ReplicaSet \"{set}\" is progressing."))
     };
-    let mut progressing = condition(deployment, &at, "Progressing", moving, (reason, message));
+    let mut progressing = condition(deployment, &at, "Progressing", moving, (reason, &message));
     let same = old.filter(|old| text(old, "/message") == text(&progressing, "/message") && before == *counts);
     let updated = same.map_or(at.as_str(), |old| text(old, "/lastUpdateTime")).to_owned();
     fields::set(&mut progressing, &["lastUpdateTime"], updated);
