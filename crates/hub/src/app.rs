@@ -146,7 +146,15 @@ impl Hub {
         let health = config.kubesvc.grpc.server.health_service_enabled;
         shutdown.spawn("serve.grpc", serve_grpc(grpc, tls, service, health, shutdown.clone()));
 
-        let state = RestState { store, feed, readiness, tenant, metrics, shutdown: shutdown.token() };
+        let state = RestState {
+            store,
+            feed,
+            custom_names: Arc::default(),
+            readiness,
+            tenant,
+            metrics,
+            shutdown: shutdown.token(),
+        };
         let endpoint = Endpoint {
             name: "REST",
             setting: "server.port",

@@ -4,6 +4,7 @@
 //! by `print!`, so that a pipe that closes ends the command quietly; all else goes to stderr, by [`Context::note`].
 
 mod contexts;
+mod playground;
 mod up;
 mod version;
 
@@ -39,6 +40,8 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     /// Runs a hub and an agent in this process: against simulated clusters, or against those you name.
     Up(up::Up),
+    /// Runs simulated clusters: little shops that live, or as many pods as you like.
+    Playground(playground::Playground),
     /// Shows which release this is, and which one the hub is.
     Version(version::Version),
 }
@@ -59,13 +62,14 @@ impl Command {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
         match self {
             Self::Up(command) => command.run(context).await,
+            Self::Playground(command) => command.run(context).await,
             Self::Version(command) => command.run(context).await,
         }
     }
 
     /// Whether it has an end of its own for Ctrl-C; the others just end.
     pub(crate) fn stops_by_itself(&self) -> bool {
-        matches!(self, Self::Up(_))
+        matches!(self, Self::Up(_) | Self::Playground(_))
     }
 }
 

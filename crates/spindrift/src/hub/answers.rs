@@ -21,6 +21,10 @@ pub(crate) struct Account {
     /// The position in its change feed.
     pub(crate) seq: u64,
     pub(crate) objects: u64,
+    /// How many kinds are watched, per namespace if it is bound to some.
+    pub(crate) watches: u64,
+    /// How many of them are not listed yet.
+    pub(crate) listing: u64,
     /// RFC 3339.
     pub(crate) last_seen: String,
     /// What the operator should know.
