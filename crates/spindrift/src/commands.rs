@@ -3,10 +3,18 @@
 //! A command is a struct of arguments with `run(self, &Context)`. What was asked for goes to stdout, by `write!` and not
 //! by `print!`, so that a pipe that closes ends the command quietly; all else goes to stderr, by [`Context::note`].
 
+mod accounts;
+mod agents;
+mod api_resources;
+mod completion;
+mod config;
 mod contexts;
 mod playground;
+mod listing;
+mod live;
 mod up;
 mod version;
+mod watches;
 
 use std::{fmt, io::IsTerminal};
 
@@ -42,6 +50,20 @@ pub(crate) enum Command {
     Up(up::Up),
     /// Runs simulated clusters: little shops that live, or as many pods as you like.
     Playground(playground::Playground),
+    /// Shows the clusters, who caches them, and how far.
+    Accounts(accounts::Accounts),
+    /// Shows the agents that are connected, and what they cache.
+    Agents(agents::Agents),
+    /// Shows what is watched of each account, and how far it is.
+    Watches(watches::Watches),
+    /// Shows the fleet live on the whole screen: states, change rates, problems, the newest changes.
+    Live(live::Live),
+    /// Shows the kinds that are cached, and their short names.
+    ApiResources(api_resources::ApiResources),
+    /// Keeps hubs by name, and which of them is asked.
+    Config(config::Config),
+    /// Prints the script for your shell by which Tab completes accounts, namespaces, kinds and names.
+    Completion(completion::Completion),
     /// Shows which release this is, and which one the hub is.
     Version(version::Version),
 }
@@ -63,13 +85,20 @@ impl Command {
         match self {
             Self::Up(command) => command.run(context).await,
             Self::Playground(command) => command.run(context).await,
+            Self::Accounts(command) => command.run(context).await,
+            Self::Agents(command) => command.run(context).await,
+            Self::Watches(command) => command.run(context).await,
+            Self::Live(command) => command.run(context).await,
+            Self::ApiResources(command) => command.run(context).await,
+            Self::Config(command) => command.run(context),
+            Self::Completion(command) => command.run(),
             Self::Version(command) => command.run(context).await,
         }
     }
 
     /// Whether it has an end of its own for Ctrl-C; the others just end.
     pub(crate) fn stops_by_itself(&self) -> bool {
-        matches!(self, Self::Up(_) | Self::Playground(_))
+        matches!(self, Self::Up(_) | Self::Playground(_) | Self::Live(_))
     }
 }
 

@@ -100,6 +100,7 @@ pub(crate) struct Page {
 /// An object as its cluster has it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_field_names, reason = "as the hub calls it")]
 pub(crate) struct Object {
     pub(crate) account: String,
     pub(crate) group: String,
