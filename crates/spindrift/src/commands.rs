@@ -3,9 +3,17 @@
 //! A command is a struct of arguments with `run(self, &Context)`. What was asked for goes to stdout, by `write!` and not
 //! by `print!`, so that a pipe that closes ends the command quietly; all else goes to stderr, by [`Context::note`].
 
+mod accounts;
+mod agents;
+mod api_resources;
+mod completion;
+mod config;
 mod contexts;
+mod listing;
+mod live;
 mod up;
 mod version;
+mod watches;
 
 use std::{fmt, io::IsTerminal};
 
@@ -39,6 +47,20 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     /// Runs a hub and an agent in this process, against the clusters you name.
     Up(up::Up),
+    /// Shows the clusters, who caches them, and how far.
+    Accounts(accounts::Accounts),
+    /// Shows the agents that are connected, and what they cache.
+    Agents(agents::Agents),
+    /// Shows what is watched of each account, and how far it is.
+    Watches(watches::Watches),
+    /// Shows the fleet live on the whole screen: states, change rates, problems, the newest changes.
+    Live(live::Live),
+    /// Shows the kinds that are cached, and their short names.
+    ApiResources(api_resources::ApiResources),
+    /// Keeps hubs by name, and which of them is asked.
+    Config(config::Config),
+    /// Prints the script for your shell by which Tab completes accounts, namespaces, kinds and names.
+    Completion(completion::Completion),
     /// Shows which release this is, and which one the hub is.
     Version(version::Version),
 }
@@ -59,13 +81,20 @@ impl Command {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
         match self {
             Self::Up(command) => command.run().await,
+            Self::Accounts(command) => command.run(context).await,
+            Self::Agents(command) => command.run(context).await,
+            Self::Watches(command) => command.run(context).await,
+            Self::Live(command) => command.run(context).await,
+            Self::ApiResources(command) => command.run(context).await,
+            Self::Config(command) => command.run(context),
+            Self::Completion(command) => command.run(),
             Self::Version(command) => command.run(context).await,
         }
     }
 
     /// Whether it has an end of its own for Ctrl-C; the others just end.
     pub(crate) fn stops_by_itself(&self) -> bool {
-        matches!(self, Self::Up(_))
+        matches!(self, Self::Up(_) | Self::Live(_))
     }
 }
 

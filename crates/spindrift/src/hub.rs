@@ -24,7 +24,7 @@ pub(crate) use watch::Told;
 /// A host that is there answers sooner.
 const CONNECT: Duration = Duration::from_secs(5);
 /// Longer than the store may take for its slowest page.
-const ANSWER: Duration = Duration::from_secs(60);
+const ANSWER: Duration = Duration::from_mins(1);
 /// The hub says something every 15 seconds, be it that there is nothing to say.
 const SILENCE: Duration = Duration::from_secs(45);
 

@@ -81,13 +81,20 @@ impl Settings {
         if wanted.contains([':', '/']) {
             return parse_url(wanted).context("--hub");
         }
-        let known = match hubs.is_empty() {
-            true => "it has none".to_owned(),
-            false => format!("it has {}", hubs.keys().cloned().collect::<Vec<_>>().join(", ")),
+        bail!(self.unknown(wanted));
+    }
+
+    /// Says which hubs there are instead of the one that there is not.
+    pub(crate) fn unknown(&self, name: &str) -> String {
+        let Self { file, content: Content { hubs, .. } } = self;
+        let known = if hubs.is_empty() {
+            "it has none".to_owned()
+        } else {
+            format!("it has {}", hubs.keys().cloned().collect::<Vec<_>>().join(", "))
         };
-        bail!(
-            "there is no hub {wanted:?} in {}: {known}; add it with: spindrift config set-hub {wanted} URL",
-            self.file.display()
+        let file = file.display();
+        format!(
+            "there is no hub {name:?} in {file}: {known}; add it with: spindrift config set-hub {name} URL"
         )
     }
 

@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use serde_json::json;
 
 use super::Context;
 
@@ -11,23 +12,52 @@ pub(crate) struct Version {
     /// Does not ask the hub.
     #[arg(long)]
     client: bool,
+    /// How to show it; for people if absent.
+    #[arg(short, long, value_enum, value_name = "FORMAT")]
+    output: Option<Format>,
 }
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Format {
+    Json,
+    Yaml,
+}
+
+const RELEASE: &str = env!("CARGO_PKG_VERSION");
 
 // === impl Version ===
 
 impl Version {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
+        let hub = if self.client { None } else { self.hub(context).await? };
         let mut out = std::io::stdout().lock();
-        writeln!(out, "spindrift {}", env!("CARGO_PKG_VERSION"))?;
-        if self.client {
+        if let Some(format) = self.output {
+            let mut shown = json!({ "client": { "version": RELEASE } });
+            if let Some((version, url)) = hub {
+                shown["hub"] = json!({ "version": version, "url": url });
+            }
+            match format {
+                Format::Json => writeln!(out, "{shown:#}")?,
+                Format::Yaml => write!(out, "{}", serde_saphyr::to_string(&shown)?)?,
+            }
             return Ok(());
         }
-        let hub = context.hub()?;
-        match hub.version().await {
-            Ok(release) => writeln!(out, "hub       {} ({})", release.version, hub.url())?,
-            // Its own release is what most who ask want to know.
-            Err(error) => context.note(format_args!("hub: {error}")),
+        writeln!(out, "spindrift {RELEASE}")?;
+        if let Some((version, url)) = hub {
+            writeln!(out, "hub       {version} ({url})")?;
         }
         Ok(())
+    }
+
+    /// The hub's release and URL. A hub that is away is no failure: most who ask want to know their own release.
+    async fn hub(&self, context: &Context) -> anyhow::Result<Option<(String, String)>> {
+        let hub = context.hub()?;
+        match hub.version().await {
+            Ok(release) => Ok(Some((release.version, hub.url().to_owned()))),
+            Err(error) => {
+                context.note(format_args!("hub: {error}"));
+                Ok(None)
+            }
+        }
     }
 }

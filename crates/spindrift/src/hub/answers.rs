@@ -21,6 +21,10 @@ pub(crate) struct Account {
     /// The position in its change feed.
     pub(crate) seq: u64,
     pub(crate) objects: u64,
+    /// How many kinds are watched, per namespace if it is bound to some.
+    pub(crate) watches: u64,
+    /// How many of them are not listed yet.
+    pub(crate) listing: u64,
     /// RFC 3339.
     pub(crate) last_seen: String,
     /// What the operator should know.
@@ -96,6 +100,7 @@ pub(crate) struct Page {
 /// An object as its cluster has it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_field_names, reason = "as the hub calls it")]
 pub(crate) struct Object {
     pub(crate) account: String,
     pub(crate) group: String,

@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Event {
     /// What happened.
-    pub(super) event: String,
+    pub(super) name: String,
     pub(super) data: String,
     /// Where to go on after this event.
     pub(super) id: Option<String>,
@@ -39,7 +39,7 @@ impl Parser {
         while let Some(line) = self.line()? {
             if line.is_empty() {
                 let event = std::mem::take(&mut self.event);
-                if !event.event.is_empty() {
+                if !event.name.is_empty() {
                     return Ok(Some(event));
                 }
                 continue;
@@ -47,7 +47,7 @@ impl Parser {
             let (field, value) = line.split_once(':').unwrap_or((&line, ""));
             let value = value.strip_prefix(' ').unwrap_or(value);
             match field {
-                "event" => value.clone_into(&mut self.event.event),
+                "event" => value.clone_into(&mut self.event.name),
                 "id" => self.event.id = Some(value.to_owned()),
                 "data" => {
                     if !self.event.data.is_empty() {
@@ -100,8 +100,8 @@ mod tests {
     #[test]
     fn events_are_the_same_however_the_bytes_arrive() {
         let expected = vec![
-            Event { event: "upsert".into(), data: "{\"a\":\n1}".into(), id: Some("x=1".into()) },
-            Event { event: "delete".into(), data: "é".into(), id: None },
+            Event { name: "upsert".into(), data: "{\"a\":\n1}".into(), id: Some("x=1".into()) },
+            Event { name: "delete".into(), data: "é".into(), id: None },
         ];
         for size in 1..STREAM.len() {
             assert_eq!(events(size), expected, "in chunks of {size}");

@@ -88,8 +88,8 @@ impl Watcher {
                 continue;
             };
             match link.next(&self.client).await {
-                Ok(Event { event, data, id }) => {
-                    let told = self.understand(&event, &data)?;
+                Ok(Event { name, data, id }) => {
+                    let told = self.understand(&name, &data)?;
                     self.position = id.or(self.position.take());
                     if let Some(told) = told {
                         return Ok(told);

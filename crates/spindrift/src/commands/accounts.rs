@@ -1,0 +1,92 @@
+//! `spindrift accounts`: the clusters, who caches them, and how far.
+
+use clap::Args;
+use jiff::Timestamp;
+use spindrift_printer::since;
+
+use super::{
+    Context,
+    listing::{Listed, Listing, Show, or_none},
+};
+use crate::hub::Account;
+
+#[derive(Debug, Args)]
+pub(crate) struct Accounts {
+    #[command(flatten)]
+    show: Show,
+    /// Goes on, and shows what changes.
+    #[arg(short, long)]
+    watch: bool,
+}
+
+// === impl Accounts ===
+
+impl Accounts {
+    pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
+        let hub = context.hub()?;
+        let mut listing = Listing::new(self.show);
+        if self.watch {
+            return listing.watch(async || hub.accounts().await, context).await;
+        }
+        let nothing = "no accounts yet: no agent has announced any";
+        listing.print(&hub.accounts().await?, nothing, context)
+    }
+}
+
+// === impl Account ===
+
+impl Account {
+    /// Whether what is shown of it is up to date.
+    pub(crate) fn state(&self) -> String {
+        let Self { watches, listing, .. } = self;
+        if self.cached_by.is_none() {
+            "stale".into()
+        } else if *listing > 0 || *watches == 0 {
+            format!("syncing {}/{watches}", watches.saturating_sub(*listing))
+        } else {
+            "live".into()
+        }
+    }
+}
+
+impl Listed for Account {
+    const COLUMNS: &[&str] = &[
+        "NAME",
+        "STATE",
+        "AGENT",
+        "HUB",
+        "VERSION",
+        "OBJECTS",
+        "SEEN",
+        "PROBLEM",
+        "SERVER",
+        "NAMESPACES",
+        "SEQ",
+    ];
+    const NARROW: usize = 8;
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn cells(&self, now: Timestamp) -> Vec<String> {
+        vec![
+            self.name.clone(),
+            self.state(),
+            or_none(self.cached_by.as_deref()),
+            or_none(self.hub.as_deref()),
+            or_none(Some(&self.kubernetes_version)),
+            self.objects.to_string(),
+            since(now, &self.last_seen),
+            or_none(self.problem.as_deref()),
+            self.host.clone(),
+            if self.namespaces.is_empty() { "<all>".into() } else { self.namespaces.join(",") },
+            self.seq.to_string(),
+        ]
+    }
+
+    fn essence(&self) -> String {
+        let Self { kubernetes_version, objects, problem, hub, .. } = self;
+        format!("{} {kubernetes_version} {objects} {problem:?} {hub:?} {:?}", self.state(), self.cached_by)
+    }
+}

@@ -1,0 +1,71 @@
+//! `spindrift agents`: who is connected, and what they cache.
+
+use clap::Args;
+use jiff::Timestamp;
+use spindrift_printer::since;
+
+use super::{
+    Context,
+    listing::{Listed, Listing, Show, or_none},
+};
+use crate::hub::Agent;
+
+#[derive(Debug, Args)]
+pub(crate) struct Agents {
+    #[command(flatten)]
+    show: Show,
+    /// Goes on, and shows what changes.
+    #[arg(short, long)]
+    watch: bool,
+}
+
+/// Names of accounts in a cell; an agent may have a thousand.
+const NAMED: usize = 5;
+
+// === impl Agents ===
+
+impl Agents {
+    pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
+        let hub = context.hub()?;
+        let mut listing = Listing::new(self.show);
+        if self.watch {
+            return listing.watch(async || hub.agents().await, context).await;
+        }
+        let nothing =
+            "no agent is connected: check clouddriver.grpc of your agents, or run: spindrift-agent check";
+        listing.print(&hub.agents().await?, nothing, context)
+    }
+}
+
+// === impl Agent ===
+
+impl Listed for Agent {
+    const COLUMNS: &[&str] = &["NAME", "VERSION", "HUB", "ACCOUNTS", "CONNECTED", "SEEN", "ZONE", "CACHES"];
+    const NARROW: usize = 6;
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn cells(&self, now: Timestamp) -> Vec<String> {
+        let mut caches = self.accounts.iter().take(NAMED).cloned().collect::<Vec<_>>().join(",");
+        if self.accounts.len() > NAMED {
+            caches.push_str(",…");
+        }
+        vec![
+            self.name.clone(),
+            or_none(Some(&self.version)),
+            self.hub.clone(),
+            self.accounts.len().to_string(),
+            since(now, &self.connected_at),
+            since(now, &self.last_seen),
+            or_none(self.zone.as_deref()),
+            or_none(Some(&caches)),
+        ]
+    }
+
+    fn essence(&self) -> String {
+        let Self { version, hub, connected_at, accounts, .. } = self;
+        format!("{version} {hub} {connected_at} {accounts:?}")
+    }
+}

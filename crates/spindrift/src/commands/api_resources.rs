@@ -1,0 +1,64 @@
+//! `spindrift api-resources`: the kinds that are cached, and what they are called.
+
+use clap::Args;
+use jiff::Timestamp;
+
+use super::{
+    Context,
+    listing::{Listed, Listing, Show},
+};
+use crate::hub::ApiResource;
+
+#[derive(Debug, Args)]
+pub(crate) struct ApiResources {
+    #[command(flatten)]
+    show: Show,
+    /// Only kinds with namespaces, or (false) only those without.
+    #[arg(long, num_args = 0..=1, default_missing_value = "true")]
+    namespaced: Option<bool>,
+    /// Only kinds of this API group; an empty one is the core group.
+    #[arg(long)]
+    api_group: Option<String>,
+}
+
+// === impl ApiResources ===
+
+impl ApiResources {
+    pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
+        let Self { show, namespaced, api_group } = self;
+        let mut resources = context.hub()?.api_resources().await?;
+        resources.retain(|resource| {
+            namespaced.is_none_or(|namespaced| resource.namespaced == namespaced)
+                && api_group.as_ref().is_none_or(|group| resource.group == *group)
+        });
+        resources.sort_by(|a, b| (&a.group, &a.plural).cmp(&(&b.group, &b.plural)));
+        Listing::new(show).print(&resources, "no such kind is cached; see: spindrift watches", context)
+    }
+}
+
+// === impl ApiResource ===
+
+impl Listed for ApiResource {
+    const COLUMNS: &[&str] = &["NAME", "SHORTNAMES", "APIVERSION", "NAMESPACED", "KIND", "ACCOUNTS"];
+    const NARROW: usize = 5;
+
+    fn name(&self) -> String {
+        if self.group.is_empty() { self.plural.clone() } else { format!("{}.{}", self.plural, self.group) }
+    }
+
+    fn cells(&self, _: Timestamp) -> Vec<String> {
+        let Self { group, version, .. } = self;
+        vec![
+            self.plural.clone(),
+            self.short_names.join(","),
+            if group.is_empty() { version.clone() } else { format!("{group}/{version}") },
+            self.namespaced.to_string(),
+            self.kind.clone(),
+            self.accounts.to_string(),
+        ]
+    }
+
+    fn essence(&self) -> String {
+        format!("{} {:?}", self.accounts, self.short_names)
+    }
+}

@@ -1,0 +1,189 @@
+//! Short lists, of accounts and the like: as a table, JSON, YAML or names; and again when something changes.
+
+use std::{collections::HashMap, io::Write, time::Duration};
+
+use clap::{Args, ValueEnum};
+use jiff::Timestamp;
+use serde::Serialize;
+use spindrift_printer::Layout;
+
+use super::Context;
+use crate::hub::HubError;
+
+/// How a list is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// A table with more columns.
+    Wide,
+    Json,
+    Yaml,
+    /// Names only.
+    Name,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// How to show them; a table if absent.
+    #[arg(short, long, value_enum, value_name = "FORMAT")]
+    output: Option<Format>,
+    /// Leaves out the names of the columns.
+    #[arg(long)]
+    no_headers: bool,
+}
+
+/// What a list is made of.
+pub(crate) trait Listed: Serialize {
+    /// The columns; the last ones are for wide tables only.
+    const COLUMNS: &[&str];
+    /// How many columns every table has.
+    const NARROW: usize;
+
+    fn name(&self) -> String;
+
+    /// A cell for each column.
+    fn cells(&self, now: Timestamp) -> Vec<String>;
+
+    /// What tells whether it has changed, for those who watch.
+    fn essence(&self) -> String;
+}
+
+/// A list in the making: columns keep their widths from one print to the next.
+pub(crate) struct Listing {
+    show: Show,
+    layout: Layout,
+    headed: bool,
+}
+
+/// Quick enough for a person, and cheap for the hub.
+const PACE: Duration = Duration::from_secs(2);
+
+// === impl Listing ===
+
+impl Listing {
+    pub(crate) fn new(show: Show) -> Self {
+        Self { show, layout: Layout::default(), headed: false }
+    }
+
+    /// Shows a whole list; says so on stderr if it is empty.
+    pub(crate) fn print<T: Listed>(
+        &mut self,
+        items: &[T],
+        nothing: &str,
+        context: &Context,
+    ) -> anyhow::Result<()> {
+        if items.is_empty() && matches!(self.show.output, None | Some(Format::Wide | Format::Name)) {
+            context.note(nothing);
+            return Ok(());
+        }
+        let text = match self.show.output {
+            Some(Format::Json) => format!("{}\n", serde_json::to_string_pretty(items)?),
+            Some(Format::Yaml) => serde_saphyr::to_string(&items)?,
+            Some(Format::Name) => items.iter().map(|item| item.name() + "\n").collect(),
+            None | Some(Format::Wide) => self.table(items),
+        };
+        Ok(std::io::stdout().lock().write_all(text.as_bytes())?)
+    }
+
+    /// Shows a list, and from then on what is new or different in it; ends only if the hub refuses.
+    pub(crate) async fn watch<T: Listed>(
+        &mut self,
+        ask: impl AsyncFn() -> Result<Vec<T>, HubError>,
+        context: &Context,
+    ) -> anyhow::Result<()> {
+        let mut known: HashMap<String, String> = HashMap::new();
+        let mut away = false;
+        let mut first = true;
+        loop {
+            match ask().await {
+                Ok(items) => {
+                    if std::mem::take(&mut away) {
+                        context.note("the hub is back");
+                    }
+                    let changed = items.into_iter().filter(|item| {
+                        known.insert(item.name(), item.essence()).is_none_or(|old| old != item.essence())
+                    });
+                    self.print_each(&changed.collect::<Vec<_>>())?;
+                    first = false;
+                }
+                Err(error) if first || !error.is_passing() => return Err(error.into()),
+                Err(error) => {
+                    if !std::mem::replace(&mut away, true) {
+                        context.note(format_args!("{error}; trying again"));
+                    }
+                }
+            }
+            tokio::time::sleep(PACE).await;
+        }
+    }
+
+    /// Items of a watch are documents of their own.
+    fn print_each<T: Listed>(&mut self, items: &[T]) -> anyhow::Result<()> {
+        let mut out = std::io::stdout().lock();
+        match self.show.output {
+            Some(Format::Json) => {
+                for item in items {
+                    writeln!(out, "{}", serde_json::to_string(item)?)?;
+                }
+            }
+            Some(Format::Yaml) => {
+                for item in items {
+                    write!(out, "---\n{}", serde_saphyr::to_string(item)?)?;
+                }
+            }
+            Some(Format::Name) => {
+                for item in items {
+                    writeln!(out, "{}", item.name())?;
+                }
+            }
+            None | Some(Format::Wide) => out.write_all(self.table(items).as_bytes())?,
+        }
+        Ok(out.flush()?)
+    }
+
+    fn table<T: Listed>(&mut self, items: &[T]) -> String {
+        let columns = if self.show.output == Some(Format::Wide) { T::COLUMNS.len() } else { T::NARROW };
+        let now = Timestamp::now();
+        let mut rows = Vec::new();
+        if !std::mem::replace(&mut self.headed, true) && !self.show.no_headers {
+            rows.push(T::COLUMNS.iter().take(columns).map(ToString::to_string).collect());
+        }
+        rows.extend(items.iter().map(|item| item.cells(now).into_iter().take(columns).collect()));
+        self.layout.lines(&rows)
+    }
+}
+
+/// A cell for what may be absent.
+pub(crate) fn or_none(text: Option<&str>) -> String {
+    text.filter(|text| !text.is_empty()).unwrap_or("<none>").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Serialize)]
+    struct Fruit(&'static str, u32);
+
+    impl Listed for Fruit {
+        const COLUMNS: &[&str] = &["NAME", "COUNT", "COLOUR"];
+        const NARROW: usize = 2;
+        fn name(&self) -> String {
+            self.0.into()
+        }
+        fn cells(&self, _: Timestamp) -> Vec<String> {
+            vec![self.0.into(), self.1.to_string(), "red".into()]
+        }
+        fn essence(&self) -> String {
+            self.1.to_string()
+        }
+    }
+
+    #[test]
+    fn a_table_has_one_head_and_wide_ones_all_columns() {
+        let mut narrow = Listing::new(Show { output: None, no_headers: false });
+        assert_eq!(narrow.table(&[Fruit("apple", 1)]), "NAME    COUNT\napple   1\n");
+        assert_eq!(narrow.table(&[Fruit("fig", 2)]), "fig     2\n");
+        let mut wide = Listing::new(Show { output: Some(Format::Wide), no_headers: true });
+        assert_eq!(wide.table(&[Fruit("apple", 1)]), "apple   1     red\n");
+    }
+}

@@ -1,0 +1,139 @@
+//! `spindrift live`: the fleet on the whole screen.
+//!
+//! ```text
+//! hub ══watch from now══▶ Told ──┐
+//! hub ──/v1/accounts, paced──▶───┼──▶ State ──draw, a few times a second──▶ terminal
+//! keys ──▶───────────────────────┘
+//! ```
+//!
+//! What is there already is never downloaded: the watch starts at the position of a page of one row, and the numbers come
+//! from the accounts.
+
+mod changes;
+mod fleet;
+mod rate;
+mod screen;
+mod state;
+mod view;
+
+use std::{io::IsTerminal, time::Duration};
+
+use anyhow::bail;
+use clap::Args;
+use clap_complete::ArgValueCompleter;
+use futures::{Stream, StreamExt};
+use jiff::{Timestamp, tz::TimeZone};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::mpsc,
+    task::JoinSet,
+    time::MissedTickBehavior,
+};
+
+use super::Context;
+use crate::{
+    complete,
+    hub::{Account, Client, HubError, Selection, Told},
+};
+use screen::{Input, Screen};
+use state::{State, Step};
+use view::Palette;
+
+#[derive(Debug, Args)]
+pub(crate) struct Live {
+    /// Shows changes of these accounts only, joined by commas.
+    #[arg(short, long, add = ArgValueCompleter::new(complete::accounts))]
+    account: Option<String>,
+    /// Shows changes of these kinds only, joined by commas.
+    #[arg(short, long, add = ArgValueCompleter::new(complete::kinds))]
+    kind: Option<String>,
+    /// Shows changes in this namespace only.
+    #[arg(short, long, add = ArgValueCompleter::new(complete::namespaces))]
+    namespace: Option<String>,
+    /// Shows changes of objects with these labels only, as in `kubectl -l`.
+    #[arg(short = 'l', long)]
+    selector: Option<String>,
+}
+
+/// A person reads no faster.
+const FRAME: Duration = Duration::from_millis(250);
+/// How often states and numbers of the accounts are asked for.
+const PACE: Duration = Duration::from_secs(2);
+
+// === impl Live ===
+
+impl Live {
+    pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
+        if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
+            bail!(
+                "live needs a terminal; for scripts there are: spindrift accounts -w, spindrift get KIND -A -w"
+            );
+        }
+        let Self { account, kind, namespace, selector } = self;
+        let hub = context.hub()?;
+        let selection = Selection {
+            account,
+            kind,
+            namespace,
+            label_selector: selector,
+            limit: Some(1),
+            ..Selection::default()
+        };
+        // Asked before the screen is taken, so that a hub that is away is an error like any other.
+        let position = hub.page(&selection, None).await?.position;
+        let mut state = State::new(hub.url(), TimeZone::system());
+        state.accounts(hub.accounts().await?);
+        let told = hub.watch(selection, Some(position));
+        follow(hub, state, told, Palette::new(context.color)).await
+    }
+}
+
+/// Shows what is told until the user leaves, or a signal ends it.
+async fn follow(
+    hub: Client,
+    mut state: State,
+    mut told: impl Stream<Item = Result<Told, HubError>> + Unpin,
+    palette: Palette,
+) -> anyhow::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hang_up = signal(SignalKind::hangup())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let (mut screen, mut input_rx) = Screen::open()?;
+    let mut tasks = JoinSet::new();
+    let (accounts_tx, mut accounts_rx) = mpsc::channel(1);
+    tasks.spawn(ask_for_accounts(hub, accounts_tx));
+    let mut frames = tokio::time::interval(FRAME);
+    frames.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    loop {
+        screen.draw(|frame| view::draw(frame, &state, palette, Timestamp::now()))?;
+        // Many changes make one frame; a key makes one at once.
+        loop {
+            tokio::select! {
+                biased;
+                _ = terminate.recv() => return Ok(()),
+                _ = hang_up.recv() => return Ok(()),
+                _ = interrupt.recv() => return Ok(()),
+                input = input_rx.recv() => match input {
+                    Some(Input::Key(key)) if state.key(key) == Step::Leave => return Ok(()),
+                    Some(Input::Key(_) | Input::Resized) => break,
+                    None => bail!("the terminal is gone"),
+                },
+                _ = frames.tick() => break,
+                Some(accounts) = accounts_rx.recv() => match accounts {
+                    Ok(accounts) => state.accounts(accounts),
+                    Err(error) => state.away(&error, Timestamp::now()),
+                },
+                Some(told) = told.next() => state.told(told?, Timestamp::now()),
+            }
+        }
+    }
+}
+
+async fn ask_for_accounts(hub: Client, accounts_tx: mpsc::Sender<Result<Vec<Account>, HubError>>) {
+    loop {
+        tokio::time::sleep(PACE).await;
+        if accounts_tx.send(hub.accounts().await).await.is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! The newest changes, and which of them are shown.
+
+use std::collections::{HashSet, VecDeque};
+
+use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
+
+use crate::hub::{Deleted, Object};
+
+/// One change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Change {
+    pub(super) at: Timestamp,
+    pub(super) account: String,
+    pub(super) kind: String,
+    pub(super) namespace: String,
+    pub(super) name: String,
+    pub(super) what: What,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum What {
+    Created,
+    Changed,
+    Deleted,
+}
+
+/// The newest changes, the newest first.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    kept: VecDeque<Change>,
+    /// Uids that were told of, oldest first, and the same as a set.
+    order: VecDeque<String>,
+    seen: HashSet<String>,
+    /// Changes that came while it was paused.
+    waiting: Option<Vec<Change>>,
+}
+
+/// Many screens full.
+const KEPT: usize = 2000;
+/// Uids of 40 bytes: half a megabyte.
+const SEEN: usize = 10_000;
+/// The feed does not say whether an object is new; one that is first heard of this soon after its creation is.
+const NEW: SignedDuration = SignedDuration::from_secs(30);
+
+/// What matters of an object.
+#[derive(Deserialize)]
+struct Body {
+    metadata: Metadata,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    creation_timestamp: Option<Timestamp>,
+}
+
+// === impl Changes ===
+
+impl Changes {
+    pub(super) fn upsert(&mut self, object: Object, at: Timestamp) {
+        let body: Option<Body> = serde_json::from_str(object.object.get()).ok();
+        let created = body.and_then(|body| body.metadata.creation_timestamp);
+        let young = created.is_some_and(|created| at.duration_since(created) < NEW);
+        let what = if self.see(object.uid) && young { What::Created } else { What::Changed };
+        let Object { account, kind, namespace, name, .. } = object;
+        self.push(Change { at, account, kind, namespace, name, what });
+    }
+
+    pub(super) fn delete(&mut self, object: Deleted, at: Timestamp) {
+        let Deleted { account, kind, namespace, name, .. } = object;
+        self.push(Change { at, account, kind, namespace, name, what: What::Deleted });
+    }
+
+    fn push(&mut self, change: Change) {
+        match &mut self.waiting {
+            Some(waiting) if waiting.len() < KEPT => waiting.push(change),
+            // Whoever pauses for so long reads the newest when it goes on.
+            Some(waiting) => {
+                waiting.remove(0);
+                waiting.push(change);
+            }
+            None => {
+                self.kept.push_front(change);
+                self.kept.truncate(KEPT);
+            }
+        }
+    }
+
+    /// Whether this is the first time that the object is heard of.
+    fn see(&mut self, uid: String) -> bool {
+        if !self.seen.insert(uid.clone()) {
+            return false;
+        }
+        self.order.push_back(uid);
+        if self.order.len() > SEEN
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.seen.remove(&oldest);
+        }
+        true
+    }
+
+    /// Stops the list, or lets it go on with what has come meanwhile.
+    pub(super) fn toggle_pause(&mut self) {
+        match self.waiting.take() {
+            None => self.waiting = Some(Vec::new()),
+            Some(waiting) => waiting.into_iter().for_each(|change| self.push(change)),
+        }
+    }
+
+    /// How many changes wait, if it is paused.
+    pub(super) fn paused(&self) -> Option<usize> {
+        self.waiting.as_ref().map(Vec::len)
+    }
+
+    /// The changes of this account (or all) that contain the text, the newest first.
+    pub(super) fn matching(&self, account: Option<&str>, text: &str) -> impl Iterator<Item = &Change> {
+        let text = text.to_lowercase();
+        self.kept.iter().filter(move |change| {
+            account.is_none_or(|account| change.account == account)
+                && (text.is_empty() || change.contains(&text))
+        })
+    }
+}
+
+// === impl Change ===
+
+impl Change {
+    /// `namespace/name`, or just the name.
+    pub(super) fn path(&self) -> String {
+        let Self { namespace, name, .. } = self;
+        if namespace.is_empty() { name.clone() } else { format!("{namespace}/{name}") }
+    }
+
+    fn contains(&self, text: &str) -> bool {
+        let Self { account, kind, what, .. } = self;
+        format!("{account} {} {kind} {}", what.word(), self.path()).to_lowercase().contains(text)
+    }
+}
+
+// === impl What ===
+
+impl What {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Changed => "changed",
+            Self::Deleted => "deleted",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(name: &str, created: &str) -> Object {
+        let text = format!(
+            r#"{{"account":"eu","group":"","version":"v1","kind":"Pod","namespace":"shop","name":"{name}","uid":"u-{name}",
+               "resourceVersion":"1","object":{{"metadata":{{"creationTimestamp":"{created}"}}}}}}"#
+        );
+        serde_json::from_str(&text).unwrap()
+    }
+
+    fn now() -> Timestamp {
+        "2026-01-01T12:00:00Z".parse().unwrap()
+    }
+
+    fn shown(changes: &Changes, text: &str) -> Vec<String> {
+        changes
+            .matching(None, text)
+            .map(|change| format!("{} {}", change.what.word(), change.path()))
+            .collect()
+    }
+
+    #[test]
+    fn an_object_is_created_once_and_only_if_it_is_young() {
+        let mut changes = Changes::default();
+        changes.upsert(object("old", "2025-01-01T00:00:00Z"), now());
+        changes.upsert(object("new", "2026-01-01T11:59:59Z"), now());
+        changes.upsert(object("new", "2026-01-01T11:59:59Z"), now());
+        changes.upsert(object("odd", "yesterday"), now());
+        assert_eq!(
+            shown(&changes, ""),
+            ["changed shop/odd", "changed shop/new", "created shop/new", "changed shop/old"]
+        );
+    }
+
+    #[test]
+    fn a_pause_keeps_what_comes_for_later() {
+        let mut changes = Changes::default();
+        changes.toggle_pause();
+        changes.upsert(object("a", "2025-01-01T00:00:00Z"), now());
+        assert_eq!((shown(&changes, "").len(), changes.paused()), (0, Some(1)));
+        changes.toggle_pause();
+        assert_eq!((shown(&changes, ""), changes.paused()), (vec!["changed shop/a".to_owned()], None));
+    }
+
+    #[test]
+    fn a_filter_looks_at_all_that_is_shown_and_memory_is_bounded() {
+        let mut changes = Changes::default();
+        for number in 0..KEPT + 10 {
+            changes.upsert(object(&format!("pod-{number}"), "2025-01-01T00:00:00Z"), now());
+        }
+        assert_eq!(changes.matching(None, "").count(), KEPT);
+        assert_eq!(shown(&changes, "SHOP/pod-2009"), ["changed shop/pod-2009"]);
+        assert_eq!(changes.matching(Some("us"), "").count(), 0);
+    }
+}

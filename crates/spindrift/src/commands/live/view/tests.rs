@@ -1,0 +1,184 @@
+//! Screens as a person sees them.
+
+use jiff::{SignedDuration, Timestamp, tz::TimeZone};
+use ratatui::{
+    Terminal,
+    backend::TestBackend,
+    crossterm::event::{KeyCode, KeyEvent, KeyModifiers},
+};
+use serde_json::json;
+
+use super::{Palette, draw, rate, thousands};
+use crate::{
+    commands::live::state::{State, Step},
+    hub::{Account, HubError, Told},
+};
+
+fn now() -> Timestamp {
+    "2026-01-01T12:00:00Z".parse().unwrap()
+}
+
+fn account(name: &str, agent: Option<&str>, objects: u64, listing: u64) -> Account {
+    let seen = now() - SignedDuration::from_secs(if agent.is_some() { 3 } else { 240 });
+    serde_json::from_value(json!({
+        "name": name, "host": "https://10.0.0.1", "kubernetesVersion": "v1.33.1", "namespaces": [],
+        "cachedBy": agent, "hub": agent.map(|_| "hub-a"), "seq": 7, "objects": objects, "watches": 12,
+        "listing": listing, "lastSeen": seen.to_string(),
+    }))
+    .unwrap()
+}
+
+fn upsert(account: &str, kind: &str, name: &str, created: &str) -> Told {
+    let object = json!({
+        "account": account, "group": "", "version": "v1", "kind": kind, "namespace": "shop", "name": name,
+        "uid": format!("{account}-{name}"), "resourceVersion": "1",
+        "object": { "metadata": { "creationTimestamp": created } },
+    });
+    Told::Upsert(serde_json::from_str(&object.to_string()).unwrap())
+}
+
+fn delete(account: &str, kind: &str, name: &str) -> Told {
+    let object = json!({
+        "account": account, "group": "", "kind": kind, "namespace": "shop", "name": name, "uid": "u",
+    });
+    Told::Delete(serde_json::from_value(object).unwrap())
+}
+
+/// Three clusters: one busy, one that is being listed, one without an agent.
+fn shop() -> State {
+    let mut state = State::new("http://localhost:7002", TimeZone::UTC);
+    state.accounts(vec![
+        account("shop-eu", Some("agent-0"), 12_345, 0),
+        account("shop-us", Some("agent-0"), 87, 4),
+        account("shop-asia", None, 402, 0),
+    ]);
+    state.told(upsert("shop-eu", "Pod", "before-the-feed-is-live", "2026-01-01T11:59:00Z"), now());
+    state.told(Told::Synced, now());
+    for second in 0..40_i64 {
+        let at = now() - SignedDuration::from_secs(41 - second);
+        for number in 0..second / 8 {
+            let name = format!("cart-7d9f-{second}{number}");
+            state.told(upsert("shop-eu", "ReplicaSet", &name, "2025-01-01T00:00:00Z"), at);
+        }
+    }
+    state.told(upsert("shop-us", "Pod", "web-5c7b-x2x9k", "2026-01-01T11:59:58Z"), now() - SignedDuration::from_secs(1));
+    state.told(delete("shop-eu", "Pod", "web-5c7b-old"), now());
+    state
+}
+
+fn screen(state: &State, width: u16, height: u16) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| draw(frame, state, Palette::new(true), now())).unwrap();
+    let text = terminal.backend().to_string();
+    let lines = text.lines().map(|line| line.trim_matches('"').trim_end());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn press(state: &mut State, code: KeyCode) -> Step {
+    state.key(KeyEvent::new(code, KeyModifiers::NONE))
+}
+
+#[track_caller]
+fn assert_screen(found: &str, expected: &str) {
+    assert!(found == expected.trim_matches('\n'), "the screen is now:\n{found}");
+}
+
+#[test]
+fn a_small_terminal_shows_fleet_problems_and_changes_below_each_other() {
+    assert_screen(&screen(&shop(), 80, 24), SMALL);
+}
+
+#[test]
+fn a_large_terminal_shows_changes_beside_the_fleet() {
+    assert_screen(&screen(&shop(), 200, 20), LARGE);
+}
+
+const SMALL: &str = r"
+";
+
+const LARGE: &str = r"
+";
+
+#[test]
+fn a_hub_that_is_away_is_said_until_it_is_back() {
+    let mut state = shop();
+    let calm = screen(&state, 80, 24);
+    let away = || HubError::Refused { status: 0, message: "no hub answers".into() };
+    state.told(Told::Lost(away()), now() - SignedDuration::from_secs(5));
+    let alarmed = screen(&state, 80, 24);
+    assert!(alarmed.lines().nth(1).unwrap().starts_with(" reconnecting for 5s: no hub answers"), "{alarmed}");
+    assert!(alarmed.contains("web-5c7b-old"), "what was there is still shown: {alarmed}");
+    state.told(Told::Back, now());
+    assert_eq!(screen(&state, 80, 24), calm);
+}
+
+#[test]
+fn an_account_is_chosen_and_let_go() {
+    let mut state = shop();
+    press(&mut state, KeyCode::Down);
+    press(&mut state, KeyCode::Down);
+    press(&mut state, KeyCode::Enter);
+    let chosen = screen(&state, 80, 24);
+    assert!(chosen.contains("Changes of shop-us") && !chosen.contains("web-5c7b-old"), "{chosen}");
+    press(&mut state, KeyCode::Esc);
+    assert!(screen(&state, 80, 24).contains("web-5c7b-old"));
+}
+
+#[test]
+fn a_filter_is_typed_kept_and_cleared() {
+    let mut state = shop();
+    for c in "/DELETED".chars() {
+        press(&mut state, KeyCode::Char(c));
+    }
+    assert!(screen(&state, 80, 24).contains("filter: DELETED▏"));
+    press(&mut state, KeyCode::Enter);
+    let kept = screen(&state, 80, 24);
+    assert!(kept.contains(r#"Changes with "DELETED""#) && !kept.contains("created"), "{kept}");
+    press(&mut state, KeyCode::Esc);
+    assert!(screen(&state, 80, 24).contains("created"));
+}
+
+#[test]
+fn changes_are_scrolled_and_paused() {
+    let mut state = shop();
+    press(&mut state, KeyCode::Tab);
+    press(&mut state, KeyCode::Down);
+    let scrolled = screen(&state, 80, 24);
+    assert!(scrolled.contains("scrolled by 1") && !scrolled.contains("web-5c7b-old"), "{scrolled}");
+    press(&mut state, KeyCode::Home);
+    press(&mut state, KeyCode::Char('p'));
+    state.told(delete("shop-eu", "Pod", "web-5c7b-next"), now());
+    let paused = screen(&state, 80, 24);
+    assert!(paused.contains("paused, 1 new") && !paused.contains("web-5c7b-next"), "{paused}");
+    press(&mut state, KeyCode::Char('p'));
+    assert!(screen(&state, 80, 24).contains("web-5c7b-next"));
+}
+
+#[test]
+fn help_is_shown_and_any_key_closes_it() {
+    let mut state = shop();
+    press(&mut state, KeyCode::Char('?'));
+    assert!(screen(&state, 80, 24).contains("no agent caches it now: what is shown may be old"));
+    assert_eq!(press(&mut state, KeyCode::Char('q')), Step::Stay, "it only closes the help");
+    assert!(!screen(&state, 80, 24).contains("Help"));
+    assert_eq!(press(&mut state, KeyCode::Char('q')), Step::Leave);
+}
+
+#[test]
+fn every_size_can_be_drawn() {
+    let mut state = shop();
+    state.accounts((0..1000).map(|number| account(&format!("a-{number}"), None, 1, 0)).collect());
+    press(&mut state, KeyCode::End);
+    for (width, height) in [(1, 1), (20, 5), (40, 10), (80, 24), (139, 11), (140, 10), (300, 100)] {
+        let screen = screen(&state, width, height);
+        assert!(width < 40 || screen.contains("▸ a-999"), "{width}x{height}:\n{screen}");
+    }
+    let empty = State::new("http://localhost:7002", TimeZone::UTC);
+    assert!(screen(&empty, 80, 24).contains("no accounts yet"));
+}
+
+#[test]
+fn numbers_are_for_people() {
+    assert_eq!([0, 999, 1000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
+    assert_eq!([0, 4, 32, 999, 12_040].map(rate), ["0", "0.4", "3.2", "99.9", "1,204"]);
+}

@@ -1,0 +1,80 @@
+//! `spindrift watches`: what is watched of each account, and how far it is.
+
+use clap::Args;
+use clap_complete::ArgValueCompleter;
+use jiff::{SignedDuration, Timestamp};
+use spindrift_printer::human_duration;
+
+use super::{
+    Context,
+    listing::{Listed, Listing, Show, or_none},
+};
+use crate::{complete, hub::Watched};
+
+#[derive(Debug, Args)]
+pub(crate) struct Watches {
+    /// Accounts, joined by commas; all if absent.
+    #[arg(short, long, add = ArgValueCompleter::new(complete::accounts))]
+    account: Option<String>,
+    #[command(flatten)]
+    show: Show,
+    /// Goes on, and shows what changes.
+    #[arg(short, long)]
+    watch: bool,
+}
+
+// === impl Watches ===
+
+impl Watches {
+    pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
+        let hub = context.hub()?;
+        let Self { account, show, watch } = self;
+        let mut listing = Listing::new(show);
+        if watch {
+            return listing.watch(async || hub.watches(account.as_deref()).await, context).await;
+        }
+        let nothing = match &account {
+            Some(account) => format!("nothing is watched of {account}; see: spindrift accounts"),
+            None => "nothing is watched yet; see: spindrift agents".to_owned(),
+        };
+        listing.print(&hub.watches(account.as_deref()).await?, &nothing, context)
+    }
+}
+
+// === impl Watched ===
+
+impl Watched {
+    fn group_kind(&self) -> String {
+        if self.group.is_empty() { self.kind.clone() } else { format!("{}.{}", self.kind, self.group) }
+    }
+}
+
+impl Listed for Watched {
+    const COLUMNS: &[&str] =
+        &["ACCOUNT", "KIND", "NAMESPACE", "PHASE", "OBJECTS", "AGE", "VERSION", "REACHED"];
+    const NARROW: usize = 6;
+
+    fn name(&self) -> String {
+        let namespace =
+            self.namespace.as_deref().map(|namespace| format!("/{namespace}")).unwrap_or_default();
+        format!("{}/{}{namespace}", self.account, self.group_kind())
+    }
+
+    fn cells(&self, _: Timestamp) -> Vec<String> {
+        let age = |age| human_duration(SignedDuration::from_secs(i64::try_from(age).unwrap_or(i64::MAX)));
+        vec![
+            self.account.clone(),
+            self.group_kind(),
+            self.namespace.clone().unwrap_or_else(|| "<all>".into()),
+            self.phase.clone(),
+            self.objects.to_string(),
+            self.age.map_or_else(|| "<none>".into(), age),
+            self.version.clone(),
+            or_none(self.resource_version.as_deref()),
+        ]
+    }
+
+    fn essence(&self) -> String {
+        format!("{} {} {}", self.phase, self.objects, self.version)
+    }
+}
