@@ -74,11 +74,14 @@ pub(crate) fn cells(KindRef { group, kind }: KindRef<'_>) -> &'static [Builtin] 
         ("", "LimitRange")
         | ("apiextensions.k8s.io", "CustomResourceDefinition")
         | ("rbac.authorization.k8s.io", "Role" | "ClusterRole") => NAME_AND_TIME,
-        _ => NAME_AND_AGE,
+        ("", "ServiceAccount") | ("resource.k8s.io", "DeviceClass" | "ResourceClaimTemplate") => NAME_AND_AGE,
+        _ => CUSTOM,
     }
 }
 
-pub(crate) const NAME_AND_AGE: &[Builtin] = &[NAME, AGE];
+/// What a CustomResourceDefinition without columns gets.
+const CUSTOM: &[Builtin] = &[NAME, AGE.with_type("date")];
+const NAME_AND_AGE: &[Builtin] = &[NAME, AGE];
 const NAME_AND_TIME: &[Builtin] = &[NAME, CREATED_AT];
 
 // === cells that several kinds share ===
