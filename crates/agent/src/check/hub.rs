@@ -93,32 +93,27 @@ impl Dialled<'_> {
                 section.skip(&["http2"], "TLS comes first");
                 section.skip(&AFTER, "TLS comes first");
             }
-            _ if speaks_tls(host, address).await => {
-                section.wrong("tls", format!("{address} speaks TLS, and plaintext is configured"), to_tls);
-                section.skip(&["http2"], "TLS comes first");
-                section.skip(&AFTER, "TLS comes first");
-            }
-            greeting => {
-                self.not_http2(&greeting, section).await;
-                section.skip(&AFTER, "HTTP/2 is not spoken");
-            }
-        }
-    }
-
-    /// It speaks neither HTTP/2 nor TLS: what does it speak?
-    async fn not_http2(&self, greeting: &Greeting, section: &mut Section) {
-        let address = self.address;
-        let Some(answer) = get_plain(address, "/health").await else {
-            let found = match greeting {
-                Greeting::Nothing(error) => {
-                    format!("{address} speaks neither HTTP/2 nor HTTP/1 nor TLS ({error})")
+            _ => match tokio::join!(speaks_tls(host, address), get_plain(address, "/health")) {
+                (true, _) => {
+                    section.wrong(
+                        "tls",
+                        format!("{address} speaks TLS, and plaintext is configured"),
+                        to_tls,
+                    );
+                    section.skip(&["http2"], "TLS comes first");
+                    section.skip(&AFTER, "TLS comes first");
                 }
-                _ => format!("{address} speaks neither HTTP/2 nor HTTP/1 nor TLS"),
-            };
-            section.wrong("http2", found, CORRECT_ADDRESS);
-            return;
-        };
-        section.push(http1_only(address, &answer.describe(), &answer.body));
+                (false, Some(answer)) => {
+                    section.push(http1_only(address, &answer.describe(), &answer.body));
+                    section.skip(&AFTER, "HTTP/2 is not spoken");
+                }
+                (false, None) => {
+                    let found = format!("{address} speaks neither HTTP/2 nor HTTP/1 nor TLS");
+                    section.wrong("http2", found, CORRECT_ADDRESS);
+                    section.skip(&AFTER, "HTTP/2 is not spoken");
+                }
+            },
+        }
     }
 }
 

@@ -27,7 +27,9 @@ pub fn clock(whose: &str, theirs: Timestamp, ours: Timestamp) -> Line {
         return Line::ok(CHECK, format!("as {whose} has it"));
     }
     let direction = if ahead > SignedDuration::ZERO { "ahead of" } else { "behind" };
-    let found = format!("the clock of {whose} is {} {direction} the one here", in_words(apart));
+    // To the nearest minute, and not to the one before.
+    let shown = if apart < TOLERABLE { apart } else { apart + TOLERABLE / 2 };
+    let found = format!("the clock of {whose} is {} {direction} the one here", in_words(shown));
     let remedy = format!(
         "set both clocks by NTP: it is {ours:.0} here and {theirs:.0} there, and tokens and certificates are judged by time"
     );
@@ -57,7 +59,9 @@ mod tests {
         ] {
             assert_eq!(line(seconds).state, state, "{seconds}");
         }
-        assert_eq!(line(-600).found, "the clock of the hub is 10 minutes behind the one here");
+        for seconds in [-599, -600, -601] {
+            assert_eq!(line(seconds).found, "the clock of the hub is 10 minutes behind the one here");
+        }
         assert_eq!(http_date("yesterday"), None);
     }
 }
