@@ -9,7 +9,7 @@ use spindrift_model::{HubId, TenantId};
 use spindrift_process::{
     config::Env,
     daemon::host_name,
-    readiness::Readiness,
+    readiness::{Readiness, ReadinessGuard},
     serve::{self, Endpoint, Expects},
     shutdown::Shutdown,
     tls::ServerTls,
@@ -24,7 +24,7 @@ use crate::{
     metrics::Metrics,
     rest::{self, RestState},
     session::{HubService, SessionConfig, Sessions, SubjectFilter},
-    store::{Store, StoreConfig},
+    store::{Store, StoreConfig, StoreError},
 };
 
 /// Agents ping this often unless told otherwise; three missed pings end a session.
@@ -58,6 +58,32 @@ pub struct Hub {
     pub grpc_address: SocketAddr,
     /// Where REST listens.
     pub rest_address: SocketAddr,
+}
+
+/// The gRPC server in the making.
+struct GrpcServer {
+    listener: TcpListener,
+    tls: Option<ServerTls>,
+    service: HubService,
+    health: bool,
+    unready: ReadinessGuard,
+}
+
+/// Wakes the readers of the feed for what other hubs on the same store have committed.
+struct Polling {
+    store: Store,
+    feed: Arc<Feed>,
+    tenant: TenantId,
+    unready: Option<ReadinessGuard>,
+}
+
+/// Says that this hub lives, and sweeps what is of no interest any more.
+struct Housekeeping {
+    store: Store,
+    id: HubId,
+    base_url: String,
+    retention: Duration,
+    unready: Option<ReadinessGuard>,
 }
 
 // === impl Hub ===
@@ -99,18 +125,21 @@ impl Hub {
             shutdown.token(),
         );
         shutdown.spawn("cache.committer", writer);
-        shutdown
-            .spawn("cache.feed", poll_feed(store.clone(), feed.clone(), tenant.clone(), shutdown.clone()));
-        shutdown.spawn(
-            "store.housekeeping",
-            keep_house(
-                store.clone(),
-                id.clone(),
-                base_url(&id, rest_address),
-                config.sql.tombstone_retention(),
-                shutdown.clone(),
-            ),
-        );
+        let polling = Polling {
+            store: store.clone(),
+            feed: feed.clone(),
+            tenant: tenant.clone(),
+            unready: Some(readiness.register("the positions of the feed")),
+        };
+        shutdown.spawn("cache.feed", polling.run(shutdown.clone()));
+        let housekeeping = Housekeeping {
+            store: store.clone(),
+            base_url: base_url(&id, rest_address),
+            id: id.clone(),
+            retention: config.sql.tombstone_retention(),
+            unready: Some(readiness.register("the first heartbeat")),
+        };
+        shutdown.spawn("store.housekeeping", housekeeping.run(shutdown.clone()));
 
         let sessions = SessionConfig {
             hub: id.clone(),
@@ -132,7 +161,14 @@ impl Hub {
         );
         let encrypted = tls.is_some();
         let health = config.kubesvc.grpc.server.health_service_enabled;
-        shutdown.spawn("serve.grpc", serve_grpc(grpc, tls, service, health, shutdown.clone()));
+        let server = GrpcServer {
+            listener: grpc,
+            tls,
+            service,
+            health,
+            unready: readiness.register("the gRPC server"),
+        };
+        shutdown.spawn("serve.grpc", server.run(shutdown.clone()));
 
         let state = RestState { store, feed, readiness, tenant, metrics, shutdown: shutdown.token() };
         let endpoint = Endpoint {
@@ -161,77 +197,80 @@ fn subject_filter(config: &HubConfig) -> anyhow::Result<SubjectFilter> {
     ))
 }
 
-async fn serve_grpc(
-    listener: TcpListener,
-    tls: Option<ServerTls>,
-    service: HubService,
-    health: bool,
-    shutdown: Shutdown,
-) -> anyhow::Result<()> {
-    let endpoint = Endpoint {
-        name: "gRPC",
-        setting: "kubesvc.grpc.server.port",
-        expects: Expects::Http2Only,
-        tls,
-        tls_setting: Some("kubesvc.grpc.server.security.enabled"),
-    };
-    let (reporter, health_service) = tonic_health::server::health_reporter();
-    reporter.set_serving::<spindrift_protocol::v1::hub_server::HubServer<HubService>>().await;
-    let reflection =
-        || tonic_reflection::server::Builder::configure().register_encoded_file_descriptor_set(DESCRIPTORS);
-    let incoming = serve::incoming(listener, endpoint, &shutdown);
-    tonic::transport::Server::builder()
-        .http2_keepalive_interval(Some(HEARTBEAT))
-        .http2_keepalive_timeout(Some(HEARTBEAT * 2))
-        .add_service(service.into_server())
-        .add_optional_service(health.then_some(health_service))
-        .add_service(reflection().build_v1()?)
-        // What grpcurl and the original's users know.
-        .add_service(reflection().build_v1alpha()?)
-        .serve_with_incoming_shutdown(incoming, shutdown.token().cancelled_owned())
-        .await
-        .context("serve gRPC")
-}
+// === impl GrpcServer ===
 
-/// Wakes the readers of the feed for what other hubs on the same store have committed.
-async fn poll_feed(
-    store: Store,
-    feed: Arc<Feed>,
-    tenant: TenantId,
-    shutdown: Shutdown,
-) -> anyhow::Result<()> {
-    let token = shutdown.token();
-    let mut interval = tokio::time::interval(FEED_POLL);
-    while token.run_until_cancelled(interval.tick()).await.is_some() {
-        match store.positions(&tenant, None).await {
-            Ok(positions) => feed.advance(positions.into_iter().map(|(account, at)| (account, at.seq))),
-            Err(error) => warn!(error = %spindrift_process::report(&error), "positions were not read"),
-        }
-    }
-    Ok(())
-}
-
-async fn keep_house(
-    store: Store,
-    id: HubId,
-    base_url: String,
-    retention: Duration,
-    shutdown: Shutdown,
-) -> anyhow::Result<()> {
-    let token = shutdown.token();
-    let mut interval = tokio::time::interval(HOUSEKEEPING);
-    while token.run_until_cancelled(interval.tick()).await.is_some() {
-        let kept = async {
-            store.heartbeat(&id, &base_url).await?;
-            store.purge_sessions(FORGET).await?;
-            store.purge_hubs(FORGET).await?;
-            store.purge_tombstones(retention).await
+impl GrpcServer {
+    async fn run(self, shutdown: Shutdown) -> anyhow::Result<()> {
+        let Self { listener, tls, service, health, unready } = self;
+        let endpoint = Endpoint {
+            name: "gRPC",
+            setting: "kubesvc.grpc.server.port",
+            expects: Expects::Http2Only,
+            tls,
+            tls_setting: Some("kubesvc.grpc.server.security.enabled"),
         };
-        if let Err(error) = kept.await {
-            warn!(error = %spindrift_process::report(&error), "housekeeping will be tried again");
-        }
+        let (reporter, health_service) = tonic_health::server::health_reporter();
+        reporter.set_serving::<spindrift_protocol::v1::hub_server::HubServer<HubService>>().await;
+        let reflection = || {
+            tonic_reflection::server::Builder::configure().register_encoded_file_descriptor_set(DESCRIPTORS)
+        };
+        let incoming = serve::incoming(listener, endpoint, &shutdown);
+        let router = tonic::transport::Server::builder()
+            .http2_keepalive_interval(Some(HEARTBEAT))
+            .http2_keepalive_timeout(Some(HEARTBEAT * 2))
+            .add_service(service.into_server())
+            .add_optional_service(health.then_some(health_service))
+            .add_service(reflection().build_v1()?)
+            // What grpcurl and the original's users know.
+            .add_service(reflection().build_v1alpha()?);
+        drop(unready);
+        router
+            .serve_with_incoming_shutdown(incoming, shutdown.token().cancelled_owned())
+            .await
+            .context("serve gRPC")
     }
-    Ok(())
+}
+
+// === impl Polling ===
+
+impl Polling {
+    async fn run(mut self, shutdown: Shutdown) -> anyhow::Result<()> {
+        let token = shutdown.token();
+        let mut interval = tokio::time::interval(FEED_POLL);
+        while token.run_until_cancelled(interval.tick()).await.is_some() {
+            match self.store.positions(&self.tenant, None).await {
+                Ok(positions) => {
+                    self.feed.advance(positions.into_iter().map(|(account, at)| (account, at.seq)));
+                    self.unready = None;
+                }
+                Err(error) => warn!(error = %spindrift_process::report(&error), "positions were not read"),
+            }
+        }
+        Ok(())
+    }
+}
+
+// === impl Housekeeping ===
+
+impl Housekeeping {
+    async fn run(mut self, shutdown: Shutdown) -> anyhow::Result<()> {
+        let token = shutdown.token();
+        let mut interval = tokio::time::interval(HOUSEKEEPING);
+        while token.run_until_cancelled(interval.tick()).await.is_some() {
+            if let Err(error) = self.tidy().await {
+                warn!(error = %spindrift_process::report(&error), "housekeeping will be tried again");
+            }
+        }
+        Ok(())
+    }
+
+    async fn tidy(&mut self) -> Result<(), StoreError> {
+        self.store.heartbeat(&self.id, &self.base_url).await?;
+        self.unready = None;
+        self.store.purge_sessions(FORGET).await?;
+        self.store.purge_hubs(FORGET).await?;
+        self.store.purge_tombstones(self.retention).await.map(drop)
+    }
 }
 
 /// Where others reach this hub: by its name, where it listens on all addresses.

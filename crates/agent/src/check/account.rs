@@ -194,7 +194,7 @@ async fn connect(
     let api = match timeout(DEADLINE, Api::connect(credentials, options)).await {
         Ok(Ok(api)) => api,
         Ok(Err(error)) => {
-            let (found, remedy) = unusable(&config.name, &inspection.way, &error);
+            let (found, remedy) = unusable(&config.name, inspection, &error);
             section.wrong("login", found, remedy);
             section.skip(&["version", "clock", "identity", "rbac"], "the credentials cannot be used");
             return None;
@@ -222,9 +222,13 @@ async fn connect(
     }
 }
 
-/// What a plugin prints may be a token, so only what kept it from running is shown.
-fn unusable(name: &str, way: &Way, error: &ConnectError) -> (String, String) {
-    let Way::Plugin { command } = way else {
+/// What a plugin prints may be a token, and a proxy's address may hold a password: neither is shown.
+fn unusable(name: &str, inspection: &Inspection, error: &ConnectError) -> (String, String) {
+    let Way::Plugin { command } = &inspection.way else {
+        if let Some(proxy) = &inspection.proxy {
+            let found = format!("the proxy {proxy} or the user of the kubeconfig cannot be used");
+            return (found, format!("use a proxy of http://, or set noProxy: true for account {name}"));
+        }
         return (report(error), format!("correct the user in the kubeconfigFile of account {name}"));
     };
     let mut cause: Option<&dyn std::error::Error> = Some(error);

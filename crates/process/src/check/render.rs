@@ -37,11 +37,16 @@ impl Report {
             page = format!("{} {}\n", self.program, self.version);
         }
         for section in self.shown(extent) {
-            let width = section.checks.iter().map(|line| line.check.len()).max().unwrap_or_default();
+            let looked_at = section.checks.iter().filter(|line| line.state != State::Skipped);
+            let width = looked_at.map(|line| line.check.len()).max().unwrap_or_default();
             let blank = if page.is_empty() { "" } else { "\n" };
             writeln!(page, "{blank}{}", section.name).expect(INFALLIBLE);
-            for line in &section.checks {
-                line.write(&mut page, width, colours);
+            // What was skipped in a row for one reason is one line: the reason stands above it.
+            for group in section.checks.chunk_by(|line, next| line.is_skipped_like(next)) {
+                let names: Vec<_> = group.iter().map(|line| line.check).collect();
+                if let Some(line) = group.first() {
+                    line.write(&mut page, &names.join(", "), width, colours);
+                }
             }
         }
         if extent == Extent::Everything {
@@ -95,13 +100,18 @@ const INFALLIBLE: &str = "a string takes all that is written";
 // === impl Line ===
 
 impl Line {
-    fn write(&self, page: &mut String, width: usize, colours: bool) {
-        let Self { check, state, found, remedy } = self;
+    fn is_skipped_like(&self, other: &Self) -> bool {
+        self.state == State::Skipped && other.state == State::Skipped && self.found == other.found
+    }
+
+    fn write(&self, page: &mut String, names: &str, width: usize, colours: bool) {
+        let Self { check: _, state, found, remedy } = self;
         let (before, after) = if colours { (state.colour(), "\x1b[0m") } else { ("", "") };
         let word = state.word();
         // What a library or a server says may have several lines; the page is read by columns.
         let found = found.split_whitespace().collect::<Vec<_>>().join(" ");
-        writeln!(page, "  {before}{word:STATE_WIDTH$}{after}  {check:width$}  {found}").expect(INFALLIBLE);
+        let found = if *state == State::Skipped { format!("({found})") } else { found };
+        writeln!(page, "  {before}{word:STATE_WIDTH$}{after}  {names:width$}  {found}").expect(INFALLIBLE);
         if let Some(remedy) = remedy {
             let indent = 2 + STATE_WIDTH + 2 + width + 2;
             writeln!(page, "{:indent$}→ {remedy}", "").expect(INFALLIBLE);

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::json;
-use spindrift_testkit::{Certificates, Cluster, free_port, scratch};
+use spindrift_testkit::{Certificates, Cluster, FaultProxy, free_port, scratch};
 
 use crate::support::{Page, kubeconfig_with, watching};
 
@@ -24,7 +24,10 @@ async fn broken_kubeconfigs_are_told_apart_and_hide_no_other_account() {
     let plugin = "exec: {apiVersion: client.authentication.k8s.io/v1, command: no-such-plugin, interactiveMode: Never}";
     let nobody = format!("server: \"https://127.0.0.1:{}\"", free_port());
     let server = format!("server: \"{}\"", cluster.url());
+    let link = FaultProxy::start(cluster.addr()).await.unwrap();
+    link.half_open();
     let page = Page::of_agent(&watching(&json!([
+        { "name": "silent", "kubeconfigFile": cluster.kubeconfig_via(link.addr()).unwrap() },
         { "name": "missing", "kubeconfigFile": "/no/such/kubeconfig" },
         { "name": "unparsable", "kubeconfigFile": write("unparsable", &format!("kind: Config\nusers: {{{secret}: [")) },
         { "name": "context", "kubeconfigFile": cluster.kubeconfig(), "context": "production" },
@@ -59,6 +62,8 @@ async fn broken_kubeconfigs_are_told_apart_and_hide_no_other_account() {
     );
     page.wrong("account token", "identity", "401", "renew the token");
     page.wrong("account away", "dial", "refuses connections", "server of the kubeconfig of account away");
+    page.wrong("account silent", "tls", "there is no TLS", "server of the kubeconfig of account silent");
+    page.wrong("account silent", "version", "took longer than 5s", "API server's log");
     for account in ["missing", "unparsable", "context"] {
         page.skipped(&format!("account {account}"), &["dial", "tls", "version", "identity", "rbac"]);
     }
