@@ -1,5 +1,7 @@
 //! The hub put together: everything is opened and bound before anything runs.
 
+mod background;
+
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
@@ -16,7 +18,9 @@ use spindrift_process::{
 };
 use spindrift_protocol::DESCRIPTORS;
 use tokio::net::TcpListener;
-use tracing::{info, warn};
+use tracing::info;
+
+use background::{Housekeeping, Polling};
 
 use crate::{
     cache::{Committer, CommitterConfig, Feed},
@@ -24,7 +28,7 @@ use crate::{
     metrics::Metrics,
     rest::{self, RestState},
     session::{HubService, SessionConfig, Sessions, SubjectFilter},
-    store::{Store, StoreConfig, StoreError},
+    store::{Store, StoreConfig},
 };
 
 /// Agents ping this often unless told otherwise; three missed pings end a session.
@@ -37,13 +41,6 @@ const LEASE: Duration = Duration::from_secs(15);
 const CREDIT_BYTES: u32 = 512 * 1024;
 /// A batch amortises its transaction from here on.
 const BATCH_BYTES: u32 = 128 * 1024;
-/// How often the positions that other hubs have committed are looked up.
-const FEED_POLL: Duration = Duration::from_millis(500);
-/// How often a hub says that it lives, and old tombstones are swept.
-const HOUSEKEEPING: Duration = Duration::from_secs(15);
-
-/// Sessions and hubs that ended longer ago are of no interest.
-const FORGET: Duration = Duration::from_hours(24);
 
 /// A hub whose ports are bound and whose store is open.
 pub struct Hub {
@@ -67,23 +64,6 @@ struct GrpcServer {
     service: HubService,
     health: bool,
     unready: ReadinessGuard,
-}
-
-/// Wakes the readers of the feed for what other hubs on the same store have committed.
-struct Polling {
-    store: Store,
-    feed: Arc<Feed>,
-    tenant: TenantId,
-    unready: Option<ReadinessGuard>,
-}
-
-/// Says that this hub lives, and sweeps what is of no interest any more.
-struct Housekeeping {
-    store: Store,
-    id: HubId,
-    base_url: String,
-    retention: Duration,
-    unready: Option<ReadinessGuard>,
 }
 
 // === impl Hub ===
@@ -228,48 +208,6 @@ impl GrpcServer {
             .serve_with_incoming_shutdown(incoming, shutdown.token().cancelled_owned())
             .await
             .context("serve gRPC")
-    }
-}
-
-// === impl Polling ===
-
-impl Polling {
-    async fn run(mut self, shutdown: Shutdown) -> anyhow::Result<()> {
-        let token = shutdown.token();
-        let mut interval = tokio::time::interval(FEED_POLL);
-        while token.run_until_cancelled(interval.tick()).await.is_some() {
-            match self.store.positions(&self.tenant, None).await {
-                Ok(positions) => {
-                    self.feed.advance(positions.into_iter().map(|(account, at)| (account, at.seq)));
-                    self.unready = None;
-                }
-                Err(error) => warn!(error = %spindrift_process::report(&error), "positions were not read"),
-            }
-        }
-        Ok(())
-    }
-}
-
-// === impl Housekeeping ===
-
-impl Housekeeping {
-    async fn run(mut self, shutdown: Shutdown) -> anyhow::Result<()> {
-        let token = shutdown.token();
-        let mut interval = tokio::time::interval(HOUSEKEEPING);
-        while token.run_until_cancelled(interval.tick()).await.is_some() {
-            if let Err(error) = self.tidy().await {
-                warn!(error = %spindrift_process::report(&error), "housekeeping will be tried again");
-            }
-        }
-        Ok(())
-    }
-
-    async fn tidy(&mut self) -> Result<(), StoreError> {
-        self.store.heartbeat(&self.id, &self.base_url).await?;
-        self.unready = None;
-        self.store.purge_sessions(FORGET).await?;
-        self.store.purge_hubs(FORGET).await?;
-        self.store.purge_tombstones(self.retention).await.map(drop)
     }
 }
 

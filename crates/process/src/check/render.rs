@@ -42,7 +42,7 @@ impl Report {
             let blank = if page.is_empty() { "" } else { "\n" };
             writeln!(page, "{blank}{}", section.name).expect(INFALLIBLE);
             // What was skipped in a row for one reason is one line: the reason stands above it.
-            for group in section.checks.chunk_by(|line, next| line.is_skipped_like(next)) {
+            for group in section.checks.chunk_by(Line::is_skipped_like) {
                 let names: Vec<_> = group.iter().map(|line| line.check).collect();
                 if let Some(line) = group.first() {
                     line.write(&mut page, &names.join(", "), width, colours);

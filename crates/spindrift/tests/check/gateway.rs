@@ -82,10 +82,11 @@ impl Gateway {
                     match tls {
                         None => serve(stream, front, behind).await,
                         // Who is no client of TLS is not served.
-                        Some(tls) => match tls.accept(stream).await {
-                            Ok(stream) => serve(stream, front, behind).await,
-                            Err(_) => {}
-                        },
+                        Some(tls) => {
+                            if let Ok(stream) = tls.accept(stream).await {
+                                serve(stream, front, behind).await;
+                            }
+                        }
                     }
                 });
             }

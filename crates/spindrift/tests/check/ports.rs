@@ -1,7 +1,7 @@
 //! Ports that are taken: by a stranger, or by the daemon that runs.
 
 use serde_json::{Value, json};
-use spindrift_testkit::{Certificates, Database, Identity};
+use spindrift_testkit::{Certificates, Daemon, Database, HubProcess, Identity, binary, scratch};
 
 use crate::support::{Page, dialling, hub, hub_on, rest};
 
@@ -36,7 +36,7 @@ async fn a_port_of_a_stranger_is_told_from_that_of_a_hub() {
     page.wrong("endpoints", "health", "is taken by another process", "change server.port");
 }
 
-fn dialling_with_port(hub: &spindrift_testkit::HubProcess, port: u16) -> Value {
+fn dialling_with_port(hub: &HubProcess, port: u16) -> Value {
     let mut settings = dialling(hub.grpc(), json!({}));
     settings["server"]["port"] = json!(port);
     settings
@@ -59,4 +59,22 @@ async fn a_hub_that_runs_with_other_tls_settings_is_a_warning() {
     settings["kubesvc"]["grpc"]["server"]["port"] = json!(plain.grpc().port());
     let page = Page::of_hub(&settings).await;
     page.says("ports", "grpc", "warn", "speaks plaintext, and TLS is configured", "restart the hub");
+}
+
+#[tokio::test]
+async fn a_hub_that_is_not_ready_says_what_it_waits_for() {
+    let database = Database::sqlite().unwrap();
+    drop(HubProcess::start("hub-a", &database, &[]).await.unwrap());
+    let refusal = "CREATE TRIGGER no_hub BEFORE INSERT ON spindrift_hub BEGIN SELECT RAISE(FAIL, 'no'); END";
+    database.execute("DELETE FROM spindrift_hub").await.unwrap();
+    database.execute(refusal).await.unwrap();
+    let settings = hub_on(&database.url());
+    let directory = scratch("unready").unwrap();
+    let file = directory.path().join("hub.yml");
+    std::fs::write(&file, settings.to_string()).unwrap();
+    let arguments = ["--config", file.to_str().unwrap()];
+    let hub = Daemon::spawn(binary("spindrift-hub").unwrap(), &arguments, &[("HOSTNAME", "hub-b")]).unwrap();
+    hub.wait_for_log("housekeeping will be tried again").await.unwrap();
+    let page = Page::of_hub(&settings).await;
+    page.says("ports", "rest", "warn", "but is DOWN: it waits for the first heartbeat", "see its log");
 }
