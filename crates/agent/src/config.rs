@@ -166,6 +166,11 @@ impl Schema for AgentConfig {
 impl Clouddriver {
     /// The connection's TLS; none is plaintext.
     pub fn tls(&self) -> Result<Option<ClientTls>, TlsError> {
+        self.tls_files().map(ClientTls::open).transpose()
+    }
+
+    /// The files and choices behind the connection's TLS; none is plaintext.
+    pub fn tls_files(&self) -> Option<ClientTlsFiles> {
         let Tls { server_name, insecure_skip_verify, cacert_file, client_cert_file, client_key_file, .. } =
             &self.tls;
         let named = cacert_file.is_some()
@@ -173,20 +178,19 @@ impl Clouddriver {
             || *insecure_skip_verify
             || server_name.is_some();
         if self.insecure.unwrap_or(!named) {
-            return Ok(None);
+            return None;
         }
         let file = |name, path: &Option<String>| {
             path.as_deref().map(|path| PemFile::new(format!("clouddriver.tls.{name}"), path))
         };
-        let files = ClientTlsFiles {
+        Some(ClientTlsFiles {
             server_name: server_name.clone(),
             insecure_skip_verify: *insecure_skip_verify,
             ca: file("cacertFile", cacert_file),
             certificate: file("clientCertFile", client_cert_file),
             key: file("clientKeyFile", client_key_file),
             alpn: vec![b"h2".to_vec()],
-        };
-        ClientTls::open(files).map(Some)
+        })
     }
 }
 

@@ -9,6 +9,7 @@
 pub mod account;
 pub mod app;
 pub mod board;
+pub mod check;
 pub mod config;
 pub mod endpoints;
 pub mod metrics;

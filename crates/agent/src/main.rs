@@ -1,13 +1,15 @@
-//! `spindrift-agent`: reads its configuration, runs until a signal.
+//! `spindrift-agent`: reads its configuration, runs until a signal; or checks everything and says what is wrong.
 
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
-use clap::Parser;
+use clap::{Args, Parser, Subcommand};
 use spindrift_agent::{
     app::{Agent, agent_id},
+    check,
     config::AgentConfig,
 };
 use spindrift_process::{
+    check::{Extent, Format},
     config::{ConfigFiles, Env},
     daemon,
     shutdown::Shutdown,
@@ -18,8 +20,27 @@ use spindrift_process::{
 #[command(name = "spindrift-agent", version)]
 struct Arguments {
     /// The configuration file; otherwise `armory-agent.yml` is looked for.
-    #[arg(long, env = "SPINDRIFT_AGENT_CONFIG")]
+    #[arg(long, global = true, env = "SPINDRIFT_AGENT_CONFIG")]
     config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Says what is right and what is wrong: configuration, accounts, API servers, the hub. Exits with 1 if anything is
+    /// wrong.
+    Check(Check),
+}
+
+#[derive(Debug, Args)]
+struct Check {
+    /// `text` or `json`.
+    #[arg(long, short, default_value = "text")]
+    output: Format,
+    /// Prints problems only.
+    #[arg(long, short)]
+    quiet: bool,
 }
 
 #[tokio::main]
@@ -33,10 +54,14 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn run(Arguments { config }: Arguments) -> anyhow::Result<()> {
+async fn run(Arguments { config, command }: Arguments) -> anyhow::Result<()> {
     let env = Env::capture();
     let files = ConfigFiles::agent(env.clone());
     let files = if let Some(file) = config { files.with_file(file) } else { files };
+    if let Some(Command::Check(Check { output, quiet })) = command {
+        let extent = if quiet { Extent::Problems } else { Extent::Everything };
+        check::check(&files, &env).await.finish(output, extent);
+    }
     let settings = daemon::settings(&files, &env, |settings: &AgentConfig| &settings.logging)?;
 
     let shutdown = Shutdown::new();

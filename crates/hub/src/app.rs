@@ -1,5 +1,7 @@
 //! The hub put together: everything is opened and bound before anything runs.
 
+mod background;
+
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
@@ -9,14 +11,16 @@ use spindrift_model::{AgentId, HubId, TenantId};
 use spindrift_process::{
     config::Env,
     daemon::host_name,
-    readiness::Readiness,
+    readiness::{Readiness, ReadinessGuard},
     serve::{self, Endpoint, Expects},
     shutdown::Shutdown,
     tls::ServerTls,
 };
 use spindrift_protocol::DESCRIPTORS;
 use tokio::net::TcpListener;
-use tracing::{info, warn};
+use tracing::info;
+
+use background::{Housekeeping, Polling};
 
 use crate::{
     cache::{Committer, CommitterConfig, Feed},
@@ -37,13 +41,6 @@ const LEASE: Duration = Duration::from_secs(15);
 const CREDIT_BYTES: u32 = 512 * 1024;
 /// A batch amortises its transaction from here on.
 const BATCH_BYTES: u32 = 128 * 1024;
-/// How often the positions that other hubs have committed are looked up.
-const FEED_POLL: Duration = Duration::from_millis(500);
-/// How often a hub says that it lives, and old tombstones are swept.
-const HOUSEKEEPING: Duration = Duration::from_secs(15);
-
-/// Sessions and hubs that ended longer ago are of no interest.
-const FORGET: Duration = Duration::from_hours(24);
 
 /// A hub whose ports are bound and whose store is open.
 pub struct Hub {
@@ -58,6 +55,15 @@ pub struct Hub {
     pub grpc_address: SocketAddr,
     /// Where REST listens.
     pub rest_address: SocketAddr,
+}
+
+/// The gRPC server in the making.
+struct GrpcServer {
+    listener: TcpListener,
+    tls: Option<ServerTls>,
+    service: HubService,
+    health: bool,
+    unready: ReadinessGuard,
 }
 
 // === impl Hub ===
@@ -111,18 +117,21 @@ impl Hub {
             shutdown.token(),
         );
         shutdown.spawn("cache.committer", writer);
-        shutdown
-            .spawn("cache.feed", poll_feed(store.clone(), feed.clone(), tenant.clone(), shutdown.clone()));
-        shutdown.spawn(
-            "store.housekeeping",
-            keep_house(
-                store.clone(),
-                id.clone(),
-                base_url(&id, rest_address),
-                config.sql.tombstone_retention(),
-                shutdown.clone(),
-            ),
-        );
+        let polling = Polling {
+            store: store.clone(),
+            feed: feed.clone(),
+            tenant: tenant.clone(),
+            unready: Some(readiness.register("the positions of the feed")),
+        };
+        shutdown.spawn("cache.feed", polling.run(shutdown.clone()));
+        let housekeeping = Housekeeping {
+            store: store.clone(),
+            base_url: base_url(&id, rest_address),
+            id: id.clone(),
+            retention: config.sql.tombstone_retention(),
+            unready: Some(readiness.register("the first heartbeat")),
+        };
+        shutdown.spawn("store.housekeeping", housekeeping.run(shutdown.clone()));
 
         let sessions = SessionConfig {
             hub: id.clone(),
@@ -144,7 +153,14 @@ impl Hub {
         );
         let encrypted = tls.is_some();
         let health = config.kubesvc.grpc.server.health_service_enabled;
-        shutdown.spawn("serve.grpc", serve_grpc(grpc, tls, service, health, shutdown.clone()));
+        let server = GrpcServer {
+            listener: grpc,
+            tls,
+            service,
+            health,
+            unready: readiness.register("the gRPC server"),
+        };
+        shutdown.spawn("serve.grpc", server.run(shutdown.clone()));
 
         let state = RestState {
             store,
@@ -181,77 +197,38 @@ fn subject_filter(config: &HubConfig) -> anyhow::Result<SubjectFilter> {
     ))
 }
 
-async fn serve_grpc(
-    listener: TcpListener,
-    tls: Option<ServerTls>,
-    service: HubService,
-    health: bool,
-    shutdown: Shutdown,
-) -> anyhow::Result<()> {
-    let endpoint = Endpoint {
-        name: "gRPC",
-        setting: "kubesvc.grpc.server.port",
-        expects: Expects::Http2Only,
-        tls,
-        tls_setting: Some("kubesvc.grpc.server.security.enabled"),
-    };
-    let (reporter, health_service) = tonic_health::server::health_reporter();
-    reporter.set_serving::<spindrift_protocol::v1::hub_server::HubServer<HubService>>().await;
-    let reflection =
-        || tonic_reflection::server::Builder::configure().register_encoded_file_descriptor_set(DESCRIPTORS);
-    let incoming = serve::incoming(listener, endpoint, &shutdown);
-    tonic::transport::Server::builder()
-        .http2_keepalive_interval(Some(HEARTBEAT))
-        .http2_keepalive_timeout(Some(HEARTBEAT * 2))
-        .add_service(service.into_server())
-        .add_optional_service(health.then_some(health_service))
-        .add_service(reflection().build_v1()?)
-        // What grpcurl and the original's users know.
-        .add_service(reflection().build_v1alpha()?)
-        .serve_with_incoming_shutdown(incoming, shutdown.token().cancelled_owned())
-        .await
-        .context("serve gRPC")
-}
+// === impl GrpcServer ===
 
-/// Wakes the readers of the feed for what other hubs on the same store have committed.
-async fn poll_feed(
-    store: Store,
-    feed: Arc<Feed>,
-    tenant: TenantId,
-    shutdown: Shutdown,
-) -> anyhow::Result<()> {
-    let token = shutdown.token();
-    let mut interval = tokio::time::interval(FEED_POLL);
-    while token.run_until_cancelled(interval.tick()).await.is_some() {
-        match store.positions(&tenant, None).await {
-            Ok(positions) => feed.advance(positions.into_iter().map(|(account, at)| (account, at.seq))),
-            Err(error) => warn!(error = %spindrift_process::report(&error), "positions were not read"),
-        }
-    }
-    Ok(())
-}
-
-async fn keep_house(
-    store: Store,
-    id: HubId,
-    base_url: String,
-    retention: Duration,
-    shutdown: Shutdown,
-) -> anyhow::Result<()> {
-    let token = shutdown.token();
-    let mut interval = tokio::time::interval(HOUSEKEEPING);
-    while token.run_until_cancelled(interval.tick()).await.is_some() {
-        let kept = async {
-            store.heartbeat(&id, &base_url).await?;
-            store.purge_sessions(FORGET).await?;
-            store.purge_hubs(FORGET).await?;
-            store.purge_tombstones(retention).await
+impl GrpcServer {
+    async fn run(self, shutdown: Shutdown) -> anyhow::Result<()> {
+        let Self { listener, tls, service, health, unready } = self;
+        let endpoint = Endpoint {
+            name: "gRPC",
+            setting: "kubesvc.grpc.server.port",
+            expects: Expects::Http2Only,
+            tls,
+            tls_setting: Some("kubesvc.grpc.server.security.enabled"),
         };
-        if let Err(error) = kept.await {
-            warn!(error = %spindrift_process::report(&error), "housekeeping will be tried again");
-        }
+        let (reporter, health_service) = tonic_health::server::health_reporter();
+        reporter.set_serving::<spindrift_protocol::v1::hub_server::HubServer<HubService>>().await;
+        let reflection = || {
+            tonic_reflection::server::Builder::configure().register_encoded_file_descriptor_set(DESCRIPTORS)
+        };
+        let incoming = serve::incoming(listener, endpoint, &shutdown);
+        let router = tonic::transport::Server::builder()
+            .http2_keepalive_interval(Some(HEARTBEAT))
+            .http2_keepalive_timeout(Some(HEARTBEAT * 2))
+            .add_service(service.into_server())
+            .add_optional_service(health.then_some(health_service))
+            .add_service(reflection().build_v1()?)
+            // What grpcurl and the original's users know.
+            .add_service(reflection().build_v1alpha()?);
+        drop(unready);
+        router
+            .serve_with_incoming_shutdown(incoming, shutdown.token().cancelled_owned())
+            .await
+            .context("serve gRPC")
     }
-    Ok(())
 }
 
 /// Where others reach this hub: by its name, where it listens on all addresses.

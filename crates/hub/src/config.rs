@@ -164,10 +164,17 @@ impl Default for Sql {
 
 /// The effective configuration is logged; the database's password is not.
 fn without_password<S: Serializer>(url: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&shown(url))
+}
+
+/// A database's URL without its password, which may also be one of its parameters.
+fn shown(url: &str) -> String {
+    let (place, parameters) = url.split_once('?').unwrap_or((url, ""));
+    let url = if parameters.contains("password") { place } else { url };
     let parts = url.split_once("://").and_then(|(scheme, rest)| Some((scheme, rest.rsplit_once('@')?)));
-    let Some((scheme, (user, place))) = parts else { return serializer.serialize_str(url) };
+    let Some((scheme, (user, place))) = parts else { return url.to_owned() };
     let user = user.split_once(':').map_or(user, |(user, _)| user);
-    serializer.serialize_str(&format!("{scheme}://{user}:…@{place}"))
+    format!("{scheme}://{user}:…@{place}")
 }
 
 // === impl HubConfig ===
@@ -224,6 +231,11 @@ impl Cache {
 // === impl Sql ===
 
 impl Sql {
+    /// The URL without its password.
+    pub fn shown_url(&self) -> String {
+        shown(&self.url)
+    }
+
     /// How long a deleted object can be seen in the change feed.
     pub fn tombstone_retention(&self) -> Duration {
         Duration::from_secs(self.tombstone_retention_seconds)
@@ -241,6 +253,7 @@ mod tests {
             serde_json::to_value(sql).unwrap()["url"].clone()
         };
         assert_eq!(shown("postgres://hub:s3cr:@t@db:5432/hub"), "postgres://hub:…@db:5432/hub");
+        assert_eq!(shown("postgres://db/hub?user=hub&password=s3cr"), "postgres://db/hub");
         assert_eq!(shown("sqlite://spindrift.db"), "sqlite://spindrift.db");
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod app;
 pub mod cache;
+pub mod check;
 pub mod config;
 pub mod metrics;
 pub mod rest;

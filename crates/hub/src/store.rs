@@ -33,6 +33,8 @@ mod scope;
 
 mod hub;
 
+mod examination;
+
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -48,6 +50,7 @@ pub use commit::{
 pub use config::StoreConfig;
 pub use cursor::{AttachOutcome, AttachRequest};
 pub use error::StoreError;
+pub use examination::{Examination, Location, Schema};
 pub use feed::{Change, FeedPoint, Position};
 pub use hub::HubRow;
 pub use object::{ObjectQuery, StoredObject};

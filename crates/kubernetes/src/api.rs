@@ -1,6 +1,8 @@
 //! The connection to one API server, and the small questions it is asked.
 
 mod connect;
+mod inspect;
+mod review;
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,6 +16,8 @@ use spindrift_model::{ClusterIdentity, Resource};
 use tokio::time::timeout;
 
 pub use connect::{ApiOptions, ConnectError, Credentials};
+pub use inspect::{Inspection, Way};
+pub use review::{Access, Greeting, ReviewError};
 
 use crate::{
     error::ApiError,

@@ -7,11 +7,13 @@
 //! ```
 //!
 //! Beside that way lie `readiness` (what is still awaited), `metrics` (what a scrape shows) and `backoff` (how
-//! long to wait before the next attempt).
+//! long to wait before the next attempt). `check` is for the day on which something does not work: what is right, what
+//! is wrong, and what to do about it.
 
 #![warn(missing_docs)]
 
 pub mod backoff;
+pub mod check;
 pub mod config;
 pub mod daemon;
 pub mod logging;

@@ -17,8 +17,10 @@ mod skip_verify;
 mod tests;
 
 pub use self::client::{ClientTls, ClientTlsFiles};
+pub(crate) use self::client::{anyone, trusting};
 pub use self::error::TlsError;
 pub use self::pem::PemFile;
+pub(crate) use self::pem::native_roots;
 pub use self::server::{ClientAuth, ServerTls, ServerTlsFiles};
 
 /// Makes aws-lc-rs the provider of all TLS in this process; call it first in `main`.

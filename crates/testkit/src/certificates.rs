@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::SystemTime;
 
 use anyhow::Context;
 use rcgen::{
@@ -51,15 +52,29 @@ impl Certificates {
 
     /// Issues a certificate for a server that is called `name`, `localhost` or `127.0.0.1`.
     pub fn server(&self, name: &str) -> anyhow::Result<Identity> {
+        self.issue_server(name, None)
+    }
+
+    /// Issues a certificate for a server that ends at some time, which may be past.
+    pub fn server_until(&self, name: &str, end: SystemTime) -> anyhow::Result<Identity> {
+        self.issue_server(name, Some(end))
+    }
+
+    fn issue_server(&self, name: &str, end: Option<SystemTime>) -> anyhow::Result<Identity> {
         let mut names = vec![name.to_owned(), "localhost".to_owned(), "127.0.0.1".to_owned()];
         names.dedup();
         let params = CertificateParams::new(names).with_context(|| format!("{name:?} is no server name"))?;
-        self.issue(name, params, ExtendedKeyUsagePurpose::ServerAuth)
+        self.issue(name, params, ExtendedKeyUsagePurpose::ServerAuth, end)
     }
 
     /// Issues a certificate for a client, which Kubernetes takes for the user of that name.
     pub fn client(&self, common_name: &str) -> anyhow::Result<Identity> {
-        self.issue(common_name, CertificateParams::default(), ExtendedKeyUsagePurpose::ClientAuth)
+        self.issue(common_name, CertificateParams::default(), ExtendedKeyUsagePurpose::ClientAuth, None)
+    }
+
+    /// Issues a certificate for a client that ends at some time, which may be past.
+    pub fn client_until(&self, common_name: &str, end: SystemTime) -> anyhow::Result<Identity> {
+        self.issue(common_name, CertificateParams::default(), ExtendedKeyUsagePurpose::ClientAuth, Some(end))
     }
 
     fn issue(
@@ -67,7 +82,11 @@ impl Certificates {
         common_name: &str,
         mut params: CertificateParams,
         usage: ExtendedKeyUsagePurpose,
+        end: Option<SystemTime>,
     ) -> anyhow::Result<Identity> {
+        if let Some(end) = end {
+            params.not_after = end.into();
+        }
         params.distinguished_name.push(DnType::CommonName, common_name);
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![usage];

@@ -24,6 +24,11 @@ const MIGRATIONS: [Migration; 1] = [Migration {
     mysql: include_str!("../../migrations/mysql/0001_foundation.sql"),
 }];
 
+/// The versions that this release knows, oldest first.
+pub(super) fn known() -> impl Iterator<Item = i64> {
+    MIGRATIONS.iter().map(|migration| migration.version)
+}
+
 /// Another hub's migration may outlast a lock timeout or two.
 const ATTEMPTS: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(200);

@@ -93,6 +93,21 @@ pub enum ConnectError {
     },
 }
 
+// === impl ConnectError ===
+
+impl ConnectError {
+    /// Whether the kubeconfig is not there, or may not be read.
+    pub fn is_missing_file(&self) -> bool {
+        matches!(self, Self::Kubeconfig { source: KubeconfigError::ReadConfig(..), .. })
+    }
+
+    /// Whether the context is not in the kubeconfig, or none is chosen.
+    pub fn is_missing_context(&self) -> bool {
+        use KubeconfigError::{CurrentContextNotSet, LoadContext};
+        matches!(self, Self::Kubeconfig { source: CurrentContextNotSet | LoadContext(_), .. })
+    }
+}
+
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const DEFAULT_REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -108,19 +123,12 @@ impl Api {
 }
 
 fn build(credentials: &Credentials, options: &ApiOptions) -> Result<Api, ConnectError> {
-    let mut config = credentials.load()?;
-    if config.root_cert.as_ref().is_some_and(Vec::is_empty) {
-        return Err(ConnectError::NoAuthority { origin: credentials.origin() });
-    }
+    let mut config = credentials.load_for(options)?;
     config.connect_timeout = Some(CONNECT_TIMEOUT);
     // A watch may be silent for as long as it likes; its own deadline ends it.
     config.read_timeout = None;
     // Who asks knows better what to do than a blind repetition, and is told when to come back.
     config.default_retry = false;
-    config.accept_invalid_certs |= options.insecure;
-    if options.no_proxy {
-        config.proxy_url = None;
-    }
     let user_agent = HeaderValue::from_static(concat!("spindrift/", env!("CARGO_PKG_VERSION")));
     config.headers.push((header::USER_AGENT, user_agent));
     let host = config.cluster_url.to_string();
@@ -153,6 +161,19 @@ fn fingerprint(certificates: &[Vec<u8>]) -> String {
 // === impl Credentials ===
 
 impl Credentials {
+    /// Loads them with what the options change.
+    pub(super) fn load_for(&self, options: &ApiOptions) -> Result<Config, ConnectError> {
+        let mut config = self.load()?;
+        if config.root_cert.as_ref().is_some_and(Vec::is_empty) {
+            return Err(ConnectError::NoAuthority { origin: self.origin() });
+        }
+        config.accept_invalid_certs |= options.insecure;
+        if options.no_proxy {
+            config.proxy_url = None;
+        }
+        Ok(config)
+    }
+
     fn load(&self) -> Result<Config, ConnectError> {
         match self {
             Self::ServiceAccount => Config::incluster().map_err(ConnectError::ServiceAccount),
@@ -160,7 +181,8 @@ impl Credentials {
         }
     }
 
-    fn origin(&self) -> String {
+    /// Where they come from, for people.
+    pub fn origin(&self) -> String {
         match self {
             Self::ServiceAccount => "the pod's service account".to_owned(),
             Self::Kubeconfig { path, context: None } => format!("kubeconfig {}", path.display()),

@@ -3,9 +3,10 @@
 use std::io;
 use std::sync::Arc;
 
-use rustls::ClientConfig;
 use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -39,22 +40,47 @@ pub struct ClientTls {
     server_name: Option<ServerName<'static>>,
 }
 
+// === impl ClientTlsFiles ===
+
+impl ClientTlsFiles {
+    /// Who judges the server's certificate.
+    pub(crate) fn verifier(&self) -> Result<Arc<dyn ServerCertVerifier>, TlsError> {
+        if self.insecure_skip_verify {
+            return Ok(anyone());
+        }
+        trusting(self.ca.as_ref().map_or_else(native_roots, PemFile::roots)?)
+    }
+}
+
+/// Accepts every server.
+pub(crate) fn anyone() -> Arc<dyn ServerCertVerifier> {
+    Arc::new(SkipVerify::new(provider()))
+}
+
+/// Accepts servers whose certificate one of these has signed.
+pub(crate) fn trusting(roots: RootCertStore) -> Result<Arc<dyn ServerCertVerifier>, TlsError> {
+    Ok(WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider()).build()?)
+}
+
 // === impl ClientTls ===
 
 impl ClientTls {
     /// Reads the files.
     pub fn open(files: ClientTlsFiles) -> Result<Self, TlsError> {
-        let ClientTlsFiles { server_name, insecure_skip_verify, ca, certificate, key, alpn } = files;
-        let builder =
-            ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions()?;
-        let builder = if insecure_skip_verify {
-            builder.dangerous().with_custom_certificate_verifier(Arc::new(SkipVerify::new(provider())))
-        } else {
-            let roots = ca.as_ref().map_or_else(native_roots, PemFile::roots)?;
-            let verifier =
-                WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider()).build()?;
-            builder.with_webpki_verifier(verifier)
-        };
+        let verifier = files.verifier()?;
+        Self::with_verifier(files, verifier)
+    }
+
+    /// Reads the files, but leaves the judgement of the server to another.
+    pub(crate) fn with_verifier(
+        files: ClientTlsFiles,
+        verifier: Arc<dyn ServerCertVerifier>,
+    ) -> Result<Self, TlsError> {
+        let ClientTlsFiles { server_name, certificate, key, alpn, insecure_skip_verify: _, ca: _ } = files;
+        let builder = ClientConfig::builder_with_provider(provider())
+            .with_safe_default_protocol_versions()?
+            .dangerous()
+            .with_custom_certificate_verifier(verifier);
         let mut config = match (certificate, key) {
             (None, None) => builder.with_no_client_auth(),
             (Some(certificate), Some(key)) => builder

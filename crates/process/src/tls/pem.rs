@@ -1,6 +1,6 @@
 //! PEM files that know which setting named them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustls::RootCertStore;
 use rustls::pki_types::pem::{self, PemObject};
@@ -23,7 +23,18 @@ impl PemFile {
         Self { setting: setting.into(), path: crate::file_uri::to_path(location) }
     }
 
-    pub(super) fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    /// The setting that names the file.
+    pub fn setting(&self) -> &str {
+        &self.setting
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads the certificates of the file; there is at least one.
+    pub fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, TlsError> {
         let text = self.read()?;
         let certificates: Vec<_> = CertificateDer::pem_slice_iter(&text)
             .collect::<Result<_, _>>()
@@ -79,7 +90,7 @@ impl PemFile {
 }
 
 /// Collects the certificates that the operating system trusts.
-pub(super) fn native_roots() -> Result<RootCertStore, TlsError> {
+pub(crate) fn native_roots() -> Result<RootCertStore, TlsError> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(found.certs);

@@ -62,6 +62,11 @@ impl AgentProcess {
         }
     }
 
+    /// The port of its own endpoints.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     /// The process, while it runs.
     pub fn daemon(&self) -> &Daemon {
         self.daemon.as_ref().expect("the agent runs")

@@ -1,0 +1,130 @@
+//! The hub: what is really at the address that `clouddriver.grpc` names.
+
+mod call;
+mod secure;
+
+use std::net::SocketAddr;
+
+use spindrift_process::{
+    check::{
+        Line, Section,
+        greeting::{Greeting, get_plain, greet_plain, speaks_tls},
+        reach::Place,
+    },
+    config::Env,
+};
+use tokio::net::TcpStream;
+
+use crate::config::Clouddriver;
+
+/// What to do about something that only speaks HTTP/1.
+const PASS_HTTP2: &str = "let the proxy pass HTTP/2 through to the hub (nginx: grpc_pass; HAProxy: alpn h2; an ALB: a target group of \
+                          gRPC), or point clouddriver.grpc past it";
+/// What to do about an address where there is no hub.
+const CORRECT_ADDRESS: &str =
+    "set clouddriver.grpc to host and port of the hub's gRPC server (kubesvc.grpc.server.port, 9091)";
+
+/// The hub as it is dialled.
+struct Dialled<'a> {
+    config: &'a Clouddriver,
+    host: &'a str,
+    address: SocketAddr,
+}
+
+pub(super) async fn section(config: &Clouddriver, env: &Env) -> Section {
+    let mut section = Section::new("hub");
+    let Some(place) = Place::parse(&config.grpc, None, "clouddriver.grpc") else {
+        let found = format!("expected host:port, found {:?}", config.grpc);
+        section.wrong("address", found, CORRECT_ADDRESS);
+        return section;
+    };
+    section.ok("address", format!("{} (clouddriver.grpc)", config.grpc));
+    let reached = place.reach(&mut section).await;
+    proxy(env, reached.is_some(), &mut section);
+    let Some(address) = reached else {
+        let rest = ["tls", "certificate", "identity", "http2", "grpc", "protocol", "clock"];
+        section.skip(&rest, "the hub cannot be reached");
+        return section;
+    };
+    let dialled = Dialled { config, host: &place.host, address };
+    match config.tls_files() {
+        Some(files) => dialled.secure(files, &mut section).await,
+        None => dialled.plain(&mut section).await,
+    }
+    section
+}
+
+/// The agent never takes a proxy on the way to the hub, which surprises those who have set one.
+fn proxy(env: &Env, is_reached: bool, section: &mut Section) {
+    let named = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY"];
+    let Some(name) = named.into_iter().find(|name| env.get(name).is_some()) else {
+        section.ok("proxy", "none is set; the hub is dialled directly");
+        return;
+    };
+    let found = format!("{name} is set, but the hub is dialled directly all the same");
+    if is_reached {
+        section.ok("proxy", found);
+    } else {
+        let remedy =
+            "let the agent reach the hub directly: proxies of the environment are for API servers only";
+        section.warn("proxy", found, remedy);
+    }
+}
+
+// === impl Dialled ===
+
+impl Dialled<'_> {
+    async fn plain(&self, section: &mut Section) {
+        const AFTER: [&str; 3] = ["grpc", "protocol", "clock"];
+        let Self { host, address, .. } = *self;
+        let to_tls = "set clouddriver.insecure: false and clouddriver.tls.cacertFile, or \
+                      kubesvc.grpc.server.security.enabled: false in the hub";
+        match greet_plain(address).await {
+            Greeting::Http2 => {
+                section.ok("tls", "plaintext, as configured (clouddriver.insecure)");
+                section.ok("http2", "is spoken");
+                match TcpStream::connect(address).await {
+                    Ok(stream) => self.call(stream, section).await,
+                    Err(error) => section.wrong("grpc", error.to_string(), CORRECT_ADDRESS),
+                }
+            }
+            Greeting::Goodbye(words) => {
+                section.wrong("tls", format!("the other side says: {words}"), to_tls);
+                section.skip(&["http2"], "TLS comes first");
+                section.skip(&AFTER, "TLS comes first");
+            }
+            _ => match tokio::join!(speaks_tls(host, address), get_plain(address, "/health")) {
+                (true, _) => {
+                    section.wrong(
+                        "tls",
+                        format!("{address} speaks TLS, and plaintext is configured"),
+                        to_tls,
+                    );
+                    section.skip(&["http2"], "TLS comes first");
+                    section.skip(&AFTER, "TLS comes first");
+                }
+                (false, Some(answer)) => {
+                    section.push(http1_only(address, &answer.describe(), &answer.body));
+                    section.skip(&AFTER, "HTTP/2 is not spoken");
+                }
+                (false, None) => {
+                    let found = format!("{address} speaks neither HTTP/2 nor HTTP/1 nor TLS");
+                    section.wrong("http2", found, CORRECT_ADDRESS);
+                    section.skip(&AFTER, "HTTP/2 is not spoken");
+                }
+            },
+        }
+    }
+}
+
+/// A hub behind a proxy says that it was spoken to in HTTP/1; whatever else answers is no hub.
+fn http1_only(address: SocketAddr, answer: &str, body: &str) -> Line {
+    if body.contains("speaks HTTP/2 only") {
+        let found =
+            format!("a proxy at {address} speaks HTTP/1 only, and so to the hub behind it, who refuses that");
+        return Line::wrong("http2", found, PASS_HTTP2);
+    }
+    let found = format!("{address} speaks HTTP/1 only ({answer}): a proxy, or not a hub at all");
+    let remedy = format!("{PASS_HTTP2}; if there is no proxy: {CORRECT_ADDRESS}");
+    Line::wrong("http2", found, remedy)
+}

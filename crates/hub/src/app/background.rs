@@ -1,0 +1,78 @@
+//! What the hub does by itself, over and over; it is ready when each has worked once.
+
+use std::{sync::Arc, time::Duration};
+
+use spindrift_model::{HubId, TenantId};
+use spindrift_process::{readiness::ReadinessGuard, report, shutdown::Shutdown};
+use tracing::warn;
+
+use crate::{
+    cache::Feed,
+    store::{Store, StoreError},
+};
+
+/// How often the positions that other hubs have committed are looked up.
+const FEED_POLL: Duration = Duration::from_millis(500);
+/// How often a hub says that it lives, and old tombstones are swept.
+const HOUSEKEEPING: Duration = Duration::from_secs(15);
+/// Sessions and hubs that ended longer ago are of no interest.
+const FORGET: Duration = Duration::from_hours(24);
+
+/// Wakes the readers of the feed for what other hubs on the same store have committed.
+pub(super) struct Polling {
+    pub(super) store: Store,
+    pub(super) feed: Arc<Feed>,
+    pub(super) tenant: TenantId,
+    pub(super) unready: Option<ReadinessGuard>,
+}
+
+/// Says that this hub lives, and sweeps what is of no interest any more.
+pub(super) struct Housekeeping {
+    pub(super) store: Store,
+    pub(super) id: HubId,
+    pub(super) base_url: String,
+    pub(super) retention: Duration,
+    pub(super) unready: Option<ReadinessGuard>,
+}
+
+// === impl Polling ===
+
+impl Polling {
+    pub(super) async fn run(mut self, shutdown: Shutdown) -> anyhow::Result<()> {
+        let token = shutdown.token();
+        let mut interval = tokio::time::interval(FEED_POLL);
+        while token.run_until_cancelled(interval.tick()).await.is_some() {
+            match self.store.positions(&self.tenant, None).await {
+                Ok(positions) => {
+                    self.feed.advance(positions.into_iter().map(|(account, at)| (account, at.seq)));
+                    self.unready = None;
+                }
+                Err(error) => warn!(error = %report(&error), "positions were not read"),
+            }
+        }
+        Ok(())
+    }
+}
+
+// === impl Housekeeping ===
+
+impl Housekeeping {
+    pub(super) async fn run(mut self, shutdown: Shutdown) -> anyhow::Result<()> {
+        let token = shutdown.token();
+        let mut interval = tokio::time::interval(HOUSEKEEPING);
+        while token.run_until_cancelled(interval.tick()).await.is_some() {
+            if let Err(error) = self.tidy().await {
+                warn!(error = %report(&error), "housekeeping will be tried again");
+            }
+        }
+        Ok(())
+    }
+
+    async fn tidy(&mut self) -> Result<(), StoreError> {
+        self.store.heartbeat(&self.id, &self.base_url).await?;
+        self.unready = None;
+        self.store.purge_sessions(FORGET).await?;
+        self.store.purge_hubs(FORGET).await?;
+        self.store.purge_tombstones(self.retention).await.map(drop)
+    }
+}

@@ -1,0 +1,41 @@
+//! `spindrift-hub check`: what is right and wrong, before a hub starts or beside one that runs.
+//!
+//! ```text
+//! configuration ─┬─▶ database (dial ─▶ login ─▶ schema, writing, clock, connections)
+//!                ├─▶ tls (files, expiry, client authentication)
+//!                └─▶ ports (free, or held by the hub that runs: then it is asked how it is)
+//! ```
+//!
+//! Nothing is changed: what has to be tried is tried in a transaction that is rolled back.
+
+mod database;
+mod ports;
+mod tls;
+
+use spindrift_process::{
+    check::{Report, configuration},
+    config::ConfigFiles,
+    tls::install_provider,
+};
+
+use crate::config::HubConfig;
+
+/// Checks everything; whatever is wrong is in the report.
+pub async fn check(files: &ConfigFiles) -> Report {
+    install_provider();
+    let mut report = Report::new("spindrift-hub", crate::VERSION);
+    let (mut section, config) = configuration::<HubConfig>(files);
+    let Some(config) = config else {
+        section.skip(&["database", "tls", "ports"], "the configuration cannot be read");
+        report.push(section);
+        return report;
+    };
+    report.push(section);
+    let server = &config.kubesvc.grpc.server;
+    let (database, ports) =
+        tokio::join!(Box::pin(database::section(&config.sql)), Box::pin(ports::section(&config)));
+    report.push(database);
+    report.push(tls::section(&server.security, &config.kubesvc.grpc.auth.x509));
+    report.push(ports);
+    report
+}

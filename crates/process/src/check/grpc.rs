@@ -1,0 +1,137 @@
+//! One gRPC call by hand: what a library hides (status, date, who answered) is what a check wants to know.
+
+use std::io;
+
+use http_body_util::{BodyExt, Full};
+use hyper::body::Bytes;
+use hyper::client::conn::http2::{self, SendRequest};
+use hyper::{HeaderMap, Request, header};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::DEADLINE;
+
+/// gRPC's own code for a method that the server does not have.
+pub const UNIMPLEMENTED: u32 = 12;
+
+/// An HTTP/2 connection on which methods are called.
+#[derive(Debug)]
+pub struct GrpcConnection {
+    sender: SendRequest<Full<Bytes>>,
+    authority: String,
+    /// Drives the connection until it is dropped.
+    _driver: JoinSet<()>,
+}
+
+/// What came back.
+#[derive(Debug, Clone)]
+pub struct GrpcAnswer {
+    /// The status of HTTP, which is 200 for all that gRPC says.
+    pub http: u16,
+    /// Whether it is gRPC that answered, and not just some server of HTTP/2.
+    pub is_grpc: bool,
+    /// What the server calls itself.
+    pub server: Option<String>,
+    /// The server's clock.
+    pub date: Option<String>,
+    /// gRPC's own status.
+    pub code: Option<u32>,
+    /// What goes with the status.
+    pub message: String,
+    /// The first message, encoded.
+    pub reply: Bytes,
+}
+
+// === impl GrpcConnection ===
+
+impl GrpcConnection {
+    /// Begins HTTP/2 on a connection.
+    pub async fn open<IO>(stream: IO, authority: &str) -> io::Result<Self>
+    where
+        IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let handshake = http2::handshake(TokioExecutor::new(), TokioIo::new(stream));
+        let handshake = timeout(DEADLINE, handshake).await.map_err(|_| io::ErrorKind::TimedOut)?;
+        let (sender, connection) = handshake.map_err(io::Error::other)?;
+        let mut driver = JoinSet::new();
+        driver.spawn(async move {
+            // The call that was under way says why it broke.
+            connection.await.ok();
+        });
+        Ok(Self { sender, authority: authority.to_owned(), _driver: driver })
+    }
+
+    /// Calls a method, such as `/grpc.health.v1.Health/Check`, with an encoded message.
+    pub async fn call(&mut self, method: &str, message: &[u8]) -> io::Result<GrpcAnswer> {
+        timeout(DEADLINE, self.ask(method, message)).await.unwrap_or(Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    async fn ask(&mut self, method: &str, message: &[u8]) -> io::Result<GrpcAnswer> {
+        let length = u32::try_from(message.len()).map_err(io::Error::other)?;
+        // Not compressed, its length, itself.
+        let framed = [&[0], &length.to_be_bytes()[..], message].concat();
+        let request = Request::post(format!("http://{}{method}", self.authority))
+            .header(header::CONTENT_TYPE, "application/grpc")
+            .header(header::TE, "trailers")
+            .body(Full::from(framed))
+            .map_err(io::Error::other)?;
+        let answer = self.sender.send_request(request).await.map_err(io::Error::other)?;
+        let (head, body) = answer.into_parts();
+        let body = body.collect().await.map_err(io::Error::other)?;
+        let text = |headers: &HeaderMap, name: &str| {
+            headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+        };
+        // An answer without a message has its status in the head.
+        let status = body.trailers().filter(|trailers| trailers.contains_key("grpc-status"));
+        let status = status.unwrap_or(&head.headers);
+        let content_type = text(&head.headers, "content-type").unwrap_or_default();
+        Ok(GrpcAnswer {
+            http: head.status.as_u16(),
+            is_grpc: content_type.starts_with("application/grpc"),
+            server: text(&head.headers, "server"),
+            date: text(&head.headers, "date"),
+            code: text(status, "grpc-status").and_then(|code| code.parse().ok()),
+            message: percent_decoded(&text(status, "grpc-message").unwrap_or_default()),
+            reply: without_frame(body.to_bytes()),
+        })
+    }
+}
+
+/// The message behind the five bytes that frame it.
+fn without_frame(mut body: Bytes) -> Bytes {
+    body.split_off(body.len().min(5))
+}
+
+/// gRPC's messages are percent-encoded where they are not plain ASCII.
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let code = (byte == b'%').then(|| after.get(..2)).flatten();
+        let code = code.and_then(|digits| std::str::from_utf8(digits).ok());
+        if let Some(decoded) = code.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            bytes.push(decoded);
+            rest = after.get(2..).unwrap_or_default();
+        } else {
+            bytes.push(byte);
+            rest = after;
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::percent_decoded;
+
+    #[test]
+    fn messages_are_decoded_and_broken_codes_are_left_alone() {
+        for (encoded, text) in
+            [("a b", "a b"), ("100%25", "100%"), ("%E2%86%92", "→"), ("%", "%"), ("%zz", "%zz")]
+        {
+            assert_eq!(percent_decoded(encoded), text);
+        }
+    }
+}

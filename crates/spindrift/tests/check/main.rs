@@ -1,0 +1,16 @@
+//! `spindrift-agent check` and `spindrift-hub check` find what is wrong with real parts, and name what to change.
+//!
+//! One binary, so that its tests share one API server and one server per database.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
+
+mod accounts;
+mod configuration;
+mod database;
+mod gateway;
+mod healthy;
+mod hub_tls;
+mod kubeconfig;
+mod ports;
+mod support;
+mod uplink;
+mod uplink_tls;
