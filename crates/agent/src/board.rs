@@ -249,7 +249,8 @@ impl Board {
 
     /// How far each account has got, by name.
     pub fn progress(&self) -> Vec<Progress> {
-        let count = |lines: &AccountLines, state| lines.watches.values().filter(|line| line.state == state).count();
+        let count =
+            |lines: &AccountLines, state| lines.watches.values().filter(|line| line.state == state).count();
         let progress = |(account, lines): (&String, &AccountLines)| Progress {
             account: account.clone(),
             watching: count(lines, WatchState::Watching),

@@ -98,8 +98,7 @@ impl Choice {
         let kubeconfig = data_dir.playground_kubeconfig();
         std::fs::write(&kubeconfig, fleet.kubeconfig())
             .with_context(|| format!("--data-dir: write {}", kubeconfig.display()))?;
-        if let Some(taken) = names.iter().find(|name| accounts.iter().any(|known| known.name == **name))
-        {
+        if let Some(taken) = names.iter().find(|name| accounts.iter().any(|known| known.name == **name)) {
             bail!("--context: a simulated cluster is called {taken} too; run them apart");
         }
         let file = kubeconfig.display().to_string();

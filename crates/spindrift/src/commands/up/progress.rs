@@ -28,8 +28,8 @@ struct Account {
     listed: Listed,
     /// What the hub has of it.
     objects: u64,
-    /// Scopes that the hub does not have whole yet.
-    listing: u64,
+    /// Scopes that the hub has whole.
+    listed_whole: u64,
 }
 
 /// What is drawn for one cluster, or for all of them.
@@ -91,10 +91,14 @@ impl Progress {
     async fn accounts(&self) -> Vec<Account> {
         let stored = self.hub.accounts().await.unwrap_or_default();
         let stored: HashMap<_, _> =
-            stored.into_iter().map(|account| (account.name, (account.objects, account.listing))).collect();
+            stored.into_iter().map(|account| (account.name.clone(), account)).collect();
         let account = |listed: Listed| {
-            let (objects, listing) = stored.get(&listed.account).copied().unwrap_or((0, u64::MAX));
-            Account { listed, objects, listing }
+            let stored = stored.get(&listed.account);
+            Account {
+                objects: stored.map_or(0, |account| account.objects),
+                listed_whole: stored.map_or(0, |account| account.watches.saturating_sub(account.listing)),
+                listed,
+            }
         };
         self.board.progress().into_iter().map(account).collect()
     }
@@ -106,7 +110,8 @@ impl Account {
     /// Whether there is nothing more to wait for: the agent has said all, and the hub has it.
     fn settled(&self) -> bool {
         let Listed { watching, denied, scopes, error, .. } = &self.listed;
-        error.is_some() || (*scopes > 0 && watching + denied == *scopes && self.listing <= *denied as u64)
+        error.is_some()
+            || (*watching > 0 && watching + denied == *scopes && self.listed_whole >= *watching as u64)
     }
 }
 
@@ -117,7 +122,12 @@ impl fmt::Display for Account {
             (Some(error), _) => write!(f, "does not answer: {error}"),
             (None, 0) => f.write_str("is being discovered"),
             (None, _) if *denied > 0 => {
-                write!(f, "{} kinds, {} objects; {denied} kinds are not allowed", scopes - denied, self.objects)
+                write!(
+                    f,
+                    "{} kinds, {} objects; {denied} kinds are not allowed",
+                    scopes - denied,
+                    self.objects
+                )
             }
             (None, _) => write!(f, "{scopes} kinds, {} objects", self.objects),
         }

@@ -41,25 +41,24 @@ impl Welcome<'_> {
     pub(super) fn print_next_steps(&self) {
         let spindrift = program();
         let hub = if self.url == DEFAULT_HUB { String::new() } else { format!(" --hub {}", self.url) };
-        println!("\n\nTry, in a second terminal:\n");
-        let mut steps = vec![
-            (format!("{spindrift}{hub} get pods -A -w"), "pods of all clusters, as they come and go"),
+        println!("\nTry, in a second terminal:\n");
+        let steps = [
+            (format!("{spindrift}{hub} get pods -A -w"), "pods, as they come and go"),
             (format!("{spindrift}{hub} live"), "the whole fleet on one screen"),
-            (format!("{spindrift}{hub} get deploy,svc -A"), "what runs, and how it is reached"),
-            (format!("{spindrift}{hub} accounts"), "the clusters, and who watches them"),
+            (format!("{spindrift}{hub} get deploy,svc -A"), "what runs in all clusters"),
+            (format!("{spindrift}{hub} accounts"), "the clusters, and who watches"),
         ];
-        if let Some(Simulated { kubeconfig, first, .. }) = &self.clusters.simulated {
-            let kubectl = format!("kubectl --kubeconfig {} --context {first}", as_typed(kubeconfig));
-            steps.push((format!("{kubectl} get pods -A"), "one of them, by kubectl"));
-        }
         let widest = steps.iter().map(|(command, _)| command.len()).max().unwrap_or_default();
         for (command, explanation) in steps {
             println!("  {command:widest$}   {explanation}");
         }
+        if let Some(Simulated { kubeconfig, first, .. }) = &self.clusters.simulated {
+            println!("  kubectl --kubeconfig {} --context {first} get pods -A", as_typed(kubeconfig));
+        }
         if let Some(contexts) = &self.clusters.untouched {
             let first = contexts.names.first().map_or("", String::as_str);
             println!(
-                "\nClusters of your own are not touched unless you name them. {} has {}: spindrift up --context {first}",
+                "\nYour own clusters are not touched unless you name them; {} has\n{}: spindrift up --context {first}",
                 contexts.file.display(),
                 some(&contexts.names),
             );
