@@ -3,16 +3,16 @@
 mod access;
 mod admission;
 mod autoscaling;
-mod batch;
+pub(crate) mod batch;
 mod cluster;
 mod config;
 mod endpoints;
-mod event;
+pub(crate) mod event;
 mod network;
-mod node;
+pub(crate) mod node;
 pub(crate) mod pod;
 mod resource;
-mod storage;
+pub(crate) mod storage;
 mod workload;
 
 use jiff::Timestamp;

@@ -11,6 +11,7 @@
 mod age;
 mod column;
 mod custom_columns;
+mod describe;
 mod fit;
 pub mod json;
 mod jsonpath;
@@ -26,6 +27,7 @@ mod text;
 pub use age::{human_duration, since};
 pub use column::Column;
 pub use custom_columns::{ColumnsError, CustomColumns};
+pub use describe::{Subject, describe};
 pub use fit::Fit;
 pub use jsonpath::{JsonPath, PathError, SyntaxError};
 pub use labels::{format_labels, format_selector};

@@ -9,6 +9,7 @@ mod api_resources;
 mod completion;
 mod config;
 mod contexts;
+mod describe;
 mod get;
 mod listing;
 mod live;
@@ -50,6 +51,8 @@ pub(crate) enum Command {
     Up(up::Up),
     /// Shows objects of all clusters, in kubectl's habits.
     Get(get::Get),
+    /// Describes objects of all clusters, with their events.
+    Describe(describe::Describe),
     /// Shows the clusters, who caches them, and how far.
     Accounts(accounts::Accounts),
     /// Shows the agents that are connected, and what they cache.
@@ -90,6 +93,7 @@ impl Command {
         match self {
             Self::Up(command) => command.run().await,
             Self::Get(command) => Box::pin(command.run(context)).await,
+            Self::Describe(command) => Box::pin(command.run(context)).await,
             Self::Accounts(command) => command.run(context).await,
             Self::Agents(command) => command.run(context).await,
             Self::Watches(command) => command.run(context).await,
