@@ -175,7 +175,7 @@ mod tests {
             (".kind", ".kind"),
             ("{.items[0].spec.*}", r#"[{"image":"i:1","name":"x"},{"image":"i:2","name":"y"}] 1"#),
         ] {
-            let rendered = JsonPath::parse(template).and_then(|path| Ok(path.render(&pods()).unwrap()));
+            let rendered = JsonPath::parse(template).map(|path| path.render(&pods()).unwrap());
             assert_eq!(rendered.as_deref(), Ok(expected), "{template}");
         }
     }

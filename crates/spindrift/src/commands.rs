@@ -9,6 +9,8 @@ mod api_resources;
 mod completion;
 mod config;
 mod contexts;
+mod describe;
+mod get;
 mod listing;
 mod live;
 mod playground;
@@ -50,6 +52,10 @@ pub(crate) enum Command {
     Up(up::Up),
     /// Runs simulated clusters: little shops that live, or as many pods as you like.
     Playground(playground::Playground),
+    /// Shows objects of all clusters, in kubectl's habits.
+    Get(get::Get),
+    /// Describes objects of all clusters, with their events.
+    Describe(describe::Describe),
     /// Shows the clusters, who caches them, and how far.
     Accounts(accounts::Accounts),
     /// Shows the agents that are connected, and what they cache.
@@ -78,6 +84,11 @@ pub(crate) struct Context {
     pub(crate) color: bool,
 }
 
+/// The command failed, and has said why in its own words.
+#[derive(Debug, thiserror::Error)]
+#[error("the command failed")]
+pub(crate) struct Reported;
+
 // === impl Command ===
 
 impl Command {
@@ -85,6 +96,8 @@ impl Command {
         match self {
             Self::Up(command) => command.run(context).await,
             Self::Playground(command) => command.run(context).await,
+            Self::Get(command) => Box::pin(command.run(context)).await,
+            Self::Describe(command) => Box::pin(command.run(context)).await,
             Self::Accounts(command) => command.run(context).await,
             Self::Agents(command) => command.run(context).await,
             Self::Watches(command) => command.run(context).await,
