@@ -53,7 +53,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
 /// What is shown, and what is not.
 fn title(state: &State) -> String {
     let account = state.chosen.as_ref().map(|account| format!(" of {account}"));
-    let filter = Some(&state.filter).filter(|filter| !filter.is_empty()).map(|filter| format!(" with {filter:?}"));
+    let filter =
+        Some(&state.filter).filter(|filter| !filter.is_empty()).map(|filter| format!(" with {filter:?}"));
     let standing = match state.changes.paused() {
         Some(waiting) => Some(format!(", paused, {waiting} new")),
         None => (state.scrolled > 0).then(|| format!(", scrolled by {}", state.scrolled)),

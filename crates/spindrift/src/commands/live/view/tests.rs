@@ -61,7 +61,10 @@ fn shop() -> State {
             state.told(upsert("shop-eu", "ReplicaSet", &name, "2025-01-01T00:00:00Z"), at);
         }
     }
-    state.told(upsert("shop-us", "Pod", "web-5c7b-x2x9k", "2026-01-01T11:59:58Z"), now() - SignedDuration::from_secs(1));
+    state.told(
+        upsert("shop-us", "Pod", "web-5c7b-x2x9k", "2026-01-01T11:59:58Z"),
+        now() - SignedDuration::from_secs(1),
+    );
     state.told(delete("shop-eu", "Pod", "web-5c7b-old"), now());
     state
 }
