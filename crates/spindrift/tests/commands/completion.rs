@@ -1,0 +1,56 @@
+//! Completion, in a real bash.
+
+use spindrift_testkit::{Cluster, Database};
+
+use crate::support::{Shell, Stack};
+
+/// What bash offers when Tab is pressed behind these words.
+fn offered(shell: &Shell, line: &[&str]) -> Vec<String> {
+    let words: Vec<_> = line.iter().map(|word| format!("'{word}'")).collect();
+    let (last, before) = (line.last().unwrap(), line[line.len() - 2]);
+    let said = shell.bash(&format!(
+        r#"set -e; mkdir -p bin; ln -sf "$SPINDRIFT" bin/spindrift; PATH=$PWD/bin:$PATH
+           source <(spindrift completion bash)
+           complete -p spindrift >/dev/null
+           COMP_WORDS=({}); COMP_CWORD={}; COMP_TYPE=9
+           _clap_complete_spindrift spindrift '{last}' '{before}' 2>&1
+           printf '%s\n' "${{COMPREPLY[@]}}""#,
+        words.join(" "),
+        line.len() - 1,
+    ));
+    said.ok().lines().map(str::to_owned).filter(|line| !line.is_empty()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn accounts_namespaces_and_kinds_come_from_the_hub() {
+    let cluster = Cluster::shared().await.unwrap();
+    let namespace = &cluster.namespace("completion").await.unwrap();
+    let stack = Stack::start(cluster, Database::sqlite().unwrap(), &["ConfigMap", "Namespace", "Deployment"]).await;
+    let shell = Shell::new(None);
+    let url = &stack.hub.url();
+    shell.spindrift(&["config", "set-hub", "mine", url]);
+
+    assert_eq!(offered(&shell, &["spindrift", "watches", "-a", "ma"]), ["main"]);
+    assert_eq!(offered(&shell, &["spindrift", "watches", "--account", "main,"]), ["main,main"]);
+    assert_eq!(offered(&shell, &["spindrift", "live", "-n", "completion-"]), [namespace.as_str()]);
+    assert_eq!(offered(&shell, &["spindrift", "live", "-k", "dep"]), ["deploy", "deployments"]);
+    assert_eq!(offered(&shell, &["spindrift", "live", "-k", "cm,na"]), ["cm,namespaces"]);
+    assert_eq!(offered(&shell, &["spindrift", "config", "use", "m"]), ["mine"]);
+    assert_eq!(offered(&shell, &["spindrift", "acc"]), ["accounts"]);
+}
+
+#[test]
+fn nothing_is_offered_and_nothing_said_while_the_hub_is_away() {
+    let shell = Shell::new(None).with("SPINDRIFT_HUB", "http://127.0.0.1:1");
+    assert!(offered(&shell, &["spindrift", "watches", "-a", "m"]).is_empty());
+}
+
+#[test]
+fn every_shell_has_a_script() {
+    let shell = Shell::new(None);
+    for (name, word) in [("bash", "complete "), ("zsh", "#compdef"), ("fish", "complete ")] {
+        let script = shell.spindrift(&["completion", name]).ok();
+        assert!(script.contains(word) && script.contains("SPINDRIFT_COMPLETE"), "{name}: {script}");
+    }
+    assert_eq!(shell.spindrift(&["completion", "tcsh"]).code, Some(2));
+}

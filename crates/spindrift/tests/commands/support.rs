@@ -1,0 +1,141 @@
+//! A hub with an agent, and the command line in a home of its own.
+
+use std::{path::PathBuf, process::Command, time::Duration};
+
+use serde_json::{Value, json};
+use spindrift_testkit::{AgentProcess, Cluster, Database, HubProcess, binary, eventually, scratch};
+use tempfile::TempDir;
+
+/// Long enough for a first listing on a loaded machine.
+pub(crate) const LONG: Duration = Duration::from_mins(1);
+
+/// A hub and an agent with one account, `main`.
+pub(crate) struct Stack {
+    pub(crate) agent: AgentProcess,
+    pub(crate) hub: HubProcess,
+    /// Kept for as long as the hub runs.
+    _database: Database,
+}
+
+/// `spindrift`, far from the user's own configuration.
+pub(crate) struct Shell {
+    pub(crate) home: TempDir,
+    env: Vec<(String, String)>,
+}
+
+/// What a command said.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+// === impl Stack ===
+
+impl Stack {
+    /// Starts them, and waits until these kinds are listed.
+    pub(crate) async fn start(cluster: &Cluster, database: Database, kinds: &[&str]) -> Self {
+        let settings = [("/kubesvc/cache/cacheKinds", json!(kinds))];
+        let hub = HubProcess::start("hub-a", &database, &settings).await.unwrap();
+        let accounts = json!([{ "name": "main", "kubeconfigFile": cluster.kubeconfig() }]);
+        let agent = AgentProcess::start("agent-a", hub.grpc(), &accounts).unwrap();
+        let stack = Self { agent, hub, _database: database };
+        eventually!("everything is listed", LONG, {
+            let accounts = stack.hub.get("/v1/accounts").await?;
+            let number = |field: &str| accounts[0][field].as_u64().unwrap_or_default();
+            anyhow::ensure!(number("watches") >= kinds.len() as u64 && number("listing") == 0, "{accounts}");
+            Ok(())
+        });
+        stack
+    }
+
+    /// The names of the objects that a query finds, in order.
+    pub(crate) async fn names(&self, query: &[(&str, &str)]) -> Vec<String> {
+        let objects = self.hub.objects(query).await.unwrap();
+        objects.into_iter().map(|object| object.name).collect()
+    }
+}
+
+// === impl Shell ===
+
+impl Shell {
+    /// A shell that asks this hub, if any.
+    pub(crate) fn new(hub: Option<&HubProcess>) -> Self {
+        let env = hub.map(|hub| ("SPINDRIFT_HUB".to_owned(), hub.url())).into_iter().collect();
+        Self { home: scratch("home").unwrap(), env }
+    }
+
+    pub(crate) fn with(mut self, variable: &str, value: &str) -> Self {
+        self.env.push((variable.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Runs `spindrift` to its end.
+    pub(crate) fn spindrift(&self, args: &[&str]) -> Said {
+        let mut command = self.command(binary("spindrift").unwrap());
+        command.args(args);
+        said(command)
+    }
+
+    /// Runs a script; `$SPINDRIFT` is the program.
+    pub(crate) fn bash(&self, script: &str) -> Said {
+        let mut command = self.command("bash".into());
+        command.args(["--norc", "-c", script]).env("SPINDRIFT", binary("spindrift").unwrap());
+        said(command)
+    }
+
+    /// The same environment as pairs, for what runs beside the test.
+    pub(crate) fn env(&self) -> Vec<(&str, &str)> {
+        let home = ("HOME", self.home.path().to_str().unwrap());
+        self.env.iter().map(|(variable, value)| (variable.as_str(), value.as_str())).chain([home]).collect()
+    }
+
+    fn command(&self, program: PathBuf) -> Command {
+        let mut command = Command::new(program);
+        for variable in ["SPINDRIFT_HUB", "SPINDRIFT_CONFIG", "XDG_CONFIG_HOME", "NO_COLOR"] {
+            command.env_remove(variable);
+        }
+        command.envs(self.env()).current_dir(self.home.path());
+        command
+    }
+}
+
+fn said(mut command: Command) -> Said {
+    let output = command.output().unwrap();
+    Said {
+        code: output.status.code(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+// === impl Said ===
+
+impl Said {
+    /// What was asked for; nothing else may have been said.
+    #[track_caller]
+    pub(crate) fn ok(self) -> String {
+        assert_eq!((self.code, self.err.as_str()), (Some(0), ""), "{self:?}");
+        self.out
+    }
+
+    #[track_caller]
+    pub(crate) fn json(self) -> Value {
+        serde_json::from_str(&self.ok()).unwrap()
+    }
+
+    /// The words of each line.
+    #[track_caller]
+    pub(crate) fn table(self) -> Vec<Vec<String>> {
+        let words = |line: &str| line.split("   ").map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect();
+        self.ok().lines().map(words).collect()
+    }
+
+    /// The one line that says what went wrong.
+    #[track_caller]
+    pub(crate) fn error(self) -> String {
+        assert_eq!((self.code, self.out.as_str(), self.err.lines().count()), (Some(1), "", 1), "{self:?}");
+        self.err.trim_end().strip_prefix("error: ").unwrap().to_owned()
+    }
+}
