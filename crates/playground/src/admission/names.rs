@@ -1,0 +1,65 @@
+//! Which names are allowed.
+
+const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const SERVICE: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
+
+/// Why a name is not allowed for a kind; nothing if it is.
+pub(super) fn complaint(kind: &str, name: &str) -> Option<String> {
+    let longest = if matches!(kind, "Namespace" | "Service") { 63 } else { 253 };
+    if name.len() > longest {
+        return Some(format!("must be no more than {longest} characters"));
+    }
+    match kind {
+        "Role" | "ClusterRole" | "RoleBinding" | "ClusterRoleBinding" => path_segment(name),
+        "Namespace" => (!is_dns_label(name)).then(|| LABEL.to_owned()),
+        "Service" => {
+            let fits = is_dns_label(name) && name.starts_with(|first: char| first.is_ascii_lowercase());
+            (!fits).then(|| SERVICE.to_owned())
+        }
+        _ => (!is_dns_subdomain(name)).then(|| SUBDOMAIN.to_owned()),
+    }
+}
+
+fn path_segment(name: &str) -> Option<String> {
+    match name {
+        "." | ".." => Some(format!("may not be '{name}'")),
+        _ => ['/', '%']
+            .into_iter()
+            .find(|&sign| name.contains(sign))
+            .map(|sign| format!("may not contain '{sign}'")),
+    }
+}
+
+pub(super) fn is_dns_label(name: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let bytes = name.as_bytes();
+    let ends = bytes.first().zip(bytes.last()).is_some_and(|(first, last)| inner(*first) && inner(*last));
+    ends && bytes.iter().all(|&byte| inner(byte) || byte == b'-')
+}
+
+pub(super) fn is_dns_subdomain(name: &str) -> bool {
+    name.split('.').all(is_dns_label)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::complaint;
+
+    #[test]
+    fn names_follow_the_rules_of_their_kind() {
+        for (kind, name, good) in [
+            ("Pod", "a.b-c", true),
+            ("Pod", "A", false),
+            ("Pod", "a..b", false),
+            ("Pod", "-a", false),
+            ("Service", "1a", false),
+            ("Service", "a1", true),
+            ("Namespace", "a.b", false),
+            ("ClusterRole", "system:node", true),
+            ("ClusterRole", "a/b", false),
+        ] {
+            assert_eq!(complaint(kind, name).is_none(), good, "{kind} {name}");
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! What a cluster serves: built-in kinds, which all clusters share, and those that its CustomResourceDefinitions add.
+
+use std::sync::{Arc, LazyLock};
+
+mod builtin;
+mod custom;
+
+pub(crate) use custom::{Custom, ScalePaths, establish, resources as custom_resources};
+
+/// The name of a table of objects: `pods`, `deployments.apps`.
+pub type TableId = Arc<str>;
+
+/// One kind in one version, as it is served.
+#[derive(Debug, Clone)]
+pub struct Resource {
+    pub group: String,
+    pub version: String,
+    pub kind: String,
+    pub list_kind: String,
+    pub plural: String,
+    pub singular: String,
+    pub scope: Scope,
+    pub short_names: Vec<String>,
+    pub categories: Vec<String>,
+    pub verbs: Verbs,
+    pub subresources: Vec<Subresource>,
+    /// How messages call it: `deployments.apps`.
+    pub table: TableId,
+    /// Where its objects are; all versions of a kind share a table, and so do both kinds of events.
+    pub storage: TableId,
+    pub(crate) custom: Option<Custom>,
+}
+
+/// Whether objects live in namespaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    Cluster,
+    Namespaced,
+}
+
+/// What can be done with a resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verbs {
+    All,
+    /// Everything but `deletecollection`, as with namespaces.
+    WithoutCollection,
+    /// Only `create`, as with reviews, which are questions and never stored.
+    Create,
+}
+
+/// A part of an object with a path of its own.
+#[derive(Debug, Clone)]
+pub struct Subresource {
+    pub name: String,
+    /// Empty if it is that of the parent.
+    pub group: &'static str,
+    /// Empty if it is that of the parent.
+    pub version: &'static str,
+    pub kind: String,
+    pub verbs: &'static [&'static str],
+}
+
+/// All resources of one cluster.
+#[derive(Debug, Clone)]
+pub struct Catalogue {
+    resources: Vec<Arc<Resource>>,
+}
+
+static BUILTIN: LazyLock<Arc<Catalogue>> = LazyLock::new(|| {
+    let resources = builtin::resources().into_iter().map(Arc::new).collect();
+    Arc::new(Catalogue { resources })
+});
+
+pub(crate) fn table_id(group: &str, plural: &str) -> TableId {
+    if group.is_empty() { plural.into() } else { format!("{plural}.{group}").into() }
+}
+
+// === impl Resource ===
+
+impl Resource {
+    pub fn is_namespaced(&self) -> bool {
+        self.scope == Scope::Namespaced
+    }
+
+    pub fn api_version(&self) -> String {
+        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+    }
+
+    pub fn subresource(&self, name: &str) -> Option<&Subresource> {
+        self.subresources.iter().find(|subresource| subresource.name == name)
+    }
+
+    /// Where an object is in its table: the order of these paths is the order of lists.
+    pub(crate) fn path(&self, namespace: &str, name: &str) -> String {
+        if self.is_namespaced() { format!("{namespace}/{name}") } else { name.to_owned() }
+    }
+
+    /// Whether this is a group and plural of the built-in kinds.
+    pub(crate) fn is(&self, table: &str) -> bool {
+        &*self.storage == table
+    }
+}
+
+// === impl Verbs ===
+
+impl Verbs {
+    pub(crate) fn words(self) -> &'static [&'static str] {
+        match self {
+            Self::All => &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
+            Self::WithoutCollection => &["create", "delete", "get", "list", "patch", "update", "watch"],
+            Self::Create => &["create"],
+        }
+    }
+}
+
+// === impl Catalogue ===
+
+impl Catalogue {
+    /// What every cluster serves; one copy for all of them.
+    pub(crate) fn builtin() -> Arc<Self> {
+        Arc::clone(&BUILTIN)
+    }
+
+    pub(crate) fn with_custom(custom: Vec<Resource>) -> Arc<Self> {
+        let builtin = BUILTIN.resources.iter().cloned();
+        Arc::new(Self { resources: builtin.chain(custom.into_iter().map(Arc::new)).collect() })
+    }
+
+    pub fn resources(&self) -> &[Arc<Resource>] {
+        &self.resources
+    }
+
+    pub fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
+        self.resources.iter().find(|r| r.plural == plural && r.group == group && r.version == version)
+    }
+
+    /// The preferred version of a resource.
+    pub fn preferred(&self, group: &str, plural: &str) -> Option<&Arc<Resource>> {
+        self.resources.iter().find(|r| r.plural == plural && r.group == group)
+    }
+
+    pub fn by_kind(&self, api_version: &str, kind: &str) -> Option<&Arc<Resource>> {
+        let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+        self.resources.iter().find(|r| r.kind == kind && r.group == group && r.version == version)
+    }
+
+    /// The groups in the order of discovery, each with its versions, preferred one first.
+    pub(crate) fn groups(&self) -> Vec<(&str, Vec<&str>)> {
+        let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+        for resource in &self.resources {
+            let position = groups.iter().position(|(group, _)| *group == resource.group);
+            let index = position.unwrap_or_else(|| {
+                groups.push((&resource.group, Vec::new()));
+                groups.len() - 1
+            });
+            if let Some((_, versions)) = groups.get_mut(index)
+                && !versions.contains(&resource.version.as_str())
+            {
+                versions.push(&resource.version);
+            }
+        }
+        groups
+    }
+}

@@ -1,0 +1,234 @@
+//! One simulated cluster: what it serves, what it holds, and who may plug in.
+//!
+//! Controllers that run in this process use it directly; clients come through [`crate::http`], which uses it too.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parking_lot::{Mutex, RwLock};
+use serde_json::Value;
+use tokio::sync::Notify;
+
+use crate::catalogue::{Catalogue, Resource, TableId};
+use crate::convert;
+use crate::http::access::User;
+use crate::http::layer::Layer;
+use crate::http::logs::LogSource;
+use crate::object;
+use crate::status::Status;
+use crate::storage::collection::{Collection, Stored};
+use crate::storage::{Limits, Store};
+
+mod delete;
+mod garbage;
+mod seed;
+mod subscription;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub(crate) use delete::Deletion;
+pub use delete::{DeleteOptions, Propagation};
+pub use subscription::{Lagged, Notice, Subscription};
+pub(crate) use write::{Edit, Part};
+
+/// A simulated cluster; shared as `Arc<Cluster>`.
+pub struct Cluster {
+    name: String,
+    store: RwLock<Store>,
+    catalogue: RwLock<Arc<Catalogue>>,
+    /// Collections that are made up instead of stored.
+    generated: RwLock<HashMap<TableId, Arc<dyn Collection>>>,
+    layer: RwLock<Option<Arc<dyn Layer>>>,
+    logs: RwLock<Option<Arc<dyn LogSource>>>,
+    tokens: Mutex<HashMap<String, User>>,
+    /// Woken by every change of any table.
+    changed: Notify,
+}
+
+/// How much a cluster remembers and how it answers.
+#[derive(Debug, Clone, Copy)]
+pub struct ClusterOptions {
+    /// How many changes a watch can be behind before it gets 410.
+    pub history_changes: usize,
+    /// And how many bytes of objects.
+    pub history_bytes: usize,
+}
+
+/// Where an object is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key {
+    /// Empty for the core group.
+    pub group: String,
+    pub plural: String,
+    /// Empty for kinds without namespaces.
+    pub namespace: String,
+    pub name: String,
+}
+
+// === impl Key ===
+
+impl Key {
+    pub fn new(group: &str, plural: &str, namespace: &str, name: &str) -> Self {
+        Self { group: group.into(), plural: plural.into(), namespace: namespace.into(), name: name.into() }
+    }
+
+    /// The key of another object of the same resource and namespace.
+    #[must_use]
+    pub fn sibling(&self, name: &str) -> Self {
+        Self { name: name.into(), ..self.clone() }
+    }
+}
+
+impl Default for ClusterOptions {
+    fn default() -> Self {
+        // A watch that reconnects within a minute finds its place at 30 changes per second; a thousand clusters
+        // at rest keep far less than their bound.
+        Self { history_changes: 2_000, history_bytes: 4 << 20 }
+    }
+}
+
+// === impl Cluster ===
+
+impl Cluster {
+    /// Makes a cluster with what every cluster has: the four namespaces, the API's own service, the common roles.
+    pub fn new(name: impl Into<String>) -> Arc<Self> {
+        Self::with_options(name, ClusterOptions::default())
+    }
+
+    pub fn with_options(name: impl Into<String>, options: ClusterOptions) -> Arc<Self> {
+        let ClusterOptions { history_changes, history_bytes } = options;
+        let cluster = Arc::new(Self {
+            name: name.into(),
+            store: RwLock::new(Store::new(Limits { changes: history_changes, bytes: history_bytes })),
+            catalogue: RwLock::new(Catalogue::builtin()),
+            generated: RwLock::default(),
+            layer: RwLock::default(),
+            logs: RwLock::default(),
+            tokens: Mutex::default(),
+            changed: Notify::new(),
+        });
+        cluster.seed();
+        cluster
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The uid of `kube-system`, by which clients tell clusters apart.
+    pub fn uid(&self) -> String {
+        let kube_system = self.get(&Key::new("", "namespaces", "", "kube-system"));
+        kube_system.map(|namespace| object::uid(&namespace).to_owned()).unwrap_or_default()
+    }
+
+    /// What is served now.
+    pub fn catalogue(&self) -> Arc<Catalogue> {
+        Arc::clone(&self.catalogue.read())
+    }
+
+    /// The version of the newest change.
+    pub fn revision(&self) -> u64 {
+        self.store.read().revision
+    }
+
+    /// Reads an object, in the preferred version of its kind.
+    pub fn get(&self, key: &Key) -> Option<Value> {
+        let resource = self.resource(key).ok()?;
+        let bytes = self.collection_bytes(&resource, &resource.path(&key.namespace, &key.name))?;
+        convert::present(&resource, &bytes)
+    }
+
+    /// Reads all objects of a resource, or those of a namespace, in the order of their names.
+    pub fn list(&self, group: &str, plural: &str, namespace: Option<&str>) -> Vec<Value> {
+        let catalogue = self.catalogue();
+        let Some(resource) = catalogue.preferred(group, plural) else { return Vec::new() };
+        let prefix = namespace.map(|namespace| format!("{namespace}/")).unwrap_or_default();
+        let objects: Vec<Bytes> =
+            self.store.read().scan(&resource.storage, &prefix).map(|(_, bytes)| bytes.clone()).collect();
+        objects.iter().filter_map(|bytes| convert::present(resource, bytes)).collect()
+    }
+
+    /// Forgets all past changes: watches and lists of older versions get 410 from now on.
+    pub fn compact(&self) {
+        self.store.write().compact();
+        self.changed.notify_waiters();
+    }
+
+    /// Puts a layer before the HTTP handling of this cluster, such as faults; none removes it.
+    pub fn set_layer(&self, layer: Option<Arc<dyn Layer>>) {
+        *self.layer.write() = layer;
+    }
+
+    pub(crate) fn layer(&self) -> Option<Arc<dyn Layer>> {
+        self.layer.read().clone()
+    }
+
+    /// Says where the logs of containers come from.
+    pub fn set_logs(&self, logs: Arc<dyn LogSource>) {
+        *self.logs.write() = Some(logs);
+    }
+
+    pub(crate) fn logs(&self) -> Option<Arc<dyn LogSource>> {
+        self.logs.read().clone()
+    }
+
+    /// Serves a generated collection in place of the stored one. It can be read, not written, by clients.
+    pub fn set_generated(&self, group: &str, plural: &str, collection: Arc<dyn Collection>) {
+        self.generated.write().insert(crate::catalogue::table_id(group, plural), collection);
+    }
+
+    pub(crate) fn is_generated(&self, resource: &Resource) -> bool {
+        self.generated.read().contains_key(&resource.storage)
+    }
+
+    /// The objects of a resource, for lists and watches.
+    pub(crate) fn collection(self: &Arc<Self>, resource: &Arc<Resource>) -> Arc<dyn Collection> {
+        if let Some(generated) = self.generated.read().get(&resource.storage) {
+            return Arc::clone(generated);
+        }
+        Arc::new(Stored::new(self, resource))
+    }
+
+    fn collection_bytes(&self, resource: &Resource, path: &str) -> Option<Bytes> {
+        if let Some(generated) = self.generated.read().get(&resource.storage) {
+            return generated.get(path);
+        }
+        self.store.read().get(&resource.storage, path).cloned()
+    }
+
+    /// The bytes of one object, as they are kept.
+    pub(crate) fn bytes(&self, resource: &Resource, namespace: &str, name: &str) -> Result<Bytes, Status> {
+        self.collection_bytes(resource, &resource.path(namespace, name))
+            .ok_or_else(|| Status::not_found(resource, name))
+    }
+
+    pub(crate) fn store(&self) -> &RwLock<Store> {
+        &self.store
+    }
+
+    pub(crate) fn tokens(&self) -> &Mutex<HashMap<String, User>> {
+        &self.tokens
+    }
+
+    pub(crate) fn resource(&self, key: &Key) -> Result<Arc<Resource>, Status> {
+        self.catalogue().preferred(&key.group, &key.plural).cloned().ok_or_else(Status::no_such_path)
+    }
+
+    /// Rebuilds the catalogue after a definition came, changed or went.
+    fn refresh_catalogue(&self, store: &mut Store) {
+        let custom: Vec<Resource> = store
+            .scan(DEFINITIONS, "")
+            .filter_map(|(_, bytes)| serde_json::from_slice::<Value>(bytes).ok())
+            .flat_map(|definition| crate::catalogue::custom_resources(&definition))
+            .collect();
+        for resource in &custom {
+            store.open(&resource.storage);
+        }
+        *self.catalogue.write() = Catalogue::with_custom(custom);
+    }
+}
+
+/// The table of CustomResourceDefinitions.
+pub(crate) const DEFINITIONS: &str = "customresourcedefinitions.apiextensions.k8s.io";

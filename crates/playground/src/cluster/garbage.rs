@@ -1,0 +1,220 @@
+//! What a deletion drags along: dependents, the content of namespaces, the objects of a definition.
+
+use serde_json::{Value, json};
+
+use super::delete::{Deletion, grace, is_free};
+use super::{Cluster, DEFINITIONS, DeleteOptions, Propagation};
+use crate::catalogue::{TableId, table_id};
+use crate::object::{self, metadata, text};
+use crate::storage::Store;
+
+const FOREGROUND: &str = "foregroundDeletion";
+
+/// Objects that are to be looked at because another one went; a queue, since chains of owners can be long.
+#[derive(Default)]
+pub(super) struct Queue {
+    removed: Vec<(TableId, Value)>,
+}
+
+// === impl Cluster ===
+
+impl Cluster {
+    /// Begins the end of an object: removes it, or marks it and waits for whoever keeps it.
+    pub(super) fn doom(
+        &self,
+        store: &mut Store,
+        table: &TableId,
+        path: &str,
+        options: &DeleteOptions,
+        queue: &mut Queue,
+    ) -> Deletion {
+        let Some(mut object) = store.value(table, path) else { return Deletion::Done(Value::Null) };
+        let dependents = store.dependents(object::uid(&object));
+        if options.propagation == Propagation::Orphan {
+            orphan(store, &dependents, object::uid(&object));
+        }
+        let waits_for_dependents = options.propagation == Propagation::Foreground && !dependents.is_empty();
+        let grace = grace(table, &object, options);
+        let was_terminating = object::is_terminating(&object);
+        let mut finalizers = object::finalizers(&object);
+        if waits_for_dependents && !finalizers.iter().any(|finalizer| finalizer == FOREGROUND) {
+            finalizers.push(FOREGROUND.into());
+        }
+        let is_namespace = &**table == "namespaces";
+        if finalizers.is_empty() && grace == 0 && !is_namespace {
+            return Deletion::Done(self.erase(store, table, path, queue));
+        }
+        let before = object.clone();
+        let meta = metadata(&mut object);
+        let shorter =
+            meta.get("deletionGracePeriodSeconds").and_then(Value::as_i64).is_some_and(|old| grace < old);
+        if !was_terminating || shorter {
+            let end = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(grace);
+            meta.insert("deletionTimestamp".into(), object::timestamp(end).into());
+            if !is_namespace {
+                meta.insert("deletionGracePeriodSeconds".into(), grace.into());
+            }
+        }
+        if !finalizers.is_empty() {
+            meta.insert("finalizers".into(), finalizers.into());
+        }
+        if is_namespace {
+            object::child(&mut object, "status").insert("phase".into(), "Terminating".into());
+        } else if meta_generation(&object) && !was_terminating {
+            let generation = object.pointer("/metadata/generation").and_then(Value::as_i64).unwrap_or(0);
+            metadata(&mut object).insert("generation".into(), (generation + 1).into());
+        }
+        if object != before {
+            store.put(table, path, &mut object);
+        }
+        if is_namespace && !was_terminating {
+            self.empty_namespace(store, path, queue);
+        }
+        if waits_for_dependents {
+            // Only direct dependents are waited for; theirs go in the background, so that a long chain of owners
+            // is no long chain of calls.
+            for (table, path) in dependents {
+                if !store.value(&table, &path).is_some_and(|object| object::is_terminating(&object)) {
+                    self.doom(store, &table, &path, &DeleteOptions::default(), queue);
+                }
+            }
+        }
+        if store.value(table, path).is_some_and(|object| is_free(store, table, &object)) {
+            self.erase(store, table, path, queue);
+        }
+        Deletion::Pending(object)
+    }
+
+    fn empty_namespace(&self, store: &mut Store, namespace: &str, queue: &mut Queue) {
+        let prefix = format!("{namespace}/");
+        let tables: Vec<TableId> = store.tables().cloned().collect();
+        for table in tables {
+            let paths: Vec<String> = store.scan(&table, &prefix).map(|(path, _)| path.to_owned()).collect();
+            for path in paths {
+                self.doom(store, &table, &path, &DeleteOptions::default(), queue);
+            }
+        }
+    }
+
+    /// Removes an object for good.
+    fn erase(&self, store: &mut Store, table: &TableId, path: &str, queue: &mut Queue) -> Value {
+        let object = store.remove(table, path).unwrap_or_default();
+        queue.removed.push((table.clone(), object.clone()));
+        object
+    }
+
+    /// Removes a terminating object that nothing keeps any more.
+    pub(super) fn finish_if_free(&self, store: &mut Store, table: &TableId, path: &str) {
+        let Some(object) = store.value(table, path) else { return };
+        if object::is_terminating(&object) && is_free(store, table, &object) {
+            let mut queue = Queue::default();
+            self.erase(store, table, path, &mut queue);
+            self.collect(store, queue);
+        }
+    }
+
+    /// Does what follows from removals until nothing more follows.
+    pub(super) fn collect(&self, store: &mut Store, mut queue: Queue) {
+        while let Some((table, object)) = queue.removed.pop() {
+            for (table, path) in store.dependents(object::uid(&object)) {
+                self.lose_owner(store, &table, &path, object::uid(&object), &mut queue);
+            }
+            if &*table == DEFINITIONS {
+                self.drop_definition(store, &object);
+            }
+            let waiting = self.waiting_owners(store, &object);
+            for (table, path) in waiting {
+                self.release_foreground(store, &table, &path, &mut queue);
+            }
+            let namespace = object::namespace(&object);
+            let ends = store
+                .value("namespaces", namespace)
+                .is_some_and(|found| object::is_terminating(&found) && is_free(store, "namespaces", &found));
+            if ends {
+                self.erase(store, &table_id("", "namespaces"), namespace, &mut queue);
+            }
+        }
+    }
+
+    /// An owner is gone: without another one the dependent goes too.
+    fn lose_owner(&self, store: &mut Store, table: &TableId, path: &str, owner: &str, queue: &mut Queue) {
+        let Some(object) = store.value(table, path) else { return };
+        let others = object::list(&object, "/metadata/ownerReferences")
+            .iter()
+            .any(|reference| text(reference, "/uid") != owner);
+        if others {
+            orphan(store, &[(table.clone(), path.into())], owner);
+        } else if !object::is_terminating(&object) {
+            self.doom(store, table, path, &DeleteOptions::default(), queue);
+        }
+    }
+
+    /// The owners of a removed object that wait for their dependents to go first.
+    fn waiting_owners(&self, store: &Store, object: &Value) -> Vec<(TableId, String)> {
+        let catalogue = self.catalogue();
+        let mut owners = Vec::new();
+        for reference in object::list(object, "/metadata/ownerReferences") {
+            let Some(resource) = catalogue.by_kind(text(reference, "/apiVersion"), text(reference, "/kind"))
+            else {
+                continue;
+            };
+            let path = resource.path(object::namespace(object), text(reference, "/name"));
+            let Some(owner) = store.value(&resource.storage, &path) else { continue };
+            if object::finalizers(&owner).iter().any(|finalizer| finalizer == FOREGROUND) {
+                owners.push((resource.storage.clone(), path));
+            }
+        }
+        owners
+    }
+
+    fn release_foreground(&self, store: &mut Store, table: &TableId, path: &str, queue: &mut Queue) {
+        let Some(mut owner) = store.value(table, path) else { return };
+        if !store.dependents(object::uid(&owner)).is_empty() {
+            return;
+        }
+        let rest: Vec<String> =
+            object::finalizers(&owner).into_iter().filter(|finalizer| finalizer != FOREGROUND).collect();
+        let rest = if rest.is_empty() { Value::Null } else { json!(rest) };
+        object::assign(metadata(&mut owner), "finalizers", rest);
+        store.put(table, path, &mut owner);
+        if is_free(store, table, &owner) {
+            self.erase(store, table, path, queue);
+        }
+    }
+
+    /// The objects of a definition go with it, and its watches end.
+    fn drop_definition(&self, store: &mut Store, definition: &Value) {
+        let table = table_id(text(definition, "/spec/group"), text(definition, "/spec/names/plural"));
+        let paths: Vec<String> = store.scan(&table, "").map(|(path, _)| path.to_owned()).collect();
+        for path in paths {
+            store.remove(&table, &path);
+        }
+        store.close(&table);
+        self.refresh_catalogue(store);
+    }
+}
+
+/// Takes the references to an owner out of its dependents.
+fn orphan(store: &mut Store, dependents: &[(TableId, Box<str>)], owner: &str) {
+    for (table, path) in dependents {
+        let Some(mut object) = store.value(table, path) else { continue };
+        let rest: Vec<Value> = object::list(&object, "/metadata/ownerReferences")
+            .iter()
+            .filter(|reference| text(reference, "/uid") != owner)
+            .cloned()
+            .collect();
+        let rest = if rest.is_empty() { Value::Null } else { Value::Array(rest) };
+        object::assign(metadata(&mut object), "ownerReferences", rest);
+        store.put(table, path, &mut object);
+    }
+}
+
+/// Whether anything is left in a namespace.
+pub(super) fn has_content(store: &Store, namespace: &str) -> bool {
+    let prefix = format!("{namespace}/");
+    store.tables().any(|table| store.scan(table, &prefix).next().is_some())
+}
+
+fn meta_generation(object: &Value) -> bool {
+    object.pointer("/metadata/generation").is_some()
+}

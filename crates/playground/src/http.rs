@@ -1,0 +1,119 @@
+//! The API of a cluster over HTTP.
+//!
+//! ```text
+//! request ─▶ Layer (faults) ─▶ user ─▶ route ─▶ allowed? ─┬─ discovery, OpenAPI, version, health
+//!                                                        ├─ list, watch, get ──▶ Collection
+//!                                                        ├─ create, update, patch, delete ──▶ Cluster
+//!                                                        └─ scale, log, eviction, binding, token, reviews
+//! answer  ◀─ Status, or JSON in the view that was asked for (object, metadata, table), gzip if large
+//! ```
+
+use std::sync::Arc;
+
+use http::{Request, Response};
+
+use crate::cluster::Cluster;
+use crate::status::Status;
+
+pub mod access;
+mod apply;
+mod create;
+mod delete;
+mod discovery;
+mod get;
+pub mod layer;
+mod list;
+pub mod logs;
+mod managed;
+mod negotiate;
+mod openapi;
+mod patch;
+mod pods;
+mod query;
+mod request;
+mod respond;
+mod review;
+mod route;
+mod scale;
+mod table;
+mod update;
+mod watch;
+
+use self::layer::{Body, Cut, Next, RequestBody};
+use self::request::Call;
+use self::route::{Route, Target};
+
+/// Answers a request for a cluster; its path has no `/clusters/<name>` any more.
+pub(crate) async fn handle(
+    cluster: Arc<Cluster>,
+    request: Request<RequestBody>,
+) -> Result<Response<Body>, Cut> {
+    let next = Next { cluster };
+    match next.cluster.layer() {
+        Some(layer) => layer.handle(request, next).await,
+        None => Ok(next.run(request).await),
+    }
+}
+
+// === impl Next ===
+
+impl Next {
+    /// Lets the API answer.
+    pub async fn run(self, request: Request<RequestBody>) -> Response<Body> {
+        let answer = match Call::read(self.cluster, request).await {
+            Ok(call) => dispatch(call).await,
+            Err(status) => Err(status),
+        };
+        answer.unwrap_or_else(|status| respond::status(&status))
+    }
+}
+
+async fn dispatch(call: Call) -> Result<Response<Body>, Status> {
+    let route = Route::parse(&call)?;
+    access::check(&call, &route)?;
+    match route {
+        Route::Resource(target) => resource(call, target).await,
+        Route::Version => respond::json(&discovery::version()),
+        Route::Health => Ok(respond::text(200, "ok")),
+        Route::Paths => respond::json(&discovery::paths(&call.cluster.catalogue())),
+        Route::Core => discovery::core(&call),
+        Route::Groups => discovery::groups(&call),
+        Route::Group(group) => discovery::group(&call, &group),
+        Route::Resources(group, version) => discovery::resources(&call, &group, &version),
+        Route::OpenApiV2 => Ok(openapi::v2(&call)),
+        Route::OpenApiV3 => respond::json(&openapi::v3_index(&call.cluster.catalogue())),
+        Route::OpenApiV3Group(group, version) => openapi::v3(&call, &group, &version),
+        Route::Unknown => Ok(respond::text(404, "404 page not found\n")),
+    }
+}
+
+async fn resource(call: Call, target: Target) -> Result<Response<Body>, Status> {
+    let subresource = target.subresource.clone();
+    match (target.verb, subresource.as_deref()) {
+        ("list", None) => list::list(&call, &target),
+        ("watch", None) => watch::watch(&call, &target),
+        ("get", None | Some("status")) => get::get(&call, &target),
+        ("create", None) if review::is_review(&target.resource) => review::create(&call, &target),
+        ("create", None) => create::create(&call, &target),
+        ("update", None | Some("status" | "finalize")) => update::update(&call, &target),
+        ("patch", None | Some("status")) => patch::patch(&call, &target),
+        ("delete", None) => delete::delete(&call, &target),
+        ("deletecollection", None) => delete::delete_collection(&call, &target),
+        ("get" | "update" | "patch", Some("scale")) => scale::scale(&call, &target),
+        ("get", Some("log")) => logs::log(&call, &target).await,
+        ("create", Some("eviction")) => pods::evict(&call, &target),
+        ("create", Some("binding")) => pods::bind(&call, &target),
+        ("create", Some("token")) => review::token(&call, &target),
+        _ => Err(Status::method_not_allowed()),
+    }
+}
+
+/// An error outside of all clusters.
+pub(crate) fn respond_status(status: &Status) -> Response<Body> {
+    respond::status(status)
+}
+
+/// A document outside of all clusters.
+pub(crate) fn respond_bytes(bytes: bytes::Bytes) -> Response<Body> {
+    respond::bytes(200, bytes)
+}

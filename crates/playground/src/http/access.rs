@@ -1,0 +1,227 @@
+//! Who asks, and whether that is allowed.
+//!
+//! Without credentials everything is allowed: a playground has no secrets. Whoever names a user by impersonation, or
+//! brings a token of a service account, is held to the roles that are bound to it.
+
+use http::HeaderMap;
+use serde_json::Value;
+
+use super::request::Call;
+use super::route::Route;
+use crate::cluster::Cluster;
+use crate::object::{list, text};
+use crate::status::Status;
+
+/// Who asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct User {
+    pub name: String,
+    pub uid: String,
+    pub groups: Vec<String>,
+}
+
+/// What somebody wants to do.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Attempt {
+    pub(crate) verb: String,
+    pub(crate) group: String,
+    /// With its subresource: `pods/log`.
+    pub(crate) resource: String,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    /// A path that is no resource; all the rest is empty then.
+    pub(crate) path: String,
+}
+
+const MASTERS: &str = "system:masters";
+const AUTHENTICATED: &str = "system:authenticated";
+
+// === impl User ===
+
+impl User {
+    fn admin() -> Self {
+        let groups = vec![MASTERS.to_owned(), AUTHENTICATED.to_owned()];
+        Self { name: "admin".into(), uid: String::new(), groups }
+    }
+
+    pub(crate) fn service_account(namespace: &str, name: &str, uid: &str) -> Self {
+        Self {
+            name: format!("system:serviceaccount:{namespace}:{name}"),
+            uid: uid.to_owned(),
+            groups: vec![
+                "system:serviceaccounts".into(),
+                format!("system:serviceaccounts:{namespace}"),
+                AUTHENTICATED.into(),
+            ],
+        }
+    }
+
+    fn is_named_by(&self, subject: &Value) -> bool {
+        let name = text(subject, "/name");
+        match text(subject, "/kind") {
+            "User" => self.name == name,
+            "Group" => self.groups.iter().any(|group| group == name),
+            "ServiceAccount" => {
+                self.name == format!("system:serviceaccount:{}:{name}", text(subject, "/namespace"))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Finds out who asks.
+pub(crate) fn authenticate(cluster: &Cluster, headers: &HeaderMap) -> Result<User, Status> {
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let user = match header("authorization").strip_prefix("Bearer ") {
+        None => User::admin(),
+        Some(token) => {
+            let known = cluster.tokens().lock().get(token.trim()).cloned();
+            known.ok_or_else(|| Status::new(401, "Unauthorized", "Unauthorized"))?
+        }
+    };
+    let wanted = header("impersonate-user");
+    let groups: Vec<String> = headers
+        .get_all("impersonate-group")
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .map(str::to_owned)
+        .collect();
+    if wanted.is_empty() {
+        if groups.is_empty() {
+            return Ok(user);
+        }
+        let words: Vec<String> = groups.iter().map(|group| format!("{group:?}")).collect();
+        return Err(Status::bad_request(format!(
+            "requested &user.DefaultInfo{{Name:\"\", UID:\"\", Groups:[]string{{{}}}, Extra:map[string][]string(nil)}} without impersonating a user name",
+            words.join(", ")
+        )));
+    }
+    let attempt = Attempt {
+        verb: "impersonate".into(),
+        resource: "users".into(),
+        name: wanted.to_owned(),
+        ..Attempt::default()
+    };
+    if !allows(cluster, &user, &attempt) {
+        return Err(denial(&user, &attempt));
+    }
+    let mut impersonated =
+        match wanted.strip_prefix("system:serviceaccount:").and_then(|rest| rest.split_once(':')) {
+            Some((namespace, name)) => User::service_account(namespace, name, ""),
+            None => User { name: wanted.to_owned(), uid: String::new(), groups: vec![AUTHENTICATED.into()] },
+        };
+    if !groups.is_empty() {
+        impersonated.groups = groups;
+        impersonated.groups.push(AUTHENTICATED.into());
+    }
+    Ok(impersonated)
+}
+
+/// Refuses what the user may not do.
+pub(crate) fn check(call: &Call, route: &Route) -> Result<(), Status> {
+    let attempt = match route {
+        Route::Resource(target) => {
+            let resource = match &target.subresource {
+                Some(subresource) => format!("{}/{subresource}", target.resource.plural),
+                None => target.resource.plural.clone(),
+            };
+            Attempt {
+                verb: target.verb.into(),
+                group: target.resource.group.clone(),
+                resource,
+                // A namespace counts as being in itself, so that a role in it can allow to read it.
+                namespace: if target.resource.is("namespaces") {
+                    target.name.clone()
+                } else {
+                    target.namespace.clone()
+                },
+                name: target.name.clone(),
+                path: String::new(),
+            }
+        }
+        _ => Attempt {
+            verb: call.method.as_str().to_ascii_lowercase(),
+            path: call.path.clone(),
+            ..Attempt::default()
+        },
+    };
+    if allows(&call.cluster, &call.user, &attempt) { Ok(()) } else { Err(denial(&call.user, &attempt)) }
+}
+
+/// Whether the bound roles allow something.
+pub(crate) fn allows(cluster: &Cluster, user: &User, attempt: &Attempt) -> bool {
+    user.groups.iter().any(|group| group == MASTERS)
+        || rules(cluster, user, &attempt.namespace).iter().any(|rule| rule_allows(rule, attempt))
+}
+
+/// All rules that are bound to a user, cluster-wide and in a namespace.
+pub(crate) fn rules(cluster: &Cluster, user: &User, namespace: &str) -> Vec<Value> {
+    const GROUP: &str = "rbac.authorization.k8s.io";
+    let mut bindings = cluster.list(GROUP, "clusterrolebindings", None);
+    if !namespace.is_empty() {
+        bindings.extend(cluster.list(GROUP, "rolebindings", Some(namespace)));
+    }
+    let mut rules = Vec::new();
+    for binding in bindings {
+        if !list(&binding, "/subjects").iter().any(|subject| user.is_named_by(subject)) {
+            continue;
+        }
+        let (plural, namespace) = match text(&binding, "/roleRef/kind") {
+            "Role" => ("roles", namespace),
+            _ => ("clusterroles", ""),
+        };
+        let key = crate::cluster::Key::new(GROUP, plural, namespace, text(&binding, "/roleRef/name"));
+        if let Some(role) = cluster.get(&key) {
+            rules.extend(list(&role, "/rules").iter().cloned());
+        }
+    }
+    rules
+}
+
+fn rule_allows(rule: &Value, attempt: &Attempt) -> bool {
+    let has = |field: &str, wanted: &str| {
+        list(rule, field).iter().filter_map(Value::as_str).any(|word| word == "*" || word == wanted)
+    };
+    if !has("/verbs", &attempt.verb) {
+        return false;
+    }
+    if !attempt.path.is_empty() {
+        return list(rule, "/nonResourceURLs").iter().filter_map(Value::as_str).any(|url| {
+            url.strip_suffix('*').map_or(url == attempt.path, |prefix| attempt.path.starts_with(prefix))
+        });
+    }
+    let names = list(rule, "/resourceNames");
+    let named = names.is_empty() || names.iter().any(|name| name.as_str() == Some(&attempt.name));
+    let any_of_subresource = attempt
+        .resource
+        .split_once('/')
+        .is_some_and(|(_, subresource)| has("/resources", &format!("*/{subresource}")));
+    has("/apiGroups", &attempt.group) && (has("/resources", &attempt.resource) || any_of_subresource) && named
+}
+
+fn denial(user: &User, attempt: &Attempt) -> Status {
+    let Attempt { verb, group, resource, namespace, name, path } = attempt;
+    if !path.is_empty() {
+        let message = format!("forbidden: User {:?} cannot {verb} path {path:?}", user.name);
+        return Status::new(403, "Forbidden", message).with_details(serde_json::json!({}));
+    }
+    let plural = resource.split('/').next().unwrap_or_default();
+    let id = crate::catalogue::table_id(group, plural);
+    let subject = if name.is_empty() { id.to_string() } else { format!("{id} {name:?}") };
+    let place = if namespace.is_empty() || &*id == "namespaces" && name.is_empty() {
+        "at the cluster scope".to_owned()
+    } else {
+        format!("in the namespace {namespace:?}")
+    };
+    let message = format!(
+        "{subject} is forbidden: User {:?} cannot {verb} resource {resource:?} in API group {group:?} {place}",
+        user.name
+    );
+    let mut details = serde_json::json!({"kind": plural});
+    for (key, value) in [("name", name), ("group", group)] {
+        if !value.is_empty() {
+            crate::object::fields(&mut details).insert(key.into(), value.as_str().into());
+        }
+    }
+    Status::new(403, "Forbidden", message).with_details(details)
+}

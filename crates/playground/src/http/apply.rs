@@ -1,0 +1,191 @@
+//! Server-side apply: a manager says which fields it wants, and owns exactly these afterwards.
+
+use http::Response;
+use serde_json::{Value, json};
+
+use super::create::{check_namespace, check_type};
+use super::layer::Body;
+use super::managed::{self, Entry, Fields, Path};
+use super::request::{Call, Encoding, parse};
+use super::respond;
+use super::route::Target;
+use super::update::{check_name, edit};
+use crate::object::{self, metadata};
+use crate::status::{Cause, Status};
+
+pub(crate) fn apply(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
+    let resource = &target.resource;
+    let applied = read(call, target)?;
+    let manager = call.query.get("fieldManager").unwrap_or_default().to_owned();
+    let force = call.query.flag("force") == Some(true);
+    // A second try, if somebody created it in between.
+    for _ in 0..2 {
+        let edited = call.cluster.edit(edit(call, target), |current| {
+            let version = object::resource_version(&applied);
+            if !version.is_empty() && version != object::resource_version(current) {
+                return Err(Status::stale(resource, &target.name));
+            }
+            merged(target, current, &applied, &manager, force)
+        });
+        match edited {
+            Err(status) if status.code == 404 && target.subresource.is_none() => {}
+            edited => return respond::object(call, resource, 200, &edited?),
+        }
+        if !object::uid(&applied).is_empty() {
+            let why = "uid mismatch: the provided object specified uid and no existing object was found";
+            return Err(Status::conflict(resource, &target.name, why));
+        }
+        match call.cluster.insert(resource, fresh(target, &applied, &manager), call.dry_run()) {
+            Err(status) if status.reason == "AlreadyExists" => {}
+            created => return respond::object(call, resource, 201, &created?),
+        }
+    }
+    Err(Status::stale(resource, &target.name))
+}
+
+fn read(call: &Call, target: &Target) -> Result<Value, Status> {
+    if call.query.get("fieldManager").is_none() {
+        let cause = Cause::required("fieldManager", "is required for apply patch");
+        return Err(Status::invalid_options("PatchOptions", &[cause]));
+    }
+    let mut applied = parse(&call.body, Encoding::Yaml)
+        .map_err(|why| Status::bad_request(format!("error decoding YAML: {why}")))?;
+    if object::text(&applied, "/apiVersion").is_empty() || object::text(&applied, "/kind").is_empty() {
+        let (version, kind) = (object::text(&applied, "/apiVersion"), object::text(&applied, "/kind"));
+        return Err(Status::bad_request(format!("invalid object type: /{version}, Kind={kind}")));
+    }
+    check_type(call, &target.resource, &mut applied)?;
+    if object::name(&applied).is_empty() {
+        metadata(&mut applied).insert("name".into(), target.name.clone().into());
+    }
+    check_name(target, &applied)?;
+    check_namespace(target, &mut applied)?;
+    if applied.pointer("/metadata/managedFields").is_some_and(|fields| !fields.is_null()) {
+        return Err(Status::bad_request("metadata.managedFields must be nil"));
+    }
+    Ok(applied)
+}
+
+/// The object that an apply creates.
+fn fresh(target: &Target, applied: &Value, manager: &str) -> Value {
+    let resource = &*target.resource;
+    let mut object = applied.clone();
+    metadata(&mut object).remove("resourceVersion");
+    if resource.subresource("status").is_some() {
+        object::fields(&mut object).remove("status");
+    }
+    let fields = managed::paths_of(&object, resource);
+    let subresource = target.subresource.as_deref();
+    managed::write(&mut object, vec![Entry::new(manager.to_owned(), "Apply", resource, subresource, fields)]);
+    object
+}
+
+fn merged(
+    target: &Target,
+    current: &Value,
+    applied: &Value,
+    manager: &str,
+    force: bool,
+) -> Result<Value, Status> {
+    let resource = &*target.resource;
+    let mut fields = managed::paths_of(applied, resource);
+    if target.subresource.is_none() && resource.subresource("status").is_some() {
+        fields.retain(|path| path.first().is_none_or(|part| part != "f:status"));
+    }
+    let mut entries = managed::read(current);
+    let own =
+        Entry::new(manager.to_owned(), "Apply", resource, target.subresource.as_deref(), fields.clone());
+    let is_own = |entry: &Entry| {
+        entry.manager == own.manager && entry.operation == "Apply" && entry.subresource == own.subresource
+    };
+    let conflicts = conflicts(&entries, &is_own, &fields, current, applied);
+    if !conflicts.is_empty() && !force {
+        return Err(refusal(&conflicts));
+    }
+    for entry in entries.iter_mut().filter(|entry| !is_own(entry)) {
+        entry.fields.retain(|path| !conflicts.iter().any(|(_, lost)| lost == path));
+    }
+    let mut object = current.clone();
+    let keyed = resource.custom.is_none();
+    managed::merge(&mut object, applied, "", "", keyed);
+    // What this manager wanted before and wants no longer goes, unless somebody else wants it.
+    let before: Fields =
+        entries.iter().filter(|entry| is_own(entry)).flat_map(|entry| entry.fields.clone()).collect();
+    for path in before.difference(&fields) {
+        let wanted_below = fields.iter().any(|wanted| wanted.starts_with(path));
+        let others = entries
+            .iter()
+            .filter(|entry| !is_own(entry))
+            .any(|entry| entry.fields.iter().any(|kept| kept == path || kept.starts_with(path)));
+        if !wanted_below && !others {
+            managed::remove(&mut object, path);
+        }
+    }
+    match entries.iter_mut().find(|entry| is_own(entry)) {
+        Some(entry) if entry.fields == own.fields => entry.version = own.version,
+        Some(entry) => *entry = own,
+        None => entries.insert(0, own),
+    }
+    managed::write(&mut object, entries);
+    for field in ["resourceVersion", "uid"] {
+        let value = current.pointer(&format!("/metadata/{field}")).cloned().unwrap_or_default();
+        object::assign(metadata(&mut object), field, value);
+    }
+    Ok(object)
+}
+
+/// The fields that others own and that would get another value.
+fn conflicts(
+    entries: &[Entry],
+    is_own: &impl Fn(&Entry) -> bool,
+    fields: &Fields,
+    current: &Value,
+    applied: &Value,
+) -> Vec<(Entry, Path)> {
+    let mut conflicts = Vec::new();
+    for entry in entries.iter().filter(|entry| !is_own(entry)) {
+        for path in fields.intersection(&entry.fields) {
+            let (there, wanted) = (managed::find(current, path), managed::find(applied, path));
+            // An item of a list is the same item whatever its fields are.
+            let item = path.last().is_some_and(|part| part.starts_with("k:"));
+            if !item && there.is_some() && there != wanted {
+                conflicts.push((entry.clone(), path.clone()));
+            }
+        }
+    }
+    conflicts
+}
+
+fn refusal(conflicts: &[(Entry, Path)]) -> Status {
+    let who = |entry: &Entry| match (entry.operation.as_str(), entry.subresource.as_str()) {
+        ("Apply", _) => format!("{:?}", entry.manager),
+        (_, "") => format!("{:?} using {}", entry.manager, entry.version),
+        (_, part) => format!("{:?} with subresource {part:?} using {}", entry.manager, entry.version),
+    };
+    let causes: Vec<Value> = conflicts
+        .iter()
+        .map(|(entry, path)| {
+            json!({"reason": "FieldManagerConflict", "message": format!("conflict with {}", who(entry)), "field": managed::spell(path)})
+        })
+        .collect();
+    let mut managers: Vec<String> = conflicts.iter().map(|(entry, _)| who(entry)).collect();
+    managers.dedup();
+    let mut lines = Vec::new();
+    for manager in managers {
+        let fields: Vec<String> = conflicts
+            .iter()
+            .filter(|(entry, _)| who(entry) == manager)
+            .map(|(_, path)| managed::spell(path))
+            .collect();
+        match fields.as_slice() {
+            [one] => lines.push(format!("conflict with {manager}: {one}")),
+            many => {
+                lines.push(format!("conflicts with {manager}:"));
+                lines.extend(many.iter().map(|field| format!("- {field}")));
+            }
+        }
+    }
+    let plural = if conflicts.len() == 1 { "" } else { "s" };
+    let message = format!("Apply failed with {} conflict{plural}: {}", conflicts.len(), lines.join("\n"));
+    Status::new(409, "Conflict", message).with_details(json!({"causes": causes}))
+}

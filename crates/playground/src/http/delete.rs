@@ -1,0 +1,116 @@
+//! Deleting objects.
+
+use http::Response;
+use serde_json::{Value, json};
+
+use super::layer::Body;
+use super::list;
+use super::request::{Call, Encoding, parse};
+use super::respond;
+use super::route::Target;
+use crate::catalogue::Resource;
+use crate::cluster::{DeleteOptions, Deletion, Propagation};
+use crate::convert;
+use crate::object::{self, text};
+use crate::status::{Cause, Status};
+
+pub(crate) fn delete(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
+    let options = options(call)?;
+    let resource = &target.resource;
+    match call.cluster.retire(resource, &target.namespace, &target.name, &options)? {
+        Deletion::Done(last) if !returns_object(resource) => {
+            respond::json(&respond::deleted(resource, &last))
+        }
+        Deletion::Done(object) | Deletion::Pending(object) => respond::object(call, resource, 200, &object),
+    }
+}
+
+/// Some kinds are answered with their last state.
+fn returns_object(resource: &Resource) -> bool {
+    resource.custom.is_none()
+        && matches!(
+            resource.kind.as_str(),
+            "Pod"
+                | "PersistentVolume"
+                | "PersistentVolumeClaim"
+                | "PodTemplate"
+                | "ResourceQuota"
+                | "Service"
+                | "ServiceAccount"
+        )
+}
+
+pub(crate) fn delete_collection(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
+    let options = options(call)?;
+    let resource = &target.resource;
+    let mut deleted = Vec::new();
+    for item in list::selected(call, target)? {
+        let Some(object) = convert::present(resource, &item.object) else { continue };
+        let (namespace, name) = (object::namespace(&object), object::name(&object));
+        match call.cluster.retire(resource, namespace, name, &options) {
+            Ok(Deletion::Done(object) | Deletion::Pending(object)) => deleted.push(object),
+            // Somebody else was quicker.
+            Err(status) if status.code == 404 => {}
+            Err(status) => return Err(status),
+        }
+    }
+    let revision = call.cluster.collection(resource).revision();
+    respond::json(&json!({
+        "kind": resource.list_kind, "apiVersion": resource.api_version(),
+        "metadata": {"resourceVersion": revision.to_string()}, "items": deleted,
+    }))
+}
+
+/// Options come in the body, in the query, or in both; the body counts.
+fn options(call: &Call) -> Result<DeleteOptions, Status> {
+    let body = if call.body.is_empty() {
+        Value::Null
+    } else {
+        let encoding =
+            if call.content_type() == "application/yaml" { Encoding::Yaml } else { Encoding::Json };
+        parse(&call.body, encoding).map_err(|why| {
+            Status::bad_request(format!("couldn't get version/kind; json parse error: {why}"))
+        })?
+    };
+    let mut causes = Vec::new();
+    let word = |field: &str| {
+        let own = text(&body, &format!("/{field}"));
+        if own.is_empty() { call.query.get(field).unwrap_or_default().to_owned() } else { own.to_owned() }
+    };
+    let policy = word("propagationPolicy");
+    let orphans =
+        body.get("orphanDependents").and_then(Value::as_bool).or(call.query.flag("orphanDependents"));
+    let propagation = match policy.as_str() {
+        "" if orphans == Some(true) => Propagation::Orphan,
+        "" | "Background" => Propagation::Background,
+        "Foreground" => Propagation::Foreground,
+        "Orphan" => Propagation::Orphan,
+        other => {
+            let known = ["Foreground", "Background", "Orphan", "nil"];
+            causes.push(Cause::unsupported("propagationPolicy", &other.into(), &known));
+            Propagation::Background
+        }
+    };
+    let dry_runs: Vec<&str> = object::list(&body, "/dryRun").iter().filter_map(Value::as_str).collect();
+    let dry_runs =
+        if dry_runs.is_empty() { call.query.get("dryRun").into_iter().collect() } else { dry_runs };
+    if dry_runs.iter().any(|word| *word != "All") {
+        causes.push(Cause::unsupported("dryRun", &json!(dry_runs), &["All"]));
+    }
+    list::refuse_options("DeleteOptions", &causes)?;
+    let precondition = |field: &str| {
+        Some(text(&body, &format!("/preconditions/{field}")))
+            .filter(|text| !text.is_empty())
+            .map(str::to_owned)
+    };
+    Ok(DeleteOptions {
+        grace: match body.get("gracePeriodSeconds").and_then(Value::as_i64) {
+            Some(seconds) => Some(seconds),
+            None => call.query.number("gracePeriodSeconds")?,
+        },
+        propagation,
+        uid: precondition("uid"),
+        resource_version: precondition("resourceVersion"),
+        dry_run: !dry_runs.is_empty(),
+    })
+}

@@ -1,0 +1,25 @@
+//! Reading one object.
+
+use http::Response;
+
+use super::layer::Body;
+use super::request::Call;
+use super::respond;
+use super::route::Target;
+use crate::convert;
+use crate::status::Status;
+
+pub(crate) fn get(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
+    let collection = call.cluster.collection(&target.resource);
+    if let Some(text) = call.query.get("resourceVersion") {
+        let asked = super::list::parse_version(text)?;
+        let current = collection.revision();
+        if asked > current {
+            return Err(Status::too_large(asked, current));
+        }
+    }
+    let bytes = call.cluster.bytes(&target.resource, &target.namespace, &target.name)?;
+    let object = convert::present(&target.resource, &bytes)
+        .ok_or_else(|| Status::internal("stored object is broken"))?;
+    respond::object(call, &target.resource, 200, &object)
+}

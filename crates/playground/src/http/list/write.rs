@@ -1,0 +1,196 @@
+//! Writing a list as its objects come, so that even a list of a gigabyte needs little memory.
+
+use std::io::Write as _;
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http::{HeaderValue, Response};
+use http_body::Frame;
+use http_body_util::{BodyExt, StreamBody};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::catalogue::Resource;
+use crate::convert::{self, Dresser};
+use crate::http::layer::{Body, BodyError};
+use crate::http::negotiate::View;
+use crate::http::request::Call;
+use crate::http::respond::{self, GZIP_ABOVE};
+use crate::http::table;
+use crate::object;
+use crate::status::Status;
+use crate::storage::collection::Item;
+
+/// Pieces of a body are about as large as this.
+const PIECE: usize = 64 << 10;
+
+/// What a list says about itself.
+pub(super) struct Head {
+    pub(super) revision: u64,
+    pub(super) resume: Option<String>,
+    pub(super) remaining: Option<u64>,
+}
+
+/// Writes one list.
+pub(super) struct Writer {
+    head: Option<Bytes>,
+    items: Box<dyn Iterator<Item = Item> + Send>,
+    rows: Rows,
+    first: bool,
+    ended: bool,
+}
+
+/// How an item is written.
+enum Rows {
+    Objects(Dresser),
+    Metadata,
+    Table(Arc<Resource>, table::Include),
+}
+
+// === impl Writer ===
+
+impl Writer {
+    pub(super) fn new(
+        call: &Call,
+        resource: &Arc<Resource>,
+        view: View,
+        head: &Head,
+        items: Box<dyn Iterator<Item = Item> + Send>,
+    ) -> Result<Self, Status> {
+        let meta = metadata(head);
+        let (opening, rows) = match view {
+            View::Object => {
+                let (kind, version) = (&resource.list_kind, resource.api_version());
+                let opening =
+                    format!("{{\"kind\":{kind:?},\"apiVersion\":{version:?},\"metadata\":{meta},\"items\":[");
+                (opening, Rows::Objects(Dresser::new(resource)))
+            }
+            View::Metadata => {
+                let kind = "\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/v1\"";
+                (format!("{{{kind},\"metadata\":{meta},\"items\":["), Rows::Metadata)
+            }
+            View::Table => {
+                let columns = table::columns(resource);
+                let kind = "\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/v1\"";
+                let opening =
+                    format!("{{{kind},\"metadata\":{meta},\"columnDefinitions\":{columns},\"rows\":[");
+                (opening, Rows::Table(Arc::clone(resource), table::Include::parse(call)?))
+            }
+        };
+        Ok(Self { head: Some(opening.into()), items, rows, first: true, ended: false })
+    }
+
+    /// The next piece of the body.
+    fn piece(&mut self) -> Option<Bytes> {
+        if self.ended {
+            return None;
+        }
+        let mut out = BytesMut::with_capacity(4 << 10);
+        if let Some(head) = self.head.take() {
+            out.extend_from_slice(&head);
+        }
+        while out.len() < PIECE {
+            let Some(item) = self.items.next() else {
+                out.extend_from_slice(b"]}\n");
+                self.ended = true;
+                break;
+            };
+            if !self.first {
+                out.extend_from_slice(b",");
+            }
+            self.first = false;
+            self.rows.write(&item.object, &mut out);
+        }
+        Some(out.freeze())
+    }
+
+    /// Small lists are sent whole; large ones in pieces, compressed if the client can read that.
+    pub(super) fn respond(mut self, call: &Call) -> Result<Response<Body>, Status> {
+        let mut begin = BytesMut::new();
+        while begin.len() <= GZIP_ABOVE {
+            match self.piece() {
+                Some(piece) => begin.extend_from_slice(&piece),
+                None => return Ok(respond::bytes(200, begin.freeze())),
+            }
+        }
+        let begin = std::iter::once(begin.freeze());
+        let rest = std::iter::from_fn(move || self.piece());
+        let pieces: Box<dyn Iterator<Item = Bytes> + Send> = Box::new(begin.chain(rest));
+        let gzip = respond::accepts_gzip(call);
+        let pieces = if gzip { Box::new(packed(pieces)) } else { pieces };
+        let frames = pieces.map(|piece| Ok::<_, BodyError>(Frame::data(piece)));
+        let body = StreamBody::new(futures::stream::iter(frames)).boxed_unsync();
+        let mut response = respond::stream(HeaderValue::from_static("application/json"), body);
+        if gzip {
+            respond::mark_gzip(&mut response);
+        }
+        Ok(response)
+    }
+}
+
+fn metadata(head: &Head) -> Value {
+    let mut meta = json!({"resourceVersion": head.revision.to_string()});
+    let fields = object::fields(&mut meta);
+    if let Some(resume) = &head.resume {
+        fields.insert("continue".into(), resume.as_str().into());
+    }
+    if let Some(remaining) = head.remaining {
+        fields.insert("remainingItemCount".into(), remaining.into());
+    }
+    meta
+}
+
+/// Compresses pieces one by one; the last one brings the end of the stream.
+fn packed(mut pieces: Box<dyn Iterator<Item = Bytes> + Send>) -> impl Iterator<Item = Bytes> + Send {
+    let mut encoder = Some(GzEncoder::new(Vec::new(), Compression::fast()));
+    std::iter::from_fn(move || {
+        loop {
+            let Some(piece) = pieces.next() else {
+                // Writing to memory does not fail.
+                return encoder.take()?.finish().ok().map(Bytes::from);
+            };
+            let open = encoder.as_mut()?;
+            open.write_all(&piece).ok()?;
+            let ready = std::mem::take(open.get_mut());
+            if !ready.is_empty() {
+                return Some(ready.into());
+            }
+        }
+    })
+}
+
+// === impl Rows ===
+
+impl Rows {
+    fn write(&self, bytes: &Bytes, out: &mut BytesMut) {
+        match self {
+            Self::Objects(dresser) => dresser.write_item(bytes, out),
+            Self::Metadata => write_metadata(bytes, out),
+            Self::Table(resource, include) => {
+                if let Some(object) = convert::present(resource, bytes) {
+                    out.extend_from_slice(table::row(resource, &object, *include).to_string().as_bytes());
+                }
+            }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct OnlyMetadata<'a> {
+    #[serde(borrow)]
+    metadata: &'a RawValue,
+}
+
+/// Writes an object as `PartialObjectMetadata`, without parsing more than is needed.
+pub(crate) fn write_metadata(bytes: &Bytes, out: &mut BytesMut) {
+    let metadata = serde_json::from_slice::<OnlyMetadata<'_>>(bytes);
+    let metadata = metadata.as_ref().map_or("{}", |object| object.metadata.get());
+    out.extend_from_slice(
+        b"{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":",
+    );
+    out.extend_from_slice(metadata.as_bytes());
+    out.extend_from_slice(b"}");
+}

@@ -1,0 +1,209 @@
+//! Logs of containers.
+
+use futures::StreamExt as _;
+use futures::stream::BoxStream;
+use http::{HeaderValue, Response};
+use http_body::Frame;
+use http_body_util::{BodyExt, StreamBody};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+
+use super::layer::{Body, BodyError};
+use super::request::Call;
+use super::respond;
+use super::route::Target;
+use crate::admission::container_names;
+use crate::object::{list, text};
+use crate::status::Status;
+
+/// Where the logs of containers come from.
+pub trait LogSource: Send + Sync + 'static {
+    /// The lines of a container up to now, the oldest first.
+    fn lines(&self, pod: &Value, container: &str, run: Run) -> Vec<LogLine>;
+
+    /// The lines from now on, until the container ends.
+    fn follow(&self, pod: &Value, container: &str) -> BoxStream<'static, LogLine>;
+}
+
+/// Which run of a container.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Run {
+    Current,
+    /// The one before the last restart.
+    Previous,
+}
+
+/// A line without its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogLine {
+    pub time: Timestamp,
+    pub text: String,
+}
+
+/// Which lines are wanted and how they are written.
+struct Wanted {
+    tail: Option<usize>,
+    since: Option<Timestamp>,
+    timestamps: bool,
+    limit: Option<usize>,
+}
+
+pub(crate) async fn log(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
+    let bytes = call.cluster.bytes(&target.resource, &target.namespace, &target.name)?;
+    let pod: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let container = container(call, target, &pod)?;
+    let run = if call.query.flag("previous") == Some(true) { Run::Previous } else { Run::Current };
+    check_started(target, &pod, &container, run)?;
+    let wanted = Wanted::parse(call)?;
+    let source = call.cluster.logs();
+    let lines = source.as_ref().map(|source| source.lines(&pod, &container, run)).unwrap_or_default();
+    let text = wanted.write(&lines);
+    let follows = call.query.flag("follow") == Some(true) && run == Run::Current;
+    let body = match source {
+        Some(source) if follows => {
+            let first = futures::stream::iter([text]);
+            let more = source.follow(&pod, &container);
+            let rest = more.map(move |line| wanted.line(&line));
+            let frames = first.chain(rest).map(|text| Ok::<_, BodyError>(Frame::data(text.into())));
+            StreamBody::new(frames).boxed_unsync()
+        }
+        _ => respond::full(text),
+    };
+    Ok(respond::stream(HeaderValue::from_static("text/plain"), body))
+}
+
+/// The container that is meant: the named one, or the only one.
+fn container(call: &Call, target: &Target, pod: &Value) -> Result<String, Status> {
+    let parts = ["containers", "initContainers", "ephemeralContainers"];
+    let all: Vec<String> = parts.iter().flat_map(|part| container_names(pod, part)).collect();
+    let name = &target.name;
+    if let Some(container) = call.query.get("container") {
+        if all.iter().any(|known| known == container) {
+            return Ok(container.to_owned());
+        }
+        return Err(Status::bad_request(format!("container {container} is not valid for pod {name}")));
+    }
+    let containers = container_names(pod, "containers");
+    match (containers.as_slice(), all.len()) {
+        ([only], 1) => Ok(only.clone()),
+        ([], _) => Err(Status::bad_request(format!("a container name must be specified for pod {name}"))),
+        _ => {
+            let inits = container_names(pod, "initContainers");
+            let mut message = format!(
+                "a container name must be specified for pod {name}, choose one of: [{}]",
+                containers.join(" ")
+            );
+            if !inits.is_empty() {
+                message.push_str(&format!(" or one of the init containers: [{}]", inits.join(" ")));
+            }
+            Err(Status::bad_request(message))
+        }
+    }
+}
+
+fn check_started(target: &Target, pod: &Value, container: &str, run: Run) -> Result<(), Status> {
+    let name = &target.name;
+    if text(pod, "/spec/nodeName").is_empty() {
+        return Err(Status::bad_request(format!("pod {name} does not have a host assigned")));
+    }
+    let parts = ["containerStatuses", "initContainerStatuses"];
+    let status = parts
+        .iter()
+        .flat_map(|part| list(pod, &format!("/status/{part}")))
+        .find(|status| text(status, "/name") == container);
+    let Some(status) = status else { return Ok(()) };
+    let reason = text(status, "/state/waiting/reason");
+    if run == Run::Previous && status.pointer("/lastState/terminated").is_none() {
+        return Err(Status::bad_request(format!(
+            "previous terminated container {container:?} in pod {name:?} not found"
+        )));
+    }
+    if run == Run::Current
+        && status.pointer("/state/waiting").is_some()
+        && status.pointer("/lastState/terminated").is_none()
+    {
+        let state = if reason.is_empty() { "ContainerCreating" } else { reason };
+        let words = match state {
+            "ContainerCreating" | "PodInitializing" => "waiting to start",
+            _ => "waiting to start",
+        };
+        return Err(Status::bad_request(format!(
+            "container {container:?} in pod {name:?} is {words}: {state}"
+        )));
+    }
+    Ok(())
+}
+
+// === impl Wanted ===
+
+impl Wanted {
+    fn parse(call: &Call) -> Result<Self, Status> {
+        let since = match (call.query.number::<i64>("sinceSeconds")?, call.query.get("sinceTime")) {
+            (Some(seconds), _) => {
+                Some(Timestamp::now() - SignedDuration::from_secs(seconds.clamp(0, i64::from(u32::MAX))))
+            }
+            (None, Some(time)) => Some(time.parse().map_err(|_| {
+                Status::bad_request(format!("unable to decode sinceTime: parsing time {time:?}"))
+            })?),
+            (None, None) => None,
+        };
+        let size = |number: Option<i64>| number.and_then(|number| usize::try_from(number).ok());
+        Ok(Self {
+            tail: size(call.query.number("tailLines")?),
+            since,
+            timestamps: call.query.flag("timestamps") == Some(true),
+            limit: size(call.query.number("limitBytes")?),
+        })
+    }
+
+    fn write(&self, lines: &[LogLine]) -> String {
+        let kept: Vec<&LogLine> =
+            lines.iter().filter(|line| self.since.is_none_or(|since| line.time >= since)).collect();
+        let skipped = self.tail.map_or(0, |tail| kept.len().saturating_sub(tail));
+        let mut text: String = kept.into_iter().skip(skipped).map(|line| self.line(line)).collect();
+        if let Some(limit) = self.limit
+            && text.len() > limit
+        {
+            let end = (0..=limit).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+            text.truncate(end);
+        }
+        text
+    }
+
+    fn line(&self, line: &LogLine) -> String {
+        if self.timestamps {
+            format!("{} {}\n", line.time.strftime("%Y-%m-%dT%H:%M:%S.%9fZ"), line.text)
+        } else {
+            format!("{}\n", line.text)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines() -> Vec<LogLine> {
+        (0..5)
+            .map(|second| LogLine {
+                time: Timestamp::from_second(second).unwrap(),
+                text: format!("line {second}"),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn tail_since_and_limit_cut_the_log() {
+        let wanted = |tail, since, limit| Wanted { tail, since, timestamps: false, limit };
+        assert_eq!(wanted(Some(2), None, None).write(&lines()), "line 3\nline 4\n");
+        assert_eq!(wanted(Some(0), None, None).write(&lines()), "");
+        assert_eq!(wanted(None, Timestamp::from_second(4).ok(), None).write(&lines()), "line 4\n");
+        assert_eq!(wanted(None, None, Some(8)).write(&lines()), "line 0\nl");
+    }
+
+    #[test]
+    fn timestamps_have_nine_digits() {
+        let wanted = Wanted { tail: Some(1), since: None, timestamps: true, limit: None };
+        assert_eq!(wanted.write(&lines()), "1970-01-01T00:00:04.000000000Z line 4\n");
+    }
+}

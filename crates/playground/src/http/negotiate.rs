@@ -1,0 +1,74 @@
+//! In which view an answer is wanted.
+
+use super::request::Call;
+use crate::status::Status;
+
+/// How objects are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum View {
+    Object,
+    /// `PartialObjectMetadata`, or a list of these.
+    Metadata,
+    Table,
+}
+
+/// One entry of an `Accept` header.
+struct Accepted<'a> {
+    media: &'a str,
+    form: Option<&'a str>,
+    group: Option<&'a str>,
+    version: Option<&'a str>,
+}
+
+fn accepted(header: &str) -> impl Iterator<Item = Accepted<'_>> {
+    header.split(',').map(|entry| {
+        let mut parts = entry.split(';').map(str::trim);
+        let mut accepted =
+            Accepted { media: parts.next().unwrap_or_default(), form: None, group: None, version: None };
+        for parameter in parts {
+            match parameter.split_once('=') {
+                Some(("as", value)) => accepted.form = Some(value),
+                Some(("g", value)) => accepted.group = Some(value),
+                Some(("v", value)) => accepted.version = Some(value),
+                _ => {}
+            }
+        }
+        accepted
+    })
+}
+
+/// The first view that can be given.
+pub(crate) fn view(call: &Call) -> Result<View, Status> {
+    let header = call.header(http::header::ACCEPT);
+    if header.is_empty() {
+        return Ok(View::Object);
+    }
+    for accepted in accepted(header) {
+        if !matches!(accepted.media, "application/json" | "application/yaml" | "application/*" | "*/*") {
+            continue;
+        }
+        match (accepted.form, accepted.group, accepted.version) {
+            (None, ..) => return Ok(View::Object),
+            (Some("Table"), Some("meta.k8s.io"), Some("v1")) => return Ok(View::Table),
+            (
+                Some("PartialObjectMetadata" | "PartialObjectMetadataList"),
+                Some("meta.k8s.io"),
+                Some("v1"),
+            ) => return Ok(View::Metadata),
+            _ => {}
+        }
+    }
+    let message = "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf, application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+    Err(Status::new(406, "NotAcceptable", message).with_details(serde_json::json!({})))
+}
+
+/// Whether discovery is wanted as one document.
+pub(crate) fn wants_aggregated_discovery(call: &Call) -> bool {
+    let first =
+        accepted(call.header(http::header::ACCEPT)).find(|accepted| accepted.media == "application/json");
+    first.is_some_and(|accepted| {
+        accepted.form == Some("APIGroupDiscoveryList")
+            && accepted.group == Some("apidiscovery.k8s.io")
+            && accepted.version == Some("v2")
+    })
+}

@@ -1,0 +1,111 @@
+//! Changing objects by patches.
+
+use http::Response;
+use serde_json::{Value, json};
+
+use super::apply;
+use super::create::{check_namespace, check_type};
+use super::layer::Body;
+use super::managed;
+use super::request::{Call, Encoding, parse};
+use super::respond;
+use super::route::Target;
+use super::update::{check_name, edit};
+use crate::object;
+use crate::status::{Cause, Status};
+
+mod json;
+mod merge;
+mod schema;
+mod strategic;
+
+pub(crate) use merge::merge;
+pub(crate) use schema::{Kind as ListKind, is_atomic_object, list_kind};
+
+/// A patch in one of its languages.
+enum Patch {
+    Json(Vec<json::Operation>),
+    Merge(Value),
+    Strategic(Value),
+}
+
+pub(crate) fn patch(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
+    let content_type = call.content_type();
+    if matches!(content_type, "application/apply-patch+yaml" | "application/apply-patch+cbor") {
+        return apply::apply(call, target);
+    }
+    let patch = read(call, target)?;
+    let resource = &target.resource;
+    let object = call.cluster.edit(edit(call, target), |current| {
+        let mut wanted = patch.apply(current)?;
+        check_type(call, resource, &mut wanted)?;
+        check_name(target, &wanted)?;
+        check_namespace(target, &mut wanted)?;
+        check_identity(target, current, &wanted)?;
+        managed::changed(call, target, current, &mut wanted);
+        Ok(wanted)
+    })?;
+    respond::object(call, resource, 200, &object)
+}
+
+/// A patch that names a version or uid is for that one only.
+fn check_identity(target: &Target, current: &Value, wanted: &Value) -> Result<(), Status> {
+    if object::resource_version(wanted) != object::resource_version(current) {
+        return Err(Status::stale(&target.resource, &target.name));
+    }
+    let uid = object::uid(wanted);
+    if uid != object::uid(current) {
+        let cause = Cause::invalid("metadata.uid", &uid.into(), "field is immutable");
+        return Err(Status::invalid(&target.resource, &target.name, &[cause]));
+    }
+    Ok(())
+}
+
+fn read(call: &Call, target: &Target) -> Result<Patch, Status> {
+    let undecodable = |why: String| Status::bad_request(format!("error decoding patch: {why}"));
+    let value = || parse(&call.body, Encoding::Json).map_err(undecodable);
+    let object = || {
+        let value = value()?;
+        if value.is_object() {
+            Ok(value)
+        } else {
+            Err(undecodable("json: cannot unmarshal into a map".into()))
+        }
+    };
+    match call.content_type() {
+        "application/json-patch+json" => json::parse(&value()?).map(Patch::Json),
+        "application/merge-patch+json" => object().map(Patch::Merge),
+        "application/strategic-merge-patch+json" if target.resource.custom.is_none() => {
+            object().map(Patch::Strategic)
+        }
+        _ => {
+            let status = Status::new(415, "UnsupportedMediaType", "415: Unsupported Media Type");
+            Err(status.with_details(json!({})))
+        }
+    }
+}
+
+// === impl Patch ===
+
+impl Patch {
+    fn apply(&self, current: &Value) -> Result<Value, Status> {
+        let mut object = current.clone();
+        match self {
+            Self::Json(operations) => json::apply(&mut object, operations)?,
+            Self::Merge(patch) => merge(&mut object, patch),
+            Self::Strategic(patch) => strategic::merge(&mut object, patch)?,
+        }
+        Ok(object)
+    }
+}
+
+/// The words of the real server for a patch that cannot be applied.
+fn rejected() -> Status {
+    let message = "the server rejected our request due to an error in our request";
+    Status::new(422, "Invalid", message).with_details(json!({}))
+}
+
+/// Applies the patch of a request to a value that is no stored object, as the scale subresource does.
+pub(crate) fn apply_to(call: &Call, target: &Target, current: &Value) -> Result<Value, Status> {
+    read(call, target)?.apply(current)
+}

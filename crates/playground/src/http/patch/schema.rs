@@ -1,0 +1,71 @@
+//! How the lists of built-in kinds are merged: which have keys, which are sets, which are replaced.
+//!
+//! A list is known by its field and by the field that its parent stands in; that is enough for all built-in kinds.
+
+/// How a list is merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// By the value of these fields of its items; the first alone is the key of strategic merge patches.
+    Map(&'static [&'static str]),
+    Set,
+    Atomic,
+}
+
+/// The kind of the list under a field, whose parent is under another.
+pub(crate) fn list_kind(parent: &str, field: &str) -> Kind {
+    match (parent, field) {
+        (
+            _,
+            "containers" | "initContainers" | "ephemeralContainers" | "volumes" | "env" | "imagePullSecrets",
+        )
+        | (_, "resourceClaims" | "schedulingGates" | "webhooks" | "secrets") => Kind::Map(&["name"]),
+        ("containers" | "initContainers" | "ephemeralContainers", "ports") => {
+            Kind::Map(&["containerPort", "protocol"])
+        }
+        ("spec", "ports") => Kind::Map(&["port", "protocol"]),
+        (_, "volumeMounts") => Kind::Map(&["mountPath"]),
+        (_, "volumeDevices") => Kind::Map(&["devicePath"]),
+        (_, "hostAliases" | "podIPs" | "hostIPs") => Kind::Map(&["ip"]),
+        (_, "topologySpreadConstraints") => Kind::Map(&["topologyKey", "whenUnsatisfiable"]),
+        (_, "conditions") | ("status", "addresses") => Kind::Map(&["type"]),
+        (_, "ownerReferences") => Kind::Map(&["uid"]),
+        ("spec", "versions") => Kind::Map(&["name"]),
+        (_, "finalizers" | "accessModes" | "loadBalancerSourceRanges" | "podCIDRs") => Kind::Set,
+        _ => Kind::Atomic,
+    }
+}
+
+/// The key of strategic merge patches; it differs from that of server-side apply for a few lists.
+pub(super) fn merge_key(parent: &str, field: &str) -> Option<&'static str> {
+    match (parent, field) {
+        ("spec", "taints") => Some("key"),
+        ("spec", "versions") => None,
+        _ => match list_kind(parent, field) {
+            Kind::Map(keys) => keys.first().copied(),
+            Kind::Set | Kind::Atomic => None,
+        },
+    }
+}
+
+/// Lists of plain values that strategic merge patches add to.
+pub(super) fn is_merged_set(field: &str) -> bool {
+    matches!(field, "finalizers")
+}
+
+/// Objects that are replaced as a whole.
+pub(crate) fn is_atomic_object(field: &str) -> bool {
+    matches!(
+        field,
+        "selector"
+            | "podSelector"
+            | "namespaceSelector"
+            | "labelSelector"
+            | "nodeSelector"
+            | "configMapKeyRef"
+            | "secretKeyRef"
+            | "fieldRef"
+            | "resourceFieldRef"
+            | "roleRef"
+            | "nodeSelectorTerms"
+    )
+}

@@ -1,0 +1,117 @@
+//! A request that was read completely.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, header};
+use http_body_util::{BodyExt, Limited};
+use serde_json::Value;
+
+use super::access::{self, User};
+use super::layer::RequestBody;
+use super::query::Query;
+use crate::cluster::Cluster;
+use crate::status::Status;
+
+/// The real server's limit of a request's body.
+const MAX_BODY: usize = 3 << 20;
+
+/// A request, its body and who sent it.
+pub(crate) struct Call {
+    pub(crate) cluster: Arc<Cluster>,
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    pub(crate) query: Query,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    pub(crate) user: User,
+}
+
+/// In which language a body is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    Json,
+    Yaml,
+}
+
+// === impl Call ===
+
+impl Call {
+    pub(crate) async fn read(cluster: Arc<Cluster>, request: Request<RequestBody>) -> Result<Self, Status> {
+        let (parts, body) = request.into_parts();
+        let user = access::authenticate(&cluster, &parts.headers)?;
+        let body = match Limited::new(body, MAX_BODY).collect().await {
+            Ok(body) => body.to_bytes(),
+            Err(error) if error.is::<http_body_util::LengthLimitError>() => {
+                let message = format!("Request entity too large: limit is {MAX_BODY}");
+                return Err(Status::new(413, "RequestEntityTooLarge", message));
+            }
+            Err(error) => return Err(Status::bad_request(format!("read the body: {error}"))),
+        };
+        Ok(Self {
+            cluster,
+            path: parts.uri.path().to_owned(),
+            query: Query::parse(parts.uri.query().unwrap_or_default()),
+            method: parts.method,
+            headers: parts.headers,
+            body,
+            user,
+        })
+    }
+
+    pub(crate) fn header(&self, name: impl header::AsHeaderName) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+
+    pub(crate) fn dry_run(&self) -> bool {
+        self.query.has("dryRun", "All")
+    }
+
+    /// The name under which changes are recorded in `managedFields`.
+    pub(crate) fn field_manager(&self) -> String {
+        if let Some(manager) = self.query.get("fieldManager") {
+            return manager.to_owned();
+        }
+        let agent = self.header(header::USER_AGENT);
+        agent.split('/').next().filter(|name| !name.is_empty()).unwrap_or("unknown").to_owned()
+    }
+
+    /// The media type of the body, without parameters.
+    pub(crate) fn content_type(&self) -> &str {
+        self.header(header::CONTENT_TYPE).split(';').next().unwrap_or_default().trim()
+    }
+
+    /// Parses the body as an object.
+    pub(crate) fn object(&self, kind: &str) -> Result<Value, Status> {
+        let encoding = match self.content_type() {
+            "" | "application/json" => Encoding::Json,
+            "application/yaml" => Encoding::Yaml,
+            _ => {
+                let message = "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf";
+                return Err(Status::new(415, "UnsupportedMediaType", message));
+            }
+        };
+        let value = parse(&self.body, encoding).map_err(|why| {
+            let shown: String = self.body.iter().take(64).map(|byte| format!("{byte:02x}")).collect();
+            Status::bad_request(format!(
+                "the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; json parse error: {why} ({shown})"
+            ))
+        })?;
+        if !value.is_object() {
+            return Err(Status::bad_request(format!(
+                "the object provided is unrecognized (must be of type {kind}): expected a JSON object"
+            )));
+        }
+        Ok(value)
+    }
+}
+
+pub(crate) fn parse(body: &[u8], encoding: Encoding) -> Result<Value, String> {
+    match encoding {
+        Encoding::Json => serde_json::from_slice(body).map_err(|error| error.to_string()),
+        Encoding::Yaml => {
+            let text = std::str::from_utf8(body).map_err(|error| error.to_string())?;
+            serde_saphyr::from_str(text).map_err(|error| error.to_string())
+        }
+    }
+}

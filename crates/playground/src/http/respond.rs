@@ -1,0 +1,125 @@
+//! Answers.
+
+use std::convert::Infallible;
+use std::io::Write as _;
+
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http::{HeaderValue, Response, StatusCode, header};
+use http_body_util::{BodyExt, Full};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::layer::Body;
+use super::negotiate::{self, View};
+use super::request::Call;
+use super::table;
+use crate::catalogue::Resource;
+use crate::object;
+use crate::status::Status;
+
+/// Above this size the real server compresses, for clients that can read it.
+pub(crate) const GZIP_ABOVE: usize = 128 << 10;
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+pub(crate) fn full(bytes: impl Into<Bytes>) -> Body {
+    Full::new(bytes.into()).map_err(|never: Infallible| match never {}).boxed_unsync()
+}
+
+fn with_code(mut response: Response<Body>, code: u16) -> Response<Body> {
+    *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    response
+}
+
+pub(crate) fn stream(content_type: HeaderValue, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    response.headers_mut().insert(header::CONTENT_TYPE, content_type);
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    response
+}
+
+pub(crate) fn bytes(code: u16, bytes: impl Into<Bytes>) -> Response<Body> {
+    with_code(stream(JSON, full(bytes)), code)
+}
+
+pub(crate) fn text(code: u16, text: &'static str) -> Response<Body> {
+    with_code(stream(HeaderValue::from_static("text/plain; charset=utf-8"), full(text)), code)
+}
+
+/// A document, with the answer 200.
+pub(crate) fn json(value: &impl Serialize) -> Result<Response<Body>, Status> {
+    coded(200, value)
+}
+
+pub(crate) fn coded(code: u16, value: &impl Serialize) -> Result<Response<Body>, Status> {
+    let body = serde_json::to_vec(value).map_err(|error| Status::internal(error.to_string()))?;
+    Ok(bytes(code, body))
+}
+
+pub(crate) fn status(status: &Status) -> Response<Body> {
+    let body = serde_json::to_vec(&status.to_value()).unwrap_or_default();
+    let mut response = bytes(status.code, body);
+    if let Some(seconds) = status.retry_after() {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
+}
+
+/// One object, in the view that the client wants.
+pub(crate) fn object(
+    call: &Call,
+    resource: &Resource,
+    code: u16,
+    object: &Value,
+) -> Result<Response<Body>, Status> {
+    match negotiate::view(call)? {
+        View::Object => compressed(call, code, object),
+        View::Metadata => coded(code, &metadata_only(object)),
+        View::Table => {
+            let include = table::Include::parse(call)?;
+            coded(code, &table::of_object(resource, object, include))
+        }
+    }
+}
+
+fn compressed(call: &Call, code: u16, object: &Value) -> Result<Response<Body>, Status> {
+    let body = serde_json::to_vec(object).map_err(|error| Status::internal(error.to_string()))?;
+    if body.len() <= GZIP_ABOVE || !accepts_gzip(call) {
+        return Ok(bytes(code, body));
+    }
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    let packed = encoder.write_all(&body).and_then(|()| encoder.finish());
+    let packed = packed.map_err(|error| Status::internal(error.to_string()))?;
+    let mut response = bytes(code, packed);
+    mark_gzip(&mut response);
+    Ok(response)
+}
+
+pub(crate) fn accepts_gzip(call: &Call) -> bool {
+    call.header(header::ACCEPT_ENCODING)
+        .split(',')
+        .any(|word| word.split(';').next().is_some_and(|w| w.trim() == "gzip"))
+}
+
+pub(crate) fn mark_gzip(response: &mut Response<Body>) {
+    response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+}
+
+/// An object without all but its metadata.
+pub(crate) fn metadata_only(object: &Value) -> Value {
+    let metadata = object.get("metadata").cloned().unwrap_or_default();
+    serde_json::json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata})
+}
+
+/// The answer to a deletion that was completed at once.
+pub(crate) fn deleted(resource: &Resource, last: &Value) -> Value {
+    let mut details =
+        serde_json::json!({"name": object::name(last), "kind": resource.plural, "uid": object::uid(last)});
+    if !resource.group.is_empty() {
+        object::fields(&mut details).insert("group".into(), resource.group.clone().into());
+    }
+    serde_json::json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details})
+}

@@ -1,0 +1,120 @@
+//! Questions that are answered and never stored: may I, who am I, who is this; and tokens.
+
+use http::Response;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use super::access::{self, Attempt, User};
+use super::create::check_type;
+use super::layer::Body;
+use super::request::Call;
+use super::respond;
+use super::route::Target;
+use crate::catalogue::{Resource, Verbs};
+use crate::object::{self, child, list, text};
+use crate::status::Status;
+
+pub(crate) fn is_review(resource: &Resource) -> bool {
+    resource.verbs == Verbs::Create
+}
+
+pub(crate) fn create(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
+    let resource = &*target.resource;
+    let mut review = call.object(&resource.kind)?;
+    check_type(call, resource, &mut review)?;
+    object::metadata(&mut review);
+    let status = match resource.kind.as_str() {
+        "SelfSubjectAccessReview" => access(call, &call.user, &review),
+        "SubjectAccessReview" | "LocalSubjectAccessReview" => {
+            let groups =
+                list(&review, "/spec/groups").iter().filter_map(Value::as_str).map(str::to_owned).collect();
+            let user = User { name: text(&review, "/spec/user").to_owned(), uid: String::new(), groups };
+            access(call, &user, &review)
+        }
+        "SelfSubjectRulesReview" => rules(call, &review)?,
+        "SelfSubjectReview" => {
+            object::metadata(&mut review).insert("creationTimestamp".into(), object::now().into());
+            json!({"userInfo": user_info(&call.user)})
+        }
+        "TokenReview" => {
+            let known = call.cluster.tokens().lock().get(text(&review, "/spec/token")).cloned();
+            match known {
+                Some(user) => json!({"authenticated": true, "user": user_info(&user)}),
+                None => json!({"user": {}, "error": "invalid bearer token"}),
+            }
+        }
+        _ => return Err(Status::method_not_allowed()),
+    };
+    object::fields(&mut review).insert("status".into(), status);
+    respond::coded(201, &review)
+}
+
+fn user_info(user: &User) -> Value {
+    let mut info = json!({"username": user.name, "groups": user.groups});
+    if !user.uid.is_empty() {
+        object::fields(&mut info).insert("uid".into(), user.uid.as_str().into());
+    }
+    info
+}
+
+fn access(call: &Call, user: &User, review: &Value) -> Value {
+    let word = |field: &str| text(review, &format!("/spec/resourceAttributes/{field}")).to_owned();
+    let attempt = if review.pointer("/spec/resourceAttributes").is_some() {
+        let resource = match word("subresource") {
+            subresource if subresource.is_empty() => word("resource"),
+            subresource => format!("{}/{subresource}", word("resource")),
+        };
+        Attempt {
+            verb: word("verb"),
+            group: word("group"),
+            resource,
+            namespace: word("namespace"),
+            name: word("name"),
+            path: String::new(),
+        }
+    } else {
+        let word = |field: &str| text(review, &format!("/spec/nonResourceAttributes/{field}")).to_owned();
+        Attempt { verb: word("verb"), path: word("path"), ..Attempt::default() }
+    };
+    json!({"allowed": access::allows(&call.cluster, user, &attempt)})
+}
+
+fn rules(call: &Call, review: &Value) -> Result<Value, Status> {
+    let namespace = text(review, "/spec/namespace");
+    if namespace.is_empty() {
+        return Err(Status::bad_request("no namespace on request"));
+    }
+    let mut rules = access::rules(&call.cluster, &call.user, namespace);
+    if call.user.groups.iter().any(|group| group == "system:masters") && rules.is_empty() {
+        rules.push(json!({"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}));
+    }
+    let (paths, resources): (Vec<Value>, Vec<Value>) =
+        rules.into_iter().partition(|rule| rule.get("nonResourceURLs").is_some());
+    Ok(json!({"resourceRules": resources, "nonResourceRules": paths, "incomplete": false}))
+}
+
+/// Makes a token for a service account.
+pub(crate) fn token(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
+    let mut request = call.object("TokenRequest")?;
+    let bytes = call.cluster.bytes(&target.resource, &target.namespace, &target.name)?;
+    let account: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let user = User::service_account(&target.namespace, &target.name, object::uid(&account));
+    let token = format!("playground.{}.{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple());
+    call.cluster.tokens().lock().insert(token.clone(), user);
+    let asked = request.pointer("/spec/expirationSeconds").and_then(Value::as_i64);
+    let seconds = asked.unwrap_or(3_600).clamp(600, 1 << 32);
+    let spec = child(&mut request, "spec");
+    spec.insert("expirationSeconds".into(), seconds.into());
+    object::default(spec, "audiences", json!(["https://kubernetes.default.svc"]));
+    spec.entry("boundObjectRef").or_insert(Value::Null);
+    let expires = object::timestamp(Timestamp::now() + SignedDuration::from_secs(seconds));
+    let fields = object::fields(&mut request);
+    fields.insert("kind".into(), "TokenRequest".into());
+    fields.insert("apiVersion".into(), "authentication.k8s.io/v1".into());
+    fields.insert("status".into(), json!({"token": token, "expirationTimestamp": expires}));
+    fields.insert(
+        "metadata".into(),
+        json!({"name": target.name, "namespace": target.namespace, "creationTimestamp": object::now()}),
+    );
+    respond::coded(201, &request)
+}

@@ -1,0 +1,92 @@
+//! Replacing objects.
+
+use http::Response;
+use serde_json::Value;
+
+use super::create::{check_namespace, check_type};
+use super::layer::Body;
+use super::managed;
+use super::request::Call;
+use super::respond;
+use super::route::Target;
+use crate::catalogue::Resource;
+use crate::cluster::{Edit, Part};
+use crate::object;
+use crate::status::{Cause, Status};
+
+pub(crate) fn update(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
+    let resource = &target.resource;
+    let mut wanted = call.object(&resource.kind)?;
+    check_type(call, resource, &mut wanted)?;
+    check_namespace(target, &mut wanted)?;
+    check_name(target, &wanted)?;
+    let object = call.cluster.edit(edit(call, target), |current| {
+        check_identity(resource, &target.name, current, &wanted)?;
+        managed::changed(call, target, current, &mut wanted);
+        Ok(wanted)
+    })?;
+    respond::object(call, resource, 200, &object)
+}
+
+/// The change that a request is about.
+pub(crate) fn edit<'a>(call: &Call, target: &'a Target) -> Edit<'a> {
+    let part = match target.subresource.as_deref() {
+        Some("status") => Part::Status,
+        _ => Part::Main,
+    };
+    Edit {
+        resource: &target.resource,
+        namespace: &target.namespace,
+        name: &target.name,
+        part,
+        dry_run: call.dry_run(),
+    }
+}
+
+pub(crate) fn check_name(target: &Target, wanted: &Value) -> Result<(), Status> {
+    let (own, name) = (object::name(wanted), target.name.as_str());
+    if own == name {
+        return Ok(());
+    }
+    Err(Status::bad_request(if own.is_empty() {
+        "name must be provided".to_owned()
+    } else {
+        format!("the name of the object ({own}) does not match the name on the URL ({name})")
+    }))
+}
+
+/// Version and uid, if given, have to be those that are stored.
+fn check_identity(resource: &Resource, name: &str, current: &Value, wanted: &Value) -> Result<(), Status> {
+    let (uid, stored) = (object::uid(wanted), object::uid(current));
+    if !uid.is_empty() && uid != stored {
+        let key = match object::namespace(current) {
+            "" => format!("/registry/{}/{name}", resource.plural),
+            namespace => format!("/registry/{}/{namespace}/{name}", resource.plural),
+        };
+        let why = format!(
+            "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {stored}"
+        );
+        return Err(Status::conflict(resource, name, &why));
+    }
+    check_version(resource, name, current, wanted)
+}
+
+pub(crate) fn check_version(
+    resource: &Resource,
+    name: &str,
+    current: &Value,
+    wanted: &Value,
+) -> Result<(), Status> {
+    let version = object::resource_version(wanted);
+    if version.is_empty() {
+        // Definitions and custom resources have to say what they replace.
+        let strict = resource.custom.is_some() || resource.kind == "CustomResourceDefinition";
+        if strict {
+            let why = "must be specified for an update";
+            let cause = Cause::invalid("metadata.resourceVersion", &0.into(), why);
+            return Err(Status::invalid(resource, name, &[cause]));
+        }
+        return Ok(());
+    }
+    if version == object::resource_version(current) { Ok(()) } else { Err(Status::stale(resource, name)) }
+}
