@@ -195,7 +195,8 @@ async fn users_can_ask_who_they_are(server: &Server) -> anyhow::Result<()> {
 }
 
 async fn a_wrong_token_is_nobody(server: &Server) -> anyhow::Result<()> {
-    let call = server.get(server.core("configmaps")).header("authorization", "Bearer wrong");
+    let stranger = server.client_with_token("wrong")?;
+    let call = server.get(server.core("configmaps")).through(&stranger);
     assert_eq!(call.refused().await?, failure(401, "Unauthorized", "Unauthorized", Value::Null));
     Ok(())
 }

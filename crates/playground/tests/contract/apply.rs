@@ -148,7 +148,7 @@ async fn list_items_are_owned_by_key(server: &Server) -> anyhow::Result<()> {
     let path = |manager: &str| server.named("apps/v1", &format!("deployments/web?fieldManager={manager}"));
     let containers = |containers: Value| {
         json!({
-            "apiVersion": "apps/v1", "kind": "Deployment",
+            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
             "spec": {"template": {"spec": {"containers": containers}}},
         })
     };

@@ -119,9 +119,13 @@ async fn lists_of_all_namespaces_page_across_them(server: &Server) -> anyhow::Re
     let query = format!("/api/v1/configmaps?limit=3&labelSelector=mark={mark}");
     let first = server.get(query.clone()).ok().await?;
     assert_eq!(names(&first), ["one", "two", "one"]);
+    assert_eq!(
+        first["items"][0]["metadata"]["namespace"], other,
+        "the order is that of paths: `-` before `/`"
+    );
     let second = server.get(format!("{query}&continue={}", token(&first))).ok().await?;
     assert_eq!(names(&second), ["two"]);
-    assert_eq!(second["items"][0]["metadata"]["namespace"], other);
+    assert_eq!(second["items"][0]["metadata"]["namespace"], mark);
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use crate::support::{JSON, JSON_PATCH, MERGE, Server, config_map, failure, versi
 
 facts![
     json_patches_add_replace_remove_move_copy_and_test,
+    json_patches_may_replace_what_is_absent,
     json_patches_that_do_not_fit_are_refused_whole,
     broken_json_patches_are_refused,
     merge_patches_merge_and_null_removes,
@@ -18,7 +19,8 @@ facts![
 ];
 
 async fn json_patches_add_replace_remove_move_copy_and_test(server: &Server) -> anyhow::Result<()> {
-    let object = with(config_map("one"), "/data", json!({"a": "1", "b": "2", "c": "3", "d/e~f": "4"}));
+    let object = with(config_map("one"), "/data", json!({"a": "1", "b": "2", "c": "3"}));
+    let object = with(object, "/metadata/annotations", json!({"example.com/note": "4"}));
     server.post(server.core("configmaps"), object).ok().await?;
     let patch = json!([
         {"op": "test", "path": "/data/a", "value": "1"},
@@ -26,8 +28,8 @@ async fn json_patches_add_replace_remove_move_copy_and_test(server: &Server) -> 
         {"op": "add", "path": "/data/new", "value": "5"},
         {"op": "remove", "path": "/data/b"},
         {"op": "move", "from": "/data/c", "path": "/data/moved"},
-        {"op": "copy", "from": "/data/d~1e~0f", "path": "/data/copied"},
-        {"op": "remove", "path": "/data/d~1e~0f"},
+        {"op": "copy", "from": "/metadata/annotations/example.com~1note", "path": "/data/copied"},
+        {"op": "remove", "path": "/metadata/annotations/example.com~1note"},
         {"op": "add", "path": "/metadata/finalizers", "value": ["a.example/x", "a.example/z"]},
         {"op": "add", "path": "/metadata/finalizers/1", "value": "a.example/y"},
         {"op": "add", "path": "/metadata/finalizers/-", "value": "a.example/end"},
@@ -39,6 +41,14 @@ async fn json_patches_add_replace_remove_move_copy_and_test(server: &Server) -> 
     Ok(())
 }
 
+async fn json_patches_may_replace_what_is_absent(server: &Server) -> anyhow::Result<()> {
+    server.config_map("one").await?;
+    let patch = json!([{"op": "replace", "path": "/data/absent", "value": "2"}]);
+    let patched = server.patch(JSON_PATCH, server.core("configmaps/one"), patch).ok().await?;
+    assert_eq!(patched["data"], json!({"a": "1", "absent": "2"}));
+    Ok(())
+}
+
 async fn json_patches_that_do_not_fit_are_refused_whole(server: &Server) -> anyhow::Result<()> {
     let created = server.config_map("one").await?;
     let message = "the server rejected our request due to an error in our request";
@@ -46,7 +56,6 @@ async fn json_patches_that_do_not_fit_are_refused_whole(server: &Server) -> anyh
     for operation in [
         json!({"op": "test", "path": "/data/a", "value": "2"}),
         json!({"op": "remove", "path": "/data/absent"}),
-        json!({"op": "replace", "path": "/data/absent", "value": "2"}),
         json!({"op": "add", "path": "/absent/x/y", "value": "2"}),
         json!({"op": "bogus", "path": "/data/a"}),
     ] {

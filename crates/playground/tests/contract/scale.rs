@@ -81,8 +81,9 @@ async fn scaling_is_a_change_of_the_spec(server: &Server) -> anyhow::Result<()> 
 
 async fn an_unchanged_scale_changes_nothing(server: &Server) -> anyhow::Result<()> {
     let path = workload(server, "Deployment").await? + "/scale";
-    let before = server.get(path.clone()).ok().await?;
-    let after = server.patch(MERGE, path, json!({"spec": {"replicas": 2}})).ok().await?;
+    let patch = json!({"spec": {"replicas": 3}});
+    let before = server.patch(MERGE, path.clone(), patch.clone()).ok().await?;
+    let after = server.patch(MERGE, path, patch).ok().await?;
     assert_eq!(after, before);
     Ok(())
 }

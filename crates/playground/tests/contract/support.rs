@@ -9,6 +9,7 @@ mod watch;
 
 use std::future::Future;
 
+use kube::config::AuthInfo;
 use serde_json::{Value, json};
 use spindrift_testkit::eventually;
 
@@ -18,10 +19,11 @@ pub(crate) use objects::{config_map, deployment, names, pod, version, version_nu
 pub(crate) use watch::{Watch, kinds_and_names};
 
 use api_server::ApiServer;
-use playground::PlaygroundServer;
+pub(crate) use playground::PlaygroundServer;
 
 /// Either server, with a namespace that no other test uses.
 pub(crate) struct Server {
+    config: kube::Config,
     client: kube::Client,
     machine: Machine,
     namespace: String,
@@ -71,11 +73,12 @@ impl Server {
     }
 
     async fn new(machine: Machine) -> anyhow::Result<Self> {
-        let client = match &machine {
-            Machine::ApiServer(server) => server.client().await?,
-            Machine::Playground(server) => server.client().await?,
+        let config = match &machine {
+            Machine::ApiServer(server) => server.config().await?,
+            Machine::Playground(server) => server.config().await?,
         };
-        let mut this = Self { client, machine, namespace: String::new() };
+        let mut this =
+            Self { client: call::client(config.clone())?, config, machine, namespace: String::new() };
         let created =
             this.post("/api/v1/namespaces", json!({"metadata": {"generateName": "fact-"}})).ok().await?;
         created["metadata"]["name"].as_str().unwrap().clone_into(&mut this.namespace);
@@ -94,6 +97,13 @@ impl Server {
     /// The path of something of a named group, such as `apps/v1`, in the test's namespace.
     pub(crate) fn named(&self, group: &str, rest: &str) -> String {
         format!("/apis/{group}/namespaces/{}/{rest}", self.namespace)
+    }
+
+    /// A client that comes with another token than the administrator's.
+    pub(crate) fn client_with_token(&self, token: &str) -> anyhow::Result<kube::Client> {
+        let mut config = self.config.clone();
+        config.auth_info = AuthInfo { token: Some(token.to_owned().into()), ..AuthInfo::default() };
+        call::client(config)
     }
 
     pub(crate) fn get(&self, path: impl Into<String>) -> Call<'_> {

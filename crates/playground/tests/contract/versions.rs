@@ -13,7 +13,6 @@ facts![
     versions_from_the_future_time_out,
     rules_of_version_matching_are_enforced,
     broken_versions_are_refused,
-    an_exact_version_before_all_time_is_gone,
 ];
 
 /// The version of a list's moment, in which `one` exists, before `two` comes.
@@ -142,13 +141,5 @@ async fn broken_versions_are_refused(server: &Server) -> anyhow::Result<()> {
                    parsing \"abc\": invalid syntax";
     let refused = server.get(server.core("configmaps?resourceVersion=abc")).refused().await?;
     assert_eq!(refused, failure(400, "BadRequest", message, Value::Null));
-    Ok(())
-}
-
-async fn an_exact_version_before_all_time_is_gone(server: &Server) -> anyhow::Result<()> {
-    let refused =
-        server.get(server.core("configmaps?resourceVersion=1&resourceVersionMatch=Exact")).refused();
-    let message = "The resourceVersion for the provided list is too old.";
-    assert_eq!(refused.await?, failure(410, "Expired", message, Value::Null));
     Ok(())
 }

@@ -31,10 +31,9 @@ impl ApiServer {
         }
     }
 
-    pub(super) async fn client(&self) -> anyhow::Result<kube::Client> {
+    pub(super) async fn config(&self) -> anyhow::Result<kube::Config> {
         let kubeconfig = Kubeconfig::read_from(self.cluster().kubeconfig())?;
-        let config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
-        call::client(config)
+        Ok(kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?)
     }
 
     pub(super) async fn forget_history(&self) -> anyhow::Result<()> {

@@ -4,6 +4,7 @@ use anyhow::{Context, ensure};
 use http::{HeaderMap, Request};
 use kube::client::Body;
 use serde_json::Value;
+use spindrift_testkit::PATIENCE;
 
 pub(crate) const JSON: &str = "application/json";
 pub(crate) const JSON_PATCH: &str = "application/json-patch+json";
@@ -63,6 +64,12 @@ impl<'a> Call<'a> {
         self.header("accept", media_type)
     }
 
+    /// Takes another client's way.
+    pub(crate) fn through(mut self, client: &'a kube::Client) -> Self {
+        self.client = client;
+        self
+    }
+
     /// Asks as another user, as the administrator may.
     pub(crate) fn as_user(self, user: &str) -> Self {
         self.header("impersonate-user", user)
@@ -86,10 +93,13 @@ impl<'a> Call<'a> {
 
     /// Sends it, whatever comes back.
     pub(crate) async fn answer(self) -> anyhow::Result<Answer> {
-        let response = self.send().await?;
-        let (head, body) = response.into_parts();
-        let body = body.collect_bytes().await.context("read the answer")?.to_vec();
-        Ok(Answer { code: head.status.as_u16(), headers: head.headers, body })
+        let what = format!("{} {}", self.method, self.path);
+        let whole = async {
+            let (head, body) = self.send().await?.into_parts();
+            let body = body.collect_bytes().await.context("read the answer")?.to_vec();
+            Ok(Answer { code: head.status.as_u16(), headers: head.headers, body })
+        };
+        tokio::time::timeout(PATIENCE, whole).await.with_context(|| format!("{what} has no end"))?
     }
 
     /// Sends it and gives the object that a success must bring.
