@@ -5,7 +5,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use anyhow::Context as _;
 use prometheus_client::registry::Registry;
 use regex::Regex;
-use spindrift_model::{HubId, TenantId};
+use spindrift_model::{AgentId, HubId, TenantId};
 use spindrift_process::{
     config::Env,
     daemon::host_name,
@@ -81,6 +81,18 @@ impl Hub {
         Ok(Self { config, id, store, tls, subjects, grpc, rest, grpc_address, rest_address })
     }
 
+    /// Forgets the accounts that this agent once served and does not serve now.
+    pub async fn forget_all_but(&self, agent: &AgentId, accounts: &[String]) -> anyhow::Result<()> {
+        let tenant = TenantId::default();
+        for row in self.store.accounts(&tenant).await? {
+            let name = &row.description.name;
+            if row.announced_by == *agent && !accounts.iter().any(|account| account == name.as_str()) {
+                self.store.forget_account(&tenant, name).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// Starts everything; it ends with the shutdown.
     pub fn start(self, shutdown: &Shutdown) {
         let Self { config, id, store, tls, subjects, grpc, rest, grpc_address, rest_address } = self;
@@ -134,7 +146,15 @@ impl Hub {
         let health = config.kubesvc.grpc.server.health_service_enabled;
         shutdown.spawn("serve.grpc", serve_grpc(grpc, tls, service, health, shutdown.clone()));
 
-        let state = RestState { store, feed, readiness, tenant, metrics, shutdown: shutdown.token() };
+        let state = RestState {
+            store,
+            feed,
+            custom_names: Arc::default(),
+            readiness,
+            tenant,
+            metrics,
+            shutdown: shutdown.token(),
+        };
         let endpoint = Endpoint {
             name: "REST",
             setting: "server.port",

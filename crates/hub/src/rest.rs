@@ -3,15 +3,20 @@
 //! Each resource has a file with its own routes; they meet here, below one description (`/openapi.json`).
 
 mod accounts;
+mod agents;
 mod armory;
 mod error;
+mod fields;
 mod health;
+mod kinds;
 mod objects;
 mod position;
+mod selection;
 mod selector;
 mod watch;
+mod watches;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{Json, Router, http::HeaderMap, response::IntoResponse, routing::get};
 use prometheus_client::registry::Registry;
@@ -22,6 +27,10 @@ use utoipa::OpenApi;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{cache::Feed, metrics::Metrics, store::Store};
+pub use kinds::CustomNames;
+
+/// An agent or hub that was not heard of for longer is not shown as alive.
+const ALIVE: Duration = Duration::from_mins(1);
 
 /// What the routes read from.
 #[derive(Debug, Clone)]
@@ -30,6 +39,8 @@ pub struct RestState {
     pub store: Store,
     /// Wakes readers of the change feed.
     pub feed: Arc<Feed>,
+    /// What people call custom resources.
+    pub custom_names: Arc<CustomNames>,
     /// What is not ready yet.
     pub readiness: Readiness,
     /// Whose accounts are shown.
@@ -49,6 +60,11 @@ pub fn router(state: RestState, registry: Arc<Registry>) -> Router {
     let (router, description) = OpenApiRouter::with_openapi(Description::openapi())
         .routes(routes!(health::health))
         .routes(routes!(accounts::list))
+        .routes(routes!(agents::list))
+        .routes(routes!(agents::version))
+        .routes(routes!(kinds::list))
+        .routes(routes!(watches::list))
+        .routes(routes!(watches::namespaces))
         .routes(routes!(objects::list))
         .routes(routes!(watch::watch))
         .routes(routes!(armory::agents))

@@ -26,6 +26,7 @@ mod cursor;
 mod commit;
 mod uid_set;
 
+mod census;
 mod feed;
 mod object;
 mod scope;
@@ -40,6 +41,7 @@ use sqlx::pool::PoolConnection;
 use sqlx::{Any, AnyPool, Connection, Transaction};
 
 pub use account::{AccountRow, Announced, Holder, Problem};
+pub use census::{CountedScope, Definition};
 pub use commit::{
     AccountWrite, DeclaredScopes, ObjectWrite, Prune, RejectedRow, ScopeProgress, WriteOutcome,
 };
@@ -49,7 +51,7 @@ pub use error::StoreError;
 pub use feed::{Change, FeedPoint, Position};
 pub use hub::HubRow;
 pub use object::{ObjectQuery, StoredObject};
-pub use scope::{ScopeRow, StoredScope};
+pub use scope::{KindRow, ScopeCounts, ScopeRow, StoredScope};
 pub use session::{NewSession, SessionRow};
 pub use token::{SessionInfo, TokenHash, TokenRefused};
 pub use uid_set::UidSet;

@@ -19,7 +19,8 @@ pub struct Resource {
     pub namespaced: bool,
 }
 
-/// A kind as people write it in configuration: `Deployment`, `replicaSet`, `deployments`, `Deployment.apps`.
+/// A kind as people write it: `Deployment`, `replicaSet`, `deployments`, `deploy`, `Deployment.apps`,
+/// `deployments.v1.apps`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct KindPattern {
     name: String,
@@ -56,10 +57,54 @@ pub const DEFAULT_CACHE_KINDS: [&str; 12] = [
 /// Groups that serve the same stored objects as another group; a bare kind name does not mean them too.
 const MIRROR_GROUPS: [&str; 2] = ["extensions", "events.k8s.io"];
 
+/// Short names of built-in kinds, as kubectl knows them: group, kind, short names.
+const SHORT_NAMES: [(&str, &str, &[&str]); 29] = [
+    ("", "ComponentStatus", &["cs"]),
+    ("", "ConfigMap", &["cm"]),
+    ("", "Endpoints", &["ep"]),
+    ("", "Event", &["ev"]),
+    ("", "LimitRange", &["limits"]),
+    ("", "Namespace", &["ns"]),
+    ("", "Node", &["no"]),
+    ("", "PersistentVolume", &["pv"]),
+    ("", "PersistentVolumeClaim", &["pvc"]),
+    ("", "Pod", &["po"]),
+    ("", "ReplicationController", &["rc"]),
+    ("", "ResourceQuota", &["quota"]),
+    ("", "Service", &["svc"]),
+    ("", "ServiceAccount", &["sa"]),
+    ("apiextensions.k8s.io", "CustomResourceDefinition", &["crd", "crds"]),
+    ("apps", "DaemonSet", &["ds"]),
+    ("apps", "Deployment", &["deploy"]),
+    ("apps", "ReplicaSet", &["rs"]),
+    ("apps", "StatefulSet", &["sts"]),
+    ("autoscaling", "HorizontalPodAutoscaler", &["hpa"]),
+    ("batch", "CronJob", &["cj"]),
+    ("certificates.k8s.io", "CertificateSigningRequest", &["csr"]),
+    ("events.k8s.io", "Event", &["ev"]),
+    ("networking.k8s.io", "IPAddress", &["ip"]),
+    ("networking.k8s.io", "Ingress", &["ing"]),
+    ("networking.k8s.io", "NetworkPolicy", &["netpol"]),
+    ("policy", "PodDisruptionBudget", &["pdb"]),
+    ("scheduling.k8s.io", "PriorityClass", &["pc"]),
+    ("storage.k8s.io", "StorageClass", &["sc"]),
+];
+
+// === impl Resource ===
+
+impl Resource {
+    /// The short names that kubectl knows of a built-in kind; those of custom resources are in their definitions.
+    pub fn short_names(&self) -> &'static [&'static str] {
+        let built_in =
+            SHORT_NAMES.iter().find(|(group, kind, _)| **group == *self.group && **kind == *self.kind);
+        built_in.map_or(&[], |(_, _, short)| short)
+    }
+}
+
 // === impl KindPattern ===
 
 impl KindPattern {
-    /// Reads `Kind` or `Kind.group`, in any case, singular or plural.
+    /// Reads `Kind`, `Kind.group` or `Kind.version.group`, in any case, singular, plural or short.
     pub fn parse(text: &str) -> Self {
         match text.trim().split_once('.') {
             Some((name, group)) => Self { name: name.to_lowercase(), group: Some(group.to_lowercase()) },
@@ -69,12 +114,21 @@ impl KindPattern {
 
     /// Whether the resource is meant.
     pub fn matches(&self, resource: &Resource) -> bool {
+        self.matches_with(resource, resource.short_names())
+    }
+
+    /// Whether the resource is meant, given the short names that it has.
+    pub fn matches_with(&self, resource: &Resource, short_names: &[impl AsRef<str>]) -> bool {
+        let Resource { group, version, kind, plural, namespaced: _ } = resource;
         let group_fits = match &self.group {
-            Some(group) => *group == resource.group.to_lowercase(),
-            None => !MIRROR_GROUPS.contains(&&*resource.group),
+            Some(wanted) => {
+                let group = group.to_lowercase();
+                *wanted == group || *wanted == format!("{version}.{group}").to_lowercase()
+            }
+            None => !MIRROR_GROUPS.contains(&&**group),
         };
-        group_fits
-            && (self.name == resource.kind.to_lowercase() || self.name == resource.plural.to_lowercase())
+        let is_short = || short_names.iter().any(|short| self.name == short.as_ref().to_lowercase());
+        group_fits && (self.name == kind.to_lowercase() || self.name == plural.to_lowercase() || is_short())
     }
 }
 
@@ -116,14 +170,30 @@ mod tests {
     #[test]
     fn kinds_are_found_however_people_spell_them() {
         let deployment = resource("apps", "Deployment", "deployments");
-        for text in ["Deployment", "deployment", "DEPLOYMENTS", " deployment.apps ", "Deployment.APPS"] {
+        for text in
+            ["Deployment", "deployment", "DEPLOYMENTS", " deployment.apps ", "Deployment.APPS", "deploy"]
+        {
             assert!(KindPattern::parse(text).matches(&deployment), "{text}");
         }
-        for text in ["Deployment.extensions", "deploy-ment", "", "Deployment.apps.example.com"] {
+        for text in ["deploy.apps", "deployments.v1.apps", "deployment.v1.APPS"] {
+            assert!(KindPattern::parse(text).matches(&deployment), "{text}");
+        }
+        for text in
+            ["Deployment.extensions", "deploy-ment", "", "Deployment.apps.example.com", "deploy.v2.apps"]
+        {
             assert!(!KindPattern::parse(text).matches(&deployment), "{text}");
         }
+        assert!(KindPattern::parse("pods.v1.").matches(&resource("", "Pod", "pods")));
         let policy = resource("networking.k8s.io", "NetworkPolicy", "networkpolicies");
         assert!(KindPattern::parse("networkPolicy.networking.k8s.io").matches(&policy));
+    }
+
+    #[test]
+    fn short_names_are_those_of_the_built_in_kind_or_of_the_definition() {
+        let widget = resource("example.com", "Service", "services");
+        assert!(!KindPattern::parse("svc").matches(&widget), "another group's kind of the same name");
+        assert!(KindPattern::parse("WG").matches_with(&widget, &["wg"]));
+        assert_eq!(resource("", "Service", "services").short_names(), ["svc"]);
     }
 
     #[test]

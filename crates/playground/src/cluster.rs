@@ -54,6 +54,11 @@ pub struct ClusterOptions {
     pub history_changes: usize,
     /// And how many bytes of objects.
     pub history_bytes: usize,
+    /// The version before the first change. One that grows from run to run lets clients of an earlier run see that
+    /// they missed something.
+    pub revision: u64,
+    /// What the uid of `kube-system` is made of; a random one without it.
+    pub identity: Option<u64>,
 }
 
 /// Where an object is.
@@ -85,7 +90,7 @@ impl Default for ClusterOptions {
     fn default() -> Self {
         // A watch that reconnects within a minute finds its place at 30 changes per second; a thousand clusters
         // at rest keep far less than their bound.
-        Self { history_changes: 2_000, history_bytes: 4 << 20 }
+        Self { history_changes: 2_000, history_bytes: 4 << 20, revision: 1, identity: None }
     }
 }
 
@@ -98,7 +103,7 @@ impl Cluster {
     }
 
     pub fn with_options(name: impl Into<String>, options: ClusterOptions) -> Arc<Self> {
-        let ClusterOptions { history_changes, history_bytes } = options;
+        let ClusterOptions { history_changes, history_bytes, revision, identity } = options;
         let cluster = Arc::new(Self {
             name: name.into(),
             store: RwLock::new(Store::new(Limits { changes: history_changes, bytes: history_bytes })),
@@ -109,7 +114,15 @@ impl Cluster {
             tokens: Mutex::default(),
             changed: Notify::new(),
         });
+        cluster.store.write().revision = revision;
         cluster.seed();
+        if let Some(identity) = identity {
+            cluster.identify(identity);
+        }
+        if revision > 1 {
+            // What older versions were is not known.
+            cluster.compact();
+        }
         cluster
     }
 
@@ -147,6 +160,18 @@ impl Cluster {
         let prefix = namespace.map(|namespace| format!("{namespace}/")).unwrap_or_default();
         let objects: Vec<Bytes> =
             self.store.read().scan(&resource.storage, &prefix).map(|(_, bytes)| bytes.clone()).collect();
+        objects.iter().filter_map(|bytes| convert::present(resource, bytes)).collect()
+    }
+
+    /// Reads the objects of a resource that name this owner.
+    pub(crate) fn dependents(&self, owner: &str, group: &str, plural: &str) -> Vec<Value> {
+        let catalogue = self.catalogue();
+        let Some(resource) = catalogue.preferred(group, plural) else { return Vec::new() };
+        let store = self.store.read();
+        let places = store.dependents(owner).into_iter().filter(|(table, _)| *table == resource.storage);
+        let objects: Vec<Bytes> =
+            places.filter_map(|(table, path)| store.get(&table, &path).cloned()).collect();
+        drop(store);
         objects.iter().filter_map(|bytes| convert::present(resource, bytes)).collect()
     }
 

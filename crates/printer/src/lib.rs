@@ -1,1 +1,33 @@
 //! How kubectl shows objects: columns per kind, ages, JSONPath, descriptions.
+//!
+//! ```text
+//! object ─┬─▶ Printer (kinds/, custom resources by their definition) ─▶ cells ─▶ Table ─▶ rows ─▶ Layout ─▶ lines
+//!         ├─▶ JsonPath, CustomColumns, SortKey
+//!         └─▶ json, describe ─▶ a page
+//! ```
+//!
+//! Pure: objects are JSON as the API server gave it, and the time is an argument.
+
+mod age;
+mod column;
+mod custom_columns;
+pub mod json;
+mod jsonpath;
+mod kinds;
+mod labels;
+mod look;
+mod printer;
+mod quantity;
+mod sort;
+mod table;
+mod text;
+
+pub use age::{human_duration, since};
+pub use column::Column;
+pub use custom_columns::{ColumnsError, CustomColumns};
+pub use jsonpath::{JsonPath, PathError, SyntaxError};
+pub use labels::{format_labels, format_selector};
+pub use printer::{KindRef, Printer};
+pub use sort::SortKey;
+pub use table::{Table, TableOptions};
+pub use text::{Layout, cell_text};

@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 
 use axum::{Json, extract::State};
+use jiff::Timestamp;
 use serde::Serialize;
-use spindrift_model::AccountName;
+use spindrift_model::{AccountName, SessionId};
 use utoipa::ToSchema;
 
 use super::{RestState, error::Error};
-use crate::store::AccountRow;
+use crate::store::{AccountRow, ScopeCounts};
 
 /// An account: which cluster, who caches it, how far.
 #[derive(Debug, Serialize, ToSchema)]
@@ -28,31 +29,49 @@ pub(super) struct Account {
     /// The position in its change feed.
     seq: u64,
     objects: u64,
+    /// How many kinds (per namespace, if the account is bound to some) are watched.
+    watches: u64,
+    /// How many of them are being listed, or are not allowed to be.
+    listing: u64,
+    /// When the agent that caches it was last heard of, or the account was last announced.
     last_seen: String,
     /// What the operator should know, such as a second cluster that claimed the name.
     problem: Option<String>,
 }
 
+/// What is known of accounts beside their own rows.
+#[derive(Default)]
+struct Around {
+    objects: HashMap<AccountName, u64>,
+    scopes: HashMap<AccountName, ScopeCounts>,
+    sessions: HashMap<SessionId, Timestamp>,
+}
+
 /// All accounts, with who caches them and how far.
 #[utoipa::path(get, path = "/v1/accounts", responses((status = 200, body = Vec<Account>)))]
 pub(super) async fn list(State(state): State<RestState>) -> Result<Json<Vec<Account>>, Error> {
-    let rows = state.store.accounts(&state.tenant).await?;
-    let counts: HashMap<AccountName, u64> =
-        state.store.object_counts(&state.tenant).await?.into_iter().collect();
-    let accounts = rows.into_iter().map(|row| {
-        let objects = counts.get(&row.description.name).copied().unwrap_or_default();
-        Account::new(row, objects)
-    });
-    Ok(Json(accounts.collect()))
+    let RestState { store, tenant, .. } = &state;
+    let rows = store.accounts(tenant).await?;
+    let sessions = store.live_sessions(tenant, super::ALIVE).await?;
+    let around = Around {
+        objects: store.object_counts(tenant).await?.into_iter().collect(),
+        scopes: store.scope_counts(tenant).await?.into_iter().collect(),
+        sessions: sessions.into_iter().map(|session| (session.id, session.last_seen)).collect(),
+    };
+    Ok(Json(rows.into_iter().map(|row| Account::new(row, &around)).collect()))
 }
 
 // === impl Account ===
 
 impl Account {
-    fn new(row: AccountRow, objects: u64) -> Self {
+    fn new(row: AccountRow, around: &Around) -> Self {
         let AccountRow { description, last_seen, problem, cursor, holder, .. } = row;
         let holder = holder.filter(|holder| holder.lease_left.is_some());
+        let heard = holder.as_ref().and_then(|holder| around.sessions.get(&holder.session)).copied();
+        let ScopeCounts { scopes, unlisted } =
+            around.scopes.get(&description.name).copied().unwrap_or_default();
         Self {
+            objects: around.objects.get(&description.name).copied().unwrap_or_default(),
             name: description.name.to_string(),
             host: description.cluster.host,
             cluster_uid: description.cluster.uid,
@@ -62,8 +81,9 @@ impl Account {
             cached_by: holder.as_ref().map(|holder| holder.agent.to_string()),
             hub: holder.map(|holder| holder.hub.to_string()),
             seq: cursor.seq.0,
-            objects,
-            last_seen: last_seen.to_string(),
+            watches: scopes,
+            listing: unlisted,
+            last_seen: heard.map_or(last_seen, |heard| heard.max(last_seen)).to_string(),
             problem: problem.map(|problem| problem.text),
         }
     }

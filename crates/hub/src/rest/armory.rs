@@ -1,6 +1,6 @@
 //! The endpoints of the Scale Agent's plugin that operators use to see who is connected.
 
-use std::{collections::HashMap, time::Duration};
+use std::collections::HashMap;
 
 use axum::{
     Json,
@@ -10,11 +10,8 @@ use serde::Serialize;
 use spindrift_model::AccountName;
 use utoipa::ToSchema;
 
-use super::{RestState, error::Error};
+use super::{ALIVE, RestState, error::Error};
 use crate::store::{AccountRow, SessionRow};
-
-/// An agent or hub that was not heard of for longer is not shown as alive.
-const ALIVE: Duration = Duration::from_mins(1);
 
 /// A connected agent.
 #[derive(Debug, Serialize, ToSchema)]

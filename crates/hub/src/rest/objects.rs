@@ -1,42 +1,23 @@
 //! Objects of all clusters at once.
 
-use std::collections::HashSet;
-
 use axum::{Json, extract::State};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use spindrift_model::{AccountName, KindPattern, ObjectKey, Resource};
+use spindrift_model::{AccountName, ObjectKey};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{
     RestState,
     error::{Error, Query},
     position::Positions,
-    selector::LabelSelector,
+    selection::Filter,
 };
-use crate::store::{Change, ObjectQuery, StoreError, StoredObject};
+use crate::store::StoredObject;
 
 /// Rows of one page; a page of full pods is then a few megabytes.
 const DEFAULT_LIMIT: u32 = 500;
 const LARGEST_LIMIT: u32 = 1000;
-
-/// Which objects.
-#[derive(Debug, Clone, Deserialize, IntoParams)]
-#[serde(rename_all = "camelCase")]
-#[into_params(parameter_in = Query)]
-pub(super) struct Filter {
-    /// Accounts, joined by commas; all if absent.
-    account: Option<String>,
-    /// `Pod`, `deployments`, `Widget.example.com`; all if absent.
-    kind: Option<String>,
-    /// The namespace; all if absent.
-    namespace: Option<String>,
-    /// The object's name.
-    name: Option<String>,
-    /// As in `kubectl -l`.
-    label_selector: Option<String>,
-}
 
 /// Which page.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -77,17 +58,7 @@ pub(super) struct Object {
     body: Box<RawValue>,
 }
 
-/// A filter that has been understood.
-#[derive(Debug)]
-pub(super) struct Selection {
-    pub(super) query: ObjectQuery,
-    pub(super) labels: LabelSelector,
-    kind: Option<KindPattern>,
-    /// The kinds that were stored when the pattern was last looked up.
-    known: HashSet<(String, String)>,
-}
-
-/// Objects of all clusters, by account, kind, namespace, name and labels.
+/// Objects of all clusters, by account, kind, namespace, name, labels and fields.
 #[utoipa::path(
     get,
     path = "/v1/objects",
@@ -106,7 +77,8 @@ pub(super) async fn list(
             format_args!("expected 1 to {LARGEST_LIMIT}, found {limit}"),
         ));
     }
-    let Selection { mut query, labels, .. } = filter.select(&state).await?;
+    let selection = filter.select(&state).await?;
+    let mut query = selection.query.clone();
     query.limit = limit;
     query.after = page.r#continue.as_deref().map(after).transpose()?;
     let positions = state.store.positions(&state.tenant, query.accounts.as_deref()).await?;
@@ -118,7 +90,7 @@ pub(super) async fn list(
         let rows = state.store.objects(&query).await?;
         let full = rows.len() == query.limit as usize;
         query.after = rows.last().map(|row| (row.account.clone(), row.key.clone()));
-        for row in rows.into_iter().filter(|row| labels.matches(&row.labels)) {
+        for row in rows.into_iter().filter(|row| selection.matches(row)) {
             items.push(Object::try_from(row)?);
         }
         // A page whose rows did not match is no page; go on until something did, or the end.
@@ -147,89 +119,6 @@ fn after(token: &str) -> Result<(AccountName, ObjectKey), Error> {
         Some((AccountName::parse(account).ok()?, key))
     };
     parse().ok_or_else(|| Error::bad_request("continue", "expected the `continue` of a page"))
-}
-
-// === impl Filter ===
-
-impl Filter {
-    /// Understands the filter; an unknown account or kind is simply empty, as it may come any moment.
-    pub(super) async fn select(self, state: &RestState) -> Result<Selection, Error> {
-        let Self { account, kind, namespace, name, label_selector } = self;
-        let accounts = match account.as_deref() {
-            None | Some("") => None,
-            Some(names) => Some(
-                names
-                    .split(',')
-                    .map(AccountName::parse)
-                    .collect::<Result<Vec<_>, _>>()
-                    .map_err(|invalid| Error::bad_request("account", invalid))?,
-            ),
-        };
-        let kind = kind.filter(|text| !text.is_empty()).map(|text| KindPattern::parse(&text));
-        let labels = label_selector
-            .unwrap_or_default()
-            .parse()
-            .map_err(|invalid| Error::bad_request("labelSelector", invalid))?;
-        let query = ObjectQuery {
-            tenant: state.tenant.clone(),
-            accounts,
-            kinds: None,
-            namespace,
-            name,
-            after: None,
-            limit: DEFAULT_LIMIT,
-        };
-        let mut selection = Selection { query, labels, kind, known: HashSet::new() };
-        selection.look_up_kinds(state).await?;
-        Ok(selection)
-    }
-}
-
-// === impl Selection ===
-
-impl Selection {
-    /// Finds the stored kinds that the pattern means; one name may stand in several groups.
-    async fn look_up_kinds(&mut self, state: &RestState) -> Result<(), StoreError> {
-        let Some(pattern) = &self.kind else { return Ok(()) };
-        let stored = state.store.kinds(&state.tenant).await?;
-        let meant = stored.iter().filter(|resource| pattern.matches(resource)).map(group_and_kind);
-        // A kind that has gone stays meant: its last objects are about to be told as deleted.
-        let mut kinds: HashSet<_> = self.query.kinds.take().unwrap_or_default().into_iter().collect();
-        kinds.extend(meant);
-        self.query.kinds = Some(kinds.into_iter().collect());
-        self.known = stored.iter().map(group_and_kind).collect();
-        Ok(())
-    }
-
-    /// Looks the pattern up again if objects of a kind appear that was not there before.
-    pub(super) async fn refresh(
-        &mut self,
-        state: &RestState,
-        mut keys: impl Iterator<Item = &ObjectKey>,
-    ) -> Result<(), StoreError> {
-        if self.kind.is_some()
-            && keys.any(|key| !self.known.contains(&(key.group.to_string(), key.kind.to_string())))
-        {
-            self.look_up_kinds(state).await?;
-        }
-        Ok(())
-    }
-
-    /// Whether the object is meant, labels aside.
-    pub(super) fn covers(&self, change: &Change) -> bool {
-        let ObjectQuery { kinds, namespace, name, .. } = &self.query;
-        let key = change.key();
-        let kind = (key.group.to_string(), key.kind.to_string());
-        // What was deleted may be the last of its kind, which then is not known any more.
-        let may_be = matches!(change, Change::Deleted { .. }) && !self.known.contains(&kind);
-        (may_be || kinds.as_ref().is_none_or(|kinds| kinds.contains(&kind)))
-            && namespace.as_ref().is_none_or(|namespace| **namespace == *key.namespace)
-            && name.as_ref().is_none_or(|name| **name == *key.name)
-    }
-}
-
-fn group_and_kind(resource: &Resource) -> (String, String) {
-    (resource.group.to_string(), resource.kind.to_string())
 }
 
 // === impl Object ===

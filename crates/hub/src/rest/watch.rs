@@ -31,8 +31,9 @@ use tracing::warn;
 use super::{
     RestState,
     error::{Error, Query},
-    objects::{Filter, Object, Selection},
+    objects::Object,
     position::Positions,
+    selection::{Filter, Selection},
 };
 use crate::store::{Change, FeedPoint, StoreError};
 
@@ -222,10 +223,10 @@ impl Watcher {
         let rows = self.state.store.objects(&query).await?;
         let full = rows.len() == PAGE as usize;
         snapshot.after = rows.last().map(|row| (row.account.clone(), row.key.clone()));
-        for row in
-            rows.into_iter().filter(|row| self.selection.labels.matches(&row.labels)).collect::<Vec<_>>()
-        {
-            self.upsert(row);
+        for row in rows {
+            if self.selection.matches(&row) {
+                self.upsert(row);
+            }
         }
         if full {
             self.snapshots.push_front(snapshot);
@@ -291,7 +292,7 @@ impl Watcher {
             return;
         }
         match change {
-            Change::Upserted(row) if self.selection.labels.matches(&row.labels) => self.upsert(row),
+            Change::Upserted(row) if self.selection.matches(&row) => self.upsert(row),
             // What no longer matches has gone for this reader; one that never knew it will not mind.
             Change::Upserted(row) => self.delete(account, &row.key, row.uid.as_str()),
             Change::Deleted { key, uid, .. } => self.delete(account, &key, uid.as_str()),

@@ -93,16 +93,6 @@ impl Store {
             .await?;
         rows.iter().map(StoredObject::read).collect()
     }
-
-    /// How many objects each account has.
-    pub async fn object_counts(&self, tenant: &TenantId) -> Result<Vec<(AccountName, u64)>, StoreError> {
-        let mut connection = self.reader("connect to count objects").await?;
-        let text = "SELECT account, COUNT(*) AS objects FROM spindrift_object WHERE tenant = ? AND deleted_at = 0 \
-                    GROUP BY account ORDER BY account";
-        let rows =
-            self.statement(text).bind(tenant.as_str()).fetch_all("count objects", &mut connection).await?;
-        rows.iter().map(|row| Ok((row.name("account")?, row.count("objects")?))).collect()
-    }
 }
 
 // === impl ObjectQuery ===

@@ -32,6 +32,23 @@ pub struct StoredScope {
     pub age: Duration,
 }
 
+/// A kind that is watched in some accounts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KindRow {
+    /// One of its served versions, if accounts differ.
+    pub resource: Resource,
+    /// How many accounts have it.
+    pub accounts: u64,
+}
+
+/// How far an account has got as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ScopeCounts {
+    pub scopes: u64,
+    /// Those that are being listed, or are not allowed to be.
+    pub unlisted: u64,
+}
+
 const SCOPES: &str = "SELECT api_group, kind, scope_namespace, plural, namespaced, api_version, scrub_revision, \
     resource_version, {now} - reached_at AS age FROM spindrift_scope WHERE tenant = ? AND account = ?";
 
@@ -48,23 +65,42 @@ impl Store {
         stored(self, tenant, account, &mut connection).await
     }
 
+    /// How many scopes each account has, and how many of them are not listed yet.
+    pub async fn scope_counts(
+        &self,
+        tenant: &TenantId,
+    ) -> Result<Vec<(AccountName, ScopeCounts)>, StoreError> {
+        let mut connection = self.reader("connect to count scopes").await?;
+        let text = "SELECT account, COUNT(*) AS scopes, COUNT(CASE WHEN resource_version = '' THEN 1 END) AS unlisted \
+                    FROM spindrift_scope WHERE tenant = ? GROUP BY account ORDER BY account";
+        let rows =
+            self.statement(text).bind(tenant.as_str()).fetch_all("count scopes", &mut connection).await?;
+        rows.iter()
+            .map(|row| {
+                let counts = ScopeCounts { scopes: row.count("scopes")?, unlisted: row.count("unlisted")? };
+                Ok((row.name("account")?, counts))
+            })
+            .collect()
+    }
+
     /// The kinds that are watched in any account; those that are served in several versions are there once.
-    pub async fn kinds(&self, tenant: &TenantId) -> Result<Vec<Resource>, StoreError> {
+    pub async fn kinds(&self, tenant: &TenantId) -> Result<Vec<KindRow>, StoreError> {
         let mut connection = self.reader("connect to read kinds").await?;
         let text = "SELECT api_group, kind, MAX(api_version) AS api_version, MAX(plural) AS plural, \
-                    MAX(namespaced) AS namespaced FROM spindrift_scope WHERE tenant = ? GROUP BY api_group, kind \
+                    MAX(namespaced) AS namespaced, COUNT(DISTINCT account) AS accounts FROM spindrift_scope WHERE tenant = ? GROUP BY api_group, kind \
                     ORDER BY api_group, kind";
         let rows =
             self.statement(text).bind(tenant.as_str()).fetch_all("read kinds", &mut connection).await?;
         rows.iter()
             .map(|row| {
-                Ok(Resource {
+                let resource = Resource {
                     group: row.text("api_group")?.into(),
                     version: row.text("api_version")?.into(),
                     kind: row.text("kind")?.into(),
                     plural: row.text("plural")?.into(),
                     namespaced: row.number("namespaced")? != 0,
-                })
+                };
+                Ok(KindRow { resource, accounts: row.count("accounts")? })
             })
             .collect()
     }
@@ -95,7 +131,7 @@ pub(super) async fn resume_points(
 // === impl StoredScope ===
 
 impl StoredScope {
-    fn read(row: &AnyRow) -> Result<Self, StoreError> {
+    pub(super) fn read(row: &AnyRow) -> Result<Self, StoreError> {
         Ok(Self {
             row: ScopeRow {
                 scope: Scope {

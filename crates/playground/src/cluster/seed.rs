@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use super::Cluster;
+use crate::catalogue::table_id;
+use crate::object::metadata;
 
 impl Cluster {
     pub(super) fn seed(&self) {
@@ -12,6 +14,17 @@ impl Cluster {
             let created = self.create(object);
             debug_assert!(created.is_ok(), "a seed is refused: {created:?}");
         }
+    }
+
+    /// Gives `kube-system` the uid that belongs to this identity.
+    pub(super) fn identify(&self, identity: u64) {
+        let namespaces = table_id("", "namespaces");
+        let mut store = self.store.write();
+        let Some(mut kube_system) = store.value(&namespaces, "kube-system") else { return };
+        let mut rng = fastrand::Rng::with_seed(identity);
+        let uid = uuid::Builder::from_random_bytes(rng.u128(..).to_be_bytes()).into_uuid();
+        metadata(&mut kube_system).insert("uid".into(), uid.to_string().into());
+        store.put(&namespaces, "kube-system", &mut kube_system);
     }
 }
 

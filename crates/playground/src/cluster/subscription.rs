@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::{Cluster, Key};
 use crate::storage::ChangeKind;
 
@@ -12,12 +14,14 @@ pub struct Subscription {
     position: u64,
 }
 
-/// Something changed; what it is now has to be read.
+/// Something changed; what it is now has to be read, and may be another thing already.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     pub key: Key,
     pub kind: ChangeKind,
     pub revision: u64,
+    /// The object after the change, without its type; of a deleted one its last state.
+    pub object: Bytes,
 }
 
 /// Changes were missed: read everything anew, then go on.
@@ -84,6 +88,7 @@ impl Subscription {
                 key: Key::new(group, plural, namespace, name),
                 kind: event.kind,
                 revision: event.revision,
+                object: event.object,
             }
         });
         Ok(notices.collect())

@@ -1,0 +1,163 @@
+//! Field selectors, as kubectl writes them, on any field.
+
+use std::{borrow::Cow, collections::BTreeMap, str::FromStr};
+
+use serde_json::value::RawValue;
+
+/// All requirements must hold.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct FieldSelector(Vec<Requirement>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Requirement {
+    path: Vec<String>,
+    value: String,
+    wanted: bool,
+}
+
+/// A selector that cannot be understood.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected requirements such as status.phase=Running, spec.nodeName!=a; found {0:?}")]
+pub(super) struct InvalidFields(String);
+
+// === impl FieldSelector ===
+
+impl FieldSelector {
+    /// Whether an object fits. A field that is not there is like an empty one, as for the API server.
+    pub(super) fn matches(&self, object: &[u8]) -> bool {
+        self.0.iter().all(|requirement| {
+            let found = field(object, &requirement.path);
+            let equal = found.is_some_and(|found| found == requirement.value);
+            equal == requirement.wanted
+        })
+    }
+
+    /// The value that the field must have, if the selector says so.
+    pub(super) fn required(&self, path: &[&str]) -> Option<&str> {
+        let requirement = self.0.iter().find(|requirement| requirement.wanted && requirement.path == path)?;
+        Some(&requirement.value)
+    }
+}
+
+impl FromStr for FieldSelector {
+    type Err = InvalidFields;
+    fn from_str(text: &str) -> Result<Self, InvalidFields> {
+        split(text, ',')
+            .into_iter()
+            .filter(|part| !part.trim().is_empty())
+            .map(|part| Requirement::parse(part.trim()).ok_or_else(|| InvalidFields(part.trim().to_owned())))
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+}
+
+// === impl Requirement ===
+
+impl Requirement {
+    fn parse(text: &str) -> Option<Self> {
+        let (path, value) = text.split_once('=')?;
+        let (path, wanted) = path.strip_suffix('!').map_or((path, true), |path| (path, false));
+        let value = value.strip_prefix('=').filter(|_| wanted).unwrap_or(value);
+        let path: Vec<_> =
+            split(path.trim().trim_start_matches('.'), '.').into_iter().map(unescape).collect();
+        let fits =
+            |key: &Option<String>| key.as_ref().is_some_and(|key| !key.is_empty() && !key.contains(' '));
+        if !path.iter().all(fits) || split(value, '=').len() > 1 {
+            return None;
+        }
+        Some(Self { path: path.into_iter().flatten().collect(), value: unescape(value.trim())?, wanted })
+    }
+}
+
+/// Splits where the separator is not escaped by a backslash.
+fn split(text: &str, separator: char) -> Vec<&str> {
+    let mut escaped = false;
+    text.split(move |c| {
+        let splits = c == separator && !escaped;
+        escaped = c == '\\' && !escaped;
+        splits
+    })
+    .collect()
+}
+
+/// `\,`, `\=`, `\\` stand for themselves, and so does `\.` in a path; nothing else is escaped.
+fn unescape(text: &str) -> Option<String> {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        plain.push(match c {
+            '\\' => rest.next().filter(|c| ",=\\.".contains(*c))?,
+            c => c,
+        });
+    }
+    Some(plain)
+}
+
+/// A field as text; empty if it is not there, none if it is a list or an object. Only what lies on the way is read.
+fn field(object: &[u8], path: &[String]) -> Option<String> {
+    let mut at: Cow<'_, [u8]> = Cow::Borrowed(object);
+    for key in path {
+        let Ok(mut fields) = serde_json::from_slice::<BTreeMap<String, Box<RawValue>>>(&at) else {
+            return Some(String::new());
+        };
+        match fields.remove(key) {
+            Some(value) => at = Cow::Owned(Box::<str>::from(value).into_string().into_bytes()),
+            None => return Some(String::new()),
+        }
+    }
+    match serde_json::from_slice(&at) {
+        Ok(serde_json::Value::String(text)) => Some(text),
+        Ok(serde_json::Value::Null) => Some(String::new()),
+        Ok(scalar @ (serde_json::Value::Bool(_) | serde_json::Value::Number(_))) => Some(scalar.to_string()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POD: &[u8] = br#"{"metadata":{"name":"web","labels":{"app.io/x":"a,b"}},"spec":{"nodeName":"n1",
+        "hostNetwork":true,"containers":[{}],"priority":0},"status":{"phase":"Running","reason":null}}"#;
+
+    #[test]
+    fn selectors_mean_what_kubectl_means() {
+        for (selector, fits) in [
+            ("", true),
+            ("status.phase=Running", true),
+            ("status.phase==Running,spec.nodeName=n1", true),
+            ("status.phase!=Running", false),
+            ("status.phase=Running, spec.nodeName!=n2", true),
+            (".metadata.name=web", true),
+            ("spec.hostNetwork=true", true),
+            ("spec.priority=0", true),
+            ("spec.missing=", true),
+            ("spec.missing!=x", true),
+            ("spec.missing=x", false),
+            ("status.reason=", true),
+            ("spec.containers=", false),
+            ("spec.containers!=x", true),
+            ("status.phase.deeper=", true),
+            (r"metadata.labels.app\.io/x=a\,b", true),
+        ] {
+            assert_eq!(selector.parse::<FieldSelector>().unwrap().matches(POD), fits, "{selector}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_quoted_back() {
+        for selector in
+            ["status.phase", "=x", "a..b=c", "a=b=c", "!a", "a b=c", r"a=\n", "status.phase in (a)"]
+        {
+            let error = selector.parse::<FieldSelector>().unwrap_err();
+            assert!(error.to_string().contains("status.phase=Running"), "{selector}");
+        }
+    }
+
+    #[test]
+    fn a_required_value_is_known() {
+        let selector: FieldSelector = "metadata.name=web,spec.nodeName!=x".parse().unwrap();
+        assert_eq!(selector.required(&["metadata", "name"]), Some("web"));
+        assert_eq!(selector.required(&["spec", "nodeName"]), None);
+    }
+}

@@ -1,0 +1,115 @@
+//! What is watched of each account, and how far the store has got with it.
+
+use std::collections::HashSet;
+
+use axum::{Json, extract::State};
+use serde::{Deserialize, Serialize};
+use spindrift_model::AccountName;
+use utoipa::{IntoParams, ToSchema};
+
+use super::{
+    RestState,
+    error::{Error, Query},
+    selection,
+};
+use crate::store::{CountedScope, StoredScope};
+
+/// Which accounts.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Accounts {
+    /// Accounts, joined by commas; all if absent.
+    account: Option<String>,
+}
+
+/// A kind of an account that is watched as one, in a namespace or in all.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Watch {
+    account: String,
+    group: String,
+    version: String,
+    kind: String,
+    /// None for all namespaces, and for kinds without.
+    namespace: Option<String>,
+    phase: Phase,
+    /// The version that the store has reached.
+    resource_version: Option<String>,
+    /// How many seconds ago it was reached; a quiet kind is confirmed every few minutes.
+    age: Option<u64>,
+    objects: u64,
+}
+
+/// How far a watch is.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Phase {
+    /// Its objects are listed, and changes are followed.
+    Live,
+    /// It is being listed, or its agent is not allowed to; the agent's `/watches` tells which.
+    Listing,
+    /// No agent caches its account now.
+    Stale,
+}
+
+/// What is watched, by account, kind and namespace.
+#[utoipa::path(
+    get,
+    path = "/v1/watches",
+    params(Accounts),
+    responses((status = 200, body = Vec<Watch>), (status = 400, body = super::error::ErrorBody))
+)]
+pub(super) async fn list(
+    State(state): State<RestState>,
+    Query(Accounts { account }): Query<Accounts>,
+) -> Result<Json<Vec<Watch>>, Error> {
+    let accounts = selection::accounts(account.as_deref())?;
+    let scopes = state.store.counted_scopes(&state.tenant, accounts.as_deref()).await?;
+    let rows = state.store.accounts(&state.tenant).await?;
+    let held: HashSet<AccountName> = rows
+        .into_iter()
+        .filter(|row| row.holder.as_ref().is_some_and(|holder| holder.lease_left.is_some()))
+        .map(|row| row.description.name)
+        .collect();
+    Ok(Json(scopes.into_iter().map(|scope| Watch::new(scope, &held)).collect()))
+}
+
+/// The names of the namespaces that are known, of all accounts or of these.
+#[utoipa::path(
+    get,
+    path = "/v1/namespaces",
+    params(Accounts),
+    responses((status = 200, body = Vec<String>), (status = 400, body = super::error::ErrorBody))
+)]
+pub(super) async fn namespaces(
+    State(state): State<RestState>,
+    Query(Accounts { account }): Query<Accounts>,
+) -> Result<Json<Vec<String>>, Error> {
+    let accounts = selection::accounts(account.as_deref())?;
+    let names = state.store.namespaces(&state.tenant, accounts.as_deref()).await?;
+    Ok(Json(names.into_iter().collect()))
+}
+
+// === impl Watch ===
+
+impl Watch {
+    fn new(counted: CountedScope, held: &HashSet<AccountName>) -> Self {
+        let CountedScope { account, scope: StoredScope { row, resource_version, age }, objects } = counted;
+        let phase = match &resource_version {
+            _ if !held.contains(&account) => Phase::Stale,
+            None => Phase::Listing,
+            Some(_) => Phase::Live,
+        };
+        Self {
+            account: account.to_string(),
+            group: row.scope.group.to_string(),
+            version: row.api_version.to_string(),
+            kind: row.scope.kind.to_string(),
+            namespace: row.scope.namespace.map(|namespace| namespace.to_string()),
+            phase,
+            age: resource_version.as_ref().map(|_| age.as_secs()),
+            resource_version: resource_version.map(|version| version.to_string()),
+            objects,
+        }
+    }
+}

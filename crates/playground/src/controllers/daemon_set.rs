@@ -1,0 +1,107 @@
+//! DaemonSets: a pod on every node that fits.
+
+use serde_json::{Value, json};
+
+use super::{
+    fields::{self, is_active, is_deleted, is_ready, label, matches, name, namespace, number, text},
+    turn::{Kind, Plan, Turn, Write, owner, pod_of, template_hash},
+};
+
+const SOURCE: &str = "daemonset-controller";
+const REVISION: &str = "controller-revision-hash";
+
+pub(super) fn decide(set: &Value, nodes: &[Value], pods: &[Value], turn: &mut Turn<'_>) -> Plan {
+    let mut plan = Plan::default();
+    if is_deleted(set) {
+        return plan;
+    }
+    let hash = template_hash(&set["spec"]["template"]);
+    let wanted: Vec<_> = nodes.iter().filter(|node| fits(set, node)).map(name).collect();
+    let of_node = |node: &str| pods.iter().find(|pod| text(pod, "/spec/nodeName") == node);
+    for node in wanted.iter().filter(|node| of_node(node).is_none()) {
+        let pod_name = format!("{}-{}", name(set), turn.suffix());
+        plan.note(set, SOURCE, "SuccessfulCreate", format!("Created pod: {pod_name}"));
+        let mut pod = pod_of(&set["spec"]["template"], namespace(set), pod_name, owner(Kind::DaemonSet, set));
+        fields::set(&mut pod, &["metadata", "generateName"], format!("{}-", name(set)));
+        fields::set(&mut pod, &["metadata", "labels", REVISION], hash.as_str());
+        fields::set(&mut pod, &["spec", "nodeName"], *node);
+        plan.write(Write::Create(Kind::Pod, pod));
+    }
+    let mut going = pods.iter().any(|pod| !is_active(pod) || !is_ready(pod));
+    for pod in pods.iter().filter(|pod| !is_deleted(pod)) {
+        let lost = !wanted.contains(&text(pod, "/spec/nodeName"));
+        let old = label(pod, REVISION) != hash && text(set, "/spec/updateStrategy/type") != "OnDelete";
+        if lost || !is_active(pod) || (old && !going) {
+            // One at a time, as the default of maxUnavailable says.
+            going = going || old;
+            plan.note(set, SOURCE, "SuccessfulDelete", format!("Deleted pod: {}", name(pod)));
+            plan.delete(Kind::Pod, pod);
+        }
+    }
+    status(&mut plan, set, &wanted, pods, &hash);
+    plan
+}
+
+fn fits(set: &Value, node: &Value) -> bool {
+    match set.pointer("/spec/template/spec/nodeSelector") {
+        Some(selector) if selector.as_object().is_some_and(|map| !map.is_empty()) => {
+            matches(selector, &node["metadata"]["labels"])
+        }
+        _ => true,
+    }
+}
+
+fn status(plan: &mut Plan, set: &Value, wanted: &[&str], pods: &[Value], hash: &str) {
+    let placed: Vec<_> =
+        pods.iter().filter(|pod| is_active(pod) && wanted.contains(&text(pod, "/spec/nodeName"))).collect();
+    let ready = placed.iter().filter(|pod| is_ready(pod)).count();
+    let updated = placed.iter().filter(|pod| label(pod, REVISION) == hash).count();
+    let mut status = json!({
+        "currentNumberScheduled": placed.len(),
+        "desiredNumberScheduled": wanted.len(),
+        "numberMisscheduled": 0,
+        "numberReady": ready,
+        "observedGeneration": number(set, "/metadata/generation").unwrap_or(1),
+    });
+    for (field, value) in [
+        ("numberAvailable", ready),
+        ("numberUnavailable", wanted.len() - ready.min(wanted.len())),
+        ("updatedNumberScheduled", updated),
+    ] {
+        if value > 0 {
+            fields::set(&mut status, &[field], value);
+        }
+    }
+    plan.status(Kind::DaemonSet, set, status);
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::controllers::turn::Tempo;
+
+    #[test]
+    fn every_node_that_fits_gets_a_pod() {
+        let set = json!({
+            "metadata": { "name": "logs", "namespace": "monitoring", "uid": "s" },
+            "spec": { "template": { "metadata": { "labels": { "app": "logs" } }, "spec": { "nodeSelector": { "disk": "fast" } } } },
+        });
+        let node =
+            |name: &str, disk: &str| json!({ "metadata": { "name": name, "labels": { "disk": disk } } });
+        let nodes = [node("one", "fast"), node("two", "slow"), node("three", "fast")];
+        let mut rng = fastrand::Rng::with_seed(1);
+        let mut turn = Turn { now: Timestamp::UNIX_EPOCH, tempo: Tempo::HASTE, rng: &mut rng };
+        let plan = decide(&set, &nodes, &[], &mut turn);
+        let pods: Vec<_> = plan
+            .writes
+            .iter()
+            .filter_map(|write| match write {
+                Write::Create(Kind::Pod, pod) => Some(text(pod, "/spec/nodeName").to_owned()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(pods, ["one", "three"]);
+    }
+}

@@ -1,0 +1,151 @@
+//! Reading objects whose parts may be absent, as the API's conventions say.
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+/// A text; empty if it is absent, as in Go.
+pub(crate) fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
+    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+pub(crate) fn number(object: &Value, pointer: &str) -> Option<i64> {
+    object.pointer(pointer)?.as_i64()
+}
+
+/// A number that counts as nothing if it is absent.
+pub(crate) fn count(object: &Value, pointer: &str) -> i64 {
+    number(object, pointer).unwrap_or(0)
+}
+
+pub(crate) fn flag(object: &Value, pointer: &str) -> bool {
+    object.pointer(pointer).and_then(Value::as_bool).unwrap_or(false)
+}
+
+pub(crate) fn list<'a>(object: &'a Value, pointer: &str) -> &'a [Value] {
+    object.pointer(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+pub(crate) fn name(object: &Value) -> &str {
+    text(object, "/metadata/name")
+}
+
+pub(crate) fn namespace(object: &Value) -> &str {
+    text(object, "/metadata/namespace")
+}
+
+pub(crate) fn uid(object: &Value) -> &str {
+    text(object, "/metadata/uid")
+}
+
+/// One label; the names of labels hold slashes, so that a pointer does not reach them.
+pub(crate) fn label<'a>(object: &'a Value, name: &str) -> &'a str {
+    entry(object, "/metadata/labels", name)
+}
+
+pub(crate) fn annotation<'a>(object: &'a Value, name: &str) -> &'a str {
+    entry(object, "/metadata/annotations", name)
+}
+
+fn entry<'a>(object: &'a Value, map: &str, name: &str) -> &'a str {
+    object.pointer(map).and_then(|map| map.get(name)).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Sets a field of a map, which is created if it is absent.
+pub(crate) fn set(object: &mut Value, path: &[&str], value: impl Into<Value>) {
+    let mut place = object;
+    for step in path {
+        if !place.is_object() {
+            *place = Value::Object(Map::new());
+        }
+        let Some(map) = place.as_object_mut() else { return };
+        place = map.entry(*step).or_insert(Value::Null);
+    }
+    *place = value.into();
+}
+
+pub(crate) fn is_deleted(object: &Value) -> bool {
+    object.pointer("/metadata/deletionTimestamp").is_some_and(|at| !at.is_null())
+}
+
+pub(crate) fn time(object: &Value, pointer: &str) -> Option<Timestamp> {
+    text(object, pointer).parse().ok()
+}
+
+/// The owner that controls the object: kind, name and uid.
+pub(crate) fn controller(object: &Value) -> Option<&Value> {
+    list(object, "/metadata/ownerReferences").iter().find(|owner| flag(owner, "/controller"))
+}
+
+pub(crate) fn condition<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
+    list(object, "/status/conditions").iter().find(|condition| text(condition, "/type") == kind)
+}
+
+pub(crate) fn has_condition(object: &Value, kind: &str) -> bool {
+    condition(object, kind).is_some_and(|condition| text(condition, "/status") == "True")
+}
+
+/// Whether the pod still is, or may become, of use.
+pub(crate) fn is_active(pod: &Value) -> bool {
+    !is_deleted(pod) && !matches!(text(pod, "/status/phase"), "Succeeded" | "Failed")
+}
+
+pub(crate) fn is_ready(pod: &Value) -> bool {
+    has_condition(pod, "Ready")
+}
+
+/// Whether a map of labels has everything that a selector's `matchLabels` asks for.
+pub(crate) fn matches(selector: &Value, labels: &Value) -> bool {
+    let Some(wanted) = selector.as_object() else { return false };
+    !wanted.is_empty() && wanted.iter().all(|(name, value)| labels.get(name) == Some(value))
+}
+
+/// A count of the API that may be a share, such as `25%`, of a whole.
+pub(crate) fn share(value: Option<&Value>, whole: i64, default: &str, round: Round) -> i64 {
+    let text = match value {
+        Some(Value::Number(number)) => return number.as_i64().unwrap_or(0),
+        Some(Value::String(text)) => text.as_str(),
+        _ => default,
+    };
+    let Some(percent) = text.strip_suffix('%') else { return text.parse().unwrap_or(0) };
+    let hundredths = percent.parse::<i64>().unwrap_or(0) * whole;
+    match round {
+        Round::Up => (hundredths + 99) / 100,
+        Round::Down => hundredths / 100,
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Round {
+    Up,
+    Down,
+}
+
+/// A time as the API writes it, to the second.
+pub(crate) fn stamp(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn shares_round_as_the_deployment_controller_does() {
+        let percent = json!("25%");
+        assert_eq!(share(Some(&percent), 3, "0", Round::Up), 1);
+        assert_eq!(share(Some(&percent), 3, "0", Round::Down), 0);
+        assert_eq!(share(Some(&json!(2)), 3, "0", Round::Down), 2);
+        assert_eq!(share(None, 8, "25%", Round::Down), 2);
+    }
+
+    #[test]
+    fn absent_fields_read_as_nothing_and_can_be_set() {
+        let mut object = json!({ "metadata": { "labels": { "a/b": "c" } } });
+        assert_eq!((text(&object, "/spec/x"), count(&object, "/spec/y")), ("", 0));
+        assert_eq!(label(&object, "a/b"), "c");
+        set(&mut object, &["status", "replicas"], 2);
+        assert_eq!(count(&object, "/status/replicas"), 2);
+    }
+}

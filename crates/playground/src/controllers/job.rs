@@ -1,0 +1,213 @@
+//! Jobs: pods that run until enough of them have succeeded, or too many have failed.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{
+    fields::{
+        self, count, flag, has_condition, is_active, is_deleted, is_ready, list, name, namespace, number,
+        text,
+    },
+    turn::{Kind, Plan, Turn, Write, owner, pod_of},
+};
+
+const SOURCE: &str = "job-controller";
+
+/// How a job stands.
+struct Progress {
+    active: usize,
+    ready: usize,
+    succeeded: i64,
+    failed: i64,
+}
+
+pub(super) fn decide(job: &Value, pods: &[Value], turn: &mut Turn<'_>) -> Plan {
+    let mut plan = Plan::default();
+    if is_deleted(job) {
+        return plan;
+    }
+    if has_condition(job, "Complete") || has_condition(job, "Failed") {
+        expire(&mut plan, job, turn);
+        return plan;
+    }
+    let progress = Progress::of(pods);
+    let completions = number(job, "/spec/completions").unwrap_or(1);
+    if progress.failed > number(job, "/spec/backoffLimit").unwrap_or(6) {
+        for pod in pods.iter().filter(|pod| is_active(pod)) {
+            plan.delete(Kind::Pod, pod);
+        }
+        let told = "Job has reached the specified backoff limit";
+        finish(&mut plan, job, &progress, turn, &["FailureTarget", "Failed"], ("BackoffLimitExceeded", told));
+    } else if progress.succeeded >= completions {
+        let told = "Reached expected number of succeeded pods";
+        finish(
+            &mut plan,
+            job,
+            &progress,
+            turn,
+            &["SuccessCriteriaMet", "Complete"],
+            ("CompletionsReached", told),
+        );
+    } else if flag(job, "/spec/suspend") {
+        for pod in pods.iter().filter(|pod| is_active(pod)) {
+            plan.delete(Kind::Pod, pod);
+        }
+        let at = turn.stamp();
+        let why = ("JobSuspended", "Job suspended");
+        let suspended = super::turn::condition(job, &at, "Suspended", true, why);
+        let mut status = progress.status(job, None);
+        fields::set(&mut status, &["conditions"], vec![suspended]);
+        plan.status(Kind::Job, job, status);
+    } else {
+        run(&mut plan, job, &progress, completions, turn);
+        plan.status(Kind::Job, job, progress.status(job, Some(turn.stamp())));
+    }
+    plan
+}
+
+fn run(plan: &mut Plan, job: &Value, progress: &Progress, completions: i64, turn: &mut Turn<'_>) {
+    let parallelism = number(job, "/spec/parallelism").unwrap_or(1);
+    let wanted = usize::try_from(parallelism.min(completions - progress.succeeded)).unwrap_or(0);
+    for _ in progress.active..wanted {
+        let pod_name = format!("{}-{}", name(job), turn.suffix());
+        plan.note(job, SOURCE, "SuccessfulCreate", format!("Created pod: {pod_name}"));
+        let mut pod = pod_of(&job["spec"]["template"], namespace(job), pod_name, owner(Kind::Job, job));
+        fields::set(&mut pod, &["metadata", "generateName"], format!("{}-", name(job)));
+        for (label, value) in [
+            ("batch.kubernetes.io/controller-uid", fields::uid(job)),
+            ("batch.kubernetes.io/job-name", name(job)),
+            ("controller-uid", fields::uid(job)),
+            ("job-name", name(job)),
+        ] {
+            fields::set(&mut pod, &["metadata", "labels", label], value);
+        }
+        plan.write(Write::Create(Kind::Pod, pod));
+    }
+}
+
+fn finish(
+    plan: &mut Plan,
+    job: &Value,
+    progress: &Progress,
+    turn: &Turn<'_>,
+    conditions: &[&str],
+    (reason, message): (&'static str, &str),
+) {
+    let at = turn.stamp();
+    let mut status = progress.status(job, Some(at.clone()));
+    let condition = |kind: &&str| {
+        json!({
+            "type": kind, "status": "True", "reason": reason, "message": message,
+            "lastProbeTime": at, "lastTransitionTime": at,
+        })
+    };
+    fields::set(&mut status, &["conditions"], conditions.iter().map(condition).collect::<Vec<_>>());
+    if reason == "CompletionsReached" {
+        fields::set(&mut status, &["completionTime"], at.as_str());
+        plan.note(job, SOURCE, "Completed", "Job completed");
+    } else {
+        plan.note(job, SOURCE, "BackoffLimitExceeded", message);
+    }
+    fields::set(&mut status, &["ready"], 0);
+    if let Some(map) = status.as_object_mut() {
+        map.remove("active");
+    }
+    plan.status(Kind::Job, job, status);
+}
+
+/// Deletes a finished job when it has been shown for long enough.
+fn expire(plan: &mut Plan, job: &Value, turn: &Turn<'_>) {
+    let Some(limit) = number(job, "/spec/ttlSecondsAfterFinished") else { return };
+    let finished = list(job, "/status/conditions").last();
+    let Some(since) = finished.and_then(|last| fields::time(last, "/lastTransitionTime")) else { return };
+    let left = limit - (turn.now.as_second() - since.as_second());
+    if left <= 0 {
+        plan.delete(Kind::Job, job);
+    } else {
+        plan.later(Duration::from_secs(left.unsigned_abs()));
+    }
+}
+
+// === impl Progress ===
+
+impl Progress {
+    fn of(pods: &[Value]) -> Self {
+        let phase = |phase: &str| pods.iter().filter(|pod| text(pod, "/status/phase") == phase).count();
+        let restarts: i64 = pods
+            .iter()
+            .filter(|pod| is_active(pod))
+            .flat_map(|pod| list(pod, "/status/containerStatuses"))
+            .map(|container| count(container, "/restartCount"))
+            .sum();
+        Self {
+            active: pods.iter().filter(|pod| is_active(pod)).count(),
+            ready: pods.iter().filter(|pod| is_active(pod) && is_ready(pod)).count(),
+            succeeded: i64::try_from(phase("Succeeded")).unwrap_or(i64::MAX),
+            failed: i64::try_from(phase("Failed")).unwrap_or(i64::MAX).saturating_add(restarts),
+        }
+    }
+
+    fn status(&self, job: &Value, started: Option<String>) -> Value {
+        let mut status = json!({ "ready": self.ready, "terminating": 0, "uncountedTerminatedPods": {} });
+        let since = text(job, "/status/startTime");
+        if let Some(since) = Some(since.to_owned()).filter(|since| !since.is_empty()).or(started) {
+            fields::set(&mut status, &["startTime"], since);
+        }
+        if self.active > 0 {
+            fields::set(&mut status, &["active"], self.active);
+        }
+        for (field, value) in [("succeeded", self.succeeded), ("failed", self.failed)] {
+            if value > 0 {
+                fields::set(&mut status, &[field], value);
+            }
+        }
+        status
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::controllers::turn::Tempo;
+
+    fn decided(spec: Value, phases: &[&str]) -> Plan {
+        let job = json!({ "metadata": { "name": "report", "namespace": "shop", "uid": "j" }, "spec": spec });
+        let pod = |phase: &&str| json!({ "metadata": { "name": "p" }, "status": { "phase": phase } });
+        let pods: Vec<_> = phases.iter().map(pod).collect();
+        let mut rng = fastrand::Rng::with_seed(1);
+        let now = "2026-01-01T00:00:00Z".parse().unwrap();
+        decide(&job, &pods, &mut Turn { now, tempo: Tempo::HASTE, rng: &mut rng })
+    }
+
+    fn started(plan: &Plan) -> usize {
+        plan.writes.iter().filter(|write| matches!(write, Write::Create(Kind::Pod, _))).count()
+    }
+
+    fn told(plan: &Plan) -> &Value {
+        match plan.writes.last() {
+            Some(Write::Status(Kind::Job, job)) => job,
+            other => panic!("no status: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn as_many_pods_run_at_once_as_are_allowed_and_needed() {
+        let spec = json!({ "completions": 5, "parallelism": 3 });
+        assert_eq!(started(&decided(spec.clone(), &[])), 3);
+        assert_eq!(started(&decided(spec.clone(), &["Running", "Succeeded"])), 2);
+        assert_eq!(started(&decided(spec, &["Succeeded", "Succeeded", "Succeeded", "Succeeded"])), 1);
+    }
+
+    #[test]
+    fn enough_successes_complete_a_job_and_too_many_failures_fail_it() {
+        let plan = decided(json!({ "completions": 2 }), &["Succeeded", "Succeeded"]);
+        assert!(has_condition(told(&plan), "Complete"));
+        assert_eq!(text(told(&plan), "/status/completionTime"), "2026-01-01T00:00:00Z");
+        let plan = decided(json!({ "backoffLimit": 1 }), &["Failed", "Failed"]);
+        assert!(has_condition(told(&plan), "Failed"));
+        let plan = decided(json!({ "backoffLimit": 2 }), &["Failed", "Failed"]);
+        assert!(!has_condition(told(&plan), "Failed"));
+        assert_eq!(started(&plan), 1);
+    }
+}

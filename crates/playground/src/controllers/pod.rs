@@ -1,0 +1,171 @@
+//! The life of a pod, as a scheduler and a kubelet would lead it.
+//!
+//! ```text
+//! created ─▶ bound ─▶ ContainerCreating ─▶ Running ─▶ Ready ─▶ deleted ─▶ gone
+//!                          │                  │ └──────▶ Succeeded, Failed      (its command ends, no restart)
+//!                          │                  └────────▶ crashed ─▶ Running     (its command fails, restart)
+//!                          └─▶ ImagePullBackOff                                 (its image's tag says so)
+//! ```
+//!
+//! What a container does is read from its command: `sleep 5` runs for five seconds, `exit 3` and `false` fail, the
+//! image tags `missing` and `does-not-exist` cannot be pulled. Everything else runs until it is stopped, or, in a pod
+//! that is not restarted, for a while.
+
+mod command;
+mod status;
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{
+    fields::{self, count, is_deleted, list, matches, name, namespace, number, text},
+    turn::{Kind, Plan, Turn, Write},
+};
+use command::Command;
+pub(crate) use status::Crash;
+use status::Stage;
+
+const SCHEDULER: &str = "default-scheduler";
+const KUBELET: &str = "kubelet";
+
+/// The longest wait between two restarts.
+const LONGEST_BACK_OFF: Duration = Duration::from_mins(5);
+
+/// Whether a turn comes because the object changed or because the time has come that was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cause {
+    Change,
+    Timer,
+}
+
+pub(super) fn decide(pod: &Value, nodes: &[Value], cause: Cause, turn: &mut Turn<'_>) -> Plan {
+    let mut plan = Plan::default();
+    if is_deleted(pod) {
+        stop(&mut plan, pod, cause, turn);
+        return plan;
+    }
+    let command = Command::of(pod);
+    match (Stage::of(pod), cause) {
+        (Stage::Unbound, _) => bind(&mut plan, pod, nodes, turn),
+        (Stage::Bound, _) => {
+            plan.status(Kind::Pod, pod, status::creating(pod, turn));
+            plan.later(turn.about(turn.tempo.start));
+        }
+        (Stage::Creating, Cause::Change) => plan.later(turn.about(turn.tempo.start)),
+        (Stage::Creating, Cause::Timer) if !command.pullable => {
+            let image = text(pod, "/spec/containers/0/image");
+            plan.note(pod, KUBELET, "Failed", format!("Failed to pull image \"{image}\": not found"));
+            plan.note(pod, KUBELET, "BackOff", format!("Back-off pulling image \"{image}\""));
+            plan.status(Kind::Pod, pod, status::not_pulled(pod, turn));
+        }
+        (Stage::Creating, Cause::Timer) => start(&mut plan, pod, turn),
+        (Stage::Starting | Stage::Crashed, Cause::Change) => plan.later(turn.about(turn.tempo.ready)),
+        (Stage::Starting, Cause::Timer) => plan.status(Kind::Pod, pod, status::ready(pod, turn)),
+        (Stage::Running, Cause::Change) => {
+            if let Some(limit) = command.runs_for(turn) {
+                plan.later(limit);
+            }
+        }
+        (Stage::Running, Cause::Timer) => end(&mut plan, pod, command, turn),
+        (Stage::Crashed, Cause::Timer) if restarts(pod) == 0 => {
+            plan.note(pod, KUBELET, "Started", format!("Started container {}", first(pod)));
+            plan.status(Kind::Pod, pod, status::restarted(pod, turn));
+        }
+        (Stage::Crashed, Cause::Timer) => {
+            let told = format!("Back-off restarting failed container {}", first(pod));
+            plan.note(pod, KUBELET, "BackOff", told);
+            plan.status(Kind::Pod, pod, status::backing_off(pod, turn));
+        }
+        (Stage::BackingOff, Cause::Change) => {
+            let doublings = u32::try_from(restarts(pod).clamp(0, 10)).unwrap_or(0);
+            plan.later((turn.tempo.back_off * 2_u32.pow(doublings)).min(LONGEST_BACK_OFF));
+        }
+        (Stage::BackingOff, Cause::Timer) => plan.status(Kind::Pod, pod, status::restarted(pod, turn)),
+        (Stage::Stuck | Stage::Done, _) => {}
+    }
+    plan
+}
+
+/// Chooses a node by lot, among those that fit.
+fn bind(plan: &mut Plan, pod: &Value, nodes: &[Value], turn: &mut Turn<'_>) {
+    let wanted = &pod["spec"]["nodeSelector"];
+    let any = wanted.as_object().is_none_or(serde_json::Map::is_empty);
+    let fitting: Vec<_> = nodes
+        .iter()
+        .filter(|node| !fields::flag(node, "/spec/unschedulable"))
+        .filter(|node| any || matches(wanted, &node["metadata"]["labels"]))
+        .collect();
+    let Some(node) = fitting.get(turn.rng.usize(..fitting.len().max(1))) else {
+        let why = format!("0/{} nodes are available: none matches the pod's node selector.", nodes.len());
+        let status = status::unschedulable(pod, &why, turn);
+        if pod.get("status") != Some(&status) {
+            plan.note(pod, SCHEDULER, "FailedScheduling", why);
+            plan.status(Kind::Pod, pod, status);
+        }
+        return;
+    };
+    let mut bound = pod.clone();
+    fields::set(&mut bound, &["spec", "nodeName"], name(node));
+    let told = format!("Successfully assigned {}/{} to {}", namespace(pod), name(pod), name(node));
+    plan.note(pod, SCHEDULER, "Scheduled", told);
+    plan.write(Write::Update(Kind::Pod, bound));
+}
+
+fn start(plan: &mut Plan, pod: &Value, turn: &mut Turn<'_>) {
+    for container in list(pod, "/spec/containers") {
+        let (image, named) = (text(container, "/image"), text(container, "/name"));
+        plan.note(pod, KUBELET, "Pulled", format!("Container image \"{image}\" already present on machine"));
+        plan.note(pod, KUBELET, "Started", format!("Started container {named}"));
+    }
+    let probed =
+        list(pod, "/spec/containers").iter().any(|container| container.get("readinessProbe").is_some());
+    let mut status = status::running(pod, turn);
+    if !probed {
+        let mut running = pod.clone();
+        fields::set(&mut running, &["status"], status);
+        status = status::ready(&running, turn);
+    }
+    plan.status(Kind::Pod, pod, status);
+}
+
+/// The command has ended, if it is one that does.
+fn end(plan: &mut Plan, pod: &Value, command: Command, turn: &mut Turn<'_>) {
+    if command.runs_for(turn).is_none() {
+        return;
+    }
+    let again = match text(pod, "/spec/restartPolicy") {
+        "Never" => false,
+        "OnFailure" => command.exit_code != 0,
+        _ => true,
+    };
+    let status = if again {
+        Crash { exit_code: command.exit_code, at: turn.now }.status(pod)
+    } else {
+        status::ended(pod, command.exit_code, turn)
+    };
+    plan.status(Kind::Pod, pod, status);
+}
+
+fn stop(plan: &mut Plan, pod: &Value, cause: Cause, turn: &mut Turn<'_>) {
+    let grace = number(pod, "/metadata/deletionGracePeriodSeconds").unwrap_or(30);
+    let never_ran = matches!(Stage::of(pod), Stage::Unbound | Stage::Bound | Stage::Done);
+    if cause == Cause::Timer || never_ran || grace == 0 {
+        let (namespace, name) = (namespace(pod).to_owned(), name(pod).to_owned());
+        plan.write(Write::Remove { kind: Kind::Pod, namespace, name });
+        return;
+    }
+    plan.note(pod, KUBELET, "Killing", format!("Stopping container {}", first(pod)));
+    plan.later(turn.about(turn.tempo.stop).min(Duration::from_secs(grace.unsigned_abs())));
+}
+
+fn first(pod: &Value) -> &str {
+    text(pod, "/spec/containers/0/name")
+}
+
+fn restarts(pod: &Value) -> i64 {
+    list(pod, "/status/containerStatuses").iter().map(|container| count(container, "/restartCount")).sum()
+}
+
+#[cfg(test)]
+mod tests;

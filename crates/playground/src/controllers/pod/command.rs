@@ -1,0 +1,81 @@
+//! What the containers of a pod do, read from their commands.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::controllers::{
+    fields::{list, text},
+    turn::Turn,
+};
+
+/// The first container's behaviour; the others are taken to serve it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Command {
+    pub(super) pullable: bool,
+    pub(super) exit_code: i64,
+    sleeps: Option<Duration>,
+    /// Whether it is expected to end.
+    ends: bool,
+}
+
+// === impl Command ===
+
+impl Command {
+    pub(super) fn of(pod: &Value) -> Self {
+        let containers = list(pod, "/spec/containers");
+        let pullable = containers.iter().all(|container| {
+            !matches!(text(container, "/image").rsplit_once(':'), Some((_, "missing" | "does-not-exist")))
+        });
+        let words: Vec<&str> = containers
+            .first()
+            .into_iter()
+            .flat_map(|container| list(container, "/command").iter().chain(list(container, "/args")))
+            .filter_map(Value::as_str)
+            .flat_map(|part| part.split([' ', ';', '&', '\n']))
+            .filter(|word| !word.is_empty())
+            .collect();
+        let after = |word: &str| {
+            let at = words.iter().position(|found| *found == word)?;
+            words.get(at + 1)?.trim_end_matches('s').parse::<f64>().ok()
+        };
+        let fails = matches!(words.first(), Some(&"false" | &"/bin/false"));
+        #[expect(clippy::cast_possible_truncation, reason = "an exit code is small")]
+        let exit_code = after("exit").map_or(i64::from(fails), |code| code as i64);
+        let sleeps = after("sleep").and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let restarted = matches!(text(pod, "/spec/restartPolicy"), "" | "Always");
+        Self { pullable, exit_code, sleeps, ends: !restarted || exit_code != 0 }
+    }
+
+    /// How long it runs, unless it runs until it is stopped.
+    pub(super) fn runs_for(&self, turn: &mut Turn<'_>) -> Option<Duration> {
+        self.ends.then(|| self.sleeps.unwrap_or_else(|| turn.about(turn.tempo.job)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::controllers::turn::Tempo;
+
+    fn command(words: &[&str], policy: &str, image: &str) -> Command {
+        let container = json!({ "name": "c", "image": image, "command": words });
+        Command::of(&json!({ "spec": { "restartPolicy": policy, "containers": [container] } }))
+    }
+
+    #[test]
+    fn commands_say_how_long_and_how_well_they_run() {
+        let mut rng = fastrand::Rng::with_seed(1);
+        let now = jiff::Timestamp::UNIX_EPOCH;
+        let mut turn = Turn { now, tempo: Tempo::HASTE, rng: &mut rng };
+        let slept = command(&["sh", "-c", "echo hi; sleep 5"], "Never", "busybox");
+        assert_eq!((slept.exit_code, slept.runs_for(&mut turn)), (0, Some(Duration::from_secs(5))));
+        assert_eq!(command(&["false"], "Never", "busybox").exit_code, 1);
+        assert_eq!(command(&["sh", "-c", "exit 3"], "Always", "busybox").exit_code, 3);
+        assert_eq!(command(&["sleep", "3600"], "Always", "busybox").runs_for(&mut turn), None);
+        assert!(!command(&[], "Always", "registry:5000/web:missing").pullable);
+        assert!(command(&[], "Always", "registry:5000/web").pullable);
+    }
+}

@@ -1,0 +1,257 @@
+//! One cluster as the controllers see it: which work a change makes, and how work is done.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{
+    cron_job, daemon_set, deployment, endpoints,
+    fields::{self, matches, name, namespace, uid},
+    job, namespace as namespaces,
+    notes::Notes,
+    pod::{self, Cause},
+    replica_set, stateful_set,
+    turn::{Kind, Plan, Tempo, Turn, Write},
+};
+use crate::cluster::{Cluster, DeleteOptions, Key, Notice};
+
+/// A cluster, and what its controllers need besides.
+pub(crate) struct Site {
+    pub(crate) cluster: Arc<Cluster>,
+    pub(crate) tempo: Tempo,
+    rng: fastrand::Rng,
+    notes: Notes,
+}
+
+/// An object to look at.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Work {
+    pub(crate) kind: Kind,
+    pub(crate) namespace: Box<str>,
+    pub(crate) name: Box<str>,
+}
+
+/// Work, and whether it can wait a little so that several changes make it once.
+#[derive(Debug)]
+pub(crate) enum Demand {
+    Now(Work),
+    Soon(Work),
+}
+
+/// The little of an object that says whom it concerns.
+#[derive(Debug, Deserialize)]
+struct Head {
+    metadata: Metadata,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    #[serde(default)]
+    labels: Value,
+    #[serde(default)]
+    owner_references: Vec<Owner>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Owner {
+    api_version: String,
+    kind: String,
+    name: String,
+    #[serde(default)]
+    controller: bool,
+}
+
+/// The kinds that are looked at when a cluster is new, or was lost sight of.
+const ROOTS: [Kind; 9] = [
+    Kind::Namespace,
+    Kind::Deployment,
+    Kind::ReplicaSet,
+    Kind::StatefulSet,
+    Kind::DaemonSet,
+    Kind::Job,
+    Kind::CronJob,
+    Kind::Pod,
+    Kind::Service,
+];
+
+// === impl Site ===
+
+impl Site {
+    pub(crate) fn new(cluster: Arc<Cluster>, tempo: Tempo, seed: u64, events: usize) -> Self {
+        Self { cluster, tempo, rng: fastrand::Rng::with_seed(seed), notes: Notes::new(events) }
+    }
+
+    /// Everything there is to look at.
+    pub(crate) fn everything(&self) -> Vec<Work> {
+        let all = ROOTS.into_iter().flat_map(|kind| {
+            let objects = self.list(kind, None);
+            objects.into_iter().map(move |object| Work::new(kind, namespace(&object), name(&object)))
+        });
+        all.collect()
+    }
+
+    /// What a change makes necessary.
+    pub(crate) fn demands(&self, notice: &Notice) -> Vec<Demand> {
+        let Notice { key, object, .. } = notice;
+        let Some(kind) = Kind::of_plural(&key.group, &key.plural) else { return Vec::new() };
+        let mut demands = Vec::new();
+        if ROOTS.contains(&kind) {
+            demands.push(Demand::Now(Work::new(kind, &key.namespace, &key.name)));
+        }
+        if kind == Kind::Node {
+            let sets = self.list(Kind::DaemonSet, None);
+            let work = |set: &Value| Work::new(Kind::DaemonSet, namespace(set), name(set));
+            demands.extend(sets.iter().map(work).map(Demand::Now));
+        }
+        if !matches!(kind, Kind::Pod | Kind::ReplicaSet | Kind::Job) {
+            return demands;
+        }
+        let Ok(Head { metadata }) = serde_json::from_slice::<Head>(object) else { return demands };
+        for owner in metadata.owner_references.iter().filter(|owner| owner.controller) {
+            let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
+            if let Some(kind) = Kind::of(group, &owner.kind) {
+                demands.push(Demand::Now(Work::new(kind, &key.namespace, &owner.name)));
+            }
+        }
+        if kind == Kind::Pod {
+            for service in self.list(Kind::Service, Some(&key.namespace)) {
+                if matches(&service["spec"]["selector"], &metadata.labels) {
+                    demands.push(Demand::Soon(Work::new(Kind::Service, &key.namespace, name(&service))));
+                }
+            }
+        }
+        demands
+    }
+
+    /// Looks at an object, decides and writes; says when to look again.
+    pub(crate) fn perform(&mut self, work: &Work, cause: Cause) -> Option<std::time::Duration> {
+        let object = self.cluster.get(&work.key())?;
+        let mut rng = self.rng.fork();
+        let mut turn = Turn { now: Timestamp::now(), tempo: self.tempo, rng: &mut rng };
+        let plan = self.decide(work, &object, cause, &mut turn);
+        let now = turn.now;
+        for write in plan.writes {
+            self.write(write, now);
+        }
+        plan.again
+    }
+
+    fn decide(&self, work: &Work, object: &Value, cause: Cause, turn: &mut Turn<'_>) -> Plan {
+        let of = |kind: Kind| self.dependents(object, kind);
+        match work.kind {
+            Kind::Deployment => deployment::decide(object, &of(Kind::ReplicaSet), turn),
+            Kind::ReplicaSet => replica_set::decide(object, &of(Kind::Pod), turn),
+            Kind::StatefulSet => stateful_set::decide(object, &of(Kind::Pod), turn),
+            Kind::DaemonSet => daemon_set::decide(object, &self.list(Kind::Node, None), &of(Kind::Pod), turn),
+            Kind::Job => job::decide(object, &of(Kind::Pod), turn),
+            Kind::CronJob => cron_job::decide(object, &of(Kind::Job), turn),
+            Kind::Pod => {
+                let bound = !fields::text(object, "/spec/nodeName").is_empty();
+                let nodes = if bound { Vec::new() } else { self.list(Kind::Node, None) };
+                pod::decide(object, &nodes, cause, turn)
+            }
+            Kind::Service => {
+                let get = |kind: Kind, named: &str| {
+                    self.cluster.get(&Work::new(kind, &work.namespace, named).key())
+                };
+                let (known, slice) = (
+                    get(Kind::Endpoints, &work.name),
+                    get(Kind::EndpointSlice, &endpoints::slice_name(object)),
+                );
+                let pods = self.list(Kind::Pod, Some(&work.namespace));
+                endpoints::decide(object, &pods, known.as_ref(), slice.as_ref())
+            }
+            Kind::Namespace => {
+                let has = |kind: Kind, named: &str| {
+                    self.cluster.get(&Work::new(kind, &work.name, named).key()).is_some()
+                };
+                namespaces::decide(
+                    object,
+                    has(Kind::ServiceAccount, "default"),
+                    has(Kind::ConfigMap, "kube-root-ca.crt"),
+                )
+            }
+            _ => Plan::default(),
+        }
+    }
+
+    fn list(&self, kind: Kind, namespace: Option<&str>) -> Vec<Value> {
+        let (group, _, _, plural) = kind.names();
+        self.cluster.list(group, plural, namespace)
+    }
+
+    /// The objects of a kind that this one controls.
+    fn dependents(&self, owner: &Value, kind: Kind) -> Vec<Value> {
+        let (group, _, _, plural) = kind.names();
+        let found = self.cluster.dependents(uid(owner), group, plural);
+        found
+            .into_iter()
+            .filter(|object| {
+                fields::controller(object).is_some_and(|found| fields::text(found, "/uid") == uid(owner))
+            })
+            .collect()
+    }
+
+    fn write(&mut self, write: Write, now: Timestamp) {
+        let refused = match write {
+            Write::Note(note) => {
+                self.notes.tell(&self.cluster, &note, now, &mut self.rng);
+                return;
+            }
+            Write::Create(_, object) => self.cluster.create(object).err(),
+            Write::Update(kind, object) => {
+                let key = Work::new(kind, namespace(&object), name(&object)).key();
+                self.cluster.update(&key, |current| overwrite(current, object)).err()
+            }
+            Write::Status(kind, mut object) => {
+                let key = Work::new(kind, namespace(&object), name(&object)).key();
+                let change = |current: &mut Value| {
+                    if uid(current) == uid(&object) {
+                        fields::set(current, &["status"], object["status"].take());
+                    }
+                };
+                self.cluster.update(&key, change).err()
+            }
+            Write::Delete { kind, namespace, name } => {
+                self.cluster.delete(&Work::new(kind, &namespace, &name).key()).err()
+            }
+            Write::Remove { kind, namespace, name } => {
+                let key = Work::new(kind, &namespace, &name).key();
+                self.cluster.delete_with(&key, &DeleteOptions::now()).err()
+            }
+        };
+        // Somebody else was quicker, or the namespace is on its way out; the next change brings another turn.
+        if let Some(refused) = refused.filter(|refused| !matches!(refused.code, 403 | 404 | 409)) {
+            tracing::warn!(
+                cluster = self.cluster.name(),
+                message = refused.message,
+                "a controller's write is refused"
+            );
+        }
+    }
+}
+
+/// Puts an object in place of the one that it was made from, and of no newer one.
+fn overwrite(current: &mut Value, object: Value) {
+    let version = |object: &Value| fields::text(object, "/metadata/resourceVersion").to_owned();
+    if version(current) == version(&object) {
+        *current = object;
+    }
+}
+
+// === impl Work ===
+
+impl Work {
+    pub(crate) fn new(kind: Kind, namespace: &str, name: &str) -> Self {
+        Self { kind, namespace: namespace.into(), name: name.into() }
+    }
+
+    pub(crate) fn key(&self) -> Key {
+        let (group, _, _, plural) = self.kind.names();
+        Key::new(group, plural, &self.namespace, &self.name)
+    }
+}

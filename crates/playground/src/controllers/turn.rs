@@ -1,0 +1,320 @@
+//! One turn of a controller: what it knows besides the objects, and what it decides.
+
+use std::{fmt::Write as _, time::Duration};
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::fields;
+
+/// The kinds that controllers act on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    ConfigMap,
+    CronJob,
+    DaemonSet,
+    Deployment,
+    EndpointSlice,
+    Endpoints,
+    Event,
+    Job,
+    Namespace,
+    Node,
+    PersistentVolumeClaim,
+    Pod,
+    ReplicaSet,
+    Service,
+    ServiceAccount,
+    StatefulSet,
+}
+
+/// How long simulated things take.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tempo {
+    /// From a pod's binding to its containers' start, on average.
+    pub start: Duration,
+    /// From a container's start until its probe succeeds, if it has one.
+    pub ready: Duration,
+    /// From a pod's deletion until it is gone, on average.
+    pub stop: Duration,
+    /// How long the pod of a job runs, on average, unless its command sleeps for a given time.
+    pub job: Duration,
+    /// The first wait before a crashed container starts again; it doubles with each crash.
+    pub back_off: Duration,
+}
+
+/// What a controller may look at besides the objects.
+#[derive(Debug)]
+pub(crate) struct Turn<'a> {
+    pub(crate) now: Timestamp,
+    pub(crate) tempo: Tempo,
+    pub(crate) rng: &'a mut fastrand::Rng,
+}
+
+/// What a controller decides.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    pub(crate) writes: Vec<Write>,
+    /// When to look again though nothing may have changed.
+    pub(crate) again: Option<Duration>,
+}
+
+/// One write to the cluster. What is written over must still be at the version that was read.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Write {
+    Create(Kind, Value),
+    Update(Kind, Value),
+    Status(Kind, Value),
+    Delete {
+        kind: Kind,
+        namespace: String,
+        name: String,
+    },
+    /// Deletes without grace: what a kubelet does when the containers have stopped.
+    Remove {
+        kind: Kind,
+        namespace: String,
+        name: String,
+    },
+    Note(Note),
+}
+
+/// An event to be shown beside an object.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Note {
+    pub(crate) about: Value,
+    pub(crate) kind: &'static str,
+    pub(crate) reason: &'static str,
+    pub(crate) message: String,
+    pub(crate) source: &'static str,
+}
+
+/// Without vowels, so that no words come about; what the API server and the controllers use.
+const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
+
+// === impl Kind ===
+
+impl Kind {
+    pub(crate) const ALL: [Self; 16] = [
+        Self::ConfigMap,
+        Self::CronJob,
+        Self::DaemonSet,
+        Self::Deployment,
+        Self::EndpointSlice,
+        Self::Endpoints,
+        Self::Event,
+        Self::Job,
+        Self::Namespace,
+        Self::Node,
+        Self::PersistentVolumeClaim,
+        Self::Pod,
+        Self::ReplicaSet,
+        Self::Service,
+        Self::ServiceAccount,
+        Self::StatefulSet,
+    ];
+
+    /// The group, the version, the kind and the plural.
+    pub(crate) const fn names(self) -> (&'static str, &'static str, &'static str, &'static str) {
+        match self {
+            Self::ConfigMap => ("", "v1", "ConfigMap", "configmaps"),
+            Self::CronJob => ("batch", "v1", "CronJob", "cronjobs"),
+            Self::DaemonSet => ("apps", "v1", "DaemonSet", "daemonsets"),
+            Self::Deployment => ("apps", "v1", "Deployment", "deployments"),
+            Self::EndpointSlice => ("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices"),
+            Self::Endpoints => ("", "v1", "Endpoints", "endpoints"),
+            Self::Event => ("", "v1", "Event", "events"),
+            Self::Job => ("batch", "v1", "Job", "jobs"),
+            Self::Namespace => ("", "v1", "Namespace", "namespaces"),
+            Self::Node => ("", "v1", "Node", "nodes"),
+            Self::PersistentVolumeClaim => ("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims"),
+            Self::Pod => ("", "v1", "Pod", "pods"),
+            Self::ReplicaSet => ("apps", "v1", "ReplicaSet", "replicasets"),
+            Self::Service => ("", "v1", "Service", "services"),
+            Self::ServiceAccount => ("", "v1", "ServiceAccount", "serviceaccounts"),
+            Self::StatefulSet => ("apps", "v1", "StatefulSet", "statefulsets"),
+        }
+    }
+
+    pub(crate) fn of(group: &str, kind: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| (known.names().0, known.names().2) == (group, kind))
+    }
+
+    pub(crate) fn of_plural(group: &str, plural: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| (known.names().0, known.names().3) == (group, plural))
+    }
+
+    pub(crate) fn api_version(self) -> String {
+        match self.names() {
+            ("", version, ..) => version.to_owned(),
+            (group, version, ..) => format!("{group}/{version}"),
+        }
+    }
+}
+
+// === impl Tempo ===
+
+impl Tempo {
+    /// About as a small cluster does it.
+    pub const REAL: Self = Self {
+        start: Duration::from_millis(1200),
+        ready: Duration::from_millis(1500),
+        stop: Duration::from_millis(1500),
+        job: Duration::from_secs(8),
+        back_off: Duration::from_secs(5),
+    };
+
+    /// As fast as it goes, for tests.
+    pub const HASTE: Self = Self {
+        start: Duration::from_millis(5),
+        ready: Duration::from_millis(5),
+        stop: Duration::from_millis(5),
+        job: Duration::from_millis(20),
+        back_off: Duration::from_millis(20),
+    };
+}
+
+// === impl Turn ===
+
+impl Turn<'_> {
+    pub(crate) fn stamp(&self) -> String {
+        fields::stamp(self.now)
+    }
+
+    /// Around an average: half to one and a half of it.
+    pub(crate) fn about(&mut self, average: Duration) -> Duration {
+        average.mul_f64(0.5 + self.rng.f64())
+    }
+
+    /// The end of a generated name.
+    pub(crate) fn suffix(&mut self) -> String {
+        (0..5).map(|_| char::from(LETTERS[self.rng.usize(..LETTERS.len())])).collect()
+    }
+}
+
+// === impl Plan ===
+
+impl Plan {
+    pub(crate) fn write(&mut self, write: Write) {
+        self.writes.push(write);
+    }
+
+    /// Writes the status, if it is another one.
+    pub(crate) fn status(&mut self, kind: Kind, object: &Value, status: Value) {
+        if object.get("status") != Some(&status) {
+            let mut object = object.clone();
+            fields::set(&mut object, &["status"], status);
+            self.write(Write::Status(kind, object));
+        }
+    }
+
+    pub(crate) fn delete(&mut self, kind: Kind, object: &Value) {
+        let (namespace, name) = (fields::namespace(object).to_owned(), fields::name(object).to_owned());
+        self.write(Write::Delete { kind, namespace, name });
+    }
+
+    pub(crate) fn note(
+        &mut self,
+        about: &Value,
+        source: &'static str,
+        reason: &'static str,
+        message: impl Into<String>,
+    ) {
+        let kind = match reason {
+            "BackOff" | "Failed" | "FailedScheduling" | "BackoffLimitExceeded" | "Unhealthy" => "Warning",
+            _ => "Normal",
+        };
+        let about = reference(about);
+        self.write(Write::Note(Note { about, kind, reason, message: message.into(), source }));
+    }
+
+    /// Looks again after this time, or earlier if that is asked for too.
+    pub(crate) fn later(&mut self, after: Duration) {
+        self.again = Some(self.again.map_or(after, |earlier| earlier.min(after)));
+    }
+}
+
+/// The reference that events use.
+fn reference(object: &Value) -> Value {
+    json!({
+        "apiVersion": object["apiVersion"],
+        "kind": object["kind"],
+        "namespace": fields::namespace(object),
+        "name": fields::name(object),
+        "uid": fields::uid(object),
+        "resourceVersion": fields::text(object, "/metadata/resourceVersion"),
+    })
+}
+
+/// The reference of a dependent to the object that controls it.
+pub(crate) fn owner(kind: Kind, object: &Value) -> Value {
+    json!([{
+        "apiVersion": kind.api_version(),
+        "kind": kind.names().2,
+        "name": fields::name(object),
+        "uid": fields::uid(object),
+        "controller": true,
+        "blockOwnerDeletion": true,
+    }])
+}
+
+/// A short name for a template: the same template has the same one.
+pub(crate) fn template_hash(template: &Value) -> String {
+    // FNV-1a, and its digits as letters, as the Deployment controller writes its hashes.
+    let hash = template
+        .to_string()
+        .bytes()
+        .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    let mut digits = String::new();
+    // Writing to a string cannot fail.
+    if write!(digits, "{hash}").is_err() {
+        return digits;
+    }
+    digits.bytes().map(|digit| char::from(LETTERS[usize::from(digit) % LETTERS.len()])).collect()
+}
+
+/// A pod of a template, and whose it is.
+pub(crate) fn pod_of(template: &Value, namespace: &str, name: String, owner: Value) -> Value {
+    let mut metadata = template.get("metadata").cloned().unwrap_or_else(|| json!({}));
+    fields::set(&mut metadata, &["name"], name);
+    fields::set(&mut metadata, &["namespace"], namespace);
+    fields::set(&mut metadata, &["ownerReferences"], owner);
+    if let Some(map) = metadata.as_object_mut() {
+        map.remove("creationTimestamp");
+    }
+    json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"] })
+}
+
+/// A condition, whose time of transition stays as long as its status does.
+pub(crate) fn condition(object: &Value, at: &str, kind: &str, status: bool, why: (&str, &str)) -> Value {
+    let status = if status { "True" } else { "False" };
+    let old = fields::condition(object, kind);
+    let same = old.filter(|old| fields::text(old, "/status") == status);
+    let since = same.map(|old| fields::text(old, "/lastTransitionTime")).filter(|since| !since.is_empty());
+    json!({
+        "type": kind,
+        "status": status,
+        "reason": why.0,
+        "message": why.1,
+        "lastTransitionTime": since.unwrap_or(at),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_found_by_its_names() {
+        for kind in Kind::ALL {
+            assert_eq!(Kind::of(kind.names().0, kind.names().2), Some(kind));
+        }
+    }
+
+    #[test]
+    fn equal_templates_have_equal_hashes_and_others_do_not() {
+        let (one, two) = (json!({ "spec": { "a": 1 } }), json!({ "spec": { "a": 2 } }));
+        assert_eq!(template_hash(&one), template_hash(&one.clone()));
+        assert_ne!(template_hash(&one), template_hash(&two));
+    }
+}

@@ -1,0 +1,228 @@
+//! Faults: what goes wrong between a cluster and its clients, on demand or by a script.
+//!
+//! ```text
+//! request ──▶ Faults (a Layer) ──▶ API ──▶ answer ──▶ Spoiled body ──▶ client
+//!               │ cut, freeze, status, forget            │ cut, freeze, forget, slow, odd JSON
+//!               └─────────── inject, lift ◀── Script ────┘ also while a watch is open
+//! ```
+
+mod asked;
+mod body;
+mod odd;
+mod refusal;
+mod script;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use futures::{FutureExt, future::BoxFuture};
+use http::{Request, Response};
+use parking_lot::{Mutex, RwLock};
+use serde::Deserialize;
+use tokio::sync::watch;
+
+pub use asked::Verb;
+pub use odd::Odd;
+pub use script::{Script, ScriptError};
+
+use crate::{
+    cluster::Cluster,
+    http::layer::{Body, Cut, Layer, Next, RequestBody},
+};
+use asked::Asked;
+
+/// The faults of one cluster. Without any it lets everything pass.
+pub struct Faults {
+    active: RwLock<Vec<Arc<Active>>>,
+    /// How many were ever injected; open watches look again when it or the list changes.
+    changed: watch::Sender<u64>,
+    rng: Mutex<fastrand::Rng>,
+}
+
+/// What goes wrong, and with which requests.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fault {
+    pub effect: Effect,
+    /// All verbs if there are none.
+    pub verbs: Vec<Verb>,
+    /// Plurals such as `pods`; all requests, also those for no resource, if there are none.
+    pub resources: Vec<String>,
+    /// The share of the matching requests that are hit.
+    pub share: f64,
+    /// After so many hits the fault is over.
+    pub times: Option<u32>,
+}
+
+/// What goes wrong.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+pub enum Effect {
+    /// Connections end without an answer, and in the middle of one.
+    Cut,
+    /// Requests are taken and nothing is sent, until the fault is over.
+    Freeze,
+    /// An error in place of the answer.
+    Status {
+        code: u16,
+        #[serde(default, with = "script::optional_span")]
+        retry_after: Option<Duration>,
+    },
+    /// History is forgotten: resumed watches, open watches and later pages of lists get 410.
+    Forget,
+    /// Bodies drip.
+    Slow { bytes_per_second: u32 },
+    /// Bodies hold what no API server would send.
+    Odd(Odd),
+}
+
+/// Which of the injected faults.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FaultId(u64);
+
+#[derive(Debug)]
+struct Active {
+    id: u64,
+    fault: Fault,
+    hits: AtomicU32,
+}
+
+// === impl Fault ===
+
+impl Fault {
+    /// A fault of every request.
+    pub fn new(effect: Effect) -> Self {
+        Self { effect, verbs: Vec::new(), resources: Vec::new(), share: 1.0, times: None }
+    }
+
+    #[must_use]
+    pub fn of_verbs(mut self, verbs: impl IntoIterator<Item = Verb>) -> Self {
+        self.verbs.extend(verbs);
+        self
+    }
+
+    #[must_use]
+    pub fn of_resource(mut self, plural: &str) -> Self {
+        self.resources.push(plural.to_owned());
+        self
+    }
+
+    #[must_use]
+    pub fn times(mut self, times: u32) -> Self {
+        self.times = Some(times);
+        self
+    }
+
+    fn matches(&self, asked: &Asked) -> bool {
+        (self.verbs.is_empty() || self.verbs.contains(&asked.verb))
+            && (self.resources.is_empty() || self.resources.contains(&asked.resource))
+    }
+}
+
+// === impl Faults ===
+
+impl Faults {
+    /// Puts faults, none yet, before a cluster's API.
+    pub fn before(cluster: &Cluster) -> Arc<Self> {
+        let faults = Arc::new(Self {
+            active: RwLock::default(),
+            changed: watch::Sender::new(0),
+            rng: Mutex::new(fastrand::Rng::with_seed(cluster.name().len() as u64)),
+        });
+        cluster.set_layer(Some(Arc::new(Gate(Arc::clone(&faults)))));
+        faults
+    }
+
+    /// Begins a fault.
+    pub fn inject(&self, fault: Fault) -> FaultId {
+        let mut active = self.active.write();
+        let id = *self.changed.borrow() + 1;
+        active.push(Arc::new(Active { id, fault, hits: AtomicU32::new(0) }));
+        drop(active);
+        self.changed.send_replace(id);
+        FaultId(id)
+    }
+
+    /// Ends a fault; what it froze goes on.
+    pub fn lift(&self, fault: FaultId) {
+        self.active.write().retain(|active| active.id != fault.0);
+        self.changed.send_modify(|_| ());
+    }
+
+    /// Ends all faults.
+    pub fn clear(&self) {
+        self.active.write().clear();
+        self.changed.send_modify(|_| ());
+    }
+
+    /// How many requests and open bodies a fault has hit; none if it is over.
+    pub fn hits(&self, fault: FaultId) -> Option<u32> {
+        let active = self.active.read();
+        let found = active.iter().find(|active| active.id == fault.0)?;
+        Some(found.hits.load(Ordering::Relaxed))
+    }
+
+    /// The faults that hit a request, of those after an id.
+    fn hit(&self, asked: &Asked, after: u64) -> Vec<Arc<Active>> {
+        let active = self.active.read();
+        let new = active.iter().filter(|active| active.id > after && active.fault.matches(asked));
+        new.filter(|active| self.strikes(active)).cloned().collect()
+    }
+
+    fn strikes(&self, active: &Active) -> bool {
+        if active.fault.share < 1.0 && self.rng.lock().f64() >= active.fault.share {
+            return false;
+        }
+        let most = active.fault.times.unwrap_or(u32::MAX);
+        let hit = |hits: u32| (hits < most).then(|| hits.saturating_add(1));
+        active.hits.fetch_update(Ordering::Relaxed, Ordering::Relaxed, hit).is_ok()
+    }
+
+    fn is_active(&self, id: u64) -> bool {
+        self.active.read().iter().any(|active| active.id == id)
+    }
+
+    /// Waits until a fault is over.
+    async fn lifted(&self, id: u64) {
+        let mut changed_rx = self.changed.subscribe();
+        while self.is_active(id) {
+            if changed_rx.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// The faults as a layer.
+struct Gate(Arc<Faults>);
+
+impl Layer for Gate {
+    fn handle(
+        &self,
+        request: Request<RequestBody>,
+        next: Next,
+    ) -> BoxFuture<'static, Result<Response<Body>, Cut>> {
+        let faults = Arc::clone(&self.0);
+        async move {
+            let asked = Asked::of(request.method(), request.uri());
+            let seen = *faults.changed.borrow();
+            let hit = faults.hit(&asked, 0);
+            for active in &hit {
+                match active.fault.effect {
+                    Effect::Cut => return Err(Cut),
+                    Effect::Freeze => faults.lifted(active.id).await,
+                    Effect::Status { code, retry_after } => return Ok(refusal::answer(code, retry_after)),
+                    Effect::Forget if asked.continues => return Ok(refusal::answer(410, None)),
+                    Effect::Forget | Effect::Slow { .. } | Effect::Odd(_) => {}
+                }
+            }
+            let answer = next.run(request).await;
+            Ok(answer.map(|body| body::spoil(body, faults, asked, hit, seen)))
+        }
+        .boxed()
+    }
+}

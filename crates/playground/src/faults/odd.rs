@@ -1,0 +1,76 @@
+//! Bodies that no API server would send.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use serde::Deserialize;
+
+/// What is odd about a body. A watch gets it in, or before, its next event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+pub enum Odd {
+    /// It breaks off in the middle of an object, and ends as if that were all.
+    Truncated,
+    /// It has texts where objects should be.
+    WrongTypes,
+    /// It is longer by so many bytes, all of them blanks.
+    Huge { bytes: u32 },
+    /// Every event comes twice.
+    Duplicate,
+    /// It has something in it that is not JSON.
+    Garbage,
+}
+
+/// What to send in place of a chunk.
+pub(super) struct Replaced {
+    pub(super) chunks: VecDeque<Bytes>,
+    /// Whether the body ends after that.
+    pub(super) ends: bool,
+}
+
+const GARBAGE: &str = "<html><body>502 Bad Gateway</body></html>\n";
+const WRONG_EVENT: &str = "{\"type\":\"MODIFIED\",\"object\":{\"metadata\":\"none\",\"spec\":[1,2]}}\n";
+const WRONG_LIST: &str = "{\"kind\":\"List\",\"apiVersion\":\"v1\",\"metadata\":[],\"items\":\"none\"}\n";
+
+// === impl Odd ===
+
+impl Odd {
+    /// Spoils some lines of a watch.
+    pub(super) fn in_watch(self, chunk: &Bytes) -> Replaced {
+        let whole = |chunks: &[Bytes]| Replaced { chunks: chunks.iter().cloned().collect(), ends: false };
+        match self {
+            Self::Truncated => truncated(chunk),
+            Self::WrongTypes => whole(&[Bytes::from_static(WRONG_EVENT.as_bytes()), chunk.clone()]),
+            Self::Huge { bytes } => whole(&[blanks(bytes), chunk.clone()]),
+            Self::Duplicate => whole(&[chunk.clone(), chunk.clone()]),
+            Self::Garbage => whole(&[Bytes::from_static(GARBAGE.as_bytes()), chunk.clone()]),
+        }
+    }
+
+    /// Spoils the first chunk of any other answer.
+    pub(super) fn in_answer(self, chunk: &Bytes) -> Replaced {
+        let only = |text: &'static str| Replaced {
+            chunks: VecDeque::from([Bytes::from_static(text.as_bytes())]),
+            ends: true,
+        };
+        match self {
+            Self::Truncated => truncated(chunk),
+            Self::WrongTypes => only(WRONG_LIST),
+            Self::Huge { bytes } => {
+                Replaced { chunks: VecDeque::from([blanks(bytes), chunk.clone()]), ends: false }
+            }
+            // There are no events.
+            Self::Duplicate => Replaced { chunks: VecDeque::from([chunk.clone()]), ends: false },
+            Self::Garbage => only(GARBAGE),
+        }
+    }
+}
+
+fn truncated(chunk: &Bytes) -> Replaced {
+    Replaced { chunks: VecDeque::from([chunk.slice(..chunk.len() / 2)]), ends: true }
+}
+
+/// JSON may begin with as many blanks as it likes.
+fn blanks(bytes: u32) -> Bytes {
+    Bytes::from(vec![b' '; bytes as usize])
+}

@@ -1,0 +1,250 @@
+//! A whole fleet at once: clusters with something in them, behind one listener.
+//!
+//! ```text
+//! start(FleetOptions) ─▶ Playground ─┬─ eu-west    ─ shop or pods ─ controllers, life, producer, faults
+//!                                    ├─ us-east    ─ …
+//!                                    └─ …            (one task of each sort for all clusters)
+//! ```
+
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    net::{Ipv4Addr, SocketAddr},
+    sync::Arc,
+};
+
+use jiff::Timestamp;
+use serde_json::json;
+use spindrift_process::shutdown::Shutdown;
+
+use crate::{
+    cluster::{Cluster, ClusterOptions},
+    controllers::{Controllers, Tempo},
+    faults::{Faults, Script},
+    playground::Playground,
+    population::{Load, Population, PopulationOptions, Producer, Template},
+    shop::{Life, Logs, Pace, Shop, Size, cluster_names},
+    status::Status,
+};
+
+/// What to start.
+#[derive(Debug, Clone)]
+pub struct FleetOptions {
+    /// Where to listen; port 0 takes a free one.
+    pub listen: SocketAddr,
+    pub clusters: usize,
+    pub content: Content,
+    /// Decides what is in the clusters and what happens in them.
+    pub seed: u64,
+    /// Decides the uids of the clusters, by which clients know them again after a restart; random without it.
+    pub identity: Option<u64>,
+    pub faults: Option<Script>,
+}
+
+/// What is in the clusters.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Content {
+    /// Nothing but controllers.
+    Empty { tempo: Tempo },
+    /// A shop in each, with a life that is so many times as fast as usual; none at 0.
+    Shop { tempo: Tempo, pace: f64 },
+    /// Pods that are made up when they are asked for.
+    Pods(Pods),
+}
+
+/// Pods that are made up when they are asked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pods {
+    /// In each cluster.
+    pub pods: u32,
+    pub pod_bytes: usize,
+    pub namespaces: u32,
+    /// In all clusters together.
+    pub load: Load,
+}
+
+/// A fleet that runs until the process stops.
+pub struct Fleet {
+    pub playground: Playground,
+    /// In the order of their making: the first ones have the best-known names.
+    pub clusters: Vec<Arc<Cluster>>,
+    /// The pods of each cluster, if they are made up.
+    pub populations: Vec<Arc<Population>>,
+}
+
+/// Why a fleet does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum FleetError {
+    #[error("listen on {address}")]
+    Listen { address: SocketAddr, source: std::io::Error },
+    #[error("open the shop of cluster {cluster}")]
+    Shop { cluster: String, source: Box<Status> },
+    #[error("create the namespaces of cluster {cluster}")]
+    Namespaces { cluster: String, source: Box<Status> },
+}
+
+/// Up to so many clusters have the whole shop.
+const FULL_SHOPS: usize = 20;
+
+/// Enough for a look at what just happened.
+const EVENTS: usize = 60;
+
+/// A corner shop remembers less, so that a thousand of them fit into memory: some 200 changes of 500 bytes.
+const CORNER_HISTORY: (usize, usize) = (200, 96 << 10);
+
+/// A watch that comes back within this time can go on.
+const HISTORY_SECONDS: f64 = 120.0;
+
+/// 2020, so that versions are not longer than they need to be.
+const EPOCH_MILLISECONDS: i64 = 1_577_836_800_000;
+
+// === impl Fleet ===
+
+impl Fleet {
+    pub fn address(&self) -> SocketAddr {
+        self.playground.address()
+    }
+
+    /// A kubeconfig with one context for each cluster, of the cluster's name.
+    pub fn kubeconfig(&self) -> String {
+        self.playground.kubeconfig()
+    }
+
+    /// The names of the clusters.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.clusters.iter().map(|cluster| cluster.name())
+    }
+}
+
+// === impl FleetOptions ===
+
+impl FleetOptions {
+    /// So many clusters with shops, on a free port of this machine.
+    pub fn shops(clusters: usize) -> Self {
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            clusters,
+            content: Content::Shop { tempo: Tempo::REAL, pace: 1.0 },
+            seed: 1,
+            identity: None,
+            faults: None,
+        }
+    }
+
+    fn size(&self) -> Size {
+        if self.clusters <= FULL_SHOPS { Size::Full } else { Size::Corner }
+    }
+
+    fn cluster(&self, name: &str, revision: u64) -> Arc<Cluster> {
+        let usual = ClusterOptions::default();
+        let (history_changes, history_bytes) = match self.size() {
+            Size::Full => (usual.history_changes, usual.history_bytes),
+            Size::Corner => CORNER_HISTORY,
+        };
+        let identity = self.identity.map(|identity| hash(&(identity, name)));
+        Cluster::with_options(name, ClusterOptions { history_changes, history_bytes, revision, identity })
+    }
+}
+
+/// Starts a fleet: its tasks belong to the process and end with it.
+pub async fn start(options: FleetOptions, shutdown: &Shutdown) -> Result<Fleet, FleetError> {
+    // Later runs have higher versions, so that a client that comes back with an old one is told to list again.
+    let revision = u64::try_from(Timestamp::now().as_millisecond() - EPOCH_MILLISECONDS).unwrap_or(1);
+    let names = cluster_names(options.clusters);
+    let clusters: Vec<_> = names.iter().map(|name| options.cluster(name, revision)).collect();
+    let populations = match options.content {
+        Content::Empty { tempo } => {
+            lead(&options, &clusters, tempo, shutdown);
+            Vec::new()
+        }
+        Content::Shop { tempo, pace } => {
+            open_shops(&options, &clusters, pace, shutdown)?;
+            lead(&options, &clusters, tempo, shutdown);
+            Vec::new()
+        }
+        Content::Pods(pods) => populate(&options, pods, &clusters, revision, shutdown)?,
+    };
+    if let Some(script) = options.faults {
+        let faults =
+            clusters.iter().map(|cluster| (cluster.name().to_owned(), Faults::before(cluster))).collect();
+        shutdown.spawn("playground.faults", script.play(faults, shutdown.token()));
+    }
+    let playground = Playground::bind(options.listen)
+        .await
+        .map_err(|source| FleetError::Listen { address: options.listen, source })?;
+    for cluster in &clusters {
+        playground.add(Arc::clone(cluster));
+    }
+    playground.start(shutdown);
+    Ok(Fleet { playground, clusters, populations })
+}
+
+fn lead(options: &FleetOptions, clusters: &[Arc<Cluster>], tempo: Tempo, shutdown: &Shutdown) {
+    let (controllers, task) = Controllers::new(shutdown.token());
+    shutdown.spawn("playground.controllers", task);
+    let events = if options.size() == Size::Full { EVENTS } else { EVENTS / 6 };
+    for cluster in clusters {
+        cluster.set_logs(Logs::of(cluster));
+        controllers.lead(cluster, tempo, hash(&(options.seed, cluster.name(), "controllers")), events);
+    }
+}
+
+fn open_shops(
+    options: &FleetOptions,
+    clusters: &[Arc<Cluster>],
+    pace: f64,
+    shutdown: &Shutdown,
+) -> Result<(), FleetError> {
+    let mut life = Life::new(Pace::for_clusters(clusters.len()).times(pace));
+    for cluster in clusters {
+        let seed = hash(&(options.seed, cluster.name()));
+        let shop = Shop { cluster: cluster.name(), size: options.size(), seed };
+        shop.open(cluster).map_err(|source| FleetError::Shop {
+            cluster: cluster.name().to_owned(),
+            source: Box::new(source),
+        })?;
+        life.add(cluster, options.size(), seed);
+    }
+    if pace > 0.0 {
+        shutdown.spawn("playground.life", life.run(shutdown.token()));
+    }
+    Ok(())
+}
+
+fn populate(
+    options: &FleetOptions,
+    pods: Pods,
+    clusters: &[Arc<Cluster>],
+    revision: u64,
+    shutdown: &Shutdown,
+) -> Result<Vec<Arc<Population>>, FleetError> {
+    let Pods { pods, pod_bytes, namespaces, load } = pods;
+    let template = Arc::new(Template::new(pod_bytes));
+    let share = u32::try_from(clusters.len().max(1)).map_or(1.0, f64::from);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of changes")]
+    let history = ((load.changes_per_second / share * HISTORY_SECONDS) as usize).max(1_000);
+    let mut populations = Vec::new();
+    for cluster in clusters {
+        let seed = hash(&(options.seed, cluster.name()));
+        let population =
+            Population::new(&template, PopulationOptions { pods, namespaces, seed, revision, history });
+        for namespace in population.namespaces() {
+            let object =
+                json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } });
+            cluster.create(object).map_err(|source| FleetError::Namespaces {
+                cluster: cluster.name().to_owned(),
+                source: Box::new(source),
+            })?;
+        }
+        cluster.set_generated("", "pods", Arc::clone(&population) as _);
+        populations.push(population);
+    }
+    let producer = Producer::new(populations.clone(), load, options.seed);
+    shutdown.spawn("playground.producer", producer.run(shutdown.token()));
+    Ok(populations)
+}
+
+fn hash(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,262 @@
+//! Pods that are made up when they are asked for: a load without the memory for it.
+//!
+//! ```text
+//! slots: 16 bytes per pod ──┐
+//! history: 32 bytes per change ──┼─▶ template + (index, incarnation, touches, version) ─▶ 12 KB of JSON
+//! producer ──change──▶ slots, history ──▶ watchers wake
+//! ```
+//!
+//! The same seed, index and incarnation make the same pod. A page of a list that is asked for later shows pods as they
+//! are then, under the version of its first page: what changed since is told again by a watch from that version.
+
+mod producer;
+mod template;
+
+use std::{collections::VecDeque, ops::Range, sync::Arc};
+
+use bytes::Bytes;
+use parking_lot::RwLock;
+use tokio::sync::Notify;
+
+pub use producer::{Load, Producer};
+use template::Pod;
+pub use template::Template;
+
+use crate::storage::{
+    ChangeKind, Gone, Stop,
+    collection::{Change, Changes, Collection, Item, Snapshot},
+};
+
+/// The pods of one cluster.
+pub struct Population {
+    maker: Maker,
+    state: RwLock<State>,
+    changed: Arc<Notify>,
+}
+
+/// What makes a pod of an index and a slot.
+#[derive(Debug, Clone)]
+struct Maker {
+    template: Arc<Template>,
+    seed: u64,
+    namespaces: u32,
+    size: u32,
+}
+
+/// How many pods, where, and from which version on.
+#[derive(Debug, Clone, Copy)]
+pub struct PopulationOptions {
+    pub pods: u32,
+    pub namespaces: u32,
+    pub seed: u64,
+    /// The version of the first list.
+    pub revision: u64,
+    /// How many changes a watch can be behind before it gets 410.
+    pub history: usize,
+}
+
+struct State {
+    slots: Vec<Slot>,
+    history: VecDeque<Past>,
+    most: usize,
+    revision: u64,
+    /// The newest change that is forgotten.
+    floor: u64,
+}
+
+/// A pod.
+#[derive(Debug, Clone, Copy, Default)]
+struct Slot {
+    incarnation: u32,
+    touches: u32,
+    revision: u64,
+}
+
+/// A change of a pod.
+#[derive(Debug, Clone, Copy)]
+struct Past {
+    index: u32,
+    slot: Slot,
+    kind: ChangeKind,
+}
+
+/// The namespaces of pods are `load-000`, `load-001` and so on.
+const PREFIX: &str = "load-";
+
+// === impl Population ===
+
+impl Population {
+    pub fn new(template: &Arc<Template>, options: PopulationOptions) -> Arc<Self> {
+        let PopulationOptions { pods, namespaces, seed, revision, history } = options;
+        let slots = vec![Slot { revision, ..Slot::default() }; pods as usize];
+        Arc::new(Self {
+            maker: Maker {
+                template: Arc::clone(template),
+                seed,
+                namespaces: namespaces.clamp(1, pods.max(1)),
+                size: pods,
+            },
+            state: RwLock::new(State {
+                slots,
+                history: VecDeque::new(),
+                most: history,
+                revision,
+                floor: revision,
+            }),
+            changed: Arc::new(Notify::new()),
+        })
+    }
+
+    /// The namespaces that the pods are in.
+    pub fn namespaces(&self) -> impl Iterator<Item = String> + use<> {
+        (0..self.maker.namespaces).map(|number| format!("{PREFIX}{number:03}"))
+    }
+
+    /// Changes the status of a pod.
+    pub fn touch(&self, index: u32) {
+        self.write(|state| {
+            let Some(slot) = state.slots.get(index as usize).copied() else { return };
+            let slot = Slot { touches: slot.touches.wrapping_add(1), ..slot };
+            state.record(index, slot, ChangeKind::Modified);
+        });
+    }
+
+    /// Deletes a pod, and creates another one in its place.
+    pub fn replace(&self, index: u32) {
+        self.write(|state| {
+            let Some(slot) = state.slots.get(index as usize).copied() else { return };
+            state.record(index, slot, ChangeKind::Deleted);
+            let next = Slot { incarnation: slot.incarnation.wrapping_add(1), touches: 0, revision: 0 };
+            state.record(index, next, ChangeKind::Added);
+        });
+    }
+
+    fn write(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state.write());
+        self.changed.notify_waiters();
+    }
+
+    /// The pod that a path names, if it is the one that lives.
+    fn find(&self, path: &str) -> Option<(u32, Slot)> {
+        let index = template::index_of(path)?;
+        let slot = self.state.read().slots.get(index as usize).copied()?;
+        (self.maker.pod(index, slot).path() == path).then_some((index, slot))
+    }
+}
+
+impl Collection for Population {
+    fn revision(&self) -> u64 {
+        self.state.read().revision
+    }
+
+    fn get(&self, path: &str) -> Option<Bytes> {
+        let (index, slot) = self.find(path)?;
+        Some(self.maker.render(index, slot).1)
+    }
+
+    fn snapshot(&self, prefix: &str, after: Option<&str>, at: Option<u64>) -> Result<Snapshot, Gone> {
+        let (revision, floor) = {
+            let state = self.state.read();
+            (state.revision, state.floor)
+        };
+        if at.is_some_and(|at| at < floor) {
+            return Err(Gone { oldest: floor });
+        }
+        let mut range = self.maker.range(prefix);
+        if let Some(after) = after.and_then(template::index_of) {
+            range.start = range.start.max(after + 1).min(range.end);
+        }
+        let count = u64::from(range.end - range.start);
+        // Copied in one go, 16 bytes each, so that a slow reader of a long list holds no lock.
+        let slots: Vec<_> = {
+            let state = self.state.read();
+            let of = state.slots.get(range.start as usize..range.end as usize).unwrap_or_default();
+            range.clone().zip(of.iter().copied()).collect()
+        };
+        let maker = self.maker.clone();
+        let items = slots.into_iter().map(move |(index, slot)| {
+            let (path, object) = maker.render(index, slot);
+            Item { path, object }
+        });
+        Ok(Snapshot { revision: at.unwrap_or(revision), count, items: Box::new(items) })
+    }
+
+    fn changes(&self, after: u64, limit: usize) -> Result<Changes, Stop> {
+        let state = self.state.read();
+        if after < state.floor {
+            return Err(Stop::Gone(Gone { oldest: state.floor }));
+        }
+        let start = state.history.partition_point(|past| past.slot.revision <= after);
+        let past: Vec<_> = state.history.range(start..).take(limit).copied().collect();
+        let position = match past.last() {
+            Some(last) if past.len() == limit => last.slot.revision,
+            _ => state.revision,
+        };
+        drop(state);
+        let change = |past: Past| {
+            let (path, object) = self.maker.render(past.index, past.slot);
+            // Nothing that a selector sees ever changes, so the state before is as good as the one after.
+            let previous = (past.kind != ChangeKind::Added).then(|| object.clone());
+            Change { revision: past.slot.revision, kind: past.kind, path, object, previous }
+        };
+        Ok(Changes { changes: past.into_iter().map(change).collect(), position })
+    }
+
+    fn changed(&self) -> Option<Arc<Notify>> {
+        Some(Arc::clone(&self.changed))
+    }
+}
+
+// === impl Maker ===
+
+impl Maker {
+    fn render(&self, index: u32, slot: Slot) -> (Box<str>, Bytes) {
+        let pod = self.pod(index, slot);
+        (pod.path().into(), self.template.render(&pod))
+    }
+
+    fn pod(&self, index: u32, slot: Slot) -> Pod {
+        let Slot { incarnation, touches, revision } = slot;
+        Pod { seed: self.seed, index, incarnation, touches, revision, namespace: self.namespace_of(index) }
+    }
+
+    fn namespace_of(&self, index: u32) -> u32 {
+        let number = u64::from(index) * u64::from(self.namespaces) / u64::from(self.size.max(1));
+        u32::try_from(number).unwrap_or(0)
+    }
+
+    /// The pods of a namespace, whose order is that of their paths.
+    fn range(&self, prefix: &str) -> Range<u32> {
+        if prefix.is_empty() {
+            return 0..self.size;
+        }
+        let number = prefix.trim_end_matches('/').strip_prefix(PREFIX).and_then(|number| number.parse().ok());
+        let Some(number) = number.filter(|number: &u32| *number < self.namespaces) else { return 0..0 };
+        let first = |number: u32| {
+            let first = (u64::from(number) * u64::from(self.size)).div_ceil(u64::from(self.namespaces));
+            u32::try_from(first).unwrap_or(self.size)
+        };
+        first(number)..first(number + 1)
+    }
+}
+
+// === impl State ===
+
+impl State {
+    fn record(&mut self, index: u32, slot: Slot, kind: ChangeKind) {
+        self.revision += 1;
+        let slot = Slot { revision: self.revision, ..slot };
+        if let Some(place) = self.slots.get_mut(index as usize) {
+            *place = slot;
+        }
+        self.history.push_back(Past { index, slot, kind });
+        if self.history.len() > self.most
+            && let Some(oldest) = self.history.pop_front()
+        {
+            self.floor = oldest.slot.revision;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,250 @@
+//! What happens in shops: traffic comes and goes, releases are rolled out, programs crash.
+
+use std::{convert::Infallible, sync::Arc, time::Duration};
+
+use jiff::Timestamp;
+use serde_json::Value;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Size,
+    cluster_wide::GROUP,
+    workload::{Runs, WORKLOADS, Workload},
+};
+use crate::{
+    cluster::{Cluster, DeleteOptions, Key},
+    controllers::{Crash, Timers, fields},
+};
+
+/// How much happens.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pace {
+    /// From one happening in a cluster to its next one, on average.
+    pub every: Duration,
+}
+
+/// The life of all shops of a process, led by one task.
+pub struct Life {
+    shops: Vec<Lived>,
+    pace: Pace,
+}
+
+struct Lived {
+    cluster: Arc<Cluster>,
+    size: Size,
+    rng: fastrand::Rng,
+}
+
+/// Something that happens in a shop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Happening {
+    /// More customers or fewer: a program is scaled.
+    Traffic,
+    /// A new release of a program is rolled out.
+    Release,
+    /// A program runs out of memory, and is restarted.
+    Crash,
+    /// A pod is evicted, and replaced.
+    Eviction,
+    /// Somebody redeems a promotion.
+    Redemption,
+}
+
+/// How often each happens, out of a hundred.
+const FREQUENCY: [(Happening, u8); 5] = [
+    (Happening::Traffic, 50),
+    (Happening::Release, 8),
+    (Happening::Crash, 12),
+    (Happening::Eviction, 15),
+    (Happening::Redemption, 15),
+];
+
+// === impl Pace ===
+
+impl Pace {
+    /// Every few seconds in a few clusters; slower in many, so that what happens in all of them stays bounded.
+    pub fn for_clusters(count: usize) -> Self {
+        let slower = u32::try_from(count / 10).unwrap_or(u32::MAX);
+        Self { every: Duration::from_secs(4) + Duration::from_millis(500) * slower }
+    }
+
+    /// So many times as fast.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Self {
+        let seconds = self.every.as_secs_f64() / factor.max(f64::MIN_POSITIVE);
+        Self { every: Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX) }
+    }
+}
+
+// === impl Life ===
+
+impl Life {
+    pub fn new(pace: Pace) -> Self {
+        Self { shops: Vec::new(), pace }
+    }
+
+    pub fn add(&mut self, cluster: &Arc<Cluster>, size: Size, seed: u64) {
+        self.shops.push(Lived { cluster: Arc::clone(cluster), size, rng: fastrand::Rng::with_seed(seed) });
+    }
+
+    /// Lives until it is told to stop.
+    pub async fn run(mut self, stop: CancellationToken) -> Result<(), Infallible> {
+        let mut timers = Timers::new();
+        let start = Instant::now();
+        let mut rng = fastrand::Rng::with_seed(self.shops.len() as u64);
+        for number in 0..self.shops.len() {
+            timers.set(number, start + self.pace.every.mul_f64(rng.f64() * 2.0));
+        }
+        loop {
+            let due = timers.next().unwrap_or_else(|| Instant::now() + Duration::from_hours(1));
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return Ok(()),
+                () = sleep_until(due) => {}
+            }
+            let now = Instant::now();
+            while let Some(number) = timers.pop(now) {
+                let Some(lived) = self.shops.get_mut(number) else { continue };
+                lived.happen();
+                timers.set(number, now + self.pace.every.mul_f64(lived.rng.f64() * 2.0));
+            }
+        }
+    }
+}
+
+// === impl Lived ===
+
+impl Lived {
+    /// Lets one thing happen. What it happens to may be gone; then nothing does.
+    fn happen(&mut self) {
+        let mut lot = self.rng.u8(..100);
+        for (happening, frequency) in FREQUENCY {
+            if lot < frequency {
+                self.lead(happening);
+                return;
+            }
+            lot -= frequency;
+        }
+    }
+
+    fn lead(&mut self, happening: Happening) {
+        match happening {
+            Happening::Traffic => self.scale(),
+            Happening::Release => self.release(),
+            Happening::Crash => self.crash(),
+            Happening::Eviction => self.evict(),
+            Happening::Redemption => self.redeem(),
+        }
+    }
+
+    /// One of the programs that are scaled.
+    fn program(&mut self) -> Option<(&'static Workload, i64, i64)> {
+        let size = self.size;
+        let scaled: Vec<_> = WORKLOADS
+            .iter()
+            .filter(|workload| workload.is_in(size) && workload.namespace != "kube-system")
+            .filter_map(|workload| match workload.kind {
+                Runs::Deployment { least, most } => Some((workload, least, most)),
+                _ => None,
+            })
+            .collect();
+        scaled.get(self.rng.usize(..scaled.len().max(1))).copied()
+    }
+
+    fn scale(&mut self) {
+        let Some((workload, least, most)) = self.program() else { return };
+        let most = if self.size == Size::Full { most } else { 2 };
+        let step = if self.rng.bool() { 1 } else { -1 };
+        self.change(workload, |deployment| {
+            let now = fields::count(deployment, "/spec/replicas");
+            // At a bound it turns round.
+            let next = if (least.min(most)..=most).contains(&(now + step)) { now + step } else { now - step };
+            fields::set(deployment, &["spec", "replicas"], next.clamp(1, most));
+        });
+    }
+
+    fn release(&mut self) {
+        let Some((workload, ..)) = self.program() else { return };
+        let minor = self.rng.u8(..4) == 0;
+        self.change(workload, |deployment| {
+            let image = fields::text(deployment, "/spec/template/spec/containers/0/image");
+            let next = workload.image_of(next_release(image, workload.release, minor));
+            fields::set(&mut deployment["spec"]["template"]["spec"]["containers"][0], &["image"], next);
+        });
+    }
+
+    fn crash(&mut self) {
+        let Some(key) = self.pod() else { return };
+        let crash = Crash { exit_code: 137, at: Timestamp::now() };
+        // It may have gone in the meantime.
+        drop(self.cluster.update(&key, |pod| crash.befall(pod)));
+    }
+
+    fn evict(&mut self) {
+        if let Some(key) = self.pod() {
+            drop(self.cluster.delete_with(&key, &DeleteOptions::default()));
+        }
+    }
+
+    /// One of the running pods of the shop's deployments.
+    fn pod(&mut self) -> Option<Key> {
+        let (workload, ..) = self.program()?;
+        let pods = self.cluster.list("", "pods", Some(workload.namespace));
+        let running: Vec<_> = pods
+            .iter()
+            .filter(|pod| fields::label(pod, "app") == workload.name && fields::is_ready(pod))
+            .filter(|pod| fields::is_active(pod))
+            .collect();
+        let pod: &Value = running.get(self.rng.usize(..running.len().max(1)))?;
+        Some(Key::new("", "pods", fields::namespace(pod), fields::name(pod)))
+    }
+
+    fn redeem(&mut self) {
+        let promotions = self.cluster.list(GROUP, "promotions", Some("shop"));
+        let Some(promotion) = promotions.get(self.rng.usize(..promotions.len().max(1))) else { return };
+        let times = self.rng.i64(1..20);
+        let key = Key::new(GROUP, "promotions", "shop", fields::name(promotion));
+        drop(self.cluster.update(&key, |promotion| {
+            let redeemed = fields::count(promotion, "/status/redeemed") + times;
+            fields::set(promotion, &["status", "redeemed"], redeemed);
+        }));
+    }
+
+    fn change(&self, workload: &Workload, change: impl FnOnce(&mut Value)) {
+        let key = Key::new("apps", "deployments", workload.namespace, workload.name);
+        // A visitor may have deleted it.
+        drop(self.cluster.update(&key, change));
+    }
+}
+
+/// The release after the one that an image has.
+fn next_release(image: &str, first: (u8, u8, u8), minor: bool) -> (u8, u8, u8) {
+    let numbers: Vec<u8> = image
+        .rsplit_once(':')
+        .map(|(_, tag)| tag.split('.').filter_map(|number| number.parse().ok()).collect())
+        .unwrap_or_default();
+    match numbers.as_slice() {
+        [major, middle, _] if minor => (*major, middle.wrapping_add(1), 0),
+        [major, middle, patch] => (*major, *middle, patch.wrapping_add(1)),
+        _ => first,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_that_can_happen_has_its_share() {
+        assert_eq!(FREQUENCY.iter().map(|(_, share)| share).sum::<u8>(), 100);
+    }
+
+    #[test]
+    fn releases_count_up() {
+        let first = (1, 0, 0);
+        assert_eq!(next_release("r/shop/cart:2.3.1", first, false), (2, 3, 2));
+        assert_eq!(next_release("r/shop/cart:2.3.1", first, true), (2, 4, 0));
+        assert_eq!(next_release("r/shop/cart:latest", first, false), first);
+    }
+}

@@ -1,0 +1,112 @@
+//! Rows as text, in kubectl's layout: columns of at least six characters, three spaces between them.
+//!
+//! Widths only grow: what is printed first, usually a page of rows, decides, and what comes later moves the columns if it
+//! must.
+
+use serde_json::Value;
+
+const MIN_WIDTH: usize = 6;
+const PADDING: usize = 3;
+
+/// The widths of the columns so far.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Layout {
+    widths: Vec<usize>,
+}
+
+/// A cell of a table as text: one line, no escape sequences.
+pub fn cell_text(cell: &Value) -> String {
+    match cell {
+        Value::Null => String::new(),
+        Value::String(text) => one_line(text),
+        other => crate::jsonpath::plain(other),
+    }
+}
+
+/// The first line of a text, harmless to terminals.
+fn one_line(text: &str) -> String {
+    let (line, cut) = match text.find(['\n', '\r', '\u{c}']) {
+        Some(end) => (&text[..end], "..."),
+        None => (text, ""),
+    };
+    // A tab would be taken for the end of a cell.
+    let mut line = line.replace('\u{1b}', "^[").replace('\t', " ");
+    line.push_str(cut);
+    line
+}
+
+// === impl Layout ===
+
+impl Layout {
+    /// Makes the columns wide enough for these rows.
+    pub fn fit(&mut self, rows: &[Vec<String>]) {
+        for row in rows {
+            if self.widths.len() < row.len() {
+                self.widths.resize(row.len(), MIN_WIDTH);
+            }
+            for (width, cell) in self.widths.iter_mut().zip(row) {
+                *width = (*width).max(cell.chars().count() + PADDING);
+            }
+        }
+    }
+
+    /// One row, with a newline; its last cell is not padded.
+    pub fn line(&self, row: &[String]) -> String {
+        let mut line = String::new();
+        for (index, cell) in row.iter().enumerate() {
+            line.push_str(cell);
+            if index + 1 < row.len() {
+                let width = self.widths.get(index).copied().unwrap_or(MIN_WIDTH);
+                line.extend(std::iter::repeat_n(' ', width.saturating_sub(cell.chars().count())));
+            }
+        }
+        line.push('\n');
+        line
+    }
+
+    /// Some rows, in columns that are wide enough for them.
+    pub fn lines(&mut self, rows: &[Vec<String>]) -> String {
+        self.fit(rows);
+        rows.iter().map(|row| self.line(row)).collect()
+    }
+
+    /// How wide a whole line would be.
+    pub fn width(&self) -> usize {
+        self.widths.iter().sum::<usize>().saturating_sub(PADDING)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn row(cells: &[&str]) -> Vec<String> {
+        cells.iter().map(|cell| (*cell).to_owned()).collect()
+    }
+
+    #[test]
+    fn columns_are_padded_and_remembered() {
+        let mut layout = Layout::default();
+        let text =
+            layout.lines(&[row(&["NAME", "A", "AGE"]), row(&["web-1", "", "5m"]), row(&["ü", "1", ""])]);
+        assert_eq!(text, "NAME    A     AGE\nweb-1         5m\nü       1     \n");
+        assert_eq!(layout.lines(&[row(&["x", "2", "1s"])]), "x       2     1s\n");
+        assert_eq!(layout.lines(&[row(&["longer-name", "2", "1s"])]), "longer-name   2     1s\n");
+        assert_eq!(layout.lines(&[row(&["x", "2", "1s"])]), "x             2     1s\n");
+    }
+
+    #[test]
+    fn cells_are_one_harmless_line() {
+        for (cell, expected) in [
+            (json!("a\nb"), "a..."),
+            (json!("\u{1b}[31mred\tx"), "^[[31mred x"),
+            (json!(null), ""),
+            (json!(3), "3"),
+            (json!(true), "true"),
+        ] {
+            assert_eq!(cell_text(&cell), expected);
+        }
+    }
+}
