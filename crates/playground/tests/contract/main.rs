@@ -43,3 +43,6 @@ mod logs;
 mod pods;
 mod scale;
 mod status;
+
+mod informer;
+mod kubectl;

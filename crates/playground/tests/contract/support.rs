@@ -3,6 +3,7 @@
 mod api_server;
 mod call;
 mod expected;
+mod living;
 mod objects;
 mod playground;
 mod watch;
@@ -15,11 +16,12 @@ use spindrift_testkit::eventually;
 
 pub(crate) use call::{APPLY, Answer, Call, JSON, JSON_PATCH, MERGE, STRATEGIC};
 pub(crate) use expected::{Cause, failure, invalid, plain};
+pub(crate) use living::Living;
 pub(crate) use objects::{config_map, deployment, names, pod, version, version_number, with};
 pub(crate) use watch::{Watch, kinds_and_names};
 
 use api_server::ApiServer;
-pub(crate) use playground::PlaygroundServer;
+use playground::PlaygroundServer;
 
 /// Either server, with a namespace that no other test uses.
 pub(crate) struct Server {

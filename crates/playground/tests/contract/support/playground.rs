@@ -7,7 +7,7 @@ use spindrift_playground::{Cluster, Playground};
 use spindrift_process::shutdown::Shutdown;
 
 /// A listener with one cluster behind it, as quiet as a bare API server: no controllers.
-pub(crate) struct PlaygroundServer {
+pub(super) struct PlaygroundServer {
     playground: Playground,
     cluster: Arc<Cluster>,
     /// Its tasks end with the runtime of the test.
@@ -17,7 +17,7 @@ pub(crate) struct PlaygroundServer {
 // === impl PlaygroundServer ===
 
 impl PlaygroundServer {
-    pub(crate) async fn start() -> anyhow::Result<Self> {
+    pub(super) async fn start() -> anyhow::Result<Self> {
         let playground = Playground::bind(([127, 0, 0, 1], 0).into()).await?;
         let cluster = Cluster::new("contract");
         playground.add(Arc::clone(&cluster));
@@ -26,11 +26,11 @@ impl PlaygroundServer {
         Ok(Self { playground, cluster, _shutdown: shutdown })
     }
 
-    pub(crate) fn cluster(&self) -> &Arc<Cluster> {
+    pub(super) fn cluster(&self) -> &Arc<Cluster> {
         &self.cluster
     }
 
-    pub(crate) fn kubeconfig(&self) -> String {
+    pub(super) fn kubeconfig(&self) -> String {
         self.playground.kubeconfig()
     }
 
