@@ -1,6 +1,6 @@
 # Each target is one command; what takes more than that is a script in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help test lint fmt audit bench dist testenv
+.PHONY: help test lint fmt audit bench dist testenv picture
 
 # A version, so that a new release of the tool changes nothing unasked.
 CARGO_DENY := 0.20.2
@@ -31,3 +31,6 @@ dist: ## Builds the binaries that are shipped, into target/dist
 
 testenv: ## Builds the real Kubernetes that tests run against (minutes, once), and prints its path
 	@testenv/build
+
+picture: ## Takes the pictures of the README: a terminal, drawn as SVG (needs tmux)
+	@scripts/picture

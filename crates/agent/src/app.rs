@@ -32,6 +32,8 @@ pub struct Agent {
     dialer: Dialer,
     endpoints: TcpListener,
     prometheus: Option<TcpListener>,
+    /// What operators see of it.
+    pub board: Board,
     /// Where health and administration listen.
     pub address: SocketAddr,
 }
@@ -50,13 +52,12 @@ impl Agent {
             None
         };
         let address = endpoints.local_addr()?;
-        Ok(Self { config, id, dialer, endpoints, prometheus, address })
+        Ok(Self { config, id, dialer, endpoints, prometheus, board: Board::default(), address })
     }
 
     /// Starts everything; it ends with the shutdown.
     pub fn start(self, shutdown: &Shutdown) {
-        let Self { config, id, dialer, endpoints, prometheus, address } = self;
-        let board = Board::default();
+        let Self { config, id, dialer, endpoints, prometheus, board, address } = self;
         let mut registry = Registry::default();
         let metrics = Arc::new(Metrics::register(&mut registry, board.clone()));
         spindrift_process::metrics::register_process(&mut registry);

@@ -121,6 +121,19 @@ pub struct WatchView {
     line: WatchLine,
 }
 
+/// How far the first listing of an account has got.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress {
+    /// Its name.
+    pub account: String,
+    /// Scopes that are followed, or cannot be.
+    pub settled: usize,
+    /// All scopes that it has; zero before they are known.
+    pub scopes: usize,
+    /// Why it cannot be used now, if so.
+    pub error: Option<String>,
+}
+
 // === impl Board ===
 
 impl Board {
@@ -230,6 +243,18 @@ impl Board {
             }
         }
         watches
+    }
+
+    /// How far each account has got, by name.
+    pub fn progress(&self) -> Vec<Progress> {
+        let settled = |line: &&WatchLine| matches!(line.state, WatchState::Watching | WatchState::Denied);
+        let progress = |(account, lines): (&String, &AccountLines)| Progress {
+            account: account.clone(),
+            settled: lines.watches.values().filter(settled).count(),
+            scopes: if lines.caching { lines.kinds.len().max(lines.watches.len()) } else { 0 },
+            error: lines.error.clone(),
+        };
+        self.accounts.read().iter().map(progress).collect()
     }
 
     /// How many watches are in which state.

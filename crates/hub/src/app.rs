@@ -7,7 +7,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use anyhow::Context as _;
 use prometheus_client::registry::Registry;
 use regex::Regex;
-use spindrift_model::{HubId, TenantId};
+use spindrift_model::{AgentId, HubId, TenantId};
 use spindrift_process::{
     config::Env,
     daemon::host_name,
@@ -85,6 +85,18 @@ impl Hub {
         let store = Store::open(&store).await.context("open the store (sql.url)")?;
         let (grpc_address, rest_address) = (grpc.local_addr()?, rest.local_addr()?);
         Ok(Self { config, id, store, tls, subjects, grpc, rest, grpc_address, rest_address })
+    }
+
+    /// Forgets the accounts that this agent once served and does not serve now.
+    pub async fn forget_all_but(&self, agent: &AgentId, accounts: &[String]) -> anyhow::Result<()> {
+        let tenant = TenantId::default();
+        for row in self.store.accounts(&tenant).await? {
+            let name = &row.description.name;
+            if row.announced_by == *agent && !accounts.iter().any(|account| account == name.as_str()) {
+                self.store.forget_account(&tenant, name).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Starts everything; it ends with the shutdown.

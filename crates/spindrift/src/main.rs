@@ -1,42 +1,79 @@
 //! `spindrift`: the whole system in one process, and one hand on the fleet.
+//!
+//! ```text
+//! words ──clap──▶ Command ──run(Context)──▶ stdout: what was asked for
+//!                    │                      stderr: notes, and one line `error: …` if it failed
+//!                    └─ Context ─▶ settings (hubs by name) ─▶ hub::Client ══HTTP══▶ a hub
+//! ```
 
-mod contexts;
-mod up;
+mod commands;
+mod complete;
+mod hub;
+mod settings;
 
-use std::process::ExitCode;
+use std::{io, process::ExitCode};
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser};
+use clap_complete::CompleteEnv;
+use spindrift_process::{report, tls};
+use tokio::task::JoinSet;
+
+use commands::{Command, Context, Global};
 
 /// One live view of, and one hand on, thousands of Kubernetes clusters.
 #[derive(Debug, Parser)]
-#[command(name = "spindrift", version)]
+#[command(name = "spindrift", version, disable_help_subcommand = true)]
 struct Arguments {
+    #[command(flatten)]
+    global: Global,
     #[command(subcommand)]
     command: Command,
 }
 
-#[derive(Debug, Subcommand)]
-enum Command {
-    /// Runs a hub and an agent in this process, against the clusters you name.
-    Up(up::Up),
-    /// Shows which release this is.
-    Version,
-}
+/// What a shell expects of a command that Ctrl-C has ended.
+const INTERRUPTED: i32 = 130;
 
-#[tokio::main]
-async fn main() -> ExitCode {
-    let done = match Arguments::parse().command {
-        Command::Up(up) => up.run().await,
-        Command::Version => {
-            println!("spindrift {}", env!("CARGO_PKG_VERSION"));
-            Ok(())
-        }
+fn main() -> ExitCode {
+    tls::install_provider();
+    // The shell asks for completions; this does not return then.
+    CompleteEnv::with_factory(Arguments::command).var(complete::VARIABLE).complete();
+
+    let Arguments { global, command } = Arguments::parse();
+    let runtime = match tokio::runtime::Runtime::new() {
+        Ok(runtime) => runtime,
+        Err(error) => return failed(&error.into()),
     };
+    let done = runtime.block_on(async {
+        let mut interrupt = JoinSet::new();
+        if !command.stops_by_itself() {
+            interrupt.spawn(exit_on_interrupt());
+        }
+        command.run(&Context::new(global)).await
+    });
+    // What still reads or writes somewhere is of no interest to the user.
+    runtime.shutdown_background();
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("spindrift: {error:#}");
-            ExitCode::FAILURE
-        }
+        Err(error) => failed(&error),
     }
+}
+
+/// In a task, so that a command that waits for a slow pager ends too.
+async fn exit_on_interrupt() {
+    if tokio::signal::ctrl_c().await.is_ok() {
+        std::process::exit(INTERRUPTED);
+    }
+}
+
+fn failed(error: &anyhow::Error) -> ExitCode {
+    let broken_pipe = |cause: &(dyn std::error::Error + 'static)| {
+        cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    };
+    // The reader, such as `head`, has had enough.
+    if error.chain().any(broken_pipe) {
+        return ExitCode::SUCCESS;
+    }
+    let text = report(error.as_ref());
+    eprintln!("error: {}", text.split_whitespace().collect::<Vec<_>>().join(" "));
+    ExitCode::FAILURE
 }

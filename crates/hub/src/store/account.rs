@@ -1,6 +1,7 @@
 //! Accounts, as their agents describe them and as the store serves them.
 
 mod announce;
+mod forget;
 
 use std::time::Duration;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use spindrift_hub::store::Announced;
 use spindrift_model::{AccountDescription, ClusterIdentity};
 
-use crate::bench::{Bench, account, agent, hub, tenant};
+use crate::bench::{Bench, account, agent, hub, pod, tenant};
 
 fn cluster(uid: Option<&str>, ca: Option<&str>) -> ClusterIdentity {
     ClusterIdentity {
@@ -103,6 +103,34 @@ async fn of_two_clusters_that_claim_a_name_at_once_one_gets_it() -> anyhow::Resu
             );
             assert_ne!(one? == Announced::Accepted, two? == Announced::Accepted);
         }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_forgotten_account_leaves_nothing_and_fits_no_late_batch() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        bench.announce();
+        for name in ["gone", "kept"] {
+            bench
+                .store
+                .announce(&tenant(), &agent("agent"), &described(name, cluster(Some(name), None)))
+                .await?;
+        }
+        bench.write("kept", |write| write.upserts = vec![pod("kept", "1")]).await?;
+        let before = bench.write("gone", |write| write.upserts = vec![pod("old", "1")]).await?;
+        bench.store.forget_account(&tenant(), &account("gone")).await?;
+
+        assert_eq!(bench.store.account(&tenant(), &account("gone")).await?, None);
+        assert_eq!((bench.names("gone").await?.len(), bench.names("kept").await?.len()), (0, 1));
+        assert!(bench.store.scopes(&tenant(), &account("gone")).await?.is_empty());
+        let late = bench.write_at("gone", before, |write| write.upserts = vec![pod("late", "2")]).await;
+        assert!(late.is_err(), "a late batch was taken: {late:?}");
+
+        let positions = bench.store.positions(&tenant(), Some(&[account("gone")])).await?;
+        assert!(positions[0].1.floor > before.seq, "a reader of the old objects is not told to forget them");
+        bench.write("gone", |write| write.upserts = vec![pod("new", "1")]).await?;
+        assert_eq!(bench.names("gone").await?, ["new"]);
     }
     Ok(())
 }

@@ -19,7 +19,7 @@ use spindrift_process::{
     tls,
 };
 
-use crate::contexts::Contexts;
+use super::contexts::Contexts;
 
 const LOOPBACK: &str = "127.0.0.1";
 const PORTS: &str = "start (--port, --grpc-port and --agent-port choose other ports; 0 takes a free one)";

@@ -1,0 +1,94 @@
+//! The commands, and what they have in common.
+//!
+//! A command is a struct of arguments with `run(self, &Context)`. What was asked for goes to stdout, by `write!` and not
+//! by `print!`, so that a pipe that closes ends the command quietly; all else goes to stderr, by [`Context::note`].
+
+mod contexts;
+mod up;
+mod version;
+
+use std::{fmt, io::IsTerminal};
+
+use clap::{Args, Subcommand};
+use clap_complete::ArgValueCompleter;
+
+use crate::{complete, hub::Client, settings::Settings};
+
+/// Options of every command.
+#[derive(Debug, Args)]
+pub(crate) struct Global {
+    /// The hub to ask: its URL, or its name in your configuration.
+    #[arg(
+        long,
+        global = true,
+        env = "SPINDRIFT_HUB",
+        value_name = "URL|NAME",
+        help_heading = "Global options",
+        add = ArgValueCompleter::new(complete::hubs)
+    )]
+    hub: Option<String>,
+    /// Says nothing but what was asked for, and errors.
+    #[arg(long, global = true, help_heading = "Global options")]
+    quiet: bool,
+    /// Uses no colours; so does the environment variable NO_COLOR.
+    #[arg(long, global = true, help_heading = "Global options")]
+    no_color: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Runs a hub and an agent in this process, against the clusters you name.
+    Up(up::Up),
+    /// Shows which release this is, and which one the hub is.
+    Version(version::Version),
+}
+
+/// What a command finds around it.
+#[derive(Debug)]
+pub(crate) struct Context {
+    hub: Option<String>,
+    /// Whether only what was asked for is said.
+    pub(crate) quiet: bool,
+    /// Whether colours are welcome on stdout.
+    pub(crate) color: bool,
+}
+
+// === impl Command ===
+
+impl Command {
+    pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
+        match self {
+            Self::Up(command) => command.run().await,
+            Self::Version(command) => command.run(context).await,
+        }
+    }
+
+    /// Whether it has an end of its own for Ctrl-C; the others just end.
+    pub(crate) fn stops_by_itself(&self) -> bool {
+        matches!(self, Self::Up(_))
+    }
+}
+
+// === impl Context ===
+
+impl Context {
+    pub(crate) fn new(global: Global) -> Self {
+        let Global { hub, quiet, no_color } = global;
+        // https://no-color.org: present and not empty, whatever it says.
+        let unwanted = no_color || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        Self { hub, quiet, color: !unwanted && std::io::stdout().is_terminal() }
+    }
+
+    /// The hub that the user named, or that the configuration names, or the one of `spindrift up`.
+    pub(crate) fn hub(&self) -> anyhow::Result<Client> {
+        let url = Settings::load()?.hub_url(self.hub.as_deref())?;
+        Ok(Client::new(url)?)
+    }
+
+    /// Says something that was not asked for, such as that the hub is away.
+    pub(crate) fn note(&self, text: impl fmt::Display) {
+        if !self.quiet {
+            eprintln!("{text}");
+        }
+    }
+}

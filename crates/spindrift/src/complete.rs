@@ -1,0 +1,136 @@
+//! What the shell offers behind Tab: hubs from the configuration; accounts, namespaces, kinds and names from the hub.
+//!
+//! The shell runs this program with the words of its line (see `spindrift completion`). A person waits: the hub has a
+//! second, and if it is away nothing is offered and nothing is said.
+
+mod words;
+
+use std::{ffi::OsStr, time::Duration};
+
+use clap_complete::CompletionCandidate;
+
+use crate::{
+    hub::{Client, HubError, Selection},
+    settings::Settings,
+};
+use words::Words;
+
+/// By this variable the shell asks for completions; a general name would surprise those who have it set.
+pub(crate) const VARIABLE: &str = "SPINDRIFT_COMPLETE";
+
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// More names than anybody reads.
+const NAMES: u32 = 500;
+
+/// Hubs of the configuration.
+pub(crate) fn hubs(current: &OsStr) -> Vec<CompletionCandidate> {
+    let Ok(settings) = Settings::load() else { return Vec::new() };
+    let hubs = settings.content.hubs.into_iter().map(|(name, hub)| (name, Some(hub.url)));
+    matching(current, hubs.collect())
+}
+
+/// Accounts, also the next one of several that are joined by commas.
+pub(crate) fn accounts(current: &OsStr) -> Vec<CompletionCandidate> {
+    joined(current, |_| {
+        ask(async |hub| {
+            let accounts = hub.accounts().await?;
+            Ok(accounts.into_iter().map(|account| (account.name, None)).collect())
+        })
+    })
+}
+
+/// Namespaces of the accounts that the line names.
+pub(crate) fn namespaces(current: &OsStr) -> Vec<CompletionCandidate> {
+    let Words { account, .. } = Words::of_line();
+    let namespaces = ask(async |hub| {
+        let names = hub.namespaces(account.as_deref()).await?;
+        Ok(names.into_iter().map(|name| (name, None)).collect())
+    });
+    matching(current, namespaces)
+}
+
+/// Kinds by their plural names, also the next one of several that are joined by commas; short names if they are begun.
+pub(crate) fn kinds(current: &OsStr) -> Vec<CompletionCandidate> {
+    joined(current, |begun| {
+        ask(async |hub| {
+            let resources = hub.api_resources().await?;
+            let mut offered = Vec::new();
+            for resource in resources {
+                let short =
+                    resource.short_names.iter().filter(|short| !begun.is_empty() && short.starts_with(begun));
+                offered.extend(short.map(|short| (short.clone(), Some(resource.kind.clone()))));
+                offered.push((resource.plural, Some(resource.kind)));
+            }
+            offered.sort();
+            offered.dedup();
+            Ok(offered)
+        })
+    })
+}
+
+/// Names of objects of the kind, accounts and namespace that the line names.
+pub(crate) fn names(current: &OsStr) -> Vec<CompletionCandidate> {
+    let Words { account, namespace, kind: Some(kind), .. } = Words::of_line() else { return Vec::new() };
+    let selection =
+        Selection { account, namespace, kind: Some(kind), limit: Some(NAMES), ..Selection::default() };
+    let names = ask(async |hub| {
+        let page = hub.page(&selection, None).await?;
+        let mut names: Vec<_> = page.items.into_iter().map(|object| (object.name, None)).collect();
+        names.sort();
+        names.dedup();
+        Ok(names)
+    });
+    matching(current, names)
+}
+
+/// A value and what it is.
+type Offer = (String, Option<String>);
+
+/// Asks the hub that the line names; nothing if it is away.
+fn ask(question: impl AsyncFnOnce(Client) -> Result<Vec<Offer>, HubError>) -> Vec<Offer> {
+    let answer = || {
+        let wanted = Words::of_line().hub;
+        let url = Settings::load().ok()?.hub_url(wanted.as_deref()).ok()?;
+        let hub = Client::new(url).ok()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
+        runtime.block_on(async { tokio::time::timeout(PATIENCE, question(hub)).await }).ok()?.ok()
+    };
+    answer().unwrap_or_default()
+}
+
+fn matching(current: &OsStr, offered: Vec<Offer>) -> Vec<CompletionCandidate> {
+    let Some(begun) = current.to_str() else { return Vec::new() };
+    let fitting = offered.into_iter().filter(|(value, _)| value.starts_with(begun));
+    fitting.map(|(value, help)| CompletionCandidate::new(value).help(help.map(Into::into))).collect()
+}
+
+/// Completes the last of several values that are joined by commas.
+fn joined(current: &OsStr, offer: impl FnOnce(&str) -> Vec<Offer>) -> Vec<CompletionCandidate> {
+    let Some(text) = current.to_str() else { return Vec::new() };
+    let (before, begun) = text.rsplit_once(',').map_or(("", text), |(before, begun)| (before, begun));
+    let candidates = matching(OsStr::new(begun), offer(begun));
+    if before.is_empty() {
+        return candidates;
+    }
+    candidates.into_iter().map(|candidate| candidate.add_prefix(format!("{before},"))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_of_several_is_completed() {
+        let offer = |_: &str| ["pods", "services"].map(|kind| (kind.to_owned(), None)).to_vec();
+        let offered = |current: &str| -> Vec<_> {
+            let candidates = joined(OsStr::new(current), offer);
+            candidates.iter().map(|candidate| candidate.get_value().to_string_lossy().into_owned()).collect()
+        };
+        assert_eq!(offered(""), ["pods", "services"]);
+        assert_eq!(offered("se"), ["services"]);
+        assert_eq!(offered("pods,"), ["pods,pods", "pods,services"]);
+        assert_eq!(offered("a,b,p"), ["a,b,pods"]);
+        assert!(offered("x").is_empty());
+    }
+}

@@ -1,0 +1,175 @@
+//! Why the hub did not answer, and what to do about it.
+
+use std::error::Error;
+
+use reqwest::{StatusCode, Url};
+use serde::Deserialize;
+
+/// A request that came to nothing; the text says what to do.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum HubError {
+    #[error("no hub answers at {url} ({cause}); start one with `spindrift up`, or name yours with --hub URL")]
+    Away { url: String, cause: String },
+    #[error("no TLS with {url} ({cause}); {advice}")]
+    Tls { url: String, cause: String, advice: &'static str },
+    #[error("the hub at {url} took too long to answer; try again, or look at its log")]
+    Slow { url: String },
+    #[error("the answer of the hub at {url} broke off ({cause}); try again")]
+    BrokenOff { url: String, cause: String },
+    #[error("{url} is not a hub's REST port (7002 unless configured): it answers {found}; check --hub")]
+    NotAHub { url: String, found: String },
+    /// The hub has understood and says no.
+    #[error("{message}")]
+    Refused { status: u16, message: String },
+    #[error("the hub at {url} failed ({status}): {message}")]
+    Failed { url: String, status: u16, message: String },
+}
+
+/// The body of the hub's own errors.
+#[derive(Deserialize)]
+struct Body {
+    status: u16,
+    message: String,
+}
+
+/// How much of a strange answer is quoted.
+const QUOTED: usize = 120;
+
+// === impl HubError ===
+
+impl HubError {
+    /// A request without an answer.
+    pub(super) fn request(url: &Url, error: &reqwest::Error) -> Self {
+        let url = shown(url);
+        let root = root(error);
+        let cause = root.to_string();
+        if let Some(advice) = tls_advice(error) {
+            return Self::Tls { url, cause, advice };
+        }
+        if error.is_connect() || error.is_builder() {
+            Self::Away { url, cause }
+        } else if error.is_timeout() {
+            Self::Slow { url }
+        } else if error.is_body() || error.is_decode() {
+            Self::BrokenOff { url, cause }
+        } else {
+            // Cut before the first word of an answer: not there, or of another tongue.
+            Self::Away { url, cause }
+        }
+    }
+
+    /// An answer that is not what was asked for.
+    pub(super) fn answer(url: &Url, status: StatusCode, body: &[u8]) -> Self {
+        match serde_json::from_slice(body) {
+            Ok(Body { status: said, message }) if said == status.as_u16() => {
+                if status.is_client_error() {
+                    Self::Refused { status: said, message }
+                } else {
+                    Self::Failed { url: shown(url), status: said, message }
+                }
+            }
+            _ => {
+                let text = quoted(body);
+                let found = if text.is_empty() { status.to_string() } else { format!("{status}: {text:?}") };
+                Self::NotAHub { url: shown(url), found }
+            }
+        }
+    }
+
+    /// An answer that should have been JSON of a certain form.
+    pub(super) fn not_a_hub(url: &Url, body: &[u8]) -> Self {
+        Self::NotAHub { url: shown(url), found: format!("{:?}", quoted(body)) }
+    }
+
+    /// A stream that ended, as it does when a hub stops.
+    pub(super) fn ended(url: &Url) -> Self {
+        Self::BrokenOff { url: shown(url), cause: "the hub ended it".into() }
+    }
+
+    /// Whether asking again can help, once the hub has been reached before: it may restart, a proxy may stand before it.
+    pub(crate) fn is_passing(&self) -> bool {
+        !matches!(self, Self::Refused { .. })
+    }
+
+    /// Whether the hub says that there is no such thing; an older hub says so of what it does not know yet.
+    pub(crate) fn is_not_found(&self) -> bool {
+        matches!(self, Self::Refused { status: 404, .. })
+    }
+}
+
+/// Without a password that the URL may carry.
+fn shown(url: &Url) -> String {
+    let mut url = url.clone();
+    if url.password().is_some() {
+        url.set_password(Some("…")).ok();
+    }
+    url.as_str().trim_end_matches('/').to_owned()
+}
+
+fn root(error: &reqwest::Error) -> &(dyn Error + 'static) {
+    let mut cause: &(dyn Error + 'static) = error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    cause
+}
+
+fn tls_advice(error: &reqwest::Error) -> Option<&'static str> {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        let failure = error
+            .downcast_ref::<rustls::Error>()
+            .or_else(|| inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()));
+        if let Some(failure) = failure {
+            return Some(match failure {
+                rustls::Error::InvalidCertificate(_) => {
+                    "its certificate is not trusted; name its authority's file in SSL_CERT_FILE"
+                }
+                _ => "it may speak plaintext: try http://",
+            });
+        }
+        cause = error.source();
+    }
+    None
+}
+
+fn quoted(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(body.get(..4 * QUOTED).unwrap_or(body)).into_owned();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.char_indices().nth(QUOTED) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(status: u16, body: &str) -> HubError {
+        let url = "http://user:secret@hub:7002/".parse().unwrap();
+        HubError::answer(&url, StatusCode::from_u16(status).unwrap(), body.as_bytes())
+    }
+
+    #[test]
+    fn the_hubs_own_words_are_passed_on() {
+        let body = r#"{"timestamp":"…","status":400,"error":"Bad Request","message":"kind: no"}"#;
+        assert_eq!(answer(400, body).to_string(), "kind: no");
+        assert!(!answer(400, body).is_passing());
+        let body = r#"{"status":503,"message":"the store did not answer; try again"}"#;
+        let said = answer(503, body).to_string();
+        assert_eq!(
+            said,
+            "the hub at http://user:…@hub:7002 failed (503): the store did not answer; try again"
+        );
+    }
+
+    #[test]
+    fn a_stranger_is_quoted_and_called_one() {
+        let said = answer(200, &format!("<html>\n  {}", "é".repeat(500))).to_string();
+        assert!(said.contains("is not a hub's REST port") && said.contains("<html> éé"), "{said}");
+        assert!(said.contains("é…") && said.lines().count() == 1, "{said}");
+        assert!(answer(502, "").to_string().contains("it answers 502 Bad Gateway"));
+    }
+}

@@ -1,0 +1,117 @@
+//! Server-sent events, taken apart as they arrive.
+
+/// One event; comments, by which the hub says that it lives, are none.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Event {
+    /// What happened.
+    pub(super) event: String,
+    pub(super) data: String,
+    /// Where to go on after this event.
+    pub(super) id: Option<String>,
+}
+
+/// The bytes of a stream, and the event that is in the making.
+#[derive(Debug, Default)]
+pub(super) struct Parser {
+    unread: Vec<u8>,
+    /// How much of `unread` is known to hold no line end.
+    searched: usize,
+    event: Event,
+}
+
+/// No object is larger (the store refuses more than 8 MiB), so a longer line is no event.
+const LONGEST_LINE: usize = 32 * 1024 * 1024;
+
+/// A stream that is not one of events.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a line of more than 32 MiB, or not UTF-8")]
+pub(super) struct NotEvents;
+
+// === impl Parser ===
+
+impl Parser {
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.unread.extend_from_slice(bytes);
+    }
+
+    /// The next event that has arrived whole.
+    pub(super) fn next(&mut self) -> Result<Option<Event>, NotEvents> {
+        while let Some(line) = self.line()? {
+            if line.is_empty() {
+                let event = std::mem::take(&mut self.event);
+                if !event.event.is_empty() {
+                    return Ok(Some(event));
+                }
+                continue;
+            }
+            let (field, value) = line.split_once(':').unwrap_or((&line, ""));
+            let value = value.strip_prefix(' ').unwrap_or(value);
+            match field {
+                "event" => value.clone_into(&mut self.event.event),
+                "id" => self.event.id = Some(value.to_owned()),
+                "data" => {
+                    if !self.event.data.is_empty() {
+                        self.event.data.push('\n');
+                    }
+                    self.event.data.push_str(value);
+                }
+                // A comment, a retry time, or something of a later release.
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+
+    fn line(&mut self) -> Result<Option<String>, NotEvents> {
+        let fresh = self.unread.get(self.searched..).unwrap_or_default();
+        let Some(length) = fresh.iter().position(|byte| *byte == b'\n') else {
+            self.searched = self.unread.len();
+            return if self.searched > LONGEST_LINE { Err(NotEvents) } else { Ok(None) };
+        };
+        let end = self.searched + length;
+        let mut line: Vec<u8> = self.unread.drain(..=end).collect();
+        self.searched = 0;
+        line.pop();
+        if line.last() == Some(&b'\r') {
+            line.pop();
+        }
+        String::from_utf8(line).map(Some).map_err(|_| NotEvents)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STREAM: &str = ": hello\n\nevent: upsert\ndata: {\"a\":\ndata: 1}\nid: x=1\nretry: 5\n\nevent:delete\r\ndata:é\r\n\r\ndata: no name\n\n";
+
+    fn events(size: usize) -> Vec<Event> {
+        let mut parser = Parser::default();
+        let mut events = Vec::new();
+        for chunk in STREAM.as_bytes().chunks(size) {
+            parser.push(chunk);
+            while let Some(event) = parser.next().unwrap() {
+                events.push(event);
+            }
+        }
+        events
+    }
+
+    #[test]
+    fn events_are_the_same_however_the_bytes_arrive() {
+        let expected = vec![
+            Event { event: "upsert".into(), data: "{\"a\":\n1}".into(), id: Some("x=1".into()) },
+            Event { event: "delete".into(), data: "é".into(), id: None },
+        ];
+        for size in 1..STREAM.len() {
+            assert_eq!(events(size), expected, "in chunks of {size}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_text_is_no_stream_of_events() {
+        let mut parser = Parser::default();
+        parser.push(b"event: \xff\n");
+        assert_eq!(parser.next(), Err(NotEvents));
+    }
+}

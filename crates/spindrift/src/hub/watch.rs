@@ -1,0 +1,165 @@
+//! A watch that goes on where it was after every break.
+
+use std::time::Duration;
+
+use futures::{Stream, StreamExt, stream, stream::BoxStream};
+use reqwest::header::CONTENT_TYPE;
+use serde::Deserialize;
+use spindrift_process::backoff::{Backoff, BackoffConfig};
+use tokio::time::Instant;
+
+use super::{
+    Client, HubError, Selection,
+    answers::{Deleted, Object},
+    sse::{Event, Parser},
+};
+
+/// What a watcher is told.
+#[derive(Debug)]
+pub(crate) enum Told {
+    /// An object is now so.
+    Upsert(Object),
+    /// An object is gone, or no longer matches.
+    Delete(Deleted),
+    /// Forget what you know of the account: it follows anew.
+    Reset { account: String },
+    /// What was there at the beginning has been said.
+    Synced,
+    /// The connection has broken; it is tried again until it is back.
+    Lost(HubError),
+    /// The connection is back, and nothing was missed.
+    Back,
+}
+
+struct Watcher {
+    client: Client,
+    selection: Selection,
+    /// Where to go on.
+    position: Option<String>,
+    link: Option<Link>,
+    /// Whether the hub has ever been reached.
+    reached: bool,
+    backoff: Backoff,
+}
+
+struct Link {
+    body: BoxStream<'static, reqwest::Result<Vec<u8>>>,
+    parser: Parser,
+    since: Instant,
+}
+
+#[derive(Deserialize)]
+struct Reset {
+    account: String,
+}
+
+/// A person waits: soon at first, and never long.
+const RECONNECT: BackoffConfig = BackoffConfig {
+    base: Duration::from_millis(300),
+    multiplier: 1.6,
+    jitter: 0.2,
+    max: Duration::from_secs(5),
+};
+
+pub(super) fn open(
+    client: Client,
+    mut selection: Selection,
+    position: Option<String>,
+) -> impl Stream<Item = Result<Told, HubError>> + Send + Unpin + 'static {
+    // Pages have limits, watches have none.
+    selection.limit = None;
+    let backoff = Backoff::new(RECONNECT);
+    let watcher = Watcher { client, selection, position, link: None, reached: false, backoff };
+    Box::pin(stream::try_unfold(watcher, async |mut watcher| {
+        let told = watcher.next().await?;
+        Ok(Some((told, watcher)))
+    }))
+}
+
+// === impl Watcher ===
+
+impl Watcher {
+    async fn next(&mut self) -> Result<Told, HubError> {
+        loop {
+            let Some(link) = &mut self.link else {
+                if self.connect().await? {
+                    return Ok(Told::Back);
+                }
+                continue;
+            };
+            match link.next(&self.client).await {
+                Ok(Event { event, data, id }) => {
+                    let told = self.understand(&event, &data)?;
+                    self.position = id.or(self.position.take());
+                    if let Some(told) = told {
+                        return Ok(told);
+                    }
+                }
+                Err(error) => {
+                    self.backoff.ended_after(link.since.elapsed());
+                    self.link = None;
+                    return Ok(Told::Lost(error));
+                }
+            }
+        }
+    }
+
+    /// Opens the stream; says whether it was open before.
+    async fn connect(&mut self) -> Result<bool, HubError> {
+        let again = self.reached;
+        if again {
+            tokio::time::sleep(self.backoff.next()).await;
+        }
+        let mut request = self.client.get("v1/objects/watch").query(&self.selection);
+        if let Some(position) = &self.position {
+            request = request.header("Last-Event-ID", position);
+        }
+        match self.client.send(request).await {
+            Ok(response) => {
+                let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+                if !kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
+                    let body = response.bytes().await.unwrap_or_default();
+                    return Err(HubError::not_a_hub(&self.client.base, &body));
+                }
+                let body = response.bytes_stream().map(|bytes| bytes.map(|bytes| bytes.to_vec()));
+                self.link =
+                    Some(Link { body: body.boxed(), parser: Parser::default(), since: Instant::now() });
+                self.reached = true;
+                Ok(again)
+            }
+            Err(error) if again && error.is_passing() => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn understand(&self, event: &str, data: &str) -> Result<Option<Told>, HubError> {
+        let told = match event {
+            "upsert" => serde_json::from_str(data).map(Told::Upsert),
+            "delete" => serde_json::from_str(data).map(Told::Delete),
+            "reset" => serde_json::from_str(data).map(|Reset { account }| Told::Reset { account }),
+            "synced" => Ok(Told::Synced),
+            // Of a later release.
+            _ => return Ok(None),
+        };
+        told.map(Some).map_err(|_| HubError::not_a_hub(&self.client.base, data.as_bytes()))
+    }
+}
+
+// === impl Link ===
+
+impl Link {
+    async fn next(&mut self, client: &Client) -> Result<Event, HubError> {
+        loop {
+            match self.parser.next() {
+                Ok(Some(event)) => return Ok(event),
+                Ok(None) => {}
+                Err(error) => return Err(HubError::not_a_hub(&client.base, error.to_string().as_bytes())),
+            }
+            match self.body.next().await {
+                Some(Ok(bytes)) => self.parser.push(&bytes),
+                Some(Err(error)) => return Err(HubError::request(&client.base, &error)),
+                None => return Err(HubError::ended(&client.base)),
+            }
+        }
+    }
+}
