@@ -46,7 +46,7 @@ impl Certificate {
     /// Says whether a certificate is valid now and for some time to come. `whose` is such as "the hub's certificate",
     /// `remedy` where to put the new one.
     pub fn validity(&self, check: &'static str, whose: &str, now: Timestamp, remedy: &str) -> Line {
-        let Self { subject, not_before, not_after, .. } = self;
+        let Self { subject, issuer, names: _, not_before, not_after } = self;
         let distance = |from: &Timestamp| in_words(now.duration_since(*from).unsigned_abs());
         if now > *not_after {
             let ago = distance(not_after);
@@ -68,7 +68,7 @@ impl Certificate {
             let found = format!("{whose} ({subject}) expires in {left}, at {not_after}");
             return Line::warn(check, found, remedy);
         }
-        Line::ok(check, format!("{whose} ({subject}) is valid for {left}"))
+        Line::ok(check, format!("{whose} ({subject}) is valid for {left}, signed by {issuer}"))
     }
 }
 

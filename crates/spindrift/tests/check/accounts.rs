@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
-use spindrift_testkit::{Certificates, Cluster, scratch};
+use spindrift_testkit::{Certificates, Cluster, free_port, scratch};
 use tempfile::TempDir;
 
 use crate::{
@@ -149,4 +149,22 @@ async fn an_untrusted_and_an_expired_api_server_are_told_apart() {
     );
     page.says("account insecure", "certificate", "warn", "every certificate", "insecure: false");
     page.ok("account insecure", "version", "v1.");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_proxy_of_the_environment_is_on_the_way_to_api_servers_only() {
+    let cluster = Cluster::shared().await.unwrap();
+    let accounts = json!([
+        { "name": "proxied", "kubeconfigFile": cluster.kubeconfig() },
+        { "name": "direct", "kubeconfigFile": cluster.kubeconfig(), "noProxy": true },
+    ]);
+    let nobody = free_port();
+    let proxy = format!("http://eve:hush@127.0.0.1:{nobody}");
+    let env = [("HTTPS_PROXY", proxy.as_str())];
+    let page = Page::within("spindrift-agent", &watching(&accounts).to_string(), &env).await;
+    page.ok("account proxied", "proxy", &format!("goes through http://127.0.0.1:{nobody}"));
+    page.wrong("account proxied", "dial", "refuses connections", "noProxy of account proxied");
+    page.ok("account direct", "version", "v1.");
+    page.says("hub", "proxy", "warn", "HTTPS_PROXY is set, but the hub is dialled directly", "directly");
+    assert!(!page.text().contains("hush"), "{}", page.text());
 }

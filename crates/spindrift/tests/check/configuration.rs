@@ -11,7 +11,7 @@ async fn a_broken_file_gives_a_report_and_not_a_bare_error() {
         page.wrong("configuration", "files", "config.yml:", "correct the YAML at this line");
         let page = Page::of(program, "server:\n  port: many\n").await;
         page.wrong("configuration", "values", "config.yml:2", "correct `server.port`");
-        let (text, code) = run_on(program, Path::new("/no/such/config.yml"), &[]).await;
+        let (text, code) = run_on(program, Path::new("/no/such/config.yml"), &[], &[]).await;
         assert_eq!(code, Some(1));
         assert!(text.contains("wrong    files"), "{text}");
         assert!(text.contains("/no/such/config.yml") && text.contains("→ create the file"), "{text}");

@@ -25,7 +25,12 @@ impl Page {
     }
 
     pub(crate) async fn of(program: &str, config: &str) -> Self {
-        let (text, code) = run(program, config, &["--output", "json"]).await;
+        Self::within(program, config, &[]).await
+    }
+
+    /// What a check says with these variables in its environment.
+    pub(crate) async fn within(program: &str, config: &str, env: &[(&str, &str)]) -> Self {
+        let (text, code) = run_within(program, config, &["--output", "json"], env).await;
         let page = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
         Self { page, code }
     }
@@ -106,16 +111,31 @@ impl Page {
 
 /// Runs a check, and gives what it prints and its exit code.
 pub(crate) async fn run(program: &str, config: &str, options: &[&str]) -> (String, Option<i32>) {
+    run_within(program, config, options, &[]).await
+}
+
+async fn run_within(
+    program: &str,
+    config: &str,
+    options: &[&str],
+    env: &[(&str, &str)],
+) -> (String, Option<i32>) {
     let directory = scratch("check").unwrap();
     let file = directory.path().join("config.yml");
     std::fs::write(&file, config).unwrap();
-    run_on(program, &file, options).await
+    run_on(program, &file, options, env).await
 }
 
-pub(crate) async fn run_on(program: &str, file: &Path, options: &[&str]) -> (String, Option<i32>) {
+/// Runs a check on a file that need not be there.
+pub(crate) async fn run_on(
+    program: &str,
+    file: &Path,
+    options: &[&str],
+    env: &[(&str, &str)],
+) -> (String, Option<i32>) {
     let mut arguments = vec!["check", "--config", file.to_str().unwrap()];
     arguments.extend(options);
-    let daemon = Daemon::spawn(binary(program).unwrap(), &arguments, &[]).unwrap();
+    let daemon = Daemon::spawn(binary(program).unwrap(), &arguments, env).unwrap();
     let status = daemon.exit(PATIENCE).await.unwrap();
     (daemon.log(), status.code())
 }
