@@ -35,7 +35,6 @@ struct Account {
 /// What is drawn for one cluster, or for all of them.
 struct Line {
     bar: ProgressBar,
-    done: bool,
 }
 
 // === impl Progress ===
@@ -65,7 +64,7 @@ impl Progress {
             interval.tick().await;
             let accounts = self.accounts().await;
             for account in &accounts {
-                if let Some(line) = lines.get_mut(&account.listed.account) {
+                if let Some(line) = lines.get(&account.listed.account) {
                     line.update(account);
                 } else if account.settled() && whole.is_none() && !said.contains(&account.listed.account) {
                     println!("  {:widest$}  {account}", account.listed.account);
@@ -79,11 +78,15 @@ impl Progress {
                 whole.bar.set_message(format!("{} clusters, {objects} objects", accounts.len()));
             }
             if accounts.iter().all(Account::settled) {
-                if let Some(whole) = &whole {
-                    whole.bar.abandon();
-                }
-                return;
+                break;
             }
+        }
+        for line in lines.values().chain(&whole) {
+            line.bar.abandon();
+        }
+        if self.terminal {
+            // The last bar has not ended its line.
+            println!();
         }
     }
 
@@ -144,20 +147,13 @@ impl Line {
         let bar = screen.add(ProgressBar::new(1));
         bar.set_style(style.progress_chars("━╸─"));
         bar.set_prefix(name.to_owned());
-        Self { bar, done: false }
+        Self { bar }
     }
 
-    fn update(&mut self, account: &Account) {
-        if self.done {
-            return;
-        }
+    fn update(&self, account: &Account) {
         let Listed { watching, denied, scopes, .. } = account.listed;
         self.bar.set_length(scopes.max(1) as u64);
         self.bar.set_position((watching + denied) as u64);
         self.bar.set_message(account.to_string());
-        if account.settled() {
-            self.done = true;
-            self.bar.abandon();
-        }
     }
 }

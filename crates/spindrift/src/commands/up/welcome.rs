@@ -22,11 +22,11 @@ pub(super) struct Welcome<'a> {
 impl Welcome<'_> {
     pub(super) fn print_addresses(&self) {
         println!("Spindrift {}\n", env!("CARGO_PKG_VERSION"));
-        self.row("hub", self.url, "REST: /v1/accounts, /v1/objects?kind=pods, /openapi.json");
+        self.row("hub", self.url, "REST; see /openapi.json");
         self.row("agents", &format!("localhost:{}", self.grpc.port()), "further agents dial here");
         let endpoints = format!("http://localhost:{}", self.endpoints.port());
         self.row("agent", &endpoints, "/accounts, /watches, /health");
-        self.row("database", &as_typed(&self.data_dir.database()), "kept between runs; --fresh begins anew");
+        self.row("database", &as_typed(&self.data_dir.database()), "kept; --fresh begins anew");
         if let Some(Simulated { count, url, .. }) = &self.clusters.simulated {
             self.row("playground", url, &format!("{count} simulated clusters"));
         }
@@ -53,7 +53,7 @@ impl Welcome<'_> {
             println!("  {command:widest$}   {explanation}");
         }
         if let Some(Simulated { kubeconfig, first, .. }) = &self.clusters.simulated {
-            println!("  kubectl --kubeconfig {} --context {first} get pods -A", as_typed(kubeconfig));
+            println!("  export KUBECONFIG={}   for kubectl --context {first} …", as_typed(kubeconfig));
         }
         if let Some(contexts) = &self.clusters.untouched {
             let first = contexts.names.first().map_or("", String::as_str);
