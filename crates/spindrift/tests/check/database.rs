@@ -1,7 +1,9 @@
 //! The hub's database: away, frozen, locked, read-only, newer.
 
+use std::time::Duration;
+
 use serde_json::json;
-use spindrift_testkit::{Database, HubProcess, free_port, scratch};
+use spindrift_testkit::{Database, FaultProxy, HubProcess, free_port, scratch};
 
 use crate::support::{Page, hub_on};
 
@@ -135,4 +137,15 @@ async fn a_pool_that_the_server_cannot_serve_is_found() {
     settings["sql"]["readers"] = json!(150);
     let page = Page::of_hub(&settings).await;
     page.says("database", "connections", "warn", "152 of the 200", "sql.readers");
+}
+
+#[tokio::test]
+async fn a_database_far_away_is_a_warning() {
+    let database = Database::postgres().await.unwrap();
+    let (_, place) = database.url().rsplit_once('@').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+    let address = place.split('/').next().unwrap().replace("localhost", "127.0.0.1").parse().unwrap();
+    let link = FaultProxy::start(address).await.unwrap();
+    link.delay(Duration::from_millis(100));
+    let page = Page::of_hub(&hub_on(&with(&database.url(), "postgres", Some(link.addr().port())))).await;
+    page.says("database", "latency", "warn", "ms for a round trip", "nearer to its database");
 }
