@@ -106,7 +106,8 @@ impl<'a> Rows<'a> {
         }
         if let Some(event) = event {
             for row in &mut rows {
-                row.insert(0, event.to_owned());
+                // As wide as the longest, MODIFIED.
+                row.insert(0, format!("{event:<8}"));
             }
         }
         let mut out = std::io::stdout().lock();

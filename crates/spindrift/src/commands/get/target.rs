@@ -88,11 +88,12 @@ pub(crate) async fn resolve(hub: &Client, kind: &str, names: &[String]) -> anyho
     Ok(targets)
 }
 
+/// Names that follow each other and are of one kind stand in one table.
 fn add(targets: &mut Vec<Target>, resource: &ApiResource, names: &[String]) {
     let same = |target: &&mut Target| {
         target.resource.group == resource.group && target.resource.kind == resource.kind
     };
-    match targets.iter_mut().find(same) {
+    match targets.last_mut().filter(same) {
         Some(target) => target.names.extend_from_slice(names),
         None => targets.push(Target { resource: resource.clone(), names: names.to_vec() }),
     }
@@ -259,14 +260,14 @@ mod tests {
     }
 
     #[test]
-    fn names_of_one_kind_are_gathered() {
+    fn names_of_one_kind_that_follow_each_other_are_gathered() {
         let mut targets = Vec::new();
         let (pod, service) = (resource("", "Pod", "pods", &[]), resource("", "Service", "services", &[]));
-        add(&mut targets, &pod, &["a".to_owned()]);
-        add(&mut targets, &service, &["b".to_owned()]);
-        add(&mut targets, &pod, &["c".to_owned()]);
+        for (resource, name) in [(&pod, "a"), (&pod, "b"), (&service, "c"), (&pod, "d")] {
+            add(&mut targets, resource, &[name.to_owned()]);
+        }
         let found: Vec<_> = targets.iter().map(|target| target.names.join(" ")).collect();
-        assert_eq!(found, ["a c", "b"]);
+        assert_eq!(found, ["a b", "c", "d"]);
         assert_eq!(targets[0].not_found("x"), "Error from server (NotFound): pods \"x\" not found");
     }
 }
