@@ -50,8 +50,7 @@ impl Informed {
 
 async fn informer(kubeconfig: &Path, way: (&str, &str)) -> anyhow::Result<Daemon> {
     let kubeconfig = kubeconfig.to_string_lossy();
-    let args =
-        ["informer", "--kubeconfig", &kubeconfig, "--resource", "secrets", "--namespace", "default"];
+    let args = ["informer", "--kubeconfig", &kubeconfig, "--resource", "secrets", "--namespace", "default"];
     Daemon::spawn(testenv().await?, &args, &[way])
 }
 
