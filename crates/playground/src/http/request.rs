@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::access::{self, User};
 use super::layer::RequestBody;
+use super::protobuf;
 use super::query::Query;
 use crate::catalogue::Resource;
 use crate::cluster::Cluster;
@@ -100,6 +101,7 @@ pub(crate) struct Call {
 pub(crate) enum Encoding {
     Json,
     Yaml,
+    Protobuf,
 }
 
 // === impl Call ===
@@ -196,6 +198,7 @@ impl Call {
         let encoding = match self.content_type() {
             "" | "application/json" => Encoding::Json,
             "application/yaml" => Encoding::Yaml,
+            protobuf::MEDIA_TYPE => Encoding::Protobuf,
             _ => {
                 let message = "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf";
                 return Err(Status::new(415, "UnsupportedMediaType", message));
@@ -220,6 +223,7 @@ impl Call {
 pub(crate) fn parse(body: &[u8], encoding: Encoding) -> Result<Value, String> {
     match encoding {
         Encoding::Json => serde_json::from_slice(body).map_err(|error| error.to_string()),
+        Encoding::Protobuf => protobuf::decode(body),
         Encoding::Yaml => {
             let text = std::str::from_utf8(body).map_err(|error| error.to_string())?;
             serde_saphyr::from_str(text).map_err(|error| error.to_string())
