@@ -15,15 +15,15 @@ use http::{Request, Response};
 use crate::cluster::Cluster;
 use crate::status::Status;
 
-pub mod access;
+pub(crate) mod access;
 mod apply;
 mod create;
 mod delete;
 mod discovery;
 mod get;
-pub mod layer;
+pub(crate) mod layer;
 mod list;
-pub mod logs;
+pub(crate) mod logs;
 mod managed;
 mod negotiate;
 mod openapi;
@@ -61,49 +61,49 @@ impl Next {
     /// Lets the API answer.
     pub async fn run(self, request: Request<RequestBody>) -> Response<Body> {
         let answer = match Call::read(self.cluster, request).await {
-            Ok(call) => dispatch(call).await,
+            Ok(call) => dispatch(&call),
             Err(status) => Err(status),
         };
         answer.unwrap_or_else(|status| respond::status(&status))
     }
 }
 
-async fn dispatch(call: Call) -> Result<Response<Body>, Status> {
-    let route = Route::parse(&call)?;
-    access::check(&call, &route)?;
+fn dispatch(call: &Call) -> Result<Response<Body>, Status> {
+    let route = Route::parse(call)?;
+    access::check(call, &route)?;
     match route {
-        Route::Resource(target) => resource(call, target).await,
+        Route::Resource(target) => resource(call, &target),
         Route::Version => respond::json(&discovery::version()),
         Route::Health => Ok(respond::text(200, "ok")),
         Route::Paths => respond::json(&discovery::paths(&call.cluster.catalogue())),
-        Route::Core => discovery::core(&call),
-        Route::Groups => discovery::groups(&call),
-        Route::Group(group) => discovery::group(&call, &group),
-        Route::Resources(group, version) => discovery::resources(&call, &group, &version),
-        Route::OpenApiV2 => Ok(openapi::v2(&call)),
+        Route::Core => discovery::core(call),
+        Route::Groups => discovery::groups(call),
+        Route::Group(group) => discovery::group(call, &group),
+        Route::Resources(group, version) => discovery::resources(call, &group, &version),
+        Route::OpenApiV2 => Ok(openapi::v2(call)),
         Route::OpenApiV3 => respond::json(&openapi::v3_index(&call.cluster.catalogue())),
-        Route::OpenApiV3Group(group, version) => openapi::v3(&call, &group, &version),
+        Route::OpenApiV3Group(group, version) => openapi::v3(call, &group, &version),
         Route::Unknown => Ok(respond::text(404, "404 page not found\n")),
     }
 }
 
-async fn resource(call: Call, target: Target) -> Result<Response<Body>, Status> {
+fn resource(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
     let subresource = target.subresource.clone();
     match (target.verb, subresource.as_deref()) {
-        ("list", None) => list::list(&call, &target),
-        ("watch", None) => watch::watch(&call, &target),
-        ("get", None | Some("status")) => get::get(&call, &target),
-        ("create", None) if review::is_review(&target.resource) => review::create(&call, &target),
-        ("create", None) => create::create(&call, &target),
-        ("update", None | Some("status" | "finalize")) => update::update(&call, &target),
-        ("patch", None | Some("status")) => patch::patch(&call, &target),
-        ("delete", None) => delete::delete(&call, &target),
-        ("deletecollection", None) => delete::delete_collection(&call, &target),
-        ("get" | "update" | "patch", Some("scale")) => scale::scale(&call, &target),
-        ("get", Some("log")) => logs::log(&call, &target).await,
-        ("create", Some("eviction")) => pods::evict(&call, &target),
-        ("create", Some("binding")) => pods::bind(&call, &target),
-        ("create", Some("token")) => review::token(&call, &target),
+        ("list", None) => list::list(call, target),
+        ("watch", None) => watch::watch(call, target),
+        ("get", None | Some("status")) => get::get(call, target),
+        ("create", None) if review::is_review(&target.resource) => review::create(call, target),
+        ("create", None) => create::create(call, target),
+        ("update", None | Some("status" | "finalize")) => update::update(call, target),
+        ("patch", None | Some("status")) => patch::patch(call, target),
+        ("delete", None) => delete::delete(call, target),
+        ("deletecollection", None) => delete::delete_collection(call, target),
+        ("get" | "update" | "patch", Some("scale")) => scale::scale(call, target),
+        ("get", Some("log")) => logs::log(call, target),
+        ("create", Some("eviction")) => pods::evict(call, target),
+        ("create", Some("binding")) => pods::bind(call, target),
+        ("create", Some("token")) => review::token(call, target),
         _ => Err(Status::method_not_allowed()),
     }
 }

@@ -153,7 +153,7 @@ async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Respo
     };
     let (mut parts, body) = request.into_parts();
     parts.uri = rest;
-    let body = body.map_err(|error| BodyError::other(error)).boxed_unsync();
+    let body = body.map_err(BodyError::other).boxed_unsync();
     // On the heap: what a request needs is not kept with every idle connection.
     Box::pin(api::handle(cluster, Request::from_parts(parts, body))).await
 }

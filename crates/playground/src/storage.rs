@@ -19,7 +19,7 @@ use tokio::sync::Notify;
 use crate::catalogue::TableId;
 use crate::object;
 
-pub mod collection;
+pub(crate) mod collection;
 mod history;
 
 pub use history::ChangeKind;

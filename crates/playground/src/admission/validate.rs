@@ -135,8 +135,8 @@ fn definition(object: &Value, causes: &mut Vec<Cause>) {
     let expected = format!("{plural}.{group}");
     let name = object::name(object);
     if name != expected {
-        let why = format!("must be spec.names.plural+\".\"+spec.group");
-        causes.push(Cause::invalid("metadata.name", &name.into(), &why));
+        let why = "must be spec.names.plural+\".\"+spec.group";
+        causes.push(Cause::invalid("metadata.name", &name.into(), why));
     }
     if group.is_empty() {
         causes.push(Cause::required("spec.group", ""));

@@ -42,7 +42,7 @@ impl Cluster {
         }
         let is_namespace = &**table == "namespaces";
         if finalizers.is_empty() && grace == 0 && !is_namespace {
-            return Deletion::Done(self.erase(store, table, path, queue));
+            return Deletion::Done(erase(store, table, path, queue));
         }
         let before = object.clone();
         let meta = metadata(&mut object);
@@ -80,7 +80,7 @@ impl Cluster {
             }
         }
         if store.value(table, path).is_some_and(|object| is_free(store, table, &object)) {
-            self.erase(store, table, path, queue);
+            erase(store, table, path, queue);
         }
         Deletion::Pending(object)
     }
@@ -96,19 +96,12 @@ impl Cluster {
         }
     }
 
-    /// Removes an object for good.
-    fn erase(&self, store: &mut Store, table: &TableId, path: &str, queue: &mut Queue) -> Value {
-        let object = store.remove(table, path).unwrap_or_default();
-        queue.removed.push((table.clone(), object.clone()));
-        object
-    }
-
     /// Removes a terminating object that nothing keeps any more.
     pub(super) fn finish_if_free(&self, store: &mut Store, table: &TableId, path: &str) {
         let Some(object) = store.value(table, path) else { return };
         if object::is_terminating(&object) && is_free(store, table, &object) {
             let mut queue = Queue::default();
-            self.erase(store, table, path, &mut queue);
+            erase(store, table, path, &mut queue);
             self.collect(store, queue);
         }
     }
@@ -124,14 +117,14 @@ impl Cluster {
             }
             let waiting = self.waiting_owners(store, &object);
             for (table, path) in waiting {
-                self.release_foreground(store, &table, &path, &mut queue);
+                release_foreground(store, &table, &path, &mut queue);
             }
             let namespace = object::namespace(&object);
             let ends = store
                 .value("namespaces", namespace)
                 .is_some_and(|found| object::is_terminating(&found) && is_free(store, "namespaces", &found));
             if ends {
-                self.erase(store, &table_id("", "namespaces"), namespace, &mut queue);
+                erase(store, &table_id("", "namespaces"), namespace, &mut queue);
             }
         }
     }
@@ -167,21 +160,6 @@ impl Cluster {
         owners
     }
 
-    fn release_foreground(&self, store: &mut Store, table: &TableId, path: &str, queue: &mut Queue) {
-        let Some(mut owner) = store.value(table, path) else { return };
-        if !store.dependents(object::uid(&owner)).is_empty() {
-            return;
-        }
-        let rest: Vec<String> =
-            object::finalizers(&owner).into_iter().filter(|finalizer| finalizer != FOREGROUND).collect();
-        let rest = if rest.is_empty() { Value::Null } else { json!(rest) };
-        object::assign(metadata(&mut owner), "finalizers", rest);
-        store.put(table, path, &mut owner);
-        if is_free(store, table, &owner) {
-            self.erase(store, table, path, queue);
-        }
-    }
-
     /// The objects of a definition go with it, and its watches end.
     fn drop_definition(&self, store: &mut Store, definition: &Value) {
         let table = table_id(text(definition, "/spec/group"), text(definition, "/spec/names/plural"));
@@ -191,6 +169,29 @@ impl Cluster {
         }
         store.close(&table);
         self.refresh_catalogue(store);
+    }
+}
+
+/// Removes an object for good.
+fn erase(store: &mut Store, table: &TableId, path: &str, queue: &mut Queue) -> Value {
+    let object = store.remove(table, path).unwrap_or_default();
+    queue.removed.push((table.clone(), object.clone()));
+    object
+}
+
+/// Lets an owner go that waited for its dependents, if they are gone.
+fn release_foreground(store: &mut Store, table: &TableId, path: &str, queue: &mut Queue) {
+    let Some(mut owner) = store.value(table, path) else { return };
+    if !store.dependents(object::uid(&owner)).is_empty() {
+        return;
+    }
+    let rest: Vec<String> =
+        object::finalizers(&owner).into_iter().filter(|finalizer| finalizer != FOREGROUND).collect();
+    let rest = if rest.is_empty() { Value::Null } else { json!(rest) };
+    object::assign(metadata(&mut owner), "finalizers", rest);
+    store.put(table, path, &mut owner);
+    if is_free(store, table, &owner) {
+        erase(store, table, path, queue);
     }
 }
 

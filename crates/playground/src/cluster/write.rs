@@ -23,6 +23,7 @@ pub(crate) enum Part {
 }
 
 /// A change of one object.
+#[derive(Clone, Copy)]
 pub(crate) struct Edit<'a> {
     pub(crate) resource: &'a Resource,
     pub(crate) namespace: &'a str,
@@ -30,6 +31,9 @@ pub(crate) struct Edit<'a> {
     pub(crate) part: Part,
     pub(crate) dry_run: bool,
 }
+
+/// Letters of generated names; without vowels, so that no words appear.
+const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 
 // === impl Cluster ===
 
@@ -172,9 +176,8 @@ fn name_it(resource: &Resource, object: &mut Value) -> Result<(), Status> {
             let cause = Cause::required("metadata.name", "name or generateName is required");
             return Err(Status::invalid(resource, "", &[cause]));
         }
-        // The real server cuts so that the name fits a label, and leaves out vowels so that no words appear.
+        // The real server cuts so that the name fits a label.
         let head: String = prefix.chars().take(58).collect();
-        const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
         let tail: String =
             (0..5).filter_map(|_| fastrand::choice(LETTERS)).map(|&letter| char::from(letter)).collect();
         metadata(object).insert("name".into(), format!("{head}{tail}").into());

@@ -14,10 +14,10 @@ use crate::status::Status;
 
 /// Who asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct User {
-    pub name: String,
-    pub uid: String,
-    pub groups: Vec<String>,
+pub(crate) struct User {
+    pub(crate) name: String,
+    pub(crate) uid: String,
+    pub(crate) groups: Vec<String>,
 }
 
 /// What somebody wants to do.
@@ -191,12 +191,12 @@ fn rule_allows(rule: &Value, attempt: &Attempt) -> bool {
         });
     }
     let names = list(rule, "/resourceNames");
-    let named = names.is_empty() || names.iter().any(|name| name.as_str() == Some(&attempt.name));
+    let any = names.is_empty() || names.iter().any(|name| name.as_str() == Some(&attempt.name));
     let any_of_subresource = attempt
         .resource
         .split_once('/')
         .is_some_and(|(_, subresource)| has("/resources", &format!("*/{subresource}")));
-    has("/apiGroups", &attempt.group) && (has("/resources", &attempt.resource) || any_of_subresource) && named
+    has("/apiGroups", &attempt.group) && (has("/resources", &attempt.resource) || any_of_subresource) && any
 }
 
 fn denial(user: &User, attempt: &Attempt) -> Status {

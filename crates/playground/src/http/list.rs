@@ -63,7 +63,7 @@ pub(crate) fn list(call: &Call, target: &Target) -> Result<Response<Body>, Statu
             Box::new(page.into_iter())
         }
     };
-    Writer::new(call, &target.resource, view, &head, items)?.respond(call)
+    Ok(Writer::new(call, &target.resource, view, &head, items)?.respond(call))
 }
 
 /// Which objects are wanted.

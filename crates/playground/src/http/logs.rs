@@ -48,7 +48,7 @@ struct Wanted {
     limit: Option<usize>,
 }
 
-pub(crate) async fn log(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
+pub(crate) fn log(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
     let bytes = call.cluster.bytes(&target.resource, &target.namespace, &target.name)?;
     let pod: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     let container = container(call, target, &pod)?;
@@ -89,14 +89,14 @@ fn container(call: &Call, target: &Target, pod: &Value) -> Result<String, Status
         ([], _) => Err(Status::bad_request(format!("a container name must be specified for pod {name}"))),
         _ => {
             let inits = container_names(pod, "initContainers");
-            let mut message = format!(
-                "a container name must be specified for pod {name}, choose one of: [{}]",
-                containers.join(" ")
-            );
-            if !inits.is_empty() {
-                message.push_str(&format!(" or one of the init containers: [{}]", inits.join(" ")));
-            }
-            Err(Status::bad_request(message))
+            let choice = containers.join(" ");
+            let more = match inits.join(" ") {
+                inits if inits.is_empty() => String::new(),
+                inits => format!(" or one of the init containers: [{inits}]"),
+            };
+            Err(Status::bad_request(format!(
+                "a container name must be specified for pod {name}, choose one of: [{choice}]{more}"
+            )))
         }
     }
 }
@@ -123,12 +123,8 @@ fn check_started(target: &Target, pod: &Value, container: &str, run: Run) -> Res
         && status.pointer("/lastState/terminated").is_none()
     {
         let state = if reason.is_empty() { "ContainerCreating" } else { reason };
-        let words = match state {
-            "ContainerCreating" | "PodInitializing" => "waiting to start",
-            _ => "waiting to start",
-        };
         return Err(Status::bad_request(format!(
-            "container {container:?} in pod {name:?} is {words}: {state}"
+            "container {container:?} in pod {name:?} is waiting to start: {state}"
         )));
     }
     Ok(())

@@ -92,7 +92,8 @@ impl Call {
             }
         };
         let value = parse(&self.body, encoding).map_err(|why| {
-            let shown: String = self.body.iter().take(64).map(|byte| format!("{byte:02x}")).collect();
+            let shown: Vec<String> = self.body.iter().take(64).map(|byte| format!("{byte:02x}")).collect();
+            let shown = shown.concat();
             Status::bad_request(format!(
                 "the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; json parse error: {why} ({shown})"
             ))

@@ -26,7 +26,7 @@ use crate::storage::collection::{Change, Collection, Item};
 use crate::storage::{ChangeKind, Stop};
 
 /// How often a client hears how far it is, if it wants to.
-const BOOKMARKS: Duration = Duration::from_secs(60);
+const BOOKMARKS: Duration = Duration::from_mins(1);
 
 /// Pieces of a body are about as large as this.
 const PIECE: usize = 64 << 10;

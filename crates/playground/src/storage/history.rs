@@ -29,9 +29,9 @@ pub(crate) struct Event {
 
 /// How much is remembered.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    pub changes: usize,
-    pub bytes: usize,
+pub(crate) struct Limits {
+    pub(crate) changes: usize,
+    pub(crate) bytes: usize,
 }
 
 /// A ring of changes without gaps: each has the version after that of its predecessor.

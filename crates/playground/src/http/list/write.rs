@@ -108,12 +108,12 @@ impl Writer {
     }
 
     /// Small lists are sent whole; large ones in pieces, compressed if the client can read that.
-    pub(super) fn respond(mut self, call: &Call) -> Result<Response<Body>, Status> {
+    pub(super) fn respond(mut self, call: &Call) -> Response<Body> {
         let mut begin = BytesMut::new();
         while begin.len() <= GZIP_ABOVE {
             match self.piece() {
                 Some(piece) => begin.extend_from_slice(&piece),
-                None => return Ok(respond::bytes(200, begin.freeze())),
+                None => return respond::bytes(200, begin.freeze()),
             }
         }
         let begin = std::iter::once(begin.freeze());
@@ -127,7 +127,7 @@ impl Writer {
         if gzip {
             respond::mark_gzip(&mut response);
         }
-        Ok(response)
+        response
     }
 }
 

@@ -44,7 +44,7 @@ pub(crate) fn paths_of(object: &Value, resource: &Resource) -> Fields {
 
 fn walk(value: &Value, parent: &str, field: &str, path: &mut Path, fields: &mut Fields, keyed: bool) {
     match value {
-        Value::Object(below) if !below.is_empty() && !(keyed && is_atomic_object(field)) => {
+        Value::Object(below) if !below.is_empty() && (!keyed || !is_atomic_object(field)) => {
             for (key, value) in below {
                 path.push(format!("f:{key}"));
                 walk(value, field, key, path, fields, keyed);
@@ -94,7 +94,7 @@ fn key_of(item: &Value, keys: &[&str]) -> Option<String> {
 
 fn is_item(item: &Value, part: &str) -> bool {
     if let Some(value) = part.strip_prefix("v:") {
-        return item.to_string() == value;
+        return serde_json::from_str::<Value>(value).is_ok_and(|value| value == *item);
     }
     let Some(Ok(Value::Object(keys))) = part.strip_prefix("k:").map(serde_json::from_str) else {
         return false;
@@ -148,7 +148,7 @@ fn remove_below(value: &mut Value, path: &[String]) {
 /// Merges what is applied into what is there.
 pub(crate) fn merge(live: &mut Value, applied: &Value, parent: &str, field: &str, keyed: bool) {
     match applied {
-        Value::Object(fields) if live.is_object() && !(keyed && is_atomic_object(field)) => {
+        Value::Object(fields) if live.is_object() && (!keyed || !is_atomic_object(field)) => {
             let live = crate::object::fields(live);
             for (key, value) in fields {
                 if value.is_null() {
@@ -185,9 +185,9 @@ pub(crate) fn spell(path: &[String]) -> String {
             text.push_str(field);
         } else if let Some(Ok(Value::Object(keys))) = part.strip_prefix("k:").map(serde_json::from_str) {
             let keys: Vec<String> = keys.iter().map(|(key, value)| format!("{key}={value}")).collect();
-            text.push_str(&format!("[{}]", keys.join(",")));
+            text.extend(["[", &keys.join(","), "]"]);
         } else if let Some(value) = part.strip_prefix("v:") {
-            text.push_str(&format!("[={value}]"));
+            text.extend(["[=", value, "]"]);
         }
     }
     text

@@ -16,9 +16,17 @@ pub(crate) fn list_kind(parent: &str, field: &str) -> Kind {
     match (parent, field) {
         (
             _,
-            "containers" | "initContainers" | "ephemeralContainers" | "volumes" | "env" | "imagePullSecrets",
-        )
-        | (_, "resourceClaims" | "schedulingGates" | "webhooks" | "secrets") => Kind::Map(&["name"]),
+            "containers"
+            | "initContainers"
+            | "ephemeralContainers"
+            | "volumes"
+            | "env"
+            | "imagePullSecrets"
+            | "resourceClaims"
+            | "schedulingGates"
+            | "webhooks"
+            | "secrets",
+        ) => Kind::Map(&["name"]),
         ("containers" | "initContainers" | "ephemeralContainers", "ports") => {
             Kind::Map(&["containerPort", "protocol"])
         }
@@ -29,7 +37,6 @@ pub(crate) fn list_kind(parent: &str, field: &str) -> Kind {
         (_, "topologySpreadConstraints") => Kind::Map(&["topologyKey", "whenUnsatisfiable"]),
         (_, "conditions") | ("status", "addresses") => Kind::Map(&["type"]),
         (_, "ownerReferences") => Kind::Map(&["uid"]),
-        ("spec", "versions") => Kind::Map(&["name"]),
         (_, "finalizers" | "accessModes" | "loadBalancerSourceRanges" | "podCIDRs") => Kind::Set,
         _ => Kind::Atomic,
     }
@@ -39,7 +46,6 @@ pub(crate) fn list_kind(parent: &str, field: &str) -> Kind {
 pub(super) fn merge_key(parent: &str, field: &str) -> Option<&'static str> {
     match (parent, field) {
         ("spec", "taints") => Some("key"),
-        ("spec", "versions") => None,
         _ => match list_kind(parent, field) {
             Kind::Map(keys) => keys.first().copied(),
             Kind::Set | Kind::Atomic => None,
