@@ -1,6 +1,6 @@
 // Command testenv is a real Kubernetes in one binary: etcd, the control plane,
-// kubectl and kwok, chosen by the first argument. The testkit crate starts the
-// parts on free loopback ports; nothing here is mocked.
+// kubectl, kwok and an informer of client-go, chosen by the first argument. The
+// testkit crate starts the parts on free loopback ports; nothing here is mocked.
 package main
 
 import (
@@ -24,6 +24,7 @@ var components = map[string]func() int{
 	"kube-controller-manager": run(controllermanager.NewControllerManagerCommand),
 	"kube-scheduler":          run(func() *cobra.Command { return scheduler.NewSchedulerCommand() }),
 	"kubectl":                 run(kubectl.NewDefaultKubectlCommand),
+	"informer":                run(newInformerCommand),
 	"kwok":                    runKwok,
 	"kwok-stages":             printKwokStages,
 }
@@ -40,6 +41,6 @@ func main() {
 			os.Exit(component())
 		}
 	}
-	fmt.Fprintln(os.Stderr, "usage: testenv etcd|kube-apiserver|kube-controller-manager|kube-scheduler|kubectl|kwok|kwok-stages [flags]")
+	fmt.Fprintln(os.Stderr, "usage: testenv etcd|kube-apiserver|kube-controller-manager|kube-scheduler|kubectl|informer|kwok|kwok-stages [flags]")
 	os.Exit(64)
 }

@@ -30,7 +30,8 @@ pub use builder::ClusterBuilder;
 use builder::Parts;
 use controllers::Controllers;
 use etcd::Etcd;
-use kubectl::Kubectl;
+pub use kubectl::Kubectl;
+pub use testenv::path as testenv;
 
 /// A running cluster; dropping it ends its processes and removes its data.
 // The order of the fields is the order of their end: what depends on others goes first.

@@ -8,9 +8,12 @@ use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
+use super::testenv;
+use crate::daemon::Daemon;
 use crate::guardian;
 
-pub(super) struct Kubectl {
+/// The real kubectl for the server of a kubeconfig, whoever that is.
+pub struct Kubectl {
     testenv: PathBuf,
     kubeconfig: PathBuf,
     /// Discovery is cached on disk; the ports of two tests' clusters may be the same.
@@ -20,12 +23,26 @@ pub(super) struct Kubectl {
 // === impl Kubectl ===
 
 impl Kubectl {
+    /// For the API server of any kubeconfig.
+    pub async fn with(kubeconfig: &Path) -> anyhow::Result<Self> {
+        Self::new(testenv::path().await?, kubeconfig)
+    }
+
     pub(super) fn new(testenv: &Path, kubeconfig: &Path) -> anyhow::Result<Self> {
         let cache = guardian::scratch("kubectl")?;
         Ok(Self { testenv: testenv.to_owned(), kubeconfig: kubeconfig.to_owned(), cache })
     }
 
-    pub(super) async fn run(&self, args: &[&str], input: &str) -> anyhow::Result<String> {
+    /// Starts one that goes on until it is dropped, such as `get --watch`; its log is what it prints.
+    pub fn spawn(&self, args: &[&str]) -> anyhow::Result<Daemon> {
+        let args: Vec<&str> = ["kubectl"].iter().chain(args).copied().collect();
+        let kubeconfig = self.kubeconfig.to_string_lossy();
+        let cache = self.cache.path().to_string_lossy();
+        Daemon::spawn(&self.testenv, &args, &[("KUBECONFIG", &kubeconfig), ("KUBECACHEDIR", &cache)])
+    }
+
+    /// Runs it with an input and gives what it prints; the error contains its stderr.
+    pub async fn run(&self, args: &[&str], input: &str) -> anyhow::Result<String> {
         let mut child = Command::new(&self.testenv)
             .arg("kubectl")
             .args(args)

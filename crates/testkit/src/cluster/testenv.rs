@@ -10,7 +10,7 @@ use tokio::sync::OnceCell;
 const BUILD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testenv/build");
 
 /// The path of the binary, which is built if need be: some minutes, once per machine.
-pub(super) async fn path() -> anyhow::Result<&'static Path> {
+pub async fn path() -> anyhow::Result<&'static Path> {
     static PATH: OnceCell<PathBuf> = OnceCell::const_new();
     let path = PATH.get_or_try_init(build).await?;
     Ok(path)
