@@ -24,6 +24,7 @@ var components = map[string]func() int{
 	"kube-controller-manager": run(controllermanager.NewControllerManagerCommand),
 	"kube-scheduler":          run(func() *cobra.Command { return scheduler.NewSchedulerCommand() }),
 	"kubectl":                 run(kubectl.NewDefaultKubectlCommand),
+	"fields":                  printFields,
 	"informer":                run(newInformerCommand),
 	"kwok":                    runKwok,
 	"kwok-stages":             printKwokStages,
@@ -41,6 +42,6 @@ func main() {
 			os.Exit(component())
 		}
 	}
-	fmt.Fprintln(os.Stderr, "usage: testenv etcd|kube-apiserver|kube-controller-manager|kube-scheduler|kubectl|informer|kwok|kwok-stages [flags]")
+	fmt.Fprintln(os.Stderr, "usage: testenv etcd|kube-apiserver|kube-controller-manager|kube-scheduler|kubectl|informer|fields|kwok|kwok-stages [flags]")
 	os.Exit(64)
 }

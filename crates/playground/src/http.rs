@@ -29,6 +29,7 @@ mod negotiate;
 mod openapi;
 mod patch;
 mod pods;
+mod protobuf;
 mod query;
 mod request;
 mod respond;

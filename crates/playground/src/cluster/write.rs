@@ -32,6 +32,12 @@ pub(crate) struct Edit<'a> {
     pub(crate) dry_run: bool,
 }
 
+/// The bound of etcd.
+const MAX_SIZE: usize = 3 << 19;
+
+/// Well below what the parser takes.
+const MAX_DEPTH: usize = 100;
+
 /// Letters of generated names; without vowels, so that no words appear.
 const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 
@@ -76,6 +82,8 @@ impl Cluster {
         let name = object::name(&object).to_owned();
         let namespace = object::namespace(&object).to_owned();
         admission::default(resource, &mut object);
+        admission::prune(resource, &mut object);
+        check_measure(&object)?;
         let causes = admission::validate(resource, &object);
         if !causes.is_empty() {
             return Err(Status::invalid(resource, &name, &causes));
@@ -129,6 +137,8 @@ impl Cluster {
         convert::to_storage(resource, &mut wanted);
         keep(resource, part, &stored, &mut wanted);
         admission::default(resource, &mut wanted);
+        admission::prune(resource, &mut wanted);
+        check_measure(&wanted)?;
         let mut causes = admission::validate(resource, &wanted);
         causes.extend(admission::validate_change(resource, &stored, &wanted));
         if !causes.is_empty() {
@@ -136,7 +146,7 @@ impl Cluster {
         }
         admission::allocate(resource, &mut wanted, &store)?;
         strip_type(&mut wanted);
-        if part != Part::Status && admission::has_generation(resource) && spec_differs(&stored, &wanted) {
+        if part != Part::Status && admission::has_generation(resource) && counts(resource, &stored, &wanted) {
             let generation = stored.pointer("/metadata/generation").and_then(Value::as_i64).unwrap_or(0);
             metadata(&mut wanted).insert("generation".into(), (generation + 1).into());
         }
@@ -165,6 +175,44 @@ impl Cluster {
     /// The resource of an object by its type.
     pub(crate) fn resource_of(&self, api_version: &str, kind: &str) -> Option<Arc<Resource>> {
         self.catalogue().by_kind(api_version, kind).cloned()
+    }
+}
+
+/// Refuses objects that are too large or too deep to be read back.
+fn check_measure(object: &Value) -> Result<(), Status> {
+    let mut size = Size(0);
+    // Counting does not fail.
+    if serde_json::to_writer(&mut size, object).is_err() || size.0 > MAX_SIZE {
+        return Err(Status::new(500, "", "etcdserver: request is too large"));
+    }
+    let mut level: Vec<&Value> = vec![object];
+    for _ in 0..MAX_DEPTH {
+        level = level
+            .into_iter()
+            .flat_map(|value| match value {
+                Value::Object(fields) => fields.values().collect::<Vec<_>>(),
+                Value::Array(items) => items.iter().collect(),
+                _ => Vec::new(),
+            })
+            .collect();
+        if level.is_empty() {
+            return Ok(());
+        }
+    }
+    Err(Status::bad_request("the object is nested too deeply"))
+}
+
+/// Counts bytes.
+struct Size(usize);
+
+impl std::io::Write for Size {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
 
@@ -254,6 +302,14 @@ fn strip_type(object: &mut Value) {
     let fields = object::fields(object);
     fields.remove("apiVersion");
     fields.remove("kind");
+}
+
+/// Whether a change counts as one of the specification.
+fn counts(resource: &Resource, stored: &Value, wanted: &Value) -> bool {
+    let annotations = |object: &Value| object.pointer("/metadata/annotations").cloned();
+    // Controllers read the annotations of a Deployment.
+    let deployment = resource.is("deployments.apps") && annotations(stored) != annotations(wanted);
+    deployment || spec_differs(stored, wanted)
 }
 
 fn spec_differs(stored: &Value, wanted: &Value) -> bool {

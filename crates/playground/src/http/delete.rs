@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::layer::Body;
 use super::list;
+use super::protobuf;
 use super::request::{Call, Encoding, parse};
 use super::respond;
 use super::route::Target;
@@ -66,8 +67,11 @@ fn options(call: &Call) -> Result<DeleteOptions, Status> {
     let body = if call.body.is_empty() {
         Value::Null
     } else {
-        let encoding =
-            if call.content_type() == "application/yaml" { Encoding::Yaml } else { Encoding::Json };
+        let encoding = match call.content_type() {
+            "application/yaml" => Encoding::Yaml,
+            protobuf::MEDIA_TYPE => Encoding::Protobuf,
+            _ => Encoding::Json,
+        };
         parse(&call.body, encoding).map_err(|why| {
             Status::bad_request(format!("couldn't get version/kind; json parse error: {why}"))
         })?
@@ -80,6 +84,10 @@ fn options(call: &Call) -> Result<DeleteOptions, Status> {
     let policy = word("propagationPolicy");
     let orphans =
         body.get("orphanDependents").and_then(Value::as_bool).or(call.query.flag("orphanDependents"));
+    if orphans.is_some() && !policy.is_empty() {
+        let why = "orphanDependents and deletionPropagation cannot be both set";
+        causes.push(Cause::invalid("propagationPolicy", &policy.as_str().into(), why));
+    }
     let propagation = match policy.as_str() {
         "" if orphans == Some(true) => Propagation::Orphan,
         "" | "Background" => Propagation::Background,

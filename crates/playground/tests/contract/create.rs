@@ -9,6 +9,7 @@ facts![
     kind_and_version_may_be_left_out,
     names_can_be_generated,
     yaml_is_understood,
+    protobuf_is_understood,
     the_system_fields_are_its_own,
     an_object_exists_only_once,
     a_name_is_required,
@@ -58,6 +59,21 @@ async fn yaml_is_understood(server: &Server) -> anyhow::Result<()> {
     let call =
         server.post(server.core("configmaps"), Value::Null).body(text).content_type("application/yaml");
     assert_eq!(plain(&call.ok().await?), config_map("one"));
+    Ok(())
+}
+
+/// As every typed client of client-go writes.
+async fn protobuf_is_understood(server: &Server) -> anyhow::Result<()> {
+    let field = |number: u8, content: &[u8]| {
+        [&[number << 3 | 2, u8::try_from(content.len()).unwrap()], content].concat()
+    };
+    let metadata = field(1, &field(1, b"one"));
+    let data = field(2, &[field(1, b"a"), field(2, b"1")].concat());
+    let type_meta = field(1, &[field(1, b"v1"), field(2, b"ConfigMap")].concat());
+    let body = [b"k8s\0".to_vec(), type_meta, field(2, &[metadata, data].concat())].concat();
+    let call = server.post(server.core("configmaps"), Value::Null).body(body);
+    let created = call.content_type("application/vnd.kubernetes.protobuf").ok().await?;
+    assert_eq!(plain(&created), config_map("one"), "and JSON is answered if that is wanted");
     Ok(())
 }
 

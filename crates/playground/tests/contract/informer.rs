@@ -6,13 +6,13 @@ use serde_json::json;
 use spindrift_playground::Key;
 use spindrift_testkit::{Daemon, FaultProxy, eventually, testenv};
 
-use crate::support::{Living, config_map};
+use crate::support::Living;
 
 /// How informers list: as client-go does since 1.35, and as it did before.
 const WAYS: [(&str, &str); 2] =
     [("KUBE_FEATURE_WatchListClient", "true"), ("KUBE_FEATURE_WatchListClient", "false")];
 
-/// A cluster, the link to it, and an informer of its config maps at the other end.
+/// A cluster, the link to it, and an informer of its secrets at the other end.
 struct Informed {
     cluster: Living,
     link: FaultProxy,
@@ -50,23 +50,24 @@ impl Informed {
 
 async fn informer(kubeconfig: &Path, way: (&str, &str)) -> anyhow::Result<Daemon> {
     let kubeconfig = kubeconfig.to_string_lossy();
-    let args =
-        ["informer", "--kubeconfig", &kubeconfig, "--resource", "configmaps", "--namespace", "default"];
+    let args = ["informer", "--kubeconfig", &kubeconfig, "--resource", "secrets", "--namespace", "default"];
     Daemon::spawn(testenv().await?, &args, &[way])
 }
 
 fn key(name: &str) -> Key {
-    Key::new("", "configmaps", "default", name)
+    Key::new("", "secrets", "default", name)
 }
 
 fn create(cluster: &Living, name: &str) {
-    let mut object = config_map(name);
-    object["metadata"]["namespace"] = "default".into();
+    let object = json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": "default"},
+        "stringData": {"a": "1"},
+    });
     cluster.cluster().create(object).unwrap();
 }
 
 fn change(cluster: &Living, name: &str) {
-    cluster.cluster().update(&key(name), |object| object["data"] = json!({"a": "2"})).unwrap();
+    cluster.cluster().update(&key(name), |object| object["data"] = json!({"a": "Mg=="})).unwrap();
 }
 
 fn delete(cluster: &Living, name: &str) {

@@ -1,7 +1,7 @@
 //! The real kubectl works with a playground cluster.
 
 use serde_json::Value;
-use spindrift_testkit::eventually;
+use spindrift_testkit::{eventually, testenv};
 
 use crate::support::Living;
 
@@ -135,6 +135,74 @@ async fn create_patch_label_replace_and_delete() -> anyhow::Result<()> {
     let said = cluster.kubectl("delete deploy web --cascade=foreground --timeout=60s").await?;
     assert_eq!(said, "deployment.apps \"web\" deleted from default namespace\n");
     assert_eq!(cluster.kubectl("get deploy,rs,pods -o name").await?, "", "it waited for all of them");
+    Ok(())
+}
+
+#[tokio::test]
+async fn commands_with_typed_clients_write_protobuf() -> anyhow::Result<()> {
+    let cluster = Living::start().await?;
+    for (command, said) in [
+        ("create namespace apart", "namespace/apart created\n"),
+        ("create configmap settings --from-literal=colour=blue", "configmap/settings created\n"),
+        ("create deployment shop --image=shop:1 --replicas=2 --port=80", "deployment.apps/shop created\n"),
+        ("create job once --image=job:1 -- sleep 1", "job.batch/once created\n"),
+        ("create quota limit --hard=pods=7", "resourcequota/limit created\n"),
+        (
+            "create role reader --verb=get,list --resource=pods",
+            "role.rbac.authorization.k8s.io/reader created\n",
+        ),
+        (
+            "create rolebinding reader --role=reader --user=alice",
+            "rolebinding.rbac.authorization.k8s.io/reader created\n",
+        ),
+        ("auth can-i list pods --as=alice", "yes\n"),
+    ] {
+        assert_eq!(cluster.kubectl(command).await?, said);
+    }
+    assert_eq!(cluster.kubectl("get configmap settings -o jsonpath={.data}").await?, r#"{"colour":"blue"}"#);
+    cluster.kubectl("rollout status deployment/shop --timeout=60s").await?;
+    let port = "get deploy shop -o jsonpath={.spec.template.spec.containers[0].ports}";
+    assert_eq!(cluster.kubectl(port).await?, r#"[{"containerPort":80,"protocol":"TCP"}]"#);
+    cluster.kubectl("wait job/once --for=condition=Complete --timeout=60s").await?;
+
+    let denied = cluster.kubectl_fails("auth can-i delete pods --as=alice", "").await;
+    assert!(denied.starts_with("kubectl auth can-i delete pods --as=alice"), "it says no: {denied}");
+    let forbidden = cluster.kubectl_fails("delete pods --all --as=alice", "").await;
+    assert!(forbidden.contains("(Forbidden)") && forbidden.contains("User \"alice\" cannot"), "{forbidden}");
+    let whoami = cluster.kubectl("auth whoami --as=alice -o jsonpath={.status.userInfo.username}").await?;
+    assert_eq!(whoami, "alice");
+    Ok(())
+}
+
+#[tokio::test]
+async fn nodes_are_drained_by_eviction() -> anyhow::Result<()> {
+    let cluster = Living::start().await?;
+    cluster.kubectl_stdin("apply -f -", WEB).await?;
+    rolled_out(&cluster).await?;
+    let node = cluster.kubectl("get pods -l app=web -o jsonpath={.items[0].spec.nodeName}").await?;
+    let drain = format!(
+        "drain {node} --ignore-daemonsets --delete-emptydir-data --pod-selector=app=web --timeout=60s"
+    );
+    let said = cluster.kubectl(&drain).await?;
+    assert!(
+        said.contains("evicting pod default/web-") && said.contains(&format!("node/{node} drained")),
+        "{said}"
+    );
+    rolled_out(&cluster).await?;
+    let nodes = cluster.kubectl("get pods -l app=web -o jsonpath={.items[*].spec.nodeName}").await?;
+    assert!(!nodes.split_whitespace().any(|name| name == node), "{nodes}");
+    Ok(())
+}
+
+/// What the decoder knows of Kubernetes' messages is printed by Kubernetes' own types.
+#[tokio::test]
+async fn the_fields_of_protobuf_messages_are_those_of_kubernetes() -> anyhow::Result<()> {
+    let printed = std::process::Command::new(testenv().await?).arg("fields").output()?;
+    let kept = include_str!("../../src/http/protobuf/fields.txt");
+    assert!(
+        String::from_utf8(printed.stdout)? == kept,
+        "print them again: testenv fields > …/protobuf/fields.txt"
+    );
     Ok(())
 }
 

@@ -5,6 +5,9 @@ use serde_json::Value;
 use super::rejected;
 use crate::status::Status;
 
+/// How many bytes a patch may copy; the real server has the same bound.
+const MAX_COPIED: usize = 3 << 20;
+
 /// One step of a patch.
 #[derive(Debug, Clone)]
 pub(super) struct Operation {
@@ -48,7 +51,17 @@ fn operation(operation: &Value) -> Result<Operation, Status> {
 }
 
 pub(super) fn apply(object: &mut Value, operations: &[Operation]) -> Result<(), Status> {
+    // A patch that copies copies could otherwise grow without bound.
+    let mut copied = 0;
     for operation in operations {
+        if operation.verb == "copy"
+            && let Some(from) = &operation.from
+        {
+            copied += find(object, from).map_or(0, |value| value.to_string().len());
+            if copied > MAX_COPIED {
+                return Err(rejected());
+            }
+        }
         step(object, operation).ok_or_else(rejected)?;
     }
     Ok(())
@@ -59,9 +72,16 @@ fn step(object: &mut Value, operation: &Operation) -> Option<()> {
     match verb.as_str() {
         "add" => add(object, path, value.clone().unwrap_or_default()),
         "remove" => remove(object, path).map(drop),
+        // As in the library of the real server, what is absent is added, but not to a list.
         "replace" => {
-            *find(object, path)? = value.clone().unwrap_or_default();
-            Some(())
+            let value = value.clone().unwrap_or_default();
+            if let Some(found) = find(object, path) {
+                *found = value;
+                return Some(());
+            }
+            let (_, parents) = path.split_last()?;
+            find(object, parents)?.is_object().then_some(())?;
+            add(object, path, value)
         }
         "test" => {
             let found = find(object, path).map_or(Value::Null, |found| found.clone());
@@ -158,11 +178,17 @@ mod tests {
     }
 
     #[test]
+    fn copies_of_copies_are_bounded() {
+        let double = json!({"op": "copy", "from": "/a", "path": "/a/b/-"});
+        assert_eq!(patched(Value::Array(vec![double; 60])), None);
+    }
+
+    #[test]
     fn patches_that_do_not_fit_are_refused() {
         for patch in [
             json!([{"op": "test", "path": "/c~1d", "value": "y"}]),
             json!([{"op": "remove", "path": "/none"}]),
-            json!([{"op": "replace", "path": "/none", "value": 1}]),
+            json!([{"op": "replace", "path": "/a/b/7", "value": 1}]),
             json!([{"op": "add", "path": "/a/b/7", "value": 1}]),
             json!([{"op": "dance", "path": "/a"}]),
             json!([{"op": "add", "path": "a", "value": 1}]),

@@ -48,11 +48,11 @@ impl<'a> Call<'a> {
     }
 
     pub(crate) fn json(self, body: &Value) -> Self {
-        self.body(&body.to_string()).content_type(JSON)
+        self.body(body.to_string()).content_type(JSON)
     }
 
-    pub(crate) fn body(mut self, body: &str) -> Self {
-        self.body = body.as_bytes().to_vec();
+    pub(crate) fn body(mut self, body: impl AsRef<[u8]>) -> Self {
+        self.body = body.as_ref().to_vec();
         self
     }
 

@@ -1,0 +1,193 @@
+//! Bodies in protobuf, which the typed clients of client-go write, as JSON.
+//!
+//! ```text
+//! k8s\0 Unknown { 1: TypeMeta { 1: apiVersion, 2: kind }, 2: the object }
+//! ```
+//!
+//! What the fields of objects are called is told by `protobuf/fields.txt`, which `testenv fields` prints from
+//! Kubernetes' own types. Answers are JSON: clients that write protobuf read both.
+
+mod fields;
+mod wire;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use jiff::Timestamp;
+use serde_json::{Map, Number, Value, json};
+
+use fields::{Field, Kind};
+use wire::{Broken, Datum, Reader};
+
+pub(crate) const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
+
+/// What every body in protobuf begins with.
+const MAGIC: &[u8] = b"k8s\0";
+
+/// Deeper than any object of Kubernetes.
+const DEEPEST: usize = 32;
+
+/// Turns an object into JSON, or says why it cannot.
+pub(crate) fn decode(body: &[u8]) -> Result<Value, String> {
+    let unknown = body.strip_prefix(MAGIC).ok_or("provided data does not appear to be a protobuf message")?;
+    let (mut type_meta, mut raw) = (&[][..], &[][..]);
+    for (number, datum) in wire::read(unknown).map_err(|Broken| "the envelope is broken")? {
+        match (number, datum) {
+            (1, Datum::Bytes(bytes)) => type_meta = bytes,
+            (2, Datum::Bytes(bytes)) => raw = bytes,
+            _ => {}
+        }
+    }
+    let (mut api_version, mut kind) = (String::new(), String::new());
+    for (number, datum) in wire::read(type_meta).map_err(|Broken| "the type is broken")? {
+        match number {
+            1 => api_version = text(datum).map_err(|Broken| "the version is broken")?,
+            2 => kind = text(datum).map_err(|Broken| "the kind is broken")?,
+            _ => {}
+        }
+    }
+    let message = fields::message_of(&api_version, &kind)
+        .ok_or_else(|| format!("no kind {kind:?} is known for version {api_version:?}"))?;
+    let mut object = message_to_json(message, raw, 0).map_err(|Broken| format!("the {kind} is broken"))?;
+    object.insert("apiVersion".into(), api_version.into());
+    object.insert("kind".into(), kind.into());
+    Ok(Value::Object(object))
+}
+
+fn message_to_json(name: &'static str, bytes: &[u8], depth: usize) -> Result<Map<String, Value>, Broken> {
+    if depth > DEEPEST {
+        return Err(Broken);
+    }
+    let mut object = Map::new();
+    let mut reader = Reader::new(bytes);
+    while let Some((number, datum)) = reader.next()? {
+        // Fields of a newer Kubernetes are dropped, as those of a newer JSON are.
+        if let Some(field) = fields::field(name, number) {
+            insert(&mut object, field, datum, depth)?;
+        }
+    }
+    Ok(object)
+}
+
+/// Adds what was read to the object, in the way of Go's JSON: `omitempty` leaves out what is zero.
+fn insert(
+    object: &mut Map<String, Value>,
+    field: &Field,
+    datum: Datum<'_>,
+    depth: usize,
+) -> Result<(), Broken> {
+    match &field.kind {
+        Kind::Many(item) => {
+            let item = to_json(item, datum, depth)?;
+            if let Value::Array(items) = object.entry(field.name).or_insert_with(|| json!([])) {
+                items.push(item);
+            }
+        }
+        Kind::Map(kind) => {
+            let (key, value) = entry(kind, datum, depth)?;
+            if let Value::Object(entries) = object.entry(field.name).or_insert_with(|| json!({})) {
+                entries.insert(key, value);
+            }
+        }
+        // An inline field, such as the source of a volume, has no name in JSON.
+        Kind::Message(message) if field.name.is_empty() => {
+            object.extend(message_to_json(message, datum.bytes()?, depth + 1)?);
+        }
+        kind => {
+            let value = to_json(kind, datum, depth)?;
+            if !(value.is_null() || field.omit_zero && is_zero(&value)) {
+                object.insert(field.name.into(), value);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_zero(value: &Value) -> bool {
+    match value {
+        Value::Bool(truth) => !truth,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        _ => false,
+    }
+}
+
+fn to_json(kind: &Kind, datum: Datum<'_>, depth: usize) -> Result<Value, Broken> {
+    Ok(match kind {
+        Kind::Text => text(datum)?.into(),
+        Kind::Bytes => BASE64_STANDARD.encode(datum.bytes()?).into(),
+        Kind::Bool => (datum.integer()? != 0).into(),
+        Kind::Int => datum.integer()?.into(),
+        Kind::Float => Number::from_f64(datum.float()?).ok_or(Broken)?.into(),
+        Kind::Message(message) => message_to_json(message, datum.bytes()?, depth + 1)?.into(),
+        Kind::Time { fraction } => time(datum.bytes()?, *fraction)?,
+        Kind::Quantity => {
+            first(datum.bytes()?)?.map_or(Ok(json!("0")), |datum| text(datum).map(Value::from))?
+        }
+        Kind::Either => either(datum.bytes()?)?,
+        Kind::Json => match first(datum.bytes()?)? {
+            Some(raw) => serde_json::from_slice(raw.bytes()?).map_err(|_| Broken)?,
+            None => Value::Null,
+        },
+        Kind::List => {
+            let items = wire::read(datum.bytes()?)?;
+            items.into_iter().map(|(_, item)| text(item).map(Value::from)).collect::<Result<_, _>>()?
+        }
+        // Neither lists nor maps contain one another in Kubernetes.
+        Kind::Many(_) | Kind::Map(_) => return Err(Broken),
+    })
+}
+
+fn text(datum: Datum<'_>) -> Result<String, Broken> {
+    String::from_utf8(datum.bytes()?.to_vec()).map_err(|_| Broken)
+}
+
+/// The value of the first field of a message that has no other.
+fn first(bytes: &[u8]) -> Result<Option<Datum<'_>>, Broken> {
+    Ok(wire::read(bytes)?.into_iter().find_map(|(number, datum)| (number == 1).then_some(datum)))
+}
+
+/// One entry of a map.
+fn entry(kind: &Kind, datum: Datum<'_>, depth: usize) -> Result<(String, Value), Broken> {
+    let (mut key, mut value) = (String::new(), Value::Null);
+    for (number, datum) in wire::read(datum.bytes()?)? {
+        match number {
+            1 => key = text(datum)?,
+            2 => value = to_json(kind, datum, depth)?,
+            _ => {}
+        }
+    }
+    Ok((key, value))
+}
+
+/// An IntOrString: its first field says which of the others counts.
+fn either(bytes: &[u8]) -> Result<Value, Broken> {
+    let (mut is_text, mut number, mut word) = (false, 0, String::new());
+    for (field, datum) in wire::read(bytes)? {
+        match field {
+            1 => is_text = datum.integer()? == 1,
+            2 => number = datum.integer()?,
+            3 => word = text(datum)?,
+            _ => {}
+        }
+    }
+    Ok(if is_text { word.into() } else { number.into() })
+}
+
+/// Null if there is none, which is an empty message.
+fn time(bytes: &[u8], fraction: bool) -> Result<Value, Broken> {
+    let (mut seconds, mut nanoseconds) = (None, 0);
+    for (field, datum) in wire::read(bytes)? {
+        match field {
+            1 => seconds = Some(datum.integer()?),
+            2 => nanoseconds = i32::try_from(datum.integer()?).map_err(|_| Broken)?,
+            _ => {}
+        }
+    }
+    let Some(seconds) = seconds else { return Ok(Value::Null) };
+    let time = Timestamp::new(seconds, nanoseconds).map_err(|_| Broken)?;
+    let format = if fraction { "%Y-%m-%dT%H:%M:%S.%6fZ" } else { "%Y-%m-%dT%H:%M:%SZ" };
+    Ok(time.strftime(format).to_string().into())
+}
+
+#[cfg(test)]
+mod tests;

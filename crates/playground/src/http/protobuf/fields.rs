@@ -1,0 +1,126 @@
+//! The fields of Kubernetes' messages.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// One field of a message.
+#[derive(Debug)]
+pub(super) struct Field {
+    /// In JSON; empty if the fields of this one are those of its parent.
+    pub(super) name: &'static str,
+    /// Whether JSON leaves it out when it is zero.
+    pub(super) omit_zero: bool,
+    pub(super) kind: Kind,
+}
+
+/// What a field holds.
+#[derive(Debug)]
+pub(super) enum Kind {
+    Text,
+    Bytes,
+    Bool,
+    Int,
+    Float,
+    Message(&'static str),
+    Many(Box<Kind>),
+    /// From texts to these.
+    Map(Box<Kind>),
+    Time {
+        fraction: bool,
+    },
+    Quantity,
+    /// A number or a text.
+    Either,
+    /// Bytes that are JSON.
+    Json,
+    /// A message that is nothing but a list of texts.
+    List,
+}
+
+struct Table {
+    /// By version and kind.
+    kinds: HashMap<(&'static str, &'static str), &'static str>,
+    /// By message and number.
+    fields: HashMap<(&'static str, u64), Field>,
+}
+
+/// Printed by `testenv fields`; a test of the contract compares them.
+const TEXT: &str = include_str!("fields.txt");
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| Table::parse(TEXT));
+
+/// The message that encodes a kind.
+pub(super) fn message_of(api_version: &str, kind: &str) -> Option<&'static str> {
+    // Every group has options of its own, all alike.
+    let api_version = if kind == "DeleteOptions" { "v1" } else { api_version };
+    TABLE.kinds.get(&(api_version, kind)).copied()
+}
+
+pub(super) fn field(message: &'static str, number: u64) -> Option<&'static Field> {
+    TABLE.fields.get(&(message, number))
+}
+
+// === impl Table ===
+
+impl Table {
+    fn parse(text: &'static str) -> Self {
+        let mut table = Self { kinds: HashMap::new(), fields: HashMap::new() };
+        for line in text.lines() {
+            let mut words = line.split(' ');
+            match words.next() {
+                Some("kind") => {
+                    if let (Some(version), Some(kind), Some(message)) =
+                        (words.next(), words.next(), words.next())
+                    {
+                        table.kinds.insert((version, kind), message);
+                    }
+                }
+                Some(message) => {
+                    let fields = words.filter_map(Field::parse);
+                    table.fields.extend(fields.map(|(number, field)| ((message, number), field)));
+                }
+                None => {}
+            }
+        }
+        table
+    }
+}
+
+// === impl Field ===
+
+impl Field {
+    /// Reads `3:restartPolicy?:text`.
+    fn parse(word: &'static str) -> Option<(u64, Self)> {
+        let (number, rest) = word.split_once(':')?;
+        let (name, kind) = rest.split_once(':')?;
+        let (name, omit_zero) = name.strip_suffix('?').map_or((name, false), |name| (name, true));
+        Some((number.parse().ok()?, Self { name, omit_zero, kind: Kind::parse(kind) }))
+    }
+}
+
+// === impl Kind ===
+
+impl Kind {
+    fn parse(word: &'static str) -> Self {
+        if let Some(item) = word.strip_prefix('*') {
+            return Self::Many(Box::new(Self::parse(item)));
+        }
+        if let Some(value) = word.strip_prefix('%') {
+            return Self::Map(Box::new(Self::parse(value)));
+        }
+        match word {
+            "text" => Self::Text,
+            "bytes" => Self::Bytes,
+            "bool" => Self::Bool,
+            "int" => Self::Int,
+            "float" => Self::Float,
+            "time" => Self::Time { fraction: false },
+            "microtime" => Self::Time { fraction: true },
+            "quantity" => Self::Quantity,
+            "either" => Self::Either,
+            "json" => Self::Json,
+            "list" => Self::List,
+            message => Self::Message(message),
+        }
+    }
+}
