@@ -4,6 +4,8 @@
 //! pods ──▶ API server ──▶ raw                     the peer: the same bytes, nothing behind
 //!                     ──▶ agent ══▶ hub ──▶ SQLite   the stack: until the hub shows them
 //!
+//! playground of 1,000 clusters ──▶ lists and watches of all of them
+//!
 //! figure <name> = <value> <unit> (peer <value>, ratio <r>, goal <g>)
 //! ```
 //!
@@ -21,10 +23,12 @@ mod first_sync;
 mod latency;
 mod memory;
 
+mod playground;
+
 use std::process::ExitCode;
 
 use anyhow::Context;
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use spindrift_testkit::{Cluster, binary};
 
 use crate::{pods::Population, raw::RawWatcher};
@@ -36,6 +40,17 @@ struct Arguments {
     /// A tenth of the pods: shows that the benchmark works, not how fast anything is.
     #[arg(long)]
     quick: bool,
+    /// Measures only one part.
+    part: Option<Part>,
+}
+
+/// What can be measured by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// Agent and hub on a real API server.
+    Stack,
+    /// A thousand simulated clusters.
+    Playground,
 }
 
 /// How many pods there are while time is measured, and at last.
@@ -49,8 +64,8 @@ const QUICK: Sizes = Sizes { small: 200, large: 1_000 };
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let Arguments { quick } = Arguments::parse();
-    match run(if quick { QUICK } else { FULL }).await {
+    spindrift_process::tls::install_provider();
+    match run(Arguments::parse()).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("spindrift-bench: {error:#}");
@@ -59,7 +74,20 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn run(sizes: Sizes) -> anyhow::Result<()> {
+async fn run(Arguments { quick, part }: Arguments) -> anyhow::Result<()> {
+    if part != Some(Part::Playground) {
+        stack(if quick { QUICK } else { FULL }).await?;
+    }
+    if part != Some(Part::Stack) {
+        let size = if quick { playground::QUICK } else { playground::FULL };
+        for figure in playground::measure(&size).await? {
+            println!("{figure}");
+        }
+    }
+    Ok(())
+}
+
+async fn stack(sizes: Sizes) -> anyhow::Result<()> {
     for program in ["spindrift-hub", "spindrift-agent"] {
         binary(program)?;
     }

@@ -9,6 +9,7 @@ mod allocate;
 mod defaults;
 mod names;
 mod pods;
+mod schema;
 mod validate;
 
 pub(crate) use allocate::allocate;
@@ -25,6 +26,13 @@ pub(crate) fn default(resource: &Resource, object: &mut Value) {
         return;
     }
     defaults::default(&resource.kind, object);
+}
+
+/// Takes out of a custom object what its schema does not know, and fills in what it has defaults for.
+pub(crate) fn prune(resource: &Resource, object: &mut Value) {
+    if let Some(custom) = &resource.custom {
+        schema::prune(&custom.schema, object);
+    }
 }
 
 /// Whether the server counts the changes of an object's specification.

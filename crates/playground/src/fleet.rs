@@ -86,7 +86,7 @@ pub enum FleetError {
 const FULL_SHOPS: usize = 20;
 
 /// Enough for a look at what just happened.
-const EVENTS: usize = 60;
+const EVENTS: usize = 200;
 
 /// A corner shop remembers less, so that a thousand of them fit into memory: some 200 changes of 500 bytes.
 const CORNER_HISTORY: (usize, usize) = (200, 96 << 10);
@@ -181,7 +181,7 @@ pub async fn start(options: FleetOptions, shutdown: &Shutdown) -> Result<Fleet, 
 fn lead(options: &FleetOptions, clusters: &[Arc<Cluster>], tempo: Tempo, shutdown: &Shutdown) {
     let (controllers, task) = Controllers::new(shutdown.token());
     shutdown.spawn("playground.controllers", task);
-    let events = if options.size() == Size::Full { EVENTS } else { EVENTS / 6 };
+    let events = if options.size() == Size::Full { EVENTS } else { EVENTS / 20 };
     for cluster in clusters {
         cluster.set_logs(Logs::of(cluster));
         controllers.lead(cluster, tempo, hash(&(options.seed, cluster.name(), "controllers")), events);

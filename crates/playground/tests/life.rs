@@ -81,7 +81,7 @@ fn workload(kind: &str, name: &str, replicas: i64, image: &str) -> Value {
     object
 }
 
-fn job(name: &str, command: &str, spec: Value) -> Value {
+fn job(name: &str, command: &str, spec: &Value) -> Value {
     let container = json!({ "name": "main", "image": "busybox:1", "command": ["sh", "-c", command] });
     let mut object = json!({
         "apiVersion": "batch/v1",
@@ -180,8 +180,8 @@ async fn stateful_sets_daemon_sets_and_their_pods() {
 #[tokio::test]
 async fn jobs_complete_or_fail() {
     let led = Led::start();
-    led.cluster.create(job("good", "true", json!({ "completions": 3, "parallelism": 2 }))).unwrap();
-    led.cluster.create(job("bad", "exit 1", json!({ "backoffLimit": 1 }))).unwrap();
+    led.cluster.create(job("good", "true", &json!({ "completions": 3, "parallelism": 2 }))).unwrap();
+    led.cluster.create(job("bad", "exit 1", &json!({ "backoffLimit": 1 }))).unwrap();
     eventually!("the good one completes", condition(&led.get("batch", "jobs", "good"), "Complete") == "True");
     assert_eq!(led.get("batch", "jobs", "good")["status"]["succeeded"], 3);
     eventually!("the bad one fails", condition(&led.get("batch", "jobs", "bad"), "Failed") == "True");

@@ -42,6 +42,38 @@ pub(super) fn is_dns_subdomain(name: &str) -> bool {
     name.split('.').all(is_dns_label)
 }
 
+/// Why a value is not allowed for a label; nothing if it is.
+pub(super) fn label_complaint(value: &str) -> Option<String> {
+    if value.len() > 63 {
+        return Some("must be no more than 63 characters".to_owned());
+    }
+    (!value.is_empty() && !is_qualified(value)).then(|| {
+        "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')".to_owned()
+    })
+}
+
+/// Why a key is not allowed for a label; nothing if it is.
+pub(super) fn label_key_complaint(key: &str) -> Option<String> {
+    let (prefix, name) = key.rsplit_once('/').map_or((None, key), |(prefix, name)| (Some(prefix), name));
+    if prefix.is_some_and(|prefix| !is_dns_subdomain(prefix)) {
+        return Some(format!("prefix part {SUBDOMAIN}"));
+    }
+    if name.len() > 63 {
+        return Some("name part must be no more than 63 characters".to_owned());
+    }
+    (!is_qualified(name)).then(|| {
+        "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')".to_owned()
+    })
+}
+
+fn is_qualified(name: &str) -> bool {
+    let ends = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    let bytes = name.as_bytes();
+    ends(bytes.first())
+        && ends(bytes.last())
+        && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::complaint;

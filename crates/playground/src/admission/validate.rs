@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::names;
+use super::{names, schema};
 use crate::catalogue::Resource;
 use crate::cluster::DEFINITIONS;
 use crate::object::{self, list, text};
@@ -16,13 +16,22 @@ pub(crate) fn validate(resource: &Resource, object: &Value) -> Vec<Cause> {
     if let Some(why) = names::complaint(&resource.kind, name) {
         causes.push(Cause::invalid("metadata.name", &name.into(), &why));
     }
-    if resource.custom.is_some() {
+    labels(object, &mut causes);
+    finalizers(object, &mut causes);
+    if let Some(custom) = &resource.custom {
+        schema::validate(&custom.schema, object, "", &mut causes);
         return causes;
     }
     match resource.kind.as_str() {
         "Pod" => pod_spec(object.get("spec"), "spec", &mut causes),
         "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet" => workload(object, &mut causes),
-        "Job" => pod_spec(object.pointer("/spec/template/spec"), "spec.template.spec", &mut causes),
+        "Job" => {
+            pod_spec(object.pointer("/spec/template/spec"), "spec.template.spec", &mut causes);
+            if text(object, "/spec/template/spec/restartPolicy") == "Always" {
+                let why = "valid values: \"OnFailure\", \"Never\"";
+                causes.push(Cause::required("spec.template.spec.restartPolicy", why));
+            }
+        }
         "Service" => service(object, &mut causes),
         "CustomResourceDefinition" if resource.is(DEFINITIONS) => definition(object, &mut causes),
         "RoleBinding" | "ClusterRoleBinding" if text(object, "/roleRef/name").is_empty() => {
@@ -32,6 +41,30 @@ pub(crate) fn validate(resource: &Resource, object: &Value) -> Vec<Cause> {
         _ => {}
     }
     causes
+}
+
+fn labels(object: &Value, causes: &mut Vec<Cause>) {
+    let labels = object.pointer("/metadata/labels").and_then(Value::as_object);
+    for (key, value) in labels.into_iter().flatten() {
+        let text = value.as_str().unwrap_or_default();
+        if let Some(why) = names::label_key_complaint(key) {
+            causes.push(Cause::invalid("metadata.labels", &key.as_str().into(), &why));
+        }
+        if let Some(why) = names::label_complaint(text) {
+            causes.push(Cause::invalid("metadata.labels", value, &why));
+        }
+    }
+}
+
+fn finalizers(object: &Value, causes: &mut Vec<Cause>) {
+    const STANDARD: [&str; 3] = ["kubernetes", "foregroundDeletion", "orphan"];
+    for (index, finalizer) in object::finalizers(object).iter().enumerate() {
+        if !finalizer.contains('/') && !STANDARD.contains(&finalizer.as_str()) {
+            let why = "name is neither a standard finalizer name nor is it fully qualified";
+            let field = format!("metadata.finalizers[{index}]");
+            causes.push(Cause::invalid(field, &finalizer.as_str().into(), why));
+        }
+    }
 }
 
 fn workload(object: &Value, causes: &mut Vec<Cause>) {
@@ -173,6 +206,7 @@ fn definition(object: &Value, causes: &mut Vec<Cause>) {
 /// Complaints about the difference between what is stored and what is wanted.
 pub(crate) fn validate_change(resource: &Resource, stored: &Value, wanted: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
+    no_new_finalizers(stored, wanted, &mut causes);
     if resource.custom.is_some() {
         return causes;
     }
@@ -217,6 +251,25 @@ pub(crate) fn validate_change(resource: &Resource, stored: &Value, wanted: &Valu
         _ => {}
     }
     causes
+}
+
+fn no_new_finalizers(stored: &Value, wanted: &Value, causes: &mut Vec<Cause>) {
+    if !object::is_terminating(stored) {
+        return;
+    }
+    let old = object::finalizers(stored);
+    let new: Vec<String> = object::finalizers(wanted)
+        .into_iter()
+        .filter(|finalizer| !old.contains(finalizer))
+        .map(|finalizer| format!("{finalizer:?}"))
+        .collect();
+    if !new.is_empty() {
+        let why = format!(
+            "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
+            new.join(", ")
+        );
+        causes.push(Cause::forbidden("metadata.finalizers", &why));
+    }
 }
 
 fn stateful_set(stored: &Value, wanted: &Value, causes: &mut Vec<Cause>) {

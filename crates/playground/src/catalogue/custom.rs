@@ -1,15 +1,16 @@
 //! CustomResourceDefinitions: what one of them adds to the catalogue, and the conditions it gets.
 
 use serde_json::{Value, json};
+use spindrift_printer::Printer;
 
 use super::{Resource, Scope, Subresource, Verbs, table_id};
 use crate::object::{self, fields, list, text};
 
 /// What only custom resources have.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Custom {
     pub(crate) scale: Option<ScalePaths>,
-    pub(crate) columns: Vec<Column>,
+    pub(crate) printer: Printer,
     /// The OpenAPI schema of the version; null if there is none.
     pub(crate) schema: Value,
 }
@@ -20,17 +21,6 @@ pub(crate) struct ScalePaths {
     pub(crate) spec: String,
     pub(crate) status: String,
     pub(crate) selector: Option<String>,
-}
-
-/// One of `additionalPrinterColumns`.
-#[derive(Debug, Clone)]
-pub(crate) struct Column {
-    pub(crate) name: String,
-    pub(crate) kind: String,
-    pub(crate) format: String,
-    pub(crate) description: String,
-    pub(crate) priority: i64,
-    pub(crate) json_path: String,
 }
 
 /// The resources that a definition serves, the preferred version first.
@@ -69,7 +59,7 @@ fn resource(definition: &Value, version: &Value) -> Resource {
         table,
         custom: Some(Custom {
             scale: version.pointer("/subresources/scale").map(scale_paths),
-            columns: list(version, "/additionalPrinterColumns").iter().map(column).collect(),
+            printer: Printer::custom(definition, text(version, "/name")),
             schema: version.pointer("/schema/openAPIV3Schema").cloned().unwrap_or_default(),
         }),
         kind,
@@ -106,17 +96,6 @@ fn scale_paths(scale: &Value) -> ScalePaths {
         spec: pointer("/specReplicasPath"),
         status: pointer("/statusReplicasPath"),
         selector: Some(pointer("/labelSelectorPath")).filter(|path| !path.is_empty()),
-    }
-}
-
-fn column(column: &Value) -> Column {
-    Column {
-        name: text(column, "/name").to_owned(),
-        kind: text(column, "/type").to_owned(),
-        format: text(column, "/format").to_owned(),
-        description: text(column, "/description").to_owned(),
-        priority: column.get("priority").and_then(Value::as_i64).unwrap_or(0),
-        json_path: text(column, "/jsonPath").to_owned(),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::object::{self, metadata, text};
 use crate::storage::Store;
 
 const FOREGROUND: &str = "foregroundDeletion";
+const ORPHAN: &str = "orphan";
 
 /// Objects that are to be looked at because another one went; a queue, since chains of owners can be long.
 #[derive(Default)]
@@ -33,16 +34,29 @@ impl Cluster {
         if options.propagation == Propagation::Orphan {
             orphan(store, &dependents, object::uid(&object));
         }
-        let waits_for_dependents = options.propagation == Propagation::Foreground && !dependents.is_empty();
+        // As in the real server the way of deleting is a finalizer, though it may be done in a moment.
+        let way = match options.propagation {
+            Propagation::Background => None,
+            Propagation::Foreground => Some(FOREGROUND),
+            Propagation::Orphan => Some(ORPHAN),
+        };
         let grace = grace(table, &object, options);
         let was_terminating = object::is_terminating(&object);
         let mut finalizers = object::finalizers(&object);
-        if waits_for_dependents && !finalizers.iter().any(|finalizer| finalizer == FOREGROUND) {
-            finalizers.push(FOREGROUND.into());
+        if let Some(way) = way
+            && !finalizers.iter().any(|finalizer| finalizer == way)
+        {
+            finalizers.push(way.into());
         }
         let is_namespace = &**table == "namespaces";
         if finalizers.is_empty() && grace == 0 && !is_namespace {
-            return Deletion::Done(erase(store, table, path, queue));
+            let mut last = erase(store, table, path, queue);
+            if &**table == "pods" {
+                let meta = metadata(&mut last);
+                meta.insert("deletionTimestamp".into(), object::now().into());
+                meta.insert("deletionGracePeriodSeconds".into(), 0.into());
+            }
+            return Deletion::Done(last);
         }
         let before = object.clone();
         let meta = metadata(&mut object);
@@ -70,7 +84,7 @@ impl Cluster {
         if is_namespace && !was_terminating {
             self.empty_namespace(store, path, queue);
         }
-        if waits_for_dependents {
+        if options.propagation == Propagation::Foreground {
             // Only direct dependents are waited for; theirs go in the background, so that a long chain of owners
             // is no long chain of calls.
             for (table, path) in dependents {
@@ -78,6 +92,10 @@ impl Cluster {
                     self.doom(store, &table, &path, &DeleteOptions::default(), queue);
                 }
             }
+            release(store, table, path, FOREGROUND, queue);
+        }
+        if options.propagation == Propagation::Orphan {
+            release(store, table, path, ORPHAN, queue);
         }
         if store.value(table, path).is_some_and(|object| is_free(store, table, &object)) {
             erase(store, table, path, queue);
@@ -117,7 +135,7 @@ impl Cluster {
             }
             let waiting = self.waiting_owners(store, &object);
             for (table, path) in waiting {
-                release_foreground(store, &table, &path, &mut queue);
+                release(store, &table, &path, FOREGROUND, &mut queue);
             }
             let namespace = object::namespace(&object);
             let ends = store
@@ -179,14 +197,14 @@ fn erase(store: &mut Store, table: &TableId, path: &str, queue: &mut Queue) -> V
     object
 }
 
-/// Lets an owner go that waited for its dependents, if they are gone.
-fn release_foreground(store: &mut Store, table: &TableId, path: &str, queue: &mut Queue) {
+/// Takes the finalizer of a way of deleting from an owner that has no dependents any more.
+fn release(store: &mut Store, table: &TableId, path: &str, way: &str, queue: &mut Queue) {
     let Some(mut owner) = store.value(table, path) else { return };
     if !store.dependents(object::uid(&owner)).is_empty() {
         return;
     }
     let rest: Vec<String> =
-        object::finalizers(&owner).into_iter().filter(|finalizer| finalizer != FOREGROUND).collect();
+        object::finalizers(&owner).into_iter().filter(|finalizer| finalizer != way).collect();
     let rest = if rest.is_empty() { Value::Null } else { json!(rest) };
     object::assign(metadata(&mut owner), "finalizers", rest);
     store.put(table, path, &mut owner);

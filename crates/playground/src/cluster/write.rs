@@ -76,6 +76,7 @@ impl Cluster {
         let name = object::name(&object).to_owned();
         let namespace = object::namespace(&object).to_owned();
         admission::default(resource, &mut object);
+        admission::prune(resource, &mut object);
         let causes = admission::validate(resource, &object);
         if !causes.is_empty() {
             return Err(Status::invalid(resource, &name, &causes));
@@ -129,6 +130,7 @@ impl Cluster {
         convert::to_storage(resource, &mut wanted);
         keep(resource, part, &stored, &mut wanted);
         admission::default(resource, &mut wanted);
+        admission::prune(resource, &mut wanted);
         let mut causes = admission::validate(resource, &wanted);
         causes.extend(admission::validate_change(resource, &stored, &wanted));
         if !causes.is_empty() {
@@ -136,7 +138,7 @@ impl Cluster {
         }
         admission::allocate(resource, &mut wanted, &store)?;
         strip_type(&mut wanted);
-        if part != Part::Status && admission::has_generation(resource) && spec_differs(&stored, &wanted) {
+        if part != Part::Status && admission::has_generation(resource) && counts(resource, &stored, &wanted) {
             let generation = stored.pointer("/metadata/generation").and_then(Value::as_i64).unwrap_or(0);
             metadata(&mut wanted).insert("generation".into(), (generation + 1).into());
         }
@@ -254,6 +256,14 @@ fn strip_type(object: &mut Value) {
     let fields = object::fields(object);
     fields.remove("apiVersion");
     fields.remove("kind");
+}
+
+/// Whether a change counts as one of the specification.
+fn counts(resource: &Resource, stored: &Value, wanted: &Value) -> bool {
+    let annotations = |object: &Value| object.pointer("/metadata/annotations").cloned();
+    // Controllers read the annotations of a Deployment.
+    let deployment = resource.is("deployments.apps") && annotations(stored) != annotations(wanted);
+    deployment || spec_differs(stored, wanted)
 }
 
 fn spec_differs(stored: &Value, wanted: &Value) -> bool {

@@ -171,7 +171,7 @@ mod tests {
     use super::*;
     use crate::controllers::turn::Tempo;
 
-    fn decided(spec: Value, phases: &[&str]) -> Plan {
+    fn decided(spec: &Value, phases: &[&str]) -> Plan {
         let job = json!({ "metadata": { "name": "report", "namespace": "shop", "uid": "j" }, "spec": spec });
         let pod = |phase: &&str| json!({ "metadata": { "name": "p" }, "status": { "phase": phase } });
         let pods: Vec<_> = phases.iter().map(pod).collect();
@@ -194,19 +194,19 @@ mod tests {
     #[test]
     fn as_many_pods_run_at_once_as_are_allowed_and_needed() {
         let spec = json!({ "completions": 5, "parallelism": 3 });
-        assert_eq!(started(&decided(spec.clone(), &[])), 3);
-        assert_eq!(started(&decided(spec.clone(), &["Running", "Succeeded"])), 2);
-        assert_eq!(started(&decided(spec, &["Succeeded", "Succeeded", "Succeeded", "Succeeded"])), 1);
+        assert_eq!(started(&decided(&spec, &[])), 3);
+        assert_eq!(started(&decided(&spec, &["Running", "Succeeded"])), 2);
+        assert_eq!(started(&decided(&spec, &["Succeeded", "Succeeded", "Succeeded", "Succeeded"])), 1);
     }
 
     #[test]
     fn enough_successes_complete_a_job_and_too_many_failures_fail_it() {
-        let plan = decided(json!({ "completions": 2 }), &["Succeeded", "Succeeded"]);
+        let plan = decided(&json!({ "completions": 2 }), &["Succeeded", "Succeeded"]);
         assert!(has_condition(told(&plan), "Complete"));
         assert_eq!(text(told(&plan), "/status/completionTime"), "2026-01-01T00:00:00Z");
-        let plan = decided(json!({ "backoffLimit": 1 }), &["Failed", "Failed"]);
+        let plan = decided(&json!({ "backoffLimit": 1 }), &["Failed", "Failed"]);
         assert!(has_condition(told(&plan), "Failed"));
-        let plan = decided(json!({ "backoffLimit": 2 }), &["Failed", "Failed"]);
+        let plan = decided(&json!({ "backoffLimit": 2 }), &["Failed", "Failed"]);
         assert!(!has_condition(told(&plan), "Failed"));
         assert_eq!(started(&plan), 1);
     }

@@ -69,8 +69,8 @@ impl Asked {
 mod tests {
     use super::*;
 
-    fn asked(method: Method, uri: &str) -> (Verb, String) {
-        let Asked { verb, resource, .. } = Asked::of(&method, &uri.parse().unwrap());
+    fn asked(method: &Method, uri: &str) -> (Verb, String) {
+        let Asked { verb, resource, .. } = Asked::of(method, &uri.parse().unwrap());
         (verb, resource)
     }
 
@@ -87,7 +87,7 @@ mod tests {
             (Method::GET, "/apis/apps/v1", Verb::Get, ""),
             (Method::GET, "/version", Verb::Get, ""),
         ] {
-            assert_eq!(asked(method, uri), (verb, resource.to_owned()), "{uri}");
+            assert_eq!(asked(&method, uri), (verb, resource.to_owned()), "{uri}");
         }
     }
 

@@ -150,32 +150,61 @@ pub(crate) fn check(call: &Call, route: &Route) -> Result<(), Status> {
 
 /// Whether the bound roles allow something.
 pub(crate) fn allows(cluster: &Cluster, user: &User, attempt: &Attempt) -> bool {
-    user.groups.iter().any(|group| group == MASTERS)
-        || rules(cluster, user, &attempt.namespace).iter().any(|rule| rule_allows(rule, attempt))
+    verdict(cluster, user, attempt).is_some()
+}
+
+/// Why something is allowed, in the words of the real server; empty for administrators. None if it is not.
+pub(crate) fn verdict(cluster: &Cluster, user: &User, attempt: &Attempt) -> Option<String> {
+    if user.groups.iter().any(|group| group == MASTERS) {
+        return Some(String::new());
+    }
+    let grants = grants(cluster, user, &attempt.namespace);
+    grants.into_iter().find(|grant| rule_allows(&grant.rule, attempt)).map(|grant| grant.reason)
+}
+
+/// A rule that is bound to a user, and by what.
+pub(crate) struct Grant {
+    pub(crate) rule: Value,
+    reason: String,
 }
 
 /// All rules that are bound to a user, cluster-wide and in a namespace.
-pub(crate) fn rules(cluster: &Cluster, user: &User, namespace: &str) -> Vec<Value> {
+pub(crate) fn grants(cluster: &Cluster, user: &User, namespace: &str) -> Vec<Grant> {
     const GROUP: &str = "rbac.authorization.k8s.io";
     let mut bindings = cluster.list(GROUP, "clusterrolebindings", None);
     if !namespace.is_empty() {
         bindings.extend(cluster.list(GROUP, "rolebindings", Some(namespace)));
     }
-    let mut rules = Vec::new();
+    let mut grants = Vec::new();
     for binding in bindings {
-        if !list(&binding, "/subjects").iter().any(|subject| user.is_named_by(subject)) {
+        let Some(subject) = list(&binding, "/subjects").iter().find(|subject| user.is_named_by(subject))
+        else {
             continue;
-        }
-        let (plural, namespace) = match text(&binding, "/roleRef/kind") {
-            "Role" => ("roles", namespace),
-            _ => ("clusterroles", ""),
         };
-        let key = crate::cluster::Key::new(GROUP, plural, namespace, text(&binding, "/roleRef/name"));
-        if let Some(role) = cluster.get(&key) {
-            rules.extend(list(&role, "/rules").iter().cloned());
-        }
+        let (kind, role) = (text(&binding, "/roleRef/kind"), text(&binding, "/roleRef/name"));
+        let (plural, namespace) = if kind == "Role" { ("roles", namespace) } else { ("clusterroles", "") };
+        let key = crate::cluster::Key::new(GROUP, plural, namespace, role);
+        let Some(found) = cluster.get(&key) else { continue };
+        let reason = reason(&binding, subject);
+        let rules = list(&found, "/rules").iter();
+        grants.extend(rules.map(|rule| Grant { rule: rule.clone(), reason: reason.clone() }));
     }
-    rules
+    grants
+}
+
+fn reason(binding: &Value, subject: &Value) -> String {
+    let place = |name: &str, namespace: &str| {
+        if namespace.is_empty() { name.to_owned() } else { format!("{name}/{namespace}") }
+    };
+    format!(
+        "RBAC: allowed by {} {:?} of {} {:?} to {} {:?}",
+        text(binding, "/kind"),
+        place(text(binding, "/metadata/name"), text(binding, "/metadata/namespace")),
+        text(binding, "/roleRef/kind"),
+        text(binding, "/roleRef/name"),
+        text(subject, "/kind"),
+        place(text(subject, "/name"), text(subject, "/namespace")),
+    )
 }
 
 fn rule_allows(rule: &Value, attempt: &Attempt) -> bool {

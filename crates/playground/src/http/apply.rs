@@ -14,6 +14,7 @@ use crate::object::{self, metadata};
 use crate::status::{Cause, Status};
 
 pub(crate) fn apply(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
+    call.check_dry_run("PatchOptions")?;
     let resource = &target.resource;
     let applied = read(call, target)?;
     let manager = call.query.get("fieldManager").unwrap_or_default().to_owned();
@@ -148,7 +149,9 @@ fn conflicts(
             let (there, wanted) = (managed::find(current, path), managed::find(applied, path));
             // An item of a list is the same item whatever its fields are.
             let item = path.last().is_some_and(|part| part.starts_with("k:"));
-            if !item && there.is_some() && there != wanted {
+            // An empty map says nothing about what others have put into it.
+            let empty = wanted.and_then(Value::as_object).is_some_and(serde_json::Map::is_empty);
+            if !item && !empty && there.is_some() && there != wanted {
                 conflicts.push((entry.clone(), path.clone()));
             }
         }

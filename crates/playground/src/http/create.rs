@@ -13,6 +13,7 @@ use crate::object::{self, metadata, text};
 use crate::status::Status;
 
 pub(crate) fn create(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
+    call.check_dry_run("CreateOptions")?;
     let resource = &target.resource;
     let mut object = call.object(&resource.kind)?;
     check_type(call, resource, &mut object)?;
@@ -26,9 +27,10 @@ pub(crate) fn create(call: &Call, target: &Target) -> Result<Response<Body>, Sta
     if resource.subresource("status").is_some() {
         object::fields(&mut object).remove("status");
     }
+    let unknown = call.drop_unknown_fields(resource, &mut object)?;
     managed::created(call, resource, &mut object);
     let object = call.cluster.insert(resource, object, call.dry_run())?;
-    respond::object(call, resource, 201, &object)
+    Ok(respond::warned(respond::object(call, resource, 201, &object)?, &unknown))
 }
 
 /// Sees to it that the body is of the kind that the path says; it may leave that out.
@@ -69,13 +71,13 @@ fn check_custom_type(resource: &Resource, object: &Value, wanted: &str) -> Resul
         return check_shape(resource, object);
     }
     if kind.is_empty() {
-        return Err(Status::bad_request("Object 'Kind' is missing in the body"));
+        return Err(Status::bad_request(format!("Object 'Kind' is missing in '{object}'")));
     }
-    let (group, served) = version.rsplit_once('/').unwrap_or(("", version));
-    Err(Status::bad_request(format!(
-        "the API version in the data ({group}/{served}) does not match the expected API version ({wanted}), or the kind {kind:?} is not {:?}",
-        resource.kind
-    )))
+    Err(Status::bad_request(if version == wanted {
+        format!("the kind in the data ({kind}) does not match the expected kind ({})", resource.kind)
+    } else {
+        format!("the API version in the data ({version}) does not match the expected API version ({wanted})")
+    }))
 }
 
 /// Refuses the mistakes of type that would confuse everything after.

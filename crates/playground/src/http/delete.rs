@@ -84,6 +84,10 @@ fn options(call: &Call) -> Result<DeleteOptions, Status> {
     let policy = word("propagationPolicy");
     let orphans =
         body.get("orphanDependents").and_then(Value::as_bool).or(call.query.flag("orphanDependents"));
+    if orphans.is_some() && !policy.is_empty() {
+        let why = "orphanDependents and deletionPropagation cannot be both set";
+        causes.push(Cause::invalid("propagationPolicy", &policy.as_str().into(), why));
+    }
     let propagation = match policy.as_str() {
         "" if orphans == Some(true) => Propagation::Orphan,
         "" | "Background" => Propagation::Background,

@@ -87,7 +87,7 @@ pub(crate) fn resources(call: &Call, group: &str, version: &str) -> Result<Respo
         resources.extend(resource.subresources.iter().map(|subresource| sub_entry(resource, subresource)));
     }
     if resources.is_empty() {
-        return Ok(respond::text(404, "404 page not found\n"));
+        return absent(&catalogue, group);
     }
     let group_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
     let mut body = json!({"kind": "APIResourceList", "groupVersion": group_version, "resources": resources});
@@ -97,13 +97,27 @@ pub(crate) fn resources(call: &Call, group: &str, version: &str) -> Result<Respo
     respond::json(&body)
 }
 
+/// Unknown versions of groups that the server has by itself are a Status; all else is not even a path.
+pub(crate) fn absent(catalogue: &Catalogue, group: &str) -> Result<Response<Body>, Status> {
+    let own = catalogue.resources().iter().any(|r| r.group == group && r.custom.is_none());
+    if own { Err(Status::no_such_path()) } else { Ok(respond::text(404, "404 page not found\n")) }
+}
+
 fn entry(resource: &Resource) -> Value {
     let mut entry = json!({
         "name": resource.plural, "singularName": resource.singular, "namespaced": resource.is_namespaced(),
-        "kind": resource.kind, "verbs": resource.verbs.words(),
+        "kind": resource.kind, "verbs": verbs(resource),
     });
     add_names(&mut entry, resource);
     entry
+}
+
+/// Custom resources tell their verbs in another order.
+fn verbs(resource: &Resource) -> &'static [&'static str] {
+    match resource.custom {
+        Some(_) => &["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"],
+        None => resource.verbs.words(),
+    }
 }
 
 fn add_names(entry: &mut Value, resource: &Resource) {
@@ -163,7 +177,7 @@ fn aggregated_resource(resource: &Resource) -> Value {
     let scope = if resource.is_namespaced() { "Namespaced" } else { "Cluster" };
     let mut entry = json!({
         "resource": resource.plural, "responseKind": {"group": group, "version": version, "kind": resource.kind},
-        "scope": scope, "singularResource": resource.singular, "verbs": resource.verbs.words(),
+        "scope": scope, "singularResource": resource.singular, "verbs": verbs(resource),
     });
     add_names(&mut entry, resource);
     if !resource.subresources.is_empty() {

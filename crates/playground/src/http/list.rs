@@ -8,7 +8,7 @@ use http::Response;
 use serde_json::{Value, json};
 
 use super::layer::Body;
-use super::negotiate;
+use super::negotiate::{self, Amount};
 use super::request::Call;
 use super::route::Target;
 use crate::catalogue::Resource;
@@ -31,7 +31,7 @@ struct Start {
 }
 
 pub(crate) fn list(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
-    let view = negotiate::view(call)?;
+    let view = negotiate::view(call, Amount::Many)?;
     let collection = call.cluster.collection(&target.resource);
     let selector = selector(call, &target.resource)?;
     let limit =

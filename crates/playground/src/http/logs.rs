@@ -13,8 +13,9 @@ use super::request::Call;
 use super::respond;
 use super::route::Target;
 use crate::admission::container_names;
+use crate::catalogue::Resource;
 use crate::object::{list, text};
-use crate::status::Status;
+use crate::status::{Cause, Status};
 
 /// Where the logs of containers come from.
 pub trait LogSource: Send + Sync + 'static {
@@ -53,8 +54,11 @@ pub(crate) fn log(call: &Call, target: &Target) -> Result<Response<Body>, Status
     let pod: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     let container = container(call, target, &pod)?;
     let run = if call.query.flag("previous") == Some(true) { Run::Previous } else { Run::Current };
+    let wanted = Wanted::parse(call, target)?;
+    if text(&pod, "/spec/nodeName").is_empty() {
+        return Ok(respond::empty());
+    }
     check_started(target, &pod, &container, run)?;
-    let wanted = Wanted::parse(call)?;
     let source = call.cluster.logs();
     let lines = source.as_ref().map(|source| source.lines(&pod, &container, run)).unwrap_or_default();
     let text = wanted.write(&lines);
@@ -103,9 +107,6 @@ fn container(call: &Call, target: &Target, pod: &Value) -> Result<String, Status
 
 fn check_started(target: &Target, pod: &Value, container: &str, run: Run) -> Result<(), Status> {
     let name = &target.name;
-    if text(pod, "/spec/nodeName").is_empty() {
-        return Err(Status::bad_request(format!("pod {name} does not have a host assigned")));
-    }
     let parts = ["containerStatuses", "initContainerStatuses"];
     let status = parts
         .iter()
@@ -133,7 +134,25 @@ fn check_started(target: &Target, pod: &Value, container: &str, run: Run) -> Res
 // === impl Wanted ===
 
 impl Wanted {
-    fn parse(call: &Call) -> Result<Self, Status> {
+    fn parse(call: &Call, target: &Target) -> Result<Self, Status> {
+        let mut causes = Vec::new();
+        let number = |field: &str| call.query.number::<i64>(field);
+        if let Some(tail) = number("tailLines")?.filter(|&tail| tail < 0) {
+            causes.push(Cause::invalid("tailLines", &tail.into(), "must be greater than or equal to 0"));
+        }
+        for field in ["limitBytes", "sinceSeconds"] {
+            if let Some(size) = number(field)?.filter(|&size| size < 1) {
+                causes.push(Cause::invalid(field, &size.into(), "must be greater than 0"));
+            }
+        }
+        if call.query.get("sinceSeconds").is_some() && call.query.get("sinceTime").is_some() {
+            let why = "at most one of `sinceTime` or `sinceSeconds` may be specified";
+            causes.push(Cause::forbidden("sinceSeconds", why));
+        }
+        if !causes.is_empty() {
+            let options = Resource { kind: "PodLogOptions".into(), ..(*target.resource).clone() };
+            return Err(Status::invalid(&options, &target.name, &causes));
+        }
         let since = match (call.query.number::<i64>("sinceSeconds")?, call.query.get("sinceTime")) {
             (Some(seconds), _) => {
                 Some(Timestamp::now() - SignedDuration::from_secs(seconds.clamp(0, i64::from(u32::MAX))))

@@ -7,9 +7,18 @@ use crate::status::Status;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum View {
     Object,
+    /// The object in YAML; lists are JSON, which is YAML too.
+    Yaml,
     /// `PartialObjectMetadata`, or a list of these.
     Metadata,
     Table,
+}
+
+/// Whether one object is wanted or a list of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Amount {
+    One,
+    Many,
 }
 
 /// One entry of an `Accept` header.
@@ -38,23 +47,27 @@ fn accepted(header: &str) -> impl Iterator<Item = Accepted<'_>> {
 }
 
 /// The first view that can be given.
-pub(crate) fn view(call: &Call) -> Result<View, Status> {
+pub(crate) fn view(call: &Call, amount: Amount) -> Result<View, Status> {
     let header = call.header(http::header::ACCEPT);
     if header.is_empty() {
         return Ok(View::Object);
     }
     for accepted in accepted(header) {
-        if !matches!(accepted.media, "application/json" | "application/yaml" | "application/*" | "*/*") {
-            continue;
-        }
-        match (accepted.form, accepted.group, accepted.version) {
-            (None, ..) => return Ok(View::Object),
-            (Some("Table"), Some("meta.k8s.io"), Some("v1")) => return Ok(View::Table),
-            (
-                Some("PartialObjectMetadata" | "PartialObjectMetadataList"),
-                Some("meta.k8s.io"),
-                Some("v1"),
-            ) => return Ok(View::Metadata),
+        let plain = match accepted.media {
+            "application/yaml" if amount == Amount::One => View::Yaml,
+            "application/json" | "application/yaml" | "*/*" => View::Object,
+            _ => continue,
+        };
+        let wanted = (accepted.group, accepted.version) == (Some("meta.k8s.io"), Some("v1"));
+        match (accepted.form, amount) {
+            (None, _) => return Ok(plain),
+            (Some("Table"), _) if wanted => return Ok(View::Table),
+            (Some("PartialObjectMetadata"), Amount::One)
+            | (Some("PartialObjectMetadataList"), Amount::Many)
+                if wanted =>
+            {
+                return Ok(View::Metadata);
+            }
             _ => {}
         }
     }

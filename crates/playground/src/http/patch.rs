@@ -34,11 +34,21 @@ pub(crate) fn patch(call: &Call, target: &Target) -> Result<Response<Body>, Stat
     if matches!(content_type, "application/apply-patch+yaml" | "application/apply-patch+cbor") {
         return apply::apply(call, target);
     }
+    if call.query.flag("force").is_some() {
+        let cause = Cause::forbidden("force", "may not be specified for non-apply patch");
+        return Err(Status::invalid_options("PatchOptions", &[cause]));
+    }
+    call.check_dry_run("PatchOptions")?;
     let patch = read(call, target)?;
     let resource = &target.resource;
     let object = call.cluster.edit(edit(call, target), |current| {
         let mut wanted = patch.apply(current)?;
-        check_type(call, resource, &mut wanted)?;
+        // What was asked can be read; what would come of it cannot.
+        check_type(call, resource, &mut wanted).map_err(|status| Status {
+            code: 422,
+            reason: "Invalid",
+            ..status
+        })?;
         check_name(target, &wanted)?;
         check_namespace(target, &mut wanted)?;
         check_identity(target, current, &wanted)?;
@@ -77,6 +87,10 @@ fn read(call: &Call, target: &Target) -> Result<Patch, Status> {
         "application/merge-patch+json" => object().map(Patch::Merge),
         "application/strategic-merge-patch+json" if target.resource.custom.is_none() => {
             object().map(Patch::Strategic)
+        }
+        "application/strategic-merge-patch+json" => {
+            let message = "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
+            Err(Status::new(415, "UnsupportedMediaType", message))
         }
         _ => {
             let status = Status::new(415, "UnsupportedMediaType", "415: Unsupported Media Type");

@@ -7,6 +7,7 @@ use super::layer::Body;
 use super::request::Call;
 use super::respond;
 use super::route::Target;
+use crate::catalogue::Resource;
 use crate::cluster::{DeleteOptions, Edit, Part};
 use crate::object::{self, child, list, text};
 use crate::selector::structured_matches;
@@ -14,19 +15,40 @@ use crate::status::Status;
 
 pub(crate) fn evict(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
     let eviction = call.object("Eviction")?;
+    if object::name(&eviction) != target.name {
+        return Err(Status::bad_request("name in URL does not match name in Eviction object"));
+    }
     let bytes = call.cluster.bytes(&target.resource, &target.namespace, &target.name)?;
     let pod: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     for budget in call.cluster.list("policy", "poddisruptionbudgets", Some(&target.namespace)) {
         let selector = budget.pointer("/spec/selector").unwrap_or(&Value::Null);
         let labels = pod.pointer("/metadata/labels").unwrap_or(&Value::Null);
-        let spent = budget.pointer("/status/disruptionsAllowed").and_then(Value::as_i64).unwrap_or(0) <= 0;
-        if spent && !selector.is_null() && structured_matches(selector, labels) {
-            return Err(over_budget(&budget));
+        if selector.is_null() || !structured_matches(selector, labels) {
+            continue;
         }
+        let count = |pointer: &str| budget.pointer(pointer).and_then(Value::as_i64).unwrap_or(0);
+        if count("/status/observedGeneration") < count("/metadata/generation") {
+            let name = object::name(&budget);
+            let why = format!("The disruption budget {name} is still being processed by the server.");
+            return Err(over_budget(&why, Some(10)));
+        }
+        if count("/status/disruptionsAllowed") <= 0 {
+            let why = format!(
+                "The disruption budget {} needs {} healthy pods and has {} currently",
+                object::name(&budget),
+                count("/status/desiredHealthy"),
+                count("/status/currentHealthy"),
+            );
+            return Err(over_budget(&why, None));
+        }
+    }
+    let dry_run = call.dry_run() || !list(&eviction, "/deleteOptions/dryRun").is_empty();
+    if !dry_run {
+        announce(call, target)?;
     }
     let options = DeleteOptions {
         grace: eviction.pointer("/deleteOptions/gracePeriodSeconds").and_then(Value::as_i64),
-        dry_run: call.dry_run() || !list(&eviction, "/deleteOptions/dryRun").is_empty(),
+        dry_run,
         ..DeleteOptions::default()
     };
     call.cluster.retire(&target.resource, &target.namespace, &target.name, &options)?;
@@ -35,18 +57,38 @@ pub(crate) fn evict(call: &Call, target: &Target) -> Result<Response<Body>, Stat
     respond::coded(201, &done)
 }
 
-fn over_budget(budget: &Value) -> Status {
-    let healthy =
-        |field: &str| budget.pointer(&format!("/status/{field}")).and_then(Value::as_i64).unwrap_or(0);
-    let cause = json!({
-        "reason": "DisruptionBudget",
-        "message": format!(
-            "The disruption budget {} needs {} healthy pods and has {} currently",
-            object::name(budget), healthy("desiredHealthy"), healthy("currentHealthy"),
-        ),
-    });
+/// Tells in the pod's status why it will go.
+fn announce(call: &Call, target: &Target) -> Result<(), Status> {
+    let edit = Edit {
+        resource: &target.resource,
+        namespace: &target.namespace,
+        name: &target.name,
+        part: Part::Whole,
+        dry_run: false,
+    };
+    call.cluster.edit(edit, |current| {
+        let mut wanted = current.clone();
+        let status = child(&mut wanted, "status");
+        let conditions = status.entry("conditions").or_insert_with(|| json!([]));
+        if let Value::Array(conditions) = conditions {
+            conditions.retain(|condition| text(condition, "/type") != "DisruptionTarget");
+            conditions.push(json!({
+                "type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI",
+                "message": "Eviction API: evicting", "lastProbeTime": null, "lastTransitionTime": object::now(),
+            }));
+        }
+        Ok(wanted)
+    })?;
+    Ok(())
+}
+
+fn over_budget(why: &str, retry_after: Option<u64>) -> Status {
+    let mut details = json!({"causes": [{"reason": "DisruptionBudget", "message": why}]});
+    if let Some(seconds) = retry_after {
+        object::fields(&mut details).insert("retryAfterSeconds".into(), seconds.into());
+    }
     Status::new(429, "TooManyRequests", "Cannot evict pod as it would violate the pod's disruption budget.")
-        .with_details(json!({"causes": [cause]}))
+        .with_details(details)
 }
 
 pub(crate) fn bind(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
@@ -67,7 +109,12 @@ pub(crate) fn bind(call: &Call, target: &Target) -> Result<Response<Body>, Statu
         let taken = text(current, "/spec/nodeName");
         if !taken.is_empty() {
             let why = format!("pod {} is already assigned to node {taken:?}", target.name);
-            return Err(Status::conflict(resource, &target.name, &why));
+            let binding = Resource {
+                table: "pods/binding".into(),
+                plural: "pods/binding".into(),
+                ..(**resource).clone()
+            };
+            return Err(Status::conflict(&binding, &target.name, &why));
         }
         let mut wanted = current.clone();
         child(&mut wanted, "spec").insert("nodeName".into(), node.into());

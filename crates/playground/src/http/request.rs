@@ -11,11 +11,79 @@ use super::access::{self, User};
 use super::layer::RequestBody;
 use super::protobuf;
 use super::query::Query;
+use crate::catalogue::Resource;
 use crate::cluster::Cluster;
-use crate::status::Status;
+use crate::status::{Cause, Status};
 
 /// The real server's limit of a request's body.
 const MAX_BODY: usize = 3 << 20;
+
+/// The outermost fields of all built-in kinds.
+const KNOWN_FIELDS: &[&str] = &[
+    "action",
+    "addressType",
+    "aggregationRule",
+    "allowVolumeExpansion",
+    "allowedTopologies",
+    "apiVersion",
+    "automountServiceAccountToken",
+    "binaryData",
+    "capacity",
+    "count",
+    "data",
+    "deprecatedCount",
+    "deprecatedFirstTimestamp",
+    "deprecatedLastTimestamp",
+    "deprecatedSource",
+    "description",
+    "endpoints",
+    "eventTime",
+    "firstTimestamp",
+    "globalDefault",
+    "handler",
+    "imagePullSecrets",
+    "immutable",
+    "involvedObject",
+    "kind",
+    "lastTimestamp",
+    "maximumVolumeSize",
+    "message",
+    "metadata",
+    "mountOptions",
+    "nodeTopology",
+    "note",
+    "overhead",
+    "parameters",
+    "ports",
+    "preemptionPolicy",
+    "provisioner",
+    "reason",
+    "reclaimPolicy",
+    "regarding",
+    "related",
+    "reportingComponent",
+    "reportingController",
+    "reportingInstance",
+    "revision",
+    "roleRef",
+    "rules",
+    "scheduling",
+    "secrets",
+    "series",
+    "source",
+    "spec",
+    "status",
+    "storageClassName",
+    "stringData",
+    "subjects",
+    "subsets",
+    "template",
+    "type",
+    "value",
+    "volumeBindingMode",
+    "webhooks",
+    "driverName",
+];
 
 /// A request, its body and who sent it.
 pub(crate) struct Call {
@@ -67,6 +135,48 @@ impl Call {
 
     pub(crate) fn dry_run(&self) -> bool {
         self.query.has("dryRun", "All")
+    }
+
+    /// The only kind of dry run is a complete one.
+    pub(crate) fn check_dry_run(&self, options: &str) -> Result<(), Status> {
+        match self.query.get("dryRun") {
+            None | Some("All") => Ok(()),
+            Some(other) => {
+                let cause = Cause::unsupported("dryRun", &serde_json::json!([other]), &["All"]);
+                Err(Status::invalid_options(options, &[cause]))
+            }
+        }
+    }
+
+    /// Takes out fields that no built-in kind has and gives their names, or refuses them if that is wanted.
+    ///
+    /// Only the outermost fields are looked at: there are no schemas of what is below.
+    pub(crate) fn drop_unknown_fields(
+        &self,
+        resource: &Resource,
+        object: &mut Value,
+    ) -> Result<Vec<String>, Status> {
+        let Value::Object(fields) = object else { return Ok(Vec::new()) };
+        if resource.custom.is_some() {
+            return Ok(Vec::new());
+        }
+        let unknown: Vec<String> = fields
+            .keys()
+            .filter(|key| !KNOWN_FIELDS.contains(&key.as_str()))
+            .map(|key| format!("unknown field {key:?}"))
+            .collect();
+        match self.query.get("fieldValidation") {
+            Some("Strict") if !unknown.is_empty() => Err(Status::bad_request(format!(
+                "{0} in version {1:?} cannot be handled as a {0}: strict decoding error: {2}",
+                resource.kind,
+                resource.version,
+                unknown.join(", ")
+            ))),
+            word => {
+                fields.retain(|key, _| KNOWN_FIELDS.contains(&key.as_str()));
+                Ok(if word == Some("Ignore") { Vec::new() } else { unknown })
+            }
+        }
     }
 
     /// The name under which changes are recorded in `managedFields`.

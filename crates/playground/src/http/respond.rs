@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::layer::Body;
-use super::negotiate::{self, View};
+use super::negotiate::{self, Amount, View};
 use super::request::Call;
 use super::table;
 use crate::catalogue::Resource;
@@ -48,6 +48,11 @@ pub(crate) fn text(code: u16, text: &'static str) -> Response<Body> {
     with_code(stream(HeaderValue::from_static("text/plain; charset=utf-8"), full(text)), code)
 }
 
+/// Nothing to say.
+pub(crate) fn empty() -> Response<Body> {
+    with_code(Response::new(full(Bytes::new())), 204)
+}
+
 /// A document, with the answer 200.
 pub(crate) fn json(value: &impl Serialize) -> Result<Response<Body>, Status> {
     coded(200, value)
@@ -74,7 +79,8 @@ pub(crate) fn object(
     code: u16,
     object: &Value,
 ) -> Result<Response<Body>, Status> {
-    match negotiate::view(call)? {
+    match negotiate::view(call, Amount::One)? {
+        View::Yaml => yaml(code, object),
         View::Object => compressed(call, code, object),
         View::Metadata => coded(code, &metadata_only(object)),
         View::Table => {
@@ -82,6 +88,11 @@ pub(crate) fn object(
             coded(code, &table::of_object(resource, object, include))
         }
     }
+}
+
+fn yaml(code: u16, object: &Value) -> Result<Response<Body>, Status> {
+    let text = serde_saphyr::to_string(object).map_err(|error| Status::internal(error.to_string()))?;
+    Ok(with_code(stream(HeaderValue::from_static("application/yaml"), full(text)), code))
 }
 
 fn compressed(call: &Call, code: u16, object: &Value) -> Result<Response<Body>, Status> {
@@ -95,6 +106,16 @@ fn compressed(call: &Call, code: u16, object: &Value) -> Result<Response<Body>, 
     let mut response = bytes(code, packed);
     mark_gzip(&mut response);
     Ok(response)
+}
+
+/// Adds warnings that clients show to their users.
+pub(crate) fn warned(mut response: Response<Body>, warnings: &[String]) -> Response<Body> {
+    for warning in warnings {
+        if let Ok(value) = HeaderValue::from_str(&format!("299 - {warning:?}")) {
+            response.headers_mut().append(header::WARNING, value);
+        }
+    }
+    response
 }
 
 pub(crate) fn accepts_gzip(call: &Call) -> bool {

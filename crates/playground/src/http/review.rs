@@ -76,7 +76,11 @@ fn access(call: &Call, user: &User, review: &Value) -> Value {
         let word = |field: &str| text(review, &format!("/spec/nonResourceAttributes/{field}")).to_owned();
         Attempt { verb: word("verb"), path: word("path"), ..Attempt::default() }
     };
-    json!({"allowed": access::allows(&call.cluster, user, &attempt)})
+    match access::verdict(&call.cluster, user, &attempt) {
+        None => json!({"allowed": false}),
+        Some(reason) if reason.is_empty() => json!({"allowed": true}),
+        Some(reason) => json!({"allowed": true, "reason": reason}),
+    }
 }
 
 fn rules(call: &Call, review: &Value) -> Result<Value, Status> {
@@ -84,7 +88,8 @@ fn rules(call: &Call, review: &Value) -> Result<Value, Status> {
     if namespace.is_empty() {
         return Err(Status::bad_request("no namespace on request"));
     }
-    let mut rules = access::rules(&call.cluster, &call.user, namespace);
+    let grants = access::grants(&call.cluster, &call.user, namespace);
+    let mut rules: Vec<Value> = grants.into_iter().map(|grant| grant.rule).collect();
     if call.user.groups.iter().any(|group| group == "system:masters") && rules.is_empty() {
         rules.push(json!({"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}));
     }

@@ -86,7 +86,10 @@ impl Route {
             [] => return Ok(Self::Unknown),
         };
         let Some(resource) = catalogue.find(group, version, plural) else {
-            let known = catalogue.resources().iter().any(|resource| resource.group == group);
+            let known = catalogue
+                .resources()
+                .iter()
+                .any(|r| r.group == group && (r.custom.is_none() || r.version == version));
             return if known { Err(Status::no_such_path()) } else { Ok(Self::Unknown) };
         };
         let (name, subresource) = match rest {
@@ -102,7 +105,8 @@ impl Route {
         if subresource.as_ref().is_some_and(|name| resource.subresource(name).is_none()) {
             return Err(Status::no_such_path());
         }
-        let wants_watch = old_form || call.query.flag("watch") == Some(true);
+        // The path of one object is read, whatever the query says.
+        let wants_watch = old_form || (name.is_empty() && call.query.flag("watch") == Some(true));
         let verb = verb(&call.method, name.is_empty(), wants_watch && subresource.is_none())?;
         let target = Target {
             resource: Arc::clone(resource),

@@ -1,6 +1,10 @@
 //! Tables, as `kubectl get` asks for: columns of a kind and a row per object.
 
+use std::borrow::Cow;
+
+use jiff::Timestamp;
 use serde_json::{Value, json};
+use spindrift_printer::{KindRef, Printer};
 
 use super::request::Call;
 use super::respond::metadata_only;
@@ -35,28 +39,27 @@ impl Include {
 
 /// The definitions of a kind's columns.
 pub(crate) fn columns(resource: &Resource) -> Value {
-    let column = |name: &str, kind: &str, format: &str, description: &str, priority: i64| json!({"name": name, "type": kind, "format": format, "description": description, "priority": priority});
-    let mut columns = vec![column("Name", "string", "name", "Name must be unique within a namespace.", 0)];
+    let printer = printer(resource);
+    let columns = printer.columns().iter().map(|column| {
+        json!({
+            "name": column.name, "type": column.r#type, "format": column.format,
+            "description": column.description, "priority": column.priority,
+        })
+    });
+    columns.collect()
+}
+
+/// The printer of a resource; that of a custom one was made with its definition.
+pub(crate) fn printer(resource: &Resource) -> Cow<'_, Printer> {
     match &resource.custom {
-        Some(custom) if !custom.columns.is_empty() => columns.extend(
-            custom.columns.iter().map(|c| column(&c.name, &c.kind, &c.format, &c.description, c.priority)),
-        ),
-        _ => columns.push(column("Age", "date", "", "When the object was created.", 0)),
+        Some(custom) => Cow::Borrowed(&custom.printer),
+        None => Cow::Owned(Printer::of(KindRef { group: &resource.group, kind: &resource.kind })),
     }
-    Value::Array(columns)
 }
 
 /// One object as a row.
-pub(crate) fn row(resource: &Resource, object: &Value, include: Include) -> Value {
-    let mut cells: Vec<Value> = vec![object::name(object).into()];
-    let created = || object.pointer("/metadata/creationTimestamp").cloned().unwrap_or_default();
-    match &resource.custom {
-        Some(custom) if !custom.columns.is_empty() => cells.extend(custom.columns.iter().map(|column| {
-            let pointer = column.json_path.replace(['.', '['], "/").replace([']', '\''], "");
-            object.pointer(&pointer).cloned().unwrap_or_default()
-        })),
-        _ => cells.push(created()),
-    }
+pub(crate) fn row(printer: &Printer, object: &Value, include: Include) -> Value {
+    let cells = printer.cells(object, Timestamp::now());
     match include {
         Include::None => json!({"cells": cells}),
         Include::Metadata => json!({"cells": cells, "object": metadata_only(object)}),
@@ -69,7 +72,7 @@ pub(crate) fn of_object(resource: &Resource, object: &Value, include: Include) -
     json!({
         "kind": "Table", "apiVersion": "meta.k8s.io/v1",
         "metadata": {"resourceVersion": object::resource_version(object)},
-        "columnDefinitions": columns(resource), "rows": [row(resource, object, include)],
+        "columnDefinitions": columns(resource), "rows": [row(&printer(resource), object, include)],
     })
 }
 

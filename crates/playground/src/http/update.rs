@@ -15,17 +15,19 @@ use crate::object;
 use crate::status::{Cause, Status};
 
 pub(crate) fn update(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
+    call.check_dry_run("UpdateOptions")?;
     let resource = &target.resource;
     let mut wanted = call.object(&resource.kind)?;
     check_type(call, resource, &mut wanted)?;
     check_namespace(target, &mut wanted)?;
     check_name(target, &wanted)?;
+    let unknown = call.drop_unknown_fields(resource, &mut wanted)?;
     let object = call.cluster.edit(edit(call, target), |current| {
         check_identity(resource, &target.name, current, &wanted)?;
         managed::changed(call, target, current, &mut wanted);
         Ok(wanted)
     })?;
-    respond::object(call, resource, 200, &object)
+    Ok(respond::warned(respond::object(call, resource, 200, &object)?, &unknown))
 }
 
 /// The change that a request is about.
@@ -49,7 +51,7 @@ pub(crate) fn check_name(target: &Target, wanted: &Value) -> Result<(), Status> 
         return Ok(());
     }
     Err(Status::bad_request(if own.is_empty() {
-        "name must be provided".to_owned()
+        format!("the name of the object ({name} based on URL) was undeterminable: name must be provided")
     } else {
         format!("the name of the object ({own}) does not match the name on the URL ({name})")
     }))
@@ -84,9 +86,15 @@ pub(crate) fn check_version(
         if strict {
             let why = "must be specified for an update";
             let cause = Cause::invalid("metadata.resourceVersion", &0.into(), why);
-            return Err(Status::invalid(resource, name, &[cause]));
+            // Here the real server calls the resource by its plural.
+            let plural = Resource { kind: resource.plural.clone(), ..resource.clone() };
+            return Err(Status::invalid(&plural, name, &[cause]));
         }
         return Ok(());
+    }
+    if version.parse::<u64>().is_err() {
+        let why = format!("strconv.ParseUint: parsing {version:?}: invalid syntax");
+        return Err(Status::new(500, "", why));
     }
     if version == object::resource_version(current) { Ok(()) } else { Err(Status::stale(resource, name)) }
 }

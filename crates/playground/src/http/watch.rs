@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::layer::{Body, BodyError};
 use super::list::{self, refuse_options};
-use super::negotiate::{self, View};
+use super::negotiate::{self, Amount, View};
 use super::request::Call;
 use super::respond;
 use super::route::Target;
@@ -66,7 +66,7 @@ struct Format {
 }
 
 pub(crate) fn watch(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
-    let view = negotiate::view(call)?;
+    let view = negotiate::view(call, Amount::One)?;
     let initial_events = call.query.flag("sendInitialEvents");
     check_options(call, initial_events)?;
     let mut selector = list::selector(call, &target.resource)?;
@@ -323,7 +323,7 @@ impl Format {
         out.extend_from_slice(kind.as_bytes());
         out.extend_from_slice(b"\",\"object\":");
         match self.view {
-            View::Object => self.dresser.write(bytes, out),
+            View::Object | View::Yaml => self.dresser.write(bytes, out),
             View::Metadata => list::write_metadata(bytes, out),
             View::Table => {
                 let object = convert::present(&self.resource, bytes).unwrap_or_default();

@@ -34,8 +34,28 @@ impl LabelSelector {
     }
 
     pub(crate) fn parse(text: &str) -> Result<Self, Status> {
-        let requirements = split(text).into_iter().map(Requirement::parse);
-        Ok(Self(requirements.collect::<Result<_, _>>()?))
+        let mut words = Words::new(text);
+        let mut requirements = Vec::new();
+        loop {
+            match words.peek() {
+                "" => return Ok(Self(requirements)),
+                "," if requirements.is_empty() => {
+                    return Err(Status::bad_request(
+                        "found ',', expected: !, identifier, or 'end of string'",
+                    ));
+                }
+                _ => requirements.push(words.requirement()?),
+            }
+            match words.next() {
+                "" => return Ok(Self(requirements)),
+                "," => {}
+                found => {
+                    return Err(Status::bad_request(format!(
+                        "found '{found}', expected: ',' or 'end of string'"
+                    )));
+                }
+            }
+        }
     }
 
     pub(crate) fn matches(&self, labels: &Value) -> bool {
@@ -45,63 +65,107 @@ impl LabelSelector {
     }
 }
 
-/// Splits at commas that are not in parentheses.
-fn split(text: &str) -> Vec<&str> {
-    let mut depth = 0_u32;
-    let parts = text.split(|sign: char| {
-        match sign {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ => {}
+/// The words of a selector: signs and names.
+struct Words<'a> {
+    words: std::vec::IntoIter<&'a str>,
+}
+
+// === impl Words ===
+
+impl<'a> Words<'a> {
+    fn new(text: &'a str) -> Self {
+        let mut words = Vec::new();
+        let mut rest = text.trim_start();
+        while let Some(first) = rest.chars().next() {
+            let two = ["==", "!="].into_iter().any(|sign| rest.starts_with(sign));
+            let length = match first {
+                _ if two => 2,
+                '=' | '!' | '(' | ')' | ',' | '<' | '>' => 1,
+                _ => rest.find(|sign: char| "=!(),<> ".contains(sign)).unwrap_or(rest.len()),
+            };
+            let (word, tail) = rest.split_at(length);
+            words.push(word);
+            rest = tail.trim_start();
         }
-        sign == ',' && depth == 0
-    });
-    parts.map(str::trim).filter(|part| !part.is_empty()).collect()
+        Self { words: words.into_iter() }
+    }
+
+    /// The next word; empty at the end.
+    fn next(&mut self) -> &'a str {
+        self.words.next().unwrap_or_default()
+    }
+
+    fn peek(&self) -> &'a str {
+        self.words.as_slice().first().copied().unwrap_or_default()
+    }
+
+    fn requirement(&mut self) -> Result<Requirement, Status> {
+        let absent = self.peek() == "!";
+        if absent {
+            self.next();
+        }
+        let key = self.next();
+        if is_sign(key) {
+            let why = format!("found '{key}', expected: !, identifier, or 'end of string'");
+            return Err(Status::bad_request(why));
+        }
+        check_key(key)?;
+        let requirement = |operator, values| Requirement { key: key.to_owned(), operator, values };
+        if absent {
+            return Ok(requirement(Operator::Absent, Vec::new()));
+        }
+        if matches!(self.peek(), "" | ",") {
+            return Ok(requirement(Operator::Exists, Vec::new()));
+        }
+        let operator = match self.next() {
+            "=" | "==" => Operator::In,
+            "!=" => Operator::NotIn,
+            ">" => Operator::Greater,
+            "<" => Operator::Less,
+            "in" => return Ok(requirement(Operator::In, self.set()?)),
+            "notin" => return Ok(requirement(Operator::NotIn, self.set()?)),
+            found => {
+                return Err(unparsable(&format!("found '{found}', expected: in, notin, =, ==, !=, gt, lt")));
+            }
+        };
+        let value = if is_sign(self.peek()) { "" } else { self.next() };
+        Ok(requirement(operator, vec![value.to_owned()]))
+    }
+
+    fn set(&mut self) -> Result<Vec<String>, Status> {
+        let found = self.next();
+        if found != "(" {
+            return Err(unparsable(&format!("found '{found}' expected: '('")));
+        }
+        let mut values = Vec::new();
+        loop {
+            match self.next() {
+                ")" => return Ok(values),
+                "," => {}
+                "" => return Err(unparsable("found '', expected: ',' or ')'")),
+                value => values.push(value.to_owned()),
+            }
+        }
+    }
+}
+
+fn is_sign(word: &str) -> bool {
+    matches!(word, "" | "=" | "==" | "!" | "!=" | "(" | ")" | "," | "<" | ">")
+}
+
+fn check_key(key: &str) -> Result<(), Status> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'/');
+    if key.bytes().all(plain) {
+        return Ok(());
+    }
+    Err(unparsable(&format!(
+        "<nil>: Invalid value: {key:?}: name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+    )))
 }
 
 // === impl Requirement ===
 
 impl Requirement {
-    fn parse(part: &str) -> Result<Self, Status> {
-        let requirement = |key: &str, operator, values: Vec<String>| {
-            let key = key.trim();
-            let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'/');
-            if key.is_empty() || !key.bytes().all(plain) {
-                return Err(unparsable(&format!(
-                    "<nil>: Invalid value: {key:?}: name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
-                )));
-            }
-            Ok(Self { key: key.to_owned(), operator, values })
-        };
-        if let Some(key) = part.strip_prefix('!') {
-            return requirement(key, Operator::Absent, Vec::new());
-        }
-        if let Some((head, set)) = part.split_once('(') {
-            let Some(set) = set.strip_suffix(')') else {
-                return Err(unparsable("found '', expected: ',' or ')'"));
-            };
-            let values = set.split(',').map(|value| value.trim().to_owned()).collect();
-            let mut words = head.split_whitespace();
-            return match (words.next(), words.next(), words.next()) {
-                (Some(key), Some("in"), None) => requirement(key, Operator::In, values),
-                (Some(key), Some("notin"), None) => requirement(key, Operator::NotIn, values),
-                _ => Err(unparsable("expected: in, notin, =, ==, !=, gt, lt")),
-            };
-        }
-        for (sign, operator) in [
-            ("!=", Operator::NotIn),
-            ("==", Operator::In),
-            ("=", Operator::In),
-            (">", Operator::Greater),
-            ("<", Operator::Less),
-        ] {
-            if let Some((key, value)) = part.split_once(sign) {
-                return requirement(key, operator, vec![value.trim().to_owned()]);
-            }
-        }
-        requirement(part, Operator::Exists, Vec::new())
-    }
-
     fn matches(&self, found: Option<&str>) -> bool {
         let listed = |found: &str| self.values.iter().any(|value| value == found);
         let number = |text: &str| text.parse::<i64>().ok();

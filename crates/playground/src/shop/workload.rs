@@ -241,7 +241,7 @@ impl Workload {
                     json!({ "type": "RollingUpdate", "rollingUpdate": { "maxSurge": 1, "maxUnavailable": 0 } });
                 self.controller(
                     "Deployment",
-                    json!({ "replicas": replicas, "strategy": strategy, "revisionHistoryLimit": 3 }),
+                    &json!({ "replicas": replicas, "strategy": strategy, "revisionHistoryLimit": 3 }),
                     &image,
                 )
             }
@@ -251,9 +251,9 @@ impl Workload {
                     "spec": { "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": "10Gi" } } },
                 });
                 let spec = json!({ "replicas": replicas, "serviceName": self.name, "volumeClaimTemplates": [claim] });
-                self.controller("StatefulSet", spec, &image)
+                self.controller("StatefulSet", &spec, &image)
             }
-            Runs::DaemonSet => self.controller("DaemonSet", json!({}), &image),
+            Runs::DaemonSet => self.controller("DaemonSet", &json!({}), &image),
             Runs::CronJob { minutes, seconds } => self.cron_job(shop, &image, minutes, seconds, rng),
         });
         manifests
@@ -291,7 +291,7 @@ impl Workload {
         json!({ "apiVersion": "v1", "kind": "Service", "metadata": self.metadata(), "spec": spec })
     }
 
-    fn controller(&self, kind: &str, spec: Value, image: &str) -> Value {
+    fn controller(&self, kind: &str, spec: &Value, image: &str) -> Value {
         let mut object =
             json!({ "apiVersion": "apps/v1", "kind": kind, "metadata": self.metadata(), "spec": spec });
         fields::set(&mut object, &["spec", "selector"], json!({ "matchLabels": { "app": self.name } }));

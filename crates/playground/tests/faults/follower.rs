@@ -41,12 +41,11 @@ async fn read(
         match event {
             Ok(Event::Object(object)) => {
                 let (name, told) = (object.name.to_string(), object.resource_version);
-                match &mut listing {
-                    Some(listing) => drop(listing.insert(name, told.as_str().to_owned())),
-                    None => {
-                        objects.lock().insert(name, told.as_str().to_owned());
-                        version = Some(told);
-                    }
+                if let Some(listing) = &mut listing {
+                    listing.insert(name, told.as_str().to_owned());
+                } else {
+                    objects.lock().insert(name, told.as_str().to_owned());
+                    version = Some(told);
                 }
             }
             Ok(Event::Deleted(object)) => {

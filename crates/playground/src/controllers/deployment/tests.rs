@@ -65,7 +65,7 @@ fn a_rollout_surges_first_and_shrinks_when_new_pods_are_available() {
     // Four replicas: at most five, at least three available.
     let next = deployment(4, "web:2");
     let old = set("web:1", 1, 4, 4);
-    assert_eq!(sizes(&plan(&next, &[old.clone()])), [("web:2".to_owned(), 1)]);
+    assert_eq!(sizes(&plan(&next, std::slice::from_ref(&old))), [("web:2".to_owned(), 1)]);
     let plan_two = plan(&next, &[old.clone(), set("web:2", 2, 1, 0)]);
     assert!(sizes(&plan_two).contains(&("web:1".to_owned(), 3)), "one may be unavailable: {plan_two:?}");
     let mut fewer = old.clone();
@@ -85,7 +85,7 @@ fn recreate_waits_until_the_old_pods_are_gone() {
     let mut next = deployment(2, "web:2");
     next["spec"]["strategy"] = json!({ "type": "Recreate" });
     let old = set("web:1", 1, 2, 2);
-    assert_eq!(sizes(&plan(&next, &[old.clone()])), [("web:2".to_owned(), 0)]);
+    assert_eq!(sizes(&plan(&next, std::slice::from_ref(&old))), [("web:2".to_owned(), 0)]);
     let new = set("web:2", 2, 0, 0);
     assert_eq!(sizes(&plan(&next, &[old.clone(), new.clone()])).last(), Some(&("web:1".to_owned(), 0)));
     let mut stopping = old;

@@ -12,6 +12,7 @@ use http_body_util::{BodyExt, StreamBody};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use spindrift_printer::Printer;
 
 use crate::catalogue::Resource;
 use crate::convert::{self, Dresser};
@@ -47,7 +48,7 @@ pub(super) struct Writer {
 enum Rows {
     Objects(Dresser),
     Metadata,
-    Table(Arc<Resource>, table::Include),
+    Table(Arc<Resource>, Box<Printer>, table::Include),
 }
 
 // === impl Writer ===
@@ -62,7 +63,7 @@ impl Writer {
     ) -> Result<Self, Status> {
         let meta = metadata(head);
         let (opening, rows) = match view {
-            View::Object => {
+            View::Object | View::Yaml => {
                 let (kind, version) = (&resource.list_kind, resource.api_version());
                 let opening =
                     format!("{{\"kind\":{kind:?},\"apiVersion\":{version:?},\"metadata\":{meta},\"items\":[");
@@ -74,10 +75,11 @@ impl Writer {
             }
             View::Table => {
                 let columns = table::columns(resource);
+                let printer = Box::new(table::printer(resource).into_owned());
                 let kind = "\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/v1\"";
                 let opening =
                     format!("{{{kind},\"metadata\":{meta},\"columnDefinitions\":{columns},\"rows\":[");
-                (opening, Rows::Table(Arc::clone(resource), table::Include::parse(call)?))
+                (opening, Rows::Table(Arc::clone(resource), printer, table::Include::parse(call)?))
             }
         };
         Ok(Self { head: Some(opening.into()), items, rows, first: true, ended: false })
@@ -169,9 +171,9 @@ impl Rows {
         match self {
             Self::Objects(dresser) => dresser.write_item(bytes, out),
             Self::Metadata => write_metadata(bytes, out),
-            Self::Table(resource, include) => {
+            Self::Table(resource, printer, include) => {
                 if let Some(object) = convert::present(resource, bytes) {
-                    out.extend_from_slice(table::row(resource, &object, *include).to_string().as_bytes());
+                    out.extend_from_slice(table::row(printer, &object, *include).to_string().as_bytes());
                 }
             }
         }

@@ -59,9 +59,16 @@ fn step(object: &mut Value, operation: &Operation) -> Option<()> {
     match verb.as_str() {
         "add" => add(object, path, value.clone().unwrap_or_default()),
         "remove" => remove(object, path).map(drop),
+        // As in the library of the real server, what is absent is added, but not to a list.
         "replace" => {
-            *find(object, path)? = value.clone().unwrap_or_default();
-            Some(())
+            let value = value.clone().unwrap_or_default();
+            if let Some(found) = find(object, path) {
+                *found = value;
+                return Some(());
+            }
+            let (_, parents) = path.split_last()?;
+            find(object, parents)?.is_object().then_some(())?;
+            add(object, path, value)
         }
         "test" => {
             let found = find(object, path).map_or(Value::Null, |found| found.clone());
@@ -162,7 +169,7 @@ mod tests {
         for patch in [
             json!([{"op": "test", "path": "/c~1d", "value": "y"}]),
             json!([{"op": "remove", "path": "/none"}]),
-            json!([{"op": "replace", "path": "/none", "value": 1}]),
+            json!([{"op": "replace", "path": "/a/b/7", "value": 1}]),
             json!([{"op": "add", "path": "/a/b/7", "value": 1}]),
             json!([{"op": "dance", "path": "/a"}]),
             json!([{"op": "add", "path": "a", "value": 1}]),

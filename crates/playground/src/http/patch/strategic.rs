@@ -31,7 +31,10 @@ fn merge_object(target: &mut Value, patch: &Value, at: &str) -> Result<(), Statu
             return Ok(());
         }
         Some("merge") | None => {}
-        Some(other) => return Err(Status::bad_request(format!("Unrecognized patch directive: {other}"))),
+        Some(other) => {
+            let shown = go(&Value::Object(patch.clone()));
+            return Err(Status::new(500, "", format!("unknown patch type: {other} in map: {shown}")));
+        }
     }
     let target = fields(target);
     if let Some(Value::Array(kept)) = patch.get(RETAIN) {
@@ -54,9 +57,10 @@ fn merge_object(target: &mut Value, patch: &Value, at: &str) -> Result<(), Statu
     for (key, order) in patch {
         if let Some(list) = key.strip_prefix(ORDER)
             && !patch.contains_key(list)
-            && let Some(Value::Array(items)) = target.get_mut(list)
+            && let (Some(Value::Array(items)), Value::Array(order)) = (target.get_mut(list), order)
         {
-            sort(items, at, list, order);
+            let live = items.clone();
+            sort(items, &live, merge_key(at, list), order);
         }
     }
     Ok(())
@@ -83,6 +87,7 @@ fn merge_list(
         return Ok(());
     }
     let Value::Array(items) = target else { return Ok(()) };
+    let live = items.clone();
     for entry in patch {
         let Some(key) = key else {
             if !items.contains(entry) {
@@ -91,8 +96,8 @@ fn merge_list(
             continue;
         };
         let Some(wanted) = entry.get(key) else {
-            let why = format!("map: {entry} does not contain declared merge key: {key}");
-            return Err(Status::new(500, "InternalError", why));
+            let why = format!("map: {} does not contain declared merge key: {key}", go(entry));
+            return Err(Status::new(500, "", why));
         };
         let position = items.iter().position(|item| item.get(key) == Some(wanted));
         match (directive(entry), position.and_then(|position| items.get_mut(position))) {
@@ -101,24 +106,47 @@ fn merge_list(
             (_, None) => items.push(clean(entry)),
         }
     }
-    if let Some(order) = order {
-        sort(items, parent, field, order);
+    match order {
+        Some(Value::Array(order)) => sort(items, &live, key, order),
+        _ => sort(items, &live, key, patch),
     }
     Ok(())
 }
 
-/// Brings items into the wanted order; those that are not named stay behind the others.
-fn sort(items: &mut [Value], parent: &str, field: &str, order: &Value) {
-    let Value::Array(order) = order else { return };
-    let key = merge_key(parent, field);
-    let rank = |item: &Value| {
-        let same = |wanted: &Value| match key {
-            Some(key) => wanted.get(key) == item.get(key),
-            None => wanted == item,
-        };
-        order.iter().position(same).unwrap_or(usize::MAX)
+/// Brings items into the wanted order. Those that are not named keep their place among the ones that were there.
+fn sort(items: &mut Vec<Value>, live: &[Value], key: Option<&str>, order: &[Value]) {
+    let same = |one: &Value, other: &Value| match key {
+        Some(key) => one.get(key) == other.get(key),
+        None => one == other,
     };
-    items.sort_by_key(rank);
+    let place = |list: &[Value], item: &Value| list.iter().position(|other| same(other, item));
+    let (mut named, unnamed): (Vec<Value>, Vec<Value>) =
+        std::mem::take(items).into_iter().partition(|item| place(order, item).is_some());
+    named.sort_by_key(|item| place(order, item));
+    let mut unnamed = unnamed.into_iter().peekable();
+    for item in named {
+        // What is new has no place yet and goes before all others.
+        while let Some(other) = unnamed.next_if(|other| place(live, other) < place(live, &item)) {
+            items.push(other);
+        }
+        items.push(item);
+    }
+    items.extend(unnamed);
+}
+
+/// A value as Go prints it, for the words of the real server.
+fn go(value: &Value) -> String {
+    match value {
+        Value::Object(fields) => {
+            let fields: Vec<String> =
+                fields.iter().map(|(key, value)| format!("{key}:{}", go(value))).collect();
+            format!("map[{}]", fields.join(" "))
+        }
+        Value::Array(items) => format!("[{}]", items.iter().map(go).collect::<Vec<_>>().join(" ")),
+        Value::String(text) => text.clone(),
+        Value::Null => "<nil>".to_owned(),
+        other => other.to_string(),
+    }
 }
 
 fn directive(item: &Value) -> Option<&str> {
@@ -163,7 +191,7 @@ mod tests {
             {"name": "b", "$patch": "delete"},
             {"name": "c"},
         ]));
-        let env = json!([{"name": "X", "value": "1"}, {"name": "Y", "value": "2"}]);
+        let env = json!([{"name": "Y", "value": "2"}, {"name": "X", "value": "1"}]);
         let after = pod(json!([{"name": "a", "image": "2", "env": env}, {"name": "c"}]));
         assert_eq!(patched(before, &patch), after);
     }
@@ -173,7 +201,7 @@ mod tests {
         let before = pod(json!([{"name": "a", "ports": [{"containerPort": 80, "name": "x"}]}]));
         let patch = pod(json!([{"name": "a", "ports": [{"containerPort": 81}]}]));
         let after =
-            pod(json!([{"name": "a", "ports": [{"containerPort": 80, "name": "x"}, {"containerPort": 81}]}]));
+            pod(json!([{"name": "a", "ports": [{"containerPort": 81}, {"containerPort": 80, "name": "x"}]}]));
         assert_eq!(patched(before, &patch), after);
         let before = json!({"spec": {"ports": [{"port": 80, "targetPort": 1}]}});
         let after = json!({"spec": {"ports": [{"port": 80, "targetPort": 2}]}});
