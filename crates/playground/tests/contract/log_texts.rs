@@ -62,7 +62,7 @@ async fn options_choose_lines() -> anyhow::Result<()> {
         ("tailLines=0", ""),
         ("limitBytes=9", "Current m"),
         ("sinceTime=2026-01-02T03:03:30Z", "Current main 4\n"),
-        ("tailLines=1&timestamps=true", "2026-01-02T03:04:05Z Current main 4\n"),
+        ("tailLines=1&timestamps=true", "2026-01-02T03:04:05.000000000Z Current main 4\n"),
         ("tailLines=1&previous=true", "Previous main 4\n"),
         ("tailLines=1&follow=true", "Current main 4\nmore\nend\n"),
     ] {
