@@ -25,7 +25,8 @@ fn offered(shell: &Shell, line: &[&str]) -> Vec<String> {
 async fn accounts_namespaces_and_kinds_come_from_the_hub() {
     let cluster = Cluster::shared().await.unwrap();
     let namespace = &cluster.namespace("completion").await.unwrap();
-    let stack = Stack::start(cluster, Database::sqlite().unwrap(), &["ConfigMap", "Namespace", "Deployment"]).await;
+    let stack =
+        Stack::start(cluster, Database::sqlite().unwrap(), &["ConfigMap", "Namespace", "Deployment"]).await;
     let shell = Shell::new(None);
     let url = &stack.hub.url();
     shell.spindrift(&["config", "set-hub", "mine", url]);

@@ -8,7 +8,8 @@ use crate::support::Shell;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hubs_are_kept_by_name_and_asked_by_it() {
-    let hub = HubProcess::start("hub-a", &Database::sqlite().unwrap(), &[]).await.unwrap();
+    let database = Database::sqlite().unwrap();
+    let hub = HubProcess::start("hub-a", &database, &[]).await.unwrap();
     let shell = Shell::new(None);
     let quiet = |args: &[&str]| shell.spindrift(&[&["--quiet", "config"], args].concat());
 
@@ -40,7 +41,12 @@ fn the_file_can_be_elsewhere_and_nonsense_in_it_is_named() {
     shell.spindrift(&["config", "set-hub", "a", "http://a:1"]);
     assert!(std::fs::read_to_string(&file).unwrap().contains("http://a:1"));
     for name in ["", "a b", "a:b"] {
-        assert!(shell.spindrift(&["config", "set-hub", name, "http://a:1"]).error().contains("is no name for a hub"));
+        assert!(
+            shell
+                .spindrift(&["config", "set-hub", name, "http://a:1"])
+                .error()
+                .contains("is no name for a hub")
+        );
     }
     let error = shell.spindrift(&["config", "set-hub", "b", "ftp://x"]).error();
     assert!(error.contains("is not a URL such as http://localhost:7002"), "{error}");

@@ -17,7 +17,10 @@ async fn the_fleet_is_shown_as_tables_json_yaml_and_names() {
     let [header, main] = &accounts[..] else { panic!("{accounts:?}") };
     assert_eq!(header.join(" "), "NAME STATE AGENT HUB VERSION OBJECTS SEEN PROBLEM");
     assert_eq!(main[..4], ["main", "live", "agent-a", "hub-a"]);
-    assert!(main[4].starts_with("v1.") && main[5].parse::<u64>().is_ok_and(|objects| objects > 0), "{main:?}");
+    assert!(
+        main[4].starts_with("v1.") && main[5].parse::<u64>().is_ok_and(|objects| objects > 0),
+        "{main:?}"
+    );
     assert_eq!(main[7], "<none>");
     let wide = shell.spindrift(&["accounts", "-o", "wide", "--no-headers"]).ok();
     assert!(wide.contains(&cluster.url()) && wide.lines().count() == 1, "{wide}");
@@ -34,14 +37,25 @@ async fn the_fleet_is_shown_as_tables_json_yaml_and_names() {
     let watches = shell.spindrift(&["watches", "-a", "main"]).table();
     assert_eq!(watches[0].join(" "), "ACCOUNT KIND NAMESPACE PHASE OBJECTS AGE");
     let kinds: Vec<_> = watches[1..].iter().map(|row| row[1..4].join(" ")).collect();
-    assert_eq!(kinds, ["ConfigMap <all> live", "Namespace <all> live", "Deployment.apps <all> live", "CronJob.batch <all> live"]);
+    assert_eq!(
+        kinds,
+        [
+            "ConfigMap <all> live",
+            "Namespace <all> live",
+            "Deployment.apps <all> live",
+            "CronJob.batch <all> live"
+        ]
+    );
     let nothing = shell.spindrift(&["watches", "-a", "other"]);
     assert_eq!((nothing.code, nothing.out.as_str()), (Some(0), ""));
     assert!(nothing.err.contains("nothing is watched of other"), "{nothing:?}");
     assert_eq!(shell.spindrift(&["--quiet", "watches", "-a", "other"]).ok(), "");
 
     let version = shell.spindrift(&["version"]).ok();
-    assert_eq!(version, format!("spindrift {0}\nhub       {0} ({1})\n", env!("CARGO_PKG_VERSION"), stack.hub.url()));
+    assert_eq!(
+        version,
+        format!("spindrift {0}\nhub       {0} ({1})\n", env!("CARGO_PKG_VERSION"), stack.hub.url())
+    );
     let version = shell.spindrift(&["version", "-o", "json"]).json();
     assert_eq!(version["hub"]["version"], env!("CARGO_PKG_VERSION"));
 }
@@ -49,10 +63,21 @@ async fn the_fleet_is_shown_as_tables_json_yaml_and_names() {
 #[tokio::test(flavor = "multi_thread")]
 async fn api_resources_are_as_kubectl_shows_them() {
     let cluster = Cluster::shared().await.unwrap();
-    let kinds = ["ConfigMap", "Namespace", "Deployment", "CronJob", "Ingress", "ServiceAccount", "PriorityClass", "Lease"];
+    let kinds = [
+        "ConfigMap",
+        "Namespace",
+        "Deployment",
+        "CronJob",
+        "Ingress",
+        "ServiceAccount",
+        "PriorityClass",
+        "Lease",
+    ];
     let stack = Stack::start(cluster, Database::sqlite().unwrap(), &kinds).await;
     let shell = Shell::new(Some(&stack.hub));
-    let words = |text: &str| -> Vec<String> { text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect() };
+    let words = |text: &str| -> Vec<String> {
+        text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    };
 
     let theirs = words(&cluster.kubectl(&["api-resources"]).await.unwrap());
     let ours = words(&shell.spindrift(&["api-resources"]).ok());
@@ -63,7 +88,10 @@ async fn api_resources_are_as_kubectl_shows_them() {
     let names = shell.spindrift(&["api-resources", "-o", "name", "--api-group", "apps"]).ok();
     assert_eq!(names, "deployments.apps\n");
     let without = words(&shell.spindrift(&["api-resources", "--namespaced=false", "--no-headers"]).ok());
-    assert_eq!(without, ["namespaces ns v1 false Namespace", "priorityclasses pc scheduling.k8s.io/v1 false PriorityClass"]);
+    assert_eq!(
+        without,
+        ["namespaces ns v1 false Namespace", "priorityclasses pc scheduling.k8s.io/v1 false PriorityClass"]
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -72,7 +100,8 @@ async fn accounts_are_watched_over_the_end_of_an_agent_and_of_the_hub() {
     let mut stack = Stack::start(cluster, Database::sqlite().unwrap(), &["ConfigMap"]).await;
     let shell = Shell::new(Some(&stack.hub));
     let watch = Daemon::spawn(binary("spindrift").unwrap(), &["accounts", "-w"], &shell.env()).unwrap();
-    let has_line = |words: [&str; 2]| watch.log().lines().any(|line| line.split_whitespace().take(2).eq(words));
+    let has_line =
+        |words: [&str; 2]| watch.log().lines().any(|line| line.split_whitespace().take(2).eq(words));
 
     eventually!("the account is live", LONG, has_line(["main", "live"]));
     stack.hub.kill();

@@ -111,11 +111,13 @@ async fn counts_without_the_dead(cluster: &Cluster, stack: &Stack, namespace: &s
     let config_maps = async || {
         let watches = stack.hub.get("/v1/watches?account=main").await?;
         let fits = |watch: &&Value| watch["kind"] == "ConfigMap";
-        let watch = watches.as_array().and_then(|watches| watches.iter().find(fits)).cloned().unwrap_or_default();
+        let watch =
+            watches.as_array().and_then(|watches| watches.iter().find(fits)).cloned().unwrap_or_default();
         anyhow::ensure!(watch["phase"] == "live" && watch["namespace"].is_null(), "{watches}");
         watch["objects"].as_u64().ok_or_else(|| anyhow::anyhow!("{watches}"))
     };
-    let accounts = async || Ok::<_, anyhow::Error>(stack.hub.get("/v1/accounts").await?[0]["objects"].as_u64());
+    let accounts =
+        async || Ok::<_, anyhow::Error>(stack.hub.get("/v1/accounts").await?[0]["objects"].as_u64());
     let (before, all) = (config_maps().await.unwrap(), accounts().await.unwrap().unwrap());
     apply(cluster, &config_map(namespace, "short-lived", "3")).await;
     let ours = [("kind", "cm"), ("namespace", namespace), ("name", "short-lived")];

@@ -128,7 +128,9 @@ impl Said {
     /// The words of each line.
     #[track_caller]
     pub(crate) fn table(self) -> Vec<Vec<String>> {
-        let words = |line: &str| line.split("   ").map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect();
+        let words = |line: &str| {
+            line.split("   ").map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+        };
         self.ok().lines().map(words).collect()
     }
 

@@ -24,13 +24,14 @@ pub(super) struct Palette {
 }
 
 /// Below this, nothing can be read.
-const SMALLEST: (u16, u16) = (40, 10);
+const SMALLEST: (u16, u16) = (60, 12);
 
 /// From this width on there is room for two columns.
 const TWO_COLUMNS: u16 = 140;
 
-/// Lines of problems that are always worth their place.
+/// Lines of problems that are worth their place, and the height below which none are: states tell them too.
 const PROBLEMS: u16 = 6;
+const ROOM_FOR_PROBLEMS: u16 = 14;
 
 pub(super) fn draw(frame: &mut Frame<'_>, state: &State, palette: Palette, now: Timestamp) {
     let area = frame.area();
@@ -48,7 +49,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, palette: Palette, now: 
 
     let problems = state.fleet.problems();
     let lines = u16::try_from(problems.len()).unwrap_or(u16::MAX).min(PROBLEMS);
-    let problem_rows = if problems.is_empty() { 0 } else { lines.min(body.height / 4).max(1) + 2 };
+    let hidden = problems.is_empty() || body.height < ROOM_FOR_PROBLEMS;
+    let problem_rows = if hidden { 0 } else { lines.min(body.height / 4).max(1) + 2 };
     let fleet_rows = u16::try_from(state.fleet.len()).unwrap_or(u16::MAX).max(1).saturating_add(3);
     let (fleet, problem_area, changes) = if area.width >= TWO_COLUMNS {
         let [left, right] = Layout::horizontal([Constraint::Percentage(45), Constraint::Fill(1)]).areas(body);
@@ -83,7 +85,10 @@ fn draw_title(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette
     ])
     .areas(area);
     let name = Span::styled(" spindrift live ", palette.title());
-    frame.render_widget(Line::from(vec![name, Span::styled(format!(" {}", state.hub), palette.dim())]), left);
+    let hub = Span::styled(format!(" {}  ", state.hub), palette.dim());
+    // Half a URL would be worse than none.
+    let fits = name.width() + hub.width() <= usize::from(left.width);
+    frame.render_widget(Line::from(if fits { vec![name, hub] } else { vec![name] }), left);
     frame.render_widget(Line::from(numbers).right_aligned(), right);
 }
 
