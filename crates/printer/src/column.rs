@@ -77,6 +77,10 @@ impl Builtin {
         Self { priority, ..self }
     }
 
+    pub(crate) const fn with_type(self, r#type: &'static str) -> Self {
+        Self { r#type, ..self }
+    }
+
     pub(crate) const fn with_format(self, format: &'static str) -> Self {
         Self { format, ..self }
     }

@@ -13,8 +13,13 @@ pub fn compact(value: &Value) -> String {
 
 /// Indented, without a newline at the end.
 pub fn pretty(value: &Value) -> String {
+    pretty_at(0, value)
+}
+
+/// Indented as a part of something larger, at this depth.
+pub fn pretty_at(depth: usize, value: &Value) -> String {
     let mut text = String::new();
-    write(value, Some(0), &mut text);
+    write(value, Some(depth), &mut text);
     text
 }
 

@@ -33,6 +33,8 @@ enum Part {
 #[derive(Debug, Clone, PartialEq)]
 enum Step {
     Field(String),
+    /// In quotes, where kubectl takes dots for those of a path: the key as it is, else the path.
+    Quoted(String, Vec<Step>),
     /// Each value of a map or list.
     Wildcard,
     /// Everything inside that holds something.
@@ -148,7 +150,7 @@ mod tests {
             ("{.items[1:].metadata.name}", "b c"),
             ("{.items[::2].metadata.name}", "a c"),
             ("{.items[0,2].metadata.name}", "a c"),
-            ("{.items[*]['metadata.name','spec.n']}", ""),
+            ("{.items[*]['metadata.name','spec.n']}", "a b c 1 2.5"),
             ("{.items[*].metadata['name']}", "a b c"),
             ("{.items[*]['metadata','spec']['name','n']}", "a b c 1 2.5"),
             (r"{.items[0].metadata.labels.app\.kubernetes\.io/name}", "shop"),
@@ -175,7 +177,7 @@ mod tests {
             (".kind", ".kind"),
             ("{.items[0].spec.*}", r#"[{"image":"i:1","name":"x"},{"image":"i:2","name":"y"}] 1"#),
         ] {
-            let rendered = JsonPath::parse(template).and_then(|path| Ok(path.render(&pods()).unwrap()));
+            let rendered = JsonPath::parse(template).map(|path| path.render(&pods()).unwrap());
             assert_eq!(rendered.as_deref(), Ok(expected), "{template}");
         }
     }

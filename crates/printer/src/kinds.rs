@@ -3,16 +3,16 @@
 mod access;
 mod admission;
 mod autoscaling;
-mod batch;
+pub(crate) mod batch;
 mod cluster;
 mod config;
 mod endpoints;
-mod event;
+pub(crate) mod event;
 mod network;
-mod node;
+pub(crate) mod node;
 pub(crate) mod pod;
 mod resource;
-mod storage;
+pub(crate) mod storage;
 mod workload;
 
 use jiff::Timestamp;
@@ -27,9 +27,9 @@ use crate::{
 const NONE: &str = "<none>";
 const UNSET: &str = "<unset>";
 
-/// The columns of a kind; what the API server has no own columns for shows its name and age.
-pub(crate) fn cells(KindRef { group, kind }: KindRef<'_>) -> &'static [Builtin] {
-    match (group, kind) {
+/// The columns of a built-in kind.
+pub(crate) fn cells(KindRef { group, kind }: KindRef<'_>) -> Option<&'static [Builtin]> {
+    Some(match (group, kind) {
         ("", "ComponentStatus") => cluster::COMPONENT_STATUS,
         ("", "ConfigMap") => config::CONFIG_MAP,
         ("", "Endpoints") => endpoints::ENDPOINTS,
@@ -44,7 +44,7 @@ pub(crate) fn cells(KindRef { group, kind }: KindRef<'_>) -> &'static [Builtin] 
         ("", "ResourceQuota") => config::RESOURCE_QUOTA,
         ("", "Secret") => config::SECRET,
         ("", "Service") => network::SERVICE,
-        ("admissionregistration.k8s.io", kind) => admission::cells(kind),
+        ("admissionregistration.k8s.io", kind) => admission::cells(kind)?,
         ("apiregistration.k8s.io", "APIService") => cluster::API_SERVICE,
         ("apps", "ControllerRevision") => workload::CONTROLLER_REVISION,
         ("apps", "DaemonSet") => workload::DAEMON_SET,
@@ -70,15 +70,18 @@ pub(crate) fn cells(KindRef { group, kind }: KindRef<'_>) -> &'static [Builtin] 
         ("resource.k8s.io", "ResourceClaim") => resource::RESOURCE_CLAIM,
         ("resource.k8s.io", "ResourceSlice") => resource::RESOURCE_SLICE,
         ("scheduling.k8s.io", "PriorityClass") => cluster::PRIORITY_CLASS,
-        ("storage.k8s.io", kind) => storage::cells(kind),
+        ("storage.k8s.io", kind) => storage::cells(kind)?,
         ("", "LimitRange")
         | ("apiextensions.k8s.io", "CustomResourceDefinition")
         | ("rbac.authorization.k8s.io", "Role" | "ClusterRole") => NAME_AND_TIME,
-        _ => NAME_AND_AGE,
-    }
+        ("", "ServiceAccount") | ("resource.k8s.io", "DeviceClass" | "ResourceClaimTemplate") => NAME_AND_AGE,
+        _ => return None,
+    })
 }
 
-pub(crate) const NAME_AND_AGE: &[Builtin] = &[NAME, AGE];
+/// What a CustomResourceDefinition without columns gets.
+pub(crate) const CUSTOM: &[Builtin] = &[NAME, AGE.with_type("date")];
+const NAME_AND_AGE: &[Builtin] = &[NAME, AGE];
 const NAME_AND_TIME: &[Builtin] = &[NAME, CREATED_AT];
 
 // === cells that several kinds share ===

@@ -11,6 +11,8 @@
 mod age;
 mod column;
 mod custom_columns;
+mod describe;
+mod fit;
 pub mod json;
 mod jsonpath;
 mod kinds;
@@ -25,6 +27,8 @@ mod text;
 pub use age::{human_duration, since};
 pub use column::Column;
 pub use custom_columns::{ColumnsError, CustomColumns};
+pub use describe::{Subject, describe};
+pub use fit::Fit;
 pub use jsonpath::{JsonPath, PathError, SyntaxError};
 pub use labels::{format_labels, format_selector};
 pub use printer::{KindRef, Printer};

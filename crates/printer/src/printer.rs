@@ -47,7 +47,15 @@ enum Cells {
 impl Printer {
     /// The printer of a built-in kind; all others show name and age.
     pub fn of(kind: KindRef<'_>) -> Self {
-        let cells = kinds::cells(kind);
+        Self::builtin(kind).unwrap_or_else(|| Self::with(kinds::CUSTOM))
+    }
+
+    /// The printer of a built-in kind, if it is one.
+    pub fn builtin(kind: KindRef<'_>) -> Option<Self> {
+        kinds::cells(kind).map(Self::with)
+    }
+
+    fn with(cells: &'static [Builtin]) -> Self {
         Self { columns: cells.iter().map(Builtin::column).collect(), cells: Cells::Builtin(cells) }
     }
 
@@ -55,7 +63,7 @@ impl Printer {
     pub fn custom(definition: &Value, version: &str) -> Self {
         match custom::columns(definition, version) {
             Some((columns, cells)) => Self { columns, cells: Cells::Custom(cells) },
-            None => Self::of(KindRef { group: "", kind: "" }),
+            None => Self::with(kinds::CUSTOM),
         }
     }
 

@@ -1,6 +1,6 @@
 //! `--sort-by`: numbers and quantities by value, texts as people count, what has no such field first.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, fmt};
 
 use serde_json::Value;
 
@@ -14,6 +14,8 @@ use crate::{
 #[derive(Debug, Clone, PartialEq)]
 pub struct SortKey {
     path: JsonPath,
+    /// As it was written.
+    expression: String,
 }
 
 // === impl SortKey ===
@@ -21,7 +23,7 @@ pub struct SortKey {
 impl SortKey {
     /// Parses `.metadata.name` and the like, with or without braces.
     pub fn parse(expression: &str) -> Result<Self, SyntaxError> {
-        Ok(Self { path: JsonPath::parse_relaxed(expression)? })
+        Ok(Self { path: JsonPath::parse_relaxed(expression)?, expression: expression.to_owned() })
     }
 
     /// What an object is sorted by; none if it has no such field.
@@ -47,6 +49,12 @@ impl SortKey {
                 number(left).total_cmp(&number(right))
             }
         }
+    }
+}
+
+impl fmt::Display for SortKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.expression)
     }
 }
 

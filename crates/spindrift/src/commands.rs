@@ -9,6 +9,8 @@ mod api_resources;
 mod completion;
 mod config;
 mod contexts;
+mod describe;
+mod get;
 mod listing;
 mod live;
 mod up;
@@ -47,6 +49,10 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     /// Runs a hub and an agent in this process, against the clusters you name.
     Up(up::Up),
+    /// Shows objects of all clusters, in kubectl's habits.
+    Get(get::Get),
+    /// Describes objects of all clusters, with their events.
+    Describe(describe::Describe),
     /// Shows the clusters, who caches them, and how far.
     Accounts(accounts::Accounts),
     /// Shows the agents that are connected, and what they cache.
@@ -75,12 +81,19 @@ pub(crate) struct Context {
     pub(crate) color: bool,
 }
 
+/// The command failed, and has said why in its own words.
+#[derive(Debug, thiserror::Error)]
+#[error("the command failed")]
+pub(crate) struct Reported;
+
 // === impl Command ===
 
 impl Command {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
         match self {
             Self::Up(command) => command.run().await,
+            Self::Get(command) => Box::pin(command.run(context)).await,
+            Self::Describe(command) => Box::pin(command.run(context)).await,
             Self::Accounts(command) => command.run(context).await,
             Self::Agents(command) => command.run(context).await,
             Self::Watches(command) => command.run(context).await,

@@ -18,7 +18,7 @@ use clap_complete::CompleteEnv;
 use spindrift_process::{report, tls};
 use tokio::task::JoinSet;
 
-use commands::{Command, Context, Global};
+use commands::{Command, Context, Global, Reported};
 
 /// One live view of, and one hand on, thousands of Kubernetes clusters.
 #[derive(Debug, Parser)]
@@ -72,6 +72,9 @@ fn failed(error: &anyhow::Error) -> ExitCode {
     // The reader, such as `head`, has had enough.
     if error.chain().any(broken_pipe) {
         return ExitCode::SUCCESS;
+    }
+    if error.is::<Reported>() {
+        return ExitCode::FAILURE;
     }
     let text = report(error.as_ref());
     eprintln!("error: {}", text.split_whitespace().collect::<Vec<_>>().join(" "));

@@ -264,7 +264,11 @@ fn bracket(text: &str) -> Result<Step, SyntaxError> {
     const ALL: Slice = Slice { from: None, to: To::End, step: None };
     for quote in ['\'', '"'] {
         if let Some(key) = text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote)) {
-            return Ok(Step::Field(key.replace('\\', "")));
+            let plain = key.replace('\\', "");
+            return Ok(match steps(&format!(".{key}"))? {
+                path if path.len() > 1 => Step::Quoted(plain, path),
+                _ => Step::Field(plain),
+            });
         }
     }
     let invalid = || SyntaxError::Index { index: text.to_owned() };

@@ -69,6 +69,14 @@ impl Step {
         let mut results = Vec::new();
         match self {
             Self::Field(name) => results.extend(values.iter().filter_map(|value| value.get(name))),
+            Self::Quoted(key, path) => {
+                for value in values {
+                    match value.get(key) {
+                        Some(found) => results.push(found),
+                        None => results.extend(steps(path, vec![value])?),
+                    }
+                }
+            }
             Self::Wildcard => results.extend(values.iter().flat_map(|value| children(value))),
             Self::Descend => values.iter().for_each(|value| descend(value, &mut results)),
             Self::Slice(slice) => {

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{NAME_AND_AGE, UNSET};
+use super::UNSET;
 use crate::{
     column::{AGE, Builtin, NAME, integer, text},
     labels::selector_text,
@@ -34,14 +34,14 @@ const POLICY_BINDING: &[Builtin] = &[
 ];
 
 /// The columns of a kind in `admissionregistration.k8s.io`.
-pub(super) fn cells(kind: &str) -> &'static [Builtin] {
-    match kind {
+pub(super) fn cells(kind: &str) -> Option<&'static [Builtin]> {
+    Some(match kind {
         "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => WEBHOOKS,
         "ValidatingAdmissionPolicy" => VALIDATING_POLICY,
         "MutatingAdmissionPolicy" => MUTATING_POLICY,
         "ValidatingAdmissionPolicyBinding" | "MutatingAdmissionPolicyBinding" => POLICY_BINDING,
-        _ => NAME_AND_AGE,
-    }
+        _ => return None,
+    })
 }
 
 fn param_kind(policy: &Value, _: Timestamp) -> Value {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{NAME_AND_AGE, NAME_AND_TIME, NONE, UNSET};
+use super::{NAME_AND_TIME, NONE, UNSET};
 use crate::{
     column::{AGE, Builtin, NAME, boolean, integer, named, text, wide},
     look::{Look, entry},
@@ -89,16 +89,16 @@ const VOLUME_ATTRIBUTES_CLASS: &[Builtin] =
     &[NAME, text("DriverName", |class, _| class.text("/driverName").into()), AGE];
 
 /// The columns of a kind in `storage.k8s.io`.
-pub(super) fn cells(kind: &str) -> &'static [Builtin] {
-    match kind {
+pub(super) fn cells(kind: &str) -> Option<&'static [Builtin]> {
+    Some(match kind {
         "CSIDriver" => CSI_DRIVER,
         "CSINode" => CSI_NODE,
         "CSIStorageCapacity" => NAME_AND_TIME,
         "StorageClass" => STORAGE_CLASS,
         "VolumeAttachment" => VOLUME_ATTACHMENT,
         "VolumeAttributesClass" => VOLUME_ATTRIBUTES_CLASS,
-        _ => NAME_AND_AGE,
-    }
+        _ => return None,
+    })
 }
 
 /// The name of a class, marked if it is the one that is taken where none is named.

@@ -1,0 +1,176 @@
+//! `spindrift get`: objects of all clusters at once, in kubectl's habits.
+//!
+//! ```text
+//! words ─▶ target ─▶ fetch (pages) ─┬─▶ rows        tables, one per kind
+//!                                   └─▶ documents   json, yaml, name, jsonpath
+//!          -w: watch ─▶ a row or a document per change
+//! ```
+
+mod documents;
+mod fetch;
+mod output;
+mod rows;
+mod target;
+mod watch;
+
+use std::io::{IsTerminal, Write};
+
+use anyhow::bail;
+use clap::Args;
+use clap_complete::ArgValueCompleter;
+use spindrift_printer::SortKey;
+
+use self::{documents::Documents, output::Output, rows::Rows, watch::Watch};
+use super::{Context, Reported};
+use crate::{complete, hub::Client};
+pub(crate) use fetch::Fetch;
+pub(crate) use target::{Scope, Target, resolve};
+
+/// Shows objects of all clusters.
+#[derive(Debug, Args)]
+pub(crate) struct Get {
+    /// A kind (pods, po, Deployment.apps), several joined by commas, or kind/name.
+    #[arg(value_name = "KIND[/NAME]", add = ArgValueCompleter::new(complete::kinds))]
+    kind: String,
+    /// Names of objects, or further kind/name.
+    #[arg(value_name = "NAME", add = ArgValueCompleter::new(complete::names))]
+    names: Vec<String>,
+    #[command(flatten)]
+    scope: Scope,
+    #[command(flatten)]
+    show: Show,
+    /// Shows what is there, then changes as they happen.
+    #[arg(short, long)]
+    watch: bool,
+    /// Shows only changes as they happen.
+    #[arg(long)]
+    watch_only: bool,
+    /// Says of each change whether it is ADDED, MODIFIED or DELETED.
+    #[arg(long)]
+    output_watch_events: bool,
+    /// Does not mind if a named object is nowhere.
+    #[arg(long)]
+    ignore_not_found: bool,
+    /// Sorts by a field, such as .metadata.creationTimestamp.
+    #[arg(long, value_name = "JSONPATH")]
+    sort_by: Option<String>,
+}
+
+/// How objects are shown.
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// wide, json, yaml, name, jsonpath=… or custom-columns=…; a table if absent.
+    #[arg(short, long, value_name = "FORMAT")]
+    output: Option<String>,
+    /// Leaves out the names of the columns.
+    #[arg(long)]
+    no_headers: bool,
+    /// Shows all labels in a last column.
+    #[arg(long = "show-labels")]
+    labels: bool,
+    /// Labels that get a column each, joined by commas.
+    #[arg(short = 'L', long, value_delimiter = ',', value_name = "LABEL")]
+    label_columns: Vec<String>,
+    /// Puts the kind before the name.
+    #[arg(long = "show-kind")]
+    kind: bool,
+}
+
+// === impl Get ===
+
+impl Get {
+    pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
+        let output = Output::parse(self.show.output.as_deref())?;
+        let sort = self.sort_by.as_deref().map(SortKey::parse).transpose()?;
+        let hub = context.hub()?;
+        let targets = resolve(&hub, &self.kind, &self.names).await?;
+        if self.watch || self.watch_only {
+            let [target] = &targets[..] else { bail!("you may only specify a single resource type") };
+            if sort.is_some() {
+                context.note("warning: --watch requested, --sort-by will be ignored");
+            }
+            let events = self.output_watch_events;
+            let watch =
+                Watch { hub: &hub, scope: &self.scope, target, context, only: self.watch_only, events };
+            return watch.run(output, &self.show).await;
+        }
+        let fetch = Fetch { hub: &hub, scope: &self.scope, sort };
+        let missing = if output.is_table() {
+            self.rows(&fetch, &targets, output, context).await?
+        } else {
+            self.documents(&fetch, &targets, output).await?
+        };
+        if missing.is_empty() || self.ignore_not_found {
+            return Ok(());
+        }
+        self.scope.check_accounts(&hub).await?;
+        for not_found in missing {
+            eprintln!("{not_found}");
+        }
+        Err(Reported.into())
+    }
+
+    /// Tables, page by page; gives what was not found.
+    async fn rows(
+        &self,
+        fetch: &Fetch<'_>,
+        targets: &[Target],
+        output: Output,
+        context: &Context,
+    ) -> anyhow::Result<Vec<String>> {
+        let mut missing = Vec::new();
+        let mut rows = Rows::new(output, &self.show, &self.scope, terminal_width());
+        for target in targets {
+            rows.begin(fetch.hub, target, targets.len() > 1).await?;
+            missing.extend(fetch.pages(target, &mut |page| rows.page(&page)).await?);
+        }
+        if !rows.any() && missing.is_empty() {
+            self.scope.check_accounts(fetch.hub).await?;
+            context.note(self.scope.nothing(targets));
+        }
+        Ok(missing)
+    }
+
+    /// Documents, page by page where that is possible; gives what was not found.
+    async fn documents(
+        &self,
+        fetch: &Fetch<'_>,
+        targets: &[Target],
+        output: Output,
+    ) -> anyhow::Result<Vec<String>> {
+        let is_one = matches!(targets, [target] if target.names.len() == 1) && self.scope.is_one_account();
+        let mut missing = Vec::new();
+        let mut documents = Documents::new(output, &self.scope, is_one);
+        for target in targets {
+            missing.extend(fetch.pages(target, &mut |page| documents.page(target, page)).await?);
+        }
+        if !is_one || missing.is_empty() {
+            documents.end()?;
+        }
+        std::io::stdout().flush()?;
+        Ok(missing)
+    }
+}
+
+/// How wide a line may be; none where stdout is no terminal.
+fn terminal_width() -> Option<usize> {
+    if !std::io::stdout().is_terminal() {
+        return None;
+    }
+    ratatui::crossterm::terminal::size().ok().map(|(columns, _)| usize::from(columns))
+}
+
+/// The definition of a custom resource, of whichever account has one.
+pub(crate) async fn definition(
+    hub: &Client,
+    resource: &crate::hub::ApiResource,
+) -> anyhow::Result<Option<serde_json::Value>> {
+    let selection = crate::hub::Selection {
+        kind: Some("CustomResourceDefinition.apiextensions.k8s.io".to_owned()),
+        name: Some(format!("{}.{}", resource.plural, resource.group)),
+        limit: Some(1),
+        ..crate::hub::Selection::default()
+    };
+    let page = hub.page(&selection, None).await?;
+    Ok(page.items.first().map(|object| serde_json::from_str(object.object.get())).transpose()?)
+}

@@ -1,0 +1,114 @@
+//! Objects as JSON, YAML, names, or through a template.
+
+use std::io::Write;
+
+use serde_json::{Value, json};
+use spindrift_printer::json;
+
+use super::{
+    fetch::Found,
+    output::{Output, yaml},
+    target::{Scope, Target},
+};
+
+/// In which account an object is, where that is not clear from the question.
+pub(crate) const ACCOUNT: &str = "spindrift.io/account";
+
+/// Writes documents to stdout: lists as their pages come, templates when all is there.
+pub(crate) struct Documents<'a> {
+    output: Output,
+    scope: &'a Scope,
+    /// Whether one object was asked for, which is then no list.
+    is_one: bool,
+    written: usize,
+    /// What a template is to be filled with.
+    kept: Vec<Value>,
+}
+
+// === impl Documents ===
+
+impl<'a> Documents<'a> {
+    pub(crate) fn new(output: Output, scope: &'a Scope, is_one: bool) -> Self {
+        Self { output, scope, is_one, written: 0, kept: Vec::new() }
+    }
+
+    pub(crate) fn page(&mut self, target: &Target, page: Vec<Found>) -> anyhow::Result<()> {
+        let mut out = std::io::stdout().lock();
+        for found in page {
+            let value = marked(found, self.scope);
+            match &self.output {
+                Output::Name => writeln!(out, "{}", name(target, &value))?,
+                Output::JsonPath(_) => self.kept.push(value),
+                Output::Yaml if self.is_one => out.write_all(yaml(&value)?.as_bytes())?,
+                _ if self.is_one => writeln!(out, "{}", json::pretty(&value))?,
+                Output::Yaml => {
+                    if self.written == 0 {
+                        writeln!(out, "apiVersion: v1\nitems:")?;
+                    }
+                    out.write_all(yaml(&[value])?.as_bytes())?;
+                }
+                _ => {
+                    let begin = if self.written == 0 {
+                        "{\n    \"apiVersion\": \"v1\",\n    \"items\": [\n        "
+                    } else {
+                        ",\n        "
+                    };
+                    write!(out, "{begin}{}", json::pretty_at(2, &value))?;
+                }
+            }
+            self.written += 1;
+        }
+        Ok(())
+    }
+
+    /// Ends a list, or fills the template.
+    pub(crate) fn end(self) -> anyhow::Result<()> {
+        let mut out = std::io::stdout().lock();
+        match self.output {
+            Output::JsonPath(path) => {
+                let value = match &self.kept[..] {
+                    [only] if self.is_one => only,
+                    all => &list(all),
+                };
+                match path.render(value) {
+                    Ok(text) => write!(out, "{text}")?,
+                    Err(error) => anyhow::bail!("error executing jsonpath: {error}"),
+                }
+            }
+            _ if self.is_one => {}
+            Output::Json if self.written == 0 => writeln!(out, "{}", json::pretty(&list(&[])))?,
+            Output::Json => writeln!(
+                out,
+                "\n    ],\n    \"kind\": \"List\",\n    \"metadata\": {{\n        \"resourceVersion\": \"\"\n    }}\n}}"
+            )?,
+            Output::Yaml if self.written == 0 => out.write_all(yaml(&list(&[]))?.as_bytes())?,
+            Output::Yaml => writeln!(out, "kind: List\nmetadata:\n  resourceVersion: \"\"")?,
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn list(items: &[Value]) -> Value {
+    json!({ "apiVersion": "v1", "items": items, "kind": "List", "metadata": { "resourceVersion": "" } })
+}
+
+/// `pod/web`, `deployment.apps/web`.
+pub(crate) fn name(target: &Target, value: &Value) -> String {
+    let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    format!("{}/{name}", target.resource.prefix())
+}
+
+/// The object, which says its account if the user did not.
+pub(crate) fn marked(found: Found, scope: &Scope) -> Value {
+    let Found { account, mut value } = found;
+    if !scope.is_one_account()
+        && let Some(metadata) = value.pointer_mut("/metadata").and_then(Value::as_object_mut)
+    {
+        let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
+        if let Some(annotations) = annotations.as_object_mut() {
+            annotations.insert(ACCOUNT.to_owned(), account.into());
+        }
+    }
+    value
+}

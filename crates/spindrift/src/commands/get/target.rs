@@ -1,0 +1,273 @@
+//! What the user's words mean: which kinds, which names, in which accounts and namespaces.
+
+use anyhow::{anyhow, bail};
+use clap::Args;
+use clap_complete::ArgValueCompleter;
+
+use crate::{
+    complete,
+    hub::{ApiResource, Client, Selection},
+};
+
+/// Where to look.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Scope {
+    /// Looks in all namespaces.
+    #[arg(short = 'A', long)]
+    all_namespaces: bool,
+    /// The namespace to look in.
+    #[arg(short, long, default_value = "default", add = ArgValueCompleter::new(complete::namespaces))]
+    namespace: String,
+    /// The accounts to look in, joined by commas; all if absent.
+    #[arg(
+        short,
+        long = "account",
+        value_delimiter = ',',
+        value_name = "ACCOUNT",
+        add = ArgValueCompleter::new(complete::accounts)
+    )]
+    accounts: Vec<String>,
+    /// Only objects with these labels, such as app=web,tier!=cache.
+    #[arg(short = 'l', long)]
+    selector: Option<String>,
+    /// Only objects with these fields, such as status.phase=Running.
+    #[arg(long)]
+    field_selector: Option<String>,
+}
+
+/// A kind, and the names that are wanted of it; all if there are none.
+#[derive(Debug, Clone)]
+pub(crate) struct Target {
+    pub(crate) resource: ApiResource,
+    pub(crate) names: Vec<String>,
+}
+
+/// What `all` means to kubectl.
+const ALL: [(&str, &str); 10] = [
+    ("", "Pod"),
+    ("", "ReplicationController"),
+    ("", "Service"),
+    ("apps", "DaemonSet"),
+    ("apps", "Deployment"),
+    ("apps", "ReplicaSet"),
+    ("apps", "StatefulSet"),
+    ("autoscaling", "HorizontalPodAutoscaler"),
+    ("batch", "CronJob"),
+    ("batch", "Job"),
+];
+
+/// Finds the kinds that are meant: `pods web-1 web-2`, `deploy,svc`, `pod/web-1 svc/web`.
+pub(crate) async fn resolve(hub: &Client, kind: &str, names: &[String]) -> anyhow::Result<Vec<Target>> {
+    let resources = hub.api_resources().await?;
+    let mut targets = Vec::new();
+    if !kind.contains('/') {
+        if names.iter().any(|name| name.contains('/')) {
+            bail!(
+                "there is no need to specify a resource type as a separate argument when passing arguments in \
+                 resource/name form (e.g. 'spindrift get resource/<resource_name>' instead of 'spindrift get resource \
+                 resource/<resource_name>')"
+            );
+        }
+        for word in kind.split(',') {
+            for resource in find(&resources, word)? {
+                add(&mut targets, resource, names);
+            }
+        }
+        return Ok(targets);
+    }
+    for word in std::iter::once(kind).chain(names.iter().map(String::as_str)) {
+        let Some((kind, name)) = word.split_once('/').filter(|(_, name)| !name.is_empty()) else {
+            bail!(
+                "arguments in resource/name form may not have more than one slash or be mixed with names: {word:?}"
+            );
+        };
+        for resource in find(&resources, kind)? {
+            add(&mut targets, resource, &[name.to_owned()]);
+        }
+    }
+    Ok(targets)
+}
+
+/// Names that follow each other and are of one kind stand in one table.
+fn add(targets: &mut Vec<Target>, resource: &ApiResource, names: &[String]) {
+    let same = |target: &&mut Target| {
+        target.resource.group == resource.group && target.resource.kind == resource.kind
+    };
+    match targets.last_mut().filter(same) {
+        Some(target) => target.names.extend_from_slice(names),
+        None => targets.push(Target { resource: resource.clone(), names: names.to_vec() }),
+    }
+}
+
+fn find<'a>(resources: &'a [ApiResource], word: &str) -> anyhow::Result<Vec<&'a ApiResource>> {
+    let word = word.trim().to_lowercase();
+    if word == "all" {
+        let of = |(group, kind): &(&str, &str)| {
+            resources.iter().find(|resource| resource.group == *group && resource.kind == *kind)
+        };
+        return Ok(ALL.iter().filter_map(of).collect());
+    }
+    let meant = resources.iter().filter(|resource| resource.is_called(&word));
+    match meant.min_by_key(|resource| (resource.precedence(), &resource.group)) {
+        Some(resource) => Ok(vec![resource]),
+        None => Err(anyhow!(
+            "the server doesn't have a resource type \"{word}\"; the kinds that the hub caches are listed by: spindrift \
+             api-resources"
+        )),
+    }
+}
+
+// === impl ApiResource ===
+
+impl ApiResource {
+    fn is_called(&self, word: &str) -> bool {
+        let (name, group) = word.split_once('.').map_or((word, None), |(name, group)| (name, Some(group)));
+        let is_named = self.kind.to_lowercase() == name
+            || self.plural.to_lowercase() == name
+            || self.short_names.iter().any(|short| short.to_lowercase() == name);
+        is_named
+            && group.is_none_or(|group| {
+                group == self.group.to_lowercase() || group == format!("{}.{}", self.version, self.group)
+            })
+    }
+
+    /// One name may stand in several groups: the core group comes first, then Kubernetes' own.
+    fn precedence(&self) -> u8 {
+        match self.group.as_str() {
+            "" => 0,
+            group if !group.contains('.') || group.ends_with(".k8s.io") => 1,
+            _ => 2,
+        }
+    }
+
+    /// The kind as the hub understands it and no other: `Pod.v1.`, `Deployment.apps`.
+    fn pattern(&self) -> String {
+        match self.group.as_str() {
+            "" => format!("{}.{}.", self.kind, self.version),
+            group => format!("{}.{group}", self.kind),
+        }
+    }
+
+    /// As `-o name` and several tables show it: `pod`, `deployment.apps`.
+    pub(crate) fn prefix(&self) -> String {
+        let kind = self.kind.to_lowercase();
+        if self.group.is_empty() { kind } else { format!("{kind}.{}", self.group) }
+    }
+}
+
+// === impl Target ===
+
+impl Target {
+    /// What kubectl says of an object that is nowhere.
+    pub(crate) fn not_found(&self, name: &str) -> String {
+        let ApiResource { plural, group, .. } = &self.resource;
+        let dot = if group.is_empty() { "" } else { "." };
+        format!("Error from server (NotFound): {plural}{dot}{group} \"{name}\" not found")
+    }
+}
+
+// === impl Scope ===
+
+impl Scope {
+    /// Which objects the hub is asked for.
+    pub(crate) fn selection(&self, resource: &ApiResource, name: Option<&str>) -> Selection {
+        let namespace = (!self.all_namespaces && resource.namespaced).then(|| self.namespace.clone());
+        Selection {
+            account: (!self.accounts.is_empty()).then(|| self.accounts.join(",")),
+            kind: Some(resource.pattern()),
+            namespace,
+            name: name.map(str::to_owned),
+            label_selector: self.selector.clone(),
+            field_selector: self.field_selector.clone(),
+            limit: None,
+        }
+    }
+
+    /// Whether the user named exactly one account: all is then as kubectl shows it.
+    pub(crate) fn is_one_account(&self) -> bool {
+        self.accounts.len() == 1
+    }
+
+    pub(crate) fn shows_namespace(&self, resource: &ApiResource) -> bool {
+        self.all_namespaces && resource.namespaced
+    }
+
+    /// What is said when there is nothing.
+    pub(crate) fn nothing(&self, targets: &[Target]) -> String {
+        let namespaced = targets.iter().any(|target| target.resource.namespaced);
+        if self.all_namespaces || !namespaced {
+            "No resources found".to_owned()
+        } else {
+            format!("No resources found in {} namespace.", self.namespace)
+        }
+    }
+
+    /// Fails if the user named an account that the hub does not know: its emptiness would mislead.
+    pub(crate) async fn check_accounts(&self, hub: &Client) -> anyhow::Result<()> {
+        if self.accounts.is_empty() {
+            return Ok(());
+        }
+        let known: Vec<_> = hub.accounts().await?.into_iter().map(|account| account.name).collect();
+        match self.accounts.iter().find(|account| !known.contains(account)) {
+            None => Ok(()),
+            Some(unknown) if known.is_empty() => {
+                bail!("there is no account {unknown:?}: no agent has connected to the hub yet")
+            }
+            Some(unknown) => bail!("there is no account {unknown:?}; the hub has {}", known.join(", ")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resource(group: &str, kind: &str, plural: &str, short: &[&str]) -> ApiResource {
+        ApiResource {
+            group: group.into(),
+            version: "v1".into(),
+            kind: kind.into(),
+            plural: plural.into(),
+            namespaced: true,
+            short_names: short.iter().map(ToString::to_string).collect(),
+            accounts: 1,
+        }
+    }
+
+    #[test]
+    fn kinds_are_found_by_every_name_that_people_use() {
+        let resources = [
+            resource("serving.knative.dev", "Service", "services", &["kservice"]),
+            resource("", "Service", "services", &["svc"]),
+            resource("apps", "Deployment", "deployments", &["deploy"]),
+        ];
+        for (word, group) in [
+            ("svc", ""),
+            ("Services", ""),
+            ("service", ""),
+            ("kservice", "serving.knative.dev"),
+            ("services.serving.knative.dev", "serving.knative.dev"),
+            ("Deployment.apps", "apps"),
+            ("deployments.v1.apps", "apps"),
+            ("services.v1.", ""),
+        ] {
+            let found = find(&resources, word).unwrap();
+            assert_eq!(found.iter().map(|found| found.group.as_str()).collect::<Vec<_>>(), [group], "{word}");
+        }
+        assert_eq!(find(&resources, "all").unwrap().len(), 2);
+        let error = find(&resources, "deploy.x").unwrap_err().to_string();
+        assert!(error.starts_with("the server doesn't have a resource type \"deploy.x\""), "{error}");
+    }
+
+    #[test]
+    fn names_of_one_kind_that_follow_each_other_are_gathered() {
+        let mut targets = Vec::new();
+        let (pod, service) = (resource("", "Pod", "pods", &[]), resource("", "Service", "services", &[]));
+        for (resource, name) in [(&pod, "a"), (&pod, "b"), (&service, "c"), (&pod, "d")] {
+            add(&mut targets, resource, &[name.to_owned()]);
+        }
+        let found: Vec<_> = targets.iter().map(|target| target.names.join(" ")).collect();
+        assert_eq!(found, ["a b", "c", "d"]);
+        assert_eq!(targets[0].not_found("x"), "Error from server (NotFound): pods \"x\" not found");
+    }
+}

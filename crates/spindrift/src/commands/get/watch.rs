@@ -1,0 +1,233 @@
+//! `-w`: what is there, then a row or a document per change, also over restarts of the hub.
+
+use std::{
+    collections::{HashMap, HashSet},
+    io::Write,
+};
+
+use futures::TryStreamExt;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use spindrift_printer::{json, since};
+
+use super::{
+    Show,
+    documents::{marked, name},
+    fetch::Found,
+    output::{Output, yaml},
+    rows::Rows,
+    target::{Scope, Target},
+    terminal_width,
+};
+use crate::{
+    commands::Context,
+    hub::{Client, Deleted, Object, Page, Told},
+};
+
+pub(crate) struct Watch<'a> {
+    pub(crate) hub: &'a Client,
+    pub(crate) scope: &'a Scope,
+    pub(crate) target: &'a Target,
+    pub(crate) context: &'a Context,
+    /// Whether what is there already is not shown.
+    pub(crate) only: bool,
+    /// Whether it is said what happened.
+    pub(crate) events: bool,
+}
+
+/// Account, namespace and name; the kind is the same for all.
+type Key = (String, String, String);
+
+/// What has been shown of an object last: enough to know it again, and to show that it went.
+struct Shown {
+    version: String,
+    resource_version: String,
+    uid: String,
+    row: Vec<String>,
+    created: String,
+}
+
+struct Printed<'a> {
+    watch: &'a Watch<'a>,
+    output: Output,
+    rows: Rows<'a>,
+    known: HashMap<Key, Shown>,
+    /// What is told anew after a reset; what is not mentioned then has gone.
+    doubtful: HashSet<Key>,
+}
+
+// === impl Watch ===
+
+impl Watch<'_> {
+    pub(crate) async fn run(&self, output: Output, show: &Show) -> anyhow::Result<()> {
+        let mut rows = Rows::new(output.clone(), show, self.scope, terminal_width());
+        if output.is_table() {
+            rows.begin(self.hub, self.target, false).await?;
+        }
+        let (known, doubtful) = (HashMap::new(), HashSet::new());
+        let mut printed = Printed { watch: self, output, rows, known, doubtful };
+        // One stream tells of one name, or of all.
+        let names = &self.target.names;
+        let name = names.first().filter(|_| names.len() == 1).map(String::as_str);
+        let selection = self.scope.selection(&self.target.resource, name);
+        let mut position = None;
+        let mut pages = std::pin::pin!(self.hub.pages(selection.clone()));
+        while let Some(Page { items, position: at, .. }) = pages.try_next().await? {
+            position.get_or_insert(at);
+            let items: Vec<_> = items.into_iter().filter(|object| self.is_meant(&object.name)).collect();
+            printed.listed(items)?;
+        }
+        if printed.known.is_empty() {
+            self.scope.check_accounts(self.hub).await?;
+        }
+        let mut told = self.hub.watch(selection, position);
+        while let Some(told) = told.try_next().await? {
+            match told {
+                Told::Upsert(object) if self.is_meant(&object.name) => printed.upsert(object)?,
+                Told::Delete(deleted) if self.is_meant(&deleted.name) => printed.delete(&deleted)?,
+                // Of another name.
+                Told::Upsert(_) | Told::Delete(_) => {}
+                Told::Reset { account } => printed.reset(&account),
+                Told::Synced => printed.synced()?,
+                Told::Lost(error) => self.context.note(format_args!("{error}; trying again")),
+                Told::Back => self.context.note("the hub is back; nothing was missed"),
+            }
+        }
+        Ok(())
+    }
+
+    fn is_meant(&self, name: &str) -> bool {
+        self.target.names.is_empty() || self.target.names.iter().any(|wanted| wanted == name)
+    }
+}
+
+// === impl Printed ===
+
+impl Printed<'_> {
+    /// A page of what was there at the beginning, in columns that fit all of it.
+    fn listed(&mut self, items: Vec<Object>) -> anyhow::Result<()> {
+        let mut rows = Vec::new();
+        for object in items {
+            let key = key(&object.account, &object.namespace, &object.name);
+            let (shown, value) = self.understand(object)?;
+            if self.output.is_table() {
+                rows.push(shown.row.clone());
+            } else if !self.watch.only {
+                self.document("ADDED", &key, value)?;
+            }
+            self.known.insert(key, shown);
+        }
+        if self.watch.only || rows.is_empty() {
+            return Ok(());
+        }
+        self.rows.write(rows, self.watch.events.then_some("ADDED"))
+    }
+
+    fn upsert(&mut self, object: Object) -> anyhow::Result<()> {
+        if object.group != self.watch.target.resource.group {
+            return Ok(());
+        }
+        let key = key(&object.account, &object.namespace, &object.name);
+        self.doubtful.remove(&key);
+        let before = self.known.get(&key);
+        // A reader that comes back may hear again what it knows.
+        if before
+            .is_some_and(|shown| shown.uid == object.uid && shown.resource_version == object.resource_version)
+        {
+            return Ok(());
+        }
+        let event = if before.is_some() { "MODIFIED" } else { "ADDED" };
+        let (shown, value) = self.understand(object)?;
+        if self.output.is_table() {
+            self.rows.write(vec![shown.row.clone()], self.watch.events.then_some(event))?;
+        } else {
+            self.document(event, &key, value)?;
+        }
+        self.known.insert(key, shown);
+        Ok(())
+    }
+
+    fn delete(&mut self, deleted: &Deleted) -> anyhow::Result<()> {
+        let Deleted { account, group, kind, namespace, name, uid } = deleted;
+        let resource = &self.watch.target.resource;
+        let key = key(account, namespace, name);
+        // What goes as the last of its kind is told to everybody.
+        let is_meant = *group == resource.group && *kind == resource.kind;
+        if is_meant && self.known.get(&key).is_some_and(|shown| shown.uid == *uid) {
+            self.gone(&key)?;
+        }
+        Ok(())
+    }
+
+    /// Shows the last that was known of an object.
+    fn gone(&mut self, key: &Key) -> anyhow::Result<()> {
+        self.doubtful.remove(key);
+        let Some(mut shown) = self.known.remove(key) else { return Ok(()) };
+        if self.output.is_table() {
+            let header = self.rows.header();
+            let age = header.iter().rposition(|column| column == "AGE").and_then(|at| shown.row.get_mut(at));
+            if let Some(age) = age {
+                *age = since(Timestamp::now(), &shown.created);
+            }
+            return self.rows.write(vec![shown.row], self.watch.events.then_some("DELETED"));
+        }
+        let (_, namespace, name) = key;
+        let resource = &self.watch.target.resource;
+        let api_version = match resource.group.as_str() {
+            "" => shown.version,
+            group => format!("{group}/{}", shown.version),
+        };
+        let mut metadata = json!({ "name": name, "uid": shown.uid, "creationTimestamp": shown.created });
+        if !namespace.is_empty() {
+            metadata["namespace"] = namespace.as_str().into();
+        }
+        let value = json!({ "apiVersion": api_version, "kind": resource.kind, "metadata": metadata });
+        self.document("DELETED", key, value)
+    }
+
+    fn reset(&mut self, account: &str) {
+        self.doubtful.extend(self.known.keys().filter(|(known, ..)| known == account).cloned());
+    }
+
+    /// All that is has been told again.
+    fn synced(&mut self) -> anyhow::Result<()> {
+        for key in std::mem::take(&mut self.doubtful) {
+            self.gone(&key)?;
+        }
+        Ok(())
+    }
+
+    fn understand(&self, object: Object) -> anyhow::Result<(Shown, Value)> {
+        let Object { version, resource_version, uid, .. } = object.clone();
+        let Found { account, value } = Found::try_from(object)?;
+        let created = value.pointer("/metadata/creationTimestamp").and_then(Value::as_str);
+        let created = created.unwrap_or_default().to_owned();
+        let mut row = Vec::new();
+        if self.output.is_table() {
+            row = self.rows.cells(&account, &value, Timestamp::now())?;
+        }
+        Ok((Shown { version, resource_version, uid, row, created }, value))
+    }
+
+    fn document(&self, event: &str, (account, ..): &Key, value: Value) -> anyhow::Result<()> {
+        let value = marked(Found { account: account.clone(), value }, self.watch.scope);
+        let mut out = std::io::stdout().lock();
+        match &self.output {
+            Output::Name => writeln!(out, "{}", name(self.watch.target, &value))?,
+            Output::JsonPath(path) => write!(out, "{}", path.render(&value)?)?,
+            output => {
+                let document =
+                    if self.watch.events { json!({ "type": event, "object": value }) } else { value };
+                match output {
+                    Output::Yaml => write!(out, "---\n{}", yaml(&document)?)?,
+                    _ => writeln!(out, "{}", json::pretty(&document))?,
+                }
+            }
+        }
+        Ok(out.flush()?)
+    }
+}
+
+fn key(account: &str, namespace: &str, name: &str) -> Key {
+    (account.to_owned(), namespace.to_owned(), name.to_owned())
+}

@@ -1,0 +1,57 @@
+//! `spindrift describe` says what `kubectl describe` says.
+
+use crate::fleet::{ACCOUNTS, Fleet};
+
+/// The words of a page: layout aside, what it says.
+fn words(text: &str) -> Vec<&str> {
+    text.split_whitespace().collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_kubectl_says_of_an_object_is_said_too() {
+    let fleet = Fleet::shared().await;
+    for (kind, name, facts) in [
+        (
+            "pod",
+            "cart-running",
+            &["node-a/192.168.1.10", "app=cart", "8080/TCP", "(http)", "Error", "100m"][..],
+        ),
+        ("pod", "crash-looping", &["CrashLoopBackOff", "OOMKilled", "137", "Unhealthy", "(x40", "probe"]),
+        (
+            "deploy",
+            "rolling",
+            &["app=rolling", "registry.example.com/c1:1", "MinimumReplicasAvailable", "RollingUpdate"],
+        ),
+        ("rs", "rolling-1", &["app=rolling", "registry.example.com/c0:1"]),
+        ("sts", "database", &["app=database", "RollingUpdate"]),
+        ("ds", "logs", &["disk=ssd", "zone=z1", "Misscheduled:"]),
+        ("job", "broken", &["NonIndexed", "Failed"]),
+        ("svc", "balanced", &["LoadBalancer", "443/TCP", "SingleStack"]),
+        ("cm", "settings", &["two", "lines", "&"]),
+        ("ing", "front", &["nginx", "a.example.com", "cluster:80", "203.0.113.5,lb.example.com"]),
+        ("pvc", "data", &["Bound", "10Gi", "RWO", "fast"]),
+        ("wd", "gear", &["example.com/v1", "Widget", "Synced", "2.5"]),
+    ] {
+        let kubectl = fleet.cluster.kubectl(&["describe", kind, name, "-n", "shop"]).await.unwrap();
+        let ours = fleet.spindrift(&["describe", kind, name, "-n", "shop", "-a", ACCOUNTS[0]]).await;
+        assert_eq!((ours.code, ours.stderr.as_str()), (Some(0), ""), "{kind}");
+        assert_eq!(words(&ours.stdout)[..2], ["Account:", ACCOUNTS[0]]);
+        for fact in facts {
+            for page in [&kubectl, &ours.stdout] {
+                assert!(words(page).contains(fact), "{kind}/{name} lacks {fact}:\n{page}");
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_of_several_accounts_has_a_page_for_each() {
+    let fleet = Fleet::shared().await;
+    let pages = fleet.spindrift(&["describe", "node/node-a"]).await.stdout;
+    let accounts: Vec<_> = pages.lines().filter(|line| line.starts_with("Account:")).collect();
+    assert_eq!(accounts.len(), ACCOUNTS.len(), "{pages}");
+    assert!(pages.contains("control-plane:NoSchedule"), "{pages}");
+    let missing = fleet.spindrift(&["describe", "pod", "nobody"]).await;
+    assert_eq!(missing.stderr, "Error from server (NotFound): pods \"nobody\" not found\n");
+    assert_eq!(missing.code, Some(1));
+}
