@@ -90,11 +90,6 @@ impl HubError {
     pub(crate) fn is_passing(&self) -> bool {
         !matches!(self, Self::Refused { .. })
     }
-
-    /// Whether the hub says that there is no such thing; an older hub says so of what it does not know yet.
-    pub(crate) fn is_not_found(&self) -> bool {
-        matches!(self, Self::Refused { status: 404, .. })
-    }
 }
 
 /// Without the name and password that the URL may carry.

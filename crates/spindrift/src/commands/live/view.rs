@@ -23,6 +23,10 @@ pub(super) struct Palette {
     color: bool,
 }
 
+/// What does not depend on colours.
+const STRONG: Style = Style::new().add_modifier(Modifier::BOLD);
+const CURSOR: Style = Style::new().add_modifier(Modifier::REVERSED);
+
 /// Below this, nothing can be read.
 const SMALLEST: (u16, u16) = (60, 12);
 
@@ -103,7 +107,7 @@ fn draw_banner(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palett
 fn draw_foot(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     if state.typing {
         let text = format!(" filter: {}▏  enter keeps it, esc clears it", state.filter);
-        frame.render_widget(Paragraph::new(text).style(palette.strong()), area);
+        frame.render_widget(Paragraph::new(text).style(STRONG), area);
         return;
     }
     let keys = [
@@ -117,7 +121,7 @@ fn draw_foot(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette)
     ];
     let mut spans = Vec::new();
     for (key, meaning) in keys {
-        spans.push(Span::styled(format!(" {key}"), palette.strong()));
+        spans.push(Span::styled(format!(" {key}"), STRONG));
         spans.push(Span::styled(format!(" {meaning} "), palette.dim()));
     }
     frame.render_widget(Line::from(spans), area);
@@ -129,7 +133,7 @@ fn frame_of<'a>(title: &str, focused: bool, palette: Palette) -> Block<'a> {
     Block::bordered()
         .border_type(BorderType::Rounded)
         .border_style(style)
-        .title(Span::styled(format!(" {title} "), if focused { palette.strong() } else { Style::new() }))
+        .title(Span::styled(format!(" {title} "), if focused { STRONG } else { Style::new() }))
 }
 
 /// Tenths as `0`, `0.4`, `3.2`, `1,204`.
@@ -169,10 +173,6 @@ impl Palette {
         self.tinted(Color::Cyan).add_modifier(Modifier::BOLD)
     }
 
-    fn strong(self) -> Style {
-        Style::new().add_modifier(Modifier::BOLD)
-    }
-
     fn dim(self) -> Style {
         self.tinted(Color::DarkGray)
     }
@@ -199,9 +199,5 @@ impl Palette {
         } else {
             Style::new().add_modifier(Modifier::REVERSED)
         }
-    }
-
-    fn cursor(self) -> Style {
-        Style::new().add_modifier(Modifier::REVERSED)
     }
 }
