@@ -23,6 +23,9 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// More names than anybody reads.
 const NAMES: u32 = 500;
 
+/// Where `get` looks unless told otherwise.
+const DEFAULT_NAMESPACE: &str = "default";
+
 /// Hubs of the configuration.
 pub(crate) fn hubs(current: &OsStr) -> Vec<CompletionCandidate> {
     let Ok(settings) = Settings::load() else { return Vec::new() };
@@ -71,12 +74,21 @@ pub(crate) fn kinds(current: &OsStr) -> Vec<CompletionCandidate> {
 
 /// Names of objects of the kind, accounts and namespace that the line names.
 pub(crate) fn names(current: &OsStr) -> Vec<CompletionCandidate> {
-    let Words { account, namespace, kind: Some(kind), .. } = Words::of_line() else { return Vec::new() };
+    let Words { account, namespace, all_namespaces, kind: Some(kind), .. } = Words::of_line() else {
+        return Vec::new();
+    };
+    let namespace = namespace.or_else(|| (!all_namespaces).then(|| DEFAULT_NAMESPACE.to_owned()));
     let selection =
         Selection { account, namespace, kind: Some(kind), limit: Some(NAMES), ..Selection::default() };
     let names = ask(async |hub| {
-        let page = hub.page(&selection, None).await?;
-        let mut names: Vec<_> = page.items.into_iter().map(|object| (object.name, None)).collect();
+        let mut objects = hub.page(&selection, None).await?.items;
+        if objects.is_empty() {
+            // The kind may have no namespaces.
+            let anywhere = Selection { namespace: None, ..selection };
+            objects = hub.page(&anywhere, None).await?.items;
+            objects.retain(|object| object.namespace.is_empty());
+        }
+        let mut names: Vec<_> = objects.into_iter().map(|object| (object.name, None)).collect();
         names.sort();
         names.dedup();
         Ok(names)

@@ -51,9 +51,10 @@ impl Describe {
             };
             missing.extend(fetch.pages(target, take).await?);
             for object in found {
-                let events = match knows_events {
-                    true => Some(events(&hub, &object.account, &object.value).await?),
-                    false => None,
+                let events = if knows_events {
+                    Some(events(&hub, &object.account, &object.value).await?)
+                } else {
+                    None
                 };
                 let page = page(target, &object.account, &object.value, events.as_deref());
                 // Pages stand apart.

@@ -72,7 +72,7 @@ pub(crate) struct Show {
     #[arg(short = 'L', long, value_delimiter = ',', value_name = "LABEL")]
     label_columns: Vec<String>,
     /// Puts the kind before the name.
-    #[arg(long = "show-kind")]
+    #[arg(id = "show_kind", long = "show-kind")]
     kind: bool,
 }
 

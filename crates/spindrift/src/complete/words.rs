@@ -10,6 +10,7 @@ pub(super) struct Words {
     pub(super) hub: Option<String>,
     pub(super) account: Option<String>,
     pub(super) namespace: Option<String>,
+    pub(super) all_namespaces: bool,
     /// The first word behind the command that is no option.
     pub(super) kind: Option<String>,
 }
@@ -51,11 +52,14 @@ impl Words {
                 argument.get_long() == Some(name)
                     || argument.get_short().is_some_and(|short| name == short.to_string())
             });
-            let Some(argument) = known.filter(|argument| argument.get_action().takes_values()) else {
+            let Some(argument) = known else { continue };
+            let long = argument.get_long().unwrap_or_default();
+            if !argument.get_action().takes_values() {
+                found.all_namespaces |= long == "all-namespaces";
                 continue;
-            };
+            }
             let Some(value) = attached.map(str::to_owned).or_else(|| rest.next().cloned()) else { break };
-            match argument.get_id().as_str() {
+            match long {
                 "hub" => found.hub = Some(value),
                 "account" => found.account = Some(value),
                 "namespace" => found.namespace = Some(value),
@@ -75,7 +79,7 @@ mod tests {
         let option = |name: &'static str, short| Arg::new(name).long(name).short(short);
         let get = Command::new("get")
             .args([option("account", 'a'), option("namespace", 'n'), option("output", 'o')])
-            .arg(Arg::new("all").short('A').action(ArgAction::SetTrue))
+            .arg(Arg::new("all").short('A').long("all-namespaces").action(ArgAction::SetTrue))
             .arg(Arg::new("words").num_args(0..));
         Command::new("spindrift").arg(Arg::new("hub").long("hub").global(true)).subcommand(get)
     }
@@ -86,12 +90,13 @@ mod tests {
             hub: Some("h:1".into()),
             account: Some("eu,us".into()),
             namespace: Some("shop".into()),
+            all_namespaces: true,
             kind: Some("pods".into()),
         };
         for line in [
-            "--hub h:1 get -a eu,us -n shop pods web",
+            "--hub h:1 get -a eu,us -n shop -A pods web",
             "get pods -A -o wide --account=eu,us -nshop web --hub=h:1",
-            "get --namespace shop -a=eu,us pods --hub h:1 -o",
+            "get --namespace shop -a=eu,us --all-namespaces pods --hub h:1 -o",
         ] {
             let words: Vec<_> = line.split(' ').map(str::to_owned).collect();
             assert_eq!(Words::read(&program(), &words), full, "{line}");

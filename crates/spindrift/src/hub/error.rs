@@ -90,18 +90,13 @@ impl HubError {
     pub(crate) fn is_passing(&self) -> bool {
         !matches!(self, Self::Refused { .. })
     }
-
-    /// Whether the hub says that there is no such thing; an older hub says so of what it does not know yet.
-    pub(crate) fn is_not_found(&self) -> bool {
-        matches!(self, Self::Refused { status: 404, .. })
-    }
 }
 
-/// Without a password that the URL may carry.
+/// Without the name and password that the URL may carry.
 fn shown(url: &Url) -> String {
     let mut url = url.clone();
-    if url.password().is_some() {
-        url.set_password(Some("…")).ok();
+    if url.set_username("").and_then(|()| url.set_password(None)).is_err() {
+        return "the hub".into();
     }
     url.as_str().trim_end_matches('/').to_owned()
 }
@@ -115,23 +110,22 @@ fn root(error: &reqwest::Error) -> &(dyn Error + 'static) {
 }
 
 fn tls_advice(error: &reqwest::Error) -> Option<&'static str> {
-    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
-    while let Some(error) = cause {
-        let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        let failure = error
-            .downcast_ref::<rustls::Error>()
-            .or_else(|| inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()));
-        if let Some(failure) = failure {
-            return Some(match failure {
-                rustls::Error::InvalidCertificate(_) => {
-                    "its certificate is not trusted; name its authority's file in SSL_CERT_FILE"
-                }
-                _ => "it may speak plaintext: try http://",
-            });
+    Some(match tls_failure(error)? {
+        rustls::Error::InvalidCertificate(_) => {
+            "its certificate is not trusted; name its authority's file in SSL_CERT_FILE"
         }
-        cause = error.source();
+        _ => "it may speak plaintext: try http://",
+    })
+}
+
+/// The failure of TLS that lies below an error; errors of I/O keep theirs inside, sometimes one in another.
+fn tls_failure<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
+    if let Some(failure) = error.downcast_ref() {
+        return Some(failure);
     }
-    None
+    let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+    let inner = inner.map(|inner| inner as &(dyn Error + 'static));
+    tls_failure(inner.or_else(|| error.source())?)
 }
 
 fn quoted(body: &[u8]) -> String {
@@ -159,10 +153,7 @@ mod tests {
         assert!(!answer(400, body).is_passing());
         let body = r#"{"status":503,"message":"the store did not answer; try again"}"#;
         let said = answer(503, body).to_string();
-        assert_eq!(
-            said,
-            "the hub at http://user:…@hub:7002 failed (503): the store did not answer; try again"
-        );
+        assert_eq!(said, "the hub at http://hub:7002 failed (503): the store did not answer; try again");
     }
 
     #[test]

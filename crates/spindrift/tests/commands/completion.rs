@@ -1,8 +1,8 @@
 //! Completion, in a real bash.
 
-use spindrift_testkit::{Cluster, Database};
+use spindrift_testkit::{Cluster, Database, eventually};
 
-use crate::support::{Shell, Stack};
+use crate::support::{LONG, Shell, Stack};
 
 /// What bash offers when Tab is pressed behind these words.
 fn offered(shell: &Shell, line: &[&str]) -> Vec<String> {
@@ -36,6 +36,16 @@ async fn accounts_namespaces_and_kinds_come_from_the_hub() {
     assert_eq!(offered(&shell, &["spindrift", "live", "-n", "completion-"]), [namespace.as_str()]);
     assert_eq!(offered(&shell, &["spindrift", "live", "-k", "dep"]), ["deploy", "deployments"]);
     assert_eq!(offered(&shell, &["spindrift", "live", "-k", "cm,na"]), ["cm,namespaces"]);
+    cluster.kubectl(&["create", "cm", "tea", "-n", namespace]).await.unwrap();
+    eventually!("its name is offered", LONG, {
+        let names = offered(&shell, &["spindrift", "get", "-n", namespace, "cm", "t"]);
+        (names == ["tea"]).then_some(()).ok_or(names)
+    });
+    assert_eq!(
+        offered(&shell, &["spindrift", "get", "-a", "main", "ns", "completion-"]),
+        [namespace.as_str()]
+    );
+    assert!(offered(&shell, &["spindrift", "get", "-a", "other", "-A", "cm", "t"]).is_empty());
     assert_eq!(offered(&shell, &["spindrift", "config", "use", "m"]), ["mine"]);
     assert_eq!(offered(&shell, &["spindrift", "acc"]), ["accounts"]);
 }

@@ -8,7 +8,8 @@ use crate::support::Shell;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hubs_are_kept_by_name_and_asked_by_it() {
-    let hub = HubProcess::start("hub-a", &Database::sqlite().unwrap(), &[]).await.unwrap();
+    let database = Database::sqlite().unwrap();
+    let hub = HubProcess::start("hub-a", &database, &[]).await.unwrap();
     let shell = Shell::new(None);
     let quiet = |args: &[&str]| shell.spindrift(&[&["--quiet", "config"], args].concat());
 

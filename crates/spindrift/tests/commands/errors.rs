@@ -39,7 +39,8 @@ fn answering(answer: &'static str, tls: Option<Arc<rustls::ServerConfig>>) -> So
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_address_is_told_from_a_hub_that_is_away() {
-    let hub = HubProcess::start("hub-a", &Database::sqlite().unwrap(), &[]).await.unwrap();
+    let database = Database::sqlite().unwrap();
+    let hub = HubProcess::start("hub-a", &database, &[]).await.unwrap();
     let shell = Shell::new(None);
     let ask = |url: &str| shell.spindrift(&["--hub", url, "accounts"]).error();
 
@@ -68,7 +69,8 @@ async fn a_wrong_address_is_told_from_a_hub_that_is_away() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_hub_refuses_is_said_in_its_words() {
-    let hub = HubProcess::start("hub-a", &Database::sqlite().unwrap(), &[]).await.unwrap();
+    let database = Database::sqlite().unwrap();
+    let hub = HubProcess::start("hub-a", &database, &[]).await.unwrap();
     let shell = Shell::new(Some(&hub));
     let error = shell.spindrift(&["watches", "-a", "a,,b"]).error();
     assert_eq!(error, "account: account name \"\" is empty");
@@ -76,7 +78,8 @@ async fn what_the_hub_refuses_is_said_in_its_words() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn proxies_are_for_others_than_this_machine() {
-    let hub = HubProcess::start("hub-a", &Database::sqlite().unwrap(), &[]).await.unwrap();
+    let database = Database::sqlite().unwrap();
+    let hub = HubProcess::start("hub-a", &database, &[]).await.unwrap();
     let nobody = format!("http://127.0.0.1:{}", free_port());
     let shell = Shell::new(Some(&hub)).with("HTTP_PROXY", &nobody).with("http_proxy", &nobody);
     assert_eq!(shell.spindrift(&["accounts", "-o", "json"]).json(), serde_json::json!([]));
@@ -112,7 +115,8 @@ async fn https_needs_a_certificate_that_is_trusted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn exit_codes_tell_success_failure_usage_and_interruption() {
-    let hub = HubProcess::start("hub-a", &Database::sqlite().unwrap(), &[]).await.unwrap();
+    let database = Database::sqlite().unwrap();
+    let hub = HubProcess::start("hub-a", &database, &[]).await.unwrap();
     let shell = Shell::new(Some(&hub));
     assert_eq!(shell.spindrift(&["accounts", "--colour"]).code, Some(2));
     assert_eq!(shell.spindrift(&[]).code, Some(2));

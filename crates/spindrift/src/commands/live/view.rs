@@ -23,14 +23,19 @@ pub(super) struct Palette {
     color: bool,
 }
 
+/// What does not depend on colours.
+const STRONG: Style = Style::new().add_modifier(Modifier::BOLD);
+const CURSOR: Style = Style::new().add_modifier(Modifier::REVERSED);
+
 /// Below this, nothing can be read.
-const SMALLEST: (u16, u16) = (40, 10);
+const SMALLEST: (u16, u16) = (60, 12);
 
 /// From this width on there is room for two columns.
 const TWO_COLUMNS: u16 = 140;
 
-/// Lines of problems that are always worth their place.
+/// Lines of problems that are worth their place, and the height below which none are: states tell them too.
 const PROBLEMS: u16 = 6;
+const ROOM_FOR_PROBLEMS: u16 = 14;
 
 pub(super) fn draw(frame: &mut Frame<'_>, state: &State, palette: Palette, now: Timestamp) {
     let area = frame.area();
@@ -48,7 +53,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, palette: Palette, now: 
 
     let problems = state.fleet.problems();
     let lines = u16::try_from(problems.len()).unwrap_or(u16::MAX).min(PROBLEMS);
-    let problem_rows = if problems.is_empty() { 0 } else { lines.min(body.height / 4).max(1) + 2 };
+    let hidden = problems.is_empty() || body.height < ROOM_FOR_PROBLEMS;
+    let problem_rows = if hidden { 0 } else { lines.min(body.height / 4).max(1) + 2 };
     let fleet_rows = u16::try_from(state.fleet.len()).unwrap_or(u16::MAX).max(1).saturating_add(3);
     let (fleet, problem_area, changes) = if area.width >= TWO_COLUMNS {
         let [left, right] = Layout::horizontal([Constraint::Percentage(45), Constraint::Fill(1)]).areas(body);
@@ -83,7 +89,10 @@ fn draw_title(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette
     ])
     .areas(area);
     let name = Span::styled(" spindrift live ", palette.title());
-    frame.render_widget(Line::from(vec![name, Span::styled(format!(" {}", state.hub), palette.dim())]), left);
+    let hub = Span::styled(format!(" {}  ", state.hub), palette.dim());
+    // Half a URL would be worse than none.
+    let fits = name.width() + hub.width() <= usize::from(left.width);
+    frame.render_widget(Line::from(if fits { vec![name, hub] } else { vec![name] }), left);
     frame.render_widget(Line::from(numbers).right_aligned(), right);
 }
 
@@ -98,7 +107,7 @@ fn draw_banner(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palett
 fn draw_foot(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     if state.typing {
         let text = format!(" filter: {}▏  enter keeps it, esc clears it", state.filter);
-        frame.render_widget(Paragraph::new(text).style(palette.strong()), area);
+        frame.render_widget(Paragraph::new(text).style(STRONG), area);
         return;
     }
     let keys = [
@@ -112,7 +121,7 @@ fn draw_foot(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette)
     ];
     let mut spans = Vec::new();
     for (key, meaning) in keys {
-        spans.push(Span::styled(format!(" {key}"), palette.strong()));
+        spans.push(Span::styled(format!(" {key}"), STRONG));
         spans.push(Span::styled(format!(" {meaning} "), palette.dim()));
     }
     frame.render_widget(Line::from(spans), area);
@@ -124,7 +133,7 @@ fn frame_of<'a>(title: &str, focused: bool, palette: Palette) -> Block<'a> {
     Block::bordered()
         .border_type(BorderType::Rounded)
         .border_style(style)
-        .title(Span::styled(format!(" {title} "), if focused { palette.strong() } else { Style::new() }))
+        .title(Span::styled(format!(" {title} "), if focused { STRONG } else { Style::new() }))
 }
 
 /// Tenths as `0`, `0.4`, `3.2`, `1,204`.
@@ -164,10 +173,6 @@ impl Palette {
         self.tinted(Color::Cyan).add_modifier(Modifier::BOLD)
     }
 
-    fn strong(self) -> Style {
-        Style::new().add_modifier(Modifier::BOLD)
-    }
-
     fn dim(self) -> Style {
         self.tinted(Color::DarkGray)
     }
@@ -194,9 +199,5 @@ impl Palette {
         } else {
             Style::new().add_modifier(Modifier::REVERSED)
         }
-    }
-
-    fn cursor(self) -> Style {
-        Style::new().add_modifier(Modifier::REVERSED)
     }
 }

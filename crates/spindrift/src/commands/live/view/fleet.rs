@@ -9,7 +9,7 @@ use ratatui::{
 };
 use spindrift_printer::since;
 
-use super::{Palette, frame_of, rate, thousands};
+use super::{CURSOR, Palette, STRONG, frame_of, rate, thousands};
 use crate::commands::live::{
     fleet::{self, Health},
     rate::HISTORY,
@@ -49,8 +49,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
     ]);
     let widths = [name, STATE, OBJECTS, RATE, bars, SEEN].map(Constraint::Length);
     let table = Table::new(rows, widths)
-        .header(header.style(palette.strong()))
-        .row_highlight_style(if state.pane == Pane::Fleet { palette.cursor() } else { palette.strong() })
+        .header(header.style(STRONG))
+        .row_highlight_style(if state.pane == Pane::Fleet { CURSOR } else { STRONG })
         .highlight_symbol("▸ ")
         .block(block);
     let mut position = TableState::default().with_selected(state.cursor);

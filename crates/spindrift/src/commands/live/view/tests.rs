@@ -97,9 +97,53 @@ fn a_large_terminal_shows_changes_beside_the_fleet() {
 }
 
 const SMALL: &str = r"
+ spindrift live             3 accounts  12,834 objects  3.6 changes/s  12:00:00
+╭ Fleet (3) ───────────────────────────────────────────────────────────────────╮
+│  ACCOUNT   STATE           OBJECTS CHANGES/S LAST MINUTE                 SEEN│
+│▸ shop-asia stale               402         0                               4m│
+│  shop-eu   live             12,345       3.5         ▁▂▂▄▄▄▆▆▇██▄          3s│
+│  shop-us   syncing 8/12         87       0.1                    █          3s│
+╰──────────────────────────────────────────────────────────────────────────────╯
+╭ Problems (1) ────────────────────────────────────────────────────────────────╮
+│shop-asia: nobody caches it: is its agent running and connected?              │
+╰──────────────────────────────────────────────────────────────────────────────╯
+╭ Changes ─────────────────────────────────────────────────────────────────────╮
+│12:00:00 shop-eu deleted Pod        shop/web-5c7b-old                         │
+│11:59:59 shop-us created Pod        shop/web-5c7b-x2x9k                       │
+│11:59:58 shop-eu changed ReplicaSet shop/cart-7d9f-393                        │
+│11:59:58 shop-eu changed ReplicaSet shop/cart-7d9f-392                        │
+│11:59:58 shop-eu changed ReplicaSet shop/cart-7d9f-391                        │
+│11:59:58 shop-eu changed ReplicaSet shop/cart-7d9f-390                        │
+│11:59:57 shop-eu changed ReplicaSet shop/cart-7d9f-383                        │
+│11:59:57 shop-eu changed ReplicaSet shop/cart-7d9f-382                        │
+│11:59:57 shop-eu changed ReplicaSet shop/cart-7d9f-381                        │
+│11:59:57 shop-eu changed ReplicaSet shop/cart-7d9f-380                        │
+│11:59:56 shop-eu changed ReplicaSet shop/cart-7d9f-373                        │
+╰──────────────────────────────────────────────────────────────────────────────╯
+ q quit  ↑↓ move  ⏎ only this account  tab pane  / filter  p pause  ? help
 ";
 
 const LARGE: &str = r"
+ spindrift live  http://localhost:7002                                                                                                              3 accounts  12,834 objects  3.6 changes/s  12:00:00
+╭ Fleet (3) ─────────────────────────────────────────────────────────────────────────────╮╭ Changes ───────────────────────────────────────────────────────────────────────────────────────────────────╮
+│  ACCOUNT   STATE           OBJECTS CHANGES/S LAST MINUTE                           SEEN││12:00:00 shop-eu deleted Pod        shop/web-5c7b-old                                                       │
+│▸ shop-asia stale               402         0                                         4m││11:59:59 shop-us created Pod        shop/web-5c7b-x2x9k                                                     │
+│  shop-eu   live             12,345       3.5              ▂▂▂▂▄▄▄▄▆▆▆▆████▁          3s││11:59:58 shop-eu changed ReplicaSet shop/cart-7d9f-393                                                      │
+│  shop-us   syncing 8/12         87       0.1                              █          3s││11:59:58 shop-eu changed ReplicaSet shop/cart-7d9f-392                                                      │
+│                                                                                        ││11:59:58 shop-eu changed ReplicaSet shop/cart-7d9f-391                                                      │
+│                                                                                        ││11:59:58 shop-eu changed ReplicaSet shop/cart-7d9f-390                                                      │
+│                                                                                        ││11:59:57 shop-eu changed ReplicaSet shop/cart-7d9f-383                                                      │
+│                                                                                        ││11:59:57 shop-eu changed ReplicaSet shop/cart-7d9f-382                                                      │
+│                                                                                        ││11:59:57 shop-eu changed ReplicaSet shop/cart-7d9f-381                                                      │
+│                                                                                        ││11:59:57 shop-eu changed ReplicaSet shop/cart-7d9f-380                                                      │
+│                                                                                        ││11:59:56 shop-eu changed ReplicaSet shop/cart-7d9f-373                                                      │
+│                                                                                        ││11:59:56 shop-eu changed ReplicaSet shop/cart-7d9f-372                                                      │
+│                                                                                        ││11:59:56 shop-eu changed ReplicaSet shop/cart-7d9f-371                                                      │
+╰────────────────────────────────────────────────────────────────────────────────────────╯│11:59:56 shop-eu changed ReplicaSet shop/cart-7d9f-370                                                      │
+╭ Problems (1) ──────────────────────────────────────────────────────────────────────────╮│11:59:55 shop-eu changed ReplicaSet shop/cart-7d9f-363                                                      │
+│shop-asia: nobody caches it: is its agent running and connected?                        ││11:59:55 shop-eu changed ReplicaSet shop/cart-7d9f-362                                                      │
+╰────────────────────────────────────────────────────────────────────────────────────────╯╰────────────────────────────────────────────────────────────────────────────────────────────────────────────╯
+ q quit  ↑↓ move  ⏎ only this account  tab pane  / filter  p pause  ? help
 ";
 
 #[test]
@@ -172,9 +216,9 @@ fn every_size_can_be_drawn() {
     let mut state = shop();
     state.accounts((0..1000).map(|number| account(&format!("a-{number}"), None, 1, 0)).collect());
     press(&mut state, KeyCode::End);
-    for (width, height) in [(1, 1), (20, 5), (40, 10), (80, 24), (139, 11), (140, 10), (300, 100)] {
+    for (width, height) in [(1, 1), (20, 5), (60, 12), (80, 24), (139, 13), (140, 12), (300, 100)] {
         let screen = screen(&state, width, height);
-        assert!(width < 40 || screen.contains("▸ a-999"), "{width}x{height}:\n{screen}");
+        assert!(width < 60 || screen.contains("▸ a-999"), "{width}x{height}:\n{screen}");
     }
     let empty = State::new("http://localhost:7002", TimeZone::UTC);
     assert!(screen(&empty, 80, 24).contains("no accounts yet"));
