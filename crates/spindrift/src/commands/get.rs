@@ -73,7 +73,7 @@ pub(crate) struct Show {
     label_columns: Vec<String>,
     /// Puts the kind before the name.
     #[arg(long = "show-kind")]
-    kind: bool,
+    with_kind: bool,
 }
 
 // === impl Get ===
@@ -173,4 +173,14 @@ pub(crate) async fn definition(
     };
     let page = hub.page(&selection, None).await?;
     Ok(page.items.first().map(|object| serde_json::from_str(object.object.get())).transpose()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_arguments_do_not_contradict_each_other() {
+        Get::augment_args(clap::Command::new("get")).debug_assert();
+    }
 }

@@ -58,7 +58,7 @@ impl<'a> Rows<'a> {
                     account: !self.scope.is_one_account(),
                     namespace: self.scope.shows_namespace(resource),
                     wide: matches!(output, Output::Wide),
-                    kind_prefix: (several || self.show.kind).then(|| resource.prefix()),
+                    kind_prefix: (several || self.show.with_kind).then(|| resource.prefix()),
                     label_columns: self.show.label_columns.clone(),
                     show_labels: self.show.labels,
                 };
