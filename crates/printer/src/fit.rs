@@ -10,7 +10,8 @@ pub struct Fit {
 }
 
 /// What says which object it is, and how it is.
-const KEPT: [&str; 6] = ["ACCOUNT", "NAMESPACE", "NAME", "STATUS", "READY", "AGE"];
+const KEPT: [&str; 9] =
+    ["ACCOUNT", "NAMESPACE", "NAME", "STATUS", "READY", "AGE", "REASON", "OBJECT", "MESSAGE"];
 /// Of those, what goes if nothing else is left to go; the first goes first.
 const LAST_TO_GO: [&str; 2] = ["READY", "AGE"];
 /// The last column may be cut short if this much of it stays.

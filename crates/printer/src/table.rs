@@ -71,7 +71,7 @@ impl Table {
                 row.push(prefix.map_or_else(|| text.clone(), |prefix| format!("{prefix}/{text}")));
             }
         }
-        let label = |label: &String| entry(object, "/metadata/labels", label).unwrap_or("<none>").to_owned();
+        let label = |label: &String| entry(object, "/metadata/labels", label).unwrap_or_default().to_owned();
         row.extend(label_columns.iter().map(label));
         row.extend(show_labels.then(|| format_labels(object.at("/metadata/labels"))));
         row
@@ -112,7 +112,7 @@ mod tests {
             ("PORT(S)", "<none>"),
             ("AGE", "<unknown>"),
             ("TIER", "front"),
-            ("APP", "<none>"),
+            ("APP", ""),
             ("LABELS", "example.com/tier=front"),
         ];
         assert_eq!(shown, expected.map(|(column, cell)| (column.to_owned(), cell.to_owned())));

@@ -72,8 +72,8 @@ pub(crate) struct Show {
     #[arg(short = 'L', long, value_delimiter = ',', value_name = "LABEL")]
     label_columns: Vec<String>,
     /// Puts the kind before the name.
-    #[arg(id = "show_kind", long = "show-kind")]
-    kind: bool,
+    #[arg(long = "show-kind")]
+    with_kind: bool,
 }
 
 // === impl Get ===
@@ -173,4 +173,14 @@ pub(crate) async fn definition(
     };
     let page = hub.page(&selection, None).await?;
     Ok(page.items.first().map(|object| serde_json::from_str(object.object.get())).transpose()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_arguments_do_not_contradict_each_other() {
+        Get::augment_args(clap::Command::new("get")).debug_assert();
+    }
 }

@@ -23,6 +23,8 @@ pub(crate) struct Rows<'a> {
     table: Option<Columns>,
     layout: Layout,
     fit: Option<Fit>,
+    /// Whether a table had a column for namespaces: then, as kubectl does it, all that follow have.
+    namespace: bool,
     /// Whether the header of this table has been written.
     headed: bool,
     /// Whether anything has been written at all.
@@ -42,7 +44,18 @@ impl<'a> Rows<'a> {
         // Who wants it wide gets it all.
         let width = width.filter(|_| matches!(output, Output::Table));
         let (table, layout) = (None, Layout::default());
-        Self { output, show, scope, width, table, layout, fit: None, headed: false, any: false }
+        Self {
+            output,
+            show,
+            scope,
+            width,
+            table,
+            layout,
+            fit: None,
+            namespace: false,
+            headed: false,
+            any: false,
+        }
     }
 
     /// Begins the table of a kind.
@@ -50,15 +63,16 @@ impl<'a> Rows<'a> {
         self.headed = false;
         self.fit = None;
         self.layout = Layout::default();
+        self.namespace |= self.scope.shows_namespace(&target.resource);
         self.table = Some(match &self.output {
             Output::CustomColumns(columns) => Columns::Custom(columns.clone()),
             output => {
                 let resource = &target.resource;
                 let options = TableOptions {
                     account: !self.scope.is_one_account(),
-                    namespace: self.scope.shows_namespace(resource),
+                    namespace: self.namespace,
                     wide: matches!(output, Output::Wide),
-                    kind_prefix: (several || self.show.kind).then(|| resource.prefix()),
+                    kind_prefix: (several || self.show.with_kind).then(|| resource.prefix()),
                     label_columns: self.show.label_columns.clone(),
                     show_labels: self.show.labels,
                 };
