@@ -24,6 +24,7 @@ use self::{documents::Documents, output::Output, rows::Rows, watch::Watch};
 use super::{Context, Reported};
 use crate::{complete, hub::Client};
 pub(crate) use fetch::Fetch;
+pub(crate) use output::yaml;
 pub(crate) use target::{Scope, Target, resolve};
 
 /// Shows objects of all clusters.
