@@ -73,7 +73,7 @@ async fn a_fleet_that_comes_back_is_known_again_and_has_forgotten_the_past() {
     let api = second.connect("eu-west").await;
     assert_eq!(api.identity().await.unwrap().uid, identity.uid);
     assert!(api.has_reached(&deployments(), &told).await.unwrap(), "versions went back");
-    let resumed = api.watch(&deployments(), WatchStart::Resume(told), Duration::from_secs(60)).await;
+    let resumed = api.watch(&deployments(), WatchStart::Resume(told), Duration::from_mins(1)).await;
     let gone = match resumed {
         Err(error) => error.is_gone(),
         Ok(mut events) => {
