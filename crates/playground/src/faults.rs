@@ -131,7 +131,7 @@ impl Faults {
         let faults = Arc::new(Self {
             active: RwLock::default(),
             changed: watch::Sender::new(0),
-            rng: Mutex::new(fastrand::Rng::with_seed(cluster.name().len() as u64)),
+            rng: Mutex::new(fastrand::Rng::with_seed(1)),
         });
         cluster.set_layer(Some(Arc::new(Gate(Arc::clone(&faults)))));
         faults
@@ -142,7 +142,7 @@ impl Faults {
         let mut active = self.active.write();
         let id = *self.changed.borrow() + 1;
         active.push(Arc::new(Active { id, fault, hits: AtomicU32::new(0) }));
-        drop(active);
+        // Under the lock, so that the next one gets another id.
         self.changed.send_replace(id);
         FaultId(id)
     }

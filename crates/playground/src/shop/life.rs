@@ -51,6 +51,12 @@ enum Happening {
     Redemption,
 }
 
+/// As fast as one task can be asked to be.
+const FASTEST: Duration = Duration::from_millis(1);
+
+/// Slow enough to be called still.
+const SLOWEST: Duration = Duration::from_hours(24);
+
 /// How often each happens, out of a hundred.
 const FREQUENCY: [(Happening, u8); 5] = [
     (Happening::Traffic, 50),
@@ -73,7 +79,8 @@ impl Pace {
     #[must_use]
     pub fn times(self, factor: f64) -> Self {
         let seconds = self.every.as_secs_f64() / factor.max(f64::MIN_POSITIVE);
-        Self { every: Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX) }
+        let every = Duration::try_from_secs_f64(seconds).unwrap_or(SLOWEST);
+        Self { every: every.clamp(FASTEST, SLOWEST) }
     }
 }
 
@@ -238,6 +245,14 @@ mod tests {
     #[test]
     fn everything_that_can_happen_has_its_share() {
         assert_eq!(FREQUENCY.iter().map(|(_, share)| share).sum::<u8>(), 100);
+    }
+
+    #[test]
+    fn any_factor_makes_a_pace_that_can_be_kept() {
+        let usual = Pace::for_clusters(3);
+        assert_eq!(usual.times(2.0).every, usual.every / 2);
+        assert_eq!((usual.times(1e300).every, usual.times(0.0).every), (FASTEST, SLOWEST));
+        assert!(Pace::for_clusters(1_000).every > usual.every);
     }
 
     #[test]
