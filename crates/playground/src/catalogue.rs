@@ -121,6 +121,11 @@ impl Catalogue {
         Arc::clone(&BUILTIN)
     }
 
+    /// Whether a table belongs to a built-in kind, whose place no definition can take.
+    pub(crate) fn is_builtin(table: &str) -> bool {
+        BUILTIN.resources.iter().any(|resource| resource.is(table))
+    }
+
     pub(crate) fn with_custom(custom: Vec<Resource>) -> Arc<Self> {
         let builtin = BUILTIN.resources.iter().cloned();
         Arc::new(Self { resources: builtin.chain(custom.into_iter().map(Arc::new)).collect() })

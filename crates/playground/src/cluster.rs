@@ -247,6 +247,7 @@ impl Cluster {
             .scan(DEFINITIONS, "")
             .filter_map(|(_, bytes)| serde_json::from_slice::<Value>(bytes).ok())
             .flat_map(|definition| crate::catalogue::custom_resources(&definition))
+            .filter(|resource| !Catalogue::is_builtin(&resource.storage))
             .collect();
         for resource in &custom {
             store.open(&resource.storage);

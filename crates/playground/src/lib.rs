@@ -20,8 +20,8 @@
 //!
 //! # What it does not imitate
 //!
-//! - Protobuf and CBOR. Answers are JSON even to clients that would rather have protobuf; bodies in protobuf, which typed
-//!   clients of client-go send (`kubectl create <kind>`, `kubectl auth can-i`), are refused with 415.
+//! - Protobuf and CBOR in answers: they are JSON even to clients that would rather have protobuf. Bodies in protobuf,
+//!   which typed clients of client-go send, are understood.
 //! - Schemas of built-in kinds. Unknown fields are dropped or reported on the outermost level only; of values the rules
 //!   that clients meet most are checked. OpenAPI documents tell paths, and schemas only of custom resources, so
 //!   `kubectl explain` has nothing to say.

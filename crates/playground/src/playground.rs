@@ -138,7 +138,8 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) {
     }
     let service = service_fn(move |request| answer(Arc::clone(&shared), request));
     let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).max_buf_size(READ_BUFFER);
+    // Idle connections stay, as with the real server; clients keep them for their next request.
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(READ_BUFFER);
     builder.http2().timer(TokioTimer::new()).max_concurrent_streams(1_000);
     if let Err(error) = builder.serve_connection(TokioIo::new(stream), service).await {
         debug!(error = %error, "connection ended");

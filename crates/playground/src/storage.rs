@@ -153,7 +153,7 @@ impl Store {
             table: table.clone(),
             path: path.into(),
             kind: ChangeKind::Deleted,
-            object: serialize(&object),
+            object: serialize(&mut object),
             previous: Some(previous),
         });
         Some(object)
@@ -256,14 +256,12 @@ impl Store {
     }
 }
 
-/// The bytes in which an object is kept.
-fn serialize(object: &Value) -> Bytes {
-    let mut bare = object.clone();
-    if let Value::Object(fields) = &mut bare {
-        fields.remove("apiVersion");
-        fields.remove("kind");
-    }
-    serde_json::to_vec(&bare).map(Bytes::from).unwrap_or_default()
+/// The bytes in which an object is kept; its type is taken off.
+fn serialize(object: &mut Value) -> Bytes {
+    let fields = object::fields(object);
+    fields.remove("apiVersion");
+    fields.remove("kind");
+    serde_json::to_vec(fields).map(Bytes::from).unwrap_or_default()
 }
 
 fn owners(object: &Value) -> impl Iterator<Item = &str> {

@@ -144,7 +144,8 @@ pub(super) fn grace(table: &str, object: &Value, options: &DeleteOptions) -> i64
         return 0;
     }
     let own = object.pointer("/spec/terminationGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(30);
-    options.grace.unwrap_or(own).max(0)
+    // Bounded, so that the end is a time that can be written.
+    options.grace.unwrap_or(own).clamp(0, 10 * 365 * 24 * 3_600)
 }
 
 /// Whether nothing keeps a terminating object alive any more.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::delete::{Deletion, grace, is_free};
 use super::{Cluster, DEFINITIONS, DeleteOptions, Propagation};
-use crate::catalogue::{TableId, table_id};
+use crate::catalogue::{Catalogue, TableId, table_id};
 use crate::object::{self, metadata, text};
 use crate::storage::Store;
 
@@ -181,11 +181,13 @@ impl Cluster {
     /// The objects of a definition go with it, and its watches end.
     fn drop_definition(&self, store: &mut Store, definition: &Value) {
         let table = table_id(text(definition, "/spec/group"), text(definition, "/spec/names/plural"));
-        let paths: Vec<String> = store.scan(&table, "").map(|(path, _)| path.to_owned()).collect();
-        for path in paths {
-            store.remove(&table, &path);
+        if !Catalogue::is_builtin(&table) {
+            let paths: Vec<String> = store.scan(&table, "").map(|(path, _)| path.to_owned()).collect();
+            for path in paths {
+                store.remove(&table, &path);
+            }
+            store.close(&table);
         }
-        store.close(&table);
         self.refresh_catalogue(store);
     }
 }

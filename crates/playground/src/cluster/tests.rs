@@ -116,3 +116,62 @@ fn namespace_takes_its_content_along() {
     cluster.update(&inside, |object| object["metadata"]["finalizers"] = json!([])).unwrap();
     assert!(cluster.get(&Key::new("", "namespaces", "", "n")).is_none());
 }
+
+#[test]
+fn objects_too_large_or_too_deep_are_refused() {
+    let cluster = Cluster::new("a");
+    let mut large = config_map("large");
+    large["data"] = json!({"a": "x".repeat(2 << 20)});
+    assert_eq!(cluster.create(large).unwrap_err().code, 500);
+    let mut deep = config_map("deep");
+    let mut value = json!({});
+    for _ in 0..120 {
+        value = json!({"a": value});
+    }
+    deep["data"] = value;
+    assert_eq!(cluster.create(deep).unwrap_err().code, 400);
+}
+
+#[test]
+fn definition_cannot_take_the_place_of_a_built_in_kind() {
+    let cluster = Cluster::new("a");
+    let before = cluster.list("networking.k8s.io", "ingresses", None).len();
+    let version = json!({"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}});
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "ingresses.networking.k8s.io"},
+        "spec": {
+            "group": "networking.k8s.io", "scope": "Namespaced", "versions": [version],
+            "names": {"plural": "ingresses", "kind": "Ingress"},
+        },
+    });
+    cluster.create(definition).unwrap();
+    let ingress = json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "x", "namespace": "default"}});
+    cluster.create(ingress).unwrap();
+    let group = "apiextensions.k8s.io";
+    cluster.delete(&Key::new(group, "customresourcedefinitions", "", "ingresses.networking.k8s.io")).unwrap();
+    assert_eq!(cluster.list("networking.k8s.io", "ingresses", None).len(), before + 1);
+}
+
+#[test]
+fn list_of_an_older_version_undoes_what_happened_since() {
+    let cluster = Cluster::new("a");
+    for name in ["a", "b", "c"] {
+        cluster.create(config_map(name)).unwrap();
+    }
+    let then = cluster.revision();
+    cluster.delete(&key("a")).unwrap();
+    cluster.update(&key("b"), |object| object["data"] = json!({"x": "y"})).unwrap();
+    cluster.create(config_map("d")).unwrap();
+    let resource = cluster.resource(&key("a")).unwrap();
+    let names = |at: Option<u64>| {
+        let snapshot = cluster.collection(&resource).snapshot("default/", None, at).unwrap();
+        snapshot.items.map(|item| (item.path.to_string(), item.object.len())).collect::<Vec<_>>()
+    };
+    let paths = |items: &[(String, usize)]| items.iter().map(|(path, _)| path.clone()).collect::<Vec<_>>();
+    assert_eq!(paths(&names(Some(then))), ["default/a", "default/b", "default/c"]);
+    assert_eq!(paths(&names(None)), ["default/b", "default/c", "default/d"]);
+    assert!(names(None)[0].1 > names(Some(then))[1].1, "b has got data since");
+    cluster.compact();
+    assert!(cluster.collection(&resource).snapshot("default/", None, Some(then)).is_err());
+}

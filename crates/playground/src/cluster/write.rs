@@ -32,6 +32,12 @@ pub(crate) struct Edit<'a> {
     pub(crate) dry_run: bool,
 }
 
+/// The bound of etcd.
+const MAX_SIZE: usize = 3 << 19;
+
+/// Well below what the parser takes.
+const MAX_DEPTH: usize = 100;
+
 /// Letters of generated names; without vowels, so that no words appear.
 const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 
@@ -77,6 +83,7 @@ impl Cluster {
         let namespace = object::namespace(&object).to_owned();
         admission::default(resource, &mut object);
         admission::prune(resource, &mut object);
+        check_measure(&object)?;
         let causes = admission::validate(resource, &object);
         if !causes.is_empty() {
             return Err(Status::invalid(resource, &name, &causes));
@@ -131,6 +138,7 @@ impl Cluster {
         keep(resource, part, &stored, &mut wanted);
         admission::default(resource, &mut wanted);
         admission::prune(resource, &mut wanted);
+        check_measure(&wanted)?;
         let mut causes = admission::validate(resource, &wanted);
         causes.extend(admission::validate_change(resource, &stored, &wanted));
         if !causes.is_empty() {
@@ -167,6 +175,44 @@ impl Cluster {
     /// The resource of an object by its type.
     pub(crate) fn resource_of(&self, api_version: &str, kind: &str) -> Option<Arc<Resource>> {
         self.catalogue().by_kind(api_version, kind).cloned()
+    }
+}
+
+/// Refuses objects that are too large or too deep to be read back.
+fn check_measure(object: &Value) -> Result<(), Status> {
+    let mut size = Size(0);
+    // Counting does not fail.
+    if serde_json::to_writer(&mut size, object).is_err() || size.0 > MAX_SIZE {
+        return Err(Status::new(500, "", "etcdserver: request is too large"));
+    }
+    let mut level: Vec<&Value> = vec![object];
+    for _ in 0..MAX_DEPTH {
+        level = level
+            .into_iter()
+            .flat_map(|value| match value {
+                Value::Object(fields) => fields.values().collect::<Vec<_>>(),
+                Value::Array(items) => items.iter().collect(),
+                _ => Vec::new(),
+            })
+            .collect();
+        if level.is_empty() {
+            return Ok(());
+        }
+    }
+    Err(Status::bad_request("the object is nested too deeply"))
+}
+
+/// Counts bytes.
+struct Size(usize);
+
+impl std::io::Write for Size {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
 

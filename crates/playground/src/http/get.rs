@@ -10,10 +10,9 @@ use crate::convert;
 use crate::status::Status;
 
 pub(crate) fn get(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
-    let collection = call.cluster.collection(&target.resource);
     if let Some(text) = call.query.get("resourceVersion") {
         let asked = super::list::parse_version(text)?;
-        let current = collection.revision();
+        let current = call.cluster.collection(&target.resource).revision();
         if asked > current {
             return Err(Status::too_large(asked, current));
         }

@@ -58,7 +58,7 @@ pub(crate) fn list(call: &Call, target: &Target) -> Result<Response<Body>, Statu
             {
                 let path = last.path.strip_prefix(prefix.as_str()).unwrap_or(&last.path);
                 head.resume = Some(token(Some(revision), path));
-                head.remaining = everything.then(|| count - page.len() as u64);
+                head.remaining = everything.then(|| count.saturating_sub(page.len() as u64));
             }
             Box::new(page.into_iter())
         }

@@ -35,7 +35,7 @@ pub trait Collection: Send + Sync + 'static {
 /// Objects at one moment, made one by one as a list is written.
 pub struct Snapshot {
     pub revision: u64,
-    /// How many there are.
+    /// How many there are, of those that were asked for.
     pub count: u64,
     pub items: Box<dyn Iterator<Item = Item> + Send>,
 }
@@ -75,7 +75,9 @@ pub(crate) struct Stored {
 
 impl Stored {
     pub(crate) fn new(cluster: &Arc<Cluster>, resource: &Arc<Resource>) -> Self {
-        cluster.store().write().open(&resource.storage);
+        if !cluster.store().read().has(&resource.storage) {
+            cluster.store().write().open(&resource.storage);
+        }
         Self { cluster: Arc::downgrade(cluster), resource: Arc::clone(resource) }
     }
 }

@@ -5,6 +5,9 @@ use serde_json::Value;
 use super::rejected;
 use crate::status::Status;
 
+/// How many bytes a patch may copy; the real server has the same bound.
+const MAX_COPIED: usize = 3 << 20;
+
 /// One step of a patch.
 #[derive(Debug, Clone)]
 pub(super) struct Operation {
@@ -48,7 +51,17 @@ fn operation(operation: &Value) -> Result<Operation, Status> {
 }
 
 pub(super) fn apply(object: &mut Value, operations: &[Operation]) -> Result<(), Status> {
+    // A patch that copies copies could otherwise grow without bound.
+    let mut copied = 0;
     for operation in operations {
+        if operation.verb == "copy"
+            && let Some(from) = &operation.from
+        {
+            copied += find(object, from).map_or(0, |value| value.to_string().len());
+            if copied > MAX_COPIED {
+                return Err(rejected());
+            }
+        }
         step(object, operation).ok_or_else(rejected)?;
     }
     Ok(())
@@ -162,6 +175,12 @@ mod tests {
         ] {
             assert_eq!(patched(patch.clone()), Some(wanted), "{patch}");
         }
+    }
+
+    #[test]
+    fn copies_of_copies_are_bounded() {
+        let double = json!({"op": "copy", "from": "/a", "path": "/a/b/-"});
+        assert_eq!(patched(Value::Array(vec![double; 60])), None);
     }
 
     #[test]
