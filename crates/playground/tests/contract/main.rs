@@ -11,7 +11,8 @@
 //! written: if the playground differs, the playground is wrong. Only what differs by nature (uids, versions, times) is
 //! taken out before bodies are compared.
 //!
-//! `kubectl` and `informer` are no facts: there the real clients work with a playground cluster.
+//! `kubectl` and `informer` are no facts: there the real clients work with a playground cluster. Neither is
+//! `log_texts`, since a bare API server has no node to ask for logs.
 //!
 //! What the playground does not imitate is listed in `docs/playground.md`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
@@ -46,3 +47,4 @@ mod status;
 
 mod informer;
 mod kubectl;
+mod log_texts;

@@ -12,6 +12,7 @@ use std::future::Future;
 
 use kube::config::AuthInfo;
 use serde_json::{Value, json};
+use spindrift_playground::Cluster;
 use spindrift_testkit::eventually;
 
 pub(crate) use call::{APPLY, Answer, Call, JSON, JSON_PATCH, MERGE, STRATEGIC};
@@ -141,6 +142,14 @@ impl Server {
     /// Opens a watch; the query is what follows `watch=1&`.
     pub(crate) async fn watch(&self, path: &str, query: &str) -> anyhow::Result<Watch> {
         Watch::open(self.get(format!("{path}?watch=1&{query}"))).await
+    }
+
+    /// The cluster behind a playground, for what has no API.
+    pub(crate) fn playground_cluster(&self) -> &Cluster {
+        match &self.machine {
+            Machine::Playground(server) => server.cluster(),
+            Machine::ApiServer(_) => panic!("the real server has no such thing"),
+        }
     }
 
     /// Makes the server forget all past changes, as a real one does every five minutes.
