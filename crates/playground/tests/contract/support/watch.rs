@@ -57,13 +57,16 @@ impl Watch {
         self.next_or_end().await?.context("the stream has ended")
     }
 
-    /// The next events, as many as are asked for.
+    /// The next changes, as many as are asked for; bookmarks may come at any time.
     pub(crate) async fn take(&mut self, count: usize) -> anyhow::Result<Vec<Value>> {
-        let mut events = Vec::new();
-        while events.len() < count {
-            events.push(self.next().await?);
+        let mut changes = Vec::new();
+        while changes.len() < count {
+            let event = self.next().await?;
+            if event["type"] != "BOOKMARK" {
+                changes.push(event);
+            }
         }
-        Ok(events)
+        Ok(changes)
     }
 
     /// All events up to the end of the stream.
