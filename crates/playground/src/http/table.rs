@@ -75,13 +75,3 @@ pub(crate) fn of_object(resource: &Resource, object: &Value, include: Include) -
         "columnDefinitions": columns(resource), "rows": [row(&printer(resource), object, include)],
     })
 }
-
-/// A table that only says how far a watch is.
-pub(crate) fn of_bookmark(object: &Value) -> Value {
-    json!({
-        "kind": "Table", "apiVersion": "meta.k8s.io/v1",
-        "metadata": {"resourceVersion": object::resource_version(object)},
-        "columnDefinitions": Value::Null,
-        "rows": [{"cells": Value::Null, "object": object}],
-    })
-}

@@ -207,7 +207,9 @@ impl Watcher {
                     if wake >= self.deadline {
                         return None;
                     }
-                    return Some(self.bookmark(None));
+                    // Looked at once more, so that the bookmark is as new as it can be.
+                    let pending = self.pending_piece();
+                    return pending.or_else(|| Some(self.bookmark(None)));
                 }
             }
         }
@@ -327,11 +329,7 @@ impl Format {
             View::Metadata => list::write_metadata(bytes, out),
             View::Table => {
                 let object = convert::present(&self.resource, bytes).unwrap_or_default();
-                let mut table = if kind == "BOOKMARK" {
-                    table::of_bookmark(&object)
-                } else {
-                    table::of_object(&self.resource, &object, self.include)
-                };
+                let mut table = table::of_object(&self.resource, &object, self.include);
                 if self.columns_sent {
                     crate::object::fields(&mut table).insert("columnDefinitions".into(), Value::Null);
                 }

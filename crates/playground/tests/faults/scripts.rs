@@ -21,7 +21,8 @@ async fn a_script_hits_the_clusters_it_names_for_as_long_as_it_says() {
     let script = "
 steps:
   - clusters: [eu-*]
-    for: 600ms
+    for: 500ms
+    every: 1s
     fault: {status: {code: 503}}
   - at: 300ms
     clusters: [us-east]

@@ -84,8 +84,8 @@ fn step(object: &mut Value, operation: &Operation) -> Option<()> {
             add(object, path, value)
         }
         "test" => {
-            let found = find(object, path).map_or(Value::Null, |found| found.clone());
-            (found == value.clone().unwrap_or_default()).then_some(())
+            let found = find(object, path).map_or(&Value::Null, |found| found);
+            (found == value.as_ref().unwrap_or(&Value::Null)).then_some(())
         }
         "move" => {
             let moved = remove(object, from.as_ref()?)?;
