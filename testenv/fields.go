@@ -17,22 +17,24 @@ import (
 // The group versions whose objects the playground takes as protobuf, which is
 // what typed clients of client-go write.
 var written = map[schema.GroupVersion]bool{
-	{Version: "v1"}:                                     true,
-	{Group: "apps", Version: "v1"}:                      true,
-	{Group: "authentication.k8s.io", Version: "v1"}:     true,
-	{Group: "authorization.k8s.io", Version: "v1"}:      true,
-	{Group: "autoscaling", Version: "v1"}:               true,
-	{Group: "autoscaling", Version: "v2"}:               true,
-	{Group: "batch", Version: "v1"}:                     true,
-	{Group: "certificates.k8s.io", Version: "v1"}:       true,
-	{Group: "coordination.k8s.io", Version: "v1"}:       true,
-	{Group: "discovery.k8s.io", Version: "v1"}:          true,
-	{Group: "events.k8s.io", Version: "v1"}:             true,
-	{Group: "networking.k8s.io", Version: "v1"}:         true,
-	{Group: "policy", Version: "v1"}:                    true,
-	{Group: "rbac.authorization.k8s.io", Version: "v1"}: true,
-	{Group: "scheduling.k8s.io", Version: "v1"}:         true,
-	{Group: "storage.k8s.io", Version: "v1"}:            true,
+	{Group: "admissionregistration.k8s.io", Version: "v1"}: true,
+	{Group: "node.k8s.io", Version: "v1"}:                  true,
+	{Version: "v1"}:                                        true,
+	{Group: "apps", Version: "v1"}:                         true,
+	{Group: "authentication.k8s.io", Version: "v1"}:        true,
+	{Group: "authorization.k8s.io", Version: "v1"}:         true,
+	{Group: "autoscaling", Version: "v1"}:                  true,
+	{Group: "autoscaling", Version: "v2"}:                  true,
+	{Group: "batch", Version: "v1"}:                        true,
+	{Group: "certificates.k8s.io", Version: "v1"}:          true,
+	{Group: "coordination.k8s.io", Version: "v1"}:          true,
+	{Group: "discovery.k8s.io", Version: "v1"}:             true,
+	{Group: "events.k8s.io", Version: "v1"}:                true,
+	{Group: "networking.k8s.io", Version: "v1"}:            true,
+	{Group: "policy", Version: "v1"}:                       true,
+	{Group: "rbac.authorization.k8s.io", Version: "v1"}:    true,
+	{Group: "scheduling.k8s.io", Version: "v1"}:            true,
+	{Group: "storage.k8s.io", Version: "v1"}:               true,
 }
 
 // Types whose JSON is not that of their fields.
@@ -137,6 +139,6 @@ func typeName(goType reflect.Type, messages map[string]string) string {
 	case reflect.Float64:
 		return "float"
 	default:
-		return "int"
+		return goType.Kind().String()
 	}
 }

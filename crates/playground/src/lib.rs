@@ -49,6 +49,7 @@ mod object;
 mod playground;
 mod population;
 mod selector;
+mod shape;
 mod shop;
 mod status;
 mod storage;

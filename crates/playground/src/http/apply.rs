@@ -10,7 +10,9 @@ use super::request::{Call, Encoding, parse};
 use super::respond;
 use super::route::Target;
 use super::update::{check_name, edit};
+use crate::catalogue::Resource;
 use crate::object::{self, metadata};
+use crate::shape;
 use crate::status::{Cause, Status};
 
 pub(crate) fn apply(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
@@ -60,11 +62,31 @@ fn read(call: &Call, target: &Target) -> Result<Value, Status> {
         metadata(&mut applied).insert("name".into(), target.name.clone().into());
     }
     check_name(target, &applied)?;
+    check_fields(&target.resource, &mut applied)?;
     check_namespace(target, &mut applied)?;
     if applied.pointer("/metadata/managedFields").is_some_and(|fields| !fields.is_null()) {
         return Err(Status::bad_request("metadata.managedFields must be nil"));
     }
     Ok(applied)
+}
+
+/// An applied field must have an owner, so that it must be known.
+fn check_fields(resource: &Resource, applied: &mut Value) -> Result<(), Status> {
+    if resource.custom.is_some() {
+        return Ok(());
+    }
+    let place = format!("{}/{}", object::text(applied, "/metadata/namespace"), object::name(applied));
+    let refused = |why: &str| {
+        let Resource { kind, .. } = resource;
+        let group_version = if resource.group.is_empty() { "/v1".to_owned() } else { resource.api_version() };
+        let what = format!("failed to create typed patch object ({place}; {group_version}, Kind={kind})");
+        Status::new(500, "", format!("{what}: {why}"))
+    };
+    let unknown = shape::fit(&resource.api_version(), &resource.kind, applied);
+    match unknown.map_err(|misfit| refused(&misfit.to_string()))?.first() {
+        Some(path) => Err(refused(&format!(".{path}: field not declared in schema"))),
+        None => Ok(()),
+    }
 }
 
 /// The object that an apply creates.

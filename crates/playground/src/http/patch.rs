@@ -41,21 +41,20 @@ pub(crate) fn patch(call: &Call, target: &Target) -> Result<Response<Body>, Stat
     call.check_dry_run("PatchOptions")?;
     let patch = read(call, target)?;
     let resource = &target.resource;
+    // What was asked can be read; what would come of it cannot.
+    let unreadable = |status: Status| Status { code: 422, reason: "Invalid", ..status };
+    let mut unknown = Vec::new();
     let object = call.cluster.edit(edit(call, target), |current| {
         let mut wanted = patch.apply(current)?;
-        // What was asked can be read; what would come of it cannot.
-        check_type(call, resource, &mut wanted).map_err(|status| Status {
-            code: 422,
-            reason: "Invalid",
-            ..status
-        })?;
+        check_type(call, resource, &mut wanted).map_err(unreadable)?;
+        unknown = call.drop_unknown_fields(resource, &mut wanted).map_err(unreadable)?;
         check_name(target, &wanted)?;
         check_namespace(target, &mut wanted)?;
         check_identity(target, current, &wanted)?;
         managed::changed(call, target, current, &mut wanted);
         Ok(wanted)
     })?;
-    respond::object(call, resource, 200, &object)
+    Ok(respond::warned(respond::object(call, resource, 200, &object)?, &unknown))
 }
 
 /// A patch that names a version or uid is for that one only.

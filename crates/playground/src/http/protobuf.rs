@@ -4,10 +4,8 @@
 //! k8s\0 Unknown { 1: TypeMeta { 1: apiVersion, 2: kind }, 2: the object }
 //! ```
 //!
-//! What the fields of objects are called is told by `protobuf/fields.txt`, which `testenv fields` prints from
-//! Kubernetes' own types. Answers are JSON: clients that write protobuf read both.
+//! What the numbers mean is told by [`crate::shape`]. Answers are JSON: clients that write protobuf read both.
 
-mod fields;
 mod wire;
 
 use base64::Engine as _;
@@ -15,7 +13,7 @@ use base64::prelude::BASE64_STANDARD;
 use jiff::Timestamp;
 use serde_json::{Map, Number, Value, json};
 
-use fields::{Field, Kind};
+use crate::shape::fields::{self, Field, Kind};
 use wire::{Broken, Datum, Reader};
 
 pub(crate) const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
@@ -116,7 +114,7 @@ fn to_json(kind: &Kind, datum: Datum<'_>, depth: usize) -> Result<Value, Broken>
         Kind::Text => text(datum)?.into(),
         Kind::Bytes => BASE64_STANDARD.encode(datum.bytes()?).into(),
         Kind::Bool => (datum.integer()? != 0).into(),
-        Kind::Int => datum.integer()?.into(),
+        Kind::Int(_) => datum.integer()?.into(),
         Kind::Float => Number::from_f64(datum.float()?).ok_or(Broken)?.into(),
         Kind::Message(message) => message_to_json(message, datum.bytes()?, depth + 1)?.into(),
         Kind::Time { fraction } => time(datum.bytes()?, *fraction)?,

@@ -13,77 +13,11 @@ use super::protobuf;
 use super::query::Query;
 use crate::catalogue::Resource;
 use crate::cluster::Cluster;
+use crate::shape;
 use crate::status::{Cause, Status};
 
 /// The real server's limit of a request's body.
 const MAX_BODY: usize = 3 << 20;
-
-/// The outermost fields of all built-in kinds.
-const KNOWN_FIELDS: &[&str] = &[
-    "action",
-    "addressType",
-    "aggregationRule",
-    "allowVolumeExpansion",
-    "allowedTopologies",
-    "apiVersion",
-    "automountServiceAccountToken",
-    "binaryData",
-    "capacity",
-    "count",
-    "data",
-    "deprecatedCount",
-    "deprecatedFirstTimestamp",
-    "deprecatedLastTimestamp",
-    "deprecatedSource",
-    "description",
-    "endpoints",
-    "eventTime",
-    "firstTimestamp",
-    "globalDefault",
-    "handler",
-    "imagePullSecrets",
-    "immutable",
-    "involvedObject",
-    "kind",
-    "lastTimestamp",
-    "maximumVolumeSize",
-    "message",
-    "metadata",
-    "mountOptions",
-    "nodeTopology",
-    "note",
-    "overhead",
-    "parameters",
-    "ports",
-    "preemptionPolicy",
-    "provisioner",
-    "reason",
-    "reclaimPolicy",
-    "regarding",
-    "related",
-    "reportingComponent",
-    "reportingController",
-    "reportingInstance",
-    "revision",
-    "roleRef",
-    "rules",
-    "scheduling",
-    "secrets",
-    "series",
-    "source",
-    "spec",
-    "status",
-    "storageClassName",
-    "stringData",
-    "subjects",
-    "subsets",
-    "template",
-    "type",
-    "value",
-    "volumeBindingMode",
-    "webhooks",
-    "driverName",
-];
 
 /// A request, its body and who sent it.
 pub(crate) struct Call {
@@ -148,34 +82,28 @@ impl Call {
         }
     }
 
-    /// Takes out fields that no built-in kind has and gives their names, or refuses them if that is wanted.
-    ///
-    /// Only the outermost fields are looked at: there are no schemas of what is below.
+    /// Takes out fields that a built-in kind does not have and names them, or refuses them if that is wanted.
     pub(crate) fn drop_unknown_fields(
         &self,
         resource: &Resource,
         object: &mut Value,
     ) -> Result<Vec<String>, Status> {
-        let Value::Object(fields) = object else { return Ok(Vec::new()) };
-        if resource.custom.is_some() {
-            return Ok(Vec::new());
-        }
-        let unknown: Vec<String> = fields
-            .keys()
-            .filter(|key| !KNOWN_FIELDS.contains(&key.as_str()))
-            .map(|key| format!("unknown field {key:?}"))
-            .collect();
+        let refused = |why: &str| {
+            let Resource { kind, version, .. } = resource;
+            Status::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}"))
+        };
+        let unknown = match &resource.custom {
+            Some(_) => Vec::new(),
+            None => shape::fit(&resource.api_version(), &resource.kind, object)
+                .map_err(|misfit| refused(&misfit.to_string()))?,
+        };
+        let unknown: Vec<String> = unknown.iter().map(|path| format!("unknown field {path:?}")).collect();
         match self.query.get("fieldValidation") {
-            Some("Strict") if !unknown.is_empty() => Err(Status::bad_request(format!(
-                "{0} in version {1:?} cannot be handled as a {0}: strict decoding error: {2}",
-                resource.kind,
-                resource.version,
-                unknown.join(", ")
-            ))),
-            word => {
-                fields.retain(|key, _| KNOWN_FIELDS.contains(&key.as_str()));
-                Ok(if word == Some("Ignore") { Vec::new() } else { unknown })
+            Some("Strict") if !unknown.is_empty() => {
+                Err(refused(&format!("strict decoding error: {}", unknown.join(", "))))
             }
+            Some("Ignore") => Ok(Vec::new()),
+            _ => Ok(unknown),
         }
     }
 

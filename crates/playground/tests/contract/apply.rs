@@ -21,6 +21,7 @@ facts![
     force_is_for_apply_only,
     the_name_must_be_that_of_the_path,
     a_stale_version_is_a_conflict,
+    unknown_fields_are_refused,
     broken_applies_are_refused,
 ];
 
@@ -230,6 +231,14 @@ async fn a_stale_version_is_a_conflict(server: &Server) -> anyhow::Result<()> {
     body["metadata"]["resourceVersion"] = "1".into();
     let refused = refused(server, "fieldManager=me", body).await?;
     assert_eq!((&refused["code"], &refused["reason"]), (&json!(409), &json!("Conflict")));
+    Ok(())
+}
+
+async fn unknown_fields_are_refused(server: &Server) -> anyhow::Result<()> {
+    let mut body = data(json!({}));
+    body["bogus"] = 1.into();
+    let message = "failed to create typed patch object (/one; /v1, Kind=ConfigMap): .bogus: field not declared in schema";
+    assert_eq!(refused(server, "fieldManager=me", body).await?, failure(500, "", message, Value::Null));
     Ok(())
 }
 

@@ -20,6 +20,8 @@ facts![
     a_version_must_not_be_given,
     bodies_must_be_readable,
     unknown_fields_are_dropped_warned_of_or_refused,
+    unknown_fields_are_found_at_any_depth,
+    wrong_types_are_refused,
     deployments_get_defaults,
     pods_get_defaults,
     secrets_take_plain_strings,
@@ -201,6 +203,63 @@ async fn unknown_fields_are_dropped_warned_of_or_refused(server: &Server) -> any
     let refused = post("&fieldValidation=Strict").refused().await?;
     let message = "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict decoding error: unknown \
                    field \"bogus\"";
+    assert_eq!(refused, failure(400, "BadRequest", message, Value::Null));
+    Ok(())
+}
+
+async fn unknown_fields_are_found_at_any_depth(server: &Server) -> anyhow::Result<()> {
+    let bogus = with(pod("one"), "/spec/containers/0/bogus", 1);
+    let bogus = with(bogus, "/spec/volumes", json!([{"name": "v", "emptyDir": {}}]));
+    let answer = server.post(server.core("pods?dryRun=All"), bogus.clone()).answer().await?;
+    let warning = "299 - \"unknown field \\\"spec.containers[0].bogus\\\"\"";
+    assert_eq!((answer.code, answer.header("warning")), (201, warning));
+    assert_eq!(answer.json()?["spec"]["containers"][0]["bogus"], Value::Null);
+    let refused = server.post(server.core("pods?dryRun=All&fieldValidation=Strict"), bogus).refused().await?;
+    let message = "Pod in version \"v1\" cannot be handled as a Pod: strict decoding error: unknown field \
+                   \"spec.containers[0].bogus\"";
+    assert_eq!(refused, failure(400, "BadRequest", message, Value::Null));
+    Ok(())
+}
+
+async fn wrong_types_are_refused(server: &Server) -> anyhow::Result<()> {
+    for (pointer, value, why) in [
+        (
+            "/spec/replicas",
+            json!("3"),
+            "string into Go struct field DeploymentSpec.spec.replicas of type int32",
+        ),
+        (
+            "/spec/replicas",
+            json!(1.5),
+            "number 1.5 into Go struct field DeploymentSpec.spec.replicas of type int32",
+        ),
+        ("/spec/paused", json!("yes"), "string into Go struct field DeploymentSpec.spec.paused of type bool"),
+        (
+            "/spec/template",
+            json!(3),
+            "number into Go struct field DeploymentSpec.spec.template of type v1.PodTemplateSpec",
+        ),
+        (
+            "/spec/selector/matchLabels",
+            json!([]),
+            "array into Go struct field LabelSelector.spec.selector.matchLabels of type map[string]string",
+        ),
+        (
+            "/spec/template/spec/containers/0/args",
+            json!("x"),
+            "string into Go struct field Container.spec.template.spec.containers.args of type []string",
+        ),
+    ] {
+        let body = with(deployment("x"), pointer, value);
+        let refused = server.post(server.named("apps/v1", "deployments"), body).refused().await?;
+        let head = "Deployment in version \"v1\" cannot be handled as a Deployment";
+        let message = format!("{head}: json: cannot unmarshal {why}");
+        assert_eq!(refused, failure(400, "BadRequest", &message, Value::Null));
+    }
+    let lots = with(pod("x"), "/spec/containers/0/resources", json!({"limits": {"cpu": "lots"}}));
+    let refused = server.post(server.core("pods"), lots).refused().await?;
+    let message = "Pod in version \"v1\" cannot be handled as a Pod: quantities must match the regular expression \
+                   '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
     assert_eq!(refused, failure(400, "BadRequest", message, Value::Null));
     Ok(())
 }

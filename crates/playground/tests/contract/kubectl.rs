@@ -198,10 +198,10 @@ async fn nodes_are_drained_by_eviction() -> anyhow::Result<()> {
 #[tokio::test]
 async fn the_fields_of_protobuf_messages_are_those_of_kubernetes() -> anyhow::Result<()> {
     let printed = std::process::Command::new(testenv().await?).arg("fields").output()?;
-    let kept = include_str!("../../src/http/protobuf/fields.txt");
+    let kept = include_str!("../../src/shape/fields.txt");
     assert!(
         String::from_utf8(printed.stdout)? == kept,
-        "print them again: testenv fields > …/protobuf/fields.txt"
+        "print them again: testenv fields > …/src/shape/fields.txt"
     );
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{JSON, JSON_PATCH, MERGE, Server, config_map, failure, version, with};
+use crate::support::{JSON, JSON_PATCH, MERGE, Server, config_map, deployment, failure, version, with};
 
 facts![
     json_patches_add_replace_remove_move_copy_and_test,
@@ -16,6 +16,7 @@ facts![
     names_cannot_be_patched,
     patches_need_their_content_type,
     a_patch_that_makes_a_wrong_type_is_invalid,
+    unknown_fields_are_dropped_warned_of_or_refused,
 ];
 
 async fn json_patches_add_replace_remove_move_copy_and_test(server: &Server) -> anyhow::Result<()> {
@@ -144,5 +145,25 @@ async fn a_patch_that_makes_a_wrong_type_is_invalid(server: &Server) -> anyhow::
     let refused =
         server.patch(MERGE, server.core("configmaps/one"), json!({"data": {"a": 1}})).refused().await?;
     assert_eq!((&refused["code"], &refused["reason"]), (&json!(422), &json!("Invalid")));
+    Ok(())
+}
+
+async fn unknown_fields_are_dropped_warned_of_or_refused(server: &Server) -> anyhow::Result<()> {
+    server.post(server.named("apps/v1", "deployments"), deployment("web")).ok().await?;
+    let patch = |query: &str| {
+        let path = server.named("apps/v1", &format!("deployments/web{query}"));
+        server.patch(MERGE, path, json!({"spec": {"replicsa": 3}}))
+    };
+    for (query, warning) in
+        [("", "299 - \"unknown field \\\"spec.replicsa\\\"\""), ("?fieldValidation=Ignore", "")]
+    {
+        let answer = patch(query).answer().await?;
+        assert_eq!((answer.code, answer.header("warning")), (200, warning), "{query}");
+        assert_eq!(answer.json()?["spec"]["replicsa"], Value::Null);
+    }
+    let refused = patch("?fieldValidation=Strict").refused().await?;
+    assert_eq!((&refused["code"], &refused["reason"]), (&json!(422), &json!("Invalid")));
+    let message = refused["message"].as_str().unwrap();
+    assert!(message.ends_with("strict decoding error: unknown field \"spec.replicsa\""), "{message}");
     Ok(())
 }

@@ -1,25 +1,26 @@
-//! The fields of Kubernetes' messages.
+//! The fields of Kubernetes' types: their names in JSON, their numbers in protobuf, and what they hold.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// One field of a message.
 #[derive(Debug)]
-pub(super) struct Field {
+pub(crate) struct Field {
     /// In JSON; empty if the fields of this one are those of its parent.
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     /// Whether JSON leaves it out when it is zero.
-    pub(super) omit_zero: bool,
-    pub(super) kind: Kind,
+    pub(crate) omit_zero: bool,
+    pub(crate) kind: Kind,
 }
 
 /// What a field holds.
 #[derive(Debug)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Text,
     Bytes,
     Bool,
-    Int,
+    /// With its name in Go.
+    Int(&'static str),
     Float,
     Message(&'static str),
     Many(Box<Kind>),
@@ -37,11 +38,16 @@ pub(super) enum Kind {
     List,
 }
 
+#[derive(Default)]
 struct Table {
     /// By version and kind.
     kinds: HashMap<(&'static str, &'static str), &'static str>,
     /// By message and number.
     fields: HashMap<(&'static str, u64), Field>,
+    /// The numbers of fields, by message and name in JSON.
+    names: HashMap<(&'static str, &'static str), u64>,
+    /// The messages of inline fields, by message.
+    inline: HashMap<&'static str, Vec<&'static str>>,
 }
 
 /// Printed by `testenv fields`; a test of the contract compares them.
@@ -50,21 +56,29 @@ const TEXT: &str = include_str!("fields.txt");
 static TABLE: LazyLock<Table> = LazyLock::new(|| Table::parse(TEXT));
 
 /// The message that encodes a kind.
-pub(super) fn message_of(api_version: &str, kind: &str) -> Option<&'static str> {
+pub(crate) fn message_of(api_version: &str, kind: &str) -> Option<&'static str> {
     // Every group has options of its own, all alike.
     let api_version = if kind == "DeleteOptions" { "v1" } else { api_version };
     TABLE.kinds.get(&(api_version, kind)).copied()
 }
 
-pub(super) fn field(message: &'static str, number: u64) -> Option<&'static Field> {
+pub(crate) fn field(message: &'static str, number: u64) -> Option<&'static Field> {
     TABLE.fields.get(&(message, number))
+}
+
+/// The field of this name in JSON, which may be that of an inline message.
+pub(crate) fn named(message: &'static str, name: &str) -> Option<&'static Field> {
+    if let Some(number) = TABLE.names.get(&(message, name)) {
+        return field(message, *number);
+    }
+    TABLE.inline.get(message)?.iter().find_map(|inline| named(inline, name))
 }
 
 // === impl Table ===
 
 impl Table {
     fn parse(text: &'static str) -> Self {
-        let mut table = Self { kinds: HashMap::new(), fields: HashMap::new() };
+        let mut table = Self::default();
         for line in text.lines() {
             let mut words = line.split(' ');
             match words.next() {
@@ -76,8 +90,15 @@ impl Table {
                     }
                 }
                 Some(message) => {
-                    let fields = words.filter_map(Field::parse);
-                    table.fields.extend(fields.map(|(number, field)| ((message, number), field)));
+                    for (number, field) in words.filter_map(Field::parse) {
+                        match &field.kind {
+                            Kind::Message(inline) if field.name.is_empty() => {
+                                table.inline.entry(message).or_default().push(*inline);
+                            }
+                            _ => drop(table.names.insert((message, field.name), number)),
+                        }
+                        table.fields.insert((message, number), field);
+                    }
                 }
                 None => {}
             }
@@ -112,7 +133,7 @@ impl Kind {
             "text" => Self::Text,
             "bytes" => Self::Bytes,
             "bool" => Self::Bool,
-            "int" => Self::Int,
+            "int" | "int32" | "int64" => Self::Int(word),
             "float" => Self::Float,
             "time" => Self::Time { fraction: false },
             "microtime" => Self::Time { fraction: true },

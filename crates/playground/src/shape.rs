@@ -1,0 +1,232 @@
+//! The shape of built-in objects: which fields there are, and what they may hold.
+//!
+//! A body that does not fit is refused, as Go's decoder would; fields that no one knows are taken out and named.
+
+pub(crate) mod fields;
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use fields::Kind;
+
+/// Why an object cannot be decoded.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Misfit {
+    Type {
+        found: String,
+        /// The structure and the path, as Go tells them: `Container.spec.containers.image`.
+        field: String,
+        wanted: String,
+    },
+    Quantity,
+}
+
+/// Where the decoder is.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    /// The structure whose field this is.
+    owner: &'static str,
+    /// `spec.containers[0].image`.
+    path: &'a str,
+}
+
+/// Takes out of an object the fields that its kind does not have, and gives their paths; kinds without a known shape stay as
+/// they are.
+pub(crate) fn fit(api_version: &str, kind: &str, object: &mut Value) -> Result<Vec<String>, Misfit> {
+    let mut unknown = Vec::new();
+    let Some(message) = fields::message_of(api_version, kind) else { return Ok(unknown) };
+    let Value::Object(members) = object else { return Ok(unknown) };
+    // Type and version are checked before this.
+    let type_meta: Vec<_> =
+        ["apiVersion", "kind"].iter().filter_map(|key| members.remove_entry(*key)).collect();
+    fit_message(message, members, "", &mut unknown)?;
+    members.extend(type_meta);
+    Ok(unknown)
+}
+
+fn fit_message(
+    message: &'static str,
+    members: &mut Map<String, Value>,
+    path: &str,
+    unknown: &mut Vec<String>,
+) -> Result<(), Misfit> {
+    let mut strangers = Vec::new();
+    for (name, value) in members.iter_mut() {
+        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        match fields::named(message, name) {
+            Some(field) => {
+                let owner = message.rsplit('.').next().unwrap_or(message);
+                fit_value(&field.kind, value, Place { owner, path: &path }, unknown)?;
+            }
+            None => {
+                unknown.push(path.clone());
+                strangers.push(name.clone());
+            }
+        }
+    }
+    for name in strangers {
+        members.remove(&name);
+    }
+    Ok(())
+}
+
+fn fit_value(
+    kind: &Kind,
+    value: &mut Value,
+    place: Place<'_>,
+    unknown: &mut Vec<String>,
+) -> Result<(), Misfit> {
+    match (kind, value) {
+        // Nothing is always allowed, and what is decoded by hand is checked where it is used.
+        (_, Value::Null)
+        | (Kind::Either | Kind::Json | Kind::List, _)
+        | (Kind::Text | Kind::Bytes | Kind::Time { .. }, Value::String(_))
+        | (Kind::Bool, Value::Bool(_))
+        | (Kind::Float, Value::Number(_)) => Ok(()),
+        (Kind::Int(_), Value::Number(number)) if number.is_i64() => Ok(()),
+        (Kind::Quantity, Value::Number(_)) => Ok(()),
+        (Kind::Quantity, Value::String(text)) if is_quantity(text) => Ok(()),
+        (Kind::Quantity, _) => Err(Misfit::Quantity),
+        (Kind::Message(message), Value::Object(members)) => {
+            fit_message(message, members, place.path, unknown)
+        }
+        (Kind::Many(item), Value::Array(items)) => {
+            for (index, value) in items.iter_mut().enumerate() {
+                let path = format!("{}[{index}]", place.path);
+                fit_value(item, value, Place { path: &path, ..place }, unknown)?;
+            }
+            Ok(())
+        }
+        (Kind::Map(kind), Value::Object(members)) => {
+            members.values_mut().try_for_each(|value| fit_value(kind, value, place, unknown))
+        }
+        (kind, value) => Err(Misfit::new(kind, value, place)),
+    }
+}
+
+/// Whether a text looks like `1.5Gi`, `100m` or `1e3`.
+fn is_quantity(text: &str) -> bool {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let rest = unsigned.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let exponent = rest.trim_start_matches(|c| "eEinumkKMGTP".contains(c));
+    let digits = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+    rest.len() < unsigned.len() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+// === impl Misfit ===
+
+impl Misfit {
+    fn new(kind: &Kind, value: &Value, place: Place<'_>) -> Self {
+        let found = match value {
+            Value::Null => "null".to_owned(),
+            Value::Bool(_) => "bool".to_owned(),
+            Value::Number(number) if matches!(kind, Kind::Int(_)) => format!("number {number}"),
+            Value::Number(_) => "number".to_owned(),
+            Value::String(_) => "string".to_owned(),
+            Value::Array(_) => "array".to_owned(),
+            Value::Object(_) => "object".to_owned(),
+        };
+        // Go leaves out the indexes.
+        let mut path = String::new();
+        for part in place.path.split('[') {
+            path.push_str(part.split_once(']').map_or(part, |(_, rest)| rest));
+        }
+        Self::Type { found, field: format!("{}.{path}", place.owner), wanted: go_name(kind) }
+    }
+}
+
+/// How Go calls what a field holds.
+fn go_name(kind: &Kind) -> String {
+    match kind {
+        Kind::Text | Kind::Time { .. } | Kind::Quantity => "string".to_owned(),
+        Kind::Bytes => "[]uint8".to_owned(),
+        Kind::Bool => "bool".to_owned(),
+        Kind::Int(name) => (*name).to_owned(),
+        Kind::Float => "float64".to_owned(),
+        Kind::Message(message) => message.split_once('.').map_or(*message, |(_, name)| name).to_owned(),
+        Kind::Many(item) => format!("[]{}", go_name(item)),
+        Kind::Map(value) => format!("map[string]{}", go_name(value)),
+        Kind::Either => "int32".to_owned(),
+        Kind::Json => "map[string]interface {}".to_owned(),
+        Kind::List => "[]string".to_owned(),
+    }
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Type { found, field, wanted } => {
+                write!(f, "json: cannot unmarshal {found} into Go struct field {field} of type {wanted}")
+            }
+            Self::Quantity => f.write_str(
+                "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn pod(container: Value) -> Value {
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": {"containers": [container]}})
+    }
+
+    #[test]
+    fn unknown_fields_are_taken_out_and_named() {
+        let mut object = pod(json!({"name": "c", "bogus": 1, "resources": {"limits": {"cpu": "1"}}}));
+        object["other"] = json!({});
+        let unknown = fit("v1", "Pod", &mut object).expect("it fits");
+        assert_eq!(unknown, ["other", "spec.containers[0].bogus"]);
+        assert_eq!(object, pod(json!({"name": "c", "resources": {"limits": {"cpu": "1"}}})));
+    }
+
+    #[test]
+    fn inline_fields_are_known() {
+        let mut object = pod(json!({"name": "c", "livenessProbe": {"httpGet": {"port": "http"}}}));
+        object["spec"]["volumes"] = json!([{"name": "v", "hostPath": {"path": "/"}}]);
+        assert_eq!(fit("v1", "Pod", &mut object), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn wrong_types_are_told_in_the_words_of_go() {
+        for (container, why) in [
+            (
+                json!({"image": 3}),
+                "number into Go struct field Container.spec.containers.image of type string",
+            ),
+            (
+                json!({"args": "x"}),
+                "string into Go struct field Container.spec.containers.args of type []string",
+            ),
+            (json!({"stdin": 1}), "number into Go struct field Container.spec.containers.stdin of type bool"),
+            (json!(3), "number into Go struct field PodSpec.spec.containers of type v1.Container"),
+        ] {
+            let misfit = fit("v1", "Pod", &mut pod(container)).expect_err("it does not fit");
+            assert_eq!(misfit.to_string(), format!("json: cannot unmarshal {why}"));
+        }
+        let mut lots = pod(json!({"resources": {"limits": {"cpu": "lots"}}}));
+        assert_eq!(fit("v1", "Pod", &mut lots), Err(Misfit::Quantity));
+    }
+
+    #[test]
+    fn quantities_are_numbers_with_units() {
+        for text in ["1", "1.5Gi", "100m", "-2", "1e3", "1E-3", "0"] {
+            assert!(is_quantity(text), "{text}");
+        }
+        for text in ["", "lots", "1x", "Gi", "1 Gi"] {
+            assert!(!is_quantity(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn kinds_without_a_shape_stay_as_they_are() {
+        let mut object = json!({"kind": "Widget", "spec": {"anything": 1}});
+        assert_eq!(fit("example.com/v1", "Widget", &mut object), Ok(Vec::new()));
+        assert_eq!(object["spec"]["anything"], 1);
+    }
+}
