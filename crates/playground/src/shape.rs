@@ -54,15 +54,12 @@ fn fit_message(
     let mut strangers = Vec::new();
     for (name, value) in members.iter_mut() {
         let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-        match fields::named(message, name) {
-            Some(field) => {
-                let owner = message.rsplit('.').next().unwrap_or(message);
-                fit_value(&field.kind, value, Place { owner, path: &path }, unknown)?;
-            }
-            None => {
-                unknown.push(path.clone());
-                strangers.push(name.clone());
-            }
+        if let Some(field) = fields::named(message, name) {
+            let owner = message.rsplit('.').next().unwrap_or(message);
+            fit_value(&field.kind, value, Place { owner, path: &path }, unknown)?;
+        } else {
+            unknown.push(path);
+            strangers.push(name.clone());
         }
     }
     for name in strangers {
@@ -83,9 +80,8 @@ fn fit_value(
         | (Kind::Either | Kind::Json | Kind::List, _)
         | (Kind::Text | Kind::Bytes | Kind::Time { .. }, Value::String(_))
         | (Kind::Bool, Value::Bool(_))
-        | (Kind::Float, Value::Number(_)) => Ok(()),
+        | (Kind::Float | Kind::Quantity, Value::Number(_)) => Ok(()),
         (Kind::Int(_), Value::Number(number)) if number.is_i64() => Ok(()),
-        (Kind::Quantity, Value::Number(_)) => Ok(()),
         (Kind::Quantity, Value::String(text)) if is_quantity(text) => Ok(()),
         (Kind::Quantity, _) => Err(Misfit::Quantity),
         (Kind::Message(message), Value::Object(members)) => {

@@ -14,7 +14,7 @@
 //! `kubectl` and `informer` are no facts: there the real clients work with a playground cluster. Neither is
 //! `log_texts`, since a bare API server has no node to ask for logs.
 //!
-//! What the playground does not imitate is listed in `docs/playground.md`.
+//! What the playground does not imitate is listed in `docs/playground.md`; `limits` keeps that list honest.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 #[macro_use]
@@ -47,4 +47,5 @@ mod status;
 
 mod informer;
 mod kubectl;
+mod limits;
 mod log_texts;
