@@ -51,11 +51,10 @@ impl Describe {
             };
             missing.extend(fetch.pages(target, take).await?);
             for object in found {
-                let events = if knows_events {
-                    Some(events(&hub, &object.account, &object.value).await?)
-                } else {
-                    None
-                };
+                let mut events = None;
+                if knows_events {
+                    events = Some(events_of(&hub, &object.account, &object.value).await?);
+                }
                 let page = page(target, &object.account, &object.value, events.as_deref());
                 // Pages stand apart.
                 let between = if std::mem::replace(&mut any, true) { "\n\n" } else { "" };
@@ -83,7 +82,7 @@ fn page(target: &Target, account: &str, object: &Value, events: Option<&[Value]>
 }
 
 /// The events of an object: of its namespace, by its uid, or by its name where an event does not know the uid.
-async fn events(hub: &Client, account: &str, object: &Value) -> anyhow::Result<Vec<Value>> {
+async fn events_of(hub: &Client, account: &str, object: &Value) -> anyhow::Result<Vec<Value>> {
     let text = |pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let (kind, name, uid) = (text("/kind"), text("/metadata/name"), text("/metadata/uid"));
     let selection = Selection {

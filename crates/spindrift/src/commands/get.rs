@@ -18,11 +18,15 @@ use std::io::{IsTerminal, Write};
 use anyhow::bail;
 use clap::Args;
 use clap_complete::ArgValueCompleter;
+use serde_json::Value;
 use spindrift_printer::SortKey;
 
 use self::{documents::Documents, output::Output, rows::Rows, watch::Watch};
 use super::{Context, Reported};
-use crate::{complete, hub::Client};
+use crate::{
+    complete,
+    hub::{ApiResource, Client, Selection},
+};
 pub(crate) use fetch::Fetch;
 pub(crate) use output::yaml;
 pub(crate) use target::{Scope, Target, resolve};
@@ -162,15 +166,12 @@ fn terminal_width() -> Option<usize> {
 }
 
 /// The definition of a custom resource, of whichever account has one.
-pub(crate) async fn definition(
-    hub: &Client,
-    resource: &crate::hub::ApiResource,
-) -> anyhow::Result<Option<serde_json::Value>> {
-    let selection = crate::hub::Selection {
+pub(crate) async fn definition(hub: &Client, resource: &ApiResource) -> anyhow::Result<Option<Value>> {
+    let selection = Selection {
         kind: Some("CustomResourceDefinition.apiextensions.k8s.io".to_owned()),
         name: Some(format!("{}.{}", resource.plural, resource.group)),
         limit: Some(1),
-        ..crate::hub::Selection::default()
+        ..Selection::default()
     };
     let page = hub.page(&selection, None).await?;
     Ok(page.items.first().map(|object| serde_json::from_str(object.object.get())).transpose()?)

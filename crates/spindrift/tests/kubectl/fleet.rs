@@ -99,7 +99,7 @@ async fn load(cluster: &Cluster) {
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
     let lines = |wanted: &dyn Fn(&Value) -> bool| {
-        objects.iter().filter(|object| wanted(object)).map(|object| format!("{object}\n")).collect::<String>()
+        objects.iter().filter(|object| wanted(object)).map(ToString::to_string).collect::<Vec<_>>().join("\n")
     };
     let is_definition = |object: &Value| object["kind"] == "CustomResourceDefinition";
     let apply = ["apply", "--server-side", "-f", "-"];
