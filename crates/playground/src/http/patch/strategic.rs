@@ -178,7 +178,8 @@ mod tests {
         object
     }
 
-    fn pod(containers: Value) -> Value {
+    fn pod(containers: impl Into<Value>) -> Value {
+        let containers = containers.into();
         json!({"spec": {"template": {"spec": {"containers": containers}}}})
     }
 
