@@ -168,22 +168,22 @@ mod tests {
 
     use super::*;
 
-    fn pod(container: Value) -> Value {
+    fn pod(container: &Value) -> Value {
         json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": {"containers": [container]}})
     }
 
     #[test]
     fn unknown_fields_are_taken_out_and_named() {
-        let mut object = pod(json!({"name": "c", "bogus": 1, "resources": {"limits": {"cpu": "1"}}}));
+        let mut object = pod(&json!({"name": "c", "bogus": 1, "resources": {"limits": {"cpu": "1"}}}));
         object["other"] = json!({});
         let unknown = fit("v1", "Pod", &mut object).expect("it fits");
         assert_eq!(unknown, ["other", "spec.containers[0].bogus"]);
-        assert_eq!(object, pod(json!({"name": "c", "resources": {"limits": {"cpu": "1"}}})));
+        assert_eq!(object, pod(&json!({"name": "c", "resources": {"limits": {"cpu": "1"}}})));
     }
 
     #[test]
     fn inline_fields_are_known() {
-        let mut object = pod(json!({"name": "c", "livenessProbe": {"httpGet": {"port": "http"}}}));
+        let mut object = pod(&json!({"name": "c", "livenessProbe": {"httpGet": {"port": "http"}}}));
         object["spec"]["volumes"] = json!([{"name": "v", "hostPath": {"path": "/"}}]);
         assert_eq!(fit("v1", "Pod", &mut object), Ok(Vec::new()));
     }
@@ -202,10 +202,10 @@ mod tests {
             (json!({"stdin": 1}), "number into Go struct field Container.spec.containers.stdin of type bool"),
             (json!(3), "number into Go struct field PodSpec.spec.containers of type v1.Container"),
         ] {
-            let misfit = fit("v1", "Pod", &mut pod(container)).expect_err("it does not fit");
+            let misfit = fit("v1", "Pod", &mut pod(&container)).expect_err("it does not fit");
             assert_eq!(misfit.to_string(), format!("json: cannot unmarshal {why}"));
         }
-        let mut lots = pod(json!({"resources": {"limits": {"cpu": "lots"}}}));
+        let mut lots = pod(&json!({"resources": {"limits": {"cpu": "lots"}}}));
         assert_eq!(fit("v1", "Pod", &mut lots), Err(Misfit::Quantity));
     }
 

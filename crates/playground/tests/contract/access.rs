@@ -37,7 +37,7 @@ async fn grant(server: &Server, user: &str, verbs: &[&str]) -> anyhow::Result<()
     server
         .until(
             "the role is in force",
-            || server.get(server.core("configmaps")).as_user(user).answer(),
+            || server.get(server.core("configmaps")).by_user(user).answer(),
             |answer| answer.code == 200,
         )
         .await;
@@ -93,7 +93,7 @@ async fn refusals_say_who_may_not_do_what(server: &Server) -> anyhow::Result<()>
         ),
     ] {
         let message = format!("{what} is forbidden: User \"{user}\" cannot {doing}");
-        assert_eq!(call.as_user(&user).refused().await?, failure(403, "Forbidden", &message, details));
+        assert_eq!(call.by_user(&user).refused().await?, failure(403, "Forbidden", &message, details));
     }
     Ok(())
 }
@@ -102,7 +102,7 @@ async fn a_role_allows_what_it_names(server: &Server) -> anyhow::Result<()> {
     let user = user(server);
     grant(server, &user, &["get", "list"]).await?;
     server.config_map("one").await?;
-    server.get(server.core("configmaps/one")).as_user(&user).ok().await?;
+    server.get(server.core("configmaps/one")).by_user(&user).ok().await?;
     for call in [
         server.get(server.core("configmaps?watch=1")),
         server.post(server.core("configmaps"), config_map("two")),
@@ -111,7 +111,7 @@ async fn a_role_allows_what_it_names(server: &Server) -> anyhow::Result<()> {
         server.get("/api/v1/configmaps"),
         server.get("/api/v1/namespaces/default/configmaps"),
     ] {
-        assert_eq!(call.as_user(&user).refused().await?["reason"], "Forbidden");
+        assert_eq!(call.by_user(&user).refused().await?["reason"], "Forbidden");
     }
     Ok(())
 }
@@ -131,7 +131,7 @@ async fn a_cluster_role_allows_everywhere(server: &Server) -> anyhow::Result<()>
     server.post(format!("/apis/{RBAC}/clusterrolebindings"), binding).ok().await?;
     let as_member = |path: String| {
         let group = format!("group-of-{user}");
-        server.get(path).as_user(&user).header("impersonate-group", &group)
+        server.get(path).by_user(&user).header("impersonate-group", &group)
     };
     for path in
         ["/api/v1/configmaps".to_owned(), "/api/v1/nodes".to_owned(), server.named("apps/v1", "deployments")]
@@ -140,7 +140,7 @@ async fn a_cluster_role_allows_everywhere(server: &Server) -> anyhow::Result<()>
             .until("the role is in force", || as_member(path.clone()).answer(), |answer| answer.code == 200)
             .await;
     }
-    assert_eq!(server.get("/api/v1/nodes").as_user(&user).refused().await?["reason"], "Forbidden");
+    assert_eq!(server.get("/api/v1/nodes").by_user(&user).refused().await?["reason"], "Forbidden");
     Ok(())
 }
 
@@ -155,7 +155,7 @@ async fn users_can_ask_what_they_may(server: &Server) -> anyhow::Result<()> {
         });
         server.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", body)
     };
-    let answer = ask("list").as_user(&user).answer().await?;
+    let answer = ask("list").by_user(&user).answer().await?;
     assert_eq!(answer.code, 201);
     let review = answer.json()?;
     assert_eq!(review["kind"], "SelfSubjectAccessReview");
@@ -165,7 +165,7 @@ async fn users_can_ask_what_they_may(server: &Server) -> anyhow::Result<()> {
     let reason =
         format!("RBAC: allowed by RoleBinding \"reader/{namespace}\" of Role \"reader\" to User \"{user}\"");
     assert_eq!(review["status"]["reason"], reason);
-    let review = ask("delete").as_user(&user).ok().await?;
+    let review = ask("delete").by_user(&user).ok().await?;
     assert_eq!(review["status"], json!({"allowed": false}));
     let review = ask("delete").ok().await?;
     assert_eq!(review["status"]["allowed"], true, "the administrator may");
@@ -188,7 +188,7 @@ async fn others_can_be_asked_about(server: &Server) -> anyhow::Result<()> {
 async fn users_can_ask_who_they_are(server: &Server) -> anyhow::Result<()> {
     let body = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
     let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
-    let review = server.post(path, body).as_user("alice").ok().await?;
+    let review = server.post(path, body).by_user("alice").ok().await?;
     let info = json!({"username": "alice", "groups": ["system:authenticated"]});
     assert_eq!(review["status"]["userInfo"], info);
     Ok(())
@@ -203,9 +203,9 @@ async fn a_wrong_token_is_nobody(server: &Server) -> anyhow::Result<()> {
 
 async fn discovery_is_open_to_all_users(server: &Server) -> anyhow::Result<()> {
     for path in ["/api", "/apis", "/apis/apps/v1", "/version"] {
-        server.get(path).as_user(&user(server)).ok().await?;
+        server.get(path).by_user(&user(server)).ok().await?;
     }
-    let refused = server.get("/metrics").as_user("alice").refused().await?;
+    let refused = server.get("/metrics").by_user("alice").refused().await?;
     let message = "forbidden: User \"alice\" cannot get path \"/metrics\"";
     assert_eq!(refused, failure(403, "Forbidden", message, json!({})));
     Ok(())

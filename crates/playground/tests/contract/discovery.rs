@@ -237,7 +237,7 @@ async fn a_version_of_kubernetes_is_told(server: &Server) -> anyhow::Result<()> 
 
 async fn health_is_told_to_everybody(server: &Server) -> anyhow::Result<()> {
     for path in ["/healthz", "/livez", "/readyz"] {
-        let answer = server.get(path).as_user("nobody").answer().await?;
+        let answer = server.get(path).by_user("nobody").answer().await?;
         assert_eq!((answer.code, answer.text().as_str()), (200, "ok"), "{path}");
         assert_eq!(answer.header("content-type"), "text/plain; charset=utf-8");
     }

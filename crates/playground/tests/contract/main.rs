@@ -16,6 +16,8 @@
 //!
 //! What the playground does not imitate is listed in `docs/playground.md`; `limits` keeps that list honest.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+#![allow(clippy::needless_pass_by_value, reason = "`json!` is written where it is sent")]
+#![allow(clippy::similar_names, reason = "a patch has a path")]
 
 #[macro_use]
 mod support;

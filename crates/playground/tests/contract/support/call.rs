@@ -71,7 +71,7 @@ impl<'a> Call<'a> {
     }
 
     /// Asks as another user, as the administrator may.
-    pub(crate) fn as_user(self, user: &str) -> Self {
+    pub(crate) fn by_user(self, user: &str) -> Self {
         self.header("impersonate-user", user)
     }
 
