@@ -80,3 +80,13 @@ fn failed(error: &anyhow::Error) -> ExitCode {
     eprintln!("error: {}", text.split_whitespace().collect::<Vec<_>>().join(" "));
     ExitCode::FAILURE
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_arguments_of_a_command_are_the_same() {
+        Arguments::command().debug_assert();
+    }
+}

@@ -7,6 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use spindrift_model::{AccountName, ResourceVersion, TenantId};
 use sqlx::AnyConnection;
+use sqlx::any::AnyRow;
 
 use super::{Store, StoreError, StoredScope, row::Columns, statement::Statement};
 
@@ -26,12 +27,21 @@ pub struct Definition {
     pub resource_version: ResourceVersion,
 }
 
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct ScopeKey {
+    account: AccountName,
+    group: String,
+    kind: String,
+    /// Empty for all.
+    namespace: String,
+}
+
 const DEFINITIONS: (&str, &str) = ("apiextensions.k8s.io", "CustomResourceDefinition");
 const NAMESPACES: (&str, &str) = ("", "Namespace");
 
-/// By way of the accounts, since the key of an object begins with its account.
-const OF_ALL_ACCOUNTS: &str = "FROM spindrift_cursor c JOIN spindrift_object o ON o.tenant = c.tenant \
-    AND o.account = c.account AND o.api_group = ? AND o.kind = ? WHERE c.tenant = ? AND o.deleted_at = 0";
+/// By way of the accounts, since the key of an object begins with its account; SQLite keeps to the order of a cross join.
+const OF_ALL_ACCOUNTS: &str = "FROM spindrift_cursor c CROSS JOIN spindrift_object o WHERE c.tenant = ? \
+    AND o.tenant = c.tenant AND o.account = c.account AND o.api_group = ? AND o.kind = ? AND o.deleted_at = 0";
 
 // === impl Store ===
 
@@ -80,16 +90,10 @@ impl Store {
         let dead = self.tombstones(tenant, &mut connection).await?;
         rows.iter()
             .map(|row| {
-                let account: AccountName = row.name("account")?;
-                let key = ScopeKey {
-                    account: account.clone(),
-                    group: row.text("api_group")?.to_owned(),
-                    kind: row.text("kind")?.to_owned(),
-                    namespace: row.text("scope_namespace")?.to_owned(),
-                };
+                let key = ScopeKey::read(row)?;
                 let tombstones = dead.get(&key).copied().unwrap_or_default();
                 let objects = row.count("objects")?.saturating_sub(tombstones);
-                Ok(CountedScope { account, scope: StoredScope::read(row)?, objects })
+                Ok(CountedScope { account: key.account, scope: StoredScope::read(row)?, objects })
             })
             .collect()
     }
@@ -106,7 +110,7 @@ impl Store {
         let mut connection = self.reader("connect to read namespaces").await?;
         let (group, kind) = NAMESPACES;
         let cached = self.statement(format!("SELECT DISTINCT o.name AS name {OF_ALL_ACCOUNTS}"));
-        let cached = of_accounts(cached.bind(group).bind(kind).bind(tenant.as_str()), "c.account", accounts);
+        let cached = of_accounts(cached.bind(tenant.as_str()).bind(group).bind(kind), "c.account", accounts);
         let named = "SELECT DISTINCT scope_namespace AS name FROM spindrift_scope WHERE tenant = ? AND scope_namespace <> ''";
         let named = of_accounts(self.statement(named).bind(tenant.as_str()), "account", accounts);
         let mut namespaces = BTreeSet::new();
@@ -126,7 +130,7 @@ impl Store {
             "SELECT o.account AS account, o.name AS name, o.resource_version AS resource_version {OF_ALL_ACCOUNTS} \
              ORDER BY o.name, o.account"
         );
-        let statement = self.statement(text).bind(group).bind(kind).bind(tenant.as_str());
+        let statement = self.statement(text).bind(tenant.as_str()).bind(group).bind(kind);
         let rows = statement.fetch_all("read definitions", &mut connection).await?;
         rows.iter()
             .map(|row| {
@@ -139,36 +143,37 @@ impl Store {
             .collect()
     }
 
+    /// Of all tenants, since a tenant in the condition would lead SQLite to the index of all objects.
     async fn tombstones(
         &self,
         tenant: &TenantId,
         connection: &mut AnyConnection,
     ) -> Result<HashMap<ScopeKey, u64>, StoreError> {
-        let text = "SELECT account, api_group, kind, scope_namespace, COUNT(*) AS tombstones FROM spindrift_object \
-                    WHERE tenant = ? AND deleted_at > 0 GROUP BY account, api_group, kind, scope_namespace";
-        let rows =
-            self.statement(text).bind(tenant.as_str()).fetch_all("count tombstones", connection).await?;
-        rows.iter()
-            .map(|row| {
-                let scope = ScopeKey {
-                    account: row.name("account")?,
-                    group: row.text("api_group")?.to_owned(),
-                    kind: row.text("kind")?.to_owned(),
-                    namespace: row.text("scope_namespace")?.to_owned(),
-                };
-                Ok((scope, row.count("tombstones")?))
-            })
-            .collect()
+        let text = "SELECT tenant, account, api_group, kind, scope_namespace, COUNT(*) AS tombstones \
+                    FROM spindrift_object WHERE deleted_at > 0 \
+                    GROUP BY tenant, account, api_group, kind, scope_namespace";
+        let rows = self.statement(text).fetch_all("count tombstones", connection).await?;
+        let mut tombstones = HashMap::new();
+        for row in &rows {
+            if row.text("tenant")? == tenant.as_str() {
+                tombstones.insert(ScopeKey::read(row)?, row.count("tombstones")?);
+            }
+        }
+        Ok(tombstones)
     }
 }
 
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct ScopeKey {
-    account: AccountName,
-    group: String,
-    kind: String,
-    /// Empty for all.
-    namespace: String,
+// === impl ScopeKey ===
+
+impl ScopeKey {
+    fn read(row: &AnyRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            account: row.name("account")?,
+            group: row.text("api_group")?.to_owned(),
+            kind: row.text("kind")?.to_owned(),
+            namespace: row.text("scope_namespace")?.to_owned(),
+        })
+    }
 }
 
 /// ` AND` only these accounts.

@@ -3,6 +3,7 @@
 mod bench;
 
 mod accounts;
+mod census;
 mod commits;
 mod cursors;
 mod feed;

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use clap_complete::ArgValueCompleter;
 use spindrift_printer::Layout;
 
-use super::Context;
+use super::{Context, get::yaml};
 use crate::{
     complete,
     settings::{Content, Hub, Settings, parse_url},
@@ -49,7 +49,7 @@ impl Config {
             Action::View => {
                 let mut out = std::io::stdout().lock();
                 writeln!(out, "# {}", settings.file.display())?;
-                Ok(write!(out, "{}", serde_saphyr::to_string(&settings.content)?)?)
+                Ok(write!(out, "{}", yaml(&settings.content)?)?)
             }
             Action::Use { name } => {
                 ensure!(settings.content.hubs.contains_key(&name), settings.unknown(&name));

@@ -28,6 +28,7 @@ use crate::{
     hub::{ApiResource, Client, Selection},
 };
 pub(crate) use fetch::Fetch;
+pub(crate) use output::yaml;
 pub(crate) use target::{Scope, Target, resolve};
 
 /// Shows objects of all clusters.

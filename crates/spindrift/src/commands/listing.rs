@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use spindrift_printer::Layout;
 
-use super::Context;
+use super::{Context, get::yaml};
 use crate::hub::HubError;
 
 /// How a list is shown.
@@ -77,7 +77,7 @@ impl Listing {
         }
         let text = match self.show.output {
             Some(Format::Json) => format!("{}\n", serde_json::to_string_pretty(items)?),
-            Some(Format::Yaml) => serde_saphyr::to_string(&items)?,
+            Some(Format::Yaml) => yaml(&items)?,
             Some(Format::Name) => items.iter().map(|item| item.name() + "\n").collect(),
             None | Some(Format::Wide) => self.table(items),
         };
@@ -127,7 +127,7 @@ impl Listing {
             }
             Some(Format::Yaml) => {
                 for item in items {
-                    write!(out, "---\n{}", serde_saphyr::to_string(item)?)?;
+                    write!(out, "---\n{}", yaml(item)?)?;
                 }
             }
             Some(Format::Name) => {

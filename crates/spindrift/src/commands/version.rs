@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use super::Context;
+use super::{Context, get::yaml};
 
 #[derive(Debug, Args)]
 pub(crate) struct Version {
@@ -38,7 +38,7 @@ impl Version {
             }
             match format {
                 Format::Json => writeln!(out, "{shown:#}")?,
-                Format::Yaml => write!(out, "{}", serde_saphyr::to_string(&shown)?)?,
+                Format::Yaml => write!(out, "{}", yaml(&shown)?)?,
             }
             return Ok(());
         }

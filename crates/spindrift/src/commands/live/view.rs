@@ -78,11 +78,12 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, palette: Palette, now: 
 fn draw_title(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette, now: Timestamp) {
     let clock = now.to_zoned(state.zone.clone()).strftime("%H:%M:%S").to_string();
     let rate = rate(state.fleet.total.tenths(now.as_second()));
-    let numbers = format!(
-        "{} accounts  {} objects  {rate} changes/s  {clock} ",
-        state.fleet.len(),
-        thousands(state.fleet.objects())
-    );
+    let accounts = match state.fleet.len() {
+        1 => "1 account".to_owned(),
+        many => format!("{many} accounts"),
+    };
+    let objects = thousands(state.fleet.objects());
+    let numbers = format!("{accounts}  {objects} objects  {rate} changes/s  {clock} ");
     let [left, right] = Layout::horizontal([
         Constraint::Fill(1),
         Constraint::Length(u16::try_from(numbers.chars().count()).unwrap_or(u16::MAX)),
@@ -99,7 +100,7 @@ fn draw_title(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette
 fn draw_banner(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette, now: Timestamp) {
     if let Some((since, why)) = &state.lost {
         let away = spindrift_printer::human_duration(now.duration_since(*since));
-        let text = format!(" reconnecting for {away}: {why}");
+        let text = format!(" reconnecting to {} for {away}: {why}", state.hub);
         frame.render_widget(Paragraph::new(text).style(palette.alarm()), area);
     }
 }

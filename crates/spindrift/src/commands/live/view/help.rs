@@ -9,20 +9,20 @@ use ratatui::{
 use super::{Palette, frame_of};
 
 const TEXT: &str = "\
-↑ ↓ j k           move in the pane; PgUp, PgDn, Home, End too
-tab               the other pane
-enter             only the changes of the account at the cursor; again: of all
-/                 only changes that contain a text; esc: all again
-p, space          pause the changes; what comes meanwhile is kept
-q, ctrl-c         quit
+↑ ↓ j k       move in the pane; PgUp, PgDn, Home and End too
+tab           the other pane
+enter         only changes of the account at the cursor; again: of all
+/             only changes that contain a text; esc: all again
+p, space      pause the changes; what comes meanwhile is kept
+q, ctrl-c     quit
 
-live              everything is listed, and followed
-syncing 8/12      8 of 12 kinds are listed; the others are under way, or denied
-stale             no agent caches it now: what is shown may be old
-SEEN              when the agent that caches it was last heard of";
+live          every kind is listed, and followed
+syncing 8/12  8 of 12 kinds are listed; others are on the way, or denied
+stale         no agent caches it now: what is shown may be old
+SEEN          when the agent that caches it was last heard of";
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, palette: Palette) {
-    let (width, height) = (76, 12);
+    let (width, height) = (70, 13);
     let place = area.centered(Constraint::Length(width), Constraint::Length(height));
     frame.render_widget(Clear, place);
     let block = frame_of("Help, any key closes it", true, palette);

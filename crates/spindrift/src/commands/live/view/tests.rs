@@ -153,7 +153,8 @@ fn a_hub_that_is_away_is_said_until_it_is_back() {
     let away = || HubError::Refused { status: 0, message: "no hub answers".into() };
     state.told(Told::Lost(away()), now() - SignedDuration::from_secs(5));
     let alarmed = screen(&state, 80, 24);
-    assert!(alarmed.lines().nth(1).unwrap().starts_with(" reconnecting for 5s: no hub answers"), "{alarmed}");
+    let banner = " reconnecting to http://localhost:7002 for 5s: no hub answers";
+    assert_eq!(alarmed.lines().nth(1).unwrap(), banner, "{alarmed}");
     assert!(alarmed.contains("web-5c7b-old"), "what was there is still shown: {alarmed}");
     state.told(Told::Back, now());
     assert_eq!(screen(&state, 80, 24), calm);
@@ -205,7 +206,7 @@ fn changes_are_scrolled_and_paused() {
 fn help_is_shown_and_any_key_closes_it() {
     let mut state = shop();
     press(&mut state, KeyCode::Char('?'));
-    assert!(screen(&state, 80, 24).contains("no agent caches it now: what is shown may be old"));
+    assert!(screen(&state, 80, 24).contains("SEEN          when the agent that caches it was last heard of"));
     assert_eq!(press(&mut state, KeyCode::Char('q')), Step::Stay, "it only closes the help");
     assert!(!screen(&state, 80, 24).contains("Help"));
     assert_eq!(press(&mut state, KeyCode::Char('q')), Step::Leave);
