@@ -67,7 +67,7 @@ async fn changes_are_rows_and_a_restart_of_the_hub_repeats_and_misses_none() {
     eventually!("it is told", LONG, count(&watch, &["ADDED", "main", "second", "0"]) == 1);
 
     stack.hub.kill();
-    eventually!("the user is told", LONG, watch.log().contains("trying again"));
+    eventually!("the user is told", LONG, watch.log().contains("the hub is away, waiting for it"));
     stack.create("third").await;
     stack.cluster.kubectl(&["delete", "cm", "second", "-n", &stack.namespace]).await.unwrap();
     stack.hub.restart().await.unwrap();

@@ -89,7 +89,9 @@ impl Watch<'_> {
                 Told::Upsert(_) | Told::Delete(_) => {}
                 Told::Reset { account } => printed.reset(&account),
                 Told::Synced => printed.synced()?,
-                Told::Lost(error) => self.context.note(format_args!("{error}; trying again")),
+                Told::Lost(error) => {
+                    self.context.note(format_args!("the hub is away, waiting for it ({error})"));
+                }
                 Told::Back => self.context.note("the hub is back; nothing was missed"),
             }
         }
