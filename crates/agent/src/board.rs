@@ -128,8 +128,8 @@ pub struct Progress {
     pub account: String,
     /// Scopes that are followed.
     pub watching: usize,
-    /// Scopes that the credentials do not allow.
-    pub denied: usize,
+    /// Scopes that cannot be read: the credentials do not allow it, or the API server fails.
+    pub unreadable: usize,
     /// All scopes that it has; zero before they are known.
     pub scopes: usize,
     /// Why it cannot be used now, if so.
@@ -254,7 +254,7 @@ impl Board {
         let progress = |(account, lines): (&String, &AccountLines)| Progress {
             account: account.clone(),
             watching: count(lines, WatchState::Watching),
-            denied: count(lines, WatchState::Denied),
+            unreadable: count(lines, WatchState::Denied) + count(lines, WatchState::Waiting),
             scopes: if lines.caching { lines.kinds.len().max(lines.watches.len()) } else { 0 },
             error: lines.error.clone(),
         };

@@ -1,4 +1,4 @@
-//! Tables on narrow terminals: columns that matter less are left out before lines would wrap.
+//! Tables on narrow terminals: columns move together, then those that matter less are left out, before lines would wrap.
 
 use crate::Layout;
 
@@ -7,6 +7,7 @@ use crate::Layout;
 pub struct Fit {
     columns: Vec<usize>,
     width: usize,
+    tight: bool,
 }
 
 /// What says which object it is, and how it is.
@@ -16,6 +17,8 @@ const KEPT: [&str; 9] =
 const LAST_TO_GO: [&str; 2] = ["READY", "AGE"];
 /// The last column may be cut short if this much of it stays.
 const LEFT_OF_LAST: usize = 20;
+/// What a status may become while it is watched.
+const LONGEST_STATUS: &str = "ContainerCreating";
 
 // === impl Fit ===
 
@@ -23,7 +26,8 @@ impl Fit {
     /// Chooses the columns for these rows, the first of which is the header.
     pub fn choose(rows: &[Vec<String>], width: usize) -> Self {
         let header = rows.first().map(Vec::as_slice).unwrap_or_default();
-        let mut fit = Self { columns: (0..header.len()).collect(), width };
+        let mut fit = Self { columns: (0..header.len()).collect(), width, tight: false };
+        fit.tight = fit.needs(rows) > width;
         let name = |column: &usize| header.get(*column).map(String::as_str).unwrap_or_default();
         while fit.needs(rows) > width {
             let others = fit.columns.iter().rposition(|column| !KEPT.contains(&name(column)));
@@ -35,6 +39,11 @@ impl Fit {
             }
         }
         fit
+    }
+
+    /// The layout of the rows that are shown.
+    pub fn layout(&self) -> Layout {
+        if self.tight { Layout::tight() } else { Layout::default() }
     }
 
     /// What is shown of a row.
@@ -55,10 +64,14 @@ impl Fit {
 
     /// How wide the terminal must be; the last column may be cut.
     fn needs(&self, rows: &[Vec<String>]) -> usize {
-        let shown: Vec<_> = rows.iter().map(|row| self.row(row)).collect();
+        let mut shown: Vec<_> = rows.iter().map(|row| self.row(row)).collect();
+        let header = rows.first().map(|header| self.row(header)).unwrap_or_default();
+        let longest =
+            header.into_iter().map(|name| if name == "STATUS" { LONGEST_STATUS.to_owned() } else { name });
+        shown.push(longest.collect());
         let longest_last = shown.iter().filter_map(|row| row.last()).map(|cell| cell.chars().count()).max();
         let last = longest_last.unwrap_or_default();
-        let mut layout = Layout::default();
+        let mut layout = self.layout();
         layout.fit(&shown);
         layout.width().saturating_sub(last.saturating_sub(LEFT_OF_LAST))
     }
@@ -83,8 +96,9 @@ mod tests {
              eu-west-1 shop cart-7d9c5b8f6-abcde 1/1 Running 0 5m10s",
         );
         assert_eq!(shown(&pods, 200), "ACCOUNT NAMESPACE NAME READY STATUS RESTARTS AGE");
+        assert_eq!(shown(&pods, 85), "ACCOUNT NAMESPACE NAME READY STATUS RESTARTS AGE", "closer together");
         assert_eq!(shown(&pods, 78), "ACCOUNT NAMESPACE NAME READY STATUS AGE");
-        assert_eq!(shown(&pods, 64), "ACCOUNT NAMESPACE NAME STATUS AGE");
+        assert_eq!(shown(&pods, 68), "ACCOUNT NAMESPACE NAME STATUS AGE");
         assert_eq!(shown(&pods, 20), "ACCOUNT NAMESPACE NAME STATUS", "at least");
     }
 

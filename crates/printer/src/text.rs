@@ -9,9 +9,11 @@ const MIN_WIDTH: usize = 6;
 const PADDING: usize = 3;
 
 /// The widths of the columns so far.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     widths: Vec<usize>,
+    least: usize,
+    padding: usize,
 }
 
 /// A cell of a table as text: one line, no escape sequences.
@@ -37,15 +39,26 @@ fn one_line(text: &str) -> String {
 
 // === impl Layout ===
 
+impl Default for Layout {
+    fn default() -> Self {
+        Self { widths: Vec::new(), least: MIN_WIDTH, padding: PADDING }
+    }
+}
+
 impl Layout {
+    /// For narrow terminals: one space between columns that are no wider than they must be.
+    pub fn tight() -> Self {
+        Self { widths: Vec::new(), least: 0, padding: 1 }
+    }
+
     /// Makes the columns wide enough for these rows.
     pub fn fit(&mut self, rows: &[Vec<String>]) {
         for row in rows {
             if self.widths.len() < row.len() {
-                self.widths.resize(row.len(), MIN_WIDTH);
+                self.widths.resize(row.len(), self.least);
             }
             for (width, cell) in self.widths.iter_mut().zip(row) {
-                *width = (*width).max(cell.chars().count() + PADDING);
+                *width = (*width).max(cell.chars().count() + self.padding);
             }
         }
     }
@@ -56,7 +69,7 @@ impl Layout {
         for (index, cell) in row.iter().enumerate() {
             line.push_str(cell);
             if index + 1 < row.len() {
-                let width = self.widths.get(index).copied().unwrap_or(MIN_WIDTH);
+                let width = self.widths.get(index).copied().unwrap_or(self.least);
                 line.extend(std::iter::repeat_n(' ', width.saturating_sub(cell.chars().count())));
             }
         }
@@ -72,7 +85,7 @@ impl Layout {
 
     /// How wide a whole line would be.
     pub fn width(&self) -> usize {
-        self.widths.iter().sum::<usize>().saturating_sub(PADDING)
+        self.widths.iter().sum::<usize>().saturating_sub(self.padding)
     }
 }
 

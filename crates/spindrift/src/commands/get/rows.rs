@@ -133,6 +133,9 @@ impl<'a> Rows<'a> {
             // The header takes part in the choice of columns even if it is not shown.
             rows.insert(0, header);
             self.fit = self.width.map(|width| Fit::choose(&rows, width));
+            if let Some(fit) = &self.fit {
+                self.layout = fit.layout();
+            }
             if self.show.no_headers {
                 rows.remove(0);
             }

@@ -32,11 +32,6 @@ struct Account {
     listed_whole: u64,
 }
 
-/// What is drawn for one cluster, or for all of them.
-struct Line {
-    bar: ProgressBar,
-}
-
 // === impl Progress ===
 
 impl Progress {
@@ -49,40 +44,37 @@ impl Progress {
         let accounts = self.board.progress();
         let widest = accounts.iter().map(|listed| listed.account.len()).max().unwrap_or_default();
         let screen = MultiProgress::with_draw_target(ProgressDrawTarget::stdout());
-        let mut lines: HashMap<String, Line> = HashMap::new();
+        let mut bars: HashMap<String, ProgressBar> = HashMap::new();
+        let draw = |name: &str| screen.add(bar(name, widest, self.color));
         if self.terminal && accounts.len() <= MOST_BARS {
-            for listed in &accounts {
-                lines
-                    .insert(listed.account.clone(), Line::draw(&screen, &listed.account, widest, self.color));
-            }
+            bars.extend(accounts.iter().map(|listed| (listed.account.clone(), draw(&listed.account))));
         }
-        let whole = (self.terminal && lines.is_empty())
-            .then(|| Line::draw(&screen, "all clusters", widest, self.color));
+        let whole = (self.terminal && bars.is_empty()).then(|| draw("all clusters"));
         let mut said = Vec::new();
         let mut interval = time::interval(REFRESH);
         loop {
             interval.tick().await;
             let accounts = self.accounts().await;
             for account in &accounts {
-                if let Some(line) = lines.get(&account.listed.account) {
-                    line.update(account);
+                if let Some(bar) = bars.get(&account.listed.account) {
+                    account.draw(bar);
                 } else if account.settled() && whole.is_none() && !said.contains(&account.listed.account) {
                     println!("  {:widest$}  {account}", account.listed.account);
                     said.push(account.listed.account.clone());
                 }
             }
             if let Some(whole) = &whole {
-                whole.bar.set_length(accounts.len() as u64);
-                whole.bar.set_position(accounts.iter().filter(|account| account.settled()).count() as u64);
+                whole.set_length(accounts.len() as u64);
+                whole.set_position(accounts.iter().filter(|account| account.settled()).count() as u64);
                 let objects: u64 = accounts.iter().map(|account| account.objects).sum();
-                whole.bar.set_message(format!("{} clusters, {objects} objects", accounts.len()));
+                whole.set_message(format!("{} clusters, {objects} objects", accounts.len()));
             }
             if accounts.iter().all(Account::settled) {
                 break;
             }
         }
-        for line in lines.values().chain(&whole) {
-            line.bar.abandon();
+        for bar in bars.values().chain(&whole) {
+            bar.abandon();
         }
         if self.terminal {
             // The last bar has not ended its line.
@@ -112,48 +104,37 @@ impl Progress {
 impl Account {
     /// Whether there is nothing more to wait for: the agent has said all, and the hub has it.
     fn settled(&self) -> bool {
-        let Listed { watching, denied, scopes, error, .. } = &self.listed;
+        let Listed { watching, unreadable, scopes, error, .. } = &self.listed;
         error.is_some()
-            || (*watching > 0 && watching + denied == *scopes && self.listed_whole >= *watching as u64)
+            || (*watching > 0 && watching + unreadable == *scopes && self.listed_whole >= *watching as u64)
+    }
+
+    fn draw(&self, bar: &ProgressBar) {
+        let Listed { watching, unreadable, scopes, .. } = self.listed;
+        bar.set_length(scopes.max(1) as u64);
+        bar.set_position((watching + unreadable) as u64);
+        bar.set_message(self.to_string());
     }
 }
 
 impl fmt::Display for Account {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Listed { denied, scopes, error, .. } = &self.listed;
+        let Listed { unreadable, scopes, error, .. } = &self.listed;
         match (error, scopes) {
             (Some(error), _) => write!(f, "does not answer: {error}"),
             (None, 0) => f.write_str("is being discovered"),
-            (None, _) if *denied > 0 => {
-                write!(
-                    f,
-                    "{} kinds, {} objects; {denied} kinds are not allowed",
-                    scopes - denied,
-                    self.objects
-                )
+            (None, _) if *unreadable > 0 => {
+                let kinds = scopes - unreadable;
+                write!(f, "{kinds} kinds, {} objects; {unreadable} kinds cannot be read", self.objects)
             }
             (None, _) => write!(f, "{scopes} kinds, {} objects", self.objects),
         }
     }
 }
 
-// === impl Line ===
-
-impl Line {
-    fn draw(screen: &MultiProgress, name: &str, widest: usize, color: bool) -> Self {
-        let color = if color { ".cyan/dim" } else { "" };
-        let template = format!("  {{prefix:{widest}}}  {{bar:{BAR_WIDTH}{color}}}  {{wide_msg}}");
-        let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
-        let bar = screen.add(ProgressBar::new(1));
-        bar.set_style(style.progress_chars("━╸─"));
-        bar.set_prefix(name.to_owned());
-        Self { bar }
-    }
-
-    fn update(&self, account: &Account) {
-        let Listed { watching, denied, scopes, .. } = account.listed;
-        self.bar.set_length(scopes.max(1) as u64);
-        self.bar.set_position((watching + denied) as u64);
-        self.bar.set_message(account.to_string());
-    }
+fn bar(name: &str, widest: usize, color: bool) -> ProgressBar {
+    let color = if color { ".cyan/dim" } else { "" };
+    let template = format!("  {{prefix:{widest}}}  {{bar:{BAR_WIDTH}{color}}}  {{wide_msg}}");
+    let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(1).with_style(style.progress_chars("━╸─")).with_prefix(name.to_owned())
 }

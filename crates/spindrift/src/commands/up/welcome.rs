@@ -53,7 +53,7 @@ impl Welcome<'_> {
             println!("  {command:widest$}   {explanation}");
         }
         if let Some(Simulated { kubeconfig, first, .. }) = &self.clusters.simulated {
-            println!("  export KUBECONFIG={}   for kubectl --context {first} …", as_typed(kubeconfig));
+            println!("  KUBECONFIG={} kubectl --context {first} …", as_typed(kubeconfig));
         }
         if let Some(contexts) = &self.clusters.untouched {
             let first = contexts.names.first().map_or("", String::as_str);
