@@ -42,11 +42,12 @@ pub(super) async fn section(sql: &Sql) -> Section {
             let place = Place { host: host.clone(), port: *port, setting: "sql.url".into() };
             place.reach(&mut section).await.is_some()
         }
+        Location::Parameters => true,
     };
     if !is_there {
         let because = match location {
             Location::File(_) => "there is no file yet",
-            Location::Server { .. } => "the database cannot be reached",
+            Location::Server { .. } | Location::Parameters => "the database cannot be reached",
         };
         section.skip(&LOGIN, because);
         return section;

@@ -1,10 +1,13 @@
 //! Objects of all clusters at once.
 
+use std::time::Duration;
+
 use axum::{Json, extract::State};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use spindrift_model::{AccountName, ObjectKey};
+use tokio::time::Instant;
 use utoipa::{IntoParams, ToSchema};
 
 use super::{
@@ -18,6 +21,8 @@ use crate::store::StoredObject;
 /// Rows of one page; a page of full pods is then a few megabytes.
 const DEFAULT_LIMIT: u32 = 500;
 const LARGEST_LIMIT: u32 = 1000;
+/// A page may be empty though there are more, if nothing that matches was found for so long.
+const SEARCH: Duration = Duration::from_secs(5);
 
 /// Which page.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -33,7 +38,7 @@ pub(super) struct Page {
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct ObjectPage {
     items: Vec<Object>,
-    /// Asks for the next page; absent on the last.
+    /// Asks for the next page; absent on the last. A page before that may be empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     r#continue: Option<String>,
     /// Where a watch goes on from this page (`Last-Event-ID`); taken before the rows were read.
@@ -85,6 +90,7 @@ pub(super) async fn list(
     let position =
         Positions(positions.into_iter().map(|(account, at)| (account, at.seq)).collect()).to_string();
 
+    let began = Instant::now();
     let mut items = Vec::new();
     loop {
         let rows = state.store.objects(&query).await?;
@@ -93,8 +99,8 @@ pub(super) async fn list(
         for row in rows.into_iter().filter(|row| selection.matches(row)) {
             items.push(Object::try_from(row)?);
         }
-        // A page whose rows did not match is no page; go on until something did, or the end.
-        if !full || !items.is_empty() {
+        // A page whose rows did not match is no page; go on until something did, or the end, or the caller's patience.
+        if !full || !items.is_empty() || began.elapsed() > SEARCH {
             let r#continue = query.after.filter(|_| full).map(|after| token(&after));
             return Ok(Json(ObjectPage { items, r#continue, position }));
         }

@@ -4,7 +4,7 @@
 //! upsert {object}   an object is now so                 id: positions, on the last event of a burst
 //! delete {key}      an object is gone (or no longer matches)
 //! reset  {account}  forget what you know of the account; it follows anew, as upserts
-//! synced {}         what was there at the beginning has been said
+//! synced {}         what was there at the beginning, or after a reset, has been said
 //! ```
 //!
 //! A reader that comes back with its `Last-Event-ID` gets what it missed; without one, everything first. What is told
@@ -168,6 +168,8 @@ impl Watcher {
     /// Tells an account from the beginning.
     fn restart(&mut self, account: AccountName, seq: Seq) {
         self.push("reset", &Reset { account: account.as_str() });
+        // What the reader does not hear again is gone, and it knows so by the next `synced`.
+        self.synced = false;
         self.read.remove(&account);
         self.snapshots.push_back(Snapshot { account, seq, after: None });
     }

@@ -28,6 +28,8 @@ pub enum Location {
         /// Its port.
         port: u16,
     },
+    /// A server that is reached as parameters of the URL say, perhaps by a socket; only a login can tell.
+    Parameters,
 }
 
 /// How the stored tables compare with those of this release.
@@ -57,6 +59,9 @@ impl Location {
         };
         let options = AnyConnectOptions::from_str(url).map_err(StoreError::at("read the database url"))?;
         let url = options.database_url;
+        if url.query_pairs().any(|(name, _)| matches!(&*name, "host" | "hostaddr" | "port" | "socket")) {
+            return Ok(Self::Parameters);
+        }
         let host = url.host_str().filter(|host| !host.is_empty()).unwrap_or("localhost");
         let host = host.trim_matches(['[', ']']).to_owned();
         Ok(Self::Server { host, port: url.port().unwrap_or(default_port) })
@@ -157,7 +162,7 @@ impl Examination {
 
     /// Tries to write: tables where a start would make some, else a row.
     pub async fn write(&mut self, schema: Schema) -> Result<(), StoreError> {
-        let create = "CREATE TABLE spindrift_check (number BIGINT)";
+        let create = "CREATE TABLE IF NOT EXISTS spindrift_check (number BIGINT)";
         if schema.pending > 0 && self.dialect == Dialect::MySql {
             // A table is made at once here, whatever becomes of the transaction.
             self.raw(create, "create a table").await?;
@@ -193,6 +198,8 @@ mod tests {
             ("sqlite:///var/lib/hub.db?mode=rwc", file("/var/lib/hub.db")),
             ("postgres://hub:secret@db/hub", server("db", 5432)),
             ("mysql://hub@[::1]:3307/hub", server("::1", 3307)),
+            ("postgres:///hub?host=/run/postgresql", Location::Parameters),
+            ("mysql://hub@localhost/hub?socket=/run/mysqld/mysqld.sock", Location::Parameters),
         ] {
             assert_eq!(Location::of_url(url).unwrap(), location, "{url}");
         }

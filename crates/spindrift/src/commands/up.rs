@@ -5,7 +5,11 @@ mod data_dir;
 mod progress;
 mod welcome;
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+    time::Duration,
+};
 
 use anyhow::Context as _;
 use clap::Args;
@@ -112,14 +116,14 @@ impl Up {
 
         let url = format!("http://localhost:{}", rest.port());
         if context.quiet {
-            println!("{url}");
+            say(&format!("{url}\n"));
         } else {
             let welcome = Welcome { url: &url, grpc, endpoints, data_dir: &data_dir, clusters: &clusters };
-            welcome.print_addresses();
-            let client = Client::new(url.parse()?)?;
-            let progress = Progress::new(board, client, context);
-            shutdown.token().run_until_cancelled(progress.show()).await;
-            welcome.print_next_steps();
+            say(&welcome.addresses());
+            let progress = Progress::new(board, Client::new(url.parse()?)?, context);
+            if shutdown.token().run_until_cancelled(progress.show()).await.is_some() {
+                say(&welcome.next_steps());
+            }
         }
         shutdown.wait(Duration::from_secs(10)).await?;
         Ok(())
@@ -137,6 +141,11 @@ impl Up {
         config.sql.url = format!("sqlite://{}?mode=rwc", data_dir.database().display());
         config
     }
+}
+
+/// Writes to stdout, as long as anybody reads it: the fleet lives on without.
+fn say(text: &str) {
+    io::stdout().write_all(text.as_bytes()).ok();
 }
 
 /// A taken port, in the words of this command: the daemons' settings are not what was typed.

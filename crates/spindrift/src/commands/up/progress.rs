@@ -4,8 +4,9 @@ use std::{collections::HashMap, fmt, io::IsTerminal, time::Duration};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use spindrift_agent::board::{Board, Progress as Listed};
-use tokio::time;
+use tokio::time::{self, MissedTickBehavior};
 
+use super::say;
 use crate::{commands::Context, hub::Client};
 
 /// As often as an eye wants it.
@@ -51,7 +52,9 @@ impl Progress {
         }
         let whole = (self.terminal && bars.is_empty()).then(|| draw("all clusters"));
         let mut said = Vec::new();
-        let mut interval = time::interval(REFRESH);
+        // Of many clusters the hub has much to count.
+        let mut interval = time::interval(if whole.is_some() { REFRESH * 6 } else { REFRESH });
+        interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             interval.tick().await;
             let accounts = self.accounts().await;
@@ -59,7 +62,7 @@ impl Progress {
                 if let Some(bar) = bars.get(&account.listed.account) {
                     account.draw(bar);
                 } else if account.settled() && whole.is_none() && !said.contains(&account.listed.account) {
-                    println!("  {:widest$}  {account}", account.listed.account);
+                    say(&format!("  {:widest$}  {account}\n", account.listed.account));
                     said.push(account.listed.account.clone());
                 }
             }
@@ -78,7 +81,7 @@ impl Progress {
         }
         if self.terminal {
             // The last bar has not ended its line.
-            println!();
+            say("\n");
         }
     }
 

@@ -20,28 +20,35 @@ pub(super) struct Welcome<'a> {
 // === impl Welcome ===
 
 impl Welcome<'_> {
-    pub(super) fn print_addresses(&self) {
-        println!("Spindrift {}\n", env!("CARGO_PKG_VERSION"));
-        self.row("hub", self.url, "REST; see /openapi.json");
-        self.row("agents", &format!("localhost:{}", self.grpc.port()), "further agents dial here");
-        let endpoints = format!("http://localhost:{}", self.endpoints.port());
-        self.row("agent", &endpoints, "/accounts, /watches, /health");
-        self.row("database", &as_typed(&self.data_dir.database()), "kept; --fresh begins anew");
+    /// Where everything listens.
+    pub(super) fn addresses(&self) -> String {
+        let database = as_typed(&self.data_dir.database());
+        let mut rows = vec![
+            ("hub", self.url.to_owned(), "REST; see /openapi.json".to_owned()),
+            ("agents", format!("localhost:{}", self.grpc.port()), "further agents dial here".into()),
+            (
+                "agent",
+                format!("http://localhost:{}", self.endpoints.port()),
+                "/accounts, /watches, /health".into(),
+            ),
+            ("database", database, "kept; --fresh begins anew".into()),
+        ];
         if let Some(Simulated { count, url, .. }) = &self.clusters.simulated {
-            self.row("playground", url, &format!("{count} simulated clusters"));
+            rows.push(("playground", url.clone(), format!("{count} simulated clusters")));
         }
-        println!();
+        let widest = rows.iter().map(|(_, address, _)| address.len()).max().unwrap_or_default();
+        let row = |(name, address, explanation)| format!("  {name:10}  {address:widest$}   {explanation}\n");
+        format!(
+            "Spindrift {}\n\n{}\n",
+            env!("CARGO_PKG_VERSION"),
+            rows.into_iter().map(row).collect::<String>()
+        )
     }
 
-    fn row(&self, name: &str, address: &str, explanation: &str) {
-        let widest = self.url.len().max(as_typed(&self.data_dir.database()).len());
-        println!("  {name:10}  {address:widest$}   {explanation}");
-    }
-
-    pub(super) fn print_next_steps(&self) {
+    /// What to try next.
+    pub(super) fn next_steps(&self) -> String {
         let spindrift = program();
         let hub = if self.url == DEFAULT_HUB { String::new() } else { format!(" --hub {}", self.url) };
-        println!("\nTry, in a second terminal:\n");
         let steps = [
             (format!("{spindrift}{hub} get pods -A -w"), "pods, as they come and go"),
             (format!("{spindrift}{hub} live"), "the whole fleet on one screen"),
@@ -49,21 +56,20 @@ impl Welcome<'_> {
             (format!("{spindrift}{hub} accounts"), "the clusters, and who watches"),
         ];
         let widest = steps.iter().map(|(command, _)| command.len()).max().unwrap_or_default();
-        for (command, explanation) in steps {
-            println!("  {command:widest$}   {explanation}");
-        }
+        let step = |(command, explanation): (String, _)| format!("  {command:widest$}   {explanation}");
+        let mut lines = vec![String::new(), "Try, in a second terminal:".into(), String::new()];
+        lines.extend(steps.map(step));
         if let Some(Simulated { kubeconfig, first, .. }) = &self.clusters.simulated {
-            println!("  KUBECONFIG={} kubectl --context {first} …", as_typed(kubeconfig));
+            lines.push(format!("  KUBECONFIG={} kubectl --context {first} …", as_typed(kubeconfig)));
         }
         if let Some(contexts) = &self.clusters.untouched {
+            let (file, names) = (contexts.file.display(), some(&contexts.names));
             let first = contexts.names.first().map_or("", String::as_str);
-            println!(
-                "\nYour own clusters are not touched unless you name them; {} has\n{}: spindrift up --context {first}",
-                contexts.file.display(),
-                some(&contexts.names),
-            );
+            lines.push(format!("\nYour own clusters are not touched unless you name them; {file} has"));
+            lines.push(format!("{names}: spindrift up --context {first}"));
         }
-        println!("\nCtrl-C stops it.");
+        lines.extend([String::new(), "Ctrl-C stops it.\n".into()]);
+        lines.join("\n")
     }
 }
 
