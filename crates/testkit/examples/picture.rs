@@ -1,4 +1,6 @@
 //! Draws a terminal as SVG: `tmux capture-pane -e -p | picture TITLE > terminal.svg` (`scripts/picture` does it all).
+//!
+//! Only the standard library, so that the script can build it by rustc alone.
 
 use std::{
     fmt::Write as _,
@@ -35,7 +37,7 @@ struct Run {
     style: Style,
 }
 
-fn main() -> anyhow::Result<()> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let title = std::env::args().nth(1).unwrap_or_default();
     let mut text = String::new();
     stdin().read_to_string(&mut text)?;
