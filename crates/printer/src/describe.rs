@@ -65,23 +65,32 @@ pub fn describe(subject: &Subject<'_>) -> String {
     page.to_string()
 }
 
+/// Leaves the events that were seen last, the newest at the end.
+pub fn keep_newest(events: &mut Vec<Value>, count: usize) {
+    events.sort_by_cached_key(last_seen);
+    events.drain(..events.len().saturating_sub(count));
+}
+
+fn last_seen(event: &Value) -> Option<Timestamp> {
+    event::last_time(event).parse().ok()
+}
+
 /// Events by their last time, each with how often it came.
 fn event_rows(events: &[Value], now: Timestamp) -> Vec<Vec<String>> {
     let mut events: Vec<_> = events.iter().collect();
-    events.sort_by_key(|event| event::last_time(event).parse::<Timestamp>().ok());
+    events.sort_by_cached_key(|event| last_seen(event));
     let row = |event: &&Value| {
         let age = event::last_seen(event, now);
         let age = match event::count(event) {
             0 | 1 => age,
             count => format!("{age} (x{count} over {})", event::first_seen(event, now)),
         };
-        let message = event::message(event).replace('\n', " ");
         vec![
             event.text("/type").to_owned(),
             event.text("/reason").to_owned(),
             age,
             event::source(event),
-            message,
+            event::message(event).to_owned(),
         ]
     };
     events.iter().map(row).collect()

@@ -27,7 +27,7 @@ mod text;
 pub use age::{human_duration, since};
 pub use column::Column;
 pub use custom_columns::{ColumnsError, CustomColumns};
-pub use describe::{Subject, describe};
+pub use describe::{Subject, describe, keep_newest};
 pub use fit::Fit;
 pub use jsonpath::{JsonPath, PathError, SyntaxError};
 pub use labels::{format_labels, format_selector};

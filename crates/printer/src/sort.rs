@@ -2,7 +2,7 @@
 
 use std::{cmp::Ordering, fmt};
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use crate::{
     JsonPath,
@@ -31,23 +31,17 @@ impl SortKey {
         Ok(self.path.find(object)?.into_iter().next())
     }
 
-    /// Which of two keys comes first.
+    /// Which of two keys comes first; a total order, whatever the fields hold, as a sort demands.
     pub fn compare(left: Option<&Value>, right: Option<&Value>) -> Ordering {
+        let (left, right) = (left.unwrap_or(&Value::Null), right.unwrap_or(&Value::Null));
         match (left, right) {
-            (None | Some(Value::Null), None | Some(Value::Null)) => Ordering::Equal,
-            (None | Some(Value::Null), _) => Ordering::Less,
-            (_, None | Some(Value::Null)) => Ordering::Greater,
-            (Some(Value::String(left)), Some(Value::String(right))) => {
-                match (quantity::parse(left), quantity::parse(right)) {
-                    (Some(left), Some(right)) => left.total_cmp(&right),
-                    _ => natural(left, right),
-                }
-            }
-            (Some(Value::Bool(left)), Some(Value::Bool(right))) => left.cmp(right),
-            (Some(left), Some(right)) => {
-                let number = |value: &Value| value.as_f64().unwrap_or_default();
+            (Value::Bool(left), Value::Bool(right)) => left.cmp(right),
+            (Value::Number(left), Value::Number(right)) => {
+                let number = |value: &Number| value.as_f64().unwrap_or_default();
                 number(left).total_cmp(&number(right))
             }
+            (Value::String(left), Value::String(right)) => texts(left, right),
+            _ => rank(left).cmp(&rank(right)),
         }
     }
 }
@@ -55,6 +49,27 @@ impl SortKey {
 impl fmt::Display for SortKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.expression)
+    }
+}
+
+/// Where values of a type stand among those of other types.
+fn rank(value: &Value) -> u8 {
+    match value {
+        Value::Null => 0,
+        Value::Bool(_) => 1,
+        Value::Number(_) => 2,
+        Value::String(_) => 3,
+        Value::Array(_) | Value::Object(_) => 4,
+    }
+}
+
+/// Quantities by value, and before all that are none.
+fn texts(left: &str, right: &str) -> Ordering {
+    match (quantity::parse(left), quantity::parse(right)) {
+        (Some(left), Some(right)) => left.total_cmp(&right),
+        (Some(_), None) => Ordering::Less,
+        (None, Some(_)) => Ordering::Greater,
+        (None, None) => natural(left, right),
     }
 }
 
@@ -115,5 +130,37 @@ mod tests {
             assert_eq!(SortKey::compare(Some(&second), Some(&first)), Ordering::Greater, "{second} {first}");
         }
         assert_eq!(SortKey::compare(None, Some(&json!(0))), Ordering::Less);
+    }
+
+    #[test]
+    fn whatever_the_fields_hold_the_order_is_total() {
+        let texts =
+            "1 2 10 007 7 500m 1Gi 1Mi 2e3 -1 0e999 web-1 web-01 web-2 web-10 1x 2x 10x a b A ü 9a 9-1 1.5.2";
+        let mut values: Vec<_> = texts.split(' ').map(|text| json!(text)).collect();
+        values.extend((-3..6).map(|number| json!(number)));
+        values.extend([1.5, -0.0, 1e300].map(|number| json!(number)));
+        values.extend([json!(u64::MAX), json!(""), json!(" "), json!("true"), json!("null")]);
+        values.extend([
+            json!(null),
+            json!(true),
+            json!(false),
+            json!([]),
+            json!([1]),
+            json!({}),
+            json!({"a": 1}),
+        ]);
+        values.push(json!("2026-11-16T01:00:00Z"));
+        assert!(values.len() >= 50, "{}", values.len());
+        let compare = |left, right| SortKey::compare(Some(left), Some(right));
+        for a in &values {
+            for b in &values {
+                assert_eq!(compare(a, b), compare(b, a).reverse(), "{a} {b}");
+                for c in &values {
+                    if compare(a, b).is_le() && compare(b, c).is_le() {
+                        assert!(compare(a, c).is_le(), "{a} {b} {c}");
+                    }
+                }
+            }
+        }
     }
 }

@@ -29,14 +29,13 @@ enum Entry {
 
 impl Page {
     pub(super) fn field(&mut self, name: &str, value: impl Into<String>) {
-        self.entries.push(Entry::Field(name.to_owned(), vec![cell_text(&Value::String(value.into()))]));
+        self.entries.push(Entry::Field(clean(name), vec![clean(value)]));
     }
 
     /// Several values of one name, `<none>` if there are none.
     pub(super) fn values(&mut self, name: &str, values: Vec<String>) {
         let values = if values.is_empty() { vec!["<none>".to_owned()] } else { values };
-        let values = values.into_iter().map(|value| cell_text(&Value::String(value))).collect();
-        self.entries.push(Entry::Field(name.to_owned(), values));
+        self.entries.push(Entry::Field(clean(name), values.into_iter().map(clean).collect()));
     }
 
     /// The entries of a map, each a value.
@@ -50,19 +49,21 @@ impl Page {
         if page.entries.is_empty() {
             self.field(name, "<none>");
         } else {
-            self.entries.push(Entry::Section(name.to_owned(), page));
+            self.entries.push(Entry::Section(clean(name), page));
         }
     }
 
     pub(super) fn table(&mut self, name: &str, header: &[&str], rows: Vec<Vec<String>>) {
         let mut all = vec![header.iter().map(ToString::to_string).collect::<Vec<_>>()];
         all.push(header.iter().map(|column| "-".repeat(column.len())).collect());
-        all.extend(rows);
-        self.entries.push(Entry::Table(name.to_owned(), all));
+        // A row is one line, and all of a message matters.
+        let cell = |cell: String| clean(cell.lines().collect::<Vec<_>>().join(" "));
+        all.extend(rows.into_iter().map(|row| row.into_iter().map(cell).collect()));
+        self.entries.push(Entry::Table(clean(name), all));
     }
 
     pub(super) fn text(&mut self, name: &str, text: &str) {
-        self.entries.push(Entry::Text(name.to_owned(), text.to_owned()));
+        self.entries.push(Entry::Text(clean(name), text.to_owned()));
     }
 
     /// Tells more about the field before it.
@@ -114,6 +115,11 @@ impl Page {
         }
         Ok(())
     }
+}
+
+/// Names and values come from others: one line, harmless to terminals.
+fn clean(text: impl Into<String>) -> String {
+    cell_text(&Value::String(text.into()))
 }
 
 /// What ends a column of values.

@@ -149,8 +149,9 @@ fn containers(title: &str, containers: &[Value], statuses: &[Value], page: &mut 
 fn state(title: &str, state: &Value, page: &mut Page) {
     let mut inner = Page::default();
     let Some((name, state)) = state.as_object().and_then(|states| states.iter().next()) else { return };
-    let (first, rest) = name.split_at(name.len().min(1));
-    page.field(title, format!("{}{rest}", first.to_uppercase()));
+    let mut letters = name.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    page.field(title, first.chain(letters).collect::<String>());
     for (name, pointer) in [("Reason", "/reason"), ("Message", "/message")] {
         if !state.text(pointer).is_empty() {
             inner.field(name, state.text(pointer));

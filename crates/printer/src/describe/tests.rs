@@ -112,3 +112,37 @@ Events:  <none>
 ";
     assert_eq!(page("example.com", "Widget", &widget, Some(&[])), expected);
 }
+
+#[test]
+fn what_others_wrote_can_neither_move_the_cursor_nor_break_lines() {
+    let pod = json!({
+        "metadata": { "name": "web", "namespace": "shop" },
+        "spec": { "containers": [{ "name": "\u{1b}[2Jmain" }] },
+        "status": {
+            "containerStatuses": [{ "name": "\u{1b}[2Jmain", "state": { "über": {} } }],
+            "conditions": [{ "type": "Ready", "message": "two\r\nlines \u{1b}[31m" }],
+        },
+    });
+    let event = json!({ "type": "Normal", "reason": "\u{1b}]0;owned", "message": "a\nb" });
+    let page = page("", "Pod", &pod, Some(&[event]));
+    assert!(!page.contains(['\u{1b}', '\r']), "{page:?}");
+    for whole in ["^[[2Jmain:", "State:          Über", "two lines ^[[31m", "^[]0;owned", "a b\n"] {
+        assert!(page.contains(whole), "{whole}: {page}");
+    }
+}
+
+#[test]
+fn the_newest_events_are_kept_whatever_their_order() {
+    let event = |reason: &str, time: &str| json!({ "reason": reason, "lastTimestamp": time });
+    let mut events = vec![
+        event("newest", "2026-11-16T01:00:02Z"),
+        event("never", ""),
+        event("oldest", "2026-11-16T01:00:00Z"),
+        event("middle", "2026-11-16T01:00:01Z"),
+    ];
+    keep_newest(&mut events, 2);
+    let reasons: Vec<_> = events.iter().map(|event| event.text("/reason")).collect();
+    assert_eq!(reasons, ["middle", "newest"]);
+    keep_newest(&mut events, 5);
+    assert_eq!(events.len(), 2);
+}

@@ -47,6 +47,11 @@ impl Listed for Agent {
         self.name.clone()
     }
 
+    /// An agent that comes back is for a while listed twice.
+    fn key(&self) -> String {
+        format!("{} {} {}", self.name, self.hub, self.connected_at)
+    }
+
     fn cells(&self, now: Timestamp) -> Vec<String> {
         let mut caches = self.accounts.iter().take(NAMED).cloned().collect::<Vec<_>>().join(",");
         if self.accounts.len() > NAMED {
@@ -67,5 +72,26 @@ impl Listed for Agent {
     fn essence(&self) -> String {
         let Self { version, hub, connected_at, accounts, .. } = self;
         format!("{version} {hub} {connected_at} {accounts:?}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn two_sessions_of_one_agent_are_told_apart() {
+        let agent = |connected: &str| -> Agent {
+            serde_json::from_value(json!({
+                "name": "agent-0", "version": "1", "zone": null, "hub": "hub-0", "connectedAt": connected,
+                "lastSeen": "2026-11-16T01:00:00Z", "accounts": ["main"],
+            }))
+            .unwrap()
+        };
+        let (old, new) = (agent("2026-11-16T00:00:00Z"), agent("2026-11-16T00:59:00Z"));
+        assert_ne!(old.key(), new.key());
+        assert_eq!(old.name(), new.name());
     }
 }

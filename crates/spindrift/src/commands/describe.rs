@@ -1,5 +1,7 @@
 //! `spindrift describe`: pages about objects, wherever they are.
 
+mod events;
+
 use std::io::Write;
 
 use clap::Args;
@@ -10,12 +12,10 @@ use spindrift_printer::{KindRef, Subject, describe};
 
 use super::{
     Context, Reported,
-    get::{Fetch, Scope, Target, resolve},
+    get::{Fetch, Found, Scope, Target, resolve},
 };
-use crate::{
-    complete,
-    hub::{Client, Selection},
-};
+use crate::complete;
+use events::{Events, are_neighbours};
 
 /// Describes objects of all clusters.
 #[derive(Debug, Args)]
@@ -30,9 +30,6 @@ pub(crate) struct Describe {
     scope: Scope,
 }
 
-/// Events of one object that are shown: the newest matter.
-const EVENTS: u32 = 100;
-
 // === impl Describe ===
 
 impl Describe {
@@ -44,22 +41,23 @@ impl Describe {
         let mut any = false;
         let mut missing = Vec::new();
         for target in &targets {
-            let mut found = Vec::new();
-            let take = &mut |page| {
-                found.extend(page);
+            let take = async |found: Vec<Found>| {
+                for neighbours in found.chunk_by(are_neighbours) {
+                    let mut events = None;
+                    if knows_events {
+                        events = Some(Events::of(&hub, target, neighbours).await?);
+                    }
+                    for object in neighbours {
+                        let events = events.as_ref().map(|events| events.about(object));
+                        let page = page(target, object, events);
+                        // Pages stand apart.
+                        let between = if std::mem::replace(&mut any, true) { "\n\n" } else { "" };
+                        write!(std::io::stdout().lock(), "{between}{page}")?;
+                    }
+                }
                 Ok(())
             };
             missing.extend(fetch.pages(target, take).await?);
-            for object in found {
-                let mut events = None;
-                if knows_events {
-                    events = Some(events_of(&hub, &object.account, &object.value).await?);
-                }
-                let page = page(target, &object.account, &object.value, events.as_deref());
-                // Pages stand apart.
-                let between = if std::mem::replace(&mut any, true) { "\n\n" } else { "" };
-                write!(std::io::stdout().lock(), "{between}{page}")?;
-            }
         }
         if !any && missing.is_empty() {
             self.scope.check_accounts(&hub).await?;
@@ -76,32 +74,8 @@ impl Describe {
     }
 }
 
-fn page(target: &Target, account: &str, object: &Value, events: Option<&[Value]>) -> String {
+fn page(target: &Target, object: &Found, events: Option<&[Value]>) -> String {
     let kind = KindRef { group: &target.resource.group, kind: &target.resource.kind };
-    describe(&Subject { kind, account, object, events, now: Timestamp::now() })
-}
-
-/// The events of an object: of its namespace, by its uid, or by its name where an event does not know the uid.
-async fn events_of(hub: &Client, account: &str, object: &Value) -> anyhow::Result<Vec<Value>> {
-    let text = |pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    let (kind, name, uid) = (text("/kind"), text("/metadata/name"), text("/metadata/uid"));
-    let selection = Selection {
-        account: Some(account.to_owned()),
-        kind: Some("Event.v1.".to_owned()),
-        namespace: Some(text("/metadata/namespace").to_owned()).filter(|namespace| !namespace.is_empty()),
-        field_selector: Some(format!("involvedObject.kind={kind},involvedObject.name={name}")),
-        limit: Some(EVENTS),
-        ..Selection::default()
-    };
-    let page = hub.page(&selection, None).await?;
-    let mut events = Vec::new();
-    for event in page.items {
-        let event: Value = serde_json::from_str(event.object.get())?;
-        let about = event.pointer("/involvedObject/uid").and_then(Value::as_str);
-        // Another object may have had the name before.
-        if about.is_none_or(|about| about == uid) {
-            events.push(event);
-        }
-    }
-    Ok(events)
+    let Found { account, value } = object;
+    describe(&Subject { kind, account, object: value, events, now: Timestamp::now() })
 }

@@ -27,7 +27,7 @@ use crate::{
     complete,
     hub::{ApiResource, Client, Selection},
 };
-pub(crate) use fetch::Fetch;
+pub(crate) use fetch::{Fetch, Found};
 pub(crate) use output::yaml;
 pub(crate) use target::{Scope, Target, resolve};
 
@@ -127,7 +127,7 @@ impl Get {
         let mut rows = Rows::new(output, &self.show, &self.scope, terminal_width());
         for target in targets {
             rows.begin(fetch.hub, target, targets.len() > 1).await?;
-            missing.extend(fetch.pages(target, &mut |page| rows.page(&page)).await?);
+            missing.extend(fetch.pages(target, async |page| rows.page(&page)).await?);
         }
         if !rows.any() && missing.is_empty() {
             self.scope.check_accounts(fetch.hub).await?;
@@ -143,11 +143,16 @@ impl Get {
         targets: &[Target],
         output: Output,
     ) -> anyhow::Result<Vec<String>> {
-        let is_one = matches!(targets, [target] if target.names.len() == 1) && self.scope.is_one_account();
+        let names_one =
+            |target: &Target| target.names.len() == 1 && !self.scope.shows_namespace(&target.resource);
+        let is_one = matches!(targets, [target] if names_one(target)) && self.scope.is_one_account();
         let mut missing = Vec::new();
         let mut documents = Documents::new(output, &self.scope, is_one);
         for target in targets {
-            missing.extend(fetch.pages(target, &mut |page| documents.page(target, page)).await?);
+            missing.extend(fetch.pages(target, async |page| documents.page(target, page)).await?);
+        }
+        if !documents.any() && missing.is_empty() {
+            self.scope.check_accounts(fetch.hub).await?;
         }
         if !is_one || missing.is_empty() {
             documents.end()?;

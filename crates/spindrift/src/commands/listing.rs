@@ -5,7 +5,8 @@ use std::{collections::HashMap, io::Write, time::Duration};
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use serde::Serialize;
-use spindrift_printer::Layout;
+use serde_json::Value;
+use spindrift_printer::{Layout, cell_text};
 
 use super::{Context, get::yaml};
 use crate::hub::HubError;
@@ -39,6 +40,11 @@ pub(crate) trait Listed: Serialize {
     const NARROW: usize;
 
     fn name(&self) -> String;
+
+    /// What it is known by from one look to the next, where names are not unique.
+    fn key(&self) -> String {
+        self.name()
+    }
 
     /// A cell for each column.
     fn cells(&self, now: Timestamp) -> Vec<String>;
@@ -99,10 +105,7 @@ impl Listing {
                     if std::mem::take(&mut away) {
                         context.note("the hub is back");
                     }
-                    let changed = items.into_iter().filter(|item| {
-                        known.insert(item.name(), item.essence()).is_none_or(|old| old != item.essence())
-                    });
-                    self.print_each(&changed.collect::<Vec<_>>())?;
+                    self.print_each(&changed(&mut known, items))?;
                     first = false;
                 }
                 Err(error) if first || !error.is_passing() => return Err(error.into()),
@@ -147,9 +150,17 @@ impl Listing {
         if !std::mem::replace(&mut self.headed, true) && !self.show.no_headers {
             rows.push(T::COLUMNS.iter().take(columns).map(ToString::to_string).collect());
         }
-        rows.extend(items.iter().map(|item| item.cells(now).into_iter().take(columns).collect()));
+        let clean = |cell| cell_text(&Value::String(cell));
+        rows.extend(items.iter().map(|item| item.cells(now).into_iter().take(columns).map(clean).collect()));
         self.layout.lines(&rows)
     }
+}
+
+/// What is new or different, by key; `known` is then what is listed now.
+fn changed<T: Listed>(known: &mut HashMap<String, String>, items: Vec<T>) -> Vec<T> {
+    let before = std::mem::take(known);
+    known.extend(items.iter().map(|item| (item.key(), item.essence())));
+    items.into_iter().filter(|item| before.get(&item.key()) != Some(&item.essence())).collect()
 }
 
 /// A cell for what may be absent.
@@ -185,5 +196,16 @@ mod tests {
         assert_eq!(narrow.table(&[Fruit("fig", 2)]), "fig     2\n");
         let mut wide = Listing::new(Show { output: Some(Format::Wide), no_headers: true });
         assert_eq!(wide.table(&[Fruit("apple", 1)]), "apple   1     red\n");
+        assert_eq!(wide.table(&[Fruit("\u{1b}[2J\nx", 1)]), "^[[2J...   1     red\n");
+    }
+
+    #[test]
+    fn only_what_is_new_or_different_is_told_again() {
+        let mut known = HashMap::new();
+        let mut told = |items| changed(&mut known, items).iter().map(Listed::name).collect::<Vec<_>>();
+        assert_eq!(told(vec![Fruit("apple", 1), Fruit("fig", 1)]), ["apple", "fig"]);
+        assert_eq!(told(vec![Fruit("apple", 1), Fruit("fig", 2)]), ["fig"]);
+        assert!(told(vec![Fruit("apple", 1)]).is_empty());
+        assert_eq!(told(vec![Fruit("apple", 1), Fruit("fig", 2)]), ["fig"], "it was away, and is back");
     }
 }

@@ -19,7 +19,7 @@ mod view;
 use std::{io::IsTerminal, time::Duration};
 
 use anyhow::bail;
-use clap::Args;
+use clap::{Args, builder::NonEmptyStringValueParser};
 use clap_complete::ArgValueCompleter;
 use futures::{Stream, StreamExt};
 use jiff::{Timestamp, tz::TimeZone};
@@ -42,7 +42,12 @@ use view::Palette;
 #[derive(Debug, Args)]
 pub(crate) struct Live {
     /// Shows changes of these accounts only, joined by commas.
-    #[arg(short, long, add = ArgValueCompleter::new(complete::accounts))]
+    #[arg(
+        short,
+        long,
+        value_parser = NonEmptyStringValueParser::new(),
+        add = ArgValueCompleter::new(complete::accounts)
+    )]
     account: Option<String>,
     /// Shows changes of these kinds only, joined by commas.
     #[arg(short, long, add = ArgValueCompleter::new(complete::kinds))]

@@ -1,6 +1,6 @@
 //! `spindrift watches`: what is watched of each account, and how far it is.
 
-use clap::Args;
+use clap::{Args, builder::NonEmptyStringValueParser};
 use clap_complete::ArgValueCompleter;
 use jiff::{SignedDuration, Timestamp};
 use spindrift_printer::human_duration;
@@ -14,7 +14,12 @@ use crate::{complete, hub::Watched};
 #[derive(Debug, Args)]
 pub(crate) struct Watches {
     /// Accounts, joined by commas; all if absent.
-    #[arg(short, long, add = ArgValueCompleter::new(complete::accounts))]
+    #[arg(
+        short,
+        long,
+        value_parser = NonEmptyStringValueParser::new(),
+        add = ArgValueCompleter::new(complete::accounts)
+    )]
     account: Option<String>,
     #[command(flatten)]
     show: Show,

@@ -123,5 +123,4 @@ pub(crate) struct Deleted {
     pub(crate) kind: String,
     pub(crate) namespace: String,
     pub(crate) name: String,
-    pub(crate) uid: String,
 }

@@ -120,6 +120,10 @@ async fn exit_codes_tell_success_failure_usage_and_interruption() {
     let shell = Shell::new(Some(&hub));
     assert_eq!(shell.spindrift(&["accounts", "--colour"]).code, Some(2));
     assert_eq!(shell.spindrift(&[]).code, Some(2));
+    for command in [&["get", "pods"][..], &["describe", "pods"], &["watches"], &["live"]] {
+        let nameless = shell.spindrift(&[command, &["-a", ""]].concat());
+        assert_eq!(nameless.code, Some(2), "an account without a name is not the whole fleet: {nameless:?}");
+    }
     let error = shell.spindrift(&["live"]).error();
     assert!(error.starts_with("live needs a terminal"), "{error}");
 

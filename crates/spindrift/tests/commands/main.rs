@@ -7,5 +7,6 @@ mod completion;
 mod config;
 mod errors;
 mod fleet;
+mod get;
 mod rest;
 mod support;

@@ -61,6 +61,11 @@ impl<'a> Documents<'a> {
         Ok(())
     }
 
+    /// Whether there was any object.
+    pub(crate) fn any(&self) -> bool {
+        self.written > 0
+    }
+
     /// Ends a list, or fills the template.
     pub(crate) fn end(self) -> anyhow::Result<()> {
         let mut out = std::io::stdout().lock();

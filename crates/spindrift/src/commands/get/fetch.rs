@@ -30,7 +30,7 @@ impl Fetch<'_> {
     pub(crate) async fn pages(
         &self,
         target: &Target,
-        take: &mut dyn FnMut(Vec<Found>) -> anyhow::Result<()>,
+        mut take: impl AsyncFnMut(Vec<Found>) -> anyhow::Result<()>,
     ) -> anyhow::Result<Vec<String>> {
         let mut all = Vec::new();
         let mut missing = Vec::new();
@@ -44,7 +44,7 @@ impl Fetch<'_> {
                 is_found |= !items.is_empty();
                 let items = items.into_iter().map(Found::try_from).collect::<Result<Vec<_>, _>>()?;
                 // Several named objects make one table.
-                if self.sort.is_some() || name.is_some() { all.extend(items) } else { take(items)? }
+                if self.sort.is_some() || name.is_some() { all.extend(items) } else { take(items).await? }
             }
             missing.extend(name.filter(|_| !is_found).map(|name| target.not_found(name)));
         }
@@ -52,7 +52,7 @@ impl Fetch<'_> {
             sort(&mut all, key)?;
         }
         if !all.is_empty() {
-            take(all)?;
+            take(all).await?;
         }
         Ok(missing)
     }

@@ -7,6 +7,7 @@ use spindrift_printer::{CustomColumns, Fit, KindRef, Layout, Printer, Table, Tab
 
 use super::{
     Show, definition,
+    documents::marked,
     fetch::Found,
     output::Output,
     target::{Scope, Target},
@@ -99,7 +100,10 @@ impl<'a> Rows<'a> {
     ) -> anyhow::Result<Vec<String>> {
         Ok(match &self.table {
             Some(Columns::OfKind(table)) => table.row(account, value, now),
-            Some(Columns::Custom(columns)) => columns.row(value)?,
+            Some(Columns::Custom(columns)) => {
+                let found = Found { account: account.to_owned(), value: value.clone() };
+                columns.row(&marked(found, self.scope))?
+            }
             None => Vec::new(),
         })
     }

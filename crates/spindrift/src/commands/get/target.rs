@@ -1,7 +1,7 @@
 //! What the user's words mean: which kinds, which names, in which accounts and namespaces.
 
 use anyhow::{anyhow, bail};
-use clap::Args;
+use clap::{Args, builder::NonEmptyStringValueParser};
 use clap_complete::ArgValueCompleter;
 
 use crate::{
@@ -24,6 +24,7 @@ pub(crate) struct Scope {
         long = "account",
         value_delimiter = ',',
         value_name = "ACCOUNT",
+        value_parser = NonEmptyStringValueParser::new(),
         add = ArgValueCompleter::new(complete::accounts)
     )]
     accounts: Vec<String>,

@@ -150,15 +150,13 @@ impl Printed<'_> {
     }
 
     fn delete(&mut self, deleted: &Deleted) -> anyhow::Result<()> {
-        let Deleted { account, group, kind, namespace, name, uid } = deleted;
+        let Deleted { account, group, kind, namespace, name } = deleted;
         let resource = &self.watch.target.resource;
         let key = key(account, namespace, name);
         // What goes as the last of its kind is told to everybody.
         let is_meant = *group == resource.group && *kind == resource.kind;
-        if is_meant && self.known.get(&key).is_some_and(|shown| shown.uid == *uid) {
-            self.gone(&key)?;
-        }
-        Ok(())
+        // Whatever its uid: one that was made anew, and is not selected any more, is told by its new one.
+        if is_meant { self.gone(&key) } else { Ok(()) }
     }
 
     /// Shows the last that was known of an object.
@@ -232,4 +230,61 @@ impl Printed<'_> {
 
 fn key(account: &str, namespace: &str, name: &str) -> Key {
     (account.to_owned(), namespace.to_owned(), name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args, FromArgMatches};
+
+    use super::*;
+    use crate::hub::ApiResource;
+
+    #[test]
+    fn what_was_made_anew_and_is_not_selected_any_more_has_gone() {
+        let words = Scope::augment_args(clap::Command::new("get")).get_matches_from(["get"]);
+        let scope = Scope::from_arg_matches(&words).unwrap();
+        let hub = Client::new("http://localhost".parse().unwrap()).unwrap();
+        let context = Context { hub: None, quiet: true, color: false };
+        let resource: ApiResource = serde_json::from_value(json!({
+            "group": "", "version": "v1", "kind": "Pod", "plural": "pods", "namespaced": true, "shortNames": [],
+            "accounts": 1,
+        }))
+        .unwrap();
+        let target = Target { resource, names: Vec::new() };
+        let watch = Watch {
+            hub: &hub,
+            scope: &scope,
+            target: &target,
+            context: &context,
+            only: false,
+            events: false,
+        };
+        let show = Show {
+            output: None,
+            no_headers: false,
+            labels: false,
+            label_columns: Vec::new(),
+            with_kind: false,
+        };
+        let mut printed = Printed {
+            watch: &watch,
+            output: Output::Name,
+            rows: Rows::new(Output::Name, &show, &scope, None),
+            known: HashMap::new(),
+            doubtful: HashSet::new(),
+        };
+        let object = r#"{"account":"eu","group":"","version":"v1","kind":"Pod","namespace":"shop","name":"web","uid":"old",
+            "resourceVersion":"1","object":{"metadata":{"name":"web","namespace":"shop"}}}"#;
+        printed.upsert(serde_json::from_str(object).unwrap()).unwrap();
+        let gone = |kind: &str| -> Deleted {
+            serde_json::from_value(json!({
+                "account": "eu", "group": "", "kind": kind, "namespace": "shop", "name": "web", "uid": "new",
+            }))
+            .unwrap()
+        };
+        printed.delete(&gone("Service")).unwrap();
+        assert_eq!(printed.known.len(), 1, "another kind's name is no matter");
+        printed.delete(&gone("Pod")).unwrap();
+        assert!(printed.known.is_empty());
+    }
 }

@@ -15,6 +15,8 @@ pub(super) struct State {
     pub(super) changes: Changes,
     /// Since when the hub is away, and why.
     pub(super) lost: Option<(Timestamp, String)>,
+    /// Whether it is the watch that broke: then only the watch can tell that the hub is back.
+    watch_lost: bool,
     pub(super) pane: Pane,
     /// The line of the fleet that the cursor is on.
     pub(super) cursor: usize,
@@ -57,6 +59,7 @@ impl State {
             fleet: Fleet::default(),
             changes: Changes::default(),
             lost: None,
+            watch_lost: false,
             pane: Pane::Fleet,
             cursor: 0,
             chosen: None,
@@ -71,9 +74,12 @@ impl State {
     pub(super) fn accounts(&mut self, accounts: Vec<Account>) {
         self.fleet.update(accounts);
         self.cursor = self.cursor.min(self.fleet.len().saturating_sub(1));
+        if !self.watch_lost {
+            self.lost = None;
+        }
     }
 
-    /// The hub did not answer; the watch will tell when it is back.
+    /// The hub did not answer.
     pub(super) fn away(&mut self, error: &HubError, now: Timestamp) {
         if self.lost.is_none() {
             self.lost = Some((now, error.to_string()));
@@ -94,10 +100,10 @@ impl State {
             Told::Reset { .. } => {}
             Told::Synced => self.live = true,
             Told::Lost(error) => {
-                self.live = false;
+                (self.live, self.watch_lost) = (false, true);
                 self.away(&error, now);
             }
-            Told::Back => self.lost = None,
+            Told::Back => (self.lost, self.watch_lost) = (None, false),
         }
     }
 

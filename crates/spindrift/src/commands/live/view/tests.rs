@@ -161,6 +161,22 @@ fn a_hub_that_is_away_is_said_until_it_is_back() {
 }
 
 #[test]
+fn one_question_without_an_answer_is_forgotten_with_the_next_answer() {
+    let away = || HubError::Refused { status: 0, message: "no hub answers".into() };
+    let mut state = State::new("http://localhost:7002", TimeZone::UTC);
+    state.away(&away(), now());
+    assert!(screen(&state, 80, 24).contains("reconnecting"));
+    state.accounts(vec![account("shop-eu", Some("agent-0"), 1, 0)]);
+    assert!(!screen(&state, 80, 24).contains("reconnecting"));
+
+    state.told(Told::Lost(away()), now());
+    state.accounts(vec![account("shop-eu", Some("agent-0"), 1, 0)]);
+    assert!(screen(&state, 80, 24).contains("reconnecting"), "changes are still missed");
+    state.told(Told::Back, now());
+    assert!(!screen(&state, 80, 24).contains("reconnecting"));
+}
+
+#[test]
 fn an_account_is_chosen_and_let_go() {
     let mut state = shop();
     press(&mut state, KeyCode::Down);

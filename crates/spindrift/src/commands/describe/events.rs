@@ -1,0 +1,154 @@
+//! The events of objects: asked for once for all objects of one namespace that came together.
+
+use std::collections::HashMap;
+
+use futures::TryStreamExt;
+use serde_json::Value;
+use spindrift_printer::keep_newest;
+
+use crate::{
+    commands::get::{Found, Target},
+    hub::{Client, Page, Selection},
+};
+
+/// The newest events of some objects of one kind, account and namespace, by the objects' names.
+pub(super) struct Events<'a> {
+    about: HashMap<&'a str, About<'a>>,
+}
+
+struct About<'a> {
+    uid: &'a str,
+    events: Vec<Value>,
+}
+
+/// Events of one object that are shown: the newest matter.
+const SHOWN: usize = 100;
+
+/// Whether two objects have their events in one place.
+pub(super) fn are_neighbours(left: &Found, right: &Found) -> bool {
+    left.account == right.account && namespace(left) == namespace(right)
+}
+
+// === impl Events ===
+
+impl<'a> Events<'a> {
+    /// Asks the hub for the events of neighbours.
+    pub(super) async fn of(hub: &Client, target: &Target, neighbours: &'a [Found]) -> anyhow::Result<Self> {
+        let mut events = Self::none(neighbours);
+        let Some(first) = neighbours.first() else { return Ok(events) };
+        let mut selector = format!("involvedObject.kind={}", target.resource.kind);
+        if let [only] = neighbours {
+            selector = format!("{selector},involvedObject.name={}", name(only));
+        }
+        let selection = Selection {
+            account: Some(first.account.clone()),
+            kind: Some("Event.v1.".to_owned()),
+            namespace: Some(namespace(first).to_owned()).filter(|namespace| !namespace.is_empty()),
+            field_selector: Some(selector),
+            ..Selection::default()
+        };
+        let mut pages = std::pin::pin!(hub.pages(selection));
+        while let Some(Page { items, .. }) = pages.try_next().await? {
+            for event in items {
+                events.add(serde_json::from_str(event.object.get())?);
+            }
+            events.forget_old();
+        }
+        Ok(events)
+    }
+
+    /// What is known of an object.
+    pub(super) fn about(&self, object: &Found) -> &[Value] {
+        self.about.get(name(object)).map_or(&[], |about| &about.events)
+    }
+
+    fn none(objects: &'a [Found]) -> Self {
+        let about = |object: &'a Found| {
+            (name(object), About { uid: text(object, "/metadata/uid"), events: Vec::new() })
+        };
+        Self { about: objects.iter().map(about).collect() }
+    }
+
+    /// Takes an event if it is about one of the objects.
+    fn add(&mut self, event: Value) {
+        let field = |pointer| event.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let (name, uid) = (field("/involvedObject/name"), field("/involvedObject/uid"));
+        let Some(about) = self.about.get_mut(name) else { return };
+        // Another object may have had the name before. Not all events know the uid, and kubelets take a node's name for it.
+        if uid.is_empty() || uid == about.uid || uid == name {
+            about.events.push(event);
+        }
+    }
+
+    fn forget_old(&mut self) {
+        for about in self.about.values_mut().filter(|about| about.events.len() > SHOWN) {
+            keep_newest(&mut about.events, SHOWN);
+        }
+    }
+}
+
+fn name(object: &Found) -> &str {
+    text(object, "/metadata/name")
+}
+
+fn namespace(object: &Found) -> &str {
+    text(object, "/metadata/namespace")
+}
+
+fn text<'a>(object: &'a Found, pointer: &str) -> &'a str {
+    object.value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn found(account: &str, namespace: &str, name: &str) -> Found {
+        let metadata = json!({ "namespace": namespace, "name": name, "uid": format!("uid-of-{name}") });
+        Found { account: account.to_owned(), value: json!({ "metadata": metadata }) }
+    }
+
+    fn event(name: &str, uid: &str, second: usize) -> Value {
+        let time = format!("2026-11-16T01:{:02}:{:02}Z", second / 60, second % 60);
+        json!({ "involvedObject": { "name": name, "uid": uid }, "lastTimestamp": time })
+    }
+
+    #[test]
+    fn events_find_their_object_by_uid_by_a_nodes_name_or_by_name_alone() {
+        let objects = [found("eu", "", "node-a"), found("eu", "", "node-b")];
+        let mut events = Events::none(&objects);
+        for uid in ["uid-of-node-a", "node-a", "", "uid-of-one-before"] {
+            events.add(event("node-a", uid, 0));
+        }
+        events.add(event("node-c", "node-c", 0));
+        assert_eq!(objects.each_ref().map(|object| events.about(object).len()), [3, 0]);
+    }
+
+    #[test]
+    fn the_newest_events_stay_however_late_they_come() {
+        let objects = [found("eu", "shop", "web")];
+        let mut events = Events::none(&objects);
+        for second in 0..SHOWN + 30 {
+            events.add(event("web", "uid-of-web", second));
+            events.forget_old();
+        }
+        let about = events.about(&objects[0]);
+        assert_eq!(about.len(), SHOWN);
+        assert_eq!(about[0], event("web", "uid-of-web", 30));
+        assert_eq!(about[SHOWN - 1], event("web", "uid-of-web", SHOWN + 29));
+    }
+
+    #[test]
+    fn neighbours_share_account_and_namespace() {
+        let web = found("eu", "shop", "web");
+        for (other, expected) in [
+            (found("eu", "shop", "cart"), true),
+            (found("us", "shop", "cart"), false),
+            (found("eu", "bank", "cart"), false),
+        ] {
+            assert_eq!(are_neighbours(&web, &other), expected, "{other:?}");
+        }
+    }
+}
