@@ -78,12 +78,6 @@ impl Key {
     pub fn new(group: &str, plural: &str, namespace: &str, name: &str) -> Self {
         Self { group: group.into(), plural: plural.into(), namespace: namespace.into(), name: name.into() }
     }
-
-    /// The key of another object of the same resource and namespace.
-    #[must_use]
-    pub fn sibling(&self, name: &str) -> Self {
-        Self { name: name.into(), ..self.clone() }
-    }
 }
 
 impl Default for ClusterOptions {
@@ -161,6 +155,11 @@ impl Cluster {
         let objects: Vec<Bytes> =
             self.store.read().scan(&resource.storage, &prefix).map(|(_, bytes)| bytes.clone()).collect();
         objects.iter().filter_map(|bytes| convert::present(resource, bytes)).collect()
+    }
+
+    /// How many stored objects a resource has.
+    pub(crate) fn count(&self, group: &str, plural: &str) -> usize {
+        self.store.read().count(&crate::catalogue::table_id(group, plural))
     }
 
     /// Reads the objects of a resource that name this owner.

@@ -107,9 +107,9 @@ pub(crate) fn share(value: Option<&Value>, whole: i64, default: &str, round: Rou
         _ => default,
     };
     let Some(percent) = text.strip_suffix('%') else { return text.parse().unwrap_or(0) };
-    let hundredths = percent.parse::<i64>().unwrap_or(0) * whole;
+    let hundredths = percent.parse::<i64>().unwrap_or(0).saturating_mul(whole);
     match round {
-        Round::Up => (hundredths + 99) / 100,
+        Round::Up => hundredths.saturating_add(99) / 100,
         Round::Down => hundredths / 100,
     }
 }
@@ -137,6 +137,7 @@ mod tests {
         assert_eq!(share(Some(&percent), 3, "0", Round::Up), 1);
         assert_eq!(share(Some(&percent), 3, "0", Round::Down), 0);
         assert_eq!(share(Some(&json!(2)), 3, "0", Round::Down), 2);
+        assert_eq!(share(Some(&json!("9223372036854775807%")), 3, "0", Round::Up), i64::MAX / 100);
         assert_eq!(share(None, 8, "25%", Round::Down), 2);
     }
 

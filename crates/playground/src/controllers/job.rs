@@ -69,7 +69,7 @@ pub(super) fn decide(job: &Value, pods: &[Value], turn: &mut Turn<'_>) -> Plan {
 fn run(plan: &mut Plan, job: &Value, progress: &Progress, completions: i64, turn: &mut Turn<'_>) {
     let parallelism = number(job, "/spec/parallelism").unwrap_or(1);
     let wanted = usize::try_from(parallelism.min(completions - progress.succeeded)).unwrap_or(0);
-    for _ in progress.active..wanted {
+    for _ in 0..turn.claim(wanted.saturating_sub(progress.active), plan) {
         let pod_name = format!("{}-{}", name(job), turn.suffix());
         plan.note(job, SOURCE, "SuccessfulCreate", format!("Created pod: {pod_name}"));
         let mut pod = pod_of(&job["spec"]["template"], namespace(job), pod_name, owner(Kind::Job, job));
@@ -177,7 +177,7 @@ mod tests {
         let pods: Vec<_> = phases.iter().map(pod).collect();
         let mut rng = fastrand::Rng::with_seed(1);
         let now = "2026-01-01T00:00:00Z".parse().unwrap();
-        decide(&job, &pods, &mut Turn { now, tempo: Tempo::HASTE, rng: &mut rng })
+        decide(&job, &pods, &mut Turn { now, tempo: Tempo::HASTE, rng: &mut rng, room: 500 })
     }
 
     fn started(plan: &Plan) -> usize {

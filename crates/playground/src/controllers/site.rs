@@ -78,6 +78,12 @@ const ROOTS: [Kind; 9] = [
     Kind::Service,
 ];
 
+/// What a kubelet takes by default.
+const PODS_PER_NODE: usize = 110;
+
+/// Others get the thread after so many; the new pods bring the next turn.
+const PODS_PER_TURN: usize = 500;
+
 // === impl Site ===
 
 impl Site {
@@ -106,6 +112,10 @@ impl Site {
             let sets = self.list(Kind::DaemonSet, None);
             let work = |set: &Value| Work::new(Kind::DaemonSet, namespace(set), name(set));
             demands.extend(sets.iter().map(work).map(Demand::Now));
+            let pods = self.list(Kind::Pod, None);
+            let unbound = pods.iter().filter(|pod| fields::text(pod, "/spec/nodeName").is_empty());
+            let work = |pod: &Value| Work::new(Kind::Pod, namespace(pod), name(pod));
+            demands.extend(unbound.map(work).map(Demand::Now));
         }
         if !matches!(kind, Kind::Pod | Kind::ReplicaSet | Kind::Job) {
             return demands;
@@ -131,13 +141,24 @@ impl Site {
     pub(crate) fn perform(&mut self, work: &Work, cause: Cause) -> Option<std::time::Duration> {
         let object = self.cluster.get(&work.key())?;
         let mut rng = self.rng.fork();
-        let mut turn = Turn { now: Timestamp::now(), tempo: self.tempo, rng: &mut rng };
+        let mut turn =
+            Turn { now: Timestamp::now(), tempo: self.tempo, rng: &mut rng, room: self.room(work.kind) };
         let plan = self.decide(work, &object, cause, &mut turn);
         let now = turn.now;
         for write in plan.writes {
             self.write(write, now);
         }
         plan.again
+    }
+
+    /// How many pods an object of this kind may create in a turn.
+    fn room(&self, kind: Kind) -> usize {
+        if !matches!(kind, Kind::ReplicaSet | Kind::StatefulSet | Kind::Job) {
+            return 0;
+        }
+        // A cluster without nodes can have pods that wait for one.
+        let nodes = self.cluster.count("", "nodes").max(1);
+        (nodes * PODS_PER_NODE).saturating_sub(self.cluster.count("", "pods")).min(PODS_PER_TURN)
     }
 
     fn decide(&self, work: &Work, object: &Value, cause: Cause, turn: &mut Turn<'_>) -> Plan {
@@ -210,7 +231,7 @@ impl Site {
             Write::Status(kind, mut object) => {
                 let key = Work::new(kind, namespace(&object), name(&object)).key();
                 let change = |current: &mut Value| {
-                    if uid(current) == uid(&object) {
+                    if version(current) == version(&object) {
                         fields::set(current, &["status"], object["status"].take());
                     }
                 };
@@ -237,10 +258,13 @@ impl Site {
 
 /// Puts an object in place of the one that it was made from, and of no newer one.
 fn overwrite(current: &mut Value, object: Value) {
-    let version = |object: &Value| fields::text(object, "/metadata/resourceVersion").to_owned();
     if version(current) == version(&object) {
         *current = object;
     }
+}
+
+fn version(object: &Value) -> &str {
+    fields::text(object, "/metadata/resourceVersion")
 }
 
 // === impl Work ===

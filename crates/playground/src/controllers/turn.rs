@@ -49,6 +49,8 @@ pub(crate) struct Turn<'a> {
     pub(crate) now: Timestamp,
     pub(crate) tempo: Tempo,
     pub(crate) rng: &'a mut fastrand::Rng,
+    /// How many pods may still be created in this turn.
+    pub(crate) room: usize,
 }
 
 /// What a controller decides.
@@ -91,6 +93,9 @@ pub(crate) struct Note {
 
 /// Without vowels, so that no words come about; what the API server and the controllers use.
 const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
+
+/// How long it takes until somebody may have made room.
+const FULL: Duration = Duration::from_secs(5);
 
 // === impl Kind ===
 
@@ -184,6 +189,16 @@ impl Turn<'_> {
     /// Around an average: half to one and a half of it.
     pub(crate) fn about(&mut self, average: Duration) -> Duration {
         average.mul_f64(0.5 + self.rng.f64())
+    }
+
+    /// Takes room for as many of these pods as there is; for the others the plan looks again.
+    pub(crate) fn claim(&mut self, missing: usize, plan: &mut Plan) -> usize {
+        let granted = missing.min(self.room);
+        self.room -= granted;
+        if granted < missing {
+            plan.later(FULL);
+        }
+        granted
     }
 
     /// The end of a generated name.

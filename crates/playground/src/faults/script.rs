@@ -190,6 +190,11 @@ impl Step {
         if self.every.is_some_and(|every| every < Duration::from_millis(10)) {
             return Err("every: expected at least 10ms".to_owned());
         }
+        if let (Some(lasts), Some(every)) = (self.lasts, self.every)
+            && lasts > every
+        {
+            return Err(format!("for: expected at most the {every:?} of every, found {lasts:?}"));
+        }
         match self.fault {
             Effect::Status { code, .. } if !(400..600).contains(&code) => {
                 Err(format!("fault.status.code: expected 400 to 599, found {code}"))
@@ -266,6 +271,7 @@ steps:
             ("steps: [{fault: cut, when: 1s}]", "when"),
             ("steps: [{fault: explode}]", "explode"),
             ("steps: [{fault: cut, share: 2}]", "share"),
+            ("steps: [{fault: cut, for: 2m, every: 1m}]", "for: expected at most"),
             ("steps: [{fault: {status: {code: 200}}}]", "code"),
         ] {
             let error = Script::parse(script).unwrap_err().to_string();
