@@ -12,9 +12,9 @@ use tokio::sync::Notify;
 
 use crate::catalogue::{Catalogue, Resource, TableId};
 use crate::convert;
-use crate::http::access::User;
 use crate::http::layer::Layer;
 use crate::http::logs::LogSource;
+use crate::http::tokens::Tokens;
 use crate::object;
 use crate::status::Status;
 use crate::storage::collection::{Collection, Stored};
@@ -42,7 +42,7 @@ pub struct Cluster {
     generated: RwLock<HashMap<TableId, Arc<dyn Collection>>>,
     layer: RwLock<Option<Arc<dyn Layer>>>,
     logs: RwLock<Option<Arc<dyn LogSource>>>,
-    tokens: Mutex<HashMap<String, User>>,
+    tokens: Mutex<Tokens>,
     /// Woken by every change of any table.
     changed: Notify,
 }
@@ -232,7 +232,7 @@ impl Cluster {
         &self.store
     }
 
-    pub(crate) fn tokens(&self) -> &Mutex<HashMap<String, User>> {
+    pub(crate) fn tokens(&self) -> &Mutex<Tokens> {
         &self.tokens
     }
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    cron_job, daemon_set, deployment, endpoints,
+    budget, cron_job, daemon_set, deployment, endpoints,
     fields::{self, matches, name, namespace, uid},
     job, namespace as namespaces,
     notes::Notes,
@@ -66,7 +66,7 @@ struct Owner {
 }
 
 /// The kinds that are looked at when a cluster is new, or was lost sight of.
-const ROOTS: [Kind; 9] = [
+const ROOTS: [Kind; 10] = [
     Kind::Namespace,
     Kind::Deployment,
     Kind::ReplicaSet,
@@ -75,6 +75,7 @@ const ROOTS: [Kind; 9] = [
     Kind::Job,
     Kind::CronJob,
     Kind::Pod,
+    Kind::PodDisruptionBudget,
     Kind::Service,
 ];
 
@@ -128,6 +129,12 @@ impl Site {
             }
         }
         if kind == Kind::Pod {
+            for found in self.list(Kind::PodDisruptionBudget, Some(&key.namespace)) {
+                if budget::covers(&found, &metadata.labels) {
+                    let work = Work::new(Kind::PodDisruptionBudget, &key.namespace, name(&found));
+                    demands.push(Demand::Soon(work));
+                }
+            }
             for service in self.list(Kind::Service, Some(&key.namespace)) {
                 if matches(&service["spec"]["selector"], &metadata.labels) {
                     demands.push(Demand::Soon(Work::new(Kind::Service, &key.namespace, name(&service))));
@@ -174,6 +181,9 @@ impl Site {
                 let bound = !fields::text(object, "/spec/nodeName").is_empty();
                 let nodes = if bound { Vec::new() } else { self.list(Kind::Node, None) };
                 pod::decide(object, &nodes, cause, turn)
+            }
+            Kind::PodDisruptionBudget => {
+                budget::decide(object, &self.list(Kind::Pod, Some(&work.namespace)), turn)
             }
             Kind::Service => {
                 let get = |kind: Kind, named: &str| {

@@ -22,6 +22,7 @@ pub(crate) enum Kind {
     Node,
     PersistentVolumeClaim,
     Pod,
+    PodDisruptionBudget,
     ReplicaSet,
     Service,
     ServiceAccount,
@@ -100,7 +101,7 @@ const FULL: Duration = Duration::from_secs(5);
 // === impl Kind ===
 
 impl Kind {
-    pub(crate) const ALL: [Self; 16] = [
+    pub(crate) const ALL: [Self; 17] = [
         Self::ConfigMap,
         Self::CronJob,
         Self::DaemonSet,
@@ -113,6 +114,7 @@ impl Kind {
         Self::Node,
         Self::PersistentVolumeClaim,
         Self::Pod,
+        Self::PodDisruptionBudget,
         Self::ReplicaSet,
         Self::Service,
         Self::ServiceAccount,
@@ -134,6 +136,7 @@ impl Kind {
             Self::Node => ("", "v1", "Node", "nodes"),
             Self::PersistentVolumeClaim => ("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims"),
             Self::Pod => ("", "v1", "Pod", "pods"),
+            Self::PodDisruptionBudget => ("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets"),
             Self::ReplicaSet => ("apps", "v1", "ReplicaSet", "replicasets"),
             Self::Service => ("", "v1", "Service", "services"),
             Self::ServiceAccount => ("", "v1", "ServiceAccount", "serviceaccounts"),
@@ -236,7 +239,12 @@ impl Plan {
         message: impl Into<String>,
     ) {
         let kind = match reason {
-            "BackOff" | "Failed" | "FailedScheduling" | "BackoffLimitExceeded" | "Unhealthy" => "Warning",
+            "BackOff"
+            | "Failed"
+            | "FailedScheduling"
+            | "BackoffLimitExceeded"
+            | "DeadlineExceeded"
+            | "Unhealthy" => "Warning",
             _ => "Normal",
         };
         let about = reference(about);
