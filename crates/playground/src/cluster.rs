@@ -12,9 +12,9 @@ use tokio::sync::Notify;
 
 use crate::catalogue::{Catalogue, Resource, TableId};
 use crate::convert;
-use crate::http::access::User;
 use crate::http::layer::Layer;
 use crate::http::logs::LogSource;
+use crate::http::tokens::Tokens;
 use crate::object;
 use crate::status::Status;
 use crate::storage::collection::{Collection, Stored};
@@ -42,7 +42,7 @@ pub struct Cluster {
     generated: RwLock<HashMap<TableId, Arc<dyn Collection>>>,
     layer: RwLock<Option<Arc<dyn Layer>>>,
     logs: RwLock<Option<Arc<dyn LogSource>>>,
-    tokens: Mutex<HashMap<String, User>>,
+    tokens: Mutex<Tokens>,
     /// Woken by every change of any table.
     changed: Notify,
 }
@@ -77,12 +77,6 @@ pub struct Key {
 impl Key {
     pub fn new(group: &str, plural: &str, namespace: &str, name: &str) -> Self {
         Self { group: group.into(), plural: plural.into(), namespace: namespace.into(), name: name.into() }
-    }
-
-    /// The key of another object of the same resource and namespace.
-    #[must_use]
-    pub fn sibling(&self, name: &str) -> Self {
-        Self { name: name.into(), ..self.clone() }
     }
 }
 
@@ -163,6 +157,11 @@ impl Cluster {
         objects.iter().filter_map(|bytes| convert::present(resource, bytes)).collect()
     }
 
+    /// How many stored objects a resource has.
+    pub(crate) fn count(&self, group: &str, plural: &str) -> usize {
+        self.store.read().count(&crate::catalogue::table_id(group, plural))
+    }
+
     /// Reads the objects of a resource that name this owner.
     pub(crate) fn dependents(&self, owner: &str, group: &str, plural: &str) -> Vec<Value> {
         let catalogue = self.catalogue();
@@ -233,7 +232,7 @@ impl Cluster {
         &self.store
     }
 
-    pub(crate) fn tokens(&self) -> &Mutex<HashMap<String, User>> {
+    pub(crate) fn tokens(&self) -> &Mutex<Tokens> {
         &self.tokens
     }
 

@@ -9,10 +9,9 @@
 //! One task leads all clusters of a process. Decisions are pure functions from the objects to the writes; a cluster in
 //! which nothing happens costs nothing.
 //!
-//! Not imitated: HorizontalPodAutoscalers, resource accounting and quotas, taints, volumes other than the claims of a
-//! StatefulSet, Indexed Jobs, ControllerRevisions (so no `rollout undo` of DaemonSets and StatefulSets), adoption of
-//! orphans, leases.
+//! What they do not imitate stands in `docs/playground.md`.
 
+mod budget;
 mod cron_job;
 mod daemon_set;
 mod deployment;

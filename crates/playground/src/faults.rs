@@ -153,12 +153,6 @@ impl Faults {
         self.changed.send_modify(|_| ());
     }
 
-    /// Ends all faults.
-    pub fn clear(&self) {
-        self.active.write().clear();
-        self.changed.send_modify(|_| ());
-    }
-
     /// How many requests and open bodies a fault has hit; none if it is over.
     pub fn hits(&self, fault: FaultId) -> Option<u32> {
         let active = self.active.read();
@@ -203,7 +197,7 @@ struct Gate(Arc<Faults>);
 impl Layer for Gate {
     fn handle(
         &self,
-        request: Request<RequestBody>,
+        mut request: Request<RequestBody>,
         next: Next,
     ) -> BoxFuture<'static, Result<Response<Body>, Cut>> {
         let faults = Arc::clone(&self.0);
@@ -217,7 +211,9 @@ impl Layer for Gate {
                     Effect::Freeze => faults.lifted(active.id).await,
                     Effect::Status { code, retry_after } => return Ok(refusal::answer(code, retry_after)),
                     Effect::Forget if asked.continues => return Ok(refusal::answer(410, None)),
-                    Effect::Forget | Effect::Slow { .. } | Effect::Odd(_) => {}
+                    // What is compressed cannot be made odd.
+                    Effect::Odd(_) => drop(request.headers_mut().remove(http::header::ACCEPT_ENCODING)),
+                    Effect::Forget | Effect::Slow { .. } => {}
                 }
             }
             let answer = next.run(request).await;

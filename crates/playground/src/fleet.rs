@@ -94,8 +94,8 @@ const CORNER_HISTORY: (usize, usize) = (200, 96 << 10);
 /// A watch that comes back within this time can go on.
 const HISTORY_SECONDS: f64 = 120.0;
 
-/// 2020, so that versions are not longer than they need to be.
-const EPOCH_MILLISECONDS: i64 = 1_577_836_800_000;
+/// 2020, so that versions are not longer than they need to be: they fit into 53 bits.
+const EPOCH_MICROSECONDS: i64 = 1_577_836_800_000_000;
 
 // === impl Fleet ===
 
@@ -148,7 +148,8 @@ impl FleetOptions {
 /// Starts a fleet: its tasks belong to the process and end with it.
 pub async fn start(options: FleetOptions, shutdown: &Shutdown) -> Result<Fleet, FleetError> {
     // Later runs have higher versions, so that a client that comes back with an old one is told to list again.
-    let revision = u64::try_from(Timestamp::now().as_millisecond() - EPOCH_MILLISECONDS).unwrap_or(1);
+    // No cluster makes a million changes in a second, so that none outruns the clock.
+    let revision = u64::try_from(Timestamp::now().as_microsecond() - EPOCH_MICROSECONDS).unwrap_or(1);
     let names = cluster_names(options.clusters);
     let clusters: Vec<_> = names.iter().map(|name| options.cluster(name, revision)).collect();
     let populations = match options.content {

@@ -37,6 +37,7 @@ mod review;
 mod route;
 mod scale;
 mod table;
+pub(crate) mod tokens;
 mod update;
 mod watch;
 

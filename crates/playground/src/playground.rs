@@ -63,11 +63,6 @@ impl Playground {
         self.shared.clusters.write().insert(cluster.name().to_owned(), cluster);
     }
 
-    /// Serves a cluster no longer. Requests that are under way go on.
-    pub fn remove(&self, name: &str) -> Option<Arc<Cluster>> {
-        self.shared.clusters.write().remove(name)
-    }
-
     pub fn cluster(&self, name: &str) -> Option<Arc<Cluster>> {
         self.shared.clusters.read().get(name).cloned()
     }

@@ -155,23 +155,20 @@ impl Collection for Population {
     }
 
     fn snapshot(&self, prefix: &str, after: Option<&str>, at: Option<u64>) -> Result<Snapshot, Gone> {
-        let (revision, floor) = {
-            let state = self.state.read();
-            (state.revision, state.floor)
-        };
-        if at.is_some_and(|at| at < floor) {
-            return Err(Gone { oldest: floor });
-        }
         let mut range = self.maker.range(prefix);
         if let Some(after) = after.and_then(template::index_of) {
-            range.start = range.start.max(after + 1).min(range.end);
+            range.start = range.start.max(after.saturating_add(1)).min(range.end);
         }
         let count = u64::from(range.end - range.start);
-        // Copied in one go, 16 bytes each, so that a slow reader of a long list holds no lock.
-        let slots: Vec<_> = {
+        // Copied in one go, 16 bytes each, so that a slow reader of a long list holds no lock; under the lock of the
+        // version, so that a watch from it misses nothing.
+        let (revision, slots) = {
             let state = self.state.read();
+            if at.is_some_and(|at| at < state.floor) {
+                return Err(Gone { oldest: state.floor });
+            }
             let of = state.slots.get(range.start as usize..range.end as usize).unwrap_or_default();
-            range.clone().zip(of.iter().copied()).collect()
+            (state.revision, range.zip(of.iter().copied()).collect::<Vec<_>>())
         };
         let maker = self.maker.clone();
         let items = slots.into_iter().map(move |(index, slot)| {

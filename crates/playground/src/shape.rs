@@ -6,7 +6,7 @@ pub(crate) mod fields;
 
 use std::fmt;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use fields::Kind;
 
@@ -81,7 +81,7 @@ fn fit_value(
         | (Kind::Text | Kind::Bytes | Kind::Time { .. }, Value::String(_))
         | (Kind::Bool, Value::Bool(_))
         | (Kind::Float | Kind::Quantity, Value::Number(_)) => Ok(()),
-        (Kind::Int(_), Value::Number(number)) if number.is_i64() => Ok(()),
+        (Kind::Int(name), Value::Number(number)) if is_integer(name, number) => Ok(()),
         (Kind::Quantity, Value::String(text)) if is_quantity(text) => Ok(()),
         (Kind::Quantity, _) => Err(Misfit::Quantity),
         (Kind::Message(message), Value::Object(members)) => {
@@ -99,6 +99,11 @@ fn fit_value(
         }
         (kind, value) => Err(Misfit::new(kind, value, place)),
     }
+}
+
+/// Whether a number is one of this type of Go.
+fn is_integer(name: &str, number: &Number) -> bool {
+    number.as_i64().is_some_and(|number| name != "int32" || i32::try_from(number).is_ok())
 }
 
 /// Whether a text looks like `1.5Gi`, `100m` or `1e3`.
@@ -205,6 +210,10 @@ mod tests {
             let misfit = fit("v1", "Pod", &mut pod(&container)).expect_err("it does not fit");
             assert_eq!(misfit.to_string(), format!("json: cannot unmarshal {why}"));
         }
+        let mut many = json!({"spec": {"replicas": 3_000_000_000_i64, "minReadySeconds": 5}});
+        let misfit = fit("apps/v1", "Deployment", &mut many).expect_err("it is no int32");
+        let why = "number 3000000000 into Go struct field DeploymentSpec.spec.replicas of type int32";
+        assert_eq!(misfit.to_string(), format!("json: cannot unmarshal {why}"));
         let mut lots = pod(&json!({"resources": {"limits": {"cpu": "lots"}}}));
         assert_eq!(fit("v1", "Pod", &mut lots), Err(Misfit::Quantity));
     }

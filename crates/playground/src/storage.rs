@@ -74,9 +74,15 @@ impl Store {
         self.get(table, path).and_then(|bytes| serde_json::from_slice(bytes).ok())
     }
 
+    pub(crate) fn count(&self, table: &str) -> usize {
+        self.tables.get(table).map_or(0, |table| table.objects.len())
+    }
+
     /// Makes sure that a table exists, so that it can be waited for.
     pub(crate) fn open(&mut self, table: &TableId) {
-        self.tables.entry(table.clone()).or_default();
+        // One of this name may have been before, of whose changes some are forgotten.
+        let floor = self.history.forgotten();
+        self.tables.entry(table.clone()).or_insert_with(|| Table { floor, ..Table::default() });
     }
 
     pub(crate) fn has(&self, table: &str) -> bool {

@@ -154,6 +154,69 @@ async fn a_rollout_that_cannot_start_keeps_the_old_pods() {
 }
 
 #[tokio::test]
+async fn pods_that_wait_for_a_node_start_when_there_is_one() {
+    let led = Led::start();
+    let cordon = |node: &str, closed: bool| {
+        let key = Key::new("", "nodes", "", node);
+        led.cluster.update(&key, |node| node["spec"]["unschedulable"] = closed.into()).unwrap();
+    };
+    cordon("node-1", true);
+    cordon("node-2", true);
+    led.cluster.create(workload("Deployment", "web", 2, "web:1")).unwrap();
+    eventually!("they cannot be scheduled", {
+        let pods = led.pods();
+        pods.len() == 2 && pods.iter().all(|pod| condition(pod, "PodScheduled") == "False")
+    });
+    cordon("node-2", false);
+    eventually!("they run", led.ready_images() == ["web:1"; 2]);
+    led.stop().await;
+}
+
+#[tokio::test]
+async fn a_daemon_set_recovers_from_an_image_that_is_missing() {
+    let led = Led::start();
+    led.cluster.create(workload("DaemonSet", "agent", 0, "agent:missing")).unwrap();
+    eventually!("two wait for their image", led.pods().len() == 2);
+    led.change("apps", "daemonsets", "agent", |agent| {
+        agent["spec"]["template"]["spec"]["containers"][0]["image"] = "agent:1".into();
+    });
+    eventually!("both are renewed", led.ready_images() == ["agent:1"; 2]);
+    led.stop().await;
+}
+
+#[tokio::test]
+async fn times_that_no_clock_can_tell_stop_nothing() {
+    let led = Led::start();
+    let mut web = workload("Deployment", "web", 1, "web:1");
+    web["spec"]["progressDeadlineSeconds"] = i64::MAX.into();
+    web["spec"]["minReadySeconds"] = (i64::MAX - 1).into();
+    led.cluster.create(web).unwrap();
+    led.cluster.create(job("long", "sleep 1e19", &json!({}))).unwrap();
+    eventually!("the job runs", led.get("batch", "jobs", "long")["status"]["ready"] == 1);
+    led.cluster.create(workload("Deployment", "api", 1, "api:1")).unwrap();
+    eventually!("controllers still work", led.ready_images().contains(&"api:1".to_owned()));
+    led.stop().await;
+}
+
+#[tokio::test]
+async fn budgets_are_counted() {
+    let led = Led::start();
+    led.cluster.create(workload("Deployment", "web", 3, "web:1")).unwrap();
+    let budget = json!({
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": { "name": "web", "namespace": "default" },
+        "spec": { "minAvailable": 2, "selector": { "matchLabels": { "app": "web" } } },
+    });
+    led.cluster.create(budget).unwrap();
+    eventually!(
+        "one may go",
+        led.get("policy", "poddisruptionbudgets", "web")["status"]["disruptionsAllowed"] == 1
+    );
+    led.stop().await;
+}
+
+#[tokio::test]
 async fn stateful_sets_daemon_sets_and_their_pods() {
     let led = Led::start();
     led.cluster.create(workload("StatefulSet", "db", 2, "db:1")).unwrap();

@@ -131,7 +131,7 @@ impl Cluster {
                 self.lose_owner(store, &table, &path, object::uid(&object), &mut queue);
             }
             if &*table == DEFINITIONS {
-                self.drop_definition(store, &object);
+                self.drop_definition(store, &object, &mut queue);
             }
             let waiting = self.waiting_owners(store, &object);
             for (table, path) in waiting {
@@ -179,12 +179,12 @@ impl Cluster {
     }
 
     /// The objects of a definition go with it, and its watches end.
-    fn drop_definition(&self, store: &mut Store, definition: &Value) {
+    fn drop_definition(&self, store: &mut Store, definition: &Value, queue: &mut Queue) {
         let table = table_id(text(definition, "/spec/group"), text(definition, "/spec/names/plural"));
         if !Catalogue::is_builtin(&table) {
             let paths: Vec<String> = store.scan(&table, "").map(|(path, _)| path.to_owned()).collect();
             for path in paths {
-                store.remove(&table, &path);
+                erase(store, &table, &path, queue);
             }
             store.close(&table);
         }

@@ -48,11 +48,6 @@ impl Cluster {
 // === impl Subscription ===
 
 impl Subscription {
-    /// The version up to which changes were handed over.
-    pub fn position(&self) -> u64 {
-        self.position
-    }
-
     /// Waits for the next changes. After [`Lagged`] the subscription goes on from the newest version.
     ///
     /// Cancel safe: what was not handed over is handed over by the next call.

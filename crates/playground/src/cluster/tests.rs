@@ -153,6 +153,67 @@ fn definition_cannot_take_the_place_of_a_built_in_kind() {
     assert_eq!(cluster.list("networking.k8s.io", "ingresses", None).len(), before + 1);
 }
 
+fn widgets() -> Value {
+    let version = json!({"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}});
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.example.com"},
+        "spec": {
+            "group": "example.com", "scope": "Namespaced", "versions": [version],
+            "names": {"plural": "widgets", "kind": "Widget"},
+        },
+    })
+}
+
+fn widget(namespace: &str) -> Value {
+    json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w", "namespace": namespace}})
+}
+
+fn widget_definition() -> Key {
+    Key::new("apiextensions.k8s.io", "customresourcedefinitions", "", "widgets.example.com")
+}
+
+#[test]
+fn what_hangs_on_the_objects_of_a_definition_goes_with_it() {
+    let cluster = Cluster::new("a");
+    cluster.create(widgets()).unwrap();
+    let owner = cluster.create(widget("default")).unwrap();
+    let mut child = config_map("child");
+    child["metadata"]["ownerReferences"] = json!([{
+        "apiVersion": "example.com/v1", "kind": "Widget", "name": "w", "uid": object::uid(&owner),
+    }]);
+    cluster.create(child).unwrap();
+    cluster.create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}})).unwrap();
+    let mut held = widget("n");
+    held["metadata"]["finalizers"] = json!(["example.com/hold"]);
+    cluster.create(held).unwrap();
+    let namespace = Key::new("", "namespaces", "", "n");
+    cluster.delete(&namespace).unwrap();
+    assert!(cluster.get(&namespace).is_some(), "it waits for the widget");
+    cluster.delete(&widget_definition()).unwrap();
+    assert_eq!(cluster.get(&key("child")), None);
+    assert_eq!(cluster.get(&namespace), None);
+}
+
+#[test]
+fn the_table_of_a_removed_definition_does_not_come_back() {
+    let options = ClusterOptions { history_changes: 3, ..ClusterOptions::default() };
+    let cluster = Cluster::with_options("a", options);
+    cluster.create(widgets()).unwrap();
+    let resource = cluster.resource(&Key::new("example.com", "widgets", "default", "w")).unwrap();
+    cluster.create(widget("default")).unwrap();
+    let then = cluster.revision() - 1;
+    cluster.delete(&widget_definition()).unwrap();
+    assert_eq!(cluster.insert(&resource, widget("default"), false).unwrap_err().code, 404);
+    let collection = cluster.collection(&resource);
+    assert!(!cluster.store.read().has(&resource.storage));
+    for name in ["a", "b", "c"] {
+        cluster.create(config_map(name)).unwrap();
+    }
+    cluster.create(widgets()).unwrap();
+    assert!(matches!(collection.changes(then, 10), Err(crate::storage::Stop::Gone(_))));
+}
+
 #[test]
 fn list_of_an_older_version_undoes_what_happened_since() {
     let cluster = Cluster::new("a");

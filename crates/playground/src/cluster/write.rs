@@ -35,9 +35,6 @@ pub(crate) struct Edit<'a> {
 /// The bound of etcd.
 const MAX_SIZE: usize = 3 << 19;
 
-/// Well below what the parser takes.
-const MAX_DEPTH: usize = 100;
-
 /// Letters of generated names; without vowels, so that no words appear.
 const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 
@@ -99,6 +96,10 @@ impl Cluster {
             meta.insert("generation".into(), 1.into());
         }
         let mut store = self.store.write();
+        // Its definition may have gone since the resource was looked up.
+        if resource.custom.is_some() && !store.has(&resource.storage) {
+            return Err(Status::no_such_path());
+        }
         if resource.is_namespaced() {
             namespace_accepts(&store, resource, &namespace, &name)?;
         }
@@ -178,28 +179,17 @@ impl Cluster {
     }
 }
 
-/// Refuses objects that are too large or too deep to be read back.
+/// Refuses objects that are too deep to be read back, or too large.
 fn check_measure(object: &Value) -> Result<(), Status> {
+    if object::depth(object) > object::MAX_DEPTH {
+        return Err(Status::bad_request("the object is nested too deeply"));
+    }
     let mut size = Size(0);
     // Counting does not fail.
     if serde_json::to_writer(&mut size, object).is_err() || size.0 > MAX_SIZE {
         return Err(Status::new(500, "", "etcdserver: request is too large"));
     }
-    let mut level: Vec<&Value> = vec![object];
-    for _ in 0..MAX_DEPTH {
-        level = level
-            .into_iter()
-            .flat_map(|value| match value {
-                Value::Object(fields) => fields.values().collect::<Vec<_>>(),
-                Value::Array(items) => items.iter().collect(),
-                _ => Vec::new(),
-            })
-            .collect();
-        if level.is_empty() {
-            return Ok(());
-        }
-    }
-    Err(Status::bad_request("the object is nested too deeply"))
+    Ok(())
 }
 
 /// Counts bytes.

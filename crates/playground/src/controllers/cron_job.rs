@@ -128,7 +128,7 @@ mod tests {
         });
         let mut rng = fastrand::Rng::with_seed(1);
         let now = now.parse().unwrap();
-        decide(&cron, jobs, &mut Turn { now, tempo: Tempo::HASTE, rng: &mut rng })
+        decide(&cron, jobs, &mut Turn { now, tempo: Tempo::HASTE, rng: &mut rng, room: 500 })
     }
 
     fn started(plan: &Plan) -> Vec<&str> {

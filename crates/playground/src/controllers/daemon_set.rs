@@ -31,8 +31,8 @@ pub(super) fn decide(set: &Value, nodes: &[Value], pods: &[Value], turn: &mut Tu
     for pod in pods.iter().filter(|pod| !is_deleted(pod)) {
         let lost = !wanted.contains(&text(pod, "/spec/nodeName"));
         let old = label(pod, REVISION) != hash && text(set, "/spec/updateStrategy/type") != "OnDelete";
-        if lost || !is_active(pod) || (old && !going) {
-            // One at a time, as the default of maxUnavailable says.
+        // One at a time, as the default of maxUnavailable says; one that is of no use anyway need not wait.
+        if lost || !is_active(pod) || (old && (!going || !is_ready(pod))) {
             going = going || old;
             plan.note(set, SOURCE, "SuccessfulDelete", format!("Deleted pod: {}", name(pod)));
             plan.delete(Kind::Pod, pod);
@@ -83,6 +83,27 @@ mod tests {
     use crate::controllers::turn::Tempo;
 
     #[test]
+    fn old_pods_that_are_not_ready_do_not_block_their_replacement() {
+        let set = json!({
+            "metadata": { "name": "logs", "namespace": "monitoring", "uid": "s" },
+            "spec": { "template": { "metadata": {}, "spec": { "containers": [{ "image": "logs:2" }] } } },
+        });
+        let pod = |node: &str| {
+            json!({
+                "metadata": { "name": node, "namespace": "monitoring", "labels": { REVISION: "old" } },
+                "spec": { "nodeName": node },
+                "status": { "phase": "Pending" },
+            })
+        };
+        let nodes = [json!({ "metadata": { "name": "one" } }), json!({ "metadata": { "name": "two" } })];
+        let mut rng = fastrand::Rng::with_seed(1);
+        let mut turn = Turn { now: Timestamp::UNIX_EPOCH, tempo: Tempo::HASTE, rng: &mut rng, room: 0 };
+        let plan = decide(&set, &nodes, &[pod("one"), pod("two")], &mut turn);
+        let gone = plan.writes.iter().filter(|write| matches!(write, Write::Delete { .. })).count();
+        assert_eq!(gone, 2);
+    }
+
+    #[test]
     fn every_node_that_fits_gets_a_pod() {
         let set = json!({
             "metadata": { "name": "logs", "namespace": "monitoring", "uid": "s" },
@@ -92,7 +113,7 @@ mod tests {
             |name: &str, disk: &str| json!({ "metadata": { "name": name, "labels": { "disk": disk } } });
         let nodes = [node("one", "fast"), node("two", "slow"), node("three", "fast")];
         let mut rng = fastrand::Rng::with_seed(1);
-        let mut turn = Turn { now: Timestamp::UNIX_EPOCH, tempo: Tempo::HASTE, rng: &mut rng };
+        let mut turn = Turn { now: Timestamp::UNIX_EPOCH, tempo: Tempo::HASTE, rng: &mut rng, room: 500 };
         let plan = decide(&set, &nodes, &[], &mut turn);
         let pods: Vec<_> = plan
             .writes

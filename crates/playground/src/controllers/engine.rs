@@ -40,6 +40,9 @@ struct Engine {
 /// What changed in which cluster.
 type Heard = (usize, Result<Vec<Notice>, Lagged>);
 
+/// Clients name times that no clock can tell.
+const LONGEST_WAIT: Duration = Duration::from_hours(365 * 24);
+
 /// How much is done before others get the thread.
 const BATCH: usize = 64;
 
@@ -145,7 +148,7 @@ impl Engine {
             }
             let Some(site) = self.sites.get_mut(number) else { continue };
             if let Some(after) = site.perform(&key.1, cause) {
-                self.timers.set(key, Instant::now() + after);
+                self.timers.set(key, Instant::now() + after.min(LONGEST_WAIT));
             }
         }
         !self.queue.is_empty()

@@ -3,10 +3,9 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-/// A text; empty if it is absent, as in Go.
-pub(crate) fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
-    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
-}
+pub(crate) use crate::object::{
+    is_terminating as is_deleted, list, name, namespace, text, timestamp as stamp, uid,
+};
 
 pub(crate) fn number(object: &Value, pointer: &str) -> Option<i64> {
     object.pointer(pointer)?.as_i64()
@@ -19,22 +18,6 @@ pub(crate) fn count(object: &Value, pointer: &str) -> i64 {
 
 pub(crate) fn flag(object: &Value, pointer: &str) -> bool {
     object.pointer(pointer).and_then(Value::as_bool).unwrap_or(false)
-}
-
-pub(crate) fn list<'a>(object: &'a Value, pointer: &str) -> &'a [Value] {
-    object.pointer(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
-}
-
-pub(crate) fn name(object: &Value) -> &str {
-    text(object, "/metadata/name")
-}
-
-pub(crate) fn namespace(object: &Value) -> &str {
-    text(object, "/metadata/namespace")
-}
-
-pub(crate) fn uid(object: &Value) -> &str {
-    text(object, "/metadata/uid")
 }
 
 /// One label; the names of labels hold slashes, so that a pointer does not reach them.
@@ -61,10 +44,6 @@ pub(crate) fn set(object: &mut Value, path: &[&str], value: impl Into<Value>) {
         place = map.entry(*step).or_insert(Value::Null);
     }
     *place = value.into();
-}
-
-pub(crate) fn is_deleted(object: &Value) -> bool {
-    object.pointer("/metadata/deletionTimestamp").is_some_and(|at| !at.is_null())
 }
 
 pub(crate) fn time(object: &Value, pointer: &str) -> Option<Timestamp> {
@@ -99,30 +78,28 @@ pub(crate) fn matches(selector: &Value, labels: &Value) -> bool {
     !wanted.is_empty() && wanted.iter().all(|(name, value)| labels.get(name) == Some(value))
 }
 
-/// A count of the API that may be a share, such as `25%`, of a whole.
+/// A count of the API that may be a share, such as `25%`, of a whole; never beyond the 32 bits of other counts.
 pub(crate) fn share(value: Option<&Value>, whole: i64, default: &str, round: Round) -> i64 {
-    let text = match value {
-        Some(Value::Number(number)) => return number.as_i64().unwrap_or(0),
-        Some(Value::String(text)) => text.as_str(),
-        _ => default,
+    let part = |text: &str| {
+        let Some(percent) = text.strip_suffix('%') else { return text.parse().unwrap_or(0) };
+        let hundredths = percent.parse::<i64>().unwrap_or(0).saturating_mul(whole);
+        match round {
+            Round::Up => hundredths.saturating_add(99) / 100,
+            Round::Down => hundredths / 100,
+        }
     };
-    let Some(percent) = text.strip_suffix('%') else { return text.parse().unwrap_or(0) };
-    let hundredths = percent.parse::<i64>().unwrap_or(0) * whole;
-    match round {
-        Round::Up => (hundredths + 99) / 100,
-        Round::Down => hundredths / 100,
-    }
+    let count = match value {
+        Some(Value::Number(number)) => number.as_i64().unwrap_or(0),
+        Some(Value::String(text)) => part(text),
+        _ => part(default),
+    };
+    count.clamp(i64::from(i32::MIN), i64::from(i32::MAX))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Round {
     Up,
     Down,
-}
-
-/// A time as the API writes it, to the second.
-pub(crate) fn stamp(at: Timestamp) -> String {
-    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 #[cfg(test)]
@@ -137,6 +114,7 @@ mod tests {
         assert_eq!(share(Some(&percent), 3, "0", Round::Up), 1);
         assert_eq!(share(Some(&percent), 3, "0", Round::Down), 0);
         assert_eq!(share(Some(&json!(2)), 3, "0", Round::Down), 2);
+        assert_eq!(share(Some(&json!("9223372036854775807%")), 3, "0", Round::Up), i64::from(i32::MAX));
         assert_eq!(share(None, 8, "25%", Round::Down), 2);
     }
 

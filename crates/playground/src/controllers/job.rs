@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
@@ -20,7 +21,11 @@ struct Progress {
     ready: usize,
     succeeded: i64,
     failed: i64,
+    last_failure: Option<Timestamp>,
 }
+
+/// The longest wait after a failure.
+const LONGEST_BACK_OFF: Duration = Duration::from_mins(6);
 
 pub(super) fn decide(job: &Value, pods: &[Value], turn: &mut Turn<'_>) -> Plan {
     let mut plan = Plan::default();
@@ -49,6 +54,12 @@ pub(super) fn decide(job: &Value, pods: &[Value], turn: &mut Turn<'_>) -> Plan {
             &["SuccessCriteriaMet", "Complete"],
             ("CompletionsReached", told),
         );
+    } else if is_overdue(&mut plan, job, turn) {
+        for pod in pods.iter().filter(|pod| is_active(pod)) {
+            plan.delete(Kind::Pod, pod);
+        }
+        let told = "Job was active longer than specified deadline";
+        finish(&mut plan, job, &progress, turn, &["FailureTarget", "Failed"], ("DeadlineExceeded", told));
     } else if flag(job, "/spec/suspend") {
         for pod in pods.iter().filter(|pod| is_active(pod)) {
             plan.delete(Kind::Pod, pod);
@@ -69,7 +80,12 @@ pub(super) fn decide(job: &Value, pods: &[Value], turn: &mut Turn<'_>) -> Plan {
 fn run(plan: &mut Plan, job: &Value, progress: &Progress, completions: i64, turn: &mut Turn<'_>) {
     let parallelism = number(job, "/spec/parallelism").unwrap_or(1);
     let wanted = usize::try_from(parallelism.min(completions - progress.succeeded)).unwrap_or(0);
-    for _ in progress.active..wanted {
+    let missing = wanted.saturating_sub(progress.active);
+    if let Some(left) = progress.back_off(turn).filter(|_| missing > 0) {
+        plan.later(left);
+        return;
+    }
+    for _ in 0..turn.claim(missing, plan) {
         let pod_name = format!("{}-{}", name(job), turn.suffix());
         plan.note(job, SOURCE, "SuccessfulCreate", format!("Created pod: {pod_name}"));
         let mut pod = pod_of(&job["spec"]["template"], namespace(job), pod_name, owner(Kind::Job, job));
@@ -107,7 +123,7 @@ fn finish(
         fields::set(&mut status, &["completionTime"], at.as_str());
         plan.note(job, SOURCE, "Completed", "Job completed");
     } else {
-        plan.note(job, SOURCE, "BackoffLimitExceeded", message);
+        plan.note(job, SOURCE, reason, message);
     }
     fields::set(&mut status, &["ready"], 0);
     if let Some(map) = status.as_object_mut() {
@@ -116,12 +132,26 @@ fn finish(
     plan.status(Kind::Job, job, status);
 }
 
+/// Whether a job has been active for longer than it may be; asks to be called again when it may be so.
+fn is_overdue(plan: &mut Plan, job: &Value, turn: &Turn<'_>) -> bool {
+    let Some(limit) = number(job, "/spec/activeDeadlineSeconds") else { return false };
+    if flag(job, "/spec/suspend") {
+        return false;
+    }
+    let since = fields::time(job, "/status/startTime").unwrap_or(turn.now);
+    let left = limit.saturating_sub(turn.now.as_second() - since.as_second());
+    if left > 0 {
+        plan.later(Duration::from_secs(left.unsigned_abs()));
+    }
+    left <= 0
+}
+
 /// Deletes a finished job when it has been shown for long enough.
 fn expire(plan: &mut Plan, job: &Value, turn: &Turn<'_>) {
     let Some(limit) = number(job, "/spec/ttlSecondsAfterFinished") else { return };
     let finished = list(job, "/status/conditions").last();
     let Some(since) = finished.and_then(|last| fields::time(last, "/lastTransitionTime")) else { return };
-    let left = limit - (turn.now.as_second() - since.as_second());
+    let left = limit.saturating_sub(turn.now.as_second() - since.as_second());
     if left <= 0 {
         plan.delete(Kind::Job, job);
     } else {
@@ -145,7 +175,21 @@ impl Progress {
             ready: pods.iter().filter(|pod| is_active(pod) && is_ready(pod)).count(),
             succeeded: i64::try_from(phase("Succeeded")).unwrap_or(i64::MAX),
             failed: i64::try_from(phase("Failed")).unwrap_or(i64::MAX).saturating_add(restarts),
+            last_failure: pods
+                .iter()
+                .filter(|pod| text(pod, "/status/phase") == "Failed")
+                .flat_map(|pod| list(pod, "/status/containerStatuses"))
+                .filter_map(|container| fields::time(container, "/state/terminated/finishedAt"))
+                .max(),
         }
+    }
+
+    /// How long the last failure still keeps the next pod from being created; longer with each failure.
+    fn back_off(&self, turn: &Turn<'_>) -> Option<Duration> {
+        let doublings = u32::try_from(self.failed.clamp(0, 10)).unwrap_or(0);
+        let wait = (turn.tempo.back_off * 2_u32.pow(doublings)).min(LONGEST_BACK_OFF);
+        let passed = Duration::try_from(turn.now.duration_since(self.last_failure?)).unwrap_or_default();
+        wait.checked_sub(passed).filter(|left| !left.is_zero())
     }
 
     fn status(&self, job: &Value, started: Option<String>) -> Value {
@@ -177,7 +221,41 @@ mod tests {
         let pods: Vec<_> = phases.iter().map(pod).collect();
         let mut rng = fastrand::Rng::with_seed(1);
         let now = "2026-01-01T00:00:00Z".parse().unwrap();
-        decide(&job, &pods, &mut Turn { now, tempo: Tempo::HASTE, rng: &mut rng })
+        decide(&job, &pods, &mut Turn { now, tempo: Tempo::HASTE, rng: &mut rng, room: 500 })
+    }
+
+    fn decided_for(job: &Value, pods: &[Value]) -> Plan {
+        let mut rng = fastrand::Rng::with_seed(1);
+        let now = "2026-01-01T00:00:00Z".parse().unwrap();
+        decide(job, pods, &mut Turn { now, tempo: Tempo::REAL, rng: &mut rng, room: 500 })
+    }
+
+    #[test]
+    fn the_next_pod_waits_longer_after_each_failure() {
+        let job = json!({ "metadata": { "name": "report", "namespace": "shop", "uid": "j" }, "spec": {} });
+        let failed_at = |at: &str| {
+            let state = json!({ "terminated": { "finishedAt": at } });
+            json!({ "metadata": {}, "status": { "phase": "Failed", "containerStatuses": [{ "state": state }] } })
+        };
+        let (now, earlier) = (failed_at("2026-01-01T00:00:00Z"), failed_at("2025-12-31T23:59:00Z"));
+        let once = decided_for(&job, std::slice::from_ref(&now));
+        assert_eq!((started(&once), once.again), (0, Some(Duration::from_secs(10))));
+        assert_eq!(decided_for(&job, &[now, earlier.clone()]).again, Some(Duration::from_secs(20)));
+        assert_eq!(started(&decided_for(&job, &[earlier])), 1);
+    }
+
+    #[test]
+    fn a_job_fails_at_its_deadline() {
+        let mut job = json!({
+            "metadata": { "name": "report", "namespace": "shop", "uid": "j" },
+            "spec": { "activeDeadlineSeconds": 60 },
+            "status": { "startTime": "2025-12-31T23:59:30Z" },
+        });
+        let early = decided_for(&job, &[]);
+        assert_eq!((started(&early), early.again), (1, Some(Duration::from_secs(30))));
+        job["status"]["startTime"] = "2025-12-31T23:59:00Z".into();
+        let late = decided_for(&job, &[]);
+        assert_eq!(text(told(&late), "/status/conditions/1/reason"), "DeadlineExceeded");
     }
 
     fn started(plan: &Plan) -> usize {

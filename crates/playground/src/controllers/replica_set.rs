@@ -19,7 +19,7 @@ pub(super) fn decide(set: &Value, pods: &[Value], turn: &mut Turn<'_>) -> Plan {
     }
     let active: Vec<_> = pods.iter().filter(|pod| is_active(pod)).collect();
     let wanted = usize::try_from(number(set, "/spec/replicas").unwrap_or(1)).unwrap_or(0);
-    for _ in active.len()..wanted {
+    for _ in 0..turn.claim(wanted.saturating_sub(active.len()), &mut plan) {
         let pod_name = format!("{}-{}", name(set), turn.suffix());
         plan.note(set, SOURCE, "SuccessfulCreate", format!("Created pod: {pod_name}"));
         let mut pod =
@@ -89,7 +89,11 @@ mod tests {
             "spec": { "replicas": wanted, "template": { "metadata": { "labels": { "a": "b" } }, "spec": {} } },
         });
         let mut rng = fastrand::Rng::with_seed(1);
-        decide(&set, pods, &mut Turn { now: Timestamp::UNIX_EPOCH, tempo: Tempo::HASTE, rng: &mut rng })
+        decide(
+            &set,
+            pods,
+            &mut Turn { now: Timestamp::UNIX_EPOCH, tempo: Tempo::HASTE, rng: &mut rng, room: 500 },
+        )
     }
 
     fn pod(name: &str, ready: bool) -> Value {
@@ -114,6 +118,14 @@ mod tests {
             .collect();
         assert_eq!(names.len(), 2);
         assert_ne!(names[0], names[1]);
+    }
+
+    #[test]
+    fn no_number_of_replicas_is_too_much_for_a_turn() {
+        let plan = decided(i64::from(i32::MAX), &[]);
+        let created = plan.writes.iter().filter(|write| matches!(write, Write::Create(Kind::Pod, _))).count();
+        assert_eq!(created, 500);
+        assert!(plan.again.is_some(), "the rest is looked at later");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    cron_job, daemon_set, deployment, endpoints,
+    budget, cron_job, daemon_set, deployment, endpoints,
     fields::{self, matches, name, namespace, uid},
     job, namespace as namespaces,
     notes::Notes,
@@ -66,7 +66,7 @@ struct Owner {
 }
 
 /// The kinds that are looked at when a cluster is new, or was lost sight of.
-const ROOTS: [Kind; 9] = [
+const ROOTS: [Kind; 10] = [
     Kind::Namespace,
     Kind::Deployment,
     Kind::ReplicaSet,
@@ -75,8 +75,15 @@ const ROOTS: [Kind; 9] = [
     Kind::Job,
     Kind::CronJob,
     Kind::Pod,
+    Kind::PodDisruptionBudget,
     Kind::Service,
 ];
+
+/// What a kubelet takes by default.
+const PODS_PER_NODE: usize = 110;
+
+/// Others get the thread after so many; the new pods bring the next turn.
+const PODS_PER_TURN: usize = 500;
 
 // === impl Site ===
 
@@ -106,6 +113,10 @@ impl Site {
             let sets = self.list(Kind::DaemonSet, None);
             let work = |set: &Value| Work::new(Kind::DaemonSet, namespace(set), name(set));
             demands.extend(sets.iter().map(work).map(Demand::Now));
+            let pods = self.list(Kind::Pod, None);
+            let unbound = pods.iter().filter(|pod| fields::text(pod, "/spec/nodeName").is_empty());
+            let work = |pod: &Value| Work::new(Kind::Pod, namespace(pod), name(pod));
+            demands.extend(unbound.map(work).map(Demand::Now));
         }
         if !matches!(kind, Kind::Pod | Kind::ReplicaSet | Kind::Job) {
             return demands;
@@ -118,6 +129,12 @@ impl Site {
             }
         }
         if kind == Kind::Pod {
+            for found in self.list(Kind::PodDisruptionBudget, Some(&key.namespace)) {
+                if budget::covers(&found, &metadata.labels) {
+                    let work = Work::new(Kind::PodDisruptionBudget, &key.namespace, name(&found));
+                    demands.push(Demand::Soon(work));
+                }
+            }
             for service in self.list(Kind::Service, Some(&key.namespace)) {
                 if matches(&service["spec"]["selector"], &metadata.labels) {
                     demands.push(Demand::Soon(Work::new(Kind::Service, &key.namespace, name(&service))));
@@ -131,13 +148,24 @@ impl Site {
     pub(crate) fn perform(&mut self, work: &Work, cause: Cause) -> Option<std::time::Duration> {
         let object = self.cluster.get(&work.key())?;
         let mut rng = self.rng.fork();
-        let mut turn = Turn { now: Timestamp::now(), tempo: self.tempo, rng: &mut rng };
+        let mut turn =
+            Turn { now: Timestamp::now(), tempo: self.tempo, rng: &mut rng, room: self.room(work.kind) };
         let plan = self.decide(work, &object, cause, &mut turn);
         let now = turn.now;
         for write in plan.writes {
             self.write(write, now);
         }
         plan.again
+    }
+
+    /// How many pods an object of this kind may create in a turn.
+    fn room(&self, kind: Kind) -> usize {
+        if !matches!(kind, Kind::ReplicaSet | Kind::StatefulSet | Kind::Job) {
+            return 0;
+        }
+        // A cluster without nodes can have pods that wait for one.
+        let nodes = self.cluster.count("", "nodes").max(1);
+        (nodes * PODS_PER_NODE).saturating_sub(self.cluster.count("", "pods")).min(PODS_PER_TURN)
     }
 
     fn decide(&self, work: &Work, object: &Value, cause: Cause, turn: &mut Turn<'_>) -> Plan {
@@ -153,6 +181,9 @@ impl Site {
                 let bound = !fields::text(object, "/spec/nodeName").is_empty();
                 let nodes = if bound { Vec::new() } else { self.list(Kind::Node, None) };
                 pod::decide(object, &nodes, cause, turn)
+            }
+            Kind::PodDisruptionBudget => {
+                budget::decide(object, &self.list(Kind::Pod, Some(&work.namespace)), turn)
             }
             Kind::Service => {
                 let get = |kind: Kind, named: &str| {
@@ -210,7 +241,7 @@ impl Site {
             Write::Status(kind, mut object) => {
                 let key = Work::new(kind, namespace(&object), name(&object)).key();
                 let change = |current: &mut Value| {
-                    if uid(current) == uid(&object) {
+                    if version(current) == version(&object) {
                         fields::set(current, &["status"], object["status"].take());
                     }
                 };
@@ -237,10 +268,13 @@ impl Site {
 
 /// Puts an object in place of the one that it was made from, and of no newer one.
 fn overwrite(current: &mut Value, object: Value) {
-    let version = |object: &Value| fields::text(object, "/metadata/resourceVersion").to_owned();
     if version(current) == version(&object) {
         *current = object;
     }
+}
+
+fn version(object: &Value) -> &str {
+    fields::text(object, "/metadata/resourceVersion")
 }
 
 // === impl Work ===

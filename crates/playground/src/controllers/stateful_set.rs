@@ -10,7 +10,7 @@ use super::{
 const SOURCE: &str = "statefulset-controller";
 const REVISION: &str = "controller-revision-hash";
 
-pub(super) fn decide(set: &Value, pods: &[Value], _: &mut Turn<'_>) -> Plan {
+pub(super) fn decide(set: &Value, pods: &[Value], turn: &mut Turn<'_>) -> Plan {
     let mut plan = Plan::default();
     if is_deleted(set) {
         return plan;
@@ -19,13 +19,16 @@ pub(super) fn decide(set: &Value, pods: &[Value], _: &mut Turn<'_>) -> Plan {
     let mut pods: Vec<_> = pods.iter().filter_map(|pod| Some((ordinal(set, pod)?, pod))).collect();
     pods.sort_by_key(|(ordinal, _)| *ordinal);
     let replicas = number(set, "/spec/replicas").unwrap_or(1);
-    let ordered = text(set, "/spec/podManagementPolicy") != "Parallel";
 
-    if !fill(&mut plan, set, &pods, &revision, ordered) && !shrink(&mut plan, set, &pods, replicas, ordered) {
+    if !fill(&mut plan, set, &pods, &revision, turn) && !shrink(&mut plan, set, &pods, replicas) {
         renew(&mut plan, set, &pods, &revision);
     }
     status(&mut plan, set, &pods, &revision);
     plan
+}
+
+fn is_ordered(set: &Value) -> bool {
+    text(set, "/spec/podManagementPolicy") != "Parallel"
 }
 
 fn ordinal(set: &Value, pod: &Value) -> Option<i64> {
@@ -33,7 +36,8 @@ fn ordinal(set: &Value, pod: &Value) -> Option<i64> {
 }
 
 /// Creates what is missing: the first gap, or all of them if order does not matter. Says whether to wait.
-fn fill(plan: &mut Plan, set: &Value, pods: &[(i64, &Value)], revision: &str, ordered: bool) -> bool {
+fn fill(plan: &mut Plan, set: &Value, pods: &[(i64, &Value)], revision: &str, turn: &mut Turn<'_>) -> bool {
+    let ordered = is_ordered(set);
     let mut waits = false;
     for wanted in 0..number(set, "/spec/replicas").unwrap_or(1) {
         match pods.iter().find(|(ordinal, _)| *ordinal == wanted) {
@@ -45,6 +49,7 @@ fn fill(plan: &mut Plan, set: &Value, pods: &[(i64, &Value)], revision: &str, or
                 waits = true;
             }
             Some(_) => {}
+            None if turn.claim(1, plan) == 0 => return true,
             None => {
                 create(plan, set, wanted, revision);
                 waits = true;
@@ -104,7 +109,8 @@ fn claim_of(set: &Value, template: &Value, claim: &str) -> Value {
 }
 
 /// Removes the last pod that is too many. Says whether there is one.
-fn shrink(plan: &mut Plan, set: &Value, pods: &[(i64, &Value)], replicas: i64, ordered: bool) -> bool {
+fn shrink(plan: &mut Plan, set: &Value, pods: &[(i64, &Value)], replicas: i64) -> bool {
+    let ordered = is_ordered(set);
     let surplus: Vec<_> = pods.iter().rev().filter(|(ordinal, _)| *ordinal >= replicas).collect();
     for (_, pod) in &surplus {
         if is_deleted(pod) {
@@ -183,7 +189,11 @@ mod tests {
 
     fn decided(set: &Value, pods: &[Value]) -> Plan {
         let mut rng = fastrand::Rng::with_seed(1);
-        decide(set, pods, &mut Turn { now: Timestamp::UNIX_EPOCH, tempo: Tempo::HASTE, rng: &mut rng })
+        decide(
+            set,
+            pods,
+            &mut Turn { now: Timestamp::UNIX_EPOCH, tempo: Tempo::HASTE, rng: &mut rng, room: 500 },
+        )
     }
 
     fn created(plan: &Plan, kind: Kind) -> Vec<Value> {
@@ -216,6 +226,15 @@ mod tests {
         );
         let second = decided(&set, &[pod(&set, 0, true)]);
         assert_eq!(created(&second, Kind::Pod).iter().map(name).collect::<Vec<_>>(), ["db-1"]);
+    }
+
+    #[test]
+    fn no_number_of_replicas_is_too_much_for_a_turn() {
+        let mut many = set(i64::from(i32::MAX), "db:1");
+        many["spec"]["podManagementPolicy"] = json!("Parallel");
+        let plan = decided(&many, &[]);
+        assert_eq!(created(&plan, Kind::Pod).len(), 500);
+        assert!(plan.again.is_some(), "the rest is looked at later");
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub(crate) enum Kind {
     Node,
     PersistentVolumeClaim,
     Pod,
+    PodDisruptionBudget,
     ReplicaSet,
     Service,
     ServiceAccount,
@@ -49,6 +50,8 @@ pub(crate) struct Turn<'a> {
     pub(crate) now: Timestamp,
     pub(crate) tempo: Tempo,
     pub(crate) rng: &'a mut fastrand::Rng,
+    /// How many pods may still be created in this turn.
+    pub(crate) room: usize,
 }
 
 /// What a controller decides.
@@ -92,10 +95,13 @@ pub(crate) struct Note {
 /// Without vowels, so that no words come about; what the API server and the controllers use.
 const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 
+/// How long it takes until somebody may have made room.
+const FULL: Duration = Duration::from_secs(5);
+
 // === impl Kind ===
 
 impl Kind {
-    pub(crate) const ALL: [Self; 16] = [
+    pub(crate) const ALL: [Self; 17] = [
         Self::ConfigMap,
         Self::CronJob,
         Self::DaemonSet,
@@ -108,6 +114,7 @@ impl Kind {
         Self::Node,
         Self::PersistentVolumeClaim,
         Self::Pod,
+        Self::PodDisruptionBudget,
         Self::ReplicaSet,
         Self::Service,
         Self::ServiceAccount,
@@ -129,6 +136,7 @@ impl Kind {
             Self::Node => ("", "v1", "Node", "nodes"),
             Self::PersistentVolumeClaim => ("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims"),
             Self::Pod => ("", "v1", "Pod", "pods"),
+            Self::PodDisruptionBudget => ("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets"),
             Self::ReplicaSet => ("apps", "v1", "ReplicaSet", "replicasets"),
             Self::Service => ("", "v1", "Service", "services"),
             Self::ServiceAccount => ("", "v1", "ServiceAccount", "serviceaccounts"),
@@ -186,6 +194,16 @@ impl Turn<'_> {
         average.mul_f64(0.5 + self.rng.f64())
     }
 
+    /// Takes room for as many of these pods as there is; for the others the plan looks again.
+    pub(crate) fn claim(&mut self, missing: usize, plan: &mut Plan) -> usize {
+        let granted = missing.min(self.room);
+        self.room -= granted;
+        if granted < missing {
+            plan.later(FULL);
+        }
+        granted
+    }
+
     /// The end of a generated name.
     pub(crate) fn suffix(&mut self) -> String {
         (0..5).map(|_| char::from(LETTERS[self.rng.usize(..LETTERS.len())])).collect()
@@ -221,7 +239,12 @@ impl Plan {
         message: impl Into<String>,
     ) {
         let kind = match reason {
-            "BackOff" | "Failed" | "FailedScheduling" | "BackoffLimitExceeded" | "Unhealthy" => "Warning",
+            "BackOff"
+            | "Failed"
+            | "FailedScheduling"
+            | "BackoffLimitExceeded"
+            | "DeadlineExceeded"
+            | "Unhealthy" => "Warning",
             _ => "Normal",
         };
         let about = reference(about);

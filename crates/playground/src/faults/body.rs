@@ -103,7 +103,7 @@ impl Spoiled {
 
     /// Whether a watch has to end because its place in history is lost.
     fn is_forgotten(&self) -> bool {
-        // What began with a list of its own is hit only by what came later.
+        // One that begins with a list of its own has a place to lose only when it has told something.
         let place = self.asked.verb == Verb::Watch && (self.asked.resumes || self.begun);
         place && self.has(|effect| *effect == Effect::Forget)
     }

@@ -1,32 +1,4 @@
-//! Scripts: which faults come when.
-//!
-//! ```yaml
-//! steps:
-//!   - at: 10s                     # after the start; 0s without it
-//!     for: 5s                     # until the end of the run without it
-//!     every: 1m                   # again and again; once without it
-//!     clusters: [eu-west, us-*]   # all without it
-//!     verbs: [list, watch]        # get, list, watch, create, update, patch, delete; all without it
-//!     resources: [pods]           # plurals; all without it
-//!     share: 0.5                  # of the requests; all without it
-//!     times: 3                    # hits in a cluster; no limit without it
-//!     fault: cut
-//! ```
-//!
-//! A fault is one of:
-//!
-//! | fault | what happens |
-//! | --- | --- |
-//! | `cut` | connections end without an answer; open watches break off |
-//! | `freeze` | requests are taken, nothing is sent until the step is over |
-//! | `status: {code: 503, retryAfter: 2s}` | this error; 429 and 5xx are of interest |
-//! | `forget` | resumed and open watches, and later pages of lists, get 410 |
-//! | `slow: {bytesPerSecond: 1000}` | bodies drip |
-//! | `odd: truncated` | a body breaks off in the middle of an object, and ends |
-//! | `odd: wrongTypes` | texts where objects should be |
-//! | `odd: {huge: {bytes: 4000000}}` | an event, or an answer, that is as much longer |
-//! | `odd: duplicate` | events twice |
-//! | `odd: garbage` | something that is not JSON |
+//! Scripts: which faults come when. [`Script::HELP`] tells how they are written.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -115,6 +87,33 @@ pub(super) mod optional_span {
 // === impl Script ===
 
 impl Script {
+    /// How a script is written, for people.
+    pub const HELP: &str = "\
+A script of faults is YAML:
+
+  steps:
+    - at: 10s                     # after the start; 0s without it
+      for: 5s                     # until the end of the run without it
+      every: 1m                   # again and again; once without it
+      clusters: [eu-west, us-*]   # all without it
+      verbs: [list, watch]        # get, list, watch, create, update, patch, delete; all without it
+      resources: [pods]           # plurals; all without it
+      share: 0.5                  # of the requests; all without it
+      times: 3                    # hits in a cluster; no limit without it
+      fault: cut
+
+A fault is one of:
+  cut                                   connections end without an answer; open watches break off
+  freeze                                requests are taken, nothing is sent until the step is over
+  status: {code: 503, retryAfter: 2s}   this error; 429 and 5xx are of interest
+  forget                                resumed and open watches, and later pages of lists, get 410
+  slow: {bytesPerSecond: 1000}          bodies drip
+  odd: truncated                        a body breaks off in the middle of an object, and ends
+  odd: wrongTypes                       texts where objects should be
+  odd: {huge: {bytes: 4000000}}         an event, or an answer, that is as much longer
+  odd: duplicate                        events twice
+  odd: garbage                          something that is not JSON";
+
     /// Reads a script from YAML.
     pub fn parse(text: &str) -> Result<Self, ScriptError> {
         let script: Self = serde_saphyr::from_str(text)
@@ -190,6 +189,11 @@ impl Step {
         if self.every.is_some_and(|every| every < Duration::from_millis(10)) {
             return Err("every: expected at least 10ms".to_owned());
         }
+        if let (Some(lasts), Some(every)) = (self.lasts, self.every)
+            && lasts > every
+        {
+            return Err(format!("for: expected at most the {every:?} of every, found {lasts:?}"));
+        }
         match self.fault {
             Effect::Status { code, .. } if !(400..600).contains(&code) => {
                 Err(format!("fault.status.code: expected 400 to 599, found {code}"))
@@ -260,12 +264,25 @@ steps:
     }
 
     #[test]
+    fn the_script_that_the_help_shows_is_one() {
+        let shown = Script::HELP.split("\n\n").nth(1).unwrap();
+        assert_eq!(Script::parse(shown).unwrap().steps.len(), 1);
+        let faults = Script::HELP.split_once("A fault is one of:\n").unwrap().1;
+        for line in faults.lines() {
+            let fault = line.trim().split("  ").next().unwrap();
+            let fault = if fault.contains(':') { format!("{{{fault}}}") } else { fault.to_owned() };
+            Script::parse(&format!("steps: [{{fault: {fault}}}]")).unwrap();
+        }
+    }
+
+    #[test]
     fn what_is_wrong_with_a_script_is_named() {
         for (script, word) in [
             ("steps: [{fault: cut, at: soon}]", "soon"),
             ("steps: [{fault: cut, when: 1s}]", "when"),
             ("steps: [{fault: explode}]", "explode"),
             ("steps: [{fault: cut, share: 2}]", "share"),
+            ("steps: [{fault: cut, for: 2m, every: 1m}]", "for: expected at most"),
             ("steps: [{fault: {status: {code: 200}}}]", "code"),
         ] {
             let error = Script::parse(script).unwrap_err().to_string();

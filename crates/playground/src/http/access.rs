@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::request::Call;
 use super::route::Route;
+use super::tokens;
 use crate::cluster::Cluster;
 use crate::object::{list, text};
 use crate::status::Status;
@@ -75,7 +76,7 @@ pub(crate) fn authenticate(cluster: &Cluster, headers: &HeaderMap) -> Result<Use
     let user = match header("authorization").strip_prefix("Bearer ") {
         None => User::admin(),
         Some(token) => {
-            let known = cluster.tokens().lock().get(token.trim()).cloned();
+            let known = tokens::bearer(cluster, token.trim());
             known.ok_or_else(|| Status::new(401, "Unauthorized", "Unauthorized"))?
         }
     };

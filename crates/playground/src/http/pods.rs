@@ -8,7 +8,7 @@ use super::request::Call;
 use super::respond;
 use super::route::Target;
 use crate::catalogue::Resource;
-use crate::cluster::{DeleteOptions, Edit, Part};
+use crate::cluster::{DeleteOptions, Edit, Key, Part};
 use crate::object::{self, child, list, text};
 use crate::selector::structured_matches;
 use crate::status::Status;
@@ -20,29 +20,14 @@ pub(crate) fn evict(call: &Call, target: &Target) -> Result<Response<Body>, Stat
     }
     let bytes = call.cluster.bytes(&target.resource, &target.namespace, &target.name)?;
     let pod: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let dry_run = call.dry_run() || !list(&eviction, "/deleteOptions/dryRun").is_empty();
     for budget in call.cluster.list("policy", "poddisruptionbudgets", Some(&target.namespace)) {
         let selector = budget.pointer("/spec/selector").unwrap_or(&Value::Null);
         let labels = pod.pointer("/metadata/labels").unwrap_or(&Value::Null);
-        if selector.is_null() || !structured_matches(selector, labels) {
-            continue;
-        }
-        let count = |pointer: &str| budget.pointer(pointer).and_then(Value::as_i64).unwrap_or(0);
-        if count("/status/observedGeneration") < count("/metadata/generation") {
-            let name = object::name(&budget);
-            let why = format!("The disruption budget {name} is still being processed by the server.");
-            return Err(over_budget(&why, Some(10)));
-        }
-        if count("/status/disruptionsAllowed") <= 0 {
-            let why = format!(
-                "The disruption budget {} needs {} healthy pods and has {} currently",
-                object::name(&budget),
-                count("/status/desiredHealthy"),
-                count("/status/currentHealthy"),
-            );
-            return Err(over_budget(&why, None));
+        if !selector.is_null() && structured_matches(selector, labels) {
+            spend(call, &budget, dry_run)?;
         }
     }
-    let dry_run = call.dry_run() || !list(&eviction, "/deleteOptions/dryRun").is_empty();
     if !dry_run {
         announce(call, target)?;
     }
@@ -55,6 +40,35 @@ pub(crate) fn evict(call: &Call, target: &Target) -> Result<Response<Body>, Stat
     let done =
         json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
     respond::coded(201, &done)
+}
+
+/// Takes one disruption from a budget, so that the next eviction sees it before anybody has counted the pods again.
+fn spend(call: &Call, budget: &Value, dry_run: bool) -> Result<(), Status> {
+    let name = object::name(budget);
+    let count = |budget: &Value, pointer: &str| budget.pointer(pointer).and_then(Value::as_i64).unwrap_or(0);
+    if count(budget, "/status/observedGeneration") < count(budget, "/metadata/generation") {
+        let why = format!("The disruption budget {name} is still being processed by the server.");
+        return Err(over_budget(&why, Some(10)));
+    }
+    let mut left = count(budget, "/status/disruptionsAllowed");
+    if left > 0 && !dry_run {
+        let key = Key::new("policy", "poddisruptionbudgets", object::namespace(budget), name);
+        call.cluster.update(&key, |budget| {
+            left = count(budget, "/status/disruptionsAllowed");
+            if left > 0 {
+                child(budget, "status").insert("disruptionsAllowed".into(), (left - 1).into());
+            }
+        })?;
+    }
+    if left > 0 {
+        return Ok(());
+    }
+    let why = format!(
+        "The disruption budget {name} needs {} healthy pods and has {} currently",
+        count(budget, "/status/desiredHealthy"),
+        count(budget, "/status/currentHealthy"),
+    );
+    Err(over_budget(&why, None))
 }
 
 /// Tells in the pod's status why it will go.

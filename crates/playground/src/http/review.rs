@@ -10,6 +10,7 @@ use super::layer::Body;
 use super::request::Call;
 use super::respond;
 use super::route::Target;
+use super::tokens::{self, Issued};
 use crate::catalogue::{Resource, Verbs};
 use crate::object::{self, child, list, text};
 use crate::status::Status;
@@ -36,13 +37,10 @@ pub(crate) fn create(call: &Call, target: &Target) -> Result<Response<Body>, Sta
             object::metadata(&mut review).insert("creationTimestamp".into(), object::now().into());
             json!({"userInfo": user_info(&call.user)})
         }
-        "TokenReview" => {
-            let known = call.cluster.tokens().lock().get(text(&review, "/spec/token")).cloned();
-            match known {
-                Some(user) => json!({"authenticated": true, "user": user_info(&user)}),
-                None => json!({"user": {}, "error": "invalid bearer token"}),
-            }
-        }
+        "TokenReview" => match tokens::bearer(&call.cluster, text(&review, "/spec/token")) {
+            Some(user) => json!({"authenticated": true, "user": user_info(&user)}),
+            None => json!({"user": {}, "error": "invalid bearer token"}),
+        },
         _ => return Err(Status::method_not_allowed()),
     };
     object::fields(&mut review).insert("status".into(), status);
@@ -103,16 +101,20 @@ pub(crate) fn token(call: &Call, target: &Target) -> Result<Response<Body>, Stat
     let mut request = call.object("TokenRequest")?;
     let bytes = call.cluster.bytes(&target.resource, &target.namespace, &target.name)?;
     let account: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-    let user = User::service_account(&target.namespace, &target.name, object::uid(&account));
-    let token = format!("playground.{}.{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple());
-    call.cluster.tokens().lock().insert(token.clone(), user);
     let asked = request.pointer("/spec/expirationSeconds").and_then(Value::as_i64);
     let seconds = asked.unwrap_or(3_600).clamp(600, 1 << 32);
     let spec = child(&mut request, "spec");
     spec.insert("expirationSeconds".into(), seconds.into());
     object::default(spec, "audiences", json!(["https://kubernetes.default.svc"]));
     spec.entry("boundObjectRef").or_insert(Value::Null);
-    let expires = object::timestamp(Timestamp::now() + SignedDuration::from_secs(seconds));
+    let expires = Timestamp::now() + SignedDuration::from_secs(seconds);
+    let token = call.cluster.tokens().lock().issue(Issued {
+        namespace: target.namespace.clone(),
+        name: target.name.clone(),
+        uid: object::uid(&account).to_owned(),
+        expires,
+    });
+    let expires = object::timestamp(expires);
     let fields = object::fields(&mut request);
     fields.insert("kind".into(), "TokenRequest".into());
     fields.insert("apiVersion".into(), "authentication.k8s.io/v1".into());

@@ -40,6 +40,11 @@ pub(crate) fn scale(call: &Call, target: &Target) -> Result<Response<Body>, Stat
                 Cause::invalid("spec.replicas", &replicas.into(), "must be greater than or equal to 0");
             return Err(Status::invalid(&scale_resource(resource), &target.name, &[cause]));
         }
+        if i32::try_from(replicas).is_err() {
+            return Err(Status::bad_request(format!(
+                "json: cannot unmarshal number {replicas} into Go struct field ScaleSpec.spec.replicas of type int32"
+            )));
+        }
         let mut wanted = current.clone();
         write(&mut wanted, &paths(resource).spec, replicas.into());
         managed::changed(call, target, current, &mut wanted);

@@ -28,11 +28,14 @@ use crate::storage::{ChangeKind, Stop};
 /// How often a client hears how far it is, if it wants to.
 const BOOKMARKS: Duration = Duration::from_mins(1);
 
-/// Pieces of a body are about as large as this.
+/// Pieces of an initial list are about as large as this.
 const PIECE: usize = 64 << 10;
 
 /// How many changes are looked at before others get their turn.
-const BATCH: usize = 256;
+const BATCH: usize = 16;
+
+/// No watch lives longer, whatever a client asks for.
+const LONGEST: Duration = Duration::from_hours(24);
 
 /// How long a streaming list waits for a version that is not there yet.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -53,6 +56,13 @@ struct Watcher {
     deadline: Instant,
     /// The end of the stream was written.
     ended: bool,
+}
+
+/// What there is to tell now.
+struct Pending {
+    /// None of the changes may be for this watch.
+    piece: Option<Bytes>,
+    more: bool,
 }
 
 /// How events are written.
@@ -84,6 +94,7 @@ pub(crate) fn watch(call: &Call, target: &Target) -> Result<Response<Body>, Stat
     let seconds = call.query.number::<i64>("timeoutSeconds")?.and_then(|seconds| u64::try_from(seconds).ok());
     // The real server ends watches after half an hour to an hour, spread so that not all come back at once.
     let seconds = seconds.filter(|&seconds| seconds > 0).unwrap_or_else(|| fastrand::u64(1_800..3_600));
+    let lifetime = Duration::from_secs(seconds).min(LONGEST);
     let now = Instant::now();
     let mut watcher = Watcher {
         collection: call.cluster.collection(&target.resource),
@@ -101,7 +112,7 @@ pub(crate) fn watch(call: &Call, target: &Target) -> Result<Response<Body>, Stat
         bookmarks: call.query.flag("allowWatchBookmarks") == Some(true),
         position: version,
         next_bookmark: now + BOOKMARKS,
-        deadline: now + Duration::from_secs(seconds),
+        deadline: now + lifetime,
         ended: false,
     };
     let mut early = VecDeque::new();
@@ -173,7 +184,8 @@ impl Watcher {
     /// Waits for the next lines.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
-            if self.ended {
+            // A reader that is always behind comes to its end here.
+            if self.ended || Instant::now() >= self.deadline {
                 return None;
             }
             if let Some(piece) = self.initial_piece() {
@@ -190,8 +202,13 @@ impl Watcher {
             tokio::pin!(changed);
             // The first poll registers; it cannot be ready yet.
             let registered = futures::poll!(changed.as_mut()).is_ready();
-            if let Some(piece) = self.pending_piece() {
-                return Some(piece);
+            let Pending { piece, more } = self.pending();
+            if piece.is_some() {
+                return piece;
+            }
+            if more {
+                tokio::task::yield_now().await;
+                continue;
             }
             if self.ended {
                 return None;
@@ -208,8 +225,8 @@ impl Watcher {
                         return None;
                     }
                     // Looked at once more, so that the bookmark is as new as it can be.
-                    let pending = self.pending_piece();
-                    return pending.or_else(|| Some(self.bookmark(None)));
+                    let pending = self.pending();
+                    return pending.piece.or_else(|| Some(self.bookmark(None)));
                 }
             }
         }
@@ -233,35 +250,26 @@ impl Watcher {
         (!out.is_empty()).then(|| out.freeze())
     }
 
-    /// The changes that are there already; nothing if there are none.
-    fn pending_piece(&mut self) -> Option<Bytes> {
+    /// Some of the changes that are there already.
+    fn pending(&mut self) -> Pending {
         if self.position > self.collection.revision() {
             // A version that is not there yet: the real server stays silent until it is.
-            return None;
+            return Pending { piece: None, more: false };
         }
         let mut out = BytesMut::new();
-        while out.len() < PIECE {
-            let changes = match self.collection.changes(self.position, BATCH) {
-                Ok(changes) => changes,
-                Err(Stop::Closed) => {
-                    self.ended = true;
-                    break;
+        let mut more = false;
+        match self.collection.changes(self.position, BATCH) {
+            Ok(changes) => {
+                for change in &changes.changes {
+                    self.tell(change, &mut out);
                 }
-                Err(Stop::Gone(gone)) => {
-                    out.extend_from_slice(&self.refusal(&Status::too_old(self.position, gone.oldest)));
-                    break;
-                }
-            };
-            let last = changes.changes.len() < BATCH;
-            for change in &changes.changes {
-                self.tell(change, &mut out);
+                self.position = changes.position.max(self.position);
+                more = changes.changes.len() == BATCH;
             }
-            self.position = changes.position.max(self.position);
-            if last {
-                break;
-            }
+            Err(Stop::Closed) => self.ended = true,
+            Err(Stop::Gone(gone)) => out = self.refusal(&Status::too_old(self.position, gone.oldest)).into(),
         }
-        (!out.is_empty()).then(|| out.freeze())
+        Pending { piece: (!out.is_empty()).then(|| out.freeze()), more }
     }
 
     fn tell(&mut self, change: &Change, out: &mut BytesMut) {

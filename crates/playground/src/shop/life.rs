@@ -1,6 +1,6 @@
 //! What happens in shops: traffic comes and goes, releases are rolled out, programs crash.
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{convert::Infallible, ops::RangeInclusive, sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -161,13 +161,13 @@ impl Lived {
 
     fn scale(&mut self) {
         let Some((workload, least, most)) = self.program() else { return };
-        let most = if self.size == Size::Full { most } else { 2 };
+        let range = if self.size == Size::Full { least..=most } else { 1..=2 };
         let step = if self.rng.bool() { 1 } else { -1 };
         self.change(workload, |deployment| {
             let now = fields::count(deployment, "/spec/replicas");
-            // At a bound it turns round.
-            let next = if (least.min(most)..=most).contains(&(now + step)) { now + step } else { now - step };
-            fields::set(deployment, &["spec", "replicas"], next.clamp(1, most));
+            if let Some(next) = next_size(now, step, &range) {
+                fields::set(deployment, &["spec", "replicas"], next);
+            }
         });
     }
 
@@ -225,6 +225,14 @@ impl Lived {
     }
 }
 
+/// The next number of replicas, which turns round at a bound. None for a number that only a visitor can have chosen.
+fn next_size(now: i64, step: i64, range: &RangeInclusive<i64>) -> Option<i64> {
+    if !range.contains(&now) {
+        return None;
+    }
+    [now + step, now - step].into_iter().find(|next| range.contains(next))
+}
+
 /// The release after the one that an image has.
 fn next_release(image: &str, first: (u8, u8, u8), minor: bool) -> (u8, u8, u8) {
     let numbers: Vec<u8> = image
@@ -253,6 +261,13 @@ mod tests {
         assert_eq!(usual.times(2.0).every, usual.every / 2);
         assert_eq!((usual.times(1e300).every, usual.times(0.0).every), (FASTEST, SLOWEST));
         assert!(Pace::for_clusters(1_000).every > usual.every);
+    }
+
+    #[test]
+    fn what_a_visitor_has_scaled_stays() {
+        assert_eq!((next_size(2, 1, &(1..=4)), next_size(4, 1, &(1..=4))), (Some(3), Some(3)));
+        assert_eq!((next_size(10, 1, &(1..=4)), next_size(0, 1, &(1..=4))), (None, None));
+        assert_eq!(next_size(1, 1, &(1..=1)), None);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 
 use super::{ChangeKind, Gone, Stop};
-use crate::catalogue::Resource;
+use crate::catalogue::{Catalogue, Resource};
 use crate::cluster::Cluster;
 
 /// All objects of one resource.
@@ -75,7 +75,8 @@ pub(crate) struct Stored {
 
 impl Stored {
     pub(crate) fn new(cluster: &Arc<Cluster>, resource: &Arc<Resource>) -> Self {
-        if !cluster.store().read().has(&resource.storage) {
+        // The tables of custom resources come and go with their definitions.
+        if Catalogue::is_builtin(&resource.storage) && !cluster.store().read().has(&resource.storage) {
             cluster.store().write().open(&resource.storage);
         }
         Self { cluster: Arc::downgrade(cluster), resource: Arc::clone(resource) }

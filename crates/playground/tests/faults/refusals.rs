@@ -99,3 +99,30 @@ async fn odd_lists_are_not_understood_and_large_ones_are() {
     stage.faults.inject(Fault::new(Effect::Odd(Odd::Huge { bytes: 3_000_000 })));
     assert_eq!(list(&stage, 10).await.unwrap(), whole);
 }
+
+/// A request of a client that can read gzip.
+async fn get(stage: &Stage, path: &str) -> reqwest::Response {
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let request = client.get(format!("{}{path}", stage.url)).header("accept-encoding", "gzip");
+    request.send().await.unwrap()
+}
+
+#[tokio::test]
+async fn what_is_odd_is_not_compressed() {
+    let stage = Stage::set().await;
+    stage.create("large");
+    stage.change("large", &"x".repeat(200_000));
+    let path = "/api/v1/configmaps";
+    assert!(get(&stage, path).await.headers().contains_key("content-encoding"), "it is large enough");
+    stage.faults.inject(Fault::new(Effect::Odd(Odd::Garbage)));
+    let odd = get(&stage, path).await;
+    assert_eq!(odd.headers().get("content-encoding"), None);
+    assert!(serde_json::from_slice::<serde_json::Value>(&odd.bytes().await.unwrap()).is_err());
+}
+
+#[tokio::test]
+async fn a_watch_can_be_asked_for_with_any_timeout() {
+    let stage = Stage::set().await;
+    let path = format!("/api/v1/configmaps?watch=true&timeoutSeconds={}", i64::MAX);
+    assert_eq!(get(&stage, &path).await.status(), 200);
+}

@@ -24,6 +24,8 @@ pub(crate) struct Stage {
     pub(crate) cluster: Arc<Cluster>,
     pub(crate) faults: Arc<Faults>,
     pub(crate) api: Api,
+    /// Where the cluster answers.
+    pub(crate) url: String,
     _shutdown: Shutdown,
     _files: TempDir,
 }
@@ -42,7 +44,8 @@ impl Stage {
         let api = Api::connect(&credentials, &options).await.unwrap();
         let cluster = Arc::clone(&fleet.clusters[0]);
         let faults = Faults::before(&cluster);
-        Self { cluster, faults, api, _shutdown: shutdown, _files: files }
+        let url = fleet.playground.url(cluster.name());
+        Self { cluster, faults, api, url, _shutdown: shutdown, _files: files }
     }
 
     pub(crate) fn create(&self, name: &str) {

@@ -27,7 +27,7 @@ use super::Context;
 /// Without --pods there is a shop in each cluster. With it, pods are made up whenever a client asks for them, so that
 /// they take next to no memory here.
 #[derive(Debug, Args)]
-#[command(after_long_help = FAULTS)]
+#[command(after_long_help = Script::HELP)]
 pub(crate) struct Playground {
     /// How many clusters.
     #[arg(long, default_value_t = 3)]
@@ -69,32 +69,6 @@ pub(crate) struct Playground {
     #[arg(long, default_value = "warn")]
     log_level: String,
 }
-
-const FAULTS: &str = "\
-A script of faults is YAML:
-
-  steps:
-    - at: 10s                     # after the start; 0s without it
-      for: 5s                     # until the end of the run without it
-      every: 1m                   # again and again; once without it
-      clusters: [eu-west, us-*]   # all without it
-      verbs: [list, watch]        # get, list, watch, create, update, patch, delete; all without it
-      resources: [pods]           # plurals; all without it
-      share: 0.5                  # of the requests; all without it
-      times: 3                    # hits in a cluster; no limit without it
-      fault: cut
-
-A fault is one of:
-  cut                                   connections end without an answer; open watches break off
-  freeze                                requests are taken, nothing is sent until the step is over
-  status: {code: 503, retryAfter: 2s}   this error; 429 and 5xx are of interest
-  forget                                resumed and open watches, and later pages of lists, get 410
-  slow: {bytesPerSecond: 1000}          bodies drip
-  odd: truncated                        a body breaks off in the middle of an object, and ends
-  odd: wrongTypes                       texts where objects should be
-  odd: {huge: {bytes: 4000000}}         an event, or an answer, that is as much longer
-  odd: duplicate                        events twice
-  odd: garbage                          something that is not JSON";
 
 /// Watches of a thousand clients take a moment to end.
 const GRACE: Duration = Duration::from_secs(10);

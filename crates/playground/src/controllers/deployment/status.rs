@@ -111,7 +111,7 @@ fn is_late(plan: &mut Plan, deployment: &Value, progressing: Option<&Value>, now
         return true;
     }
     let since = fields::time(progressing, "/lastUpdateTime").unwrap_or(now);
-    let left = limit - (now.as_second() - since.as_second());
+    let left = limit.saturating_sub(now.as_second() - since.as_second());
     if left > 0 {
         plan.later(Duration::from_secs(left.unsigned_abs()));
     }

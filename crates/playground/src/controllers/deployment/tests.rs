@@ -6,7 +6,7 @@ use crate::controllers::turn::Tempo;
 fn plan(deployment: &Value, sets: &[Value]) -> Plan {
     let mut rng = fastrand::Rng::with_seed(1);
     let now = "2026-01-01T00:00:00Z".parse().unwrap();
-    decide(deployment, sets, &mut Turn { now, tempo: Tempo::HASTE, rng: &mut rng })
+    decide(deployment, sets, &mut Turn { now, tempo: Tempo::HASTE, rng: &mut rng, room: 500 })
 }
 
 fn deployment(replicas: i64, image: &str) -> Value {

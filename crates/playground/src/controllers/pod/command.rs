@@ -37,20 +37,36 @@ impl Command {
             .collect();
         let after = |word: &str| {
             let at = words.iter().position(|found| *found == word)?;
-            words.get(at + 1)?.trim_end_matches('s').parse::<f64>().ok()
+            words.get(at + 1).copied()
         };
         let fails = matches!(words.first(), Some(&"false" | &"/bin/false"));
-        #[expect(clippy::cast_possible_truncation, reason = "an exit code is small")]
-        let exit_code = after("exit").map_or(i64::from(fails), |code| code as i64);
-        let sleeps = after("sleep").and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let exit_code = after("exit").and_then(|code| code.parse().ok()).unwrap_or(i64::from(fails));
+        let sleeps = after("sleep").and_then(span);
         let restarted = matches!(text(pod, "/spec/restartPolicy"), "" | "Always");
         Self { pullable, exit_code, sleeps, ends: !restarted || exit_code != 0 }
     }
 
     /// How long it runs, unless it runs until it is stopped.
     pub(super) fn runs_for(&self, turn: &mut Turn<'_>) -> Option<Duration> {
-        self.ends.then(|| self.sleeps.unwrap_or_else(|| turn.about(turn.tempo.job)))
+        let limit = self.ends.then(|| self.sleeps.unwrap_or_else(|| turn.about(turn.tempo.job)));
+        limit.filter(|limit| *limit < Duration::MAX)
     }
+}
+
+/// Reads what `sleep` takes: `5`, `0.5s`, `5m`, `1h`, `2d`, `infinity`; what is too long for a clock is for ever.
+fn span(text: &str) -> Option<Duration> {
+    let (number, unit) = match text.strip_suffix(['s', 'm', 'h', 'd']) {
+        Some(number) => (number, text.chars().last()),
+        None => (text, None),
+    };
+    let seconds = match unit {
+        Some('m') => 60.0,
+        Some('h') => 3_600.0,
+        Some('d') => 86_400.0,
+        _ => 1.0,
+    };
+    let number = number.parse::<f64>().ok().filter(|number| *number >= 0.0)?;
+    Some(Duration::try_from_secs_f64(number * seconds).unwrap_or(Duration::MAX))
 }
 
 #[cfg(test)]
@@ -69,9 +85,19 @@ mod tests {
     fn commands_say_how_long_and_how_well_they_run() {
         let mut rng = fastrand::Rng::with_seed(1);
         let now = jiff::Timestamp::UNIX_EPOCH;
-        let mut turn = Turn { now, tempo: Tempo::HASTE, rng: &mut rng };
+        let mut turn = Turn { now, tempo: Tempo::HASTE, rng: &mut rng, room: 500 };
         let slept = command(&["sh", "-c", "echo hi; sleep 5"], "Never", "busybox");
         assert_eq!((slept.exit_code, slept.runs_for(&mut turn)), (0, Some(Duration::from_secs(5))));
+        for (words, wanted) in [
+            ("1h", Some(3_600)),
+            ("5m", Some(300)),
+            ("2d", Some(172_800)),
+            ("infinity", None),
+            ("1e30", None),
+        ] {
+            let slept = command(&["sleep", words], "Never", "busybox");
+            assert_eq!(slept.runs_for(&mut turn), wanted.map(Duration::from_secs), "{words}");
+        }
         assert_eq!(command(&["false"], "Never", "busybox").exit_code, 1);
         assert_eq!(command(&["sh", "-c", "exit 3"], "Always", "busybox").exit_code, 3);
         assert_eq!(command(&["sleep", "3600"], "Always", "busybox").runs_for(&mut turn), None);

@@ -26,7 +26,7 @@ impl Life {
                 return;
             }
             let now = "2026-01-01T00:00:00Z".parse().unwrap();
-            let mut turn = Turn { now, tempo: Tempo::HASTE, rng: &mut self.rng };
+            let mut turn = Turn { now, tempo: Tempo::HASTE, rng: &mut self.rng, room: 500 };
             let plan = decide(&self.pod, &nodes, cause, &mut turn);
             cause = if plan.again.is_some() && cause == Cause::Change { Cause::Timer } else { Cause::Change };
             for write in plan.writes {

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::rejected;
+use crate::object::{MAX_DEPTH, depth};
 use crate::status::Status;
 
 /// How many bytes a patch may copy; the real server has the same bound.
@@ -75,6 +76,7 @@ fn step(object: &mut Value, operation: &Operation) -> Option<()> {
         // As in the library of the real server, what is absent is added, but not to a list.
         "replace" => {
             let value = value.clone().unwrap_or_default();
+            fits(path, &value)?;
             if let Some(found) = find(object, path) {
                 *found = value;
                 return Some(());
@@ -107,7 +109,13 @@ fn find<'a>(object: &'a mut Value, path: &[String]) -> Option<&'a mut Value> {
     })
 }
 
+/// Moves could otherwise build something too deep to be dropped, let alone written.
+fn fits(path: &[String], value: &Value) -> Option<()> {
+    (path.len() + depth(value) <= MAX_DEPTH).then_some(())
+}
+
 fn add(object: &mut Value, path: &[String], value: Value) -> Option<()> {
+    fits(path, &value)?;
     let Some((last, parents)) = path.split_last() else {
         *object = value;
         return Some(());
@@ -181,6 +189,20 @@ mod tests {
     fn copies_of_copies_are_bounded() {
         let double = json!({"op": "copy", "from": "/a", "path": "/a/b/-"});
         assert_eq!(patched(&Value::Array(vec![double; 60])), None);
+    }
+
+    #[test]
+    fn moves_cannot_nest_without_bound() {
+        let wrap = |times: usize| {
+            let step = [
+                json!({"op": "add", "path": "/e", "value": {}}),
+                json!({"op": "move", "from": "/a", "path": "/e/a"}),
+                json!({"op": "move", "from": "/e", "path": "/a"}),
+            ];
+            Value::Array(std::iter::repeat_n(step, times).flatten().collect())
+        };
+        assert!(patched(&wrap(50)).is_some());
+        assert_eq!(patched(&wrap(3_000)), None);
     }
 
     #[test]
