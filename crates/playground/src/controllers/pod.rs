@@ -134,6 +134,12 @@ fn end(plan: &mut Plan, pod: &Value, command: Command, turn: &mut Turn<'_>) {
     if command.runs_for(turn).is_none() {
         return;
     }
+    // The time may have been asked for when the pod was not running yet.
+    let since = fields::time(pod, "/status/containerStatuses/0/state/running/startedAt");
+    if let Some(left) = since.and_then(|since| command.sleeps_on(since, turn.now)) {
+        plan.later(left);
+        return;
+    }
     let again = match text(pod, "/spec/restartPolicy") {
         "Never" => false,
         "OnFailure" => command.exit_code != 0,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::controllers::{
@@ -50,6 +51,12 @@ impl Command {
     pub(super) fn runs_for(&self, turn: &mut Turn<'_>) -> Option<Duration> {
         let limit = self.ends.then(|| self.sleeps.unwrap_or_else(|| turn.about(turn.tempo.job)));
         limit.filter(|limit| *limit < Duration::MAX)
+    }
+
+    /// How much longer it sleeps, if it does.
+    pub(super) fn sleeps_on(&self, since: Timestamp, now: Timestamp) -> Option<Duration> {
+        let passed = Duration::try_from(now.duration_since(since)).unwrap_or_default();
+        self.sleeps?.checked_sub(passed).filter(|left| !left.is_zero())
     }
 }
 
