@@ -5,7 +5,7 @@ mod proc;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 use nix::sys::signal::{Signal, kill, killpg};
@@ -99,7 +99,8 @@ impl Daemon {
     pub fn freeze(&self) -> anyhow::Result<()> {
         // The parent first, so that it has no further children while they are being frozen.
         self.signal(Signal::SIGSTOP)?;
-        self.signal_children(Signal::SIGSTOP)
+        self.signal_children(Signal::SIGSTOP)?;
+        self.wait_until_stopped()
     }
 
     /// Lets a frozen process and its children go on.
@@ -181,6 +182,18 @@ impl Daemon {
         for child in proc::children(self.pid)? {
             // A child may end at any time.
             kill(child, signal).ok();
+        }
+        Ok(())
+    }
+
+    /// The signal is only noted when it is sent: on another core a thread runs on for a moment, and might answer.
+    fn wait_until_stopped(&self) -> anyhow::Result<()> {
+        let deadline = Instant::now() + PATIENCE;
+        for pid in std::iter::once(self.nix_pid()).chain(proc::children(self.pid)?) {
+            while !proc::is_stopped(pid) {
+                ensure!(Instant::now() < deadline, "{} does not stop", self.name);
+                std::thread::sleep(Duration::from_millis(1));
+            }
         }
         Ok(())
     }

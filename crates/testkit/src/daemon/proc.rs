@@ -26,6 +26,16 @@ pub(super) fn children(parent: u32) -> anyhow::Result<Vec<Pid>> {
     Ok(children)
 }
 
+/// Whether no thread of a process runs: all are stopped, or the process has gone.
+pub(super) fn is_stopped(pid: Pid) -> bool {
+    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return true };
+    threads.flatten().all(|thread| {
+        let status = fs::read_to_string(thread.path().join("status")).unwrap_or_default();
+        let state = status.lines().find_map(|line| line.strip_prefix("State:"));
+        state.is_none_or(|state| state.trim_start().starts_with(['T', 't', 'Z', 'X']))
+    })
+}
+
 /// One field of a process's status; `None` also if the process has gone.
 fn status(pid: u32, field: &str) -> Option<String> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
