@@ -15,7 +15,7 @@ fn rules(group: &str, kind: &str, view: View) -> ScrubRules {
         plural: "things".into(),
         namespaced: true,
     };
-    ScrubRules::new(&resource, view)
+    ScrubRules::new(&resource, view, &Redactions::default())
 }
 
 fn scrubbed(object: &str, rules: &ScrubRules) -> String {
