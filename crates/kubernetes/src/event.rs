@@ -48,11 +48,7 @@ struct Envelope<'a> {
 
 impl Event {
     /// Reads what is left of one line of a watch: its object, and what is around it.
-    pub(crate) fn of_line(
-        envelope: &[u8],
-        object: &[u8],
-        rules: &ScrubRules,
-    ) -> Result<Self, Malformed> {
+    pub(crate) fn of_line(envelope: &[u8], object: &[u8], rules: &ScrubRules) -> Result<Self, Malformed> {
         let Envelope { kind } = serde_json::from_slice(envelope)?;
         Ok(match &*kind {
             "ADDED" | "MODIFIED" => Self::Object(RawObject::read(object, rules)?),

@@ -38,6 +38,9 @@ mod result;
 mod scrub;
 mod sieve;
 
+#[cfg(test)]
+mod arbitrary;
+
 pub use api::{Access, Api, ApiOptions, ConnectError, Credentials, Greeting, Inspection, ReviewError, Way};
 pub use discovery::Discovery;
 pub use error::ApiError;

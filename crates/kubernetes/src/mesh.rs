@@ -106,10 +106,10 @@ impl Place {
         self.elements.is_some()
     }
 
-    /// The place of a member.
-    pub(crate) fn member(&self, name: &str) -> PlaceId {
-        let named = self.members.iter().find(|(known, _)| **known == *name).map(|(_, place)| *place);
-        named.or(self.other_members).unwrap_or(ELSEWHERE)
+    /// The place of a member; without a name, of one whose key is no text.
+    pub(crate) fn member(&self, name: Option<&str>) -> PlaceId {
+        let named = name.and_then(|name| self.members.iter().find(|(known, _)| **known == *name));
+        named.map(|(_, place)| *place).or(self.other_members).unwrap_or(ELSEWHERE)
     }
 
     /// The place of each element.

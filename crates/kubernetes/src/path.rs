@@ -32,7 +32,9 @@ pub enum InvalidPath {
     #[error("expected a dot or a bracket at character {0}")]
     NoStep(usize),
     /// A name with a star in it.
-    #[error("* stands for a whole name and cannot be part of one, at character {0}; a name with a star is written ['…']")]
+    #[error(
+        "* stands for a whole name and cannot be part of one, at character {0}; a name with a star is written ['…']"
+    )]
     PartialWildcard(usize),
 }
 

@@ -157,20 +157,23 @@ mod tests {
     fn rules_hold_for_the_kinds_that_they_name() {
         let rules = [
             rule("cm", &["data.*"]),
-            rule("*", &["metadata.annotations['a/b']"]),
+            rule("*", &["metadata.annotations['a.b/c']"]),
             rule("Widget.example.com", &["spec", "spec"]),
         ];
         let redactions = Redactions::compile(&rules).unwrap();
         let paths = |resource| redactions.paths_of(&resource).iter().map(Path::to_string).collect::<Vec<_>>();
         assert_eq!(
             paths(resource("", "ConfigMap", "configmaps")),
-            ["data.*", "metadata.annotations['a/b']"].map(String::from)
+            ["data.*", "metadata.annotations['a.b/c']"].map(String::from)
         );
         assert_eq!(
             paths(resource("example.com", "Widget", "widgets")),
-            ["metadata.annotations['a/b']", "spec"].map(String::from)
+            ["metadata.annotations['a.b/c']", "spec"].map(String::from)
         );
-        assert_eq!(paths(resource("other.com", "Widget", "widgets")), ["metadata.annotations['a/b']".to_owned()]);
+        assert_eq!(
+            paths(resource("other.com", "Widget", "widgets")),
+            ["metadata.annotations['a.b/c']".to_owned()]
+        );
     }
 
     #[test]

@@ -46,8 +46,7 @@ fn write_value(
     let own = |name| fields.get(name)?.filter(|value| value.get() != "null").map(text).transpose();
     let (kind, api_version) = (own("kind")?, own("apiVersion")?);
     let kind = kind.as_deref().or(family.map(|family| family.kind)).unwrap_or_default();
-    let api_version =
-        api_version.as_deref().or(family.map(|family| family.api_version)).unwrap_or_default();
+    let api_version = api_version.as_deref().or(family.map(|family| family.api_version)).unwrap_or_default();
 
     if kind == "Table" {
         return write_fields(&fields, out, |field, out| match &*field.name {
@@ -65,7 +64,9 @@ fn write_value(
     {
         let family = (!kind.is_empty()).then_some(Family { kind, api_version });
         return write_fields(&fields, out, |field, out| match &*field.name {
-            "items" => write_elements(field.value, out, |item, out| write_value(item, family, redactions, out)),
+            "items" => {
+                write_elements(field.value, out, |item, out| write_value(item, family, redactions, out))
+            }
             _ => write_raw(field.value, out),
         });
     }

@@ -189,6 +189,12 @@ impl Sieve {
         }
     }
 
+    /// How much memory it holds.
+    #[cfg(test)]
+    pub(crate) fn buffered(&self) -> usize {
+        self.envelope.capacity() + self.item.capacity() + self.key.capacity()
+    }
+
     fn read_token(&mut self, byte: u8) -> Result<(usize, Option<Sifted>), Malformed> {
         let in_object = self.open.last().is_some_and(|container| container.is_object);
         match (self.expect, byte) {
@@ -287,17 +293,18 @@ impl Sieve {
         }
         self.key.extend_from_slice(&input[..read]);
         if end.is_some() {
-            self.begin_member()?;
+            self.begin_member();
         }
         Ok(read)
     }
 
     /// The key is complete: what becomes of the member?
-    fn begin_member(&mut self) -> Result<(), Malformed> {
+    fn begin_member(&mut self) {
         let key = std::mem::take(&mut self.key);
-        let text = std::str::from_utf8(&key).map_err(|_| self.unexpected())?;
+        // Who parses the item refuses a key that is no text; only this item is lost then.
+        let name = std::str::from_utf8(&key).ok().and_then(|text| unquote(text).ok());
         let object = self.open.last_mut().expect("members stand in an object");
-        let place = self.mesh.place(object.place).member(&unquote(text)?);
+        let place = self.mesh.place(object.place).member(name.as_deref());
         self.expect = Expect::Colon(place);
         if self.mesh.place(place).fate() == Some(Fate::Cut) {
             object.has_cut = true;
@@ -310,8 +317,8 @@ impl Sieve {
             self.keep(&key);
             self.keep(b":");
         }
+        drop(name);
         self.key = key;
-        Ok(())
     }
 
     fn close(&mut self, byte: u8) -> Option<Sifted> {

@@ -39,7 +39,8 @@ fn without(mut value: Value, names: &[&str]) -> Value {
 
 #[test]
 fn secrets_are_scrubbed_wherever_an_answer_carries_them() {
-    let pod = json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "p" }, "spec": { "data": 1 } });
+    let pod =
+        json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "p" }, "spec": { "data": 1 } });
     assert_eq!(scrubbed(&secret()), secret_scrubbed());
     assert_eq!(scrubbed(&pod), pod);
 

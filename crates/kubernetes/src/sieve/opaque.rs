@@ -63,7 +63,8 @@ impl Opaque {
                     }
                 }
                 Inside::Scalar => {
-                    let is_end = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\r' | b'\n');
+                    let is_end =
+                        |byte: &u8| matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\r' | b'\n');
                     return match rest.iter().position(is_end) {
                         Some(end) => Scan { read: end, ended: true },
                         None => Scan { read: rest.len(), ended: false },
