@@ -15,16 +15,59 @@ pub(super) const AGENT: Target = Target {
         "{\"kubernetes\": {\"accounts\": [{\"name\": \"b\", \"serviceAccount\": true, \"namespaces\": []}]}}",
     ],
     words: &[
-        "kubernetes", "accounts", "name", "clouddriver", "grpc", "kubeconfigFile", "serviceAccount", "namespaces",
-        "permissions", "redact", "paths", "kind", ": ", "- ", "\n", "\n  ", "[", "]", "{", "}", "${", "}", "${a:b}",
-        "&a ", "*a", "<<: *a", "|", ">", "'", "\"", "!!int ", "---\n", "#", "true", "0x", "1e9", "~", "\t", ".", "-",
+        "kubernetes",
+        "accounts",
+        "name",
+        "clouddriver",
+        "grpc",
+        "kubeconfigFile",
+        "serviceAccount",
+        "namespaces",
+        "permissions",
+        "redact",
+        "paths",
+        "kind",
+        ": ",
+        "- ",
+        "\n",
+        "\n  ",
+        "[",
+        "]",
+        "{",
+        "}",
+        "${",
+        "}",
+        "${a:b}",
+        "&a ",
+        "*a",
+        "<<: *a",
+        "|",
+        ">",
+        "'",
+        "\"",
+        "!!int ",
+        "---\n",
+        "#",
+        "true",
+        "0x",
+        "1e9",
+        "~",
+        "\t",
+        ".",
+        "-",
     ],
     run: agent,
 };
 
 pub(super) const REDACTIONS: Target = Target {
     name: "redactions",
-    seeds: &["data.*", "spec.containers[*].env[*].value", "metadata.annotations['a.b/c']", ".a['it''s']", "*.*"],
+    seeds: &[
+        "data.*",
+        "spec.containers[*].env[*].value",
+        "metadata.annotations['a.b/c']",
+        ".a['it''s']",
+        "*.*",
+    ],
     words: &[".", "*", "[*]", "['", "']", "''", "[", "]", "metadata", "name", "kind", "é"],
     run: redactions,
 };
@@ -37,7 +80,8 @@ fn agent(input: &[u8]) -> u64 {
     match ConfigFiles::agent(env).with_directory(directory.path()).load::<AgentConfig>() {
         Ok(loaded) => {
             let accounts = &loaded.settings.kubernetes.accounts;
-            let rules = accounts.iter().map(|account| Redactions::compile(&account.redact).is_ok().to_string());
+            let rules =
+                accounts.iter().map(|account| Redactions::compile(&account.redact).is_ok().to_string());
             let warnings = "warning ".repeat(loaded.warnings.len().min(8));
             behaviour(rules.chain([warnings]))
         }
