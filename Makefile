@@ -1,6 +1,6 @@
 # Each target is one command; what takes more than that is a script in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help test lint fmt audit bench dist testenv picture
+.PHONY: help test lint fmt audit bench fuzz dist testenv picture
 
 # A version, so that a new release of the tool changes nothing unasked.
 CARGO_DENY := 0.20.2
@@ -25,6 +25,9 @@ audit: ## Checks dependencies: bans, duplicates, licences, sources (installs car
 bench: ## Measures, always as a ratio to a peer in the same run
 	cargo build --release --locked --bins --workspace
 	$${CARGO_TARGET_DIR:-target}/release/spindrift-bench
+
+fuzz: ## Throws nonsense at all that reads what others write: make fuzz SECONDS=600 TARGETS=pages
+	cargo run --release --locked -p spindrift-fuzz -- --seconds $(or $(SECONDS),60) $(TARGETS)
 
 dist: ## Builds the binaries that are shipped, into target/dist
 	cargo build --profile dist --locked --bins -p spindrift -p spindrift-agent -p spindrift-hub

@@ -7,8 +7,8 @@ use std::{
     time::Duration,
 };
 
-use spindrift_kubernetes::{Api, ApiOptions};
-use spindrift_model::{AccountDescription, AccountName};
+use spindrift_kubernetes::{Api, ApiOptions, Redactions, WatchTarget};
+use spindrift_model::{AccountDescription, AccountName, Resource};
 use spindrift_process::{
     backoff::{Backoff, BackoffConfig},
     report,
@@ -29,6 +29,8 @@ pub struct Account {
     pub description: AccountDescription,
     /// How it was configured.
     pub config: AccountConfig,
+    /// What never leaves its cluster.
+    pub redactions: Redactions,
     /// Its API server.
     pub api: Api,
     /// Whether its API server cannot send a list through a watch; learnt once.
@@ -51,6 +53,13 @@ pub struct Preparation {
 }
 
 // === impl Account ===
+
+impl Account {
+    /// What is watched of a resource, with no more of each object than may leave the cluster.
+    pub fn target(&self, resource: Resource, namespace: Option<Arc<str>>) -> WatchTarget {
+        WatchTarget::new(resource, namespace).redacted(&self.redactions)
+    }
+}
 
 impl fmt::Debug for Account {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -99,6 +108,8 @@ impl Preparation {
     async fn prepare(&self) -> Result<Account, String> {
         let config = self.config.clone();
         let name = AccountName::parse(&config.name).map_err(|invalid| invalid.to_string())?;
+        // Before anything is read: an account whose rules are not understood sends nothing.
+        let redactions = Redactions::compile(&config.redact).map_err(|invalid| report(&invalid))?;
         let api =
             Api::connect(&config.credentials()?, &self.options).await.map_err(|error| report(&error))?;
         let failed = |error| report(&error);
@@ -119,6 +130,6 @@ impl Preparation {
             properties: config.properties(),
             max_resumable_age: config.max_resumable_age(),
         };
-        Ok(Account { description, config, api, paged_lists_only: AtomicBool::new(false) })
+        Ok(Account { description, config, redactions, api, paged_lists_only: AtomicBool::new(false) })
     }
 }

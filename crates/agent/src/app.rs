@@ -78,7 +78,7 @@ impl Agent {
                     insecure: account.insecure,
                     no_proxy: account.no_proxy || config.kubernetes.no_proxy,
                 },
-                config: account.clone(),
+                config: config.kubernetes.effective(account),
                 board: board.clone(),
                 metrics: metrics.clone(),
             };

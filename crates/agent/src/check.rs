@@ -48,7 +48,8 @@ pub async fn check(files: &ConfigFiles, env: &Env) -> Report {
                 insecure: account.insecure,
                 no_proxy: account.no_proxy || config.kubernetes.no_proxy,
             };
-            Box::pin(account::section(account, options))
+            let account = config.kubernetes.effective(account);
+            Box::pin(async move { account::section(&account, options).await })
         })
         .buffered(ACCOUNTS_AT_A_TIME)
         .collect::<Vec<_>>();

@@ -5,6 +5,7 @@ mod account;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use spindrift_kubernetes::RedactRule;
 use spindrift_process::{
     backoff::BackoffConfig,
     config::{Schema, redact},
@@ -89,6 +90,8 @@ pub struct Kubernetes {
     pub accounts: Vec<AccountConfig>,
     /// Whether to ignore proxies for every cluster.
     pub no_proxy: bool,
+    /// Values that never leave any cluster, by kind.
+    pub redact: Vec<RedactRule>,
 }
 
 /// `server.*`.
@@ -147,7 +150,14 @@ impl Default for Prometheus {
 impl Schema for AgentConfig {
     fn example() -> Self {
         Self {
-            kubernetes: Kubernetes { accounts: vec![AccountConfig::default()], ..Kubernetes::default() },
+            kubernetes: Kubernetes {
+                accounts: vec![AccountConfig {
+                    redact: vec![RedactRule::default()],
+                    ..AccountConfig::default()
+                }],
+                redact: vec![RedactRule::default()],
+                ..Kubernetes::default()
+            },
             ..Self::default()
         }
     }
@@ -158,6 +168,16 @@ impl Schema for AgentConfig {
 
     fn aliases() -> &'static [(&'static str, &'static str)] {
         &[("clouddriver.tls.clientKeyPassword", "clientKeyFilePassword")]
+    }
+}
+
+// === impl Kubernetes ===
+
+impl Kubernetes {
+    /// An account with what holds for all accounts.
+    pub fn effective(&self, account: &AccountConfig) -> AccountConfig {
+        let redact = [&self.redact[..], &account.redact].concat();
+        AccountConfig { redact, ..account.clone() }
     }
 }
 

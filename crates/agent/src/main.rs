@@ -1,6 +1,6 @@
 //! `spindrift-agent`: reads its configuration, runs until a signal; or checks everything and says what is wrong.
 
-use std::{path::PathBuf, process::ExitCode, time::Duration};
+use std::{alloc::System, path::PathBuf, process::ExitCode, time::Duration};
 
 use clap::{Args, Parser, Subcommand};
 use spindrift_agent::{
@@ -14,6 +14,12 @@ use spindrift_process::{
     daemon,
     shutdown::Shutdown,
 };
+use zeroizing_alloc::ZeroAlloc;
+
+/// Wipes memory when it is given back. What a Secret's annotations repeat of its values passes through buffers of TLS
+/// and HTTP, which nobody else wipes, and would stay in the allocator's free lists for hours.
+#[global_allocator]
+static MEMORY: ZeroAlloc<System> = ZeroAlloc(System);
 
 /// Watches Kubernetes and streams changes to a Spindrift hub.
 #[derive(Debug, Parser)]

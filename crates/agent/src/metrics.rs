@@ -42,6 +42,8 @@ pub struct Metrics {
     pub rejected_objects: Counter,
     /// Complete listings.
     pub listings: Counter,
+    /// Values that were cut or redacted.
+    pub scrubbed_values: Counter,
     events: Family<Kind, Counter>,
     bytes: Family<Group, Counter>,
 }
@@ -63,6 +65,7 @@ impl Metrics {
             unparseable_events: Counter::default(),
             rejected_objects: Counter::default(),
             listings: Counter::default(),
+            scrubbed_values: Counter::default(),
             events: Family::default(),
             bytes: Family::default(),
         };
@@ -91,6 +94,11 @@ impl Metrics {
             metrics.rejected_objects.clone(),
         );
         registry.register("spindrift_agent_listings", "Complete listings", metrics.listings.clone());
+        registry.register(
+            "spindrift_agent_scrubbed_values",
+            "Values that were cut or redacted before they left the cluster",
+            metrics.scrubbed_values.clone(),
+        );
         registry.register_collector(Box::new(Watches(board)));
         metrics
     }

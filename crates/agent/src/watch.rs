@@ -16,7 +16,7 @@ use std::{
 };
 
 use spindrift_model::{
-    CacheKinds, Declaration, Item, Resource, ResumePoint, Scope, ScopeDeclaration, ScopeId, ScrubRevision,
+    CacheKinds, Declaration, Item, Resource, ResumePoint, Scope, ScopeDeclaration, ScopeId,
 };
 use spindrift_process::{
     backoff::{Backoff, BackoffConfig},
@@ -29,9 +29,6 @@ pub use outlet::{Credited, Outlet};
 use scope::ScopeWatch;
 
 use crate::{account::Account, board::Board, metrics::Metrics};
-
-/// Of what the scrubber cuts; a change of its rules makes what the hub has stale.
-pub const SCRUB_REVISION: ScrubRevision = ScrubRevision(1);
 
 /// CRDs tell when they change; whatever else changes what is served (an aggregated API, an upgrade) is found by this.
 const REDISCOVERY: Duration = Duration::from_mins(1);
@@ -160,9 +157,11 @@ impl Engine {
                 (scope, resource, ScopeId(self.next_id))
             })
             .collect();
-        let running =
-            self.running.iter().map(|(scope, running)| declare(running.id, scope, &running.resource));
-        let new = started.iter().map(|(scope, resource, id)| declare(*id, scope, resource));
+        let running = self
+            .running
+            .iter()
+            .map(|(scope, running)| declare(&account, running.id, scope, &running.resource));
+        let new = started.iter().map(|(scope, resource, id)| declare(&account, *id, scope, resource));
         let scopes: Vec<_> = running.chain(new).collect();
         info!(account = %account.description.name, scopes = scopes.len(), stopped = stopped.len(), started = started.len(), "watching");
         self.shared.board.caching(&account.description.name, &resources);
@@ -214,11 +213,8 @@ impl Engine {
     }
 }
 
-fn declare(id: ScopeId, scope: &Scope, resource: &Resource) -> ScopeDeclaration {
-    ScopeDeclaration {
-        id,
-        resource: resource.clone(),
-        namespace: scope.namespace.clone(),
-        scrub_revision: SCRUB_REVISION,
-    }
+fn declare(account: &Account, id: ScopeId, scope: &Scope, resource: &Resource) -> ScopeDeclaration {
+    let target = account.target(resource.clone(), scope.namespace.clone());
+    let scrub_revision = target.scrub_revision();
+    ScopeDeclaration { id, resource: target.resource, namespace: target.namespace, scrub_revision }
 }

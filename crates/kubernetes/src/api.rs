@@ -37,7 +37,7 @@ pub struct Api {
     request_timeout: Duration,
 }
 
-/// More than any answer but a list's, and more than a page of a list should be: pages are read whole.
+/// More than any answer but a list's, which is split while it arrives.
 const LARGEST_ANSWER: usize = 256 * 1024 * 1024;
 
 /// More than any Status; a proxy's error page may be longer, and is cut.
@@ -96,13 +96,18 @@ impl Api {
             plural: "namespaces".into(),
             namespaced: false,
         };
-        let target = WatchTarget { resource, namespace: None, view: View::MetadataOnly };
+        let target = WatchTarget { view: View::MetadataOnly, ..WatchTarget::new(resource, None) };
         let start = ListStart { not_older_than: None, page_size: NAMESPACES_PER_PAGE };
         let names = self.list(&target, start).try_filter_map(async |event| match event {
             Event::Object(namespace) => Ok(Some(namespace.name.as_ref().into())),
             _ => Ok(None),
         });
         names.try_collect().await
+    }
+
+    /// Ceiling for one request; for a body that is read piece by piece, for each piece.
+    pub(crate) fn request_timeout(&self) -> Duration {
+        self.request_timeout
     }
 
     /// Asks and reads the whole answer.

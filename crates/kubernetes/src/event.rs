@@ -6,7 +6,7 @@ use serde::Deserialize;
 use spindrift_model::ResourceVersion;
 
 use crate::{
-    json::{Fields, Malformed},
+    json::Malformed,
     object::{Parts, RawObject},
     scrub::ScrubRules,
     status::Status,
@@ -37,54 +37,36 @@ pub enum Event {
     Error(Status),
 }
 
+/// What is around the object, which was taken out.
 #[derive(Deserialize)]
-struct EventLine<'a> {
+struct Envelope<'a> {
     #[serde(borrow, rename = "type")]
     kind: Cow<'a, str>,
-    #[serde(borrow)]
-    object: Fields<'a>,
-}
-
-#[derive(Deserialize)]
-struct ErrorLine {
-    object: Status,
 }
 
 // === impl Event ===
 
 impl Event {
-    /// Reads one line of a watch.
-    pub(crate) fn of_line(line: &[u8], rules: &ScrubRules) -> Self {
-        Self::try_from_line(line, rules).unwrap_or_else(|error| Self::unparseable(&error, line.len()))
-    }
-
-    /// Reads one item of a list.
-    pub(crate) fn of_item(item: &[u8], rules: &ScrubRules) -> Self {
-        match RawObject::read(item, rules) {
-            Ok(object) => Self::Object(object),
-            Err(error) => Self::unparseable(&error, item.len()),
-        }
-    }
-
-    pub(crate) fn unparseable(error: &(impl ToString + ?Sized), bytes: usize) -> Self {
-        Self::Unparseable { error: error.to_string(), bytes }
-    }
-
-    fn try_from_line(line: &[u8], rules: &ScrubRules) -> Result<Self, Malformed> {
-        let EventLine { kind, object } = serde_json::from_slice(line)?;
+    /// Reads what is left of one line of a watch: its object, and what is around it.
+    pub(crate) fn of_line(envelope: &[u8], object: &[u8], rules: &ScrubRules) -> Result<Self, Malformed> {
+        let Envelope { kind } = serde_json::from_slice(envelope)?;
         Ok(match &*kind {
-            "ADDED" | "MODIFIED" => Self::Object(Parts::of(object)?.into_object(rules)?),
-            "DELETED" => Self::Deleted(Parts::of(object)?.into_object(rules)?),
+            "ADDED" | "MODIFIED" => Self::Object(RawObject::read(object, rules)?),
+            "DELETED" => Self::Deleted(RawObject::read(object, rules)?),
             "BOOKMARK" => {
-                let bookmark = Parts::of(object)?;
+                let bookmark = Parts::read(object)?;
                 Self::Bookmark {
                     resource_version: bookmark.resource_version()?,
                     initial_events_end: bookmark.ends_initial_events()?,
                 }
             }
-            "ERROR" => Self::Error(serde_json::from_slice::<ErrorLine>(line)?.object),
-            _ => Self::unparseable("an unknown type of event", line.len()),
+            "ERROR" => Self::Error(serde_json::from_slice(object)?),
+            _ => return Err(Malformed::UnknownType),
         })
+    }
+
+    pub(crate) fn unparseable(error: &Malformed, bytes: usize) -> Self {
+        Self::Unparseable { error: error.to_string(), bytes }
     }
 }
 
@@ -93,7 +75,7 @@ mod tests {
     use spindrift_model::Resource;
 
     use super::*;
-    use crate::View;
+    use crate::{EventSplitter, Redactions, View};
 
     fn event(line: &str) -> Event {
         let pods = Resource {
@@ -103,7 +85,10 @@ mod tests {
             plural: "pods".into(),
             namespaced: true,
         };
-        Event::of_line(line.as_bytes(), &ScrubRules::new(&pods, View::Full))
+        let rules = ScrubRules::new(&pods, View::Full, &Redactions::default());
+        let mut splitter = EventSplitter::new(rules);
+        splitter.push(format!("{line}\n").into());
+        splitter.next_event().unwrap()
     }
 
     const POD: &str = r#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"n","uid":"u","resourceVersion":"7"},"spec":{"x":[1, 2]}}"#;

@@ -35,6 +35,15 @@ pub enum Malformed {
     /// A field that every object has is not there exactly once.
     #[error("{0} is not there exactly once")]
     NotOnce(&'static str),
+    /// A key, or what is around the objects, is longer than it can mean well.
+    #[error("a key, or what is around the objects, is too long")]
+    TooLong,
+    /// The object itself is longer than any API server's limit.
+    #[error("longer than an object may be")]
+    ObjectTooLong,
+    /// The type of an event is none of those that there are.
+    #[error("an unknown type of event")]
+    UnknownType,
 }
 
 /// The fields of one JSON object.
@@ -50,19 +59,13 @@ pub(crate) struct Field<'a> {
     pub(crate) value: &'a RawValue,
 }
 
-/// Joins pieces of JSON to one text.
-#[derive(Default)]
-pub(crate) struct Writer<'a> {
-    pieces: Vec<&'a str>,
-    after_field: bool,
-}
-
 /// Reads a string value.
 pub(crate) fn text(value: &RawValue) -> Result<Cow<'_, str>, Malformed> {
     Ok(unquote(value.get())?)
 }
 
-fn unquote(quoted: &str) -> serde_json::Result<Cow<'_, str>> {
+/// Reads a string, or a key, that comes in quotes.
+pub(crate) fn unquote(quoted: &str) -> serde_json::Result<Cow<'_, str>> {
     match quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
         Some(plain) if !plain.contains('\\') => Ok(Cow::Borrowed(plain)),
         _ => serde_json::from_str(quoted).map(Cow::Owned),
@@ -130,39 +133,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
         }
 
         deserializer.deserialize_map(FieldsVisitor)
-    }
-}
-
-// === impl Writer ===
-
-impl<'a> Writer<'a> {
-    pub(crate) fn begin_object(&mut self) {
-        self.pieces.push("{");
-        self.after_field = false;
-    }
-
-    pub(crate) fn end_object(&mut self) {
-        self.pieces.push("}");
-        self.after_field = true;
-    }
-
-    /// Writes a key, which comes in quotes.
-    pub(crate) fn key(&mut self, key: &'a str) {
-        if self.after_field {
-            self.pieces.push(",");
-        }
-        self.pieces.extend([key, ":"]);
-    }
-
-    /// Writes a value, which is JSON already.
-    pub(crate) fn value(&mut self, value: &'a str) {
-        self.pieces.push(value);
-        self.after_field = true;
-    }
-
-    /// The text, in an allocation of exactly its size.
-    pub(crate) fn finish(self) -> String {
-        self.pieces.concat()
     }
 }
 

@@ -3,12 +3,13 @@
 //! ```text
 //! Credentials ──connect──▶ Api ──discover──▶ Discovery (which resources can be listed and watched)
 //!                           │
-//!                           ├──watch──▶ splitter ──▶ event ──▶ object ──▶ scrub ──▶ EventStream
-//!                           └──list───▶ pages ─────────────────▶ object ──▶ scrub ──▶ EventStream
+//!                           ├──watch──▶ body ──────────▶ splitter (lines) ─┐
+//!                           └──list───▶ body ──▶ unpack ─▶ page (items) ───┴─▶ sieve ──▶ object ──▶ EventStream
 //! ```
 //!
-//! Bodies are split as bytes arrive and parsed only as deep as identity and scrubbing need; what is forwarded is
-//! otherwise the bytes that the API server sent. No object is kept, and no Secret's value is ever asked for.
+//! Bodies are split as bytes arrive, and scrubbed in the same pass: what `scrub` and `redact` hold back is never
+//! copied. What passes is parsed only as deep as identity needs, and is otherwise the bytes that the API server sent.
+//! No object is kept, and no Secret's value is ever asked for.
 #![warn(missing_docs)]
 
 mod api;
@@ -22,11 +23,23 @@ mod list;
 mod target;
 mod watch;
 
+mod body;
+mod page;
+mod splitter;
+mod unpack;
+
 mod event;
 mod json;
+mod mesh;
 mod object;
+mod path;
+mod redact;
+mod result;
 mod scrub;
-mod splitter;
+mod sieve;
+
+#[cfg(test)]
+mod arbitrary;
 
 pub use api::{Access, Api, ApiOptions, ConnectError, Credentials, Greeting, Inspection, ReviewError, Way};
 pub use discovery::Discovery;
@@ -35,8 +48,12 @@ pub use event::Event;
 pub use json::Malformed;
 pub use list::ListStart;
 pub use object::RawObject;
+pub use page::{PageEnd, PageSplitter};
+pub use path::InvalidPath;
+pub use redact::{InvalidRedaction, RedactRule, Redactions};
+pub use result::scrub_result;
 pub use scrub::{ScrubRules, scrub};
-pub use splitter::{Line, LineSplitter};
+pub use splitter::EventSplitter;
 pub use status::Status;
 pub use target::{View, WatchTarget};
 pub use watch::{EventStream, WatchStart};

@@ -1,21 +1,26 @@
 //! Listings in pages, for API servers that cannot send a list through a watch.
+//!
+//! A page is split while it arrives and is never held whole; it is only read as fast as its objects are asked for.
 
-use std::collections::VecDeque;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
-use bytes::Bytes;
 use futures::stream;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use spindrift_model::ResourceVersion;
+use tokio::time::Instant;
 
 use crate::{
     api::Api,
+    body::Incoming,
     error::ApiError,
     event::Event,
     json::Malformed,
+    page::{PageEnd, PageSplitter},
     request::Get,
-    scrub::ScrubRules,
     target::{View, WatchTarget},
+    unpack::Unpacker,
     watch::EventStream,
 };
 
@@ -32,33 +37,24 @@ struct Listing {
     api: Api,
     target: WatchTarget,
     start: ListStart,
-    rules: ScrubRules,
-    items: VecDeque<Bytes>,
-    next: Next,
+    state: State,
+    held_back: Arc<AtomicU64>,
 }
 
-enum Next {
+enum State {
     First,
     Continue(String),
+    Reading(Page),
     End(ResourceVersion),
     Ended,
 }
 
-#[derive(Deserialize)]
-struct Page<'a> {
-    metadata: PageMetadata,
-    /// A Go list without items can be null.
-    #[serde(borrow)]
-    items: Option<Vec<&'a RawValue>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct PageMetadata {
-    #[serde(default)]
-    resource_version: String,
-    #[serde(default)]
-    r#continue: String,
+/// A page that is arriving.
+struct Page {
+    path: String,
+    incoming: Incoming,
+    unpacker: Unpacker,
+    splitter: PageSplitter,
 }
 
 impl Api {
@@ -66,17 +62,18 @@ impl Api {
     ///
     /// When a page is asked for too late, the error says [`ApiError::is_gone`] and the listing must begin again.
     pub fn list(&self, target: &WatchTarget, start: ListStart) -> EventStream {
+        let held_back = Arc::new(AtomicU64::new(0));
         let listing = Listing {
             api: self.clone(),
             target: target.clone(),
             start,
-            rules: ScrubRules::new(&target.resource, target.view),
-            items: VecDeque::new(),
-            next: Next::First,
+            state: State::First,
+            held_back: held_back.clone(),
         };
-        EventStream::new(stream::try_unfold(listing, |mut listing| async move {
+        let events = stream::try_unfold(listing, |mut listing| async move {
             Ok(listing.next().await?.map(|event| (event, listing)))
-        }))
+        });
+        EventStream::new(events, held_back)
     }
 
     /// Whether the collection is at this version or beyond it.
@@ -107,11 +104,8 @@ impl Api {
 impl Listing {
     async fn next(&mut self) -> Result<Option<Event>, ApiError> {
         loop {
-            if let Some(item) = self.items.pop_front() {
-                return Ok(Some(Event::of_item(&item, &self.rules)));
-            }
-            match std::mem::replace(&mut self.next, Next::Ended) {
-                Next::First => {
+            match std::mem::replace(&mut self.state, State::Ended) {
+                State::First => {
                     let get = self.page_request();
                     let get = match &self.start.not_older_than {
                         Some(version) => get
@@ -119,43 +113,72 @@ impl Listing {
                             .query("resourceVersionMatch", "NotOlderThan"),
                         None => get,
                     };
-                    self.fetch(&get).await?;
+                    self.state = State::Reading(Page::open(&self.api, &self.target, &get).await?);
                 }
-                Next::Continue(token) => {
+                State::Continue(token) => {
                     let get = self.page_request().query("continue", &token);
-                    self.fetch(&get).await?;
+                    self.state = State::Reading(Page::open(&self.api, &self.target, &get).await?);
                 }
-                Next::End(resource_version) => {
+                State::Reading(mut page) => {
+                    if let Some(event) = page.next(&self.api).await? {
+                        self.state = State::Reading(page);
+                        return Ok(Some(event));
+                    }
+                    self.held_back.fetch_add(page.splitter.held_back(), Ordering::Relaxed);
+                    self.state = match page.splitter.end().map_err(|source| page.malformed(source))? {
+                        PageEnd::Continue(token) => State::Continue(token),
+                        PageEnd::Complete(version) => State::End(version),
+                    };
+                }
+                State::End(resource_version) => {
                     return Ok(Some(Event::Bookmark { resource_version, initial_events_end: true }));
                 }
-                Next::Ended => return Ok(None),
+                State::Ended => return Ok(None),
             }
         }
     }
 
     fn page_request(&self) -> Get {
-        self.target.list_request().query("limit", &self.start.page_size.to_string())
-    }
-
-    async fn fetch(&mut self, get: &Get) -> Result<(), ApiError> {
-        let body = self.api.read(get).await?;
-        (self.items, self.next) = take_apart(&body)
-            .map_err(|source| ApiError::Malformed { path: get.path().to_owned(), source })?;
-        Ok(())
+        let get = self.target.list_request().query("limit", &self.start.page_size.to_string());
+        // What a decompressor has seen stays in its window, out of our reach.
+        if self.target.scrub_rules().keep_secrets() { get } else { get.accept_gzip() }
     }
 }
 
-/// The items of a page, which share its memory, and what comes after it.
-fn take_apart(body: &Bytes) -> Result<(VecDeque<Bytes>, Next), Malformed> {
-    let Page { metadata, items } = serde_json::from_slice(body)?;
-    let items = items.unwrap_or_default();
-    let items = items.iter().map(|item| body.slice_ref(item.get().as_bytes())).collect();
-    let next = match metadata {
-        PageMetadata { r#continue, .. } if !r#continue.is_empty() => Next::Continue(r#continue),
-        PageMetadata { resource_version, .. } if resource_version.is_empty() => {
-            return Err(Malformed::NotOnce("metadata.resourceVersion"));
+// === impl Page ===
+
+impl Page {
+    async fn open(api: &Api, target: &WatchTarget, get: &Get) -> Result<Self, ApiError> {
+        let body = api.open(get).await?;
+        Ok(Self {
+            path: get.path().to_owned(),
+            incoming: Incoming::new(get.path(), body),
+            unpacker: Unpacker::default(),
+            splitter: PageSplitter::new(target.scrub_rules()),
+        })
+    }
+
+    async fn next(&mut self, api: &Api) -> Result<Option<Event>, ApiError> {
+        // For each chunk anew: a page may take as long as its objects need to find their way.
+        let silence = api.request_timeout();
+        loop {
+            if let Some(event) = self.splitter.next_event().map_err(|source| self.malformed(source))? {
+                return Ok(Some(event));
+            }
+            match self.unpacker.next_piece() {
+                Ok(Some(piece)) => self.splitter.push(piece),
+                Ok(None) => match self.incoming.chunk(Instant::now() + silence, silence).await? {
+                    Some(chunk) => self.unpacker.push(chunk),
+                    None => return Ok(None),
+                },
+                Err(error) => {
+                    return Err(ApiError::Read { path: self.path.clone(), source: error.into() });
+                }
+            }
         }
-        PageMetadata { resource_version, .. } => Next::End(resource_version.into()),
-    };
-    Ok((items, next))
+    }
+
+    fn malformed(&self, source: Malformed) -> ApiError {
+        ApiError::Malformed { path: self.path.clone(), source }
+    }
 }

@@ -25,20 +25,29 @@ pub struct RawObject {
     pub body: Bytes,
 }
 
-/// An object whose top level and metadata were taken apart; it borrows from the bytes that arrived.
+/// An object whose top level and metadata were taken apart; it borrows its bytes.
 pub(crate) struct Parts<'a> {
     pub(crate) fields: Fields<'a>,
     pub(crate) metadata: Fields<'a>,
 }
 
 /// What the API server calls the bookmark that ends the initial events.
-const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
+pub(crate) const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
 // === impl RawObject ===
 
 impl RawObject {
-    pub(crate) fn read(object: &[u8], rules: &ScrubRules) -> Result<Self, Malformed> {
-        Parts::read(object)?.into_object(rules)
+    /// Reads an object that was scrubbed while it arrived.
+    pub(crate) fn read(scrubbed: &[u8], rules: &ScrubRules) -> Result<Self, Malformed> {
+        let parts = Parts::read(scrubbed)?;
+        let namespace = parts.metadata.get("namespace")?.map(text).transpose()?;
+        Ok(Self {
+            namespace: namespace.unwrap_or_default().into(),
+            name: text(parts.metadata.require("name")?)?.into(),
+            uid: Uid::from(&*text(parts.metadata.require("uid")?)?),
+            resource_version: parts.resource_version()?,
+            body: rules.complete(scrubbed, &parts)?,
+        })
     }
 }
 
@@ -46,23 +55,9 @@ impl RawObject {
 
 impl<'a> Parts<'a> {
     pub(crate) fn read(object: &'a [u8]) -> Result<Self, Malformed> {
-        Self::of(serde_json::from_slice(object)?)
-    }
-
-    pub(crate) fn of(fields: Fields<'a>) -> Result<Self, Malformed> {
+        let fields: Fields<'_> = serde_json::from_slice(object)?;
         let metadata = Fields::of(fields.require("metadata")?)?;
         Ok(Self { fields, metadata })
-    }
-
-    pub(crate) fn into_object(self, rules: &ScrubRules) -> Result<RawObject, Malformed> {
-        let namespace = self.metadata.get("namespace")?.map(text).transpose()?;
-        Ok(RawObject {
-            namespace: namespace.unwrap_or_default().into(),
-            name: text(self.metadata.require("name")?)?.into(),
-            uid: Uid::from(&*text(self.metadata.require("uid")?)?),
-            resource_version: self.resource_version()?,
-            body: rules.apply(&self)?,
-        })
     }
 
     pub(crate) fn resource_version(&self) -> Result<ResourceVersion, Malformed> {

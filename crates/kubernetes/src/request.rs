@@ -11,6 +11,7 @@ pub(crate) struct Get {
     path: String,
     query: String,
     accept: &'static str,
+    accept_gzip: bool,
 }
 
 // === impl Get ===
@@ -23,11 +24,16 @@ impl Get {
             path.push('/');
             percent_encode(segment, &mut path);
         }
-        Self { path, query: String::new(), accept: "application/json" }
+        Self { path, query: String::new(), accept: "application/json", accept_gzip: false }
     }
 
     pub(crate) fn accept(self, accept: &'static str) -> Self {
         Self { accept, ..self }
+    }
+
+    /// Lets the answer be compressed; who reads it has to look.
+    pub(crate) fn accept_gzip(self) -> Self {
+        Self { accept_gzip: true, ..self }
     }
 
     pub(crate) fn query(mut self, key: &'static str, value: &str) -> Self {
@@ -44,8 +50,12 @@ impl Get {
     }
 
     pub(crate) fn build(&self) -> http::Result<Request<Body>> {
-        let Self { path, query, accept } = self;
-        Request::get(format!("{path}{query}")).header(header::ACCEPT, *accept).body(Body::empty())
+        let Self { path, query, accept, accept_gzip } = self;
+        let encoding = if *accept_gzip { "gzip" } else { "identity" };
+        Request::get(format!("{path}{query}"))
+            .header(header::ACCEPT, *accept)
+            .header(header::ACCEPT_ENCODING, encoding)
+            .body(Body::empty())
     }
 }
 

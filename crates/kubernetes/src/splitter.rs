@@ -1,145 +1,117 @@
-//! Cuts a body into lines as its bytes arrive.
+//! Cuts the body of a watch into events as its bytes arrive.
 
 use bytes::Bytes;
+use memchr::memchr;
 
-/// Cuts chunks of bytes into lines; which lines come out does not depend on where the chunks were cut.
+use crate::{
+    body::Chunk,
+    event::Event,
+    json::Malformed,
+    path::Step,
+    scrub::{LONGEST, ScrubRules},
+    sieve::{Item, Sieve, Sifted},
+};
+
+/// Cuts chunks of bytes into events, one per line; which events come out does not depend on where the chunks were cut.
 ///
-/// It holds at most one chunk and one unfinished line, and nothing between two lines: a silent watch costs no buffer.
+/// It holds at most one chunk and what passed of one unfinished line, and nothing between two lines: a silent watch
+/// costs no buffer.
 #[derive(Debug)]
-pub struct LineSplitter {
-    longest: usize,
-    chunk: Bytes,
-    unfinished: Vec<u8>,
-    /// The length of the unfinished line so far; more than is in `unfinished` if it is too long to be kept.
+pub struct EventSplitter {
+    rules: ScrubRules,
+    sieve: Sieve,
+    chunk: Chunk,
+    line: Line,
+}
+
+/// The unfinished line.
+#[derive(Debug, Default)]
+struct Line {
     length: usize,
+    objects: usize,
+    problem: Option<Malformed>,
 }
 
-/// One line, without its end.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Line {
-    /// The line's bytes, never none.
-    Whole(Bytes),
-    /// The line was longer than allowed, and its bytes are gone.
-    TooLong {
-        /// How long it was.
-        bytes: usize,
-    },
-}
+// === impl EventSplitter ===
 
-// === impl LineSplitter ===
-
-impl LineSplitter {
-    /// A splitter that gives lines of up to `longest` bytes.
-    pub fn new(longest: usize) -> Self {
-        Self { longest, chunk: Bytes::new(), unfinished: Vec::new(), length: 0 }
+impl EventSplitter {
+    /// A splitter whose objects are scrubbed by these rules.
+    pub fn new(rules: ScrubRules) -> Self {
+        Self::with_longest(rules, LONGEST)
     }
 
-    /// Takes the next chunk; the lines of the one before must have been taken out.
+    fn with_longest(rules: ScrubRules, longest: usize) -> Self {
+        let sieve = Sieve::new(rules.mesh(&[Step::Member("object".into())]), longest);
+        Self { rules, sieve, chunk: Chunk::default(), line: Line::default() }
+    }
+
+    /// Takes the next chunk; the events of the one before must have been taken out.
     pub fn push(&mut self, chunk: Bytes) {
-        debug_assert!(self.chunk.is_empty(), "the last chunk's lines were not taken out");
-        self.chunk = chunk;
+        self.chunk.replace(chunk);
     }
 
-    /// The next complete line; none when another chunk is needed. Empty lines are passed over.
+    /// The next event; none when another chunk is needed. Empty lines are passed over.
     ///
-    /// What follows the last newline of a body never becomes a line: it was cut off.
-    pub fn next_line(&mut self) -> Option<Line> {
+    /// What follows the last newline of a body never becomes an event: it was cut off.
+    pub fn next_event(&mut self) -> Option<Event> {
         loop {
-            let Some(end) = self.chunk.iter().position(|byte| *byte == b'\n') else {
-                let rest = std::mem::take(&mut self.chunk);
-                self.append(&rest);
+            let rest = self.chunk.rest();
+            if rest.is_empty() {
+                self.chunk.finish(self.rules.keep_secrets());
+                self.sieve.rest();
                 return None;
-            };
-            let head = self.chunk.split_to(end);
-            // The newline.
-            self.chunk = self.chunk.slice(1..);
-            if self.length == 0 && head.len() <= self.longest {
-                if !head.is_empty() {
-                    return Some(Line::Whole(head));
+            }
+            let newline = memchr(b'\n', rest);
+            let part = newline.unwrap_or(rest.len());
+            self.line.read(&mut self.sieve, &rest[..part]);
+            self.chunk.advance(part + usize::from(newline.is_some()));
+            if newline.is_some() {
+                let event = self.end_line();
+                self.sieve.reset();
+                self.line = Line::default();
+                if event.is_some() {
+                    return event;
                 }
-            } else {
-                self.append(&head);
-                return self.take_unfinished();
             }
         }
     }
 
-    fn append(&mut self, bytes: &[u8]) {
-        self.length += bytes.len();
-        if self.length <= self.longest {
-            self.unfinished.extend_from_slice(bytes);
-        } else {
-            self.unfinished = Vec::new();
-        }
+    /// How many values were held back so far.
+    pub fn held_back(&self) -> u64 {
+        self.sieve.held_back()
     }
 
-    fn take_unfinished(&mut self) -> Option<Line> {
-        let bytes = std::mem::take(&mut self.length);
-        let unfinished = std::mem::take(&mut self.unfinished);
-        match bytes {
-            0 => None,
-            _ if bytes <= self.longest => Some(Line::Whole(unfinished.into())),
-            _ => Some(Line::TooLong { bytes }),
+    fn end_line(&mut self) -> Option<Event> {
+        let Line { length, objects, problem } = std::mem::take(&mut self.line);
+        let is_empty = self.sieve.is_fresh() && problem.is_none();
+        let event = match (problem, self.sieve.item()) {
+            _ if is_empty => return None,
+            (Some(problem), _) => Err(problem),
+            (None, _) if !self.sieve.is_done() => Err(Malformed::Truncated),
+            (None, _) if objects != 1 => Err(Malformed::NotOnce("object")),
+            (None, Item::TooLong) => Err(Malformed::ObjectTooLong),
+            (None, Item::Whole(object)) => Event::of_line(self.sieve.envelope(), object, &self.rules),
+        };
+        Some(event.unwrap_or_else(|problem| Event::unparseable(&problem, length)))
+    }
+}
+
+// === impl Line ===
+
+impl Line {
+    fn read(&mut self, sieve: &mut Sieve, mut part: &[u8]) {
+        self.length += part.len();
+        while !part.is_empty() && self.problem.is_none() {
+            match sieve.read(part) {
+                Ok((read, sifted)) => {
+                    part = &part[read..];
+                    self.objects += usize::from(sifted == Some(Sifted::Item));
+                }
+                Err(problem) => self.problem = Some(problem),
+            }
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    const LONGEST: usize = 8;
-
-    /// What must come out, by the simplest means.
-    fn expected(body: &[u8]) -> Vec<Line> {
-        let complete =
-            body.split_inclusive(|byte| *byte == b'\n').filter_map(|line| line.strip_suffix(b"\n"));
-        complete
-            .filter(|line| !line.is_empty())
-            .map(|line| match line.len() {
-                ..=LONGEST => Line::Whole(Bytes::copy_from_slice(line)),
-                bytes => Line::TooLong { bytes },
-            })
-            .collect()
-    }
-
-    fn split<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<Line> {
-        let mut splitter = LineSplitter::new(LONGEST);
-        let mut lines = Vec::new();
-        for chunk in chunks {
-            splitter.push(Bytes::copy_from_slice(chunk));
-            lines.extend(std::iter::from_fn(|| splitter.next_line()));
-            assert!(splitter.unfinished.len() <= LONGEST);
-        }
-        lines
-    }
-
-    #[test]
-    fn a_line_that_is_too_long_is_skipped_and_the_next_ones_are_not() {
-        let body = b"one\n0123456789\ntwo\n\n\n01234567\nrest";
-        let lines = split([&body[..]]);
-        assert_eq!(lines, expected(body));
-        assert_eq!(lines[1], Line::TooLong { bytes: 10 });
-        assert_eq!(lines.last(), Some(&Line::Whole("01234567".into())));
-    }
-
-    proptest! {
-        #[test]
-        fn the_lines_do_not_depend_on_the_chunks(
-            body in prop::collection::vec(prop_oneof![2 => Just(b'\n'), 8 => any::<u8>()], 0..200),
-            sizes in prop::collection::vec(0_usize..30, 1..60),
-        ) {
-            let mut rest = &body[..];
-            let mut chunks = Vec::new();
-            for size in sizes {
-                let (chunk, left) = rest.split_at(size.min(rest.len()));
-                chunks.push(chunk);
-                rest = left;
-            }
-            chunks.push(rest);
-            prop_assert_eq!(split(chunks), expected(&body));
-        }
-    }
-}
+mod tests;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use spindrift_model::Resource;
+use spindrift_model::{Resource, ScrubRevision};
 
-use crate::request::Get;
+use crate::{redact::Redactions, request::Get, scrub::ScrubRules};
 
 /// How much of each object is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -24,6 +24,8 @@ pub struct WatchTarget {
     pub namespace: Option<Arc<str>>,
     /// How much of each object; Secrets are seen as metadata only, whatever this says.
     pub view: View,
+    /// What is kept back of each object, where rules name its kind.
+    pub redactions: Redactions,
 }
 
 const JSON: &str = "application/json";
@@ -44,7 +46,21 @@ impl View {
 impl WatchTarget {
     /// The target with as much of each object as may be seen: all of it, or for Secrets the metadata.
     pub fn new(resource: Resource, namespace: Option<Arc<str>>) -> Self {
-        Self { view: View::Full.of(&resource), resource, namespace }
+        Self { view: View::Full.of(&resource), resource, namespace, redactions: Redactions::default() }
+    }
+
+    /// The same target, with less of each object where rules name its kind.
+    pub fn redacted(self, redactions: &Redactions) -> Self {
+        Self { redactions: redactions.clone(), ..self }
+    }
+
+    /// What changes when more or less is cut from objects of this resource: what was sent before is stale then.
+    pub fn scrub_revision(&self) -> ScrubRevision {
+        self.scrub_rules().revision()
+    }
+
+    pub(crate) fn scrub_rules(&self) -> ScrubRules {
+        ScrubRules::new(&self.resource, self.view, &self.redactions)
     }
 
     pub(crate) fn watch_request(&self) -> Get {

@@ -2,24 +2,20 @@
 
 use std::{
     pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     task::{Context, Poll},
     time::Duration,
 };
 
-use bytes::Bytes;
 use futures::{Stream, StreamExt, stream, stream::BoxStream};
-use http_body_util::BodyExt;
-use kube::client::Body;
 use spindrift_model::ResourceVersion;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
 use crate::{
-    api::Api,
-    error::ApiError,
-    event::Event,
-    scrub::ScrubRules,
-    splitter::{Line, LineSplitter},
-    target::WatchTarget,
+    api::Api, body::Incoming, error::ApiError, event::Event, splitter::EventSplitter, target::WatchTarget,
 };
 
 /// Where a watch begins.
@@ -37,21 +33,20 @@ pub enum WatchStart {
 /// The events of a watch, or of a listing; nothing is read unless the next event is asked for.
 ///
 /// It ends when the API server ends it, which it does when the watch's time is over. After an error nothing follows.
-pub struct EventStream(BoxStream<'static, Result<Event, ApiError>>);
-
-/// The longest event: etcd takes objects of 1.5 MiB by default, and some operators allow it ten times that.
-const LONGEST_LINE: usize = 16 * 1024 * 1024;
+pub struct EventStream {
+    events: BoxStream<'static, Result<Event, ApiError>>,
+    held_back: Arc<AtomicU64>,
+}
 
 /// How much longer than asked an API server may take to end a watch before the connection is taken for dead.
 const GRACE: Duration = Duration::from_secs(15);
 
 struct Watch {
-    path: String,
-    body: Body,
-    splitter: LineSplitter,
-    rules: ScrubRules,
+    incoming: Incoming,
+    splitter: EventSplitter,
     limit: Duration,
     deadline: Instant,
+    held_back: Arc<AtomicU64>,
 }
 
 impl Api {
@@ -76,17 +71,18 @@ impl Api {
         };
         let limit = timeout + GRACE;
         let deadline = Instant::now() + limit;
+        let held_back = Arc::new(AtomicU64::new(0));
         let watch = Watch {
-            body: self.open(&get).await?,
-            path: get.path().to_owned(),
-            splitter: LineSplitter::new(LONGEST_LINE),
-            rules: ScrubRules::new(&target.resource, target.view),
+            incoming: Incoming::new(get.path(), self.open(&get).await?),
+            splitter: EventSplitter::new(target.scrub_rules()),
             limit,
             deadline,
+            held_back: held_back.clone(),
         };
-        Ok(EventStream::new(stream::try_unfold(watch, |mut watch| async move {
+        let events = stream::try_unfold(watch, |mut watch| async move {
             Ok(watch.next().await?.map(|event| (event, watch)))
-        })))
+        });
+        Ok(EventStream::new(events, held_back))
     }
 }
 
@@ -95,36 +91,15 @@ impl Api {
 impl Watch {
     async fn next(&mut self) -> Result<Option<Event>, ApiError> {
         loop {
-            if let Some(line) = self.splitter.next_line() {
-                return Ok(Some(self.read(&line)));
+            if let Some(event) = self.splitter.next_event() {
+                return Ok(Some(event));
             }
+            self.held_back.store(self.splitter.held_back(), Ordering::Relaxed);
             // A line that the end of the body cut off is lost; a resumed watch brings it whole.
-            let Some(chunk) = self.chunk().await? else {
+            let Some(chunk) = self.incoming.chunk(self.deadline, self.limit).await? else {
                 return Ok(None);
             };
             self.splitter.push(chunk);
-        }
-    }
-
-    fn read(&self, line: &Line) -> Event {
-        match line {
-            Line::Whole(line) => Event::of_line(line, &self.rules),
-            Line::TooLong { bytes } => Event::unparseable("longer than an event may be", *bytes),
-        }
-    }
-
-    async fn chunk(&mut self) -> Result<Option<Bytes>, ApiError> {
-        loop {
-            let frame = timeout_at(self.deadline, self.body.frame())
-                .await
-                .map_err(|_| ApiError::TimedOut { path: self.path.clone(), limit: self.limit })?;
-            let Some(frame) = frame else { return Ok(None) };
-            let frame =
-                frame.map_err(|source| ApiError::Read { path: self.path.clone(), source: source.into() })?;
-            // What is not data is trailers.
-            if let Ok(data) = frame.into_data() {
-                return Ok(Some(data));
-            }
         }
     }
 }
@@ -132,8 +107,16 @@ impl Watch {
 // === impl EventStream ===
 
 impl EventStream {
-    pub(crate) fn new(events: impl Stream<Item = Result<Event, ApiError>> + Send + 'static) -> Self {
-        Self(events.boxed())
+    pub(crate) fn new(
+        events: impl Stream<Item = Result<Event, ApiError>> + Send + 'static,
+        held_back: Arc<AtomicU64>,
+    ) -> Self {
+        Self { events: events.boxed(), held_back }
+    }
+
+    /// How many values were cut or redacted so far, to be counted.
+    pub fn held_back(&self) -> u64 {
+        self.held_back.load(Ordering::Relaxed)
     }
 }
 
@@ -141,6 +124,6 @@ impl Stream for EventStream {
     type Item = Result<Event, ApiError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.0.poll_next_unpin(context)
+        self.events.poll_next_unpin(context)
     }
 }

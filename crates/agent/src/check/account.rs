@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 
 use jiff::Timestamp;
 use rustls::pki_types::{CertificateDer, pem::PemObject};
-use spindrift_kubernetes::{Api, ApiError, ApiOptions, ConnectError, Credentials, Greeting, Inspection, Way};
+use spindrift_kubernetes::{
+    Api, ApiError, ApiOptions, ConnectError, Credentials, Greeting, Inspection, Redactions, Way,
+};
 use spindrift_model::AccountName;
 use spindrift_process::{
     check::{
@@ -51,6 +53,11 @@ async fn inspect(
     let name = &config.name;
     if let Err(invalid) = AccountName::parse(name) {
         section.wrong("name", invalid.to_string(), format!("correct the name of account {name:?}"));
+    }
+    if let Err(invalid) = Redactions::compile(&config.redact) {
+        let remedy =
+            format!("correct kubernetes.redact, or redact of account {name}: it is not served before");
+        section.wrong("redact", invalid.to_string(), remedy);
     }
     let credentials = match config.credentials() {
         Ok(credentials) => credentials,

@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use spindrift_kubernetes::Credentials;
+use spindrift_kubernetes::{Credentials, RedactRule};
 use spindrift_model::{KindPattern, Resource};
 
 /// One account.
@@ -29,6 +29,8 @@ pub struct AccountConfig {
     pub kinds: Vec<String>,
     /// Kinds not to cache.
     pub omit_kinds: Vec<String>,
+    /// Values that never leave the cluster, by kind; those of `kubernetes.redact` hold too.
+    pub redact: Vec<RedactRule>,
     /// Fiat roles, passed on as they are written.
     pub permissions: serde_json::Value,
     /// A resume point that is older than this is not used.
@@ -49,6 +51,7 @@ impl Default for AccountConfig {
             namespaces: vec![],
             kinds: vec![],
             omit_kinds: vec![],
+            redact: vec![],
             permissions: serde_json::Value::Null,
             max_resumable_resource_age_ms: 300_000,
         }

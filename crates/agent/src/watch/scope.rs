@@ -17,7 +17,7 @@ use spindrift_process::{
 use tokio::time::{Instant, sleep};
 use tracing::{debug, info, warn};
 
-use super::{SCRUB_REVISION, Shared};
+use super::Shared;
 use crate::board::WatchState;
 
 /// API servers end watches after some minutes anyway; shorter than most proxies' patience.
@@ -108,15 +108,19 @@ impl ScopeWatch {
         resume: Option<ResumePoint>,
     ) -> Self {
         let oldest = shared.account.config.max_resumable_age();
+        let target = shared.account.target(resource, scope.namespace.clone());
+        // What was sent under other rules has to be sent again.
+        let revision = target.scrub_revision();
         let state = match resume {
-            Some(point) if point.api_version != resource.version => State::List { not_older_than: None },
-            Some(point) if point.scrub_revision == SCRUB_REVISION && point.age <= oldest => {
+            Some(point) if point.api_version != target.resource.version => {
+                State::List { not_older_than: None }
+            }
+            Some(point) if point.scrub_revision == revision && point.age <= oldest => {
                 State::Watch { from: point.resource_version }
             }
             Some(point) => State::List { not_older_than: Some(point.resource_version) },
             None => State::List { not_older_than: None },
         };
-        let target = WatchTarget::new(resource, scope.namespace.clone());
         Self {
             shared,
             id,
@@ -190,8 +194,12 @@ impl ScopeWatch {
     async fn follow(&mut self, mut events: EventStream) -> Ended {
         // Nothing is begun before the first word: a listing that is refused leaves the hub's resume point alone.
         let mut begun = false;
+        let mut held_back = 0;
         loop {
-            let event = match events.next().await {
+            let event = events.next().await;
+            self.shared.metrics.scrubbed_values.inc_by(events.held_back() - held_back);
+            held_back = events.held_back();
+            let event = match event {
                 None => return Ended::Closed,
                 Some(Err(error)) => return Ended::Failed(error),
                 Some(Ok(event)) => event,

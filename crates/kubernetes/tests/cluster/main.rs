@@ -2,6 +2,7 @@
 
 mod discovery;
 mod failures;
+mod lists;
 mod secrets;
 mod support;
 mod watching;

@@ -6,7 +6,9 @@
 mod channels;
 mod isolation;
 mod live;
+mod memory;
 mod recovery;
+mod redact;
 mod secrets;
 mod support;
 mod up;

@@ -1,0 +1,235 @@
+//! Paths into objects: `data.*`, `spec.containers[*].env[*].value`, `metadata.annotations['example.com/token']`.
+
+use std::{fmt, str::FromStr};
+
+/// The way from the top of an object to some of its values.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Path(Vec<Step>);
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Step {
+    /// The member of this name.
+    Member(Box<str>),
+    /// Every member of an object.
+    AnyMember,
+    /// Every element of an array.
+    AnyElement,
+}
+
+/// What is wrong with the text of a path.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidPath {
+    /// There is none.
+    #[error("it is empty")]
+    Empty,
+    /// Two dots in a row, or one at the end.
+    #[error("a name is missing at character {0}")]
+    NoName(usize),
+    /// What stands in brackets is not understood.
+    #[error("expected [*] or ['name'] at character {0}")]
+    Bracket(usize),
+    /// Something else than a dot or a bracket follows a step.
+    #[error("expected a dot or a bracket at character {0}")]
+    NoStep(usize),
+    /// A name with a star in it.
+    #[error(
+        "* stands for a whole name and cannot be part of one, at character {0}; a name with a star is written ['…']"
+    )]
+    PartialWildcard(usize),
+}
+
+/// Reads the text from left to right.
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+// === impl Path ===
+
+impl Path {
+    /// The path of members with these names.
+    pub(crate) fn of_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        Self(names.into_iter().map(|name| Step::Member(name.into())).collect())
+    }
+
+    pub(crate) fn steps(&self) -> &[Step] {
+        &self.0
+    }
+
+    /// The same path in what stands at the end of another.
+    pub(crate) fn within(&self, outer: &[Step]) -> Self {
+        Self([outer, &self.0].concat())
+    }
+
+    /// Whether it names this value, or one that this value is in.
+    pub(crate) fn covers(&self, names: &[&str]) -> bool {
+        let fits = |(step, name): (&Step, &&str)| *step == Step::AnyMember || step.name() == Some(name);
+        self.0.len() <= names.len() && self.0.iter().zip(names).all(fits)
+    }
+}
+
+impl FromStr for Path {
+    type Err = InvalidPath;
+
+    fn from_str(text: &str) -> Result<Self, InvalidPath> {
+        let mut reader = Reader { text, at: 0 };
+        // As in kubectl's JSONPath, the first name may have a dot before it.
+        let mut steps = match reader.rest().trim() {
+            "" | "." => return Err(InvalidPath::Empty),
+            rest if rest.starts_with(['.', '[']) => vec![],
+            _ => vec![reader.name()?],
+        };
+        while !reader.rest().is_empty() {
+            steps.push(reader.step()?);
+        }
+        Ok(Self(steps))
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, step) in self.0.iter().enumerate() {
+            let dot = if i == 0 { "" } else { "." };
+            match step {
+                Step::Member(name) if !name.is_empty() && !name.contains(['.', '[', ']', '\'', '*']) => {
+                    write!(f, "{dot}{name}")?;
+                }
+                Step::Member(name) => write!(f, "['{}']", name.replace('\'', "''"))?,
+                Step::AnyMember => write!(f, "{dot}*")?,
+                Step::AnyElement => f.write_str("[*]")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+// === impl Step ===
+
+impl Step {
+    pub(crate) fn name(&self) -> Option<&str> {
+        match self {
+            Self::Member(name) => Some(name),
+            Self::AnyMember | Self::AnyElement => None,
+        }
+    }
+}
+
+// === impl Reader ===
+
+impl<'a> Reader<'a> {
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    /// The position for people, who count characters from 1.
+    fn position(&self) -> usize {
+        self.text[..self.at].chars().count() + 1
+    }
+
+    fn step(&mut self) -> Result<Step, InvalidPath> {
+        if self.rest().starts_with('.') {
+            self.at += 1;
+            self.name()
+        } else if self.rest().starts_with('[') {
+            self.bracket()
+        } else {
+            Err(InvalidPath::NoStep(self.position()))
+        }
+    }
+
+    fn name(&mut self) -> Result<Step, InvalidPath> {
+        let rest = self.rest();
+        let name = &rest[..rest.find(['.', '[', ']']).unwrap_or(rest.len())];
+        let step = match name {
+            "" => return Err(InvalidPath::NoName(self.position())),
+            "*" => Step::AnyMember,
+            _ if name.contains('*') => return Err(InvalidPath::PartialWildcard(self.position())),
+            _ => Step::Member(name.into()),
+        };
+        self.at += name.len();
+        Ok(step)
+    }
+
+    /// Reads `[*]` or `['name']`, in which a quote is written twice.
+    fn bracket(&mut self) -> Result<Step, InvalidPath> {
+        if self.rest().starts_with("[*]") {
+            self.at += "[*]".len();
+            return Ok(Step::AnyElement);
+        }
+        let invalid = InvalidPath::Bracket(self.position());
+        let Some(quoted) = self.rest().strip_prefix("['") else { return Err(invalid) };
+        let mut name = String::new();
+        let mut chars = quoted.char_indices().peekable();
+        while let Some((at, c)) = chars.next() {
+            if c != '\'' {
+                name.push(c);
+            } else if chars.next_if(|(_, next)| *next == '\'').is_some() {
+                name.push('\'');
+            } else if quoted[at..].starts_with("']") {
+                self.at += "['".len() + at + "']".len();
+                return Ok(Step::Member(name.into()));
+            } else {
+                return Err(invalid);
+            }
+        }
+        Err(invalid)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn member(name: &str) -> Step {
+        Step::Member(name.into())
+    }
+
+    #[test]
+    fn paths_are_read_as_they_are_meant() {
+        for (text, steps) in [
+            ("data", vec![member("data")]),
+            (".data.*", vec![member("data"), Step::AnyMember]),
+            ("args[*]", vec![member("args"), Step::AnyElement]),
+            ("a[*][*].b-c/d", vec![member("a"), Step::AnyElement, Step::AnyElement, member("b-c/d")]),
+            ("a['x.y/z'].b", vec![member("a"), member("x.y/z"), member("b")]),
+            ("['it''s *']", vec![member("it's *")]),
+            ("['é']['']", vec![member("é"), member("")]),
+        ] {
+            assert_eq!(text.parse(), Ok(Path(steps)), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_path_is_said_with_its_place() {
+        for (text, error) in [
+            ("", InvalidPath::Empty),
+            (" ", InvalidPath::Empty),
+            (".", InvalidPath::Empty),
+            ("a..b", InvalidPath::NoName(3)),
+            ("a.", InvalidPath::NoName(3)),
+            ("é[0]", InvalidPath::Bracket(2)),
+            ("a[", InvalidPath::Bracket(2)),
+            ("a['b]", InvalidPath::Bracket(2)),
+            ("a['b'x]", InvalidPath::Bracket(2)),
+            ("a[*]b", InvalidPath::NoStep(5)),
+            ("a]", InvalidPath::NoStep(2)),
+            ("a.pass*", InvalidPath::PartialWildcard(3)),
+        ] {
+            assert_eq!(text.parse::<Path>(), Err(error), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_path_that_is_written_is_read_as_the_same(names in prop::collection::vec("\\PC{0,6}|\\*|[.'\\[\\]]{1,3}", 1..5)) {
+            let path = Path(names.iter().map(|name| match name.as_str() {
+                "*" => Step::AnyMember,
+                "[" => Step::AnyElement,
+                name => member(name),
+            }).collect());
+            prop_assert_eq!(path.to_string().parse(), Ok(path));
+        }
+    }
+}
