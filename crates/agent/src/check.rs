@@ -47,6 +47,7 @@ pub async fn check(files: &ConfigFiles, env: &Env) -> Report {
                 request_timeout: Some(DEADLINE),
                 insecure: account.insecure,
                 no_proxy: account.no_proxy || config.kubernetes.no_proxy,
+                ..ApiOptions::default()
             };
             Box::pin(account::section(account, options))
         })

@@ -7,8 +7,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use spindrift_process::{
     backoff::BackoffConfig,
-    config::{Schema, redact},
+    config::{Env, Schema, redact},
     logging::LoggingConfig,
+    proxy::Proxies,
     tls::{ClientTls, ClientTlsFiles, PemFile, TlsError},
 };
 
@@ -44,6 +45,8 @@ pub struct Clouddriver {
     pub insecure: Option<bool>,
     /// TLS.
     pub tls: Tls,
+    /// Whether to ignore the proxies of the environment.
+    pub no_proxy: bool,
     /// How reconnects are paced.
     pub backoff: BackoffSettings,
 }
@@ -119,6 +122,7 @@ impl Default for Clouddriver {
             grpc: "spin-clouddriver-grpc:9091".into(),
             insecure: None,
             tls: Tls::default(),
+            no_proxy: false,
             backoff: BackoffSettings::default(),
         }
     }
@@ -164,6 +168,11 @@ impl Schema for AgentConfig {
 // === impl Clouddriver ===
 
 impl Clouddriver {
+    /// The proxies that may be on the way to the hub.
+    pub fn proxies(&self, env: &Env) -> Proxies {
+        if self.no_proxy { Proxies::default() } else { Proxies::of(env) }
+    }
+
     /// The connection's TLS; none is plaintext.
     pub fn tls(&self) -> Result<Option<ClientTls>, TlsError> {
         self.tls_files().map(ClientTls::open).transpose()
@@ -209,7 +218,7 @@ impl From<&BackoffSettings> for BackoffConfig {
 
 #[cfg(test)]
 mod tests {
-    use spindrift_process::config::{ConfigFiles, Env};
+    use spindrift_process::config::ConfigFiles;
 
     use super::*;
 

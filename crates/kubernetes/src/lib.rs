@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! Credentials ──connect──▶ Api ──discover──▶ Discovery (which resources can be listed and watched)
+//!                           │     (all by transport: few connections, current credentials, proxies)
 //!                           │
 //!                           ├──watch──▶ splitter ──▶ event ──▶ object ──▶ scrub ──▶ EventStream
 //!                           └──list───▶ pages ─────────────────▶ object ──▶ scrub ──▶ EventStream
@@ -15,6 +16,7 @@ mod api;
 mod error;
 mod request;
 mod status;
+mod transport;
 
 mod discovery;
 
@@ -39,4 +41,8 @@ pub use scrub::{ScrubRules, scrub};
 pub use splitter::{Line, LineSplitter};
 pub use status::Status;
 pub use target::{View, WatchTarget};
+pub use transport::{
+    TransportError, TransportStats,
+    login::{LoginError, PluginError},
+};
 pub use watch::{EventStream, WatchStart};

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+use bytes::Bytes;
 use http::{Request, header};
-use kube::client::Body;
 
 /// A GET request in the making.
 #[derive(Debug, Clone)]
@@ -43,9 +43,9 @@ impl Get {
         &self.path
     }
 
-    pub(crate) fn build(&self) -> http::Result<Request<Body>> {
+    pub(crate) fn build(&self) -> http::Result<Request<Bytes>> {
         let Self { path, query, accept } = self;
-        Request::get(format!("{path}{query}")).header(header::ACCEPT, *accept).body(Body::empty())
+        Request::get(format!("{path}{query}")).header(header::ACCEPT, *accept).body(Bytes::new())
     }
 }
 

@@ -9,7 +9,6 @@ use std::{
 use bytes::Bytes;
 use futures::{Stream, StreamExt, stream, stream::BoxStream};
 use http_body_util::BodyExt;
-use kube::client::Body;
 use spindrift_model::ResourceVersion;
 use tokio::time::{Instant, timeout_at};
 
@@ -20,6 +19,7 @@ use crate::{
     scrub::ScrubRules,
     splitter::{Line, LineSplitter},
     target::WatchTarget,
+    transport::Body,
 };
 
 /// Where a watch begins.

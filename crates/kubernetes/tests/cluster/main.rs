@@ -1,7 +1,12 @@
 //! Against a real API server: what the crate promises is what a cluster does.
 
+mod connections;
+mod credentials;
 mod discovery;
 mod failures;
+mod front;
+mod impersonation;
+mod proxies;
 mod secrets;
 mod support;
 mod watching;
