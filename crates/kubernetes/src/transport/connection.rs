@@ -39,7 +39,7 @@ pub(super) struct Slot {
 
 /// Whether a connection was there before somebody asked for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reused {
+enum Reused {
     Yes,
     No,
 }
@@ -87,16 +87,23 @@ impl Connection {
     }
 
     /// A stream, if there is room for one. To be called by one at a time.
-    pub(super) fn slot(self: &Arc<Self>, reused: Reused) -> Option<Slot> {
+    pub(super) fn slot(self: &Arc<Self>) -> Option<Slot> {
         let has_room = match &self.sender {
             Sender::Http1(sender) => self.is_unused() && sender.lock().is_ready(),
             Sender::Http2(_) => *self.streams_tx.borrow() < self.most_streams,
         };
-        has_room.then(|| {
-            self.streams_tx.send_modify(|streams| *streams += 1);
-            self.counters.stream_opened();
-            Slot { connection: Arc::clone(self), reused }
-        })
+        has_room.then(|| self.open(Reused::Yes))
+    }
+
+    /// The first stream of a new connection, for which there always is room.
+    pub(super) fn first_slot(self: &Arc<Self>) -> Slot {
+        self.open(Reused::No)
+    }
+
+    fn open(self: &Arc<Self>, reused: Reused) -> Slot {
+        self.streams_tx.send_modify(|streams| *streams += 1);
+        self.counters.stream_opened();
+        Slot { connection: Arc::clone(self), reused }
     }
 }
 

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use tokio::{sync::watch, time::timeout};
 
 use super::{
-    connection::{Connection, Reused, Slot},
+    connection::{Connection, Slot},
     dial::{Dialled, dial},
     error::TransportError,
     server::Server,
@@ -37,26 +37,20 @@ impl Pool {
 
     /// A stream to this server, on a connection that has room or on a new one.
     pub(super) async fn slot(self: &Arc<Self>, server: &Arc<Server>) -> Result<Slot, TransportError> {
-        loop {
-            if let Some(slot) = self.vacant(server) {
-                return Ok(slot);
-            }
-            let turn = self.dialling.lock().await;
-            // Others may have dialled meanwhile.
-            if let Some(slot) = self.vacant(server) {
-                return Ok(slot);
-            }
-            let dialled = if server.is_http1() {
-                // Nobody could share it, so nobody has to wait for it.
-                drop(turn);
-                dial(server).await?
-            } else {
-                dial(server).await?
-            };
-            if let Some(slot) = self.add(server, dialled) {
-                return Ok(slot);
-            }
+        if let Some(slot) = self.vacant(server) {
+            return Ok(slot);
         }
+        let turn = self.dialling.lock().await;
+        // Others may have dialled meanwhile.
+        if let Some(slot) = self.vacant(server) {
+            return Ok(slot);
+        }
+        if server.is_http1() {
+            // Nobody could share the connection, so nobody has to wait for it.
+            drop(turn);
+            return Ok(self.add(server, dial(server).await?));
+        }
+        Ok(self.add(server, dial(server).await?))
     }
 
     /// A stream on the oldest connection that has room, so that the younger ones fall idle.
@@ -64,10 +58,10 @@ impl Pool {
         let mut connections = self.connections.lock();
         // Connections to where the server was before, or with the certificate of before, get no new streams.
         connections.retain(|connection| connection.leads_to(server) && !connection.is_closed());
-        connections.iter().find_map(|connection| connection.slot(Reused::Yes))
+        connections.iter().find_map(Connection::slot)
     }
 
-    fn add(self: &Arc<Self>, server: &Arc<Server>, dialled: Dialled) -> Option<Slot> {
+    fn add(self: &Arc<Self>, server: &Arc<Server>, dialled: Dialled) -> Slot {
         let Dialled { sender, most_streams, driver, tasks } = dialled;
         let connection = Arc::new(Connection::new(
             Arc::clone(server),
@@ -89,9 +83,9 @@ impl Pool {
                 pool.remove(&ended);
             }
         });
-        let slot = connection.slot(Reused::No)?;
+        let slot = connection.first_slot();
         self.connections.lock().push(connection);
-        Some(slot)
+        slot
     }
 
     fn remove(&self, ended: &Arc<Connection>) {

@@ -166,6 +166,7 @@ async fn pass_on(client: kube::Client, request: Request<Incoming>) -> Response<B
     let (mut head, body) = request.into_parts();
     let body = body.collect().await.expect("the request is whole").to_bytes();
     head.uri = head.uri.path_and_query().expect("it has a path").clone().into();
+    head.version = http::Version::HTTP_11;
     let request = Request::from_parts(head, kube::client::Body::from(body.to_vec()));
     let answer = client.send(request).await.expect("the API server answers");
     answer.map(|body| body.map_err(Into::into).boxed_unsync())

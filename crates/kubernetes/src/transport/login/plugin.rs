@@ -36,10 +36,14 @@ struct ExecCredential {
 #[serde(rename_all = "camelCase")]
 struct Status {
     expiration_timestamp: Option<String>,
-    token: Option<SecretString>,
+    token: Option<Secret>,
     client_certificate_data: Option<String>,
-    client_key_data: Option<SecretString>,
+    client_key_data: Option<Secret>,
 }
+
+#[derive(Deserialize)]
+#[serde(from = "String")]
+struct Secret(SecretString);
 
 /// Runs a plugin; it ends with this future.
 pub(super) async fn run(plugin: &ExecConfig) -> Result<Issued, PluginError> {
@@ -105,7 +109,7 @@ fn read(printed: &[u8]) -> Result<Issued, &'static str> {
     let status = status.ok_or("it has no status")?;
     let Status { expiration_timestamp, token, client_certificate_data, client_key_data } = status;
     let certificate = match (client_certificate_data, client_key_data) {
-        (Some(certificate), Some(key)) => Some((certificate, key)),
+        (Some(certificate), Some(Secret(key))) => Some((certificate, key)),
         (None, None) => None,
         _ => return Err("its status has one of clientCertificateData and clientKeyData, but not both"),
     };
@@ -114,7 +118,16 @@ fn read(printed: &[u8]) -> Result<Issued, &'static str> {
     }
     let end = expiration_timestamp.map(|end| end.parse()).transpose();
     let end = end.map_err(|_| "its status.expirationTimestamp is not a time")?;
+    let token = token.map(|Secret(token)| token);
     Ok(Issued { token, certificate, end })
+}
+
+// === impl Secret ===
+
+impl From<String> for Secret {
+    fn from(secret: String) -> Self {
+        Self(secret.into())
+    }
 }
 
 /// One line of what a plugin wrote to stderr.
