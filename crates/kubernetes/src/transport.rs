@@ -15,6 +15,7 @@ mod body;
 mod connection;
 mod dial;
 mod error;
+mod failure;
 mod greeting;
 pub(crate) mod login;
 mod pool;
@@ -32,6 +33,7 @@ use http_body_util::Full;
 
 pub(crate) use body::Body;
 pub use error::TransportError;
+use failure::Failure;
 pub(crate) use login::Login;
 use login::Standing;
 use pool::{IDLE, Pool};
@@ -107,24 +109,26 @@ impl Transport {
             Lane::Watches => &self.watches,
             Lane::Operations => &self.operations,
         };
+        let is_repeatable = request.method().is_safe();
         let mut attempt = 1;
         loop {
             let slot = pool.slot(&standing.server).await?;
             let request = standing.address(request, slot.speaks_http2())?.map(Full::new);
             self.counters.requested();
-            let is_repeatable = request.method().is_safe();
-            match slot.send(request).await {
+            let error = match slot.send(request).await {
                 Ok(answer) => return Ok(answer.map(|incoming| Body::new(incoming, slot))),
-                // A connection that was used before may have ended just now, which says nothing about the server.
-                Err(error) if attempt < ATTEMPTS && slot.was_used_before() => {
-                    let is_untouched = error.is_canceled() || error.is_closed();
-                    if !is_repeatable && !is_untouched {
-                        return Err(standing.server.broken(error));
-                    }
-                    attempt += 1;
-                }
-                Err(error) => return Err(standing.server.broken(error)),
+                Err(error) => error,
+            };
+            let may_repeat = match Failure::of(&error) {
+                Failure::Untouched => true,
+                // A connection that was there before may have ended just now, which says nothing about the server.
+                Failure::Broken => is_repeatable && slot.was_used_before(),
+                Failure::Reset => false,
+            };
+            if !may_repeat || attempt == ATTEMPTS {
+                return Err(standing.server.broken(error));
             }
+            attempt += 1;
         }
     }
 }

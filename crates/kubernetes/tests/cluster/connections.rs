@@ -191,17 +191,20 @@ async fn after_a_goodbye_old_watches_live_on_and_new_ones_go_elsewhere() -> anyh
     let mut events = watches(&api, &target, 5).await?;
     let before = api.stats();
     front.say_goodbye();
-    // However early we come.
-    events.extend(watches(&api, &target, 5).await?);
+    // Those who come before the goodbye has arrived are still taken where they were; each costs a round trip.
+    for _ in 0..100 {
+        events.extend(watches(&api, &target, 1).await?);
+        if api.stats().dials > before.dials {
+            break;
+        }
+    }
+    assert!(api.stats().dials > before.dials, "the goodbye was not heard");
     config_map(cluster, &namespace, "a").await?;
     all_see(&mut events, "a").await?;
     api.version().await?;
-    let after = api.stats();
-    assert_eq!((before.streams, after.streams), (5, 10));
-    assert_eq!(after.dials, before.dials + 2, "the watches' and the questions' connection are replaced");
 
     // The old connection ends with the last of its watches.
-    events.drain(..5);
+    events.drain(..events.len() - 1);
     eventually!("what is drained is closed", api.stats().connections == 2);
     all_still_work(cluster, &namespace, &mut events).await
 }
