@@ -43,7 +43,8 @@ pub struct Agent {
 impl Agent {
     /// Reads the TLS files and binds the ports; nothing runs yet.
     pub async fn build(config: AgentConfig, id: AgentId) -> anyhow::Result<Self> {
-        let dialer = Dialer::new(&config.clouddriver.grpc, config.clouddriver.tls()?);
+        let dialer = Dialer::new(&config.clouddriver.grpc, config.clouddriver.tls()?)
+            .through(config.clouddriver.proxies(&Env::capture()));
         let host = &config.server.host;
         let endpoints = serve::bind("health", "server.port", host, config.server.port).await?;
         let prometheus = if config.prometheus.enabled {
@@ -77,6 +78,7 @@ impl Agent {
                         .then(|| Duration::from_secs(config.timeout_seconds)),
                     insecure: account.insecure,
                     no_proxy: account.no_proxy || config.kubernetes.no_proxy,
+                    ..ApiOptions::default()
                 },
                 config: config.kubernetes.effective(account),
                 board: board.clone(),

@@ -47,6 +47,7 @@ pub async fn check(files: &ConfigFiles, env: &Env) -> Report {
                 request_timeout: Some(DEADLINE),
                 insecure: account.insecure,
                 no_proxy: account.no_proxy || config.kubernetes.no_proxy,
+                ..ApiOptions::default()
             };
             let account = config.kubernetes.effective(account);
             Box::pin(async move { account::section(&account, options).await })

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use spindrift_kubernetes::RedactRule;
 use spindrift_process::{
     backoff::BackoffConfig,
-    config::{Schema, redact},
+    config::{Env, Schema, redact},
     logging::LoggingConfig,
+    proxy::Proxies,
     tls::{ClientTls, ClientTlsFiles, PemFile, TlsError},
 };
 
@@ -45,6 +46,8 @@ pub struct Clouddriver {
     pub insecure: Option<bool>,
     /// TLS.
     pub tls: Tls,
+    /// Whether to ignore the proxies of the environment.
+    pub no_proxy: bool,
     /// How reconnects are paced.
     pub backoff: BackoffSettings,
 }
@@ -122,6 +125,7 @@ impl Default for Clouddriver {
             grpc: "spin-clouddriver-grpc:9091".into(),
             insecure: None,
             tls: Tls::default(),
+            no_proxy: false,
             backoff: BackoffSettings::default(),
         }
     }
@@ -184,6 +188,11 @@ impl Kubernetes {
 // === impl Clouddriver ===
 
 impl Clouddriver {
+    /// The proxies that may be on the way to the hub.
+    pub fn proxies(&self, env: &Env) -> Proxies {
+        if self.no_proxy { Proxies::default() } else { Proxies::of(env) }
+    }
+
     /// The connection's TLS; none is plaintext.
     pub fn tls(&self) -> Result<Option<ClientTls>, TlsError> {
         self.tls_files().map(ClientTls::open).transpose()
@@ -229,7 +238,7 @@ impl From<&BackoffSettings> for BackoffConfig {
 
 #[cfg(test)]
 mod tests {
-    use spindrift_process::config::{ConfigFiles, Env};
+    use spindrift_process::config::ConfigFiles;
 
     use super::*;
 

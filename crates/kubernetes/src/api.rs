@@ -10,7 +10,6 @@ use bytes::Bytes;
 use futures::TryStreamExt;
 use http::Response;
 use http_body_util::{BodyExt, Collected, Limited};
-use kube::client::Body;
 use serde::de::DeserializeOwned;
 use spindrift_model::{ClusterIdentity, Resource};
 use tokio::time::timeout;
@@ -26,14 +25,13 @@ use crate::{
     request::Get,
     status::Status,
     target::{View, WatchTarget},
+    transport::{Body, Lane, Transport, TransportStats},
 };
 
 /// One API server, as one set of credentials sees it. Clones share the connections.
 #[derive(Clone)]
 pub struct Api {
-    client: kube::Client,
-    host: Arc<str>,
-    ca_fingerprint: Option<Arc<str>>,
+    transport: Arc<Transport>,
     request_timeout: Duration,
 }
 
@@ -80,10 +78,11 @@ impl Api {
             Err(error) if error.is_forbidden() || error.is_not_found() => None,
             Err(error) => return Err(error),
         };
+        let server = self.transport.server();
         Ok(ClusterIdentity {
             uid,
-            ca_fingerprint: self.ca_fingerprint.as_deref().map(Into::into),
-            host: self.host.as_ref().into(),
+            ca_fingerprint: server.ca_fingerprint().map(Into::into),
+            host: server.url().into(),
         })
     }
 
@@ -110,10 +109,15 @@ impl Api {
         self.request_timeout
     }
 
+    /// How many requests were sent and how many connections are open.
+    pub fn stats(&self) -> TransportStats {
+        self.transport.stats()
+    }
+
     /// Asks and reads the whole answer.
     pub(crate) async fn read(&self, get: &Get) -> Result<Bytes, ApiError> {
         self.within_limit(get, async {
-            let answer = self.send(get).await?;
+            let answer = self.send(Lane::Operations, get).await?;
             let body = Limited::new(answer.into_body(), LARGEST_ANSWER).collect().await;
             let body = body.map_err(|source| ApiError::Read { path: get.path().to_owned(), source })?;
             Ok(body.to_bytes())
@@ -127,19 +131,16 @@ impl Api {
             .map_err(|error| ApiError::Malformed { path: get.path().to_owned(), source: error.into() })
     }
 
-    /// Asks and gives the body as soon as it begins.
+    /// Asks and gives the body as soon as it begins. It may be read slowly: nobody else waits for it.
     pub(crate) async fn open(&self, get: &Get) -> Result<Body, ApiError> {
-        self.within_limit(get, async { Ok(self.send(get).await?.into_body()) }).await
+        self.within_limit(get, async { Ok(self.send(Lane::Watches, get).await?.into_body()) }).await
     }
 
-    async fn send(&self, get: &Get) -> Result<Response<Body>, ApiError> {
+    async fn send(&self, lane: Lane, get: &Get) -> Result<Response<Body>, ApiError> {
         let path = || get.path().to_owned();
         let request = get.build().map_err(|source| ApiError::Build { path: path(), source })?;
-        let answer = self
-            .client
-            .send(request)
-            .await
-            .map_err(|source| ApiError::Send { path: path(), source: Box::new(source) })?;
+        let answer = self.transport.send(lane, &request).await;
+        let answer = answer.map_err(|source| ApiError::Send { path: path(), source: Box::new(source) })?;
         if answer.status().is_success() {
             return Ok(answer);
         }

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::BodyExt;
-use kube::client::Body;
+
 use tokio::time::{Instant, timeout_at};
 use zeroize::Zeroize;
 
-use crate::error::ApiError;
+use crate::{error::ApiError, transport::Body};
 
 /// A body that is read as far as is asked for.
 pub(crate) struct Incoming {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{json::Malformed, status::Status};
+use crate::{json::Malformed, status::Status, transport::TransportError};
 
 /// A request that failed, or a stream that broke.
 #[derive(Debug, thiserror::Error)]
@@ -21,7 +21,7 @@ pub enum ApiError {
         /// Where to.
         path: String,
         /// What happened.
-        source: Box<kube::Error>,
+        source: Box<TransportError>,
     },
     /// The API server, or something in between, said no.
     #[error("GET {path} was refused")]

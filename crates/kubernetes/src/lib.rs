@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! Credentials ──connect──▶ Api ──discover──▶ Discovery (which resources can be listed and watched)
+//!                           │     (all by transport: few connections, current credentials, proxies)
 //!                           │
 //!                           ├──watch──▶ body ──────────▶ splitter (lines) ─┐
 //!                           └──list───▶ body ──▶ unpack ─▶ page (items) ───┴─▶ sieve ──▶ object ──▶ EventStream
@@ -16,6 +17,7 @@ mod api;
 mod error;
 mod request;
 mod status;
+mod transport;
 
 mod discovery;
 
@@ -56,4 +58,8 @@ pub use scrub::{ScrubRules, scrub};
 pub use splitter::EventSplitter;
 pub use status::Status;
 pub use target::{View, WatchTarget};
+pub use transport::{
+    TransportError, TransportStats,
+    login::{LoginError, PluginError},
+};
 pub use watch::{EventStream, WatchStart};

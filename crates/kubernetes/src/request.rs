@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+use bytes::Bytes;
 use http::{Request, header};
-use kube::client::Body;
 
 /// A GET request in the making.
 #[derive(Debug, Clone)]
@@ -49,13 +49,13 @@ impl Get {
         &self.path
     }
 
-    pub(crate) fn build(&self) -> http::Result<Request<Body>> {
+    pub(crate) fn build(&self) -> http::Result<Request<Bytes>> {
         let Self { path, query, accept, accept_gzip } = self;
         let encoding = if *accept_gzip { "gzip" } else { "identity" };
         Request::get(format!("{path}{query}"))
             .header(header::ACCEPT, *accept)
             .header(header::ACCEPT_ENCODING, encoding)
-            .body(Body::empty())
+            .body(Bytes::new())
     }
 }
 

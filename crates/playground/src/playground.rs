@@ -40,6 +40,9 @@ struct Shared {
 /// A watch needs little; 30,000 of them are open with a thousand clusters.
 const READ_BUFFER: usize = 16 << 10;
 
+/// What waits for a client that does not read, in each stream of HTTP/2.
+const SEND_BUFFER: usize = 64 << 10;
+
 // === impl Playground ===
 
 impl Playground {
@@ -135,7 +138,8 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) {
     let mut builder = auto::Builder::new(TokioExecutor::new());
     // Idle connections stay, as with the real server; clients keep them for their next request.
     builder.http1().timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(READ_BUFFER);
-    builder.http2().timer(TokioTimer::new()).max_concurrent_streams(1_000);
+    // Clients that know HTTP/2 begin with it, in plaintext too: a cluster's watches then share one connection.
+    builder.http2().timer(TokioTimer::new()).max_concurrent_streams(1_000).max_send_buf_size(SEND_BUFFER);
     if let Err(error) = builder.serve_connection(TokioIo::new(stream), service).await {
         debug!(error = %error, "connection ended");
     }

@@ -88,3 +88,20 @@ async fn a_fleet_that_comes_back_is_known_again_and_has_forgotten_the_past() {
     assert_ne!(third.connect("eu-west").await.identity().await.unwrap().uid, identity.uid);
     third.stop().await;
 }
+
+#[tokio::test]
+async fn the_watches_of_a_client_share_a_connection() {
+    let run = Run::start(2, 7).await;
+    for cluster in ["eu-west", "us-east"] {
+        let api = run.connect(cluster).await;
+        let mut watches = Vec::new();
+        for _ in 0..50 {
+            let start = WatchStart::InitialEvents { not_older_than: None };
+            let mut events = api.watch(&deployments(), start, Duration::from_mins(1)).await.unwrap();
+            assert!(matches!(events.next().await, Some(Ok(Event::Object(_)))));
+            watches.push(events);
+        }
+        assert_eq!((api.stats().streams, api.stats().connections), (50, 1));
+    }
+    run.stop().await;
+}

@@ -6,9 +6,9 @@
 //! env       format     files  sniff    drained at the end
 //! ```
 //!
-//! Beside that way lie `readiness` (what is still awaited), `metrics` (what a scrape shows) and `backoff` (how
-//! long to wait before the next attempt). `check` is for the day on which something does not work: what is right, what
-//! is wrong, and what to do about it.
+//! Beside that way lie `readiness` (what is still awaited), `metrics` (what a scrape shows), `proxy` (the way out) and
+//! `backoff` (how long to wait before the next attempt). `check` is for the day on which something does not work: what
+//! is right, what is wrong, and what to do about it.
 
 #![warn(missing_docs)]
 
@@ -19,6 +19,7 @@ pub mod daemon;
 pub mod logging;
 pub mod metrics;
 pub mod open_files;
+pub mod proxy;
 pub mod readiness;
 mod report;
 pub mod serve;

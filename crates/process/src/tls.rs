@@ -16,7 +16,7 @@ mod skip_verify;
 #[cfg(test)]
 mod tests;
 
-pub use self::client::{ClientTls, ClientTlsFiles};
+pub use self::client::{ClientTls, ClientTlsFiles, ClientTlsParts, Trust};
 pub(crate) use self::client::{anyone, trusting};
 pub use self::error::TlsError;
 pub use self::pem::PemFile;

@@ -4,7 +4,7 @@
 //! test process ──▶ Cluster   (etcd, kube-apiserver, … of testenv/)      ┐
 //!              ──▶ Database  (SQLite file, PostgreSQL, MariaDB)         ├─ each server is a Daemon
 //!              ──▶ Daemon    (our own binaries, with captured logs)     ┘
-//!              ──▶ FaultProxy between any two of them
+//!              ──▶ FaultProxy, ConnectProxy between any two of them
 //!              ══pipe══▶ guardian: when the pipe closes, kills every Daemon and removes every file
 //! ```
 //!
@@ -18,6 +18,7 @@ mod port;
 
 mod certificates;
 mod cluster;
+mod connect_proxy;
 mod database;
 mod fault_proxy;
 
@@ -29,6 +30,7 @@ mod stack;
 pub use binary::binary;
 pub use certificates::{Certificates, Identity};
 pub use cluster::{Cluster, ClusterBuilder, Kubectl, testenv};
+pub use connect_proxy::{ConnectProxy, Manners};
 pub use converged::{KindToCompare, assert_converged};
 pub use daemon::Daemon;
 pub use database::{Database, Engine};

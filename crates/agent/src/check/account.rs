@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use jiff::Timestamp;
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 use spindrift_kubernetes::{
-    Api, ApiError, ApiOptions, ConnectError, Credentials, Greeting, Inspection, Redactions, Way,
+    Api, ApiError, ApiOptions, ConnectError, Credentials, Greeting, Inspection, LoginError, PluginError,
+    Redactions, Way,
 };
 use spindrift_model::AccountName;
 use spindrift_process::{
@@ -106,6 +107,9 @@ fn remedy(name: &str, credentials: &Credentials, error: &ConnectError) -> String
         }
         ConnectError::NoAuthority { .. } => {
             "put the API server's CA into certificate-authority-data of the kubeconfig".into()
+        }
+        ConnectError::Unusable { source: LoginError::Proxy(_), .. } => {
+            format!("use a proxy of http://, or set noProxy: true for account {name}")
         }
         _ => format!("correct what the kubeconfigFile of account {name} names"),
     }
@@ -229,26 +233,21 @@ async fn connect(
     }
 }
 
-/// What a plugin prints may be a token, and a proxy's address may hold a password: neither is shown.
+/// Why the credentials cannot be used, and what to do about it; the errors themselves keep secrets out.
 fn unusable(name: &str, inspection: &Inspection, error: &ConnectError) -> (String, String) {
-    let Way::Plugin { command } = &inspection.way else {
-        if let Some(proxy) = &inspection.proxy {
-            let found = format!("the proxy {proxy} or the user of the kubeconfig cannot be used");
-            return (found, format!("use a proxy of http://, or set noProxy: true for account {name}"));
-        }
+    let ConnectError::Unusable { source, .. } = error else {
         return (report(error), format!("correct the user in the kubeconfigFile of account {name}"));
     };
-    let mut cause: Option<&dyn std::error::Error> = Some(error);
-    while let Some(inner) = cause {
-        if let Some(error) = inner.downcast_ref::<std::io::Error>() {
-            let found = format!("the credential plugin {command} cannot be run: {error}");
-            let remedy = format!("install {command} where the agent runs, or use a token or a certificate");
-            return (found, remedy);
+    let remedy = match (source, &inspection.way) {
+        (LoginError::Plugin(PluginError::Start { command, .. }), _) => {
+            format!("install {command} where the agent runs, or use a token or a certificate")
         }
-        cause = inner.source();
-    }
-    let found = format!("the credential plugin {command} failed");
-    (found, format!("run {command} by hand, as the agent's user, to see why"))
+        (LoginError::Plugin(_), Way::Plugin { command }) => {
+            format!("run {command} by hand, as the agent's user, to see why")
+        }
+        _ => format!("correct the user in the kubeconfigFile of account {name}"),
+    };
+    (report(source), remedy)
 }
 
 fn refused(config: &AccountConfig, inspection: &Inspection, error: &ApiError, section: &mut Section) {

@@ -12,6 +12,8 @@ use spindrift_process::{
         reach::Place,
     },
     config::Env,
+    proxy::{Proxy, Speaks},
+    report,
 };
 use tokio::net::TcpStream;
 
@@ -39,11 +41,25 @@ pub(super) async fn section(config: &Clouddriver, env: &Env) -> Section {
         return section;
     };
     section.ok("address", format!("{} (clouddriver.grpc)", config.grpc));
+    const REST: [&str; 7] = ["tls", "certificate", "identity", "http2", "grpc", "protocol", "clock"];
+    match config.proxies(env).to(&place.host, place.port, Speaks::Https) {
+        Ok(None) => {}
+        Ok(Some(proxy)) => {
+            through(&proxy, &mut section).await;
+            section.skip(&REST, "a proxy is in between");
+            return section;
+        }
+        Err(error) => {
+            let remedy = "correct the variable, or set clouddriver.noProxy: true";
+            section.wrong("proxy", report(&error), remedy);
+            section.skip(&REST, "the hub cannot be reached");
+            return section;
+        }
+    }
     let reached = place.reach(&mut section).await;
-    proxy(env, reached.is_some(), &mut section);
+    section.ok("proxy", "none is on the way; the hub is dialled directly");
     let Some(address) = reached else {
-        let rest = ["tls", "certificate", "identity", "http2", "grpc", "protocol", "clock"];
-        section.skip(&rest, "the hub cannot be reached");
+        section.skip(&REST, "the hub cannot be reached");
         return section;
     };
     let dialled = Dialled { config, host: &place.host, address };
@@ -54,20 +70,11 @@ pub(super) async fn section(config: &Clouddriver, env: &Env) -> Section {
     section
 }
 
-/// The agent never takes a proxy on the way to the hub, which surprises those who have set one.
-fn proxy(env: &Env, is_reached: bool, section: &mut Section) {
-    let named = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY"];
-    let Some(name) = named.into_iter().find(|name| env.get(name).is_some()) else {
-        section.ok("proxy", "none is set; the hub is dialled directly");
-        return;
-    };
-    let found = format!("{name} is set, but the hub is dialled directly all the same");
-    if is_reached {
-        section.ok("proxy", found);
-    } else {
-        let remedy =
-            "let the agent reach the hub directly: proxies of the environment are for API servers only";
-        section.warn("proxy", found, remedy);
+/// The proxy on the way; what is behind it is seen when the agent runs.
+async fn through(proxy: &Proxy, section: &mut Section) {
+    section.ok("proxy", format!("the way to the hub goes through {proxy}"));
+    if let Some(place) = Place::parse(&proxy.to_string(), None, "HTTPS_PROXY (clouddriver.noProxy)") {
+        place.reach(section).await;
     }
 }
 

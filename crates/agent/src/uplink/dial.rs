@@ -1,9 +1,12 @@
-//! Reaching the hub: plaintext or TLS, and a hint when the other side speaks something else.
+//! Reaching the hub: directly or through a proxy, plaintext or TLS, and a hint when the other side speaks something else.
 
 use std::{io, time::Duration};
 
 use hyper_util::rt::TokioIo;
-use spindrift_process::tls::ClientTls;
+use spindrift_process::{
+    proxy::{Proxies, Speaks},
+    tls::ClientTls,
+};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
@@ -20,6 +23,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct Dialer {
     address: String,
     tls: Option<ClientTls>,
+    proxies: Proxies,
 }
 
 /// A hub that cannot be reached.
@@ -51,9 +55,15 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 // === impl Dialer ===
 
 impl Dialer {
-    /// `host:port`, with or without TLS.
+    /// `host:port`, with or without TLS; no proxy is on the way.
     pub fn new(address: impl Into<String>, tls: Option<ClientTls>) -> Self {
-        Self { address: address.into(), tls }
+        Self { address: address.into(), tls, proxies: Proxies::default() }
+    }
+
+    /// Takes the way through one of these proxies, if it is meant for the hub.
+    #[must_use]
+    pub fn through(self, proxies: Proxies) -> Self {
+        Self { proxies, ..self }
     }
 
     /// What was configured.
@@ -86,8 +96,7 @@ impl Dialer {
     async fn connect(&self, uri: &Uri) -> io::Result<Box<dyn Io>> {
         let host = uri.host().unwrap_or_default();
         let port = uri.port_u16().unwrap_or(if self.tls.is_some() { 443 } else { 80 });
-        let tcp = TcpStream::connect((host.trim_matches(['[', ']']), port)).await?;
-        tcp.set_nodelay(true)?;
+        let tcp = self.reach(host, port).await?;
         let Some(tls) = &self.tls else { return Ok(Box::new(tcp)) };
         let handshake = timeout(CONNECT_TIMEOUT, tls.connect(host, tcp));
         let stream = handshake.await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
@@ -97,6 +106,16 @@ impl Dialer {
             ));
         }
         Ok(Box::new(stream))
+    }
+
+    async fn reach(&self, host: &str, port: u16) -> io::Result<TcpStream> {
+        // gRPC is taken for HTTPS also in plaintext, as the original does.
+        if let Some(proxy) = self.proxies.to(host, port, Speaks::Https).map_err(io::Error::other)? {
+            return proxy.tunnel(host, port).await.map_err(io::Error::other);
+        }
+        let tcp = TcpStream::connect((host.trim_matches(['[', ']']), port)).await?;
+        tcp.set_nodelay(true)?;
+        Ok(tcp)
     }
 
     /// The usual mistakes are a wrong `insecure` on one of both sides; libraries describe them in riddles.

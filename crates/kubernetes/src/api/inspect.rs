@@ -7,6 +7,7 @@ use http::Uri;
 use kube::config::{AuthInfo, Kubeconfig};
 
 use super::{ApiOptions, ConnectError, Credentials};
+use crate::transport::login::Reading;
 
 /// What credentials say of their API server, and how they prove who they are.
 #[derive(Debug, Clone)]
@@ -48,19 +49,14 @@ pub enum Way {
 impl Credentials {
     /// Loads the credentials and tells what is in them, without running or sending anything.
     pub fn inspect(&self, options: &ApiOptions) -> Result<Inspection, ConnectError> {
-        let config = self.load_for(options)?;
-        let proxy = config.proxy_url.as_ref().map(|uri| {
-            let authority = uri.authority().map_or("", |authority| authority.as_str());
-            let place = authority.rsplit_once('@').map_or(authority, |(_, place)| place);
-            format!("{}://{place}", uri.scheme_str().unwrap_or("http"))
-        });
+        let reading = Reading::of(self, options)?;
         Ok(Inspection {
-            way: Way::of(&config.auth_info),
-            server: config.cluster_url,
-            authorities: config.root_cert,
-            insecure: config.accept_invalid_certs,
-            server_name: config.tls_server_name,
-            proxy,
+            way: Way::of(&reading.user),
+            server: reading.server,
+            authorities: reading.authorities,
+            insecure: reading.insecure,
+            server_name: reading.server_name,
+            proxy: reading.proxy.map(|proxy| proxy.to_string()),
         })
     }
 

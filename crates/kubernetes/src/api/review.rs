@@ -5,14 +5,13 @@ use std::{error::Error, time::Duration};
 use bytes::Bytes;
 use http::{Request, header};
 use http_body_util::{BodyExt, Limited};
-use kube::client::Body;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use spindrift_model::Resource;
 use tokio::time::timeout;
 
 use super::{Api, LARGEST_REFUSAL, Version};
-use crate::{error::ApiError, request::Get, status::Status};
+use crate::{error::ApiError, request::Get, status::Status, transport::Lane};
 
 /// The first words of an API server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,7 +95,7 @@ impl Api {
         let get = Get::new(["version"]);
         let (date, body) = self
             .within_limit(&get, async {
-                let answer = self.send(&get).await?;
+                let answer = self.send(Lane::Operations, &get).await?;
                 let date = answer.headers().get(header::DATE).and_then(|date| date.to_str().ok());
                 let date = date.map(str::to_owned);
                 let body = Limited::new(answer.into_body(), LARGEST_REFUSAL).collect().await;
@@ -151,10 +150,10 @@ impl Api {
         let request = Request::post(path)
             .header(header::CONTENT_TYPE, "application/json")
             .header(header::ACCEPT, "application/json")
-            .body(Body::from(review.to_string().into_bytes()))
+            .body(Bytes::from(review.to_string()))
             .map_err(|error| failed(error.into()))?;
-        let answer = self.client.send(request).await.map_err(|error| failed(error.into()))?;
-        let (head, body) = answer.into_parts();
+        let answer = self.transport.send(Lane::Operations, &request).await;
+        let (head, body) = answer.map_err(|error| failed(error.into()))?.into_parts();
         let body = Limited::new(body, LARGEST_REFUSAL).collect().await.map_err(failed)?.to_bytes();
         if head.status.is_success() {
             return Ok(body);

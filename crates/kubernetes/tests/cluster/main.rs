@@ -1,8 +1,14 @@
 //! Against a real API server: what the crate promises is what a cluster does.
 
+mod connections;
+mod credentials;
 mod discovery;
 mod failures;
+mod front;
+mod impersonation;
+
 mod lists;
+mod proxies;
 mod secrets;
 mod support;
 mod watching;

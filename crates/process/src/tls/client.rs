@@ -3,10 +3,10 @@
 use std::io;
 use std::sync::Arc;
 
-use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier;
-use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, RootCertStore};
+use rustls::client::{Resumption, WantsClientCert, WebPkiServerVerifier};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, ConfigBuilder, RootCertStore};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -15,6 +15,8 @@ use super::error::TlsError;
 use super::pem::{PemFile, native_roots};
 use super::provider;
 use super::skip_verify::SkipVerify;
+
+const REMEMBERED_SESSIONS: usize = 4;
 
 /// The files and choices behind a client's TLS.
 #[derive(Debug, Clone, Default)]
@@ -31,6 +33,31 @@ pub struct ClientTlsFiles {
     pub key: Option<PemFile>,
     /// The protocols to ask for, best first; `h2` for gRPC.
     pub alpn: Vec<Vec<u8>>,
+}
+
+/// What a client's TLS is made of, for those who have it in memory and not in files of its own.
+#[derive(Debug, Default)]
+pub struct ClientTlsParts {
+    /// The name to expect of the server instead of the one that is dialled.
+    pub server_name: Option<String>,
+    /// Who is believed to be the server.
+    pub trust: Trust,
+    /// The certificate to show to the server, with those that have signed it, and its key.
+    pub identity: Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>,
+    /// The protocols to ask for, best first.
+    pub alpn: Vec<Vec<u8>>,
+}
+
+/// Who is believed to be the server.
+#[derive(Debug, Default)]
+pub enum Trust {
+    /// Whoever the operating system trusts.
+    #[default]
+    System,
+    /// Those whose certificate one of these (DER) has signed.
+    Authorities(Vec<Vec<u8>>),
+    /// Anyone.
+    Anyone,
 }
 
 /// TLS of a client; clones share it.
@@ -71,17 +98,36 @@ impl ClientTls {
         Self::with_verifier(files, verifier)
     }
 
+    /// Puts the parts together.
+    pub fn build(parts: ClientTlsParts) -> Result<Self, TlsError> {
+        let ClientTlsParts { server_name, trust, identity, alpn } = parts;
+        let verifier = match trust {
+            Trust::System => trusting(native_roots()?)?,
+            Trust::Authorities(authorities) => {
+                let mut roots = RootCertStore::empty();
+                for authority in authorities {
+                    roots.add(authority.into())?;
+                }
+                trusting(roots)?
+            }
+            Trust::Anyone => anyone(),
+        };
+        let builder = config_builder(verifier)?;
+        let config = match identity {
+            None => builder.with_no_client_auth(),
+            Some((chain, key)) => builder.with_client_auth_cert(chain, key)?,
+        };
+        Self::finish(config, alpn, server_name)
+    }
+
     /// Reads the files, but leaves the judgement of the server to another.
     pub(crate) fn with_verifier(
         files: ClientTlsFiles,
         verifier: Arc<dyn ServerCertVerifier>,
     ) -> Result<Self, TlsError> {
         let ClientTlsFiles { server_name, certificate, key, alpn, insecure_skip_verify: _, ca: _ } = files;
-        let builder = ClientConfig::builder_with_provider(provider())
-            .with_safe_default_protocol_versions()?
-            .dangerous()
-            .with_custom_certificate_verifier(verifier);
-        let mut config = match (certificate, key) {
+        let builder = config_builder(verifier)?;
+        let config = match (certificate, key) {
             (None, None) => builder.with_no_client_auth(),
             (Some(certificate), Some(key)) => builder
                 .with_client_auth_cert(certificate.certificates()?, key.key()?)
@@ -89,7 +135,17 @@ impl ClientTls {
             (Some(certificate), None) => return Err(certificate.alone("private key")),
             (None, Some(key)) => return Err(key.alone("certificate")),
         };
+        Self::finish(config, alpn, server_name)
+    }
+
+    fn finish(
+        mut config: ClientConfig,
+        alpn: Vec<Vec<u8>>,
+        server_name: Option<String>,
+    ) -> Result<Self, TlsError> {
         config.alpn_protocols = alpn;
+        // It talks to one server; room for the usual 256 would be reserved at once, for each account of an agent.
+        config.resumption = Resumption::in_memory_sessions(REMEMBERED_SESSIONS);
         let server_name = server_name.map(|name| host_name(&name)).transpose()?;
         Ok(Self { config: Arc::new(config), server_name })
     }
@@ -115,6 +171,15 @@ impl ClientTls {
         let name = self.server_name(host).map_err(io::Error::other)?;
         TlsConnector::from(self.config()).connect(name, connection).await
     }
+}
+
+fn config_builder(
+    verifier: Arc<dyn ServerCertVerifier>,
+) -> Result<ConfigBuilder<ClientConfig, WantsClientCert>, TlsError> {
+    Ok(ClientConfig::builder_with_provider(provider())
+        .with_safe_default_protocol_versions()?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier))
 }
 
 /// Reads a host name or an address; addresses of IPv6 come in brackets from URLs.

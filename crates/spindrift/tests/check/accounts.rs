@@ -152,19 +152,38 @@ async fn an_untrusted_and_an_expired_api_server_are_told_apart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_proxy_of_the_environment_is_on_the_way_to_api_servers_only() {
+async fn a_proxy_of_the_environment_is_on_the_way_to_all_but_this_machine() {
     let cluster = Cluster::shared().await.unwrap();
+    let directory = scratch("kubeconfigs").unwrap();
+    let far = directory.path().join("far");
+    let (here, elsewhere) =
+        (format!("server: \"{}\"", cluster.url()), "server: \"https://api.example:6443\"");
+    std::fs::write(&far, kubeconfig_with(cluster, &[(&here, elsewhere)])).unwrap();
     let accounts = json!([
-        { "name": "proxied", "kubeconfigFile": cluster.kubeconfig() },
-        { "name": "direct", "kubeconfigFile": cluster.kubeconfig(), "noProxy": true },
+        { "name": "far", "kubeconfigFile": far },
+        { "name": "near", "kubeconfigFile": cluster.kubeconfig() },
+        { "name": "direct", "kubeconfigFile": far, "noProxy": true },
     ]);
     let nobody = free_port();
     let proxy = format!("http://eve:hush@127.0.0.1:{nobody}");
-    let env = [("HTTPS_PROXY", proxy.as_str())];
-    let page = Page::within("spindrift-agent", &watching(&accounts).to_string(), &env).await;
-    page.ok("account proxied", "proxy", &format!("goes through http://127.0.0.1:{nobody}"));
-    page.wrong("account proxied", "dial", "refuses connections", "noProxy of account proxied");
-    page.ok("account direct", "version", "v1.");
-    page.says("hub", "proxy", "warn", "HTTPS_PROXY is set, but the hub is dialled directly", "directly");
+    let mut config = watching(&accounts);
+    let check = async |config: &Value, proxy: &str| {
+        Page::within("spindrift-agent", &config.to_string(), &[("HTTPS_PROXY", proxy)]).await
+    };
+    let page = check(&config, &proxy).await;
+    page.ok("account far", "proxy", &format!("goes through http://127.0.0.1:{nobody}"));
+    page.wrong("account far", "dial", "refuses connections", "noProxy of account far");
+    page.ok("account near", "version", "v1.");
+    page.wrong("account direct", "dns", "api.example", "server of the kubeconfig of account direct");
+    page.ok("hub", "proxy", "none is on the way");
+    assert!(!page.text().contains("hush"), "{}", page.text());
+
+    config["clouddriver"]["grpc"] = json!("hub.example:9091");
+    let page = check(&config, &proxy).await;
+    page.ok("hub", "proxy", &format!("goes through http://127.0.0.1:{nobody}"));
+    page.wrong("hub", "dial", "refuses connections", "clouddriver.noProxy");
+    let page = check(&config, "socks5://eve:hush@proxy").await;
+    page.wrong("hub", "proxy", "proxies of SOCKS are not supported", "clouddriver.noProxy: true");
+    page.wrong("account far", "credentials", "proxies of SOCKS are not supported", "noProxy: true");
     assert!(!page.text().contains("hush"), "{}", page.text());
 }

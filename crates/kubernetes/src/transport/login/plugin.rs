@@ -1,0 +1,176 @@
+//! Credential plugins: programs that print a token or a certificate, as `exec` of a kubeconfig names them.
+
+use std::{process::Stdio, time::Duration};
+
+use jiff::Timestamp;
+use kube::config::{ExecConfig, ExecInteractiveMode};
+use secrecy::SecretString;
+use serde::Deserialize;
+use serde_json::json;
+use tokio::{process::Command, time::timeout};
+
+use super::error::PluginError;
+
+/// What a plugin has issued.
+pub(super) struct Issued {
+    pub(super) token: Option<SecretString>,
+    /// A certificate and its key, as PEM.
+    pub(super) certificate: Option<(String, SecretString)>,
+    /// When it has to be asked again; never, if it does not say.
+    pub(super) end: Option<Timestamp>,
+}
+
+/// Some ask a server far away, and log in there.
+const LIMIT: Duration = Duration::from_mins(1);
+
+/// Enough of its words to see what is wrong; the reason mostly comes last.
+const LONGEST_WORDS: usize = 512;
+
+#[derive(Deserialize)]
+struct ExecCredential {
+    kind: Option<String>,
+    status: Option<Status>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Status {
+    expiration_timestamp: Option<String>,
+    token: Option<Secret>,
+    client_certificate_data: Option<String>,
+    client_key_data: Option<Secret>,
+}
+
+#[derive(Deserialize)]
+#[serde(from = "String")]
+struct Secret(SecretString);
+
+/// Runs a plugin; it ends with this future.
+pub(super) async fn run(plugin: &ExecConfig) -> Result<Issued, PluginError> {
+    let name = plugin.command.clone().filter(|command| !command.is_empty()).ok_or(PluginError::NoCommand)?;
+    if plugin.interactive_mode == Some(ExecInteractiveMode::Always) {
+        return Err(PluginError::Interactive { command: name });
+    }
+    let mut command = Command::new(&name);
+    command.args(plugin.args.iter().flatten());
+    for variable in plugin.env.iter().flatten() {
+        if let Some((key, value)) = variable.get("name").zip(variable.get("value")) {
+            command.env(key, value);
+        }
+    }
+    let mut spec = json!({ "interactive": false });
+    if let Some(cluster) = &plugin.cluster {
+        spec["cluster"] = about(cluster);
+    }
+    let version = plugin.api_version.as_deref().unwrap_or("client.authentication.k8s.io/v1");
+    let info = json!({ "apiVersion": version, "kind": "ExecCredential", "spec": spec });
+    command.env("KUBERNETES_EXEC_INFO", info.to_string());
+    command.stdin(Stdio::null()).kill_on_drop(true);
+
+    let ended = timeout(LIMIT, command.output()).await;
+    let ended = ended.map_err(|_| PluginError::TimedOut { command: name.clone(), limit: LIMIT })?;
+    let output = ended.map_err(|source| {
+        let hint = plugin.install_hint.as_deref().map(|hint| format!(" ({})", hint.trim()));
+        PluginError::Start { command: name.clone(), hint: hint.unwrap_or_default(), source }
+    })?;
+    if !output.status.success() {
+        let words = last_words(&output.stderr);
+        return Err(PluginError::Failed { command: name, status: output.status.to_string(), words });
+    }
+    read(&output.stdout).map_err(|problem| PluginError::Malformed { command: name, problem })
+}
+
+/// The cluster in the spelling of the plugins' API, which is not that of a kubeconfig.
+fn about(cluster: &kube::config::ExecAuthCluster) -> serde_json::Value {
+    use base64::{Engine, prelude::BASE64_STANDARD};
+    let authority = cluster.certificate_authority_data.as_ref().map(|pem| BASE64_STANDARD.encode(pem));
+    let mut about = json!({
+        "server": cluster.server,
+        "tls-server-name": cluster.tls_server_name,
+        "insecure-skip-tls-verify": cluster.insecure_skip_tls_verify,
+        "certificate-authority-data": authority,
+        "proxy-url": cluster.proxy_url,
+        "config": cluster.config,
+    });
+    if let Some(fields) = about.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+    about
+}
+
+/// What it printed is never quoted, since it may hold a token.
+fn read(printed: &[u8]) -> Result<Issued, &'static str> {
+    // YAML too, as with kubectl.
+    let ExecCredential { kind, status } = serde_saphyr::from_slice(printed)
+        .map_err(|_| "this is neither JSON nor YAML of the expected form")?;
+    if kind.is_some_and(|kind| kind != "ExecCredential") {
+        return Err("its kind is another");
+    }
+    let status = status.ok_or("it has no status")?;
+    let Status { expiration_timestamp, token, client_certificate_data, client_key_data } = status;
+    let certificate = match (client_certificate_data, client_key_data) {
+        (Some(certificate), Some(Secret(key))) => Some((certificate, key)),
+        (None, None) => None,
+        _ => return Err("its status has one of clientCertificateData and clientKeyData, but not both"),
+    };
+    if token.is_none() && certificate.is_none() {
+        return Err("its status has neither token nor clientCertificateData");
+    }
+    let end = expiration_timestamp.map(|end| end.parse()).transpose();
+    let end = end.map_err(|_| "its status.expirationTimestamp is not a time")?;
+    let token = token.map(|Secret(token)| token);
+    Ok(Issued { token, certificate, end })
+}
+
+// === impl Secret ===
+
+impl From<String> for Secret {
+    fn from(secret: String) -> Self {
+        Self(secret.into())
+    }
+}
+
+/// One line of what a plugin wrote to stderr.
+fn last_words(stderr: &[u8]) -> String {
+    let text = String::from_utf8_lossy(stderr);
+    let words: Vec<_> = text.split_whitespace().collect();
+    let line = words.join(" ");
+    if line.is_empty() {
+        return "it said nothing".to_owned();
+    }
+    let skipped = line.chars().count().saturating_sub(LONGEST_WORDS);
+    line.chars().skip(skipped).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_credentials_are_taken() {
+        let of =
+            |status: &str| read(format!("{{\"kind\":\"ExecCredential\",\"status\":{status}}}").as_bytes());
+        let issued = of(r#"{"token":"t","expirationTimestamp":"2026-11-16T05:00:00Z"}"#).ok().unwrap();
+        assert_eq!(issued.end, Some("2026-11-16T05:00:00Z".parse().unwrap()));
+        assert!(read(b"kind: ExecCredential\nstatus: {token: t}\n").is_ok_and(|issued| issued.end.is_none()));
+        for (status, reason) in [
+            ("null", "no status"),
+            ("{}", "neither token"),
+            (r#"{"clientCertificateData":"c"}"#, "not both"),
+            (r#"{"token":"canary","expirationTimestamp":"soon"}"#, "not a time"),
+            (r#"{"token":["canary"]}"#, "expected form"),
+        ] {
+            let problem = of(status).err().unwrap();
+            assert!(problem.contains(reason) && !problem.contains("canary"), "{problem}");
+        }
+    }
+
+    #[test]
+    fn words_are_one_line_and_their_end_counts() {
+        assert_eq!(last_words(b"  please\n log in\n"), "please log in");
+        assert_eq!(last_words(b"\n"), "it said nothing");
+        let long = format!("{}the reason", "é ".repeat(2000));
+        assert!(last_words(long.as_bytes()).ends_with("the reason"));
+        assert_eq!(last_words(long.as_bytes()).chars().count(), LONGEST_WORDS);
+    }
+}

@@ -1,0 +1,170 @@
+//! Proxies on the way out: which one, if any, and a tunnel through it.
+//!
+//! ```text
+//! HTTP_PROXY, HTTPS_PROXY, NO_PROXY ─▶ Proxies ──to(host)──▶ Proxy ──tunnel──▶ TCP, as if dialled
+//! ```
+//!
+//! The rules are those of Go, since the variables of a machine are mostly set for programs that are written in it: a
+//! name in `NO_PROXY` also stands for everything below it, and the way to this machine itself leads through no proxy.
+
+mod error;
+mod exception;
+mod tunnel;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+
+pub use self::error::ProxyError;
+use self::exception::Exception;
+use crate::config::Env;
+
+/// The proxies that the environment names, and for whom they are not meant.
+#[derive(Debug, Clone, Default)]
+pub struct Proxies {
+    http: Option<Named>,
+    https: Option<Named>,
+    exceptions: Vec<Exception>,
+}
+
+/// A proxy that passes on whatever is sent through it, once it was asked to `CONNECT`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Proxy {
+    host: String,
+    port: u16,
+    /// The value of `Proxy-Authorization`.
+    authorization: Option<String>,
+}
+
+/// What is spoken at the end of the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Speaks {
+    /// Plaintext: `HTTP_PROXY` is meant.
+    Http,
+    /// TLS: `HTTPS_PROXY` is meant.
+    Https,
+}
+
+/// A variable that is set. What it says is only read if it is used: a mistake there harms nobody else.
+#[derive(Clone)]
+struct Named {
+    variable: &'static str,
+    url: String,
+}
+
+// === impl Proxies ===
+
+impl Proxies {
+    /// Takes them from the environment; of a variable's two spellings the upper one counts first.
+    pub fn of(env: &Env) -> Self {
+        let either = |upper: &'static str, lower: &'static str| {
+            [upper, lower].into_iter().find_map(|name| Some((name, env.get(name)?.to_owned())))
+        };
+        let named = |(variable, url)| Named { variable, url };
+        let exceptions = either("NO_PROXY", "no_proxy").map(|(_, list)| Exception::parse_list(&list));
+        Self {
+            http: either("HTTP_PROXY", "http_proxy").map(named),
+            https: either("HTTPS_PROXY", "https_proxy").map(named),
+            exceptions: exceptions.unwrap_or_default(),
+        }
+    }
+
+    /// The proxy on the way to a host, if there is one.
+    pub fn to(&self, host: &str, port: u16, speaks: Speaks) -> Result<Option<Proxy>, ProxyError> {
+        let host = host.trim_matches(['[', ']']);
+        let named = match speaks {
+            Speaks::Http => &self.http,
+            Speaks::Https => &self.https,
+        };
+        let Some(Named { variable, url }) = named else { return Ok(None) };
+        if exception::is_here(host) || self.exceptions.iter().any(|exception| exception.covers(host, port)) {
+            return Ok(None);
+        }
+        Proxy::parse(variable, url).map(Some)
+    }
+}
+
+// === impl Proxy ===
+
+impl Proxy {
+    /// Reads `http://user:password@host:port`; the scheme, the port and the user may be left out.
+    ///
+    /// The setting is where the address stands: errors name it, and never quote what it says.
+    pub fn parse(setting: &str, url: &str) -> Result<Self, ProxyError> {
+        let wrong = |problem| ProxyError::Address { setting: setting.to_owned(), problem };
+        let (scheme, rest) = url.trim().split_once("://").unwrap_or(("http", url.trim()));
+        match scheme.to_ascii_lowercase().as_str() {
+            "http" => {}
+            "https" => return Err(wrong("proxies that are spoken to by TLS (https://) are not supported")),
+            "socks4" | "socks5" | "socks5h" => return Err(wrong("proxies of SOCKS are not supported")),
+            _ => return Err(wrong("this is not a proxy of HTTP")),
+        }
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        let (user, place) = match authority.rsplit_once('@') {
+            Some((user, place)) => (Some(user), place),
+            None => (None, authority),
+        };
+        let (host, port) = match place.rsplit_once(':') {
+            // The last colon of an address of IPv6 is not that of a port.
+            Some((host, port)) if !port.contains(']') => {
+                (host, port.parse().map_err(|_| wrong("its port is not a number"))?)
+            }
+            _ => (place, 80),
+        };
+        let host = host.trim_matches(['[', ']']).to_owned();
+        if host.is_empty() {
+            return Err(wrong("it names no host"));
+        }
+        let authorization = user.map(|user| {
+            let (name, password) = user.split_once(':').unwrap_or((user, ""));
+            let plain = [&percent_decode(name)[..], b":", &percent_decode(password)].concat();
+            format!("Basic {}", BASE64_STANDARD.encode(plain))
+        });
+        Ok(Self { host, port, authorization })
+    }
+}
+
+/// Without the password that may belong to it.
+impl fmt::Display for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { host, port, authorization: _ } = self;
+        if host.contains(':') {
+            write!(f, "http://[{host}]:{port}")
+        } else {
+            write!(f, "http://{host}:{port}")
+        }
+    }
+}
+
+impl fmt::Debug for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Debug for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The address may hold a password.
+        f.write_str(self.variable)
+    }
+}
+
+/// What is not a well-formed escape stays as it is.
+fn percent_decode(text: &str) -> Vec<u8> {
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let escaped =
+            (byte == b'%').then(|| after.split_at_checked(2)).flatten().and_then(|(digits, after)| {
+                let digits = std::str::from_utf8(digits).ok()?;
+                Some((u8::from_str_radix(digits, 16).ok()?, after))
+            });
+        let (byte, after) = escaped.unwrap_or((byte, after));
+        decoded.push(byte);
+        rest = after;
+    }
+    decoded
+}
