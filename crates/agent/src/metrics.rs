@@ -132,7 +132,11 @@ impl Metrics {
             registry.register(format!("spindrift_agent_{name}"), help, counter.clone());
         }
         let seconds = self.window_stall_seconds.clone();
-        registry.register("spindrift_agent_window_stall_seconds", "How long watches waited for credit", seconds);
+        registry.register(
+            "spindrift_agent_window_stall_seconds",
+            "How long watches waited for credit",
+            seconds,
+        );
         let gauges = [
             ("lag_items", "Items that were read and are not acknowledged", &self.lag.items),
             ("lag_bytes", "Bytes that were read and are not acknowledged", &self.lag.bytes),

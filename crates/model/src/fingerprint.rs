@@ -42,7 +42,10 @@ impl Salt {
 
 /// SipHash-2-4. The standard library's newer hasher may change with every release; agents and hubs of two releases
 /// must agree.
-#[expect(deprecated, reason = "the only hasher of the standard library whose algorithm is part of its documentation")]
+#[expect(
+    deprecated,
+    reason = "the only hasher of the standard library whose algorithm is part of its documentation"
+)]
 fn sip_hash(key0: u64, key1: u64, bytes: &[u8]) -> u64 {
     let mut hasher = std::hash::SipHasher::new_with_keys(key0, key1);
     hasher.write(bytes);

@@ -171,7 +171,10 @@ impl Decompressor {
 
 impl std::fmt::Debug for Compressor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Compressor").field("dictionary", &self.dictionary).field("open", &self.is_open()).finish()
+        f.debug_struct("Compressor")
+            .field("dictionary", &self.dictionary)
+            .field("open", &self.is_open())
+            .finish()
     }
 }
 

@@ -263,7 +263,11 @@ fn fingerprints(wire: v1::Fingerprints) -> Result<EventsDown, InvalidMessage> {
         fingerprints: fingerprints.into_iter().map(Fingerprint).collect(),
         last,
     };
-    Ok(EventsDown::Fingerprints { account: name("fingerprints.account", &account)?, epoch: Epoch(epoch), known })
+    Ok(EventsDown::Fingerprints {
+        account: name("fingerprints.account", &account)?,
+        epoch: Epoch(epoch),
+        known,
+    })
 }
 
 fn resume_point(wire: v1::ResumePoint) -> Result<ResumePoint, InvalidMessage> {

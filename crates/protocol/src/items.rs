@@ -74,9 +74,10 @@ pub(crate) fn wire(item: Item) -> v1::Item {
                 body,
             })
         }
-        Item::Mention { scope, uids } => {
-            Wire::Mention(v1::Mention { scope: scope.0, uids: uids.iter().map(ToString::to_string).collect() })
-        }
+        Item::Mention { scope, uids } => Wire::Mention(v1::Mention {
+            scope: scope.0,
+            uids: uids.iter().map(ToString::to_string).collect(),
+        }),
         Item::Delete { scope, namespace, name, uid, resource_version } => Wire::Delete(v1::Delete {
             scope: scope.0,
             namespace: namespace.to_string(),

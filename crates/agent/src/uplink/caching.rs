@@ -193,7 +193,9 @@ impl Filled {
         self.credits.push(credit);
         self.places.push(place);
         match (self.items.last_mut(), item) {
-            (Some(Item::Mention { scope, uids }), Item::Mention { scope: same, uids: more }) if *scope == same => {
+            (Some(Item::Mention { scope, uids }), Item::Mention { scope: same, uids: more })
+                if *scope == same =>
+            {
                 uids.extend(more);
             }
             (_, item) => self.items.push(item),

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use parking_lot::Mutex;
-use spindrift_model::{ApiVersion, Declaration, Fingerprint, Generation, Item, Salt, ScopeId, ScrubRevision, Upsert};
+use spindrift_model::{
+    ApiVersion, Declaration, Fingerprint, Generation, Item, Salt, ScopeId, ScrubRevision, Upsert,
+};
 use spindrift_protocol::Known;
 use tokio::sync::Notify;
 
@@ -78,7 +80,8 @@ impl Recall {
         for declared in &declaration.scopes {
             let listing = before.remove(&declared.id).and_then(|scope| scope.listing);
             let api_version = declared.resource.version.clone();
-            scopes.insert(declared.id, Scope { api_version, scrub_revision: declared.scrub_revision, listing });
+            scopes
+                .insert(declared.id, Scope { api_version, scrub_revision: declared.scrub_revision, listing });
         }
     }
 
@@ -181,7 +184,9 @@ mod tests {
         assert!(!is_mentioned(&recall, "2", "21").await, "another version");
         assert!(!is_mentioned(&recall, "3", "10").await, "another object");
 
-        recall.shorten(Item::End { scope: SCOPE, generation: Generation(1), resource_version: "30".into() }).await;
+        recall
+            .shorten(Item::End { scope: SCOPE, generation: Generation(1), resource_version: "30".into() })
+            .await;
         assert!(!is_mentioned(&recall, "1", "10").await, "a watch says all it has to say");
     }
 
@@ -194,7 +199,10 @@ mod tests {
         recall.answer(answer(1, &[("1", "10")]));
         recall.shorten(begin(2)).await;
         recall.answer(answer(1, &[("1", "10")]));
-        assert!(is_mentioned(&recall, "1", "10").now_or_never().is_none(), "the late answer is not this one's");
+        assert!(
+            is_mentioned(&recall, "1", "10").now_or_never().is_none(),
+            "the late answer is not this one's"
+        );
         recall.answer(answer(2, &[]));
         assert!(!is_mentioned(&recall, "1", "10").await);
     }
