@@ -46,6 +46,8 @@ pub struct Clouddriver {
     pub tls: Tls,
     /// How reconnects are paced.
     pub backoff: BackoffSettings,
+    /// Whether events are compressed, if the hub can read that; off, they can be read on the wire.
+    pub compression: bool,
 }
 
 /// `clouddriver.tls.*`.
@@ -120,6 +122,7 @@ impl Default for Clouddriver {
             insecure: None,
             tls: Tls::default(),
             backoff: BackoffSettings::default(),
+            compression: true,
         }
     }
 }

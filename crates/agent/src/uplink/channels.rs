@@ -109,7 +109,9 @@ impl Channels {
         let (agreed_tx, agreed_rx) = oneshot::channel();
         let frames = Frames::new(agreed_rx, messages_rx, metrics.clone());
         let mut request = opened_with(session, &welcome.tokens.events, frames.into_stream());
-        insert(request.metadata_mut(), DICTIONARY_METADATA, Dictionary::offer());
+        if dialer.compresses() {
+            insert(request.metadata_mut(), DICTIONARY_METADATA, Dictionary::offer());
+        }
         insert(request.metadata_mut(), FINGERPRINTS_METADATA, "yes".into());
         let answer = client.events(request).await.map_err(at(Channel::Events))?;
         // What the hub that serves this channel does not speak of, it does not know.

@@ -24,6 +24,7 @@ const SEND_BUFFER: u32 = 256 * 1024;
 pub struct Dialer {
     address: String,
     tls: Option<ClientTls>,
+    compression: bool,
 }
 
 /// A hub that cannot be reached.
@@ -57,7 +58,18 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 impl Dialer {
     /// `host:port`, with or without TLS.
     pub fn new(address: impl Into<String>, tls: Option<ClientTls>) -> Self {
-        Self { address: address.into(), tls }
+        Self { address: address.into(), tls, compression: true }
+    }
+
+    /// Whether to offer compression.
+    #[must_use]
+    pub fn with_compression(mut self, compression: bool) -> Self {
+        self.compression = compression;
+        self
+    }
+
+    pub(super) fn compresses(&self) -> bool {
+        self.compression
     }
 
     /// What was configured.

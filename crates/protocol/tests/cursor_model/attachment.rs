@@ -211,7 +211,8 @@ impl Attachment {
         rest[key] = false;
         let object = api.objects_at(*at)[key]?;
         let is_known = known[key].take() == Some(object);
-        let item = if is_known { Item::Mention { key, uid: object.uid } } else { Item::Upsert { key, object } };
+        let item =
+            if is_known { Item::Mention { key, uid: object.uid } } else { Item::Upsert { key, object } };
         Some((item, *at))
     }
 

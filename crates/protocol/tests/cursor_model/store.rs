@@ -175,7 +175,8 @@ impl Store {
 
     /// Whether there is a row of each of these objects.
     fn has(&self, scope: Scope, uids: PerKey<Option<Rv>>) -> bool {
-        let is_there = |key: Key| uids[key].is_none_or(|uid| self.rows[key].is_some_and(|row| row.uid == uid));
+        let is_there =
+            |key: Key| uids[key].is_none_or(|uid| self.rows[key].is_some_and(|row| row.uid == uid));
         scope.keys().iter().all(|&key| is_there(key))
     }
 
@@ -230,7 +231,9 @@ impl Item {
     pub(crate) fn tells_of(&self) -> Option<Scope> {
         match *self {
             Self::Declare { .. } | Self::Begin { .. } => None,
-            Self::Upsert { key, .. } | Self::Mention { key, .. } | Self::Delete { key, .. } => Some(key.scope()),
+            Self::Upsert { key, .. } | Self::Mention { key, .. } | Self::Delete { key, .. } => {
+                Some(key.scope())
+            }
             Self::End { scope, .. } | Self::Progress { scope, .. } => Some(scope),
         }
     }

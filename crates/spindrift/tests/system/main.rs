@@ -6,8 +6,10 @@
 mod channels;
 mod isolation;
 mod live;
+mod pressure;
 mod recovery;
 mod secrets;
 mod support;
 mod up;
+mod wire;
 mod wrong_port;
