@@ -1,12 +1,12 @@
 # Each target is one command; what takes more than that is a script in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help test lint fmt audit bench fuzz dist testenv picture
+.PHONY: help test lint fmt audit bench fuzz dist testenv dictionary picture
 
 # A version, so that a new release of the tool changes nothing unasked.
 CARGO_DENY := 0.20.2
 
 help: ## Lists the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: ## Runs all that CI runs: lint and every test, on real Kubernetes and real databases
 	@scripts/test
@@ -34,6 +34,9 @@ dist: ## Builds the binaries that are shipped, into target/dist
 
 testenv: ## Builds the real Kubernetes that tests run against (minutes, once), and prints its path
 	@testenv/build
+
+dictionary: ## Trains the compression dictionary on objects of a real Kubernetes and of the playground
+	@scripts/dictionary
 
 picture: ## Takes the pictures of the README: a terminal, drawn as SVG (needs tmux)
 	@scripts/picture

@@ -44,7 +44,8 @@ impl Agent {
     /// Reads the TLS files and binds the ports; nothing runs yet.
     pub async fn build(config: AgentConfig, id: AgentId) -> anyhow::Result<Self> {
         let dialer = Dialer::new(&config.clouddriver.grpc, config.clouddriver.tls()?)
-            .through(config.clouddriver.proxies(&Env::capture()));
+            .through(config.clouddriver.proxies(&Env::capture()))
+            .with_compression(config.clouddriver.compression);
         let host = &config.server.host;
         let endpoints = serve::bind("health", "server.port", host, config.server.port).await?;
         let prometheus = if config.prometheus.enabled {

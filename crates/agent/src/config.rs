@@ -50,6 +50,8 @@ pub struct Clouddriver {
     pub no_proxy: bool,
     /// How reconnects are paced.
     pub backoff: BackoffSettings,
+    /// Whether events are compressed, if the hub can read that; off, they can be read on the wire.
+    pub compression: bool,
 }
 
 /// `clouddriver.tls.*`.
@@ -127,6 +129,7 @@ impl Default for Clouddriver {
             tls: Tls::default(),
             no_proxy: false,
             backoff: BackoffSettings::default(),
+            compression: true,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What a scrape of the agent shows, under the original's names.
 
+use std::{sync::atomic::AtomicU64, time::Duration};
+
 use prometheus_client::{
     collector::Collector,
     encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric},
@@ -12,7 +14,10 @@ use prometheus_client::{
 };
 use spindrift_model::{Item, Resource, Upsert};
 
-use crate::board::{Board, WatchState};
+use crate::{
+    board::{Board, WatchState},
+    watch::Meter,
+};
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Kind {
@@ -44,6 +49,19 @@ pub struct Metrics {
     pub listings: Counter,
     /// Values that were cut or redacted.
     pub scrubbed_values: Counter,
+    /// Objects of listings that the hub had already.
+    pub mentioned_objects: Counter,
+    /// Bytes of events before compression.
+    pub raw_bytes: Counter,
+    /// Bytes of events on the wire.
+    pub wire_bytes: Counter,
+    /// What was read and is not acknowledged.
+    pub lag: Meter,
+    /// What was read and is not sent.
+    pub queue: Meter,
+    /// How often a watch had to wait for credit.
+    pub window_stalls: Counter,
+    window_stall_seconds: Counter<f64, AtomicU64>,
     events: Family<Kind, Counter>,
     bytes: Family<Group, Counter>,
 }
@@ -66,6 +84,13 @@ impl Metrics {
             rejected_objects: Counter::default(),
             listings: Counter::default(),
             scrubbed_values: Counter::default(),
+            mentioned_objects: Counter::default(),
+            raw_bytes: Counter::default(),
+            wire_bytes: Counter::default(),
+            lag: Meter::default(),
+            queue: Meter::default(),
+            window_stalls: Counter::default(),
+            window_stall_seconds: Counter::default(),
             events: Family::default(),
             bytes: Family::default(),
         };
@@ -100,7 +125,41 @@ impl Metrics {
             metrics.scrubbed_values.clone(),
         );
         registry.register_collector(Box::new(Watches(board)));
+        metrics.register_wire(registry);
         metrics
+    }
+
+    fn register_wire(&self, registry: &mut Registry) {
+        let counters = [
+            ("mentioned_objects", "Objects of listings that the hub had already", &self.mentioned_objects),
+            ("raw_bytes", "Bytes of events before compression", &self.raw_bytes),
+            ("wire_bytes", "Bytes of events on the wire", &self.wire_bytes),
+            ("window_stalls", "How often a watch waited for credit of the hub", &self.window_stalls),
+        ];
+        for (name, help, counter) in counters {
+            registry.register(format!("spindrift_agent_{name}"), help, counter.clone());
+        }
+        let seconds = self.window_stall_seconds.clone();
+        registry.register(
+            "spindrift_agent_window_stall_seconds",
+            "How long watches waited for credit",
+            seconds,
+        );
+        let gauges = [
+            ("lag_items", "Items that were read and are not acknowledged", &self.lag.items),
+            ("lag_bytes", "Bytes that were read and are not acknowledged", &self.lag.bytes),
+            ("queue_items", "Items that were read and are not sent", &self.queue.items),
+            ("queue_bytes", "Bytes that were read and are not sent", &self.queue.bytes),
+        ];
+        for (name, help, gauge) in gauges {
+            registry.register(format!("spindrift_agent_{name}"), help, gauge.clone());
+        }
+    }
+
+    /// A watch had to wait for credit.
+    pub fn stalled(&self, waited: Duration) {
+        self.window_stalls.inc();
+        self.window_stall_seconds.inc_by(waited.as_secs_f64());
     }
 
     /// A connection to the hub was lost.

@@ -9,6 +9,7 @@
 mod caching;
 mod channels;
 mod dial;
+mod frames;
 mod session;
 
 use std::{sync::Arc, time::Duration};

@@ -25,7 +25,7 @@ use spindrift_process::{
 use tokio::{sync::Notify, task::JoinSet, time::sleep};
 use tracing::{debug, info, warn};
 
-pub use outlet::{Credited, Outlet};
+pub use outlet::{Credit, Credited, Hold, Meter, Outlet, OutletOptions, Place};
 use scope::ScopeWatch;
 
 use crate::{account::Account, board::Board, metrics::Metrics};

@@ -27,7 +27,7 @@ use crate::{
     config::HubConfig,
     metrics::Metrics,
     rest::{self, RestState},
-    session::{HubService, SessionConfig, Sessions, SubjectFilter},
+    session::{Budget, HubService, SessionConfig, Sessions, SubjectFilter},
     store::{Store, StoreConfig},
 };
 
@@ -37,8 +37,8 @@ const HEARTBEAT: Duration = Duration::from_secs(5);
 const TOKEN_TTL: Duration = Duration::from_secs(30);
 /// An attachment that shows no sign of life is free for others after this long.
 const LEASE: Duration = Duration::from_secs(15);
-/// Unacknowledged bytes per account: enough to keep a link of 100 ms busy at 40 Mbit/s.
-const CREDIT_BYTES: u32 = 512 * 1024;
+/// What all agents together may have sent that is not committed: 512 accounts in full flood.
+const BUDGET_BYTES: usize = 256 * 1024 * 1024;
 /// A batch amortises its transaction from here on.
 const BATCH_BYTES: u32 = 128 * 1024;
 
@@ -140,7 +140,7 @@ impl Hub {
             heartbeat: HEARTBEAT,
             token_ttl: TOKEN_TTL,
             lease: LEASE,
-            credit_bytes: CREDIT_BYTES,
+            budget: Budget::new(BUDGET_BYTES),
             batch_bytes: BATCH_BYTES,
             subjects,
         };

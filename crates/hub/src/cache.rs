@@ -13,6 +13,6 @@ mod committer;
 mod feed;
 mod labels;
 
-pub use attachment::{Attachment, Violation};
+pub use attachment::{Attachment, Begun, Folded, Violation};
 pub use committer::{CommitResult, Committed, Committer, CommitterConfig};
 pub use feed::Feed;

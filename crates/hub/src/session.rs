@@ -7,8 +7,12 @@
 //! Results  ─▶ gate (token) ─▶ results
 //! ```
 //!
+//! A channel never waits for the store before it reads on: all channels of an agent share one connection, and a ping must
+//! not wait behind a batch.
+//!
 //! Any hub replica accepts any channel, so what a channel needs to know of its session is in the store.
 
+mod budget;
 mod control;
 mod events;
 mod gate;
@@ -20,7 +24,9 @@ mod sessions;
 use std::{sync::Arc, time::Duration};
 
 use spindrift_model::{CacheKinds, HubId, TenantId};
+use tokio::sync::Semaphore;
 
+pub use budget::Budget;
 pub use gate::SubjectFilter;
 pub use service::HubService;
 pub use sessions::Sessions;
@@ -42,8 +48,8 @@ pub struct SessionConfig {
     pub token_ttl: Duration,
     /// How long an attachment is held without a sign of life.
     pub lease: Duration,
-    /// How many bytes of an account's batches may be unacknowledged.
-    pub credit_bytes: u32,
+    /// How many bytes of batches may be unacknowledged, and for one account at the most.
+    pub budget: Budget,
     /// How large agents let a batch grow.
     pub batch_bytes: u32,
     /// Which client certificates may speak.
@@ -57,5 +63,7 @@ pub(crate) struct Context {
     pub(crate) store: Store,
     pub(crate) committer: Committer,
     pub(crate) sessions: Sessions,
+    /// Listings whose fingerprints are being read: each takes a connection, and eight bytes per object.
+    pub(crate) fingerprinting: Semaphore,
     pub(crate) metrics: Arc<Metrics>,
 }

@@ -1,7 +1,7 @@
 //! What outlives a process: accounts, cursors, objects, sessions and hubs, in the SQL database that the URL names.
 //!
 //! ```text
-//! session ──announce, open_session, take_token──▶ spindrift_account, spindrift_session
+//! session ──announce, open_session, take_token──▶ spindrift_account, spindrift_session, spindrift_session_account
 //! session ──attach──▶ spindrift_cursor (epoch + 1) ──▶ Attachment
 //! cache ──commit──▶ spindrift_cursor (seq + 1), spindrift_scope, spindrift_object      in one transaction
 //! rest ◀──objects, changes, positions── spindrift_object
@@ -17,6 +17,7 @@ mod migration;
 mod row;
 mod statement;
 
+mod acceptance;
 mod account;
 mod session;
 mod token;
@@ -28,6 +29,7 @@ mod uid_set;
 
 mod census;
 mod feed;
+mod fingerprint;
 mod object;
 mod scope;
 

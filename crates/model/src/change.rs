@@ -63,6 +63,13 @@ pub enum Item {
     },
     /// An object as it is now.
     Upsert(Upsert),
+    /// Objects that a listing shows exactly as the hub has them: it said so by their fingerprints.
+    Mention {
+        /// The scope they were listed in.
+        scope: ScopeId,
+        /// The objects.
+        uids: Vec<Uid>,
+    },
     /// An object is gone.
     Delete {
         /// The scope it was watched in.

@@ -12,6 +12,7 @@
 mod account;
 mod change;
 mod cursor;
+mod fingerprint;
 mod kind;
 mod name;
 mod object;
@@ -19,6 +20,7 @@ mod object;
 pub use account::{AccountDescription, ClusterIdentity};
 pub use change::{Batch, Declaration, Item, ScopeDeclaration, ScopeId, Upsert};
 pub use cursor::{Attachment, Cursor, Epoch, Generation, ResumePoint, Seq};
+pub use fingerprint::{Fingerprint, Salt};
 pub use kind::{CacheKinds, DEFAULT_CACHE_KINDS, KindPattern, Resource};
 pub use name::{AccountName, AgentId, HubId, Incarnation, InvalidName, SessionId, TenantId};
 pub use object::{ApiVersion, ObjectKey, ResourceVersion, Scope, ScrubRevision, Uid};

@@ -1,9 +1,10 @@
-//! The Events channel: attach, batches up; resume points, acknowledgements and credit down.
+//! The Events channel: attach, batches up; resume points, fingerprints, acknowledgements and credit down.
 
 use std::time::Duration;
 
 use spindrift_model::{
-    AccountName, Attachment, Batch, Cursor, Epoch, ResumePoint, Scope, ScrubRevision, Seq,
+    AccountName, Attachment, Batch, Cursor, Epoch, Fingerprint, Generation, ResumePoint, Salt, Scope,
+    ScopeId, ScrubRevision, Seq,
 };
 
 use crate::{
@@ -54,6 +55,8 @@ pub enum EventsDown {
         cursor: Cursor,
         /// Objects of it that the store would not take.
         rejected: Vec<Rejected>,
+        /// How many bytes may be unacknowledged from here on, if that changes.
+        credit_bytes: Option<u32>,
     },
     /// The attachment is over; attach again to go on.
     Detached {
@@ -64,6 +67,30 @@ pub enum EventsDown {
         /// Why, for people to read.
         reason: String,
     },
+    /// What the hub has of a scope that is being listed.
+    Fingerprints {
+        /// The account.
+        account: AccountName,
+        /// The attachment.
+        epoch: Epoch,
+        /// What of it.
+        known: Known,
+    },
+}
+
+/// Fingerprints of the objects of a scope that need not be sent: all of them, or one part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Known {
+    /// The scope that is being listed.
+    pub scope: ScopeId,
+    /// The listing.
+    pub generation: Generation,
+    /// What they were made with.
+    pub salt: Salt,
+    /// In no order.
+    pub fingerprints: Vec<Fingerprint>,
+    /// Whether no more follow.
+    pub last: bool,
 }
 
 /// An object that the store would not take.
@@ -73,6 +100,21 @@ pub struct Rejected {
     pub object: String,
     /// The store's words.
     pub reason: String,
+}
+
+// === impl EventsDown ===
+
+impl EventsDown {
+    /// The account that it is about.
+    pub fn account(&self) -> &AccountName {
+        match self {
+            Self::Attached { account, .. }
+            | Self::NotAttached { account, .. }
+            | Self::Ack { account, .. }
+            | Self::Detached { account, .. }
+            | Self::Fingerprints { account, .. } => account,
+        }
+    }
 }
 
 // === EventsUp ⇄ wire ===
@@ -145,19 +187,21 @@ impl TryFrom<v1::EventsDown> for EventsDown {
                     retry_after: Duration::from_millis(retry_after_ms.into()),
                 })
             }
-            Message::Ack(v1::Ack { account, epoch, seq, rejected }) => Ok(Self::Ack {
+            Message::Ack(v1::Ack { account, epoch, seq, rejected, credit_bytes }) => Ok(Self::Ack {
                 account: name("ack.account", &account)?,
                 cursor: Cursor { epoch: Epoch(epoch), seq: Seq(seq) },
                 rejected: rejected
                     .into_iter()
                     .map(|v1::RejectedObject { object, reason }| Rejected { object, reason })
                     .collect(),
+                credit_bytes: Some(credit_bytes).filter(|bytes| *bytes > 0),
             }),
             Message::Detached(v1::Detached { account, epoch, reason }) => Ok(Self::Detached {
                 account: name("detached.account", &account)?,
                 epoch: Epoch(epoch),
                 reason,
             }),
+            Message::Fingerprints(wire) => fingerprints(wire),
         }
     }
 }
@@ -180,7 +224,7 @@ impl From<EventsDown> for v1::EventsDown {
                     retry_after_ms: millis(retry_after),
                 })
             }
-            EventsDown::Ack { account, cursor, rejected } => Message::Ack(v1::Ack {
+            EventsDown::Ack { account, cursor, rejected, credit_bytes } => Message::Ack(v1::Ack {
                 account: account.to_string(),
                 epoch: cursor.epoch.0,
                 seq: cursor.seq.0,
@@ -188,13 +232,42 @@ impl From<EventsDown> for v1::EventsDown {
                     .into_iter()
                     .map(|Rejected { object, reason }| v1::RejectedObject { object, reason })
                     .collect(),
+                credit_bytes: credit_bytes.unwrap_or_default(),
             }),
             EventsDown::Detached { account, epoch, reason } => {
                 Message::Detached(v1::Detached { account: account.to_string(), epoch: epoch.0, reason })
             }
+            EventsDown::Fingerprints { account, epoch, known } => {
+                let Known { scope, generation, salt, fingerprints, last } = known;
+                Message::Fingerprints(v1::Fingerprints {
+                    account: account.to_string(),
+                    epoch: epoch.0,
+                    scope: scope.0,
+                    generation: generation.0,
+                    salt: salt.0,
+                    fingerprints: fingerprints.into_iter().map(|Fingerprint(bits)| bits).collect(),
+                    last,
+                })
+            }
         };
         Self { message: Some(message) }
     }
+}
+
+fn fingerprints(wire: v1::Fingerprints) -> Result<EventsDown, InvalidMessage> {
+    let v1::Fingerprints { account, epoch, scope, generation, salt, fingerprints, last } = wire;
+    let known = Known {
+        scope: ScopeId(scope),
+        generation: Generation(generation),
+        salt: Salt(salt),
+        fingerprints: fingerprints.into_iter().map(Fingerprint).collect(),
+        last,
+    };
+    Ok(EventsDown::Fingerprints {
+        account: name("fingerprints.account", &account)?,
+        epoch: Epoch(epoch),
+        known,
+    })
 }
 
 fn resume_point(wire: v1::ResumePoint) -> Result<ResumePoint, InvalidMessage> {

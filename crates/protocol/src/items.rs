@@ -28,6 +28,13 @@ pub(crate) fn item(v1::Item { item }: v1::Item) -> Result<Item, InvalidMessage> 
                 body,
             }))
         }
+        Wire::Mention(v1::Mention { scope, uids }) => {
+            let uid = |uid| text("mention.uids", uid).map(Into::into);
+            Ok(Item::Mention {
+                scope: ScopeId(scope),
+                uids: uids.into_iter().map(uid).collect::<Result<_, _>>()?,
+            })
+        }
         Wire::Delete(v1::Delete { scope, namespace, name, uid, resource_version }) => Ok(Item::Delete {
             scope: ScopeId(scope),
             namespace: namespace.into(),
@@ -67,6 +74,10 @@ pub(crate) fn wire(item: Item) -> v1::Item {
                 body,
             })
         }
+        Item::Mention { scope, uids } => Wire::Mention(v1::Mention {
+            scope: scope.0,
+            uids: uids.iter().map(ToString::to_string).collect(),
+        }),
         Item::Delete { scope, namespace, name, uid, resource_version } => Wire::Delete(v1::Delete {
             scope: scope.0,
             namespace: namespace.to_string(),

@@ -5,12 +5,15 @@
 //!                                     ◀──From───
 //! ```
 //!
+//! On the Events channel, `Cutter` and `Assembler` stand between messages and gRPC: compression and chunks.
+//!
 //! A message that does not fit is an [`InvalidMessage`] naming the field; nothing behind this crate checks again.
 //! No I/O. The rules of the cursor (who may write, what comes next) are checked exhaustively in
 //! `tests/cursor_model`.
 #![warn(missing_docs)]
 
 mod chunk;
+mod compression;
 mod control;
 mod events;
 mod invalid;
@@ -19,12 +22,16 @@ mod register;
 mod token;
 mod version;
 
-pub use chunk::{Assembler, CHUNK_BYTES, LARGEST_MESSAGE_BYTES, chunks};
+pub use chunk::{Assembler, CHUNK_BYTES, Cutter, LARGEST_MESSAGE_BYTES};
+pub use compression::{Compressor, Decompressor, Dictionary, IDLE_FRAME, LEVEL, WINDOW_LOG};
 pub use control::{ControlDown, ControlUp};
-pub use events::{EventsDown, EventsUp, Rejected};
+pub use events::{EventsDown, EventsUp, Known, Rejected};
 pub use invalid::InvalidMessage;
 pub use register::{Pacing, Registration, Verdict, Welcome};
-pub use token::{Channel, ChannelToken, ChannelTokens, SESSION_METADATA, TOKEN_METADATA};
+pub use token::{
+    Channel, ChannelToken, ChannelTokens, DICTIONARY_METADATA, FINGERPRINTS_METADATA, SESSION_METADATA,
+    TOKEN_METADATA,
+};
 pub use version::{SUPPORTED, VersionMismatch, negotiate};
 
 /// The generated wire types and services, checked in; `tests/generated_code.rs` makes them again.

@@ -5,11 +5,11 @@ use std::time::Duration;
 use proptest::prelude::*;
 use spindrift_model::{
     AccountDescription, AccountName, AgentId, Attachment, Batch, CacheKinds, ClusterIdentity, Cursor,
-    Declaration, Epoch, Generation, HubId, Incarnation, Item, KindPattern, Resource, ResumePoint, Scope,
-    ScopeDeclaration, ScopeId, ScrubRevision, Seq, SessionId, Upsert,
+    Declaration, Epoch, Fingerprint, Generation, HubId, Incarnation, Item, KindPattern, Resource,
+    ResumePoint, Salt, Scope, ScopeDeclaration, ScopeId, ScrubRevision, Seq, SessionId, Upsert,
 };
 use spindrift_protocol::{
-    ChannelToken, ChannelTokens, ControlDown, ControlUp, EventsDown, EventsUp, Pacing, Registration,
+    ChannelToken, ChannelTokens, ControlDown, ControlUp, EventsDown, EventsUp, Known, Pacing, Registration,
     Rejected, SUPPORTED, Verdict, Welcome, v1,
 };
 
@@ -78,6 +78,8 @@ fn item() -> impl Strategy<Value = Item> {
             generation: Generation(n),
             resource_version: n.to_string().into()
         }),
+        prop::collection::vec("[a-f0-9-]{1,36}".prop_map(Into::into), 0..4)
+            .prop_map(|uids| Item::Mention { scope: ScopeId(7), uids }),
         any::<u32>().prop_map(|n| Item::Progress { scope: ScopeId(n), resource_version: "9".into() }),
     ]
 }
@@ -90,7 +92,7 @@ fn events_down() -> impl Strategy<Value = EventsDown> {
         resource_version: version.into(),
         age: Duration::from_millis(n.into()),
     });
-    (account(), any::<u64>(), prop::collection::vec(point, 0..4), 0..4).prop_map(
+    (account(), any::<u64>(), prop::collection::vec(point, 0..4), 0..5).prop_map(
         |(account, n, resume_points, which)| {
             let cursor = Cursor { epoch: Epoch(n), seq: Seq(n / 2) };
             match which {
@@ -106,8 +108,19 @@ fn events_down() -> impl Strategy<Value = EventsDown> {
                 },
                 2 => {
                     let rejected = vec![Rejected { object: "Pod a/b".into(), reason: "too large".into() }];
-                    EventsDown::Ack { account, cursor, rejected }
+                    EventsDown::Ack { account, cursor, rejected, credit_bytes: (n % 2 == 0).then_some(9) }
                 }
+                3 => EventsDown::Fingerprints {
+                    account,
+                    epoch: Epoch(n),
+                    known: Known {
+                        scope: ScopeId(3),
+                        generation: Generation(n),
+                        salt: Salt(n / 3),
+                        fingerprints: vec![Fingerprint(n), Fingerprint(0)],
+                        last: n % 2 == 0,
+                    },
+                },
                 _ => EventsDown::Detached { account, epoch: Epoch(n), reason: "over".into() },
             }
         },

@@ -2,20 +2,21 @@
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-use spindrift_model::{Attachment, Batch, CacheKinds, Cursor, Item, Seq};
+use spindrift_model::{AccountName, Attachment, Batch, CacheKinds, Cursor, Item, Seq};
 use spindrift_process::backoff::{Backoff, BackoffConfig};
-use spindrift_protocol::{EventsDown, EventsUp, Rejected, v1};
+use spindrift_protocol::{EventsDown, EventsUp, Rejected};
 use tokio::{
-    sync::{OwnedSemaphorePermit, mpsc},
+    sync::mpsc,
     time::{Instant, sleep},
 };
 use tracing::{debug, info, warn};
 
+use super::channels::EventsSender;
 use crate::{
     account::Account,
     board::Board,
     metrics::Metrics,
-    watch::{Credited, Engine, Outlet},
+    watch::{Credited, Engine, Hold, Outlet, OutletOptions, Place},
 };
 
 /// An attachment that ends is taken up again at this pace.
@@ -35,7 +36,7 @@ pub(super) struct CachingAccount {
     pub(super) account: Arc<Account>,
     pub(super) kinds: CacheKinds,
     pub(super) batch_bytes: usize,
-    pub(super) up_tx: mpsc::Sender<v1::EventsMessage>,
+    pub(super) up_tx: EventsSender,
     pub(super) down_rx: mpsc::UnboundedReceiver<EventsDown>,
     pub(super) board: Board,
     pub(super) metrics: Arc<Metrics>,
@@ -44,7 +45,15 @@ pub(super) struct CachingAccount {
 /// Batches that are sent and not acknowledged, with the credit they hold.
 struct InFlight {
     next: Cursor,
-    sent: VecDeque<(Seq, Vec<OwnedSemaphorePermit>)>,
+    sent: VecDeque<(Seq, Vec<Hold>)>,
+}
+
+/// A batch in the making, with all that its items hold.
+#[derive(Default)]
+struct Filled {
+    items: Vec<Item>,
+    credits: Vec<Hold>,
+    places: Vec<Place>,
 }
 
 /// The session is over; the task is about to be dropped.
@@ -92,7 +101,7 @@ impl CachingAccount {
                     debug!(%account, reason, "standing by");
                     return Ok(Err(retry_after));
                 }
-                EventsDown::Ack { .. } | EventsDown::Detached { .. } => {}
+                EventsDown::Ack { .. } | EventsDown::Detached { .. } | EventsDown::Fingerprints { .. } => {}
             }
         }
     }
@@ -100,12 +109,17 @@ impl CachingAccount {
     /// Watches and sends until the hub ends the attachment; gives the reason.
     async fn cache(&mut self, attachment: Attachment, credit_bytes: u32) -> Result<String, SessionOver> {
         let Attachment { cursor, resume_points } = attachment;
-        let (outlet, mut items_rx) = Outlet::new(credit_bytes);
+        let (outlet, mut items_rx) = Outlet::new(OutletOptions {
+            credit_bytes,
+            fingerprints: self.up_tx.fingerprints,
+            room: self.up_tx.room.clone(),
+            metrics: self.metrics.clone(),
+        });
         let engine = Engine::new(
             self.account.clone(),
             self.kinds.clone(),
             resume_points,
-            outlet,
+            outlet.clone(),
             self.board.clone(),
             self.metrics.clone(),
         );
@@ -115,17 +129,22 @@ impl CachingAccount {
             tokio::select! {
                 biased;
                 down = self.down_rx.recv() => match down.ok_or(SessionOver)? {
-                    EventsDown::Ack { cursor, rejected, .. } => {
+                    EventsDown::Ack { cursor, rejected, credit_bytes, .. } => {
                         in_flight.acknowledged(cursor);
                         self.show_rejected(rejected);
+                        if let Some(bytes) = credit_bytes {
+                            outlet.set_credit(bytes);
+                        }
                     }
+                    EventsDown::Fingerprints { epoch, known, .. } if epoch == cursor.epoch => outlet.tell(known),
                     EventsDown::Detached { epoch, reason, .. } if epoch == cursor.epoch => return Ok(reason),
                     _ => {}
                 },
                 Some(first) = items_rx.recv(), if in_flight.sent.len() < BATCHES_IN_FLIGHT => {
-                    let items = self.fill(first, &mut items_rx);
-                    let batch = in_flight.batch(self.account.description.name.clone(), items);
+                    let Filled { items, credits, places } = self.fill(first, &mut items_rx);
+                    let batch = in_flight.batch(self.account.description.name.clone(), items, credits);
                     self.send(EventsUp::Batch(batch)).await?;
+                    drop(places);
                 }
                 () = &mut engine => {}
             }
@@ -133,15 +152,19 @@ impl CachingAccount {
     }
 
     /// Takes what is there, up to the size of a batch: a lone event goes at once, a flood goes in bulk.
-    fn fill(&self, first: Credited, items_rx: &mut mpsc::UnboundedReceiver<Credited>) -> Vec<Credited> {
-        let mut bytes = first.bytes;
-        let mut items = vec![first];
-        while bytes < self.batch_bytes {
-            let Ok(item) = items_rx.try_recv() else { break };
-            bytes += item.bytes;
-            items.push(item);
+    fn fill(&self, first: Credited, items_rx: &mut mpsc::UnboundedReceiver<Credited>) -> Filled {
+        let mut filled = Filled::default();
+        let mut bytes = 0;
+        let mut next = Some(first);
+        while let Some(credited) = next {
+            bytes += credited.bytes;
+            if let Item::Mention { uids, .. } = &credited.item {
+                self.metrics.mentioned_objects.inc_by(uids.len() as u64);
+            }
+            filled.push(credited);
+            next = if bytes < self.batch_bytes { items_rx.try_recv().ok() } else { None };
         }
-        items
+        filled
     }
 
     fn show_rejected(&self, rejected: Vec<Rejected>) {
@@ -157,19 +180,36 @@ impl CachingAccount {
     }
 
     async fn send(&self, message: EventsUp) -> Result<(), SessionOver> {
-        self.up_tx.send(message.into()).await.map_err(|_| SessionOver)
+        self.up_tx.messages_tx.send(message.into()).await.map_err(|_| SessionOver)
+    }
+}
+
+// === impl Filled ===
+
+impl Filled {
+    /// Mentions of one scope that follow each other are one item.
+    fn push(&mut self, credited: Credited) {
+        let Credited { item, bytes: _, credit, place } = credited;
+        self.credits.push(credit);
+        self.places.push(place);
+        match (self.items.last_mut(), item) {
+            (Some(Item::Mention { scope, uids }), Item::Mention { scope: same, uids: more })
+                if *scope == same =>
+            {
+                uids.extend(more);
+            }
+            (_, item) => self.items.push(item),
+        }
     }
 }
 
 // === impl InFlight ===
 
 impl InFlight {
-    fn batch(&mut self, account: spindrift_model::AccountName, items: Vec<Credited>) -> Batch {
+    fn batch(&mut self, account: AccountName, items: Vec<Item>, credits: Vec<Hold>) -> Batch {
         let cursor = self.next;
         self.next.seq = self.next.seq.next();
-        let (items, credits): (Vec<Item>, Vec<_>) =
-            items.into_iter().map(|item| (item.item, item.credit)).unzip();
-        self.sent.push_back((cursor.seq, credits.into_iter().flatten().collect()));
+        self.sent.push_back((cursor.seq, credits));
         Batch { account, cursor, items }
     }
 

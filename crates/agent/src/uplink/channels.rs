@@ -1,27 +1,37 @@
 //! Registering, and opening the three channels of the session with their tokens.
 
-use std::{error::Error, time::Duration};
+use std::{error::Error, sync::Arc, time::Duration};
 
-use futures::{StreamExt, stream};
 use spindrift_model::SessionId;
 use spindrift_process::report;
 use spindrift_protocol::{
-    Channel, ChannelToken, InvalidMessage, Registration, SESSION_METADATA, TOKEN_METADATA, Welcome, chunks,
+    Channel, ChannelToken, DICTIONARY_METADATA, Dictionary, FINGERPRINTS_METADATA, InvalidMessage,
+    Registration, SESSION_METADATA, TOKEN_METADATA, Welcome,
     v1::{self, hub_client::HubClient},
 };
-use tokio::{sync::mpsc, time::timeout};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::timeout,
+};
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::{Request, Status, Streaming, metadata::MetadataValue};
+use tonic::{
+    Request, Status, Streaming,
+    metadata::{MetadataMap, MetadataValue},
+};
+use tracing::debug;
 
-use super::{DialError, Dialer};
+use super::{DialError, Dialer, frames::Frames};
+use crate::{metrics::Metrics, watch::Credit};
 
 /// Until the hub has told its pace, a dead link is noticed at this one.
 const FIRST_HEARTBEAT: Duration = Duration::from_secs(5);
 /// The hub may have to store some thousand accounts.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// Messages of events that wait for the connection: with batches of about 128 KB, a ping or a result waits behind
-/// little, and one large object is cut into chunks, between which others get their turn.
-const EVENTS_QUEUE: usize = 2;
+/// Messages of events that wait for the connection, beside the one that is being cut: with batches of about 128 KB, a
+/// ping or a result waits behind little, and one large object is cut into chunks, between which others get their turn.
+const EVENTS_QUEUE: usize = 1;
+/// What all accounts together may have read and not sent: some batches, so that the next one is full when it can go.
+const ROOM_BYTES: usize = 1024 * 1024;
 /// Pings and announcements; the hub answers each.
 const CONTROL_QUEUE: usize = 16;
 
@@ -30,12 +40,22 @@ const CONTROL_QUEUE: usize = 16;
 pub(super) struct Channels {
     pub(super) control_tx: mpsc::Sender<v1::ControlUp>,
     pub(super) control_down: Streaming<v1::ControlDown>,
-    /// Whole messages: accounts share the channel, and chunks of two messages must not mix.
-    pub(super) events_tx: mpsc::Sender<v1::EventsMessage>,
+    pub(super) events_tx: EventsSender,
     pub(super) events_down: Streaming<v1::EventsDown>,
     /// Kept open for operations, whose large answers will go there.
     _results_tx: mpsc::Sender<v1::ResultsUp>,
     pub(super) results_down: Streaming<v1::ResultsDown>,
+}
+
+/// Where the accounts of a session put what they have to say.
+#[derive(Debug, Clone)]
+pub(super) struct EventsSender {
+    /// Whole messages: accounts share the channel, and chunks of two messages must not mix.
+    pub(super) messages_tx: mpsc::Sender<v1::EventsMessage>,
+    /// What all of them together may hold back.
+    pub(super) room: Arc<Credit>,
+    /// Whether the hub tells what it has of a scope when its listing begins.
+    pub(super) fingerprints: bool,
 }
 
 /// A session that did not come about.
@@ -62,11 +82,16 @@ impl Channels {
     pub(super) async fn open(
         dialer: &Dialer,
         registration: Registration,
+        metrics: &Arc<Metrics>,
     ) -> Result<(Welcome, Self), OpenError> {
-        timeout(PATIENCE, Self::register(dialer, registration)).await.map_err(|_| OpenError::Slow)?
+        timeout(PATIENCE, Self::register(dialer, registration, metrics)).await.map_err(|_| OpenError::Slow)?
     }
 
-    async fn register(dialer: &Dialer, registration: Registration) -> Result<(Welcome, Self), OpenError> {
+    async fn register(
+        dialer: &Dialer,
+        registration: Registration,
+        metrics: &Arc<Metrics>,
+    ) -> Result<(Welcome, Self), OpenError> {
         let mut client = HubClient::new(dialer.dial(FIRST_HEARTBEAT).await?);
         let answer = client.register(v1::RegisterRequest::from(registration)).await;
         let answer = answer.map_err(|status| match status.source() {
@@ -80,10 +105,24 @@ impl Channels {
         let request = opened_with(session, &welcome.tokens.control, ReceiverStream::new(control_rx));
         let control_down = client.control(request).await.map_err(at(Channel::Control))?.into_inner();
 
-        let (events_tx, events_rx) = mpsc::channel(EVENTS_QUEUE);
-        let frames = ReceiverStream::new(events_rx).flat_map(|message| stream::iter(chunks(&message)));
-        let request = opened_with(session, &welcome.tokens.events, frames);
-        let events_down = client.events(request).await.map_err(at(Channel::Events))?.into_inner();
+        let (messages_tx, messages_rx) = mpsc::channel(EVENTS_QUEUE);
+        let (agreed_tx, agreed_rx) = oneshot::channel();
+        let frames = Frames::new(agreed_rx, messages_rx, metrics.clone());
+        let mut request = opened_with(session, &welcome.tokens.events, frames.into_stream());
+        if dialer.compresses() {
+            insert(request.metadata_mut(), DICTIONARY_METADATA, Dictionary::offer());
+        }
+        insert(request.metadata_mut(), FINGERPRINTS_METADATA, "yes".into());
+        let answer = client.events(request).await.map_err(at(Channel::Events))?;
+        // What the hub that serves this channel does not speak of, it does not know.
+        let said = |name| answer.metadata().get(name).and_then(|value| value.to_str().ok());
+        let dictionary = said(DICTIONARY_METADATA).and_then(Dictionary::choose);
+        let fingerprints = said(FINGERPRINTS_METADATA) == Some("yes");
+        debug!(?dictionary, fingerprints, "the Events channel is open");
+        agreed_tx.send(dictionary).ok();
+        let events_down = answer.into_inner();
+        let room = Credit::new(ROOM_BYTES, metrics.queue.clone());
+        let events_tx = EventsSender { messages_tx, room, fingerprints };
 
         let (results_tx, results_rx) = mpsc::channel(1);
         let request = opened_with(session, &welcome.tokens.results, ReceiverStream::new(results_rx));
@@ -101,11 +140,14 @@ fn at(channel: Channel) -> impl Fn(Status) -> OpenError {
 
 fn opened_with<S>(session: &SessionId, token: &ChannelToken, up: S) -> Request<S> {
     let mut request = Request::new(up);
-    for (name, value) in [(SESSION_METADATA, session.to_string()), (TOKEN_METADATA, token.to_metadata())] {
-        // Both are ASCII by construction; the hub refuses what it cannot read.
-        if let Ok(value) = MetadataValue::try_from(value) {
-            request.metadata_mut().insert(name, value);
-        }
-    }
+    insert(request.metadata_mut(), SESSION_METADATA, session.to_string());
+    insert(request.metadata_mut(), TOKEN_METADATA, token.to_metadata());
     request
+}
+
+fn insert(metadata: &mut MetadataMap, name: &'static str, value: String) {
+    // All of ours are ASCII by construction; the hub refuses what it cannot read.
+    if let Ok(value) = MetadataValue::try_from(value) {
+        metadata.insert(name, value);
+    }
 }

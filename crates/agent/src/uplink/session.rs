@@ -66,7 +66,7 @@ impl<'a> Session<'a> {
             zone: uplink.zone.clone(),
             accounts: accounts.iter().map(|account| account.description.clone()).collect(),
         };
-        let opening = Channels::open(&uplink.dialer, registration);
+        let opening = Channels::open(&uplink.dialer, registration, &uplink.metrics);
         let Some(opened) = shutdown.token().run_until_cancelled(opening).await else {
             return Ok(Ended::because("the agent stops"));
         };
@@ -157,12 +157,7 @@ impl<'a> Session<'a> {
             .map_err(|status| broken(&status))?
             .ok_or_else(|| Ended::because("the hub closed the Events channel"))?;
         let message = EventsDown::try_from(message).map_err(|invalid| nonsense(&invalid))?;
-        let account = match &message {
-            EventsDown::Attached { account, .. }
-            | EventsDown::NotAttached { account, .. }
-            | EventsDown::Ack { account, .. }
-            | EventsDown::Detached { account, .. } => account,
-        };
+        let account = message.account();
         let Some(down_tx) = self.accounts.get(account) else {
             warn!(%account, "the hub speaks of an account that is not ours");
             return Ok(());

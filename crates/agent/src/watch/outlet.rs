@@ -1,97 +1,168 @@
-//! Where scopes put their items: bounded by the account's credit, so that a slow hub makes the watches stop reading.
+//! Where scopes put their items: bounded by credit, so that a slow hub makes the watches stop reading.
+//!
+//! ```text
+//! scope ──▶ recall (what the hub has is only mentioned) ──▶ credit of the account ──▶ room of the agent ──▶ batches
+//!                                    given back by the acknowledgement ──┘               └── given back when sent
+//! ```
 
-use std::sync::Arc;
+mod credit;
+mod recall;
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use futures::FutureExt;
 use spindrift_model::{Item, Upsert};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use spindrift_protocol::Known;
+use tokio::{
+    sync::{Mutex, mpsc},
+    time::Instant,
+};
+
+pub use credit::{Credit, Hold, Meter};
+use recall::Recall;
+
+use crate::metrics::Metrics;
 
 /// What an item costs beside its body: keys, versions, framing.
 const OVERHEAD: usize = 256;
+/// What a mention costs.
+const MENTION: usize = 64;
 
 /// The way from the scopes of an account to its batches.
 ///
-/// One mechanism bounds both what waits here and what is sent and not acknowledged: an item takes credit when it is
-/// put in, and gives it back when its batch is acknowledged.
+/// An item takes credit of its account when it is put in, and gives it back when its batch is acknowledged: that bounds
+/// what waits for the hub. It also takes room, of which the whole agent has little, until it is on the connection: that
+/// bounds what a slow hub costs in memory, however many accounts there are. An account of which nothing waits need not
+/// wait for room, so that one that is stuck never blocks another.
 #[derive(Debug, Clone)]
 pub struct Outlet {
-    credit: Arc<Semaphore>,
-    limit: u32,
-    items_tx: mpsc::UnboundedSender<Credited>,
+    shared: Arc<Shared>,
 }
 
-/// An item with the credit it holds.
+#[derive(Debug)]
+struct Shared {
+    recall: Option<Recall>,
+    credit: Arc<Credit>,
+    room: Arc<Credit>,
+    /// Items of this account that are in the room.
+    queued: Arc<AtomicUsize>,
+    /// First come, first served: a large object is not overtaken by small ones for ever.
+    turn: Mutex<()>,
+    items_tx: mpsc::UnboundedSender<Credited>,
+    metrics: Arc<Metrics>,
+}
+
+/// What an attachment begins with.
+#[derive(Debug)]
+pub struct OutletOptions {
+    /// How many bytes may be unacknowledged.
+    pub credit_bytes: u32,
+    /// Whether the hub tells what it has.
+    pub fingerprints: bool,
+    /// What the whole agent may hold back.
+    pub room: Arc<Credit>,
+    /// The agent's counters.
+    pub metrics: Arc<Metrics>,
+}
+
+/// An item with what it holds.
 #[derive(Debug)]
 pub struct Credited {
     /// The item.
     pub item: Item,
     /// About how many bytes it has on the wire.
     pub bytes: usize,
-    /// Given back when dropped.
-    pub credit: Option<OwnedSemaphorePermit>,
+    /// Dropped when it is acknowledged.
+    pub credit: Hold,
+    /// Dropped when it is sent.
+    pub place: Place,
+}
+
+/// An item's place in the agent's memory.
+#[derive(Debug)]
+pub struct Place {
+    queued: Arc<AtomicUsize>,
+    _room: Hold,
 }
 
 // === impl Outlet ===
 
 impl Outlet {
-    /// An outlet for an attachment with this much credit. The channel needs no bound of its own: credit is one.
-    pub fn new(credit_bytes: u32) -> (Self, mpsc::UnboundedReceiver<Credited>) {
+    /// An outlet for an attachment. The channel needs no bound of its own: credit is one.
+    pub fn new(options: OutletOptions) -> (Self, mpsc::UnboundedReceiver<Credited>) {
+        let OutletOptions { credit_bytes, fingerprints, room, metrics } = options;
         let (items_tx, items_rx) = mpsc::unbounded_channel();
-        let limit = credit_bytes.max(1);
-        let credit = Arc::new(Semaphore::new(limit as usize));
-        (Self { credit, limit, items_tx }, items_rx)
+        let shared = Shared {
+            recall: fingerprints.then(Recall::default),
+            credit: Credit::new(credit_bytes as usize, metrics.lag.clone()),
+            room,
+            queued: Arc::default(),
+            turn: Mutex::new(()),
+            items_tx,
+            metrics,
+        };
+        (Self { shared: Arc::new(shared) }, items_rx)
     }
 
-    /// Puts an item in as soon as there is credit for it; one larger than all credit takes all of it.
+    /// Puts an item in as soon as there is credit and room for it; one larger than all credit passes alone.
     pub async fn send(&self, item: Item) {
-        let bytes = OVERHEAD
-            + match &item {
-                Item::Upsert(Upsert { body, .. }) => body.len(),
-                Item::Declare(declaration) => declaration.scopes.len() * OVERHEAD,
-                _ => 0,
-            };
-        let cost = u32::try_from(bytes).unwrap_or(u32::MAX).min(self.limit);
-        // A closed semaphore, or a channel without a reader, is an attachment that is over: its watches are
-        // about to be dropped, and what they still say is of no use.
-        let credit = self.credit.clone().acquire_many_owned(cost).await.ok();
-        self.items_tx.send(Credited { item, bytes, credit }).ok();
+        let Shared { recall, credit, room, queued, turn, items_tx, metrics } = &*self.shared;
+        let item = match recall {
+            Some(recall) => recall.shorten(item).await,
+            None => item,
+        };
+        let bytes = match &item {
+            Item::Mention { uids, .. } => uids.len() * MENTION,
+            Item::Upsert(Upsert { body, .. }) => OVERHEAD + body.len(),
+            Item::Declare(declaration) => (declaration.scopes.len() + 1) * OVERHEAD,
+            Item::Begin { .. } | Item::Delete { .. } | Item::End { .. } | Item::Progress { .. } => OVERHEAD,
+        };
+        let entry = async {
+            let _turn = turn.lock().await;
+            let credit = credit.take(bytes, || false).await;
+            let room = room.take(bytes, || queued.load(Ordering::Acquire) == 0).await;
+            queued.fetch_add(1, Ordering::AcqRel);
+            (credit, Place { queued: queued.clone(), _room: room })
+        };
+        let mut entry = std::pin::pin!(entry);
+        let (credit, place) = match entry.as_mut().now_or_never() {
+            Some(entered) => entered,
+            None => {
+                let since = Instant::now();
+                let entered = entry.await;
+                metrics.stalled(since.elapsed());
+                entered
+            }
+        };
+        // A channel without a reader is an attachment that is over: its watches are about to be dropped, and what they
+        // still say is of no use.
+        items_tx.send(Credited { item, bytes, credit, place }).ok();
+    }
+
+    /// The hub gives the account another credit.
+    pub fn set_credit(&self, bytes: u32) {
+        self.shared.credit.set_limit(bytes as usize);
+    }
+
+    /// The hub tells what it has of a scope that is being listed.
+    pub fn tell(&self, known: Known) {
+        if let Some(recall) = &self.shared.recall {
+            recall.answer(known);
+        }
+    }
+}
+
+// === impl Place ===
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // Before the room is given back, which wakes those who look at this.
+        self.queued.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use bytes::Bytes;
-    use futures::FutureExt;
-    use spindrift_model::ScopeId;
-
-    use super::*;
-
-    fn upsert(size: usize) -> Item {
-        Item::Upsert(Upsert {
-            scope: ScopeId(1),
-            namespace: "n".into(),
-            name: "a".into(),
-            uid: "u".into(),
-            resource_version: "1".into(),
-            body: Bytes::from(vec![b' '; size]),
-        })
-    }
-
-    #[tokio::test]
-    async fn without_credit_nothing_more_is_read_until_a_batch_is_acknowledged() {
-        let (outlet, mut items_rx) = Outlet::new(1000);
-        outlet.send(upsert(500)).await;
-        let mut second = Box::pin(outlet.send(upsert(500)));
-        assert!(second.as_mut().now_or_never().is_none(), "the credit is used up");
-        drop(items_rx.recv().await);
-        assert!(second.as_mut().now_or_never().is_some(), "the credit was given back");
-    }
-
-    #[tokio::test]
-    async fn an_object_larger_than_all_credit_passes_alone() {
-        let (outlet, mut items_rx) = Outlet::new(1000);
-        outlet.send(upsert(5000)).await;
-        assert!(outlet.send(upsert(1)).now_or_never().is_none());
-        drop(items_rx.recv().await);
-        outlet.send(upsert(1)).await;
-    }
-}
+mod tests;

@@ -37,6 +37,30 @@ pub struct Attachment {
 struct Listing {
     generation: Generation,
     mentioned: UidSet,
+    /// Those of them that the agent has not sent, since it was told that they are stored.
+    recalled: UidSet,
+}
+
+/// What a batch comes to.
+#[derive(Debug)]
+pub struct Folded {
+    /// What is to be committed.
+    pub write: AccountWrite,
+    /// Objects that cannot be stored.
+    pub rejected: Vec<Rejected>,
+    /// Listings that have begun in it.
+    pub begun: Vec<Begun>,
+}
+
+/// A listing that has begun.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Begun {
+    /// What the attachment calls the scope.
+    pub id: ScopeId,
+    /// The scope.
+    pub scope: Scope,
+    /// The listing.
+    pub generation: Generation,
 }
 
 /// An agent that broke the rules of the protocol; its attachment ends.
@@ -59,6 +83,17 @@ pub enum Violation {
     /// The end of a listing that did not begin.
     #[error("generation {1} of {0} ends without having begun")]
     EndWithoutBegin(ScopeId, Generation),
+    /// More than its credit allows.
+    #[error("{unacknowledged} bytes are unacknowledged, of {credit} that are allowed")]
+    OverCredit {
+        /// What was sent before this batch.
+        unacknowledged: usize,
+        /// What the agent was told.
+        credit: u32,
+    },
+    /// Objects that are only mentioned, outside of a listing.
+    #[error("{0} mentions objects without a listing")]
+    MentionWithoutListing(ScopeId),
 }
 
 /// What the items of one batch come to, per name: they are committed together, so only the last word counts.
@@ -77,6 +112,7 @@ struct Fold {
     objects: IndexMap<ObjectKey, Last>,
     progress: IndexMap<ScopeId, Option<ResourceVersion>>,
     rejected: Vec<Rejected>,
+    begun: Vec<Begun>,
 }
 
 // === impl Attachment ===
@@ -104,7 +140,7 @@ impl Attachment {
     }
 
     /// Turns the next batch into one write, and names the objects that cannot be stored.
-    pub fn fold(&mut self, batch: Batch) -> Result<(AccountWrite, Vec<Rejected>), Violation> {
+    pub fn fold(&mut self, batch: Batch) -> Result<Folded, Violation> {
         let Batch { account: _, cursor, items } = batch;
         if cursor != self.next {
             return Err(Violation::OutOfOrder { found: cursor, expected: self.next });
@@ -114,7 +150,10 @@ impl Attachment {
             self.apply(&mut fold, item)?;
         }
         self.next.seq = self.next.seq.next();
-        let Fold { declared, prunes, objects, progress, rejected } = fold;
+        let Fold { declared, prunes, objects, progress, rejected, mut begun } = fold;
+        begun.retain(|begun| {
+            self.listings.get(&begun.id).is_some_and(|open| open.generation == begun.generation)
+        });
         let (mut upserts, mut deletes) = (Vec::new(), Vec::new());
         for (key, Last { living, gone, .. }) in objects {
             match living {
@@ -140,7 +179,7 @@ impl Attachment {
             scopes,
             lease: self.lease,
         };
-        Ok((write, rejected))
+        Ok(Folded { write, rejected, begun })
     }
 
     fn apply(&mut self, fold: &mut Fold, item: Item) -> Result<(), Violation> {
@@ -149,14 +188,25 @@ impl Attachment {
             Item::Begin { scope, generation } => {
                 let declared = self.declared(scope)?.scope();
                 self.listed.remove(&declared);
-                self.listings.insert(scope, Listing { generation, mentioned: UidSet::default() });
+                fold.begun.push(Begun { id: scope, scope: declared, generation });
+                let (mentioned, recalled) = (UidSet::default(), UidSet::default());
+                self.listings.insert(scope, Listing { generation, mentioned, recalled });
                 fold.progress.insert(scope, None);
             }
             Item::Upsert(upsert) => self.upsert(fold, upsert)?,
+            Item::Mention { scope, uids } => {
+                self.declared(scope)?;
+                let listing = self.listings.get_mut(&scope).ok_or(Violation::MentionWithoutListing(scope))?;
+                for uid in &uids {
+                    listing.mentioned.insert(uid);
+                    listing.recalled.insert(uid);
+                }
+            }
             Item::Delete { scope, namespace, name, uid, resource_version } => {
                 let key = self.key(scope, namespace, name)?;
                 if let Some(listing) = self.listings.get_mut(&scope) {
                     listing.mentioned.remove(&uid);
+                    listing.recalled.remove(&uid);
                 }
                 self.moved(fold, scope, resource_version)?;
                 fold.delete(scope, key, uid);
@@ -170,7 +220,8 @@ impl Attachment {
                 fold.forget_unmentioned(scope, &listing.mentioned);
                 let state = (declaration.resource.version.clone(), declaration.scrub_revision);
                 self.listed.insert(declaration.scope(), state);
-                fold.prunes.push(Prune { scope: declaration.scope(), keep: Arc::new(listing.mentioned) });
+                let (keep, expected) = (Arc::new(listing.mentioned), Arc::new(listing.recalled));
+                fold.prunes.push(Prune { scope: declaration.scope(), keep, expected });
                 fold.progress.insert(scope, Some(resource_version));
             }
             Item::Progress { scope, resource_version } => {
@@ -205,6 +256,7 @@ impl Attachment {
         // Mentioned even if it cannot be stored: it lives, so an older row of it must not be pruned.
         if let Some(listing) = self.listings.get_mut(&scope) {
             listing.mentioned.insert(&uid);
+            listing.recalled.remove(&uid);
         }
         self.moved(fold, scope, resource_version.clone())?;
         let labels = match labels(&body) {

@@ -22,10 +22,6 @@ use crate::{
     store::{AccountWrite, Store, StoreError, WriteOutcome},
 };
 
-/// How many batches may wait. Each is bounded by its account's credit, so this bounds memory only together with it;
-/// a full queue makes the sessions wait, which makes the agents stop reading.
-const QUEUE: usize = 1024;
-
 /// A store that is away or busy is asked again at this pace.
 const RETRY: BackoffConfig = BackoffConfig {
     base: Duration::from_millis(20),
@@ -44,9 +40,12 @@ pub struct CommitterConfig {
 }
 
 /// Where sessions hand in their writes.
+///
+/// The queue has no bound of its own: what an account may have in it is bounded by its credit, and all credit by the
+/// hub's budget. So sessions never wait here, and go on reading what their agents say.
 #[derive(Debug, Clone)]
 pub struct Committer {
-    pending_tx: mpsc::Sender<Pending>,
+    pending_tx: mpsc::UnboundedSender<Pending>,
 }
 
 /// A committed batch.
@@ -70,7 +69,7 @@ struct Writer {
     feed: Arc<Feed>,
     metrics: Arc<Metrics>,
     config: CommitterConfig,
-    pending_rx: mpsc::Receiver<Pending>,
+    pending_rx: mpsc::UnboundedReceiver<Pending>,
     /// Taken from the queue, but not fit for the group at hand: a second batch of the same account.
     waiting: VecDeque<Pending>,
 }
@@ -95,16 +94,16 @@ impl Committer {
         config: CommitterConfig,
         shutdown: CancellationToken,
     ) -> (Self, impl Future<Output = Result<(), StoreError>>) {
-        let (pending_tx, pending_rx) = mpsc::channel(QUEUE);
+        let (pending_tx, pending_rx) = mpsc::unbounded_channel();
         let writer = Writer { store, feed, metrics, config, pending_rx, waiting: VecDeque::new() };
         (Self { pending_tx }, writer.run(shutdown))
     }
 
     /// Hands in a write; the receiver tells when it is committed. Writes of one account keep their order.
-    pub async fn submit(&self, write: AccountWrite) -> oneshot::Receiver<CommitResult> {
+    pub fn submit(&self, write: AccountWrite) -> oneshot::Receiver<CommitResult> {
         let (done_tx, done_rx) = oneshot::channel();
         // A closed queue drops the sender, which the receiver sees: the hub is stopping.
-        if self.pending_tx.send(Pending { write, done_tx }).await.is_err() {
+        if self.pending_tx.send(Pending { write, done_tx }).is_err() {
             debug!("a batch arrived while the hub stops");
         }
         done_rx
@@ -123,10 +122,7 @@ impl Writer {
                     Some(pending) = self.pending_rx.recv() => self.waiting.push_back(pending),
                 }
             }
-            // No more than the queue holds: then the sessions wait, and so do the agents.
-            while self.waiting.len() < QUEUE
-                && let Ok(pending) = self.pending_rx.try_recv()
-            {
+            while let Ok(pending) = self.pending_rx.try_recv() {
                 self.waiting.push_back(pending);
             }
             let group = self.take_group();
@@ -244,6 +240,11 @@ impl Writer {
                 self.metrics.objects_rejected.inc_by(rejected.len() as u64);
                 self.feed.advance([(write.account.clone(), seq)]);
                 Ok(Committed { rejected })
+            }
+            WriteOutcome::Unfounded { seq } => {
+                self.metrics.committed(write);
+                self.feed.advance([(write.account.clone(), seq)]);
+                Err("a listing counted on objects that are not stored; it is listed again".to_owned())
             }
             WriteOutcome::Stale => {
                 self.metrics.batches_stale.inc();

@@ -1,35 +1,70 @@
 //! The Control channel: a session lives as long as its pings come.
 
-use std::sync::Arc;
+use std::{collections::VecDeque, pin::Pin, sync::Arc, time::Duration};
 
-use futures::{Stream, StreamExt};
+use futures::{FutureExt, Stream, StreamExt, stream::FuturesUnordered};
 use spindrift_model::SessionId;
 use spindrift_process::shutdown::BoxError;
-use spindrift_protocol::{ControlDown, ControlUp, v1};
-use tokio::sync::mpsc;
+use spindrift_protocol::{ControlDown, ControlUp, Verdict, v1};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, timeout_at},
+};
 use tonic::Status;
 use tracing::{debug, info, warn};
 
 use super::{Context, sessions::Live};
-use crate::store::SessionInfo;
+use crate::store::{SessionInfo, StoreError};
 
 /// Silence of this many heartbeats is a dead link.
 const MISSED_HEARTBEATS: u32 = 3;
 
+/// Announcements and withdrawals that wait for the store; an agent that makes more while it does not answer is none of
+/// ours.
+const BACKLOG: usize = 1024;
+
 pub(super) struct ControlChannel {
-    pub(super) context: Arc<Context>,
-    pub(super) session: SessionId,
-    pub(super) info: SessionInfo,
-    pub(super) live: Arc<Live>,
-    pub(super) down_tx: mpsc::Sender<Result<v1::ControlDown, Status>>,
+    context: Arc<Context>,
+    session: SessionId,
+    info: SessionInfo,
+    live: Arc<Live>,
+    down_tx: mpsc::Sender<Result<v1::ControlDown, Status>>,
+    /// What the store is asked to do, while pings are answered: at most one touch, and one change of accounts.
+    work: FuturesUnordered<Work>,
+    touching: bool,
+    /// Changes of accounts are made one after the other; the first is at work.
+    changes: VecDeque<ControlUp>,
 }
+
+type Work = Pin<Box<dyn Future<Output = Done> + Send>>;
+
+/// What became of it.
+enum Done {
+    Touched(Result<bool, StoreError>),
+    Announced(Result<Vec<Verdict>, StoreError>),
+    Withdrawn(Result<(), StoreError>),
+}
+
+/// The session is over; why.
+type Ended = String;
 
 // === impl ControlChannel ===
 
 impl ControlChannel {
+    pub(super) fn new(
+        context: Arc<Context>,
+        session: SessionId,
+        info: SessionInfo,
+        live: Arc<Live>,
+        down_tx: mpsc::Sender<Result<v1::ControlDown, Status>>,
+    ) -> Self {
+        let work = FuturesUnordered::new();
+        Self { context, session, info, live, down_tx, work, touching: false, changes: VecDeque::new() }
+    }
+
     /// Runs until the agent leaves, falls silent, or the session ends; then the whole session ends.
     pub(super) async fn run(
-        self,
+        mut self,
         up: impl Stream<Item = Result<v1::ControlUp, Status>> + Unpin,
     ) -> Result<(), BoxError> {
         let gauge = self.context.metrics.sessions.clone();
@@ -44,43 +79,97 @@ impl ControlChannel {
         Ok(())
     }
 
-    async fn serve(&self, mut up: impl Stream<Item = Result<v1::ControlUp, Status>> + Unpin) -> String {
+    async fn serve(&mut self, mut up: impl Stream<Item = Result<v1::ControlUp, Status>> + Unpin) -> Ended {
         let token = self.live.tasks().token();
         let silence = self.context.config.heartbeat * MISSED_HEARTBEATS;
+        let mut heard = Instant::now();
         loop {
-            let message = tokio::select! {
+            let step = tokio::select! {
                 biased;
                 () = token.cancelled() => {
                     self.disconnect("the hub ends this session").await;
                     return "ended by the hub".into();
                 }
-                message = tokio::time::timeout(silence, up.next()) => message,
-            };
-            let message = match message {
-                Err(_) => return format!("no ping for {silence:?}"),
-                Ok(None) => return "the agent closed it".into(),
-                Ok(Some(Err(status))) => return format!("the link broke: {}", status.message()),
-                Ok(Some(Ok(message))) => message,
-            };
-            match ControlUp::try_from(message) {
-                Ok(message) => {
-                    if let Err(reason) = self.handle(message).await {
-                        return reason;
+                Some(done) = self.work.next() => self.finish(done).await,
+                message = timeout_at(heard + silence, up.next()) => {
+                    heard = Instant::now();
+                    match message {
+                        Err(_) => Err(format!("no ping for {silence:?}")),
+                        Ok(None) => Err("the agent closed it".into()),
+                        Ok(Some(Err(status))) => Err(format!("the link broke: {}", status.message())),
+                        Ok(Some(Ok(message))) => self.hear(message).await,
                     }
                 }
-                Err(invalid) => {
-                    // One message that makes no sense is no reason to drop a thousand accounts.
-                    warn!(agent = %self.info.agent, %invalid, "control message ignored");
-                }
+            };
+            if let Err(reason) = step {
+                return reason;
             }
         }
     }
 
-    async fn handle(&self, message: ControlUp) -> Result<(), String> {
-        match message {
-            ControlUp::Ping { nonce } => {
-                self.send(ControlDown::Pong { nonce }).await?;
-                match self.context.store.touch_session(&self.session).await {
+    async fn hear(&mut self, message: v1::ControlUp) -> Result<(), Ended> {
+        match ControlUp::try_from(message) {
+            Ok(ControlUp::Ping { nonce }) => {
+                self.touch();
+                self.send(ControlDown::Pong { nonce }).await
+            }
+            Ok(change @ (ControlUp::Announce(_) | ControlUp::Withdraw(_))) => {
+                if self.changes.len() >= BACKLOG {
+                    return Err(format!("{BACKLOG} changes of accounts wait for the store"));
+                }
+                self.changes.push_back(change);
+                if self.changes.len() == 1 {
+                    self.change();
+                }
+                Ok(())
+            }
+            Err(invalid) => {
+                // One message that makes no sense is no reason to drop a thousand accounts.
+                warn!(agent = %self.info.agent, %invalid, "control message ignored");
+                Ok(())
+            }
+        }
+    }
+
+    /// Records the sign of life; while the store is slow, one at a time.
+    fn touch(&mut self) {
+        if std::mem::replace(&mut self.touching, true) {
+            return;
+        }
+        let (context, session) = (Arc::clone(&self.context), self.session.clone());
+        self.work.push(async move { Done::Touched(context.store.touch_session(&session).await) }.boxed());
+    }
+
+    /// Begins with the first change of accounts that waits.
+    fn change(&mut self) {
+        let (context, session, info) = (Arc::clone(&self.context), self.session.clone(), self.info.clone());
+        let work = match self.changes.front().cloned() {
+            Some(ControlUp::Announce(accounts)) => async move {
+                let announced = async {
+                    let verdicts = context.announce(&info.agent, accounts).await?;
+                    let accepted = verdicts.iter().filter(|verdict| verdict.refused.is_none());
+                    let accepted: Vec<_> = accepted.map(|verdict| verdict.account.clone()).collect();
+                    context.store.accept(&info.tenant, &session, &accepted).await?;
+                    Ok(verdicts)
+                };
+                Done::Announced(announced.await)
+            }
+            .boxed(),
+            Some(ControlUp::Withdraw(account)) => {
+                info!(agent = %info.agent, %account, "account withdrawn");
+                async move { Done::Withdrawn(context.store.withdraw(&info.tenant, &session, &account).await) }
+                    .boxed()
+            }
+            Some(ControlUp::Ping { .. }) | None => return,
+        };
+        self.work.push(work);
+    }
+
+    async fn finish(&mut self, done: Done) -> Result<(), Ended> {
+        match done {
+            Done::Touched(touched) => {
+                self.touching = false;
+                match touched {
                     Ok(true) => {}
                     Ok(false) => {
                         self.disconnect("a newer session of this agent has replaced this one").await;
@@ -88,31 +177,33 @@ impl ControlChannel {
                     }
                     Err(error) => debug!(%error, "a ping was not recorded"),
                 }
+                return Ok(());
             }
-            ControlUp::Announce(accounts) => match self.context.announce(&self.info.agent, accounts).await {
-                Ok(verdicts) => {
-                    for verdict in verdicts {
-                        self.send(ControlDown::Verdict(verdict)).await?;
-                    }
+            Done::Announced(Ok(verdicts)) => {
+                for verdict in verdicts {
+                    self.send(ControlDown::Verdict(verdict)).await?;
                 }
-                Err(error) => return Err(format!("announced accounts were not recorded: {error}")),
-            },
-            ControlUp::Withdraw(account) => {
-                info!(agent = %self.info.agent, %account, "account withdrawn");
+            }
+            Done::Withdrawn(Ok(())) => {}
+            // The agent registers again, with the accounts that it has then.
+            Done::Announced(Err(error)) | Done::Withdrawn(Err(error)) => {
+                return Err(format!("a change of accounts was not recorded: {error}"));
             }
         }
+        self.changes.pop_front();
+        self.change();
         Ok(())
     }
 
-    async fn disconnect(&self, reason: &str) {
+    async fn disconnect(&mut self, reason: &str) {
         // Jitter keeps the agents of a hub that stops from coming back in step.
-        let retry_after = std::time::Duration::from_millis(fastrand::u64(100..1000));
+        let retry_after = Duration::from_millis(fastrand::u64(100..1000));
         if let Err(gone) = self.send(ControlDown::Disconnect { reason: reason.into(), retry_after }).await {
             debug!(gone, "the agent did not hear the goodbye");
         }
     }
 
-    async fn send(&self, message: ControlDown) -> Result<(), String> {
+    async fn send(&mut self, message: ControlDown) -> Result<(), Ended> {
         self.down_tx.send(Ok(message.into())).await.map_err(|_| "the agent is gone".to_owned())
     }
 }

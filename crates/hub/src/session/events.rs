@@ -1,9 +1,23 @@
 //! The Events channel: accounts are attached, their batches committed and acknowledged.
+//!
+//! ```text
+//! chunks ─▶ Assembler ─▶ attach, batch, detach ─▶ work (store, committer) ─▶ attached, ack, detached, fingerprints
+//!             never waits for ─────────────────────▶┘
+//! ```
 
-use std::{collections::HashMap, pin::Pin, sync::Arc, time::Duration};
+mod hold;
+mod known;
 
-use futures::{Stream, StreamExt, stream::FuturesUnordered};
-use spindrift_model::{AccountName, Batch, Cursor, SessionId};
+use std::{
+    collections::{HashMap, HashSet},
+    convert::Infallible,
+    pin::Pin,
+    sync::Arc,
+    time::Duration,
+};
+
+use futures::{FutureExt, Stream, StreamExt, stream::FuturesUnordered};
+use spindrift_model::{AccountName, Batch, Cursor, Epoch, SessionId};
 use spindrift_process::shutdown::BoxError;
 use spindrift_protocol::{Assembler, EventsDown, EventsUp, Rejected, v1};
 use tokio::sync::mpsc;
@@ -12,9 +26,10 @@ use tracing::{debug, info, warn};
 
 use super::{Context, sessions::Live};
 use crate::{
-    cache::{Attachment, CommitResult},
-    store::{AttachOutcome, AttachRequest, SessionInfo},
+    cache::{Attachment, Begun, CommitResult, Folded},
+    store::{AttachOutcome, AttachRequest, SessionInfo, StoreError},
 };
+use hold::Hold;
 
 /// A standby asks again after this long; a holder that leaves is followed within it.
 const STANDBY_RETRY: Duration = Duration::from_secs(2);
@@ -22,30 +37,62 @@ const STANDBY_RETRY: Duration = Duration::from_secs(2);
 /// What a channel must be rid of: the agent has gone, or speaks nonsense.
 type Ended = String;
 
-pub(super) struct EventsChannel {
+/// What an Events channel is opened with.
+pub(super) struct EventsOptions {
     pub(super) context: Arc<Context>,
     pub(super) session: SessionId,
     pub(super) info: SessionInfo,
     pub(super) live: Arc<Live>,
     pub(super) down_tx: mpsc::Sender<Result<v1::EventsDown, Status>>,
-    pub(super) attachments: HashMap<AccountName, Attachment>,
-    pub(super) commits: FuturesUnordered<Committing>,
+    pub(super) assembler: Assembler,
+    /// Whether the agent wants to know what is stored of a scope that it lists.
+    pub(super) fingerprints: bool,
 }
 
-/// A batch on its way to the store.
-pub(super) type Committing = Pin<Box<dyn Future<Output = Outcome> + Send + Sync>>;
+pub(super) struct EventsChannel {
+    options: EventsOptions,
+    holds: HashMap<AccountName, Hold>,
+    /// Accounts whose attach is on its way; one that is detached meanwhile is not among them.
+    attaching: HashSet<AccountName>,
+    renewing: bool,
+    work: FuturesUnordered<Work>,
+}
+
+/// What the store is asked to do for the channel, while it reads on.
+type Work = Pin<Box<dyn Future<Output = Done> + Send>>;
+
+/// What became of it.
+enum Done {
+    Attached(AccountName, Result<AttachOutcome, StoreError>),
+    Committed(Outcome),
+    Renewed(Result<Vec<AccountName>, StoreError>),
+    /// Nobody waits for it.
+    Nothing,
+}
 
 /// What became of a batch.
-pub(super) struct Outcome {
+struct Outcome {
     account: AccountName,
     cursor: Cursor,
+    bytes: usize,
     rejected: Vec<Rejected>,
+    begun: Vec<Begun>,
     result: CommitResult,
 }
 
 // === impl EventsChannel ===
 
 impl EventsChannel {
+    pub(super) fn new(options: EventsOptions) -> Self {
+        Self {
+            options,
+            holds: HashMap::new(),
+            attaching: HashSet::new(),
+            renewing: false,
+            work: FuturesUnordered::new(),
+        }
+    }
+
     /// Runs until the agent leaves or the session ends; then its accounts are free for others.
     pub(super) async fn run(
         mut self,
@@ -55,43 +102,46 @@ impl EventsChannel {
             Ok(never) => match never {},
             Err(reason) => reason,
         };
-        debug!(agent = %self.info.agent, session = %self.session, reason, "events channel ended");
-        for account in self.attachments.keys().cloned().collect::<Vec<_>>() {
-            self.release(&account).await;
-        }
+        let EventsOptions { info, session, live, .. } = &self.options;
+        debug!(agent = %info.agent, %session, reason, "events channel ended");
         // A session that cannot report is none: the agent registers again.
-        self.live.tasks().cancel();
+        live.tasks().cancel();
+        self.work.clear();
+        for account in self.holds.keys().cloned().collect::<Vec<_>>() {
+            self.release(&account);
+        }
+        while self.work.next().await.is_some() {}
         Ok(())
     }
 
     async fn serve(
         &mut self,
         mut up: impl Stream<Item = Result<v1::EventsUp, Status>> + Unpin,
-    ) -> Result<std::convert::Infallible, Ended> {
-        let token = self.live.tasks().token();
-        let mut assembler = Assembler::default();
-        let mut renewal = tokio::time::interval(self.context.config.lease / 3);
+    ) -> Result<Infallible, Ended> {
+        let token = self.options.live.tasks().token();
+        let down_tx = self.options.down_tx.clone();
+        let mut renewal = tokio::time::interval(self.options.context.config.lease / 3);
         loop {
             tokio::select! {
                 biased;
                 () = token.cancelled() => return Err("the session ended".into()),
-                () = self.down_tx.closed() => return Err("the agent is gone".into()),
-                Some(outcome) = self.commits.next() => self.acknowledge(outcome).await?,
-                _ = renewal.tick() => self.renew().await?,
+                () = down_tx.closed() => return Err("the agent is gone".into()),
+                Some(done) = self.work.next() => self.finish(done).await?,
+                _ = renewal.tick() => self.renew(),
                 chunk = up.next() => {
                     let chunk = match chunk {
                         None => return Err("the agent closed it".into()),
                         Some(Err(status)) => return Err(format!("the link broke: {}", status.message())),
                         Some(Ok(chunk)) => chunk,
                     };
-                    let message = assembler.push(chunk).and_then(|message| message.map(EventsUp::try_from).transpose());
-                    match message {
+                    let message = self.options.assembler.push(chunk);
+                    match message.and_then(|message| message.map(EventsUp::try_from).transpose()) {
                         Ok(None) => {}
                         Ok(Some(message)) => self.handle(message).await?,
                         Err(invalid) => {
                             // Which account it was about is unknown, so none of them can be trusted to be in step.
-                            self.context.metrics.violations.inc();
-                            warn!(agent = %self.info.agent, %invalid, "events channel closed: message not understood");
+                            self.options.context.metrics.violations.inc();
+                            warn!(agent = %self.options.info.agent, %invalid, "events channel closed: message not understood");
                             self.fail(Status::invalid_argument(invalid.to_string())).await;
                             return Err(invalid.to_string());
                         }
@@ -103,94 +153,132 @@ impl EventsChannel {
 
     async fn handle(&mut self, message: EventsUp) -> Result<(), Ended> {
         match message {
-            EventsUp::Attach(account) => self.attach(account).await,
-            EventsUp::Batch(batch) => self.batch(batch).await,
+            EventsUp::Attach(account) => self.attach(account),
+            EventsUp::Batch(batch) => return self.batch(batch).await,
             EventsUp::Detach(account) => {
-                self.release(&account).await;
-                Ok(())
+                info!(%account, agent = %self.options.info.agent, "account detached by its agent");
+                self.attaching.remove(&account);
+                self.release(&account);
             }
+        }
+        Ok(())
+    }
+
+    async fn finish(&mut self, done: Done) -> Result<(), Ended> {
+        match done {
+            Done::Attached(account, outcome) => self.attached(account, outcome).await,
+            Done::Committed(outcome) => self.acknowledge(outcome).await,
+            Done::Renewed(outcome) => self.renewed(outcome).await,
+            Done::Nothing => Ok(()),
         }
     }
 
-    async fn attach(&mut self, account: AccountName) -> Result<(), Ended> {
-        let config = &self.context.config;
+    fn attach(&mut self, account: AccountName) {
+        if !self.attaching.insert(account.clone()) {
+            debug!(%account, "an attach is on its way already");
+            return;
+        }
+        let EventsOptions { context, session, info, .. } = &self.options;
         let request = AttachRequest {
-            tenant: self.info.tenant.clone(),
+            tenant: info.tenant.clone(),
             account: account.clone(),
-            agent: self.info.agent.clone(),
-            session: self.session.clone(),
-            hub: config.hub.clone(),
-            lease: config.lease,
+            agent: info.agent.clone(),
+            session: session.clone(),
+            hub: context.config.hub.clone(),
+            lease: context.config.lease,
         };
-        let answer = match self.context.store.attach(&request).await {
+        let context = Arc::clone(context);
+        self.work.push(async move { Done::Attached(account, context.store.attach(&request).await) }.boxed());
+    }
+
+    async fn attached(
+        &mut self,
+        account: AccountName,
+        outcome: Result<AttachOutcome, StoreError>,
+    ) -> Result<(), Ended> {
+        let wanted = self.attaching.remove(&account);
+        let EventsOptions { context, info, .. } = &self.options;
+        let not_attached =
+            |reason| EventsDown::NotAttached { account: account.clone(), reason, retry_after: STANDBY_RETRY };
+        let answer = match outcome {
             Ok(AttachOutcome::Attached(attachment)) => {
-                info!(%account, agent = %self.info.agent, epoch = %attachment.cursor.epoch, seq = %attachment.cursor.seq,
+                info!(%account, agent = %info.agent, epoch = %attachment.cursor.epoch, seq = %attachment.cursor.seq,
                     resumable = attachment.resume_points.len(), "account attached");
-                let hold =
-                    Attachment::new(self.info.tenant.clone(), account.clone(), &attachment, config.lease);
-                if self.attachments.insert(account.clone(), hold).is_none() {
-                    self.context.metrics.attachments.inc();
+                let held =
+                    Attachment::new(info.tenant.clone(), account.clone(), &attachment, context.config.lease);
+                let hold = Hold::new(held, &context.config.budget, &context.metrics);
+                let credit_bytes = hold.credit();
+                self.holds.insert(account.clone(), hold);
+                if !wanted {
+                    self.release(&account);
+                    return Ok(());
                 }
-                EventsDown::Attached { account, attachment, credit_bytes: config.credit_bytes }
+                EventsDown::Attached { account, attachment, credit_bytes }
             }
             Ok(AttachOutcome::SessionClosed) => {
                 return Err("a newer session of this agent has replaced this one".into());
             }
+            Ok(AttachOutcome::NotAccepted) => {
+                warn!(%account, agent = %info.agent, "attach refused: the agent was not accepted for this account");
+                not_attached("the agent was not accepted for this account; announce it first".into())
+            }
             Ok(AttachOutcome::Busy { agent, .. }) => {
-                let reason = format!("agent {agent} caches this account");
-                EventsDown::NotAttached { account, reason, retry_after: STANDBY_RETRY }
+                not_attached(format!("agent {agent} caches this account"))
             }
             Err(error) => {
                 warn!(%account, %error, "attach failed");
-                let reason = "the hub's store did not answer".into();
-                EventsDown::NotAttached { account, reason, retry_after: STANDBY_RETRY }
+                not_attached("the hub's store did not answer".into())
             }
         };
         self.send(answer).await
     }
 
     async fn batch(&mut self, batch: Batch) -> Result<(), Ended> {
-        let Batch { account, cursor, .. } = &batch;
-        let (account, cursor) = (account.clone(), *cursor);
-        let Some(attachment) = self.attachments.get_mut(&account) else {
+        let (account, cursor) = (batch.account.clone(), batch.cursor);
+        let metrics = &self.options.context.metrics;
+        let hold = self.holds.get_mut(&account).filter(|hold| cursor.epoch >= hold.epoch());
+        let Some(hold) = hold else {
             // What was on its way when the attachment ended; the agent has been told.
             debug!(%account, epoch = %cursor.epoch, "a batch of an attachment that is over");
-            self.context.metrics.batches_stale.inc();
+            metrics.batches_stale.inc();
             return Ok(());
         };
-        if cursor.epoch < attachment.epoch() {
-            self.context.metrics.batches_stale.inc();
-            return Ok(());
-        }
-        match attachment.fold(batch) {
-            Ok((write, rejected)) => {
+        match hold.fold(batch) {
+            Ok((Folded { write, rejected, begun }, bytes)) => {
                 for Rejected { object, reason } in &rejected {
                     warn!(%account, object, reason, "an object was not stored");
                 }
-                self.context.metrics.objects_rejected.inc_by(rejected.len() as u64);
-                let done_rx = self.context.committer.submit(write).await;
-                self.commits.push(Box::pin(async move {
+                metrics.objects_rejected.inc_by(rejected.len() as u64);
+                let done_rx = self.options.context.committer.submit(write);
+                let committed = async move {
                     let result = done_rx.await.unwrap_or_else(|_| Err("the hub stops".into()));
-                    Outcome { account, cursor, rejected, result }
-                }));
+                    Done::Committed(Outcome { account, cursor, bytes, rejected, begun, result })
+                };
+                self.work.push(committed.boxed());
                 Ok(())
             }
             Err(violation) => {
-                self.context.metrics.violations.inc();
-                warn!(%account, agent = %self.info.agent, %violation, "account detached");
+                metrics.violations.inc();
+                warn!(%account, agent = %self.options.info.agent, %violation, "account detached");
                 self.detach(account, violation.to_string()).await
             }
         }
     }
 
     async fn acknowledge(&mut self, outcome: Outcome) -> Result<(), Ended> {
-        let Outcome { account, cursor, mut rejected, result } = outcome;
-        let ours =
-            self.attachments.get(&account).is_some_and(|attachment| attachment.epoch() == cursor.epoch);
+        let Outcome { account, cursor, bytes, mut rejected, begun, result } = outcome;
+        let hold = self.holds.get_mut(&account).filter(|hold| hold.epoch() == cursor.epoch);
+        let ours = hold.is_some();
         match result {
             Ok(committed) => {
                 rejected.extend(committed.rejected);
-                self.send(EventsDown::Ack { account, cursor, rejected }).await
+                let credit_bytes = hold.and_then(|hold| hold.acknowledged(bytes));
+                if self.options.fingerprints && ours {
+                    for begun in begun {
+                        self.tell(&account, cursor.epoch, begun);
+                    }
+                }
+                self.send(EventsDown::Ack { account, cursor, rejected, credit_bytes }).await
             }
             // One refusal ends the attachment; those of the batches behind it say nothing new.
             Err(reason) if ours => {
@@ -201,13 +289,22 @@ impl EventsChannel {
         }
     }
 
-    async fn renew(&mut self) -> Result<(), Ended> {
-        let held: Vec<_> =
-            self.attachments.iter().map(|(account, hold)| (account.clone(), hold.epoch())).collect();
-        if held.is_empty() {
-            return Ok(());
+    /// Extends the leases; while the store is slow, one renewal at a time.
+    fn renew(&mut self) {
+        let held: Vec<_> = self.holds.iter().map(|(account, hold)| (account.clone(), hold.epoch())).collect();
+        if held.is_empty() || self.renewing {
+            return;
         }
-        match self.context.store.renew(&self.info.tenant, &held, self.context.config.lease).await {
+        self.renewing = true;
+        let (context, tenant) = (Arc::clone(&self.options.context), self.options.info.tenant.clone());
+        let renewal =
+            async move { Done::Renewed(context.store.renew(&tenant, &held, context.config.lease).await) };
+        self.work.push(renewal.boxed());
+    }
+
+    async fn renewed(&mut self, outcome: Result<Vec<AccountName>, StoreError>) -> Result<(), Ended> {
+        self.renewing = false;
+        match outcome {
             Ok(lost) => {
                 for account in lost {
                     self.detach(account, "another attachment has taken over the account".into()).await?;
@@ -220,26 +317,31 @@ impl EventsChannel {
 
     /// Ends an attachment and tells the agent, which will attach again.
     async fn detach(&mut self, account: AccountName, reason: String) -> Result<(), Ended> {
-        let Some(epoch) = self.release(&account).await else { return Ok(()) };
+        let Some(epoch) = self.release(&account) else { return Ok(()) };
         self.send(EventsDown::Detached { account, epoch, reason }).await
     }
 
     /// Forgets an attachment and gives its lease back, if it is still ours.
-    async fn release(&mut self, account: &AccountName) -> Option<spindrift_model::Epoch> {
-        let epoch = self.attachments.remove(account)?.epoch();
-        self.context.metrics.attachments.dec();
-        if let Err(error) = self.context.store.release(&self.info.tenant, account, epoch).await {
-            debug!(%account, %error, "a lease was not given back; it will run out");
-        }
+    fn release(&mut self, account: &AccountName) -> Option<Epoch> {
+        let epoch = self.holds.remove(account)?.epoch();
+        let (context, tenant) = (Arc::clone(&self.options.context), self.options.info.tenant.clone());
+        let account = account.clone();
+        let release = async move {
+            if let Err(error) = context.store.release(&tenant, &account, epoch).await {
+                debug!(%account, %error, "a lease was not given back; it will run out");
+            }
+            Done::Nothing
+        };
+        self.work.push(release.boxed());
         Some(epoch)
     }
 
-    async fn send(&self, message: EventsDown) -> Result<(), Ended> {
-        self.down_tx.send(Ok(message.into())).await.map_err(|_| "the agent is gone".to_owned())
+    async fn send(&mut self, message: EventsDown) -> Result<(), Ended> {
+        self.options.down_tx.send(Ok(message.into())).await.map_err(|_| "the agent is gone".to_owned())
     }
 
-    async fn fail(&self, status: Status) {
-        if self.down_tx.send(Err(status)).await.is_err() {
+    async fn fail(&mut self, status: Status) {
+        if self.options.down_tx.send(Err(status)).await.is_err() {
             debug!("the agent is gone");
         }
     }

@@ -24,6 +24,7 @@ impl Context {
         let tokens =
             ChannelTokens { control: fresh_token()?, events: fresh_token()?, results: fresh_token()? };
         let session = SessionId::fresh();
+        let accepted = verdicts.iter().filter(|verdict| verdict.refused.is_none());
         let hash = |token: &ChannelToken| TokenHash::of(token.as_bytes());
         self.store
             .open_session(&NewSession {
@@ -36,6 +37,7 @@ impl Context {
                 zone,
                 token_hashes: [hash(&tokens.control), hash(&tokens.events), hash(&tokens.results)],
                 token_ttl: self.config.token_ttl,
+                accounts: accepted.map(|verdict| verdict.account.clone()).collect(),
             })
             .await
             .map_err(|error| unavailable(&error))?;

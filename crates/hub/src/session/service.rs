@@ -1,22 +1,30 @@
 //! The gRPC service: wire types in, rooms called, wire types out.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
-use futures::stream::FuturesUnordered;
 use spindrift_protocol::{
-    Channel, LARGEST_MESSAGE_BYTES, Registration,
+    Assembler, Channel, DICTIONARY_METADATA, Dictionary, FINGERPRINTS_METADATA, LARGEST_MESSAGE_BYTES,
+    Registration,
     v1::{self, hub_server},
 };
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::{Request, Response, Status, Streaming};
+use tonic::{Request, Response, Status, Streaming, metadata::MetadataValue};
 use tracing::warn;
 
-use super::{Context, SessionConfig, Sessions, control::ControlChannel, events::EventsChannel, results};
+use super::{
+    Context, SessionConfig, Sessions,
+    control::ControlChannel,
+    events::{EventsChannel, EventsOptions},
+    results,
+};
 use crate::{cache::Committer, metrics::Metrics, store::Store};
 
 /// Messages down that may wait for one agent's channel: small ones (acks, pongs), and a slow agent must not hold many.
 const DOWN_QUEUE: usize = 64;
+
+/// Listings whose fingerprints are read at once: readers of REST need connections too.
+const FINGERPRINTING: usize = 4;
 
 /// The service that agents call.
 #[derive(Debug, Clone)]
@@ -35,7 +43,8 @@ impl HubService {
         sessions: Sessions,
         metrics: Arc<Metrics>,
     ) -> Self {
-        Self { context: Arc::new(Context { config, store, committer, sessions, metrics }) }
+        let fingerprinting = Semaphore::new(FINGERPRINTING);
+        Self { context: Arc::new(Context { config, store, committer, sessions, fingerprinting, metrics }) }
     }
 
     /// As tonic serves it. A registration names all accounts and namespaces of an agent; all else is in small chunks.
@@ -79,8 +88,7 @@ impl hub_server::Hub for HubService {
         let (session, info) = self.context.open(Channel::Control, &request).await?;
         let live = self.context.sessions.join(&session, &info.agent);
         let (down_tx, down_rx) = mpsc::channel(DOWN_QUEUE);
-        let channel =
-            ControlChannel { context: self.context.clone(), session, info, live: live.clone(), down_tx };
+        let channel = ControlChannel::new(self.context.clone(), session, info, live.clone(), down_tx);
         live.tasks().spawn("control", channel.run(request.into_inner()));
         Ok(Response::new(ReceiverStream::new(down_rx)))
     }
@@ -92,17 +100,28 @@ impl hub_server::Hub for HubService {
         let (session, info) = self.context.open(Channel::Events, &request).await?;
         let live = self.context.sessions.join(&session, &info.agent);
         let (down_tx, down_rx) = mpsc::channel(DOWN_QUEUE);
-        let channel = EventsChannel {
+        // What this hub can do, of what the agent can; an agent that says nothing gets nothing that it does not know.
+        let said = |name| request.metadata().get(name).and_then(|value| value.to_str().ok());
+        let dictionary = said(DICTIONARY_METADATA).and_then(Dictionary::choose);
+        let fingerprints = said(FINGERPRINTS_METADATA) == Some("yes");
+        let mut response = Response::new(ReceiverStream::new(down_rx));
+        if let Some(dictionary) = dictionary {
+            response.metadata_mut().insert(DICTIONARY_METADATA, MetadataValue::from(dictionary.id()));
+        }
+        if fingerprints {
+            response.metadata_mut().insert(FINGERPRINTS_METADATA, MetadataValue::from_static("yes"));
+        }
+        let channel = EventsChannel::new(EventsOptions {
             context: self.context.clone(),
             session,
             info,
             live: live.clone(),
             down_tx,
-            attachments: HashMap::new(),
-            commits: FuturesUnordered::new(),
-        };
+            assembler: Assembler::new(dictionary),
+            fingerprints,
+        });
         live.tasks().spawn("events", channel.run(request.into_inner()));
-        Ok(Response::new(ReceiverStream::new(down_rx)))
+        Ok(response)
     }
 
     async fn results(

@@ -17,7 +17,7 @@ mod prune;
 mod upsert;
 mod writer;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use spindrift_model::{
@@ -60,6 +60,8 @@ pub struct DeclaredScopes {
 pub struct Prune {
     pub scope: Scope,
     pub keep: Arc<UidSet>,
+    /// Those of them that the agent has not sent, since it was told that they are stored.
+    pub expected: Arc<UidSet>,
 }
 
 /// An object to be stored.
@@ -96,6 +98,9 @@ pub enum WriteOutcome {
     },
     /// The store stands elsewhere: nothing of it was written.
     Stale,
+    /// It is stored, but a listing counted on objects that are not there: its scope has no version to resume from, and
+    /// the attachment is over.
+    Unfounded { seq: Seq },
 }
 
 /// A row that the database refuses.
@@ -150,13 +155,19 @@ impl Store {
             unit.delete(*write).await?;
         }
         unit.progress(&live).await?;
+        unit.end_unfounded().await?;
         let changed = unit.changed(&live).await?;
+        let unfounded: HashSet<_> = unit.unfounded.iter().map(|(account, _)| *account).collect();
         let rejected = unit.into_rejected();
         transaction.commit().await.map_err(StoreError::at("commit"))?;
 
         let outcome = |fenced: &Option<Fenced<'_>>| {
             let Some(Fenced { write, seq }) = fenced else { return WriteOutcome::Stale };
-            WriteOutcome::Committed { seq: *seq, changed: changed.contains(&(&write.tenant, &write.account)) }
+            let account = (&write.tenant, &write.account);
+            if unfounded.contains(&account) {
+                return WriteOutcome::Unfounded { seq: *seq };
+            }
+            WriteOutcome::Committed { seq: *seq, changed: changed.contains(&account) }
         };
         Ok((fenced.iter().map(outcome).collect(), rejected))
     }

@@ -31,6 +31,8 @@ pub enum AttachOutcome {
     Busy { agent: AgentId, lease_left: Duration },
     /// A newer session of the same agent has taken this one's place.
     SessionClosed,
+    /// The agent was not accepted for this account, or has withdrawn it.
+    NotAccepted,
 }
 
 const NEW_CURSOR: OnConflict =
@@ -73,8 +75,8 @@ impl Store {
 
         let outcome = if taken == 0 {
             self.busy(tenant, account, &mut transaction).await?
-        } else if self.is_closed(tenant, session, &mut transaction).await? {
-            AttachOutcome::SessionClosed
+        } else if let Some(refused) = self.refusal(request, &mut transaction).await? {
+            refused
         } else {
             // Read under the cursor's row lock: no commit comes between the cursor and its resume points.
             let cursor = self.read_cursor(tenant, account, &mut transaction).await?;
@@ -103,16 +105,22 @@ impl Store {
         Ok(AttachOutcome::Busy { agent: row.name("holder_agent")?, lease_left: row.duration("lease_left")? })
     }
 
-    async fn is_closed(
+    /// Why this session may not attach this account.
+    async fn refusal(
         &self,
-        tenant: &TenantId,
-        session: &SessionId,
+        request: &AttachRequest,
         connection: &mut AnyConnection,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Option<AttachOutcome>, StoreError> {
+        let AttachRequest { tenant, account, session, .. } = request;
         let text = "SELECT closed_at FROM spindrift_session WHERE tenant = ? AND id = ?";
         let statement = self.statement(text).bind(tenant.as_str()).bind(session.as_str());
         let row = statement.fetch_optional("read the attaching session", connection).await?;
-        row.map_or(Ok(false), |row| Ok(row.number("closed_at")? != 0))
+        let Some(row) = row else { return Ok(None) };
+        if row.number("closed_at")? != 0 {
+            return Ok(Some(AttachOutcome::SessionClosed));
+        }
+        let accepted = self.is_accepted(tenant, session, account, connection).await?;
+        Ok((!accepted).then_some(AttachOutcome::NotAccepted))
     }
 
     async fn read_cursor(

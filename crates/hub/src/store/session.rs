@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use spindrift_model::{AgentId, HubId, Incarnation, SessionId, TenantId};
+use spindrift_model::{AccountName, AgentId, HubId, Incarnation, SessionId, TenantId};
 use sqlx::any::AnyRow;
 
 use super::{Store, StoreError, TokenHash, row::Columns};
@@ -24,6 +24,8 @@ pub struct NewSession {
     pub token_hashes: [TokenHash; 3],
     /// How long the tokens can be used.
     pub token_ttl: Duration,
+    /// The accounts that it may attach.
+    pub accounts: Vec<AccountName>,
 }
 
 /// A session that is alive.
@@ -44,8 +46,18 @@ pub struct SessionRow {
 impl Store {
     /// Opens the session and closes all others of the same agent: the new one always wins.
     pub async fn open_session(&self, session: &NewSession) -> Result<(), StoreError> {
-        let NewSession { tenant, id, agent, incarnation, hub, version, zone, token_hashes, token_ttl } =
-            session;
+        let NewSession {
+            tenant,
+            id,
+            agent,
+            incarnation,
+            hub,
+            version,
+            zone,
+            token_hashes,
+            token_ttl,
+            accounts,
+        } = session;
         let mut transaction = self.begin("begin a session").await?;
         self.statement(
             "UPDATE spindrift_session SET closed_at = {now} WHERE tenant = ? AND agent_id = ? AND closed_at = 0",
@@ -74,6 +86,7 @@ impl Store {
         .bind(*token_ttl)
         .execute("insert a session", &mut transaction)
         .await?;
+        self.insert_accepted(tenant, id, accounts, &mut transaction).await?;
         transaction.commit().await.map_err(StoreError::at("commit a session"))
     }
 
@@ -125,7 +138,11 @@ impl Store {
         let mut connection = self.writer("connect to purge sessions").await?;
         let statement =
             self.statement("DELETE FROM spindrift_session WHERE last_seen < {now} - ?").bind(older_than);
-        statement.execute("purge sessions", &mut connection).await
+        let purged = statement.execute("purge sessions", &mut connection).await?;
+        if purged > 0 {
+            self.purge_accepted(&mut connection).await?;
+        }
+        Ok(purged)
     }
 }
 

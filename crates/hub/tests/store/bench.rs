@@ -183,5 +183,5 @@ pub(crate) fn reached(scope: Scope, version: &str) -> ScopeProgress {
 
 pub(crate) fn prune(scope: Scope, keep: &[&str]) -> Prune {
     let keep: Vec<Uid> = keep.iter().map(|name| uid(name)).collect();
-    Prune { scope, keep: Arc::new(keep.iter().collect::<UidSet>()) }
+    Prune { scope, keep: Arc::new(keep.iter().collect::<UidSet>()), expected: Arc::default() }
 }

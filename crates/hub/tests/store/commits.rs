@@ -1,9 +1,13 @@
 //! What a commit does to objects.
 
-use spindrift_hub::store::{StoreError, WriteOutcome};
-use spindrift_model::{ScrubRevision, Seq};
+use std::sync::Arc;
 
-use crate::bench::{Bench, key, object, pod, pod_key, pods, prune, uid, write};
+use spindrift_hub::store::{StoreError, WriteOutcome};
+use spindrift_model::{Cursor, Salt, ScrubRevision, Seq};
+
+use crate::bench::{
+    Bench, account, declare, key, object, pod, pod_key, pods, prune, reached, tenant, uid, write,
+};
 
 #[tokio::test]
 async fn an_unchanged_object_keeps_its_place_in_the_feed() -> anyhow::Result<()> {
@@ -95,6 +99,63 @@ async fn an_object_that_is_replaced_within_a_batch_ends_as_the_last_one() -> any
             .await?;
         let objects = bench.objects("prod").await?;
         assert_eq!(objects.iter().map(|object| &object.uid).collect::<Vec<_>>(), [&young.uid]);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_listing_that_counted_on_what_is_not_stored_is_taken_back() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        bench.announce();
+        let cursor = bench
+            .write("prod", |write| {
+                write.declared = Some(declare(&[("", "Pod", "v1")]));
+                write.upserts = vec![pod("a", "1"), pod("b", "1")];
+            })
+            .await?;
+        let mentioned = |names: &[&str]| {
+            let mut prune = prune(pods(), names);
+            prune.expected = Arc::clone(&prune.keep);
+            prune
+        };
+        let mut founded = write("prod", cursor);
+        (founded.prunes, founded.scopes) = (vec![mentioned(&["a", "b"])], vec![reached(pods(), "5")]);
+        let outcomes = bench.store.commit(&[founded]).await?;
+        assert_eq!(outcomes, [WriteOutcome::Committed { seq: Seq(2), changed: false }]);
+
+        let mut unfounded = write("prod", Cursor { seq: Seq(2), ..cursor });
+        (unfounded.prunes, unfounded.scopes) = (vec![mentioned(&["a", "gone"])], vec![reached(pods(), "6")]);
+        assert_eq!(bench.store.commit(&[unfounded]).await?, [WriteOutcome::Unfounded { seq: Seq(3) }]);
+        let mut next = write("prod", Cursor { seq: Seq(3), ..cursor });
+        next.scopes = vec![reached(pods(), "7")];
+        assert_eq!(bench.store.commit(&[next]).await?, [WriteOutcome::Stale], "the attachment is over");
+        let again = bench.attach("prod").await?;
+        assert_eq!((again.resume_points, bench.names("prod").await?), (vec![], vec!["a".to_owned()]));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn fingerprints_are_those_of_the_living_objects_of_one_scope() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        bench.announce();
+        let mut narrow = pod("of-another-scope", "1");
+        narrow.scope_namespace = Some("default".into());
+        let cursor = bench
+            .write("prod", |write| {
+                let deployment = object(key("apps", "Deployment", "default", "d"), "1");
+                write.upserts = vec![pod("a", "1"), pod("b", "2"), pod("gone", "3"), narrow, deployment];
+            })
+            .await?;
+        bench.write_at("prod", cursor, |write| write.deletes = vec![(pod_key("gone"), uid("gone"))]).await?;
+        let salt = Salt(7);
+        let read =
+            async |most| bench.store.fingerprints(&tenant(), &account("prod"), &pods(), salt, most).await;
+        let of = |name, version: &str| {
+            salt.fingerprint(&uid(name), &version.into(), &"v1".into(), ScrubRevision(1))
+        };
+        assert_eq!(read(2).await?, Some(vec![of("a", "1"), of("b", "2")]));
+        assert_eq!(read(1).await?, None, "there are more");
     }
     Ok(())
 }

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
-use spindrift_hub::store::{AttachOutcome, AttachRequest, NewSession, SessionInfo, TokenHash, TokenRefused};
+use spindrift_hub::store::{
+    AttachOutcome, AttachRequest, NewSession, SessionInfo, TokenHash, TokenRefused, WriteOutcome,
+};
 use spindrift_model::{Incarnation, SessionId};
 use spindrift_protocol::Channel;
 use spindrift_testkit::eventually;
 
-use crate::bench::{Bench, agent, hub, offer, tenant};
+use crate::bench::{Bench, account, agent, hub, offer, tenant, write};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -24,6 +26,7 @@ fn session(agent_name: &str) -> NewSession {
         zone: "eu-1a".into(),
         token_hashes,
         token_ttl: MINUTE,
+        accounts: vec![account("prod")],
     }
 }
 
@@ -122,6 +125,36 @@ async fn a_new_session_of_an_agent_takes_the_place_of_its_old_one() -> anyhow::R
             panic!("it is its own")
         };
         assert_eq!(again.cursor.epoch.0, 2, "a refused attachment takes no epoch");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_session_attaches_only_what_it_was_accepted_for_and_has_not_withdrawn() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        bench.announce();
+        let session = session("one");
+        bench.store.open_session(&session).await?;
+        let attach = async |name| {
+            let request = AttachRequest { session: session.id.clone(), ..offer(name, "one") };
+            bench.store.attach(&request).await
+        };
+        assert_eq!(attach("other").await?, AttachOutcome::NotAccepted);
+        bench.store.accept(&tenant(), &session.id, &[account("other"), account("prod")]).await?;
+        assert!(matches!(attach("other").await?, AttachOutcome::Attached(_)));
+
+        let AttachOutcome::Attached(held) = attach("prod").await? else { panic!("it was accepted") };
+        bench.store.withdraw(&tenant(), &session.id, &account("prod")).await?;
+        assert_eq!(attach("prod").await?, AttachOutcome::NotAccepted);
+        let late = write("prod", held.cursor);
+        assert_eq!(bench.store.commit(&[late]).await?, [WriteOutcome::Stale], "what it still had to say");
+        let standby = bench.store.attach(&offer("prod", "two")).await?;
+        assert!(matches!(standby, AttachOutcome::Attached(_)), "the account is free at once: {standby:?}");
+
+        // To withdraw what another one holds by now takes nothing from it.
+        bench.store.withdraw(&tenant(), &session.id, &account("prod")).await?;
+        let third = bench.store.attach(&offer("prod", "three")).await?;
+        assert!(matches!(third, AttachOutcome::Busy { .. }), "{third:?}");
     }
     Ok(())
 }

@@ -163,7 +163,9 @@ pub struct Disconnect {
     #[prost(uint32, tag = "2")]
     pub retry_after_ms: u32,
 }
-/// An EventsMessage may be larger than one gRPC message: it is cut into frames, in order, never interleaved.
+/// An EventsMessage may be larger than one gRPC message: it is cut into chunks, in order, never interleaved. If the answer
+/// named a dictionary, the chunks are a zstd stream that is flushed at the end of each message; a message of no bytes
+/// is the end of a zstd frame, after which neither side holds a context.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct EventsUp {
     #[prost(bytes = "bytes", tag = "1")]
@@ -213,7 +215,7 @@ pub struct Batch {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Item {
-    #[prost(oneof = "item::Item", tags = "1, 2, 3, 4, 5, 6")]
+    #[prost(oneof = "item::Item", tags = "1, 2, 3, 4, 5, 6, 7")]
     pub item: ::core::option::Option<item::Item>,
 }
 /// Nested message and enum types in `Item`.
@@ -232,6 +234,8 @@ pub mod item {
         End(super::End),
         #[prost(message, tag = "6")]
         Progress(super::Progress),
+        #[prost(message, tag = "7")]
+        Mention(super::Mention),
     }
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -296,6 +300,14 @@ pub struct Delete {
     #[prost(string, tag = "5")]
     pub resource_version: ::prost::alloc::string::String,
 }
+/// Objects of a listing that are exactly as the hub has them.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Mention {
+    #[prost(uint32, tag = "1")]
+    pub scope: u32,
+    #[prost(string, repeated, tag = "2")]
+    pub uids: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct End {
     #[prost(uint32, tag = "1")]
@@ -314,7 +326,7 @@ pub struct Progress {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct EventsDown {
-    #[prost(oneof = "events_down::Message", tags = "1, 2, 3, 4")]
+    #[prost(oneof = "events_down::Message", tags = "1, 2, 3, 4, 5")]
     pub message: ::core::option::Option<events_down::Message>,
 }
 /// Nested message and enum types in `EventsDown`.
@@ -330,6 +342,9 @@ pub mod events_down {
         /// The attachment is over; attach again to go on.
         #[prost(message, tag = "4")]
         Detached(super::Detached),
+        /// Part of the answer to a Begin.
+        #[prost(message, tag = "5")]
+        Fingerprints(super::Fingerprints),
     }
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -383,6 +398,9 @@ pub struct Ack {
     pub seq: u64,
     #[prost(message, repeated, tag = "4")]
     pub rejected: ::prost::alloc::vec::Vec<RejectedObject>,
+    /// How many bytes of batches may be unacknowledged from here on; 0: as before.
+    #[prost(uint32, tag = "5")]
+    pub credit_bytes: u32,
 }
 /// An object of a committed batch that the store would not take.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -400,6 +418,27 @@ pub struct Detached {
     pub epoch: u64,
     #[prost(string, tag = "3")]
     pub reason: ::prost::alloc::string::String,
+}
+/// What the hub has of a scope that is being listed.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Fingerprints {
+    #[prost(string, tag = "1")]
+    pub account: ::prost::alloc::string::String,
+    #[prost(uint64, tag = "2")]
+    pub epoch: u64,
+    #[prost(uint32, tag = "3")]
+    pub scope: u32,
+    #[prost(uint64, tag = "4")]
+    pub generation: u64,
+    /// The first half of the key of SipHash-2-4 over uid, 0, resource version, 0, API version, 0, and the scrub revision in
+    /// four bytes, the lowest first; the other half is 0.
+    #[prost(uint64, tag = "5")]
+    pub salt: u64,
+    #[prost(fixed64, repeated, tag = "6")]
+    pub fingerprints: ::prost::alloc::vec::Vec<u64>,
+    /// No more follow: what is not among them has to be sent.
+    #[prost(bool, tag = "7")]
+    pub last: bool,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ResultsUp {
@@ -532,7 +571,9 @@ pub mod hub_client {
             self.inner.unary(req, path, codec).await
         }
         /// The three channels. Each is opened with the metadata `spindrift-session` and `spindrift-token`;
-        /// a token opens one channel, once.
+        /// a token opens one channel, once. For Events, the metadata `spindrift-dictionary` (the ids of the compression
+        /// dictionaries that the agent has) and `spindrift-fingerprints` (`yes`) say what the agent can do; the answer repeats
+        /// what the hub wants of it.
         pub async fn control(
             &mut self,
             request: impl tonic::IntoStreamingRequest<Message = super::ControlUp>,
@@ -626,7 +667,9 @@ pub mod hub_server {
             + std::marker::Send
             + 'static;
         /// The three channels. Each is opened with the metadata `spindrift-session` and `spindrift-token`;
-        /// a token opens one channel, once.
+        /// a token opens one channel, once. For Events, the metadata `spindrift-dictionary` (the ids of the compression
+        /// dictionaries that the agent has) and `spindrift-fingerprints` (`yes`) say what the agent can do; the answer repeats
+        /// what the hub wants of it.
         async fn control(
             &self,
             request: tonic::Request<tonic::Streaming<super::ControlUp>>,

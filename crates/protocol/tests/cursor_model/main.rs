@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The API server is the truth, an agent is a pipe without memory, a hub remembers what open generations have
-//! mentioned, and the store decides: a batch is written if it is the next one of the newest attachment, else it is
+//! mentioned and tells what rows there are, and the store decides: a batch is written if it is the next one of the newest attachment, else it is
 //! refused. [`store`] is the reference for the hub's transactions, [`attachment`] for what an agent sends and when.
 //! [`properties`] are what must hold; [`mutation`] leaves out one rule at a time and shows what breaks.
 //!
@@ -111,6 +111,11 @@ fn end_without_pruning_keeps_deleted_rows() {
 #[test]
 fn mentions_of_an_abandoned_generation_keep_deleted_rows() {
     assert_breaks(Mutation::MentionedSurvives, Bounds::FIRST_SYNC, properties::DELETED);
+}
+
+#[test]
+fn mentions_that_are_taken_on_trust_lose_living_rows() {
+    assert_breaks(Mutation::MentionsTakenOnTrust, Bounds::SCOPES, properties::LIVING);
 }
 
 #[test]

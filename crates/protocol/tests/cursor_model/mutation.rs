@@ -21,6 +21,8 @@ pub(crate) enum Mutation {
     MentionedSurvives,
     /// When a hub dies, another one takes its attachments over, without what they mentioned.
     AttachmentOutlivesHub,
+    /// `End` does not look whether there are rows of what was only mentioned.
+    MentionsTakenOnTrust,
     /// `End` removes nothing.
     EndWithoutPrune,
     /// `Declare` removes the resume points of other scopes, but not their rows.

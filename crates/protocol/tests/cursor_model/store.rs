@@ -37,6 +37,8 @@ pub(crate) struct Memory {
 struct Generation {
     number: u8,
     mentioned: PerKey<bool>,
+    /// Of those, the objects that were not sent, since their fingerprints say that there are rows of them.
+    recalled: PerKey<Option<Rv>>,
 }
 
 /// What travels from an agent to the hub that holds its attachment.
@@ -61,6 +63,8 @@ pub(crate) enum Item {
     Begin { scope: Scope, generation: u8 },
     /// The object is this. A generation has then mentioned it; a watch has then moved to its version.
     Upsert { key: Key, object: Object },
+    /// The relist shows the object as its row is, by the fingerprints that the agent was told.
+    Mention { key: Key, uid: Rv },
     /// The object with this uid is gone. A generation takes its mention back; a watch has then moved to `rv`.
     Delete { key: Key, uid: Rv, rv: Rv },
     /// The relist is complete: what it did not mention goes, and `rv` is where to watch from.
@@ -114,9 +118,18 @@ impl Store {
             }
             Item::Upsert { key, object } => {
                 self.rows[key] = Some(object);
-                match memory.mentioned(key.scope()) {
-                    Some(mentioned) => mentioned[key] = true,
+                match memory.generation(key.scope()) {
+                    Some(generation) => {
+                        generation.mentioned[key] = true;
+                        generation.recalled[key] = None;
+                    }
                     None => self.resume[key.scope()] = Some(object.rv),
+                }
+            }
+            Item::Mention { key, uid } => {
+                if let Some(generation) = memory.generation(key.scope()) {
+                    generation.mentioned[key] = true;
+                    generation.recalled[key] = Some(uid);
                 }
             }
             Item::Delete { key, uid, rv } => {
@@ -124,17 +137,26 @@ impl Store {
                 if same || mutation == Mutation::DeleteIgnoresUid {
                     self.rows[key] = None;
                 }
-                match memory.mentioned(key.scope()) {
-                    Some(mentioned) => mentioned[key] = false,
+                match memory.generation(key.scope()) {
+                    Some(generation) => {
+                        generation.mentioned[key] = false;
+                        generation.recalled[key] = None;
+                    }
                     None => self.resume[key.scope()] = Some(rv),
                 }
             }
             Item::End { scope, rv, .. } => {
-                let mentioned = memory.end(scope);
+                let (mentioned, recalled) = memory.end(scope);
+                let founded = self.has(scope, recalled) || mutation == Mutation::MentionsTakenOnTrust;
                 if mutation != Mutation::EndWithoutPrune {
                     self.prune(scope, mentioned);
                 }
-                self.resume[scope] = Some(rv);
+                if founded {
+                    self.resume[scope] = Some(rv);
+                } else {
+                    // Whoever counted on rows that are not there has to attach again, and to list.
+                    self.cursor.epoch += 1;
+                }
             }
             Item::Progress { scope, rv } => self.resume[scope] = Some(rv),
         }
@@ -149,6 +171,13 @@ impl Store {
                 self.resume[scope] = None;
             }
         }
+    }
+
+    /// Whether there is a row of each of these objects.
+    fn has(&self, scope: Scope, uids: PerKey<Option<Rv>>) -> bool {
+        let is_there =
+            |key: Key| uids[key].is_none_or(|uid| self.rows[key].is_some_and(|row| row.uid == uid));
+        scope.keys().iter().all(|&key| is_there(key))
     }
 
     fn prune(&mut self, scope: Scope, keep: PerKey<bool>) {
@@ -172,23 +201,25 @@ impl Memory {
     fn begin(&mut self, scope: Scope, number: u8, mutation: Mutation) {
         let before = self.generations[scope].take().filter(|_| mutation == Mutation::MentionedSurvives);
         let mentioned = before.map_or_else(PerKey::default, |generation| generation.mentioned);
-        self.generations[scope] = Some(Generation { number, mentioned });
+        self.generations[scope] = Some(Generation { number, mentioned, recalled: PerKey::default() });
     }
 
-    /// What the scope's generation has mentioned so far, if one is open.
-    fn mentioned(&mut self, scope: Scope) -> Option<&mut PerKey<bool>> {
-        self.generations[scope].as_mut().map(|generation| &mut generation.mentioned)
+    /// The scope's generation, if one is open.
+    fn generation(&mut self, scope: Scope) -> Option<&mut Generation> {
+        self.generations[scope].as_mut()
     }
 
-    fn end(&mut self, scope: Scope) -> PerKey<bool> {
+    /// What was mentioned, and what of it was not sent.
+    fn end(&mut self, scope: Scope) -> (PerKey<bool>, PerKey<Option<Rv>>) {
         let generation = self.generations[scope].take();
-        generation.map_or_else(PerKey::default, |generation| generation.mentioned)
+        generation.map_or_else(Default::default, |generation| (generation.mentioned, generation.recalled))
     }
 
     /// What [`Mutation::AttachmentOutlivesHub`] leaves of a memory.
     pub(crate) fn forget_mentioned(&mut self) {
         for generation in self.generations.0.iter_mut().flatten() {
             generation.mentioned = PerKey::default();
+            generation.recalled = PerKey::default();
         }
     }
 }
@@ -200,7 +231,9 @@ impl Item {
     pub(crate) fn tells_of(&self) -> Option<Scope> {
         match *self {
             Self::Declare { .. } | Self::Begin { .. } => None,
-            Self::Upsert { key, .. } | Self::Delete { key, .. } => Some(key.scope()),
+            Self::Upsert { key, .. } | Self::Mention { key, .. } | Self::Delete { key, .. } => {
+                Some(key.scope())
+            }
             Self::End { scope, .. } | Self::Progress { scope, .. } => Some(scope),
         }
     }

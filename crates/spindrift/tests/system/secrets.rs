@@ -89,7 +89,8 @@ impl Glass {
         let wire = FaultProxy::start(hub.grpc()).await.unwrap();
         wire.record();
         let settings = json!({
-            "clouddriver": { "grpc": wire.addr().to_string() },
+            // Compressed, nothing would be found on the wire, whatever is there.
+            "clouddriver": { "grpc": wire.addr().to_string(), "compression": false },
             "kubernetes": { "accounts": [account("main", cluster)] },
             "logging": { "level": EVERYTHING },
         });

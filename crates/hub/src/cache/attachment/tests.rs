@@ -67,7 +67,7 @@ fn fold(items: impl IntoIterator<Item = Item>) -> AccountWrite {
     let mut attachment = attachment();
     let items = [declare(&[1])].into_iter().chain(items).collect();
     let batch = Batch { account: attachment.account.clone(), cursor: attachment.next, items };
-    attachment.fold(batch).unwrap().0
+    attachment.fold(batch).unwrap().write
 }
 
 fn upserted(write: &AccountWrite) -> Vec<(&str, &str)> {
@@ -138,11 +138,39 @@ fn what_a_listing_does_not_mention_is_gone_even_if_the_same_batch_said_it_before
 }
 
 #[test]
+fn what_is_mentioned_is_kept_and_must_be_stored_unless_more_is_said_of_it() {
+    let begin = Item::Begin { scope: ScopeId(1), generation: Generation(1) };
+    let mention = Item::Mention { scope: ScopeId(1), uids: ["1", "2", "3"].map(Uid::from).into() };
+    let end = Item::End { scope: ScopeId(1), generation: Generation(1), resource_version: "20".into() };
+    let write = fold([begin, mention, upsert("b", "2", "11"), delete("c", "3", "12"), end]);
+    let [prune] = &write.prunes[..] else { panic!("one prune") };
+    let (keep, expected) = (["1", "2"].map(Uid::from), [Uid::from("1")]);
+    assert_eq!((&*prune.keep, &*prune.expected), (&keep.iter().collect(), &expected.iter().collect()));
+}
+
+#[test]
+fn only_listings_that_are_still_open_are_answered() {
+    let begin = |generation| Item::Begin { scope: ScopeId(1), generation: Generation(generation) };
+    let end = Item::End { scope: ScopeId(1), generation: Generation(2), resource_version: "20".into() };
+    for (items, answered) in [
+        (vec![begin(1)], vec![Generation(1)]),
+        (vec![begin(1), begin(2)], vec![Generation(2)]),
+        (vec![begin(2), end], vec![]),
+    ] {
+        let mut attachment = attachment();
+        let items = [declare(&[1])].into_iter().chain(items).collect();
+        let batch = Batch { account: attachment.account.clone(), cursor: attachment.next, items };
+        let begun = attachment.fold(batch).unwrap().begun;
+        assert_eq!(begun.iter().map(|begun| begun.generation).collect::<Vec<_>>(), answered);
+    }
+}
+
+#[test]
 fn a_new_declaration_takes_back_what_the_batch_said_of_scopes_that_went() {
     let mut attachment = attachment();
     let items = vec![declare(&[1]), upsert("a", "1", "10"), declare(&[2])];
     let batch = Batch { account: attachment.account.clone(), cursor: attachment.next, items };
-    let (write, _) = attachment.fold(batch).unwrap();
+    let Folded { write, .. } = attachment.fold(batch).unwrap();
     assert!(write.upserts.is_empty() && write.scopes.is_empty());
     assert_eq!(write.declared.unwrap().scopes.len(), 1);
 }
@@ -154,7 +182,7 @@ fn an_object_that_is_not_json_is_named_and_the_rest_is_written() {
     broken.body = Bytes::from_static(b"{\"metadata\":");
     let items = vec![declare(&[1]), Item::Upsert(broken), upsert("good", "2", "11")];
     let batch = Batch { account: attachment.account.clone(), cursor: attachment.next, items };
-    let (write, rejected) = attachment.fold(batch).unwrap();
+    let Folded { write, rejected, .. } = attachment.fold(batch).unwrap();
     assert_eq!(upserted(&write), [("good", "2")]);
     assert_eq!(rejected.len(), 1);
     assert!(rejected[0].object.contains("broken"), "{rejected:?}");
@@ -181,11 +209,18 @@ fn what_breaks_the_rules_is_named() {
             Item::Progress { scope: ScopeId(9), resource_version: "1".into() },
             Violation::UndeclaredScope(ScopeId(9)),
         ),
+        (Item::Mention { scope: ScopeId(9), uids: vec![] }, Violation::UndeclaredScope(ScopeId(9))),
     ] {
         let mut attachment = attachment();
         let batch = Batch { account: attachment.account.clone(), cursor: attachment.next, items: vec![item] };
         assert_eq!(attachment.fold(batch).unwrap_err(), violation);
     }
+
+    let mut early = attachment();
+    let mention = Item::Mention { scope: ScopeId(1), uids: vec!["1".into()] };
+    let batch =
+        Batch { account: early.account.clone(), cursor: early.next, items: vec![declare(&[1]), mention] };
+    assert_eq!(early.fold(batch).unwrap_err(), Violation::MentionWithoutListing(ScopeId(1)));
 
     let mut endless = attachment();
     let end = Item::End { scope: ScopeId(1), generation: Generation(1), resource_version: "20".into() };

@@ -29,7 +29,7 @@ impl<'w> Writer<'_, 'w> {
         for scope in stored.iter().map(|stored| &stored.row.scope) {
             let is_declared = scopes.iter().any(|declared| declared.scope == *scope);
             if !is_declared && !keep_groups.contains(&scope.group) {
-                self.bury_unless(fenced, scope, &nothing).await?;
+                self.bury_unless(fenced, scope, &nothing, &nothing).await?;
                 self.forget(fenced, scope).await?;
             }
         }

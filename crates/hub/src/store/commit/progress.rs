@@ -21,10 +21,10 @@ const ROW_BYTES: usize = 512;
 
 // === impl Writer ===
 
-impl Writer<'_, '_> {
+impl<'w> Writer<'_, 'w> {
     /// Stores the versions reached by all accounts. The rows are there, since scopes are declared first; an insert that
     /// meets them is the only update of many rows that all databases know.
-    pub(super) async fn progress(&mut self, live: &[Fenced<'_>]) -> Result<(), StoreError> {
+    pub(super) async fn progress(&mut self, live: &[Fenced<'w>]) -> Result<(), StoreError> {
         let rows: Vec<_> = live.iter().copied().flat_map(latest).collect();
         let conflict = self.store.dialect.on_conflict(&REACHED);
         let mut rest = &*rows;
@@ -38,13 +38,15 @@ impl Writer<'_, '_> {
             ));
             for (fenced, progress) in rows {
                 let ScopeProgress { scope, resource_version } = progress;
+                let founded = !self.unfounded.contains(&(fenced.account(), scope));
+                let reached = resource_version.as_ref().filter(|_| founded).map(ResourceVersion::as_str);
                 statement = statement
                     .bind(fenced.write.tenant.as_str())
                     .bind(fenced.write.account.as_str())
                     .bind(&*scope.group)
                     .bind(&*scope.kind)
                     .bind(scope.namespace.as_deref().unwrap_or_default())
-                    .bind(resource_version.as_ref().map(ResourceVersion::as_str).unwrap_or_default());
+                    .bind(reached.unwrap_or_default());
             }
             statement.execute("store the versions of scopes", self.connection).await?;
         }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use spindrift_model::{AccountName, ObjectKey, TenantId};
+use spindrift_model::{AccountName, ObjectKey, Scope, TenantId};
 use sqlx::{AnyConnection, Connection};
 
 use super::{AccountWrite, Fenced, RejectedRow};
@@ -25,6 +25,8 @@ pub(super) struct Writer<'c, 'w> {
     pub(super) care: Care,
     /// Accounts of which an object is known to have changed.
     pub(super) buried: HashSet<(&'w TenantId, &'w AccountName)>,
+    /// Listings that counted on objects which are not there.
+    pub(super) unfounded: HashSet<((&'w TenantId, &'w AccountName), &'w Scope)>,
     rejected: Vec<RejectedRow>,
 }
 
@@ -32,7 +34,14 @@ pub(super) struct Writer<'c, 'w> {
 
 impl<'c> Writer<'c, '_> {
     pub(super) fn new(store: &'c Store, connection: &'c mut AnyConnection, care: Care) -> Self {
-        Self { store, connection, care, buried: HashSet::new(), rejected: Vec::new() }
+        Self {
+            store,
+            connection,
+            care,
+            buried: HashSet::new(),
+            unfounded: HashSet::new(),
+            rejected: Vec::new(),
+        }
     }
 
     pub(super) fn into_rejected(self) -> Vec<RejectedRow> {

@@ -1,0 +1,80 @@
+//! One budget of bytes for all accounts of a hub, divided equally.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+/// What agents may have sent and not heard about, in bytes of object bodies.
+///
+/// Each attached account has an equal share as its credit, told when it is attached and again, if it has changed, with
+/// acknowledgements. So the hub's memory is bounded however many accounts send at once; one object that is larger than
+/// its account's credit may overdraw it.
+#[derive(Debug, Clone)]
+pub struct Budget {
+    total: usize,
+    attached: Arc<AtomicUsize>,
+}
+
+/// The share of one attached account.
+#[derive(Debug)]
+pub(super) struct Share(Arc<AtomicUsize>);
+
+/// Unacknowledged bytes per account: enough to keep a link of 100 ms busy at 40 Mbit/s, before compression.
+const LARGEST: usize = 512 * 1024;
+
+/// With less, every object would wait for the one before it.
+const SMALLEST: usize = 32 * 1024;
+
+// === impl Budget ===
+
+impl Budget {
+    /// A budget of so many bytes.
+    pub fn new(total: usize) -> Self {
+        Self { total, attached: Arc::default() }
+    }
+
+    /// One more account is attached.
+    pub(super) fn join(&self) -> Share {
+        self.attached.fetch_add(1, Ordering::Relaxed);
+        Share(Arc::clone(&self.attached))
+    }
+
+    /// What each account may have unacknowledged now.
+    pub(super) fn credit(&self) -> u32 {
+        let share = self.total / self.attached.load(Ordering::Relaxed).max(1);
+        u32::try_from(share.clamp(SMALLEST, LARGEST)).unwrap_or(u32::MAX)
+    }
+
+    /// More than this an agent cannot have on its way in good faith: the largest credit, since a smaller one may not
+    /// have reached it yet, and as much again, since the two sides do not count alike.
+    pub(super) fn tolerated() -> usize {
+        2 * LARGEST
+    }
+}
+
+// === impl Share ===
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_budget_is_divided_among_those_who_are_attached() {
+        let budget = Budget::new(8 * LARGEST);
+        let mut shares: Vec<_> = (0..8).map(|_| budget.join()).collect();
+        assert_eq!(budget.credit() as usize, LARGEST);
+        shares.extend((0..8).map(|_| budget.join()));
+        assert_eq!(budget.credit() as usize, LARGEST / 2);
+        shares.extend((0..1000).map(|_| budget.join()));
+        assert_eq!(budget.credit() as usize, SMALLEST, "nobody starves");
+        shares.truncate(2);
+        assert_eq!(budget.credit() as usize, LARGEST);
+    }
+}

@@ -1,0 +1,135 @@
+//! What travels: little, since it is compressed, and since what the hub has is only mentioned.
+
+use serde_json::{Value, json};
+use spindrift_playground::{
+    Load,
+    fleet::{Content, Fleet, FleetOptions, Pods},
+};
+use spindrift_process::shutdown::Shutdown;
+use spindrift_testkit::{AgentProcess, Cluster, Database, HubProcess, assert_converged, eventually, scratch};
+
+use crate::support::{CONFIG_MAPS, LONG, Stack, account, config_maps};
+
+/// The value of a metric of the agent's.
+async fn metric(agent: &AgentProcess, name: &str) -> u64 {
+    let page = agent.text("/metrics").await.unwrap();
+    let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.unwrap_or_else(|| panic!("{name} is not in {page}")).parse().unwrap()
+}
+
+async fn sent(agent: &AgentProcess) -> (u64, u64) {
+    let raw = metric(agent, "spindrift_agent_raw_bytes_total").await;
+    (raw, metric(agent, "spindrift_agent_wire_bytes_total").await)
+}
+
+/// One simulated cluster with so many pods of 12 KB.
+async fn pods(pods: u32, shutdown: &Shutdown) -> Fleet {
+    let load = Load { changes_per_second: 0.0, churn: 0.0 };
+    let content = Content::Pods(Pods { pods, pod_bytes: 12_000, namespaces: 3, load });
+    let options = FleetOptions { clusters: 1, content, ..FleetOptions::shops(1) };
+    spindrift_playground::fleet::start(options, shutdown).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_listing_is_compressed_well_and_an_update_costs_some_hundred_bytes() {
+    const PODS: u32 = 500;
+    let shutdown = Shutdown::new();
+    let fleet = pods(PODS, &shutdown).await;
+    let directory = scratch("kubeconfig").unwrap();
+    let kubeconfig = directory.path().join("config");
+    std::fs::write(&kubeconfig, fleet.kubeconfig()).unwrap();
+    let accounts = json!([{ "name": "main", "kubeconfigFile": kubeconfig }]);
+    let stack = Stack::with_accounts(Database::sqlite().unwrap(), &["Pod"], accounts).await;
+    let stored = async || stack.hub.objects(&[("account", "main"), ("limit", "1000")]).await.unwrap();
+    eventually!("all pods are stored", LONG, stored().await.len() == PODS as usize);
+    let (raw, wire) = sent(&stack.agent).await;
+    assert!(raw > u64::from(PODS) * 10_000, "{raw}");
+    assert!(wire * 25 < raw, "{wire} bytes on the wire for {raw}");
+
+    // One pod after the other changes; none of them was seen a moment ago.
+    let version = |objects: &[spindrift_testkit::StoredObject]| {
+        objects.iter().map(|object| object.resource_version.parse::<u64>().unwrap()).max()
+    };
+    const UPDATES: u32 = 20;
+    for index in 0..UPDATES {
+        let before = version(&stored().await);
+        fleet.populations[0].touch(index * 23);
+        eventually!("the change is stored", LONG, version(&stored().await) > before);
+    }
+    let (raw_after, wire_after) = sent(&stack.agent).await;
+    let (raw, wire) = (raw_after - raw, wire_after - wire);
+    assert!(raw > u64::from(UPDATES) * 10_000, "{raw}");
+    assert!(wire < u64::from(UPDATES) * 700, "{wire} bytes for {UPDATES} updates");
+    println!("{} bytes on the wire for each update", wire / u64::from(UPDATES));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_relist_mentions_what_the_hub_has_and_sends_what_changed() {
+    const OBJECTS: usize = 400;
+    let cluster = Cluster::builder().bare().start().await.unwrap();
+    for database in Database::all().await.unwrap() {
+        let engine = database.engine();
+        let namespace = &cluster.namespace("relist").await.unwrap();
+        let apply = ["apply", "--server-side", "--force-conflicts", "-f", "-"];
+        let value = "x".repeat(2_000);
+        let maps = config_maps(namespace, "steady", OBJECTS, &value);
+        cluster.kubectl_stdin(&apply, &maps).await.unwrap();
+        // No resume point is young enough: every attachment lists.
+        let accounts = json!([{ "name": "main", "kubeconfigFile": cluster.kubeconfig(), "maxResumableResourceAgeMs": 1 }]);
+        let mut stack = Stack::with_accounts(database, &["ConfigMap"], accounts).await;
+        assert_converged(&cluster, &stack.hub, "main", &[CONFIG_MAPS]).await;
+        assert_eq!(metric(&stack.agent, "spindrift_agent_mentioned_objects_total").await, 0, "on {engine}");
+        let (first, _) = sent(&stack.agent).await;
+
+        stack.agent.kill();
+        let changed = config_maps(namespace, "steady", 10, "changed");
+        cluster.kubectl_stdin(&apply, &changed).await.unwrap();
+        cluster.kubectl(&["delete", "configmap", "steady-399", "-n", namespace]).await.unwrap();
+        stack.agent.restart().unwrap();
+        assert_converged(&cluster, &stack.hub, "main", &[CONFIG_MAPS]).await;
+        let mentioned = metric(&stack.agent, "spindrift_agent_mentioned_objects_total").await;
+        assert!(mentioned >= (OBJECTS - 11) as u64, "{mentioned} on {engine}");
+        let (second, wire) = sent(&stack.agent).await;
+        assert!(second * 10 < first, "{second} bytes after {first}, on {engine}");
+        println!("{engine}: {mentioned} objects mentioned in {wire} bytes");
+        stack.agent.kill();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_that_vanish_behind_the_hubs_back_are_sent_by_the_next_listing() {
+    let cluster = Cluster::shared().await.unwrap();
+    let namespace = &cluster.namespace("vanish").await.unwrap();
+    let maps = config_maps(namespace, "steady", 50, "x");
+    cluster.kubectl_stdin(&["create", "-f", "-"], &maps).await.unwrap();
+    let database = Database::sqlite().unwrap();
+    let accounts = json!([{ "name": "main", "kubeconfigFile": cluster.kubeconfig(), "namespaces": [namespace],
+        "maxResumableResourceAgeMs": 1 }]);
+    let mut stack = Stack::with_accounts(database, &["ConfigMap"], accounts).await;
+    let stored = async |hub: &HubProcess| {
+        let query = [("account", "main"), ("namespace", namespace.as_str()), ("limit", "1000")];
+        hub.objects(&query).await.unwrap().len()
+    };
+    eventually!("all are stored", LONG, stored(&stack.hub).await >= 50);
+    let all = stored(&stack.hub).await;
+    stack.agent.kill();
+    stack.database.execute("DELETE FROM spindrift_object WHERE name LIKE 'steady-1%'").await.unwrap();
+    stack.agent.restart().unwrap();
+    eventually!("what vanished is there again", LONG, stored(&stack.hub).await == all);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_that_another_agent_was_refused_for_cannot_be_attached_by_it() {
+    let cluster = Cluster::shared().await.unwrap();
+    let foreign = Cluster::builder().bare().start().await.unwrap();
+    let stack = Stack::start(cluster, Database::sqlite().unwrap(), &["ConfigMap"]).await;
+    stack.synced("main").await;
+    let accounts: Value = json!([account("main", &foreign), account("own", &foreign)]);
+    let second = AgentProcess::start("agent-b", stack.hub.grpc(), &accounts).unwrap();
+    eventually!("its own account is cached", LONG, {
+        stack.hub.objects(&[("account", "own")]).await.is_ok_and(|objects| !objects.is_empty())
+    });
+    let watches = second.get("/watches").await.unwrap();
+    assert!(watches["main"].is_null() || watches["main"] == json!({}), "{watches}");
+    assert_converged(cluster, &stack.hub, "main", &[CONFIG_MAPS]).await;
+}
