@@ -17,7 +17,12 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::{board::Board, config::AccountConfig, metrics::Metrics};
+use crate::{
+    board::Board,
+    config::AccountConfig,
+    metrics::Metrics,
+    watch::{AccountBudget, Budgets, Pace, Permissions},
+};
 
 /// Failed accounts are tried again at this pace: a cluster that comes up is found soon, one that is gone costs little.
 const RETRY: BackoffConfig =
@@ -33,6 +38,12 @@ pub struct Account {
     pub api: Api,
     /// Whether its API server cannot send a list through a watch; learnt once.
     pub paged_lists_only: AtomicBool,
+    /// What its credentials are known not to allow; learnt over sessions.
+    pub permissions: Permissions,
+    /// How many of its lists may run at once.
+    pub budget: AccountBudget,
+    /// How patient its watches are.
+    pub pace: Pace,
 }
 
 /// The accounts that can be served; grows as API servers answer.
@@ -48,6 +59,10 @@ pub struct Preparation {
     pub board: Board,
     /// The agent's counters.
     pub metrics: Arc<Metrics>,
+    /// What all accounts together may start at once.
+    pub budgets: Arc<Budgets>,
+    /// How patient its watches are.
+    pub pace: Pace,
 }
 
 // === impl Account ===
@@ -99,6 +114,7 @@ impl Preparation {
     async fn prepare(&self) -> Result<Account, String> {
         let config = self.config.clone();
         let name = AccountName::parse(&config.name).map_err(|invalid| invalid.to_string())?;
+        config.check_scope()?;
         let api =
             Api::connect(&config.credentials()?, &self.options).await.map_err(|error| report(&error))?;
         let failed = |error| report(&error);
@@ -111,6 +127,7 @@ impl Preparation {
         } else {
             config.namespaces.clone()
         };
+        let namespaces = namespaces.into_iter().filter(|name| !config.omit_namespaces.contains(name)).collect();
         let description = AccountDescription {
             name,
             cluster,
@@ -119,6 +136,14 @@ impl Preparation {
             properties: config.properties(),
             max_resumable_age: config.max_resumable_age(),
         };
-        Ok(Account { description, config, api, paged_lists_only: AtomicBool::new(false) })
+        Ok(Account {
+            description,
+            config,
+            api,
+            paged_lists_only: AtomicBool::new(false),
+            permissions: Permissions::default(),
+            budget: self.budgets.account(),
+            pace: self.pace,
+        })
     }
 }

@@ -1,6 +1,7 @@
 //! The agent's options, with the names and defaults of the Scale Agent's `armory-agent.yml`.
 
 mod account;
+mod engine;
 
 use std::time::Duration;
 
@@ -12,7 +13,8 @@ use spindrift_process::{
     tls::{ClientTls, ClientTlsFiles, PemFile, TlsError},
 };
 
-pub use account::AccountConfig;
+pub use account::{AccountConfig, CustomResource, CustomResourceScope};
+pub use engine::{Tasks, Watches};
 
 /// All of `armory-agent.yml`.
 #[derive(Debug, Clone, Serialize, Deserialize, Default)]
@@ -22,6 +24,8 @@ pub struct AgentConfig {
     pub clouddriver: Clouddriver,
     /// What is watched.
     pub kubernetes: Kubernetes,
+    /// How much is started at once.
+    pub tasks: Tasks,
     /// Where health and administration listen.
     pub server: Server,
     /// Where metrics listen.
@@ -89,6 +93,12 @@ pub struct Kubernetes {
     pub accounts: Vec<AccountConfig>,
     /// Whether to ignore proxies for every cluster.
     pub no_proxy: bool,
+    /// How many accounts start their watches together; 0 is all of them.
+    pub cache_group_size: u32,
+    /// The pause between two such groups; 0 is none.
+    pub cache_group_delay_ms: u64,
+    /// How patient watches are.
+    pub watches: Watches,
 }
 
 /// `server.*`.

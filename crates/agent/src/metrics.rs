@@ -24,6 +24,32 @@ struct Group {
     event_group: String,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Reason {
+    reason: &'static str,
+}
+
+/// Why a scope is listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Relist {
+    /// The hub has nothing of it.
+    First,
+    /// What the hub has is older than `maxResumableResourceAgeMs`.
+    Expired,
+    /// It is read in another version, or by other rules, than what the hub has.
+    Changed,
+    /// The API server has forgotten what happened since (410).
+    Gone,
+    /// The cluster's own store was set back.
+    Restored,
+    /// An event could not be read.
+    Unreadable,
+    /// The listing before did not come to its end.
+    BrokeOff,
+    /// It may be read again.
+    Allowed,
+}
+
 /// The agent's counters. Some of the original's counters have no `_total` in their names; they are gauges here, since
 /// the encoder would add it.
 #[derive(Debug)]
@@ -42,6 +68,10 @@ pub struct Metrics {
     pub rejected_objects: Counter,
     /// Complete listings.
     pub listings: Counter,
+    /// The same without the first of each scope, by reason.
+    relists: Family<Reason, Counter>,
+    /// Watches that fell silent, and were taken up anew.
+    pub frozen_watches: Counter,
     events: Family<Kind, Counter>,
     bytes: Family<Group, Counter>,
 }
@@ -63,6 +93,8 @@ impl Metrics {
             unparseable_events: Counter::default(),
             rejected_objects: Counter::default(),
             listings: Counter::default(),
+            relists: Family::default(),
+            frozen_watches: Counter::default(),
             events: Family::default(),
             bytes: Family::default(),
         };
@@ -91,6 +123,16 @@ impl Metrics {
             metrics.rejected_objects.clone(),
         );
         registry.register("spindrift_agent_listings", "Complete listings", metrics.listings.clone());
+        registry.register(
+            "spindrift_agent_relists",
+            "Complete listings after the first, by reason",
+            metrics.relists.clone(),
+        );
+        registry.register(
+            "spindrift_agent_frozen_watches",
+            "Watches that fell silent and were taken up anew",
+            metrics.frozen_watches.clone(),
+        );
         registry.register_collector(Box::new(Watches(board)));
         metrics
     }
@@ -99,6 +141,14 @@ impl Metrics {
     pub fn disconnected(&self) {
         self.disconnections.inc();
         self.disconnections_for_dashboard.inc();
+    }
+
+    /// A listing begins.
+    pub fn listed(&self, why: Relist) {
+        self.listings.inc();
+        if why != Relist::First {
+            self.relists.get_or_create(&Reason { reason: why.label() }).inc();
+        }
     }
 
     /// An event goes to the hub.
@@ -113,6 +163,23 @@ impl Metrics {
     }
 }
 
+// === impl Relist ===
+
+impl Relist {
+    fn label(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Expired => "expired",
+            Self::Changed => "changed",
+            Self::Gone => "gone",
+            Self::Restored => "restored",
+            Self::Unreadable => "unreadable",
+            Self::BrokeOff => "broke-off",
+            Self::Allowed => "allowed",
+        }
+    }
+}
+
 // === impl Watches ===
 
 impl Collector for Watches {
@@ -122,6 +189,7 @@ impl Collector for Watches {
         for (name, help, count) in [
             ("kubesvc_watches", "Live watches", count(WatchState::Watching)),
             ("kubesvc_resource_agent_total", "Watched resources", watches.values().sum()),
+            ("spindrift_agent_watches_queued", "Watches whose turn to be listed comes", count(WatchState::Queued)),
             ("spindrift_agent_watches_denied", "Watches without permission", count(WatchState::Denied)),
             ("spindrift_agent_watches_waiting", "Watches that failed and wait", count(WatchState::Waiting)),
             ("spindrift_agent_accounts_failed", "Accounts that cannot be used now", self.0.failed_accounts()),

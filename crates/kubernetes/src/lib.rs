@@ -28,7 +28,9 @@ mod object;
 mod scrub;
 mod splitter;
 
-pub use api::{Access, Api, ApiOptions, ConnectError, Credentials, Greeting, Inspection, ReviewError, Way};
+pub use api::{
+    Access, AccessRules, Api, ApiOptions, ConnectError, Credentials, Greeting, Inspection, ReviewError, Way,
+};
 pub use discovery::Discovery;
 pub use error::ApiError;
 pub use event::Event;

@@ -25,6 +25,12 @@ pub struct AccountConfig {
     pub no_proxy: bool,
     /// The namespaces it is limited to; all if empty.
     pub namespaces: Vec<String>,
+    /// Namespaces that are left out, with all that is in them.
+    pub omit_namespaces: Vec<String>,
+    /// Whether kinds without namespaces are left alone; `namespaces` must be given then.
+    pub only_namespaced_resources: bool,
+    /// Custom resources to make known where their definitions may not be listed.
+    pub custom_resource_definitions: Vec<CustomResource>,
     /// The kinds to cache; what the hub asks for if empty.
     pub kinds: Vec<String>,
     /// Kinds not to cache.
@@ -33,6 +39,26 @@ pub struct AccountConfig {
     pub permissions: serde_json::Value,
     /// A resume point that is older than this is not used.
     pub max_resumable_resource_age_ms: u64,
+}
+
+/// One of `customResourceDefinitions[]`.
+#[derive(Debug, Clone, Serialize, Deserialize, Default, PartialEq, Eq)]
+#[serde(default, rename_all = "camelCase")]
+pub struct CustomResource {
+    /// `Kind.group`.
+    pub kind: String,
+    /// Where its objects live.
+    pub scope: CustomResourceScope,
+}
+
+/// Where the objects of a custom resource live.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, Default, PartialEq, Eq)]
+pub enum CustomResourceScope {
+    /// In namespaces.
+    #[default]
+    Namespaced,
+    /// Outside of them.
+    Cluster,
 }
 
 // === impl AccountConfig ===
@@ -47,6 +73,9 @@ impl Default for AccountConfig {
             insecure: false,
             no_proxy: false,
             namespaces: vec![],
+            omit_namespaces: vec![],
+            only_namespaced_resources: false,
+            custom_resource_definitions: vec![],
             kinds: vec![],
             omit_kinds: vec![],
             permissions: serde_json::Value::Null,
@@ -71,9 +100,27 @@ impl AccountConfig {
         }
     }
 
-    /// Whether the account's own `kinds` and `omitKinds` let a resource pass.
-    pub fn admits(&self, resource: &Resource) -> bool {
-        let named = |texts: &[String]| texts.iter().any(|text| KindPattern::parse(text).matches(resource));
+    /// Whether what the account is limited to makes sense.
+    pub fn check_scope(&self) -> Result<(), String> {
+        if self.only_namespaced_resources && self.namespaces.is_empty() {
+            return Err("onlyNamespacedResources needs namespaces: expected at least one".into());
+        }
+        let groupless = self.custom_resource_definitions.iter().find(|declared| !declared.kind.contains('.'));
+        match groupless {
+            Some(declared) => {
+                Err(format!("customResourceDefinitions[].kind: expected Kind.group, found {:?}", declared.kind))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the account's own `kinds` and `omitKinds` let a resource pass, which its server gives these short names.
+    pub fn admits(&self, resource: &Resource, short_names: &[impl AsRef<str>]) -> bool {
+        let named = |texts: &[String]| {
+            texts.iter().map(|text| KindPattern::parse(text)).any(|pattern| {
+                pattern.matches(resource) || pattern.matches_with(resource, short_names)
+            })
+        };
         (self.kinds.is_empty() || named(&self.kinds)) && !named(&self.omit_kinds)
     }
 
@@ -84,8 +131,15 @@ impl AccountConfig {
 
     /// What the hub is told beside the cluster: a JSON object.
     pub fn properties(&self) -> String {
-        json!({ "permissions": self.permissions, "kinds": self.kinds, "omitKinds": self.omit_kinds, "namespaces": self.namespaces })
-            .to_string()
+        json!({
+            "permissions": self.permissions,
+            "kinds": self.kinds,
+            "omitKinds": self.omit_kinds,
+            "namespaces": self.namespaces,
+            "omitNamespaces": self.omit_namespaces,
+            "onlyNamespacedResources": self.only_namespaced_resources,
+        })
+        .to_string()
     }
 }
 

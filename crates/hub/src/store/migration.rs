@@ -17,12 +17,20 @@ struct Migration {
     mysql: &'static str,
 }
 
-const MIGRATIONS: [Migration; 1] = [Migration {
-    version: 1,
-    sqlite: include_str!("../../migrations/sqlite/0001_foundation.sql"),
-    postgres: include_str!("../../migrations/postgres/0001_foundation.sql"),
-    mysql: include_str!("../../migrations/mysql/0001_foundation.sql"),
-}];
+const MIGRATIONS: [Migration; 2] = [
+    Migration {
+        version: 1,
+        sqlite: include_str!("../../migrations/sqlite/0001_foundation.sql"),
+        postgres: include_str!("../../migrations/postgres/0001_foundation.sql"),
+        mysql: include_str!("../../migrations/mysql/0001_foundation.sql"),
+    },
+    Migration {
+        version: 2,
+        sqlite: include_str!("../../migrations/sqlite/0002_denied.sql"),
+        postgres: include_str!("../../migrations/postgres/0002_denied.sql"),
+        mysql: include_str!("../../migrations/mysql/0002_denied.sql"),
+    },
+];
 
 /// The versions that this release knows, oldest first.
 pub(super) fn known() -> impl Iterator<Item = i64> {

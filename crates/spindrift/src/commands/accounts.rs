@@ -38,14 +38,16 @@ impl Accounts {
 impl Account {
     /// Whether what is shown of it is up to date.
     pub(crate) fn state(&self) -> String {
-        let Self { watches, listing, .. } = self;
-        if self.cached_by.is_none() {
-            "stale".into()
-        } else if *listing > 0 || *watches == 0 {
-            format!("syncing {}/{watches}", watches.saturating_sub(*listing))
-        } else {
-            "live".into()
-        }
+        let Self { watches, listing, denied, .. } = self;
+        let readable = watches.saturating_sub(*denied);
+        let listed = readable.saturating_sub(*listing);
+        let state = match self.cached_by {
+            None => return "stale".into(),
+            Some(_) if *listing > 0 || *watches == 0 => format!("syncing {listed}/{readable}"),
+            Some(_) if *denied > 0 => format!("live {listed}/{readable}"),
+            Some(_) => return "live".into(),
+        };
+        if *denied > 0 { format!("{state}, {denied} denied") } else { state }
     }
 }
 
