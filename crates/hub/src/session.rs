@@ -16,6 +16,7 @@ mod registrar;
 mod results;
 mod service;
 mod sessions;
+mod succession;
 
 use std::{sync::Arc, time::Duration};
 
@@ -44,6 +45,8 @@ pub struct SessionConfig {
     pub lease: Duration,
     /// How many bytes of an account's batches may be unacknowledged.
     pub credit_bytes: u32,
+    /// How long an agent that shows less of an account than the one before stands by.
+    pub succession_grace: Duration,
     /// How large agents let a batch grow.
     pub batch_bytes: u32,
     /// Which client certificates may speak.

@@ -28,7 +28,7 @@ mod stack;
 
 pub use binary::binary;
 pub use certificates::{Certificates, Identity};
-pub use cluster::{Cluster, ClusterBuilder, Kubectl, testenv};
+pub use cluster::{Backup, Cluster, ClusterBuilder, Kubectl, testenv};
 pub use converged::{KindToCompare, assert_converged};
 pub use daemon::Daemon;
 pub use database::{Database, Engine};

@@ -143,7 +143,7 @@ impl ScopeWatch {
         // Nothing is begun before the first word: a listing that is refused leaves the hub's resume point alone.
         let mut begun = false;
         loop {
-            let event = self.next(&mut events, LIST_SILENCE).await?;
+            let event = self.next(&mut events, LIST_SILENCE.min(self.shared.account.pace.silence)).await?;
             if !begun {
                 begun = true;
                 // Should it break off: what was told by then must not become older, so only the newest state will do.
@@ -276,7 +276,11 @@ impl ScopeWatch {
     }
 
     fn ended(&mut self, position: Position, ended: Ended) -> State {
-        debug!(account = %self.shared.account.description.name, scope = %self.scope, ?ended, "watch ended");
+        let (account, scope) = (&self.shared.account.description.name, &self.scope);
+        match &ended {
+            Ended::Failed { reason, .. } => debug!(%account, %scope, error = reason, "watch failed"),
+            ended => debug!(%account, %scope, ?ended, "watch ended"),
+        }
         if let (Position::UpTo(_), Ended::Silent) = (&position, &ended) {
             self.shared.metrics.frozen_watches.inc();
         }

@@ -3,14 +3,18 @@
 use std::{collections::HashMap, pin::Pin, sync::Arc, time::Duration};
 
 use futures::{Stream, StreamExt, stream::FuturesUnordered};
-use spindrift_model::{AccountName, Batch, Cursor, SessionId};
+use spindrift_model::{AccountName, AgentId, Batch, Cursor, SessionId};
 use spindrift_process::shutdown::BoxError;
 use spindrift_protocol::{Assembler, EventsDown, EventsUp, Rejected, v1};
 use tokio::sync::mpsc;
 use tonic::Status;
 use tracing::{debug, info, warn};
 
-use super::{Context, sessions::Live};
+use super::{
+    Context,
+    sessions::Live,
+    succession::{Judgement, Succession},
+};
 use crate::{
     cache::{Attachment, CommitResult},
     store::{AttachOutcome, AttachRequest, SessionInfo},
@@ -29,6 +33,7 @@ pub(super) struct EventsChannel {
     pub(super) live: Arc<Live>,
     pub(super) down_tx: mpsc::Sender<Result<v1::EventsDown, Status>>,
     pub(super) attachments: HashMap<AccountName, Attachment>,
+    pub(super) succession: Succession,
     pub(super) commits: FuturesUnordered<Committing>,
 }
 
@@ -113,7 +118,15 @@ impl EventsChannel {
     }
 
     async fn attach(&mut self, account: AccountName) -> Result<(), Ended> {
+        if let Some(answer) = self.succession.stand_by(&account) {
+            return self.send(answer).await;
+        }
         let config = &self.context.config;
+        let inheritance = self.succession.inheritance(&self.context.store, &account, &config.kinds).await;
+        let inheritance = inheritance.unwrap_or_else(|error| {
+            debug!(%account, %error, "what the account's agent before could read is not known");
+            None
+        });
         let request = AttachRequest {
             tenant: self.info.tenant.clone(),
             account: account.clone(),
@@ -126,6 +139,7 @@ impl EventsChannel {
             Ok(AttachOutcome::Attached(attachment)) => {
                 info!(%account, agent = %self.info.agent, epoch = %attachment.cursor.epoch, seq = %attachment.cursor.seq,
                     resumable = attachment.resume_points.len(), "account attached");
+                self.succession.attached(&account, inheritance);
                 let hold =
                     Attachment::new(self.info.tenant.clone(), account.clone(), &attachment, config.lease);
                 if self.attachments.insert(account.clone(), hold).is_none() {
@@ -162,6 +176,13 @@ impl EventsChannel {
             self.context.metrics.batches_stale.inc();
             return Ok(());
         }
+        match self.succession.judge(&batch) {
+            Some(Judgement::Refused { reason, predecessor }) => {
+                return self.refuse(account, reason, &predecessor).await;
+            }
+            Some(Judgement::Taken { reason }) => self.report(&account, &reason).await,
+            None => {}
+        }
         match attachment.fold(batch) {
             Ok((write, rejected)) => {
                 for Rejected { object, reason } in &rejected {
@@ -180,6 +201,33 @@ impl EventsChannel {
                 warn!(%account, agent = %self.info.agent, %violation, "account detached");
                 self.detach(account, violation.to_string()).await
             }
+        }
+    }
+
+    /// Ends an attachment that would show less than the one before, and lets others go first.
+    async fn refuse(
+        &mut self,
+        account: AccountName,
+        reason: String,
+        predecessor: &AgentId,
+    ) -> Result<(), Ended> {
+        self.report(&account, &reason).await;
+        let Some(attachment) = self.attachments.remove(&account) else { return Ok(()) };
+        self.context.metrics.attachments.dec();
+        let epoch = attachment.epoch();
+        let back = self.context.store.give_back(&self.info.tenant, &account, epoch, predecessor).await;
+        if let Err(error) = back {
+            debug!(%account, %error, "a lease was not given back; it will run out");
+        }
+        self.send(EventsDown::Detached { account, epoch, reason }).await
+    }
+
+    /// Says it where operators look.
+    async fn report(&self, account: &AccountName, problem: &str) {
+        warn!(%account, agent = %self.info.agent, problem, "an agent shows less of an account");
+        let SessionInfo { tenant, agent, .. } = &self.info;
+        if let Err(error) = self.context.store.report_problem(tenant, account, agent, problem).await {
+            debug!(%account, %error, "a problem was not stored");
         }
     }
 

@@ -12,7 +12,10 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 use tracing::warn;
 
-use super::{Context, SessionConfig, Sessions, control::ControlChannel, events::EventsChannel, results};
+use super::{
+    Context, SessionConfig, Sessions, control::ControlChannel, events::EventsChannel, results,
+    succession::Succession,
+};
 use crate::{cache::Committer, metrics::Metrics, store::Store};
 
 /// Messages down that may wait for one agent's channel: small ones (acks, pongs), and a slow agent must not hold many.
@@ -92,7 +95,9 @@ impl hub_server::Hub for HubService {
         let (session, info) = self.context.open(Channel::Events, &request).await?;
         let live = self.context.sessions.join(&session, &info.agent);
         let (down_tx, down_rx) = mpsc::channel(DOWN_QUEUE);
+        let grace = self.context.config.succession_grace;
         let channel = EventsChannel {
+            succession: Succession::new(info.tenant.clone(), info.agent.clone(), grace),
             context: self.context.clone(),
             session,
             info,

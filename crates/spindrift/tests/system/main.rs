@@ -4,10 +4,14 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod channels;
+mod engine;
 mod isolation;
+mod kinds;
 mod live;
+mod permissions;
 mod recovery;
 mod secrets;
+mod starting;
 mod support;
 mod up;
 mod wrong_port;
