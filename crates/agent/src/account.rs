@@ -115,8 +115,9 @@ impl Preparation {
         let config = self.config.clone();
         let name = AccountName::parse(&config.name).map_err(|invalid| invalid.to_string())?;
         config.check_scope()?;
-        let api =
-            Api::connect(&config.credentials()?, &self.options).await.map_err(|error| report(&error))?;
+        let credentials = config.credentials()?;
+        let connecting = Api::connect(&credentials, &self.options);
+        let api = self.budgets.load(connecting).await.map_err(|error| report(&error))?;
         let failed = |error| report(&error);
         self.metrics.kubernetes_requests.inc_by(3);
         let kubernetes_version = api.version().await.map_err(failed)?;
@@ -127,7 +128,8 @@ impl Preparation {
         } else {
             config.namespaces.clone()
         };
-        let namespaces = namespaces.into_iter().filter(|name| !config.omit_namespaces.contains(name)).collect();
+        let namespaces =
+            namespaces.into_iter().filter(|name| !config.omit_namespaces.contains(name)).collect();
         let description = AccountDescription {
             name,
             cluster,

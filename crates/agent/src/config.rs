@@ -157,7 +157,7 @@ impl Default for Prometheus {
 impl Schema for AgentConfig {
     fn example() -> Self {
         Self {
-            kubernetes: Kubernetes { accounts: vec![AccountConfig::default()], ..Kubernetes::default() },
+            kubernetes: Kubernetes { accounts: vec![AccountConfig::example()], ..Kubernetes::default() },
             ..Self::default()
         }
     }
@@ -248,6 +248,27 @@ mod tests {
         assert!(config.kubernetes.no_proxy && config.prometheus.enabled);
         assert_eq!(config.clouddriver.grpc, "from-env:9091");
         assert!(config.clouddriver.tls().unwrap().is_none(), "no TLS file is named, so plaintext is spoken");
+    }
+
+    #[test]
+    fn options_of_the_watch_engine_are_read_without_a_warning() {
+        let config = load(&[(
+            "armory-agent.yml",
+            "tasks: { totalBudget: 7, budgetPerAccount: 0, queueCheckFrequencyMs: 1 }\n\
+             kubernetes:\n  cacheGroupSize: 5\n  cacheGroupDelayMs: 5000\n  watches: { silenceMs: 9 }\n  accounts:\n\
+             \x20 - { name: a, omitNamespaces: [x], onlyNamespacedResources: true, namespaces: [y],\n\
+             \x20     customResourceDefinitions: [{ kind: Cart.example.com, scope: Cluster }, { kind: Till.example.com }] }\n",
+        )]);
+        let limits = config.limits();
+        assert_eq!((limits.total, limits.per_account, limits.group_size), (7, 0, 5));
+        assert_eq!(limits.group_delay, Duration::from_secs(5));
+        assert_eq!(config.kubernetes.watches.pace().denied_retry, Duration::from_mins(5));
+        let scopes =
+            config.kubernetes.accounts[0].custom_resource_definitions.iter().map(|declared| declared.scope);
+        assert_eq!(
+            scopes.collect::<Vec<_>>(),
+            [CustomResourceScope::Cluster, CustomResourceScope::Namespaced]
+        );
     }
 
     #[test]

@@ -189,7 +189,11 @@ impl Collector for Watches {
         for (name, help, count) in [
             ("kubesvc_watches", "Live watches", count(WatchState::Watching)),
             ("kubesvc_resource_agent_total", "Watched resources", watches.values().sum()),
-            ("spindrift_agent_watches_queued", "Watches whose turn to be listed comes", count(WatchState::Queued)),
+            (
+                "spindrift_agent_watches_queued",
+                "Watches whose turn to be listed comes",
+                count(WatchState::Queued),
+            ),
             ("spindrift_agent_watches_denied", "Watches without permission", count(WatchState::Denied)),
             ("spindrift_agent_watches_waiting", "Watches that failed and wait", count(WatchState::Waiting)),
             ("spindrift_agent_accounts_failed", "Accounts that cannot be used now", self.0.failed_accounts()),

@@ -91,6 +91,8 @@ pub struct Engine {
     next_id: u32,
     /// The groups that the last declaration asked to keep.
     undiscovered: Vec<Arc<str>>,
+    /// What the last declaration said may not be read.
+    denied: Vec<DeniedScope>,
 }
 
 struct Running {
@@ -122,6 +124,7 @@ impl Engine {
             tasks: JoinSet::new(),
             next_id: 0,
             undiscovered: Vec::new(),
+            denied: Vec::new(),
         }
     }
 
@@ -152,12 +155,13 @@ impl Engine {
     }
 
     /// Waits until there may be something new to discover; tells the hub meanwhile what may be read and what not.
-    async fn until_rediscovery(&self) {
+    async fn until_rediscovery(&mut self) {
         let mut due = std::pin::pin!(sleep(REDISCOVERY));
+        let shared = self.shared.clone();
         loop {
             tokio::select! {
-                () = self.shared.rediscover.notified() => return sleep(SETTLE).await,
-                () = self.shared.redeclare.notified() => self.declare(&[]).await,
+                () = shared.rediscover.notified() => return sleep(SETTLE).await,
+                () = shared.redeclare.notified() => self.redeclare().await,
                 () = &mut due => return,
             }
         }
@@ -205,20 +209,41 @@ impl Engine {
     }
 
     /// Tells the hub all that is watched, and what of it may not be read.
-    async fn declare(&self, started: &[ScopePlan]) {
-        let running = self.running.iter().map(|(scope, running)| {
-            (running.id, scope, &running.chosen.resource, running.scrub_revision)
-        });
-        let new = started.iter().map(|plan| (plan.id, &plan.scope, &plan.chosen.resource, plan.filter.revision()));
-        let mut declaration = Declaration { undiscovered_groups: self.undiscovered.clone(), ..Default::default() };
-        for (id, scope, resource, scrub_revision) in running.chain(new) {
+    async fn declare(&mut self, started: &[ScopePlan]) {
+        let running = self
+            .running
+            .iter()
+            .map(|(scope, running)| (running.id, scope, &running.chosen.resource, running.scrub_revision));
+        let new =
+            started.iter().map(|plan| (plan.id, &plan.scope, &plan.chosen.resource, plan.filter.revision()));
+        let scopes = running.chain(new).map(|(id, scope, resource, scrub_revision)| {
             let (resource, namespace) = (resource.clone(), scope.namespace.clone());
-            declaration.scopes.push(ScopeDeclaration { id, resource, namespace, scrub_revision });
-            if let Some(denial) = self.shared.account.permissions.denial(scope) {
-                declaration.denied.push(DeniedScope { id, reason: denial.reason });
-            }
-        }
+            ScopeDeclaration { id, resource, namespace, scrub_revision }
+        });
+        let mut scopes: Vec<_> = scopes.collect();
+        scopes.sort_by_key(|declared| declared.id);
+        self.denied = self.denied_now(scopes.iter().map(|declared| (declared.id, declared.scope())));
+        let (undiscovered_groups, denied) = (self.undiscovered.clone(), self.denied.clone());
+        let declaration = Declaration { scopes, undiscovered_groups, denied };
         self.shared.outlet.send(Item::Declare(declaration)).await;
+    }
+
+    /// Declares anew if what may be read has changed since the last time.
+    async fn redeclare(&mut self) {
+        let mut running: Vec<_> =
+            self.running.iter().map(|(scope, running)| (running.id, scope.clone())).collect();
+        running.sort_by_key(|(id, _)| *id);
+        if self.denied_now(running) != self.denied {
+            self.declare(&[]).await;
+        }
+    }
+
+    fn denied_now(&self, scopes: impl IntoIterator<Item = (ScopeId, Scope)>) -> Vec<DeniedScope> {
+        let permissions = &self.shared.account.permissions;
+        let denied = |(id, scope): (ScopeId, Scope)| {
+            permissions.denial(&scope).map(|denial| DeniedScope { id, reason: denial.reason })
+        };
+        scopes.into_iter().filter_map(denied).collect()
     }
 
     fn plan(&mut self, scope: Scope, chosen: Chosen) -> ScopePlan {
@@ -246,6 +271,7 @@ impl Engine {
                     }
                 }
                 debug!(account = %self.shared.account.description.name, %scope, "watch ended");
+                self.shared.account.permissions.forget(scope);
                 self.shared.board.unwatched(&self.shared.account.description.name, scope);
             }
         }

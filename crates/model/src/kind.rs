@@ -149,8 +149,7 @@ impl CacheKinds {
                 .iter()
                 .any(|pattern| pattern.matches(resource) || pattern.matches_with(resource, short_names))
         };
-        let wanted =
-            if self.all { !MIRROR_GROUPS.contains(&&*resource.group) } else { named(&self.kinds) };
+        let wanted = if self.all { !MIRROR_GROUPS.contains(&&*resource.group) } else { named(&self.kinds) };
         wanted && !named(&self.omit)
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 use spindrift_model::{
     AccountDescription, AccountName, AgentId, Attachment, Batch, CacheKinds, ClusterIdentity, Cursor,
-    Declaration, DeniedScope, Epoch, Generation, HubId, Incarnation, Item, KindPattern, Resource, ResumePoint, Scope,
-    ScopeDeclaration, ScopeId, ScrubRevision, Seq, SessionId, Upsert,
+    Declaration, DeniedScope, Epoch, Generation, HubId, Incarnation, Item, KindPattern, Resource,
+    ResumePoint, Scope, ScopeDeclaration, ScopeId, ScrubRevision, Seq, SessionId, Upsert,
 };
 use spindrift_protocol::{
     ChannelToken, ChannelTokens, ControlDown, ControlUp, EventsDown, EventsUp, Pacing, Registration,

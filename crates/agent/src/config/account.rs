@@ -56,8 +56,10 @@ pub struct CustomResource {
 pub enum CustomResourceScope {
     /// In namespaces.
     #[default]
+    #[serde(alias = "namespaced")]
     Namespaced,
     /// Outside of them.
+    #[serde(alias = "cluster")]
     Cluster,
 }
 
@@ -85,6 +87,11 @@ impl Default for AccountConfig {
 }
 
 impl AccountConfig {
+    /// With one of each list whose entries have keys of their own.
+    pub(super) fn example() -> Self {
+        Self { custom_resource_definitions: vec![CustomResource::default()], ..Self::default() }
+    }
+
     /// Whose hand the account is served with.
     pub fn credentials(&self) -> Result<Credentials, String> {
         match (&self.kubeconfig_file, self.service_account) {
@@ -107,9 +114,10 @@ impl AccountConfig {
         }
         let groupless = self.custom_resource_definitions.iter().find(|declared| !declared.kind.contains('.'));
         match groupless {
-            Some(declared) => {
-                Err(format!("customResourceDefinitions[].kind: expected Kind.group, found {:?}", declared.kind))
-            }
+            Some(declared) => Err(format!(
+                "customResourceDefinitions[].kind: expected Kind.group, found {:?}",
+                declared.kind
+            )),
             None => Ok(()),
         }
     }
@@ -117,9 +125,10 @@ impl AccountConfig {
     /// Whether the account's own `kinds` and `omitKinds` let a resource pass, which its server gives these short names.
     pub fn admits(&self, resource: &Resource, short_names: &[impl AsRef<str>]) -> bool {
         let named = |texts: &[String]| {
-            texts.iter().map(|text| KindPattern::parse(text)).any(|pattern| {
-                pattern.matches(resource) || pattern.matches_with(resource, short_names)
-            })
+            texts
+                .iter()
+                .map(|text| KindPattern::parse(text))
+                .any(|pattern| pattern.matches(resource) || pattern.matches_with(resource, short_names))
         };
         (self.kinds.is_empty() || named(&self.kinds)) && !named(&self.omit_kinds)
     }
@@ -146,6 +155,15 @@ impl AccountConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_an_account_is_limited_to_must_make_sense() {
+        let account = |text: &str| serde_json::from_str::<AccountConfig>(text).unwrap().check_scope();
+        assert_eq!(account(r#"{"onlyNamespacedResources":true,"namespaces":["a"]}"#), Ok(()));
+        assert!(account(r#"{"onlyNamespacedResources":true}"#).unwrap_err().contains("needs namespaces"));
+        let groupless = account(r#"{"customResourceDefinitions":[{"kind":"Cart"}]}"#).unwrap_err();
+        assert!(groupless.contains(r#"expected Kind.group, found "Cart""#), "{groupless}");
+    }
 
     #[test]
     fn an_account_needs_exactly_one_way_in() {

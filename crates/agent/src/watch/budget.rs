@@ -17,7 +17,10 @@ use tokio::{
 /// Lists that are open at once, whatever the budgets allow: each has some 128 KB of its body in buffers, so that all of
 /// them together stay within 4 MB, and a machine has no more cores than that.
 const ROOM: usize = 32;
-/// A list that waits longer goes on without room: those that have it may hang on servers that do not answer.
+/// Accounts that load their credentials at once: each parses a kubeconfig, in a thread and an arena of its own, and with a
+/// hundred of them at once the memory would never come back.
+const LOADING: usize = 4;
+/// Who waits longer goes on without room: those that have it may hang on servers, or plugins, that do not answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How much may be started at once.
@@ -39,6 +42,7 @@ pub struct Budgets {
     limits: Limits,
     total: Arc<Semaphore>,
     room: Arc<Semaphore>,
+    loading: Semaphore,
     groups: Mutex<Groups>,
 }
 
@@ -71,12 +75,22 @@ impl Budgets {
     pub fn new(limits: Limits) -> Arc<Self> {
         let total = Arc::new(Semaphore::new(permits(limits.total)));
         let room = Arc::new(Semaphore::new(ROOM));
-        Arc::new(Self { limits, total, room, groups: Mutex::default() })
+        let loading = Semaphore::new(LOADING);
+        Arc::new(Self { limits, total, room, loading, groups: Mutex::default() })
+    }
+
+    /// Loads credentials when there is room for it.
+    pub(crate) async fn load<T>(&self, loading: impl Future<Output = T>) -> T {
+        let _room = timeout(PATIENCE, self.loading.acquire()).await;
+        loading.await
     }
 
     /// The budget of one more account.
     pub fn account(self: &Arc<Self>) -> AccountBudget {
-        AccountBudget { own: Arc::new(Semaphore::new(permits(self.limits.per_account))), shared: self.clone() }
+        AccountBudget {
+            own: Arc::new(Semaphore::new(permits(self.limits.per_account))),
+            shared: self.clone(),
+        }
     }
 }
 

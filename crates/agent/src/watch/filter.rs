@@ -92,9 +92,8 @@ mod tests {
 
     #[test]
     fn a_change_of_the_filter_is_a_change_of_the_revision_but_its_order_is_not() {
-        let revision = |names: &[&str]| {
-            NamespaceFilter::new(&omitting(names), &resource("Pod", true)).revision()
-        };
+        let revision =
+            |names: &[&str]| NamespaceFilter::new(&omitting(names), &resource("Pod", true)).revision();
         assert_eq!(revision(&[]), SCRUB_REVISION);
         assert_eq!(revision(&["a", "b"]), revision(&["b", "a"]));
         assert_ne!(revision(&["a", "b"]), revision(&["a"]));

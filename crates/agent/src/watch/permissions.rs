@@ -119,6 +119,11 @@ impl Permissions {
         self.known.lock().insert(scope.clone(), Known::Allowed);
     }
 
+    /// The scope is no longer there; should it come back, it is asked about anew.
+    pub(crate) fn forget(&self, scope: &Scope) {
+        self.known.lock().remove(scope);
+    }
+
     pub(crate) fn denial(&self, scope: &Scope) -> Option<Denial> {
         match self.known.lock().get(scope) {
             Some(Known::Denied(denial)) => Some(denial.clone()),

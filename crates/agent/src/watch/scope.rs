@@ -112,8 +112,8 @@ impl ScopeWatch {
     async fn list(&mut self, mut unlisted: Unlisted, _turn: Turn) -> State {
         self.shared.metrics.listed(unlisted.why);
         self.shared.metrics.kubernetes_requests.inc();
-        let paged = self.shared.account.paged_lists_only.load(Ordering::Relaxed)
-            || self.patience.prefers_pages();
+        let paged =
+            self.shared.account.paged_lists_only.load(Ordering::Relaxed) || self.patience.prefers_pages();
         match self.list_all(&mut unlisted, paged).await {
             Ok((version, _)) if paged => State::Resuming(version),
             Ok((version, events)) => State::Watching(version, events),

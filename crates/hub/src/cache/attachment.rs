@@ -8,8 +8,9 @@ use std::{
 
 use indexmap::IndexMap;
 use spindrift_model::{
-    AccountName, ApiVersion, Attachment as Attached, Batch, Cursor, Declaration, DeniedScope, Epoch, Generation, Item,
-    ObjectKey, ResourceVersion, Scope, ScopeDeclaration, ScopeId, ScrubRevision, TenantId, Uid, Upsert,
+    AccountName, ApiVersion, Attachment as Attached, Batch, Cursor, Declaration, DeniedScope, Epoch,
+    Generation, Item, ObjectKey, ResourceVersion, Scope, ScopeDeclaration, ScopeId, ScrubRevision, TenantId,
+    Uid, Upsert,
 };
 use spindrift_protocol::Rejected;
 

@@ -166,7 +166,7 @@ impl EventsChannel {
     async fn batch(&mut self, batch: Batch) -> Result<(), Ended> {
         let Batch { account, cursor, .. } = &batch;
         let (account, cursor) = (account.clone(), *cursor);
-        let Some(attachment) = self.attachments.get_mut(&account) else {
+        let Some(attachment) = self.attachments.get(&account) else {
             // What was on its way when the attachment ended; the agent has been told.
             debug!(%account, epoch = %cursor.epoch, "a batch of an attachment that is over");
             self.context.metrics.batches_stale.inc();
@@ -183,6 +183,7 @@ impl EventsChannel {
             Some(Judgement::Taken { reason }) => self.report(&account, &reason).await,
             None => {}
         }
+        let Some(attachment) = self.attachments.get_mut(&account) else { return Ok(()) };
         match attachment.fold(batch) {
             Ok((write, rejected)) => {
                 for Rejected { object, reason } in &rejected {

@@ -59,7 +59,11 @@ impl Succession {
     pub(super) fn stand_by(&self, account: &AccountName) -> Option<EventsDown> {
         let (since, reason) = self.narrower.get(account)?;
         let (account, reason) = (account.clone(), reason.clone());
-        (since.elapsed() < self.grace).then_some(EventsDown::NotAttached { account, reason, retry_after: RETRY })
+        (since.elapsed() < self.grace).then_some(EventsDown::NotAttached {
+            account,
+            reason,
+            retry_after: RETRY,
+        })
     }
 
     /// What another agent that cached the account before could read of it; to be asked before the account is taken.
@@ -76,7 +80,8 @@ impl Succession {
             return Ok(None);
         }
         let scopes = store.scopes(&self.tenant, account).await?;
-        let readable = |stored: &StoredScope| stored.denied.is_none() && kinds.wants(&resource(&stored.row), &[""; 0]);
+        let readable =
+            |stored: &StoredScope| stored.denied.is_none() && kinds.wants(&resource(&stored.row), &[""; 0]);
         let scopes = scopes.into_iter().filter(readable).map(|stored| stored.row.scope).collect();
         Ok(Some(Inheritance { predecessor: holder.agent, scopes }))
     }
@@ -130,7 +135,8 @@ fn shows(declaration: &Declaration, scope: &Scope) -> bool {
             && (declared.namespace.is_none() || declared.namespace == scope.namespace)
     };
     let readable = scopes.iter().filter(|declared| !denied.iter().any(|denied| denied.id == declared.id));
-    undiscovered_groups.contains(&scope.group) || readable.map(|it| it.scope()).any(|declared| covers(&declared))
+    undiscovered_groups.contains(&scope.group)
+        || readable.map(|it| it.scope()).any(|declared| covers(&declared))
 }
 
 fn resource(row: &ScopeRow) -> Resource {

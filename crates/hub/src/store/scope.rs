@@ -162,7 +162,8 @@ impl StoredScope {
     }
 
     fn resume_point(self) -> Option<ResumePoint> {
-        let Self { row: ScopeRow { scope, api_version, scrub_revision, .. }, resource_version, age, .. } = self;
+        let Self { row: ScopeRow { scope, api_version, scrub_revision, .. }, resource_version, age, .. } =
+            self;
         Some(ResumePoint { scope, api_version, scrub_revision, resource_version: resource_version?, age })
     }
 }

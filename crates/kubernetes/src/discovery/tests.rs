@@ -45,7 +45,8 @@ fn aggregated_discovery_gives_each_kind_in_its_preferred_version() {
 
 #[test]
 fn short_names_are_those_of_the_served_definition() {
-    let body = br#"{"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"shop.example.com"},"versions":[
+    let body =
+        br#"{"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"shop.example.com"},"versions":[
         {"version":"v1","resources":[{"resource":"carts","responseKind":{"kind":"Cart"},"scope":"Namespaced",
          "shortNames":["ct","crt"],"verbs":["list","watch"]}]}]}]}"#;
     let discovery = Discovery::of(aggregated::groups(body).unwrap());

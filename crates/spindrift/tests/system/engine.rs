@@ -8,7 +8,7 @@ use futures::{FutureExt, future::BoxFuture};
 use http::{Request, Response};
 use serde_json::{Value, json};
 use spindrift_playground::{
-    Body, Cut, Effect, Fault, Faults, Key, Layer, Next, RequestBody, Tempo, Verb,
+    Body, Cut, Effect, Fault, Faults, Key, Layer, Next, Odd, RequestBody, Tempo, Verb,
     fleet::{self, Content, Fleet, FleetOptions},
 };
 use spindrift_process::shutdown::Shutdown;
@@ -29,8 +29,11 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) async fn set(clusters: usize) -> Self {
+        Self::with(clusters, Content::Empty { tempo: Tempo::HASTE }).await
+    }
+
+    pub(crate) async fn with(clusters: usize, content: Content) -> Self {
         let shutdown = Shutdown::new();
-        let content = Content::Empty { tempo: Tempo::HASTE };
         let options = FleetOptions { content, ..FleetOptions::shops(clusters) };
         let fleet = fleet::start(options, &shutdown).await.unwrap();
         let files = scratch("playground").unwrap();
@@ -41,7 +44,8 @@ impl Stage {
 
     /// One account for each cluster, of the cluster's name.
     pub(crate) fn accounts(&self) -> Vec<Value> {
-        let account = |name: &str| json!({ "name": name, "kubeconfigFile": self.kubeconfig, "context": name });
+        let account =
+            |name: &str| json!({ "name": name, "kubeconfigFile": self.kubeconfig, "context": name });
         self.fleet.names().map(account).collect()
     }
 
@@ -73,7 +77,9 @@ async fn listings(stack: &Stack, account: &str) -> std::collections::BTreeMap<St
     let watches = stack.agent.get("/watches").await.unwrap();
     let states = watches[account].as_object().unwrap().values();
     let lines = states.flat_map(|lines| lines.as_array().unwrap().clone());
-    lines.map(|line| (line["kind"].as_str().unwrap().to_owned(), line["listings"].as_u64().unwrap())).collect()
+    lines
+        .map(|line| (line["kind"].as_str().unwrap().to_owned(), line["listings"].as_u64().unwrap()))
+        .collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -86,15 +92,21 @@ async fn whatever_happens_to_one_watch_the_others_are_not_listed_again() {
     let account = stage.fleet.clusters[0].name();
     stack.synced(account).await;
     value_arrives(&stack, "steady", "first").await;
-    let once = |kinds: &[&str], lists: u64| kinds.iter().map(|kind| ((*kind).to_owned(), lists)).collect::<Vec<_>>();
+    let once =
+        |kinds: &[&str], lists: u64| kinds.iter().map(|kind| ((*kind).to_owned(), lists)).collect::<Vec<_>>();
 
     // None of these asks for a new listing: what happened meanwhile comes by resuming.
     let busy = Effect::Status { code: 429, retry_after: Some(Duration::from_secs(1)) };
     let away = Effect::Status { code: 503, retry_after: None };
     for (name, effect) in [("cut", Effect::Cut), ("busy", busy), ("away", away)] {
-        let fault = faults.inject(Fault::new(Effect::Cut).of_verbs([Verb::Watch]).of_resource("configmaps").times(1));
+        let fault =
+            faults.inject(Fault::new(Effect::Cut).of_verbs([Verb::Watch]).of_resource("configmaps").times(1));
         let refusals = faults.inject(Fault::new(effect).of_resource("configmaps").times(2));
-        eventually!(format!("the watch meets {name}"), LONG, faults.hits(refusals).is_none_or(|hits| hits >= 2));
+        eventually!(
+            format!("the watch meets {name}"),
+            LONG,
+            faults.hits(refusals).is_none_or(|hits| hits >= 2)
+        );
         stage.change("steady", name);
         value_arrives(&stack, "steady", name).await;
         faults.lift(fault);
@@ -105,13 +117,43 @@ async fn whatever_happens_to_one_watch_the_others_are_not_listed_again() {
 
     // History that is forgotten does, and only for that kind.
     let forgotten = faults.inject(Fault::new(Effect::Forget).of_resource("configmaps").times(1));
-    eventually!("the watch gets 410", LONG, stack.metric("spindrift_agent_relists_total{reason=\"gone\"}").await == 1);
+    eventually!(
+        "the watch gets 410",
+        LONG,
+        stack.metric("spindrift_agent_relists_total{reason=\"gone\"}").await == 1
+    );
     faults.lift(forgotten);
     stage.change("steady", "after 410");
     value_arrives(&stack, "steady", "after 410").await;
     let all = listings(&stack, account).await;
     assert_eq!((all["ConfigMap"], all["Secret"], all["Service"]), (2, 1, 1));
     assert_eq!(stack.metric("kubesvc_disconnection_total").await, 0, "the session felt nothing of it");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_definition_that_cannot_be_read_disturbs_nothing() {
+    let stage = Stage::set(1).await;
+    let faults = Faults::before(&stage.fleet.clusters[0]);
+    stage.create("ConfigMap", "steady");
+    let kinds = ["ConfigMap", "CustomResourceDefinition"];
+    let stack = Stack::with_settings(&kinds, json!(stage.accounts()), &[]).await;
+    let account = stage.fleet.clusters[0].name();
+    stack.synced(account).await;
+
+    let odd = Effect::Odd(Odd::WrongTypes);
+    let odd = faults
+        .inject(Fault::new(odd).of_verbs([Verb::Watch]).of_resource("customresourcedefinitions").times(1));
+    stage.fleet.clusters[0].create(crate::support::widget_crd("odd.example.com")).unwrap();
+    let relists = "spindrift_agent_relists_total{reason=\"unreadable\"}";
+    eventually!("it is met, and the definitions are listed again", LONG, stack.metric(relists).await > 0);
+    faults.lift(odd);
+    eventually!("the definition arrives", LONG, {
+        stack.names(account).await.iter().any(|name| name.ends_with("widgets.odd.example.com"))
+    });
+    stack.synced(account).await;
+    stage.change("steady", "after");
+    value_arrives(&stack, "steady", "after").await;
+    assert_eq!(listings(&stack, account).await["ConfigMap"], 1);
 }
 
 /// A server that has never heard of lists through a watch, and takes the question for an ordinary one.
@@ -125,7 +167,10 @@ impl Layer for BeforeStreamingLists {
     ) -> BoxFuture<'static, Result<Response<Body>, Cut>> {
         let uri = request.uri().to_string();
         let (path, query) = uri.split_once('?').unwrap_or((&uri, ""));
-        let known = |part: &&str| !query.contains("watch=1") || !part.starts_with("sendInitialEvents") && !part.starts_with("resourceVersionMatch");
+        let known = |part: &&str| {
+            !query.contains("watch=1")
+                || !part.starts_with("sendInitialEvents") && !part.starts_with("resourceVersionMatch")
+        };
         let query: Vec<_> = query.split('&').filter(known).collect();
         *request.uri_mut() = format!("{path}?{}", query.join("&")).parse().unwrap();
         async move { Ok(next.run(request).await) }.boxed()
@@ -157,7 +202,11 @@ async fn frozen_connections_are_noticed_and_resumed_without_a_list() {
 
     cluster.freeze_api_server().unwrap();
     let before = stack.metric("spindrift_agent_frozen_watches_total").await;
-    eventually!("the watch is given up", LONG, stack.metric("spindrift_agent_frozen_watches_total").await > before);
+    eventually!(
+        "the watch is given up",
+        LONG,
+        stack.metric("spindrift_agent_frozen_watches_total").await > before
+    );
     eventually!("the server is asked, and does not answer", LONG, {
         stack.agent.get("/watches").await.unwrap()["main"]["waiting"][0]["error"].is_string()
     });

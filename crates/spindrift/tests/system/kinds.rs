@@ -76,10 +76,15 @@ async fn definitions_come_change_and_go_and_watches_follow() {
     apply(&cluster, &conflicting).await;
 
     let mut main = account("main", &cluster);
-    main["kinds"] = json!(["sj", "JOBS.batch", "gizmo.toys.example.com", "customResourceDefinition", "Ghost"]);
+    main["kinds"] =
+        json!(["sj", "JOBS.batch", "gizmo.toys.example.com", "customResourceDefinition", "Ghost"]);
     let kinds = ["Job", "gz", "CustomResourceDefinition", "ConfigMap", "Ghost"];
     let stack = Stack::with_settings(&kinds, json!([main]), &[]).await;
-    eventually!("the older definition's objects are there", LONG, has(&stack, "Job.shop.example.com default/errand").await);
+    eventually!(
+        "the older definition's objects are there",
+        LONG,
+        has(&stack, "Job.shop.example.com default/errand").await
+    );
     stack.synced("main").await;
     let accounts = stack.agent.get("/accounts").await.unwrap();
     let shown = accounts[0]["Kinds"].as_array().unwrap();
@@ -95,7 +100,11 @@ async fn definitions_come_change_and_go_and_watches_follow() {
     // A new one, chosen by the short name that it brings along.
     apply(&cluster, &definition("toys.example.com", "Gizmo", "gz", &["v1"])).await;
     apply(&cluster, &custom("toys.example.com", "v1", "Gizmo", "top")).await;
-    eventually!("the new definition's objects are there", LONG, versions(&stack, "Gizmo").await == ["top v1"]);
+    eventually!(
+        "the new definition's objects are there",
+        LONG,
+        versions(&stack, "Gizmo").await == ["top v1"]
+    );
 
     // It is served, and stored, in a newer version.
     apply(&cluster, &definition("toys.example.com", "Gizmo", "gz", &["v1", "v2"])).await;
@@ -127,7 +136,11 @@ async fn the_hub_says_which_kinds_and_may_ask_for_all_of_them() {
     assert!(!has(&stack, "Gizmo.toys.example.com default/top").await);
 
     restart_with(&mut stack.hub, true, &["gz"]).await;
-    eventually!("all kinds are there", LONG, has(&stack, "ClusterRole.rbac.authorization.k8s.io /admin").await);
+    eventually!(
+        "all kinds are there",
+        LONG,
+        has(&stack, "ClusterRole.rbac.authorization.k8s.io /admin").await
+    );
     stack.synced("main").await;
     assert!(has(&stack, "ConfigMap. default/seen").await);
     assert!(!has(&stack, "Gizmo.toys.example.com default/top").await, "but not those that are omitted");

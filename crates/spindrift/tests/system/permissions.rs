@@ -109,7 +109,12 @@ async fn denied_scopes_are_said_on_both_sides_remembered_and_picked_up_when_gran
     cluster.kubectl(&["delete", "configmap", "seen", "-n", two]).await.unwrap();
     assert_eq!(config_maps().await.len(), 3, "what was there is shown, as old");
     let bind = [
-        "create", "rolebinding", "again", "-n", two, &format!("--role={user}-configmaps"),
+        "create",
+        "rolebinding",
+        "again",
+        "-n",
+        two,
+        &format!("--role={user}-configmaps"),
         &format!("--user={user}"),
     ];
     cluster.kubectl(&bind).await.unwrap();
@@ -167,7 +172,9 @@ async fn declared_namespaces_and_definitions_stand_in_until_the_real_ones_may_be
     assert_eq!(stack.account("declared").await["denied"], 3, "Namespace, CustomResourceDefinition, Node");
     let accounts = stack.agent.get("/accounts?Config.Name=mistaken").await.unwrap();
     let mistaken = accounts.as_array().unwrap().iter().find(|it| it["Config"]["Name"] == "mistaken").unwrap();
-    assert!(mistaken["State"]["Error"].as_str().unwrap().contains("onlyNamespacedResources needs namespaces"));
+    assert!(
+        mistaken["State"]["Error"].as_str().unwrap().contains("onlyNamespacedResources needs namespaces")
+    );
 
     // The real one takes its place.
     let role = format!("read-{namespace}");
@@ -219,7 +226,8 @@ async fn omitted_namespaces_are_left_out_and_come_back_with_the_configuration() 
     }
     stack.agent.configure(|all| all["kubernetes"]["accounts"][0]["omitNamespaces"] = json!([]));
     stack.agent.restart().unwrap();
-    assert_converged(&cluster, &stack.hub, "main", &[CONFIG_MAPS, ("", "v1", "Namespace", "namespaces")]).await;
+    assert_converged(&cluster, &stack.hub, "main", &[CONFIG_MAPS, ("", "v1", "Namespace", "namespaces")])
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -231,9 +239,7 @@ async fn an_agent_that_shows_less_is_not_promoted_without_a_word() {
     for kind in ["configmap", "serviceaccount"] {
         cluster.kubectl(&["create", kind, "seen", "-n", &namespace]).await.unwrap();
     }
-    let account = |kubeconfig: &std::path::Path| {
-        json!([{ "name": "main", "kubeconfigFile": kubeconfig, "namespaces": [namespace] }])
-    };
+    let account = |kubeconfig: &std::path::Path| json!([{ "name": "main", "kubeconfigFile": kubeconfig, "namespaces": [namespace] }]);
     let kinds = ["ConfigMap", "ServiceAccount"];
     let mut stack = Stack::with_settings(&kinds, account(cluster.kubeconfig()), &[]).await;
     stack.hub.configure("/kubesvc/cache/narrowerAgentGraceSeconds", json!(3600));
@@ -247,7 +253,9 @@ async fn an_agent_that_shows_less_is_not_promoted_without_a_word() {
     let standby = AgentProcess::start("agent-b", stack.hub.grpc(), &account(&narrow)).unwrap();
     standby.daemon().wait_for_log("standing by").await.unwrap();
     stack.agent.kill();
-    let less = format!("agent agent-b shows less of the account than agent agent-a did: ServiceAccount in {namespace}");
+    let less = format!(
+        "agent agent-b shows less of the account than agent agent-a did: ServiceAccount in {namespace}"
+    );
     eventually!("the hub says why nobody caches it", LONG, stack.account("main").await["problem"] == less);
     eventually!("and so does the agent", LONG, {
         standby.get("/accounts").await.unwrap()[0]["Problems"].to_string().contains(&less)

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use spindrift_playground::{Tempo, fleet::Content};
 use spindrift_testkit::eventually;
 use tokio::time::Instant;
 
@@ -13,7 +14,15 @@ const VERY_LONG: Duration = Duration::from_mins(4);
 
 /// Ten kinds of a playground cluster.
 const KINDS: [&str; 10] = [
-    "ConfigMap", "Deployment", "Event", "Namespace", "Node", "Pod", "ReplicaSet", "Secret", "Service",
+    "ConfigMap",
+    "Deployment",
+    "Event",
+    "Namespace",
+    "Node",
+    "Pod",
+    "ReplicaSet",
+    "Secret",
+    "Service",
     "ServiceAccount",
 ];
 
@@ -30,7 +39,7 @@ async fn all_listed(stack: &Stack, accounts: usize, kinds: usize) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hundred_accounts_start_in_parallel_with_little_memory() {
-    let stage = Stage::set(100).await;
+    let stage = Stage::with(100, Content::Shop { tempo: Tempo::REAL, pace: 0.0 }).await;
     let accounts = stage.accounts();
     let megabytes = |stack: &Stack, field: &str| {
         let status = std::fs::read_to_string(format!("/proc/{}/status", stack.agent.daemon().pid())).unwrap();
@@ -49,8 +58,9 @@ async fn a_hundred_accounts_start_in_parallel_with_little_memory() {
     let took = started.elapsed();
     let (peak, steady) = (megabytes(&stack, "VmHWM:"), megabytes(&stack, "VmRSS:"));
     println!("100 accounts: {took:.1?}, peak {peak} MB, steady {steady} MB; one account: peak {alone} MB");
-    // A debug build, and each account has connections of its own: twice the goal of a release is still a bound.
-    assert!(peak - alone < 60, "{peak} MB for a hundred accounts, {alone} MB for one");
+    // In a debug build; what a release takes is measured by the benchmarks.
+    assert!(peak - steady < 20, "lists that run at once leave a peak of {peak} MB above {steady} MB");
+    assert!(steady - alone < 100, "{steady} MB for a hundred accounts, {alone} MB for one");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -42,8 +42,12 @@ impl<'w> Writer<'_, 'w> {
             }
             let before = stored.iter().find(|stored| stored.row.scope == declared.scope);
             let before = before.and_then(|stored| stored.denied.as_deref()).unwrap_or_default();
-            let reason: String =
-                denied.get(&declared.scope).into_iter().flat_map(|reason| reason.chars()).take(REASON).collect();
+            let reason: String = denied
+                .get(&declared.scope)
+                .into_iter()
+                .flat_map(|reason| reason.chars())
+                .take(REASON)
+                .collect();
             if before != reason {
                 self.store_denial(fenced, &declared.scope, &reason).await?;
             }

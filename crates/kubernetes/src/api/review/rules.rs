@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::json;
 use spindrift_model::Resource;
 
-use super::{Reviewed, ReviewError};
+use super::{ReviewError, Reviewed};
 use crate::api::Api;
 
 /// What the API server says that we may do in a namespace, there or everywhere.
@@ -91,8 +91,14 @@ mod tests {
             (r#"{"verbs":["*"],"apiGroups":["*"],"resources":["*"]}"#, false),
             (r#"{"verbs":["list"],"apiGroups":["apps"],"resources":["deployments"]}"#, true),
             (r#"{"verbs":["watch"],"apiGroups":["extensions"],"resources":["deployments"]}"#, true),
-            (r#"{"verbs":["watch"],"apiGroups":["apps"],"resources":["deployments/scale","*/status"]}"#, true),
-            (r#"{"verbs":["*"],"apiGroups":["apps"],"resources":["deployments"],"resourceNames":["a"]}"#, true),
+            (
+                r#"{"verbs":["watch"],"apiGroups":["apps"],"resources":["deployments/scale","*/status"]}"#,
+                true,
+            ),
+            (
+                r#"{"verbs":["*"],"apiGroups":["apps"],"resources":["deployments"],"resourceNames":["a"]}"#,
+                true,
+            ),
         ] {
             let rules = rules(&format!(r#"{{"resourceRules":[{rule}],"nonResourceRules":[]}}"#));
             assert_eq!(rules.lack("watch", &deployments()), lacks_watch, "{rule}");

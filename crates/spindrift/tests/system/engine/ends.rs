@@ -19,8 +19,7 @@ async fn open_watches(cluster: &Cluster, plural: &str) -> u64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_without_a_hub_leaves_no_watch_behind() {
     let cluster = Cluster::builder().bare().start().await.unwrap();
-    let mut stack =
-        Stack::with_settings(&["CronJob"], json!([account("main", &cluster)]), &[]).await;
+    let mut stack = Stack::with_settings(&["CronJob"], json!([account("main", &cluster)]), &[]).await;
     stack.synced("main").await;
     assert_eq!(open_watches(&cluster, "cronjobs").await, 1);
 
@@ -34,7 +33,8 @@ async fn an_agent_without_a_hub_leaves_no_watch_behind() {
     }
 
     // A standby watches nothing.
-    let standby = AgentProcess::start("agent-b", stack.hub.grpc(), &json!([account("main", &cluster)])).unwrap();
+    let standby =
+        AgentProcess::start("agent-b", stack.hub.grpc(), &json!([account("main", &cluster)])).unwrap();
     standby.daemon().wait_for_log("standing by").await.unwrap();
     assert_eq!(open_watches(&cluster, "cronjobs").await, 1);
     stack.agent.kill();
