@@ -105,7 +105,7 @@ impl ScopeWatch {
             self.tell.stand_ins(stand_ins).await;
         }
         self.show_as(WatchState::Watching, None);
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     /// Tells everything there is. A streamed listing goes over into a watch at the bookmark that ends it.

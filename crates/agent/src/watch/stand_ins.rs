@@ -61,14 +61,12 @@ fn definition(declared: &CustomResource, discovery: &Discovery) -> Option<RawObj
         .resources
         .iter()
         .find(|served| *served.group == *group && served.kind.eq_ignore_ascii_case(kind));
-    let (kind, plural, version, namespaced) = match served {
-        Some(Resource { version, kind, plural, namespaced, .. }) => {
-            (kind.to_string(), plural.to_string(), version.to_string(), *namespaced)
-        }
-        None => {
-            let namespaced = declared.scope == CustomResourceScope::Namespaced;
-            (kind.to_owned(), format!("{}s", kind.to_lowercase()), "v1".to_owned(), namespaced)
-        }
+    let (kind, plural, version, namespaced) = if let Some(served) = served {
+        let Resource { version, kind, plural, namespaced, .. } = served;
+        (kind.to_string(), plural.to_string(), version.to_string(), *namespaced)
+    } else {
+        let namespaced = declared.scope == CustomResourceScope::Namespaced;
+        (kind.to_owned(), format!("{}s", kind.to_lowercase()), "v1".to_owned(), namespaced)
     };
     let spec = json!({
         "group": group,
@@ -151,8 +149,8 @@ mod tests {
         let cart = tell(json!({ "kind": "Cart.shop.example.com" })).unwrap();
         assert_eq!(cart["metadata"]["name"], "carts.shop.example.com");
         assert_eq!(cart["spec"]["scope"], "Namespaced");
-        let till = tell(json!({ "kind": "Till.shop.example.com", "scope": "Cluster" })).unwrap();
-        assert_eq!(till["spec"]["scope"], "Cluster");
+        let wide = tell(json!({ "kind": "Till.shop.example.com", "scope": "Cluster" })).unwrap();
+        assert_eq!(wide["spec"]["scope"], "Cluster");
         assert_eq!(tell(json!({ "kind": "NoGroup" })), None);
     }
 }

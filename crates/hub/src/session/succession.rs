@@ -7,7 +7,7 @@
 use std::{collections::HashMap, time::Duration};
 
 use spindrift_model::{
-    AccountName, AgentId, Batch, CacheKinds, Declaration, Item, Resource, Scope, TenantId,
+    AccountName, AgentId, Batch, CacheKinds, Declaration, Item, Resource, Scope, ScopeDeclaration, TenantId,
 };
 use spindrift_protocol::EventsDown;
 use tokio::time::Instant;
@@ -136,7 +136,7 @@ fn shows(declaration: &Declaration, scope: &Scope) -> bool {
     };
     let readable = scopes.iter().filter(|declared| !denied.iter().any(|denied| denied.id == declared.id));
     undiscovered_groups.contains(&scope.group)
-        || readable.map(|it| it.scope()).any(|declared| covers(&declared))
+        || readable.map(ScopeDeclaration::scope).any(|declared| covers(&declared))
 }
 
 fn resource(row: &ScopeRow) -> Resource {
@@ -151,7 +151,7 @@ fn resource(row: &ScopeRow) -> Resource {
 
 #[cfg(test)]
 mod tests {
-    use spindrift_model::{Cursor, DeniedScope, Epoch, ScopeDeclaration, ScopeId, ScrubRevision, Seq};
+    use spindrift_model::{Cursor, DeniedScope, Epoch, ScopeId, ScrubRevision, Seq};
 
     use super::*;
 

@@ -92,3 +92,29 @@ impl Listed for Account {
         format!("{} {kubernetes_version} {objects} {problem:?} {hub:?} {:?}", self.state(), self.cached_by)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_denied_is_not_taken_for_what_is_still_to_come() {
+        for (agent, watches, listing, denied, expected) in [
+            (Some("a"), 12, 0, 0, "live"),
+            (Some("a"), 12, 0, 1, "live 11/11, 1 denied"),
+            (Some("a"), 12, 3, 1, "syncing 8/11, 1 denied"),
+            (Some("a"), 12, 4, 0, "syncing 8/12"),
+            (Some("a"), 0, 0, 0, "syncing 0/0"),
+            (None, 12, 0, 1, "stale"),
+        ] {
+            let account: Account = serde_json::from_value(json!({
+                "name": "main", "host": "", "kubernetesVersion": "", "namespaces": [], "cachedBy": agent, "seq": 1,
+                "objects": 0, "watches": watches, "listing": listing, "denied": denied, "lastSeen": "",
+            }))
+            .unwrap();
+            assert_eq!(account.state(), expected);
+        }
+    }
+}
