@@ -17,7 +17,12 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::{board::Board, config::AccountConfig, metrics::Metrics};
+use crate::{
+    board::Board,
+    config::AccountConfig,
+    metrics::Metrics,
+    watch::{AccountBudget, Budgets, Pace, Permissions},
+};
 
 /// Failed accounts are tried again at this pace: a cluster that comes up is found soon, one that is gone costs little.
 const RETRY: BackoffConfig =
@@ -35,6 +40,12 @@ pub struct Account {
     pub api: Api,
     /// Whether its API server cannot send a list through a watch; learnt once.
     pub paged_lists_only: AtomicBool,
+    /// What its credentials are known not to allow; learnt over sessions.
+    pub permissions: Permissions,
+    /// How many of its lists may run at once.
+    pub budget: AccountBudget,
+    /// How patient its watches are.
+    pub pace: Pace,
 }
 
 /// The accounts that can be served; grows as API servers answer.
@@ -50,6 +61,10 @@ pub struct Preparation {
     pub board: Board,
     /// The agent's counters.
     pub metrics: Arc<Metrics>,
+    /// What all accounts together may start at once.
+    pub budgets: Arc<Budgets>,
+    /// How patient its watches are.
+    pub pace: Pace,
 }
 
 // === impl Account ===
@@ -108,10 +123,12 @@ impl Preparation {
     async fn prepare(&self) -> Result<Account, String> {
         let config = self.config.clone();
         let name = AccountName::parse(&config.name).map_err(|invalid| invalid.to_string())?;
+        config.check_scope()?;
         // Before anything is read: an account whose rules are not understood sends nothing.
         let redactions = Redactions::compile(&config.redact).map_err(|invalid| report(&invalid))?;
-        let api =
-            Api::connect(&config.credentials()?, &self.options).await.map_err(|error| report(&error))?;
+        let credentials = config.credentials()?;
+        let connecting = Api::connect(&credentials, &self.options);
+        let api = self.budgets.load(connecting).await.map_err(|error| report(&error))?;
         let failed = |error| report(&error);
         self.metrics.kubernetes_requests.inc_by(3);
         let kubernetes_version = api.version().await.map_err(failed)?;
@@ -122,6 +139,8 @@ impl Preparation {
         } else {
             config.namespaces.clone()
         };
+        let namespaces =
+            namespaces.into_iter().filter(|name| !config.omit_namespaces.contains(name)).collect();
         let description = AccountDescription {
             name,
             cluster,
@@ -130,6 +149,15 @@ impl Preparation {
             properties: config.properties(),
             max_resumable_age: config.max_resumable_age(),
         };
-        Ok(Account { description, config, redactions, api, paged_lists_only: AtomicBool::new(false) })
+        Ok(Account {
+            description,
+            config,
+            redactions,
+            api,
+            paged_lists_only: AtomicBool::new(false),
+            permissions: Permissions::default(),
+            budget: self.budgets.account(),
+            pace: self.pace,
+        })
     }
 }

@@ -23,6 +23,7 @@ use crate::{
     endpoints::{self, EndpointState},
     metrics::Metrics,
     uplink::{Dialer, Uplink},
+    watch::Budgets,
 };
 
 /// An agent whose ports are bound and whose files are read.
@@ -70,6 +71,7 @@ impl Agent {
         if config.kubernetes.accounts.is_empty() {
             warn!("no accounts are configured (kubernetes.accounts); the agent has nothing to do");
         }
+        let budgets = Budgets::new(config.limits());
         let preparing = shutdown.group("accounts");
         for account in &config.kubernetes.accounts {
             board.configured(&account.name);
@@ -84,6 +86,8 @@ impl Agent {
                 config: config.kubernetes.effective(account),
                 board: board.clone(),
                 metrics: metrics.clone(),
+                budgets: budgets.clone(),
+                pace: config.kubernetes.watches.pace(),
             };
             preparing.spawn(
                 format!("account {}", account.name),

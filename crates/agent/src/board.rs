@@ -46,10 +46,14 @@ pub enum AccountState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum WatchState {
+    /// It waits for its turn to be listed.
+    Queued,
     /// A complete listing is under way.
     Listing,
     /// Changes are followed.
     Watching,
+    /// The stream ended; the API server is asked to go on where it did.
+    Resuming,
     /// The credentials do not allow it.
     Denied,
     /// It failed, and waits before it tries again.
@@ -81,6 +85,8 @@ pub struct AccountView {
     pub kinds: Vec<String>,
     /// Whether this agent caches it now.
     pub caching: bool,
+    /// What the credentials do not allow to read, and why.
+    pub denied: Vec<String>,
     /// The newest problems, oldest first.
     pub problems: Vec<String>,
     /// Events that could not be read.
@@ -186,6 +192,7 @@ impl Board {
             lines.caching = true;
             lines.kinds = resources.iter().map(kind_and_group).collect();
             lines.kinds.sort();
+            lines.kinds.dedup();
         });
     }
 
@@ -221,6 +228,7 @@ impl Board {
             state: StateView { name: lines.state, error: lines.error.clone() },
             kinds: lines.kinds.clone(),
             caching: lines.caching,
+            denied: lines.denied().collect(),
             problems: lines.problems.iter().cloned().collect(),
             unparseable_events: lines.unparseable,
             rejected_objects: lines.rejected,
@@ -273,6 +281,15 @@ impl Board {
     /// How many accounts cannot be used now.
     pub fn failed_accounts(&self) -> usize {
         self.accounts.read().values().filter(|lines| lines.state == AccountState::DiscoveryError).count()
+    }
+}
+
+// === impl AccountLines ===
+
+impl AccountLines {
+    fn denied(&self) -> impl Iterator<Item = String> {
+        let denied = self.watches.iter().filter(|(_, line)| line.state == WatchState::Denied);
+        denied.map(|(scope, line)| format!("{scope}: {}", line.error.as_deref().unwrap_or_default()))
     }
 }
 

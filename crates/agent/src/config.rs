@@ -1,6 +1,7 @@
 //! The agent's options, with the names and defaults of the Scale Agent's `armory-agent.yml`.
 
 mod account;
+mod engine;
 
 use std::time::Duration;
 
@@ -14,7 +15,8 @@ use spindrift_process::{
     tls::{ClientTls, ClientTlsFiles, PemFile, TlsError},
 };
 
-pub use account::AccountConfig;
+pub use account::{AccountConfig, CustomResource, CustomResourceScope};
+pub use engine::{Tasks, Watches};
 
 /// All of `armory-agent.yml`.
 #[derive(Debug, Clone, Serialize, Deserialize, Default)]
@@ -24,6 +26,8 @@ pub struct AgentConfig {
     pub clouddriver: Clouddriver,
     /// What is watched.
     pub kubernetes: Kubernetes,
+    /// How much is started at once.
+    pub tasks: Tasks,
     /// Where health and administration listen.
     pub server: Server,
     /// Where metrics listen.
@@ -97,6 +101,12 @@ pub struct Kubernetes {
     pub no_proxy: bool,
     /// Values that never leave any cluster, by kind.
     pub redact: Vec<RedactRule>,
+    /// How many accounts start their watches together; 0 is all of them.
+    pub cache_group_size: u32,
+    /// The pause between two such groups; 0 is none.
+    pub cache_group_delay_ms: u64,
+    /// How patient watches are.
+    pub watches: Watches,
 }
 
 /// `server.*`.
@@ -158,10 +168,7 @@ impl Schema for AgentConfig {
     fn example() -> Self {
         Self {
             kubernetes: Kubernetes {
-                accounts: vec![AccountConfig {
-                    redact: vec![RedactRule::default()],
-                    ..AccountConfig::default()
-                }],
+                accounts: vec![AccountConfig::example()],
                 redact: vec![RedactRule::default()],
                 ..Kubernetes::default()
             },
@@ -270,6 +277,27 @@ mod tests {
         assert!(config.kubernetes.no_proxy && config.prometheus.enabled);
         assert_eq!(config.clouddriver.grpc, "from-env:9091");
         assert!(config.clouddriver.tls().unwrap().is_none(), "no TLS file is named, so plaintext is spoken");
+    }
+
+    #[test]
+    fn options_of_the_watch_engine_are_read_without_a_warning() {
+        let config = load(&[(
+            "armory-agent.yml",
+            "tasks: { totalBudget: 7, budgetPerAccount: 0, queueCheckFrequencyMs: 1 }\n\
+             kubernetes:\n  cacheGroupSize: 5\n  cacheGroupDelayMs: 5000\n  watches: { silenceMs: 9 }\n  accounts:\n\
+             \x20 - { name: a, omitNamespaces: [x], onlyNamespacedResources: true, namespaces: [y],\n\
+             \x20     customResourceDefinitions: [{ kind: Cart.example.com, scope: Cluster }, { kind: Till.example.com }] }\n",
+        )]);
+        let limits = config.limits();
+        assert_eq!((limits.total, limits.per_account, limits.group_size), (7, 0, 5));
+        assert_eq!(limits.group_delay, Duration::from_secs(5));
+        assert_eq!(config.kubernetes.watches.pace().denied_retry, Duration::from_mins(5));
+        let scopes =
+            config.kubernetes.accounts[0].custom_resource_definitions.iter().map(|declared| declared.scope);
+        assert_eq!(
+            scopes.collect::<Vec<_>>(),
+            [CustomResourceScope::Cluster, CustomResourceScope::Namespaced]
+        );
     }
 
     #[test]

@@ -29,6 +29,32 @@ struct Group {
     event_group: String,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Reason {
+    reason: &'static str,
+}
+
+/// Why a scope is listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Relist {
+    /// The hub has nothing of it.
+    First,
+    /// What the hub has is older than `maxResumableResourceAgeMs`.
+    Expired,
+    /// It is read in another version, or by other rules, than what the hub has.
+    Changed,
+    /// The API server has forgotten what happened since (410).
+    Gone,
+    /// The cluster's own store was set back.
+    Restored,
+    /// An event could not be read.
+    Unreadable,
+    /// The listing before did not come to its end.
+    BrokeOff,
+    /// It may be read again.
+    Allowed,
+}
+
 /// The agent's counters. Some of the original's counters have no `_total` in their names; they are gauges here, since
 /// the encoder would add it.
 #[derive(Debug)]
@@ -62,6 +88,10 @@ pub struct Metrics {
     /// How often a watch had to wait for credit.
     pub window_stalls: Counter,
     window_stall_seconds: Counter<f64, AtomicU64>,
+    /// The same without the first of each scope, by reason.
+    relists: Family<Reason, Counter>,
+    /// Watches that fell silent, and were taken up anew.
+    pub frozen_watches: Counter,
     events: Family<Kind, Counter>,
     bytes: Family<Group, Counter>,
 }
@@ -91,6 +121,8 @@ impl Metrics {
             queue: Meter::default(),
             window_stalls: Counter::default(),
             window_stall_seconds: Counter::default(),
+            relists: Family::default(),
+            frozen_watches: Counter::default(),
             events: Family::default(),
             bytes: Family::default(),
         };
@@ -123,6 +155,16 @@ impl Metrics {
             "spindrift_agent_scrubbed_values",
             "Values that were cut or redacted before they left the cluster",
             metrics.scrubbed_values.clone(),
+        );
+        registry.register(
+            "spindrift_agent_relists",
+            "Complete listings after the first, by reason",
+            metrics.relists.clone(),
+        );
+        registry.register(
+            "spindrift_agent_frozen_watches",
+            "Watches that fell silent and were taken up anew",
+            metrics.frozen_watches.clone(),
         );
         registry.register_collector(Box::new(Watches(board)));
         metrics.register_wire(registry);
@@ -168,6 +210,14 @@ impl Metrics {
         self.disconnections_for_dashboard.inc();
     }
 
+    /// A listing begins.
+    pub fn listed(&self, why: Relist) {
+        self.listings.inc();
+        if why != Relist::First {
+            self.relists.get_or_create(&Reason { reason: why.label() }).inc();
+        }
+    }
+
     /// An event goes to the hub.
     pub fn sent(&self, resource: &Resource, item: &Item) {
         let bytes = match item {
@@ -180,6 +230,23 @@ impl Metrics {
     }
 }
 
+// === impl Relist ===
+
+impl Relist {
+    fn label(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Expired => "expired",
+            Self::Changed => "changed",
+            Self::Gone => "gone",
+            Self::Restored => "restored",
+            Self::Unreadable => "unreadable",
+            Self::BrokeOff => "broke-off",
+            Self::Allowed => "allowed",
+        }
+    }
+}
+
 // === impl Watches ===
 
 impl Collector for Watches {
@@ -189,6 +256,11 @@ impl Collector for Watches {
         for (name, help, count) in [
             ("kubesvc_watches", "Live watches", count(WatchState::Watching)),
             ("kubesvc_resource_agent_total", "Watched resources", watches.values().sum()),
+            (
+                "spindrift_agent_watches_queued",
+                "Watches whose turn to be listed comes",
+                count(WatchState::Queued),
+            ),
             ("spindrift_agent_watches_denied", "Watches without permission", count(WatchState::Denied)),
             ("spindrift_agent_watches_waiting", "Watches that failed and wait", count(WatchState::Waiting)),
             ("spindrift_agent_accounts_failed", "Accounts that cannot be used now", self.0.failed_accounts()),

@@ -1,13 +1,18 @@
 //! The watch engine of one attached account: which scopes there are, and a state machine for each.
 //!
 //! ```text
-//! discover ──▶ scopes ──Declare──▶ ┌ scope: list ──▶ watch ──▶ … ┐ ──Items──▶ uplink
-//!     ▲                            └ scope: resume ─▶ watch ─▶ … ┘
+//! discover ──▶ selection ──▶ permissions ──Declare──▶ ┌ scope: queued ──▶ listing ──▶ watching … ┐ ──Items──▶ uplink
+//!     ▲                                               └ scope: resuming ──▶ watching …           ┘
 //!     └──────── a CRD changed, or time has passed
 //! ```
 
+mod budget;
+mod filter;
 mod outlet;
+mod permissions;
 mod scope;
+mod selection;
+mod stand_ins;
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -15,8 +20,10 @@ use std::{
     time::Duration,
 };
 
+use spindrift_kubernetes::Discovery;
 use spindrift_model::{
-    CacheKinds, Declaration, Item, Resource, ResumePoint, Scope, ScopeDeclaration, ScopeId,
+    CacheKinds, Declaration, DeniedScope, Item, KindPattern, ResumePoint, Scope, ScopeDeclaration, ScopeId,
+    ScrubRevision,
 };
 use spindrift_process::{
     backoff::{Backoff, BackoffConfig},
@@ -25,8 +32,13 @@ use spindrift_process::{
 use tokio::{sync::Notify, task::JoinSet, time::sleep};
 use tracing::{debug, info, warn};
 
+pub use budget::{AccountBudget, Budgets, Limits};
 pub use outlet::{Credit, Credited, Hold, Meter, Outlet, OutletOptions, Place};
-use scope::ScopeWatch;
+pub use permissions::Permissions;
+
+use filter::NamespaceFilter;
+use scope::{ScopePlan, ScopeWatch};
+use selection::Chosen;
 
 use crate::{account::Account, board::Board, metrics::Metrics};
 
@@ -44,6 +56,15 @@ const RETRY: BackoffConfig = BackoffConfig {
     max: Duration::from_secs(30),
 };
 
+/// How patient the watches of an account are.
+#[derive(Debug, Clone, Copy)]
+pub struct Pace {
+    /// A watch that says nothing for this long is taken for frozen: bookmarks are due every minute.
+    pub silence: Duration,
+    /// What is forbidden is asked for again after this long.
+    pub denied_retry: Duration,
+}
+
 /// What all scopes of an account share.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -53,6 +74,8 @@ pub(crate) struct Shared {
     pub(crate) outlet: Outlet,
     /// Rung when what the API server serves may have changed.
     pub(crate) rediscover: Notify,
+    /// Rung when what may be read has changed.
+    pub(crate) redeclare: Notify,
 }
 
 /// The watches of one attachment.
@@ -65,11 +88,14 @@ pub struct Engine {
     next_id: u32,
     /// The groups that the last declaration asked to keep.
     undiscovered: Vec<Arc<str>>,
+    /// What the last declaration said may not be read.
+    denied: Vec<DeniedScope>,
 }
 
 struct Running {
     id: ScopeId,
-    resource: Resource,
+    chosen: Chosen,
+    scrub_revision: ScrubRevision,
     task: tokio::task::AbortHandle,
 }
 
@@ -85,7 +111,8 @@ impl Engine {
         board: Board,
         metrics: Arc<Metrics>,
     ) -> Self {
-        let shared = Shared { account, board, metrics, outlet, rediscover: Notify::new() };
+        let (rediscover, redeclare) = (Notify::new(), Notify::new());
+        let shared = Shared { account, board, metrics, outlet, rediscover, redeclare };
         Self {
             shared: Arc::new(shared),
             kinds,
@@ -94,11 +121,13 @@ impl Engine {
             tasks: JoinSet::new(),
             next_id: 0,
             undiscovered: Vec::new(),
+            denied: Vec::new(),
         }
     }
 
     /// Keeps the right scopes running, until it is dropped.
     pub async fn run(mut self) {
+        self.shared.account.budget.start().await;
         let mut backoff = Backoff::new(RETRY);
         loop {
             let account = &self.shared.account.description.name;
@@ -109,12 +138,8 @@ impl Engine {
                     for group in &discovery.undiscovered_groups {
                         self.shared.board.problem(account, format!("API group {group} cannot be discovered"));
                     }
-                    let undiscovered = discovery.undiscovered_groups.into_iter().map(Into::into).collect();
-                    self.reconcile(discovery.resources, undiscovered).await;
-                    tokio::select! {
-                        () = self.shared.rediscover.notified() => sleep(SETTLE).await,
-                        () = sleep(REDISCOVERY) => {}
-                    }
+                    self.reconcile(&discovery).await;
+                    self.until_rediscovery().await;
                 }
                 Err(error) => {
                     let wait = backoff.next();
@@ -126,16 +151,28 @@ impl Engine {
         }
     }
 
+    /// Waits until there may be something new to discover; tells the hub meanwhile what may be read and what not.
+    async fn until_rediscovery(&mut self) {
+        let mut due = std::pin::pin!(sleep(REDISCOVERY));
+        let shared = self.shared.clone();
+        loop {
+            tokio::select! {
+                () = shared.rediscover.notified() => return sleep(SETTLE).await,
+                () = shared.redeclare.notified() => self.redeclare().await,
+                () = &mut due => return,
+            }
+        }
+    }
+
     /// Stops what is no longer served, declares what is, starts what is new.
-    async fn reconcile(&mut self, served: Vec<Resource>, undiscovered: Vec<Arc<str>>) {
+    async fn reconcile(&mut self, discovery: &Discovery) {
         let account = self.shared.account.clone();
-        let wanted = |resource: &Resource| self.kinds.wants(resource) && account.config.admits(resource);
-        let resources: Vec<_> = served.into_iter().filter(wanted).collect();
-        let scopes: BTreeMap<Scope, Resource> =
-            resources.iter().flat_map(|resource| self.scopes_of(resource)).collect();
+        let undiscovered: Vec<Arc<str>> =
+            discovery.undiscovered_groups.iter().map(|group| group.as_str().into()).collect();
+        let scopes = selection::scopes(&account.config, &self.kinds, discovery);
 
         let stale = |scope: &Scope, running: &Running| match scopes.get(scope) {
-            Some(resource) => *resource != running.resource,
+            Some(chosen) => *chosen != running.chosen,
             // A group that does not answer may be back at once; its watches find out for themselves.
             None => !undiscovered.contains(&scope.group),
         };
@@ -146,54 +183,81 @@ impl Engine {
         if !first && stopped.is_empty() && unchanged && self.undiscovered == undiscovered {
             return;
         }
-        self.undiscovered.clone_from(&undiscovered);
+        self.undiscovered = undiscovered;
         self.stop(&stopped).await;
+        let kinds: Vec<_> = scopes.values().map(|chosen| chosen.resource.clone()).collect();
         let fresh: Vec<_> =
             scopes.into_iter().filter(|(scope, _)| !self.running.contains_key(scope)).collect();
-        let started: Vec<_> = fresh
-            .into_iter()
-            .map(|(scope, resource)| {
-                self.next_id += 1;
-                (scope, resource, ScopeId(self.next_id))
-            })
-            .collect();
-        let running = self
-            .running
-            .iter()
-            .map(|(scope, running)| declare(&account, running.id, scope, &running.resource));
-        let new = started.iter().map(|(scope, resource, id)| declare(&account, *id, scope, resource));
-        let scopes: Vec<_> = running.chain(new).collect();
-        info!(account = %account.description.name, scopes = scopes.len(), stopped = stopped.len(), started = started.len(), "watching");
-        self.shared.board.caching(&account.description.name, &resources);
-        self.shared
-            .outlet
-            .send(Item::Declare(Declaration { scopes, undiscovered_groups: undiscovered }))
-            .await;
-        for (scope, resource, id) in started {
-            self.start(scope, resource, id);
+        let read = fresh.iter().filter(|(_, chosen)| chosen.read);
+        let asked = read.map(|(scope, chosen)| (scope.clone(), chosen.resource.clone())).collect();
+        account.permissions.examine(&account.api, asked).await;
+        let started: Vec<_> = fresh.into_iter().map(|(scope, chosen)| self.plan(scope, chosen)).collect();
+        info!(account = %account.description.name, scopes = self.running.len() + started.len(), stopped = stopped.len(), started = started.len(), "watching");
+        if first {
+            self.warn_of_unknown_kinds(discovery);
+        }
+        self.shared.board.caching(&account.description.name, &kinds);
+        self.declare(&started).await;
+        for plan in started {
+            self.start(plan);
         }
         // The hub has let go of what was not declared: should it come back, it has to be listed.
         self.resume_points.retain(|scope, _| self.undiscovered.contains(&scope.group));
     }
 
-    fn scopes_of(&self, resource: &Resource) -> Vec<(Scope, Resource)> {
-        let namespaces = &self.shared.account.config.namespaces;
-        let scope = |namespace: Option<&String>| Scope {
-            group: resource.group.clone(),
-            kind: resource.kind.clone(),
-            namespace: namespace.map(|namespace| namespace.as_str().into()),
-        };
-        if !resource.namespaced || namespaces.is_empty() {
-            return vec![(scope(None), resource.clone())];
-        }
-        namespaces.iter().map(|namespace| (scope(Some(namespace)), resource.clone())).collect()
+    /// Tells the hub all that is watched, and what of it may not be read.
+    async fn declare(&mut self, started: &[ScopePlan]) {
+        let running = self
+            .running
+            .iter()
+            .map(|(scope, running)| (running.id, scope, &running.chosen.resource, running.scrub_revision));
+        let new =
+            started.iter().map(|plan| (plan.id, &plan.scope, &plan.chosen.resource, plan.scrub_revision));
+        let scopes = running.chain(new).map(|(id, scope, resource, scrub_revision)| {
+            let (resource, namespace) = (resource.clone(), scope.namespace.clone());
+            ScopeDeclaration { id, resource, namespace, scrub_revision }
+        });
+        let mut scopes: Vec<_> = scopes.collect();
+        scopes.sort_by_key(|declared| declared.id);
+        self.denied = self.denied_now(scopes.iter().map(|declared| (declared.id, declared.scope())));
+        let (undiscovered_groups, denied) = (self.undiscovered.clone(), self.denied.clone());
+        let declaration = Declaration { scopes, undiscovered_groups, denied };
+        self.shared.outlet.send(Item::Declare(declaration)).await;
     }
 
-    fn start(&mut self, scope: Scope, resource: Resource, id: ScopeId) {
+    /// Declares anew if what may be read has changed since the last time.
+    async fn redeclare(&mut self) {
+        let mut running: Vec<_> =
+            self.running.iter().map(|(scope, running)| (running.id, scope.clone())).collect();
+        running.sort_by_key(|(id, _)| *id);
+        if self.denied_now(running) != self.denied {
+            self.declare(&[]).await;
+        }
+    }
+
+    fn denied_now(&self, scopes: impl IntoIterator<Item = (ScopeId, Scope)>) -> Vec<DeniedScope> {
+        let permissions = &self.shared.account.permissions;
+        let denied = |(id, scope): (ScopeId, Scope)| {
+            permissions.denial(&scope).map(|denial| DeniedScope { id, reason: denial.reason })
+        };
+        scopes.into_iter().filter_map(denied).collect()
+    }
+
+    fn plan(&mut self, scope: Scope, chosen: Chosen) -> ScopePlan {
+        self.next_id += 1;
+        let account = &self.shared.account;
+        let target = account.target(chosen.resource.clone(), scope.namespace.clone());
+        let filter = NamespaceFilter::new(&account.config, &chosen.resource);
+        let scrub_revision = filter.revise(target.scrub_revision());
         let resume = self.resume_points.remove(&scope);
-        let watch = ScopeWatch::new(self.shared.clone(), id, scope.clone(), resource.clone(), resume);
-        let task = self.tasks.spawn(watch.run());
-        self.running.insert(scope, Running { id, resource, task });
+        ScopePlan { id: ScopeId(self.next_id), scope, chosen, target, filter, scrub_revision, resume }
+    }
+
+    fn start(&mut self, plan: ScopePlan) {
+        let (id, scope, chosen) = (plan.id, plan.scope.clone(), plan.chosen.clone());
+        let scrub_revision = plan.scrub_revision;
+        let task = self.tasks.spawn(ScopeWatch::new(self.shared.clone(), plan).run());
+        self.running.insert(scope, Running { id, chosen, scrub_revision, task });
     }
 
     /// Ends watches and waits for them: nothing of theirs may follow the declaration that leaves them out.
@@ -207,14 +271,32 @@ impl Engine {
                     }
                 }
                 debug!(account = %self.shared.account.description.name, %scope, "watch ended");
+                self.shared.account.permissions.forget(scope);
                 self.shared.board.unwatched(&self.shared.account.description.name, scope);
+            }
+        }
+    }
+
+    /// A kind that is misspelt, or not installed yet, would be missed without a word.
+    fn warn_of_unknown_kinds(&self, discovery: &Discovery) {
+        let Account { config, description, .. } = &*self.shared.account;
+        for text in &config.kinds {
+            let pattern = KindPattern::parse(text);
+            let is_served = discovery.resources.iter().any(|resource| {
+                pattern.matches(resource) || pattern.matches_with(resource, discovery.short_names(resource))
+            });
+            if !is_served {
+                warn!(account = %description.name, kind = text, "the API server serves no such kind (kinds)");
+                self.shared
+                    .board
+                    .problem(&description.name, format!("the API server serves no kind {text:?} (kinds)"));
             }
         }
     }
 }
 
-fn declare(account: &Account, id: ScopeId, scope: &Scope, resource: &Resource) -> ScopeDeclaration {
-    let target = account.target(resource.clone(), scope.namespace.clone());
-    let scrub_revision = target.scrub_revision();
-    ScopeDeclaration { id, resource: target.resource, namespace: target.namespace, scrub_revision }
+/// The same at every start and on every machine (FNV-1a), unlike the standard library's.
+fn stable_hash<'a>(parts: impl IntoIterator<Item = &'a str>) -> u64 {
+    let bytes = parts.into_iter().flat_map(|part| part.bytes().chain([0]));
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }

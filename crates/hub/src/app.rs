@@ -137,6 +137,7 @@ impl Hub {
             hub: id.clone(),
             tenant: tenant.clone(),
             kinds: config.kubesvc.cache.kinds(),
+            succession_grace: Duration::from_secs(config.kubesvc.cache.narrower_agent_grace_seconds),
             heartbeat: HEARTBEAT,
             token_ttl: TOKEN_TTL,
             lease: LEASE,

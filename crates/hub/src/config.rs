@@ -102,6 +102,9 @@ pub struct Cache {
     pub cache_omit_kinds: Vec<String>,
     /// Every kind.
     pub cache_all: bool,
+    /// An agent that shows less of an account than the one that cached it before (by its permissions or configuration)
+    /// stands by for this long, so that one that shows all can take over. The original does not have it.
+    pub narrower_agent_grace_seconds: u64,
 }
 
 /// `server.*`.
@@ -140,7 +143,7 @@ impl Default for GrpcServer {
 impl Default for Cache {
     fn default() -> Self {
         let cache_kinds = DEFAULT_CACHE_KINDS.iter().map(ToString::to_string).collect();
-        Self { cache_kinds, cache_omit_kinds: vec![], cache_all: false }
+        Self { cache_kinds, cache_omit_kinds: vec![], cache_all: false, narrower_agent_grace_seconds: 60 }
     }
 }
 

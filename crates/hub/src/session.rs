@@ -20,6 +20,7 @@ mod registrar;
 mod results;
 mod service;
 mod sessions;
+mod succession;
 
 use std::{sync::Arc, time::Duration};
 
@@ -50,6 +51,8 @@ pub struct SessionConfig {
     pub lease: Duration,
     /// How many bytes of batches may be unacknowledged, and for one account at the most.
     pub budget: Budget,
+    /// How long an agent that shows less of an account than the one before stands by.
+    pub succession_grace: Duration,
     /// How large agents let a batch grow.
     pub batch_bytes: u32,
     /// Which client certificates may speak.

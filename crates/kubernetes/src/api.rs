@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 pub use connect::{ApiOptions, ConnectError, Credentials};
 pub use inspect::{Inspection, Way};
-pub use review::{Access, Greeting, ReviewError};
+pub use review::{Access, AccessRules, Greeting, ReviewError};
 
 use crate::{
     error::ApiError,

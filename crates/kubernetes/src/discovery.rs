@@ -8,7 +8,10 @@
 mod aggregated;
 mod legacy;
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use futures::try_join;
 use serde::Deserialize;
@@ -23,6 +26,8 @@ pub struct Discovery {
     pub resources: Vec<Resource>,
     /// Groups that answered with an error or with old knowledge: what they serve is not known.
     pub undiscovered_groups: Vec<String>,
+    /// By group and kind; only those that have any.
+    short_names: HashMap<(Arc<str>, Arc<str>), Vec<String>>,
 }
 
 /// A group as either form of discovery tells it.
@@ -44,6 +49,7 @@ struct Served {
     plural: String,
     namespaced: bool,
     verbs: Vec<String>,
+    short_names: Vec<String>,
 }
 
 /// The first that the server knows: aggregated discovery came as v2beta1 in 1.26 and as v2 in 1.30.
@@ -88,6 +94,12 @@ impl Api {
 // === impl Discovery ===
 
 impl Discovery {
+    /// The short names that the server gives a resource, such as those in the definition of a custom one.
+    pub fn short_names(&self, resource: &Resource) -> &[String] {
+        let key = (resource.group.clone(), resource.kind.clone());
+        self.short_names.get(&key).map_or(&[], Vec::as_slice)
+    }
+
     fn of(groups: Vec<Group>) -> Self {
         let mut discovery = Self::default();
         for Group { name, versions } in groups {
@@ -99,12 +111,16 @@ impl Discovery {
             for version in versions {
                 let api_version = ApiVersion::from(version.name);
                 for served in version.resources.into_iter().flatten().filter(Served::is_watchable) {
-                    let Served { kind, plural, namespaced, verbs: _ } = served;
+                    let Served { kind, plural, namespaced, verbs: _, short_names } = served;
                     if kinds.insert(kind.clone()) {
+                        let kind: Arc<str> = kind.into();
+                        if !short_names.is_empty() {
+                            discovery.short_names.insert((group.clone(), kind.clone()), short_names);
+                        }
                         discovery.resources.push(Resource {
                             group: group.clone(),
                             version: api_version.clone(),
-                            kind: kind.into(),
+                            kind,
                             plural: plural.into(),
                             namespaced,
                         });

@@ -43,7 +43,9 @@ mod sieve;
 #[cfg(test)]
 mod arbitrary;
 
-pub use api::{Access, Api, ApiOptions, ConnectError, Credentials, Greeting, Inspection, ReviewError, Way};
+pub use api::{
+    Access, AccessRules, Api, ApiOptions, ConnectError, Credentials, Greeting, Inspection, ReviewError, Way,
+};
 pub use discovery::Discovery;
 pub use error::ApiError;
 pub use event::Event;

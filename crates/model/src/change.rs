@@ -30,6 +30,17 @@ pub struct Declaration {
     pub scopes: Vec<ScopeDeclaration>,
     /// API groups whose discovery failed: what is stored of them stays, since nothing is known about it.
     pub undiscovered_groups: Vec<Arc<str>>,
+    /// Those of the scopes that the agent is not allowed to read: what is stored of them stays, and is stale.
+    pub denied: Vec<DeniedScope>,
+}
+
+/// A declared scope that the agent is not allowed to list and watch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeniedScope {
+    /// The scope.
+    pub id: ScopeId,
+    /// The API server's words, for people to read.
+    pub reason: String,
 }
 
 /// An object as it is now.

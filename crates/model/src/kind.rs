@@ -142,20 +142,23 @@ impl fmt::Display for KindPattern {
 // === impl CacheKinds ===
 
 impl CacheKinds {
-    /// Whether objects of this resource are to be cached.
-    pub fn wants(&self, resource: &Resource) -> bool {
-        let wanted = if self.all {
-            !MIRROR_GROUPS.contains(&&*resource.group)
-        } else {
-            self.kinds.iter().any(|pattern| pattern.matches(resource))
+    /// Whether objects of this resource, which its server gives these short names, are to be cached.
+    pub fn wants(&self, resource: &Resource, short_names: &[impl AsRef<str>]) -> bool {
+        let named = |patterns: &[KindPattern]| {
+            patterns
+                .iter()
+                .any(|pattern| pattern.matches(resource) || pattern.matches_with(resource, short_names))
         };
-        wanted && !self.omit.iter().any(|pattern| pattern.matches(resource))
+        let wanted = if self.all { !MIRROR_GROUPS.contains(&&*resource.group) } else { named(&self.kinds) };
+        wanted && !named(&self.omit)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const NONE: [&str; 0] = [];
 
     fn resource(group: &str, kind: &str, plural: &str) -> Resource {
         Resource {
@@ -199,15 +202,24 @@ mod tests {
     #[test]
     fn a_bare_name_means_every_group_but_not_the_mirror_of_another() {
         let wanted = CacheKinds { kinds: vec![KindPattern::parse("Ingress")], ..CacheKinds::default() };
-        assert!(wanted.wants(&resource("networking.k8s.io", "Ingress", "ingresses")));
-        assert!(wanted.wants(&resource("config.openshift.io", "Ingress", "ingresses")));
-        assert!(!wanted.wants(&resource("extensions", "Ingress", "ingresses")));
+        assert!(wanted.wants(&resource("networking.k8s.io", "Ingress", "ingresses"), &NONE));
+        assert!(wanted.wants(&resource("config.openshift.io", "Ingress", "ingresses"), &NONE));
+        assert!(!wanted.wants(&resource("extensions", "Ingress", "ingresses"), &NONE));
+    }
+
+    #[test]
+    fn a_custom_kind_is_chosen_by_the_short_name_that_its_server_gives_it() {
+        let widget = resource("example.com", "Widget", "widgets");
+        let wanted = CacheKinds { kinds: vec![KindPattern::parse("wg")], ..CacheKinds::default() };
+        assert!(wanted.wants(&widget, &["wg"]) && !wanted.wants(&widget, &NONE));
+        let omitted = CacheKinds { all: true, kinds: vec![], omit: vec![KindPattern::parse("WG")] };
+        assert!(!omitted.wants(&widget, &["wg"]));
     }
 
     #[test]
     fn omitted_kinds_are_not_cached_even_when_all_are() {
         let wanted = CacheKinds { all: true, kinds: vec![], omit: vec![KindPattern::parse("event")] };
-        assert!(!wanted.wants(&resource("", "Event", "events")));
-        assert!(wanted.wants(&resource("example.com", "Widget", "widgets")));
+        assert!(!wanted.wants(&resource("", "Event", "events"), &NONE));
+        assert!(wanted.wants(&resource("example.com", "Widget", "widgets"), &NONE));
     }
 }

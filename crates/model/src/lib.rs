@@ -18,7 +18,7 @@ mod name;
 mod object;
 
 pub use account::{AccountDescription, ClusterIdentity};
-pub use change::{Batch, Declaration, Item, ScopeDeclaration, ScopeId, Upsert};
+pub use change::{Batch, Declaration, DeniedScope, Item, ScopeDeclaration, ScopeId, Upsert};
 pub use cursor::{Attachment, Cursor, Epoch, Generation, ResumePoint, Seq};
 pub use fingerprint::{Fingerprint, Salt};
 pub use kind::{CacheKinds, DEFAULT_CACHE_KINDS, KindPattern, Resource};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use spindrift_model::{
-    Declaration, Generation, Item, Resource, ScopeDeclaration, ScopeId, ScrubRevision, Upsert,
+    Declaration, DeniedScope, Generation, Item, Resource, ScopeDeclaration, ScopeId, ScrubRevision, Upsert,
 };
 
 use crate::{InvalidMessage, invalid::text, v1};
@@ -57,9 +57,13 @@ pub(crate) fn item(v1::Item { item }: v1::Item) -> Result<Item, InvalidMessage> 
 pub(crate) fn wire(item: Item) -> v1::Item {
     use v1::item::Item as Wire;
     let item = match item {
-        Item::Declare(Declaration { scopes, undiscovered_groups }) => Wire::Declare(v1::Declare {
+        Item::Declare(Declaration { scopes, undiscovered_groups, denied }) => Wire::Declare(v1::Declare {
             scopes: scopes.into_iter().map(wire_scope).collect(),
             undiscovered_groups: undiscovered_groups.iter().map(ToString::to_string).collect(),
+            denied: denied
+                .into_iter()
+                .map(|DeniedScope { id, reason }| v1::DeniedScope { scope: id.0, reason })
+                .collect(),
         }),
         Item::Begin { scope, generation } => {
             Wire::Begin(v1::Begin { scope: scope.0, generation: generation.0 })
@@ -103,14 +107,19 @@ pub(crate) fn namespace(wire: String) -> Option<Arc<str>> {
 }
 
 fn declaration(
-    v1::Declare { scopes, undiscovered_groups }: v1::Declare,
+    v1::Declare { scopes, undiscovered_groups, denied }: v1::Declare,
 ) -> Result<Declaration, InvalidMessage> {
     let scopes = scopes
         .into_iter()
         .enumerate()
         .map(|(i, scope)| declared(scope).map_err(|e| e.within(format_args!("declare.scopes[{i}]"))))
         .collect::<Result<_, _>>()?;
-    Ok(Declaration { scopes, undiscovered_groups: undiscovered_groups.into_iter().map(Into::into).collect() })
+    let denied = denied
+        .into_iter()
+        .map(|v1::DeniedScope { scope, reason }| DeniedScope { id: ScopeId(scope), reason })
+        .collect();
+    let undiscovered_groups = undiscovered_groups.into_iter().map(Into::into).collect();
+    Ok(Declaration { scopes, undiscovered_groups, denied })
 }
 
 fn declared(wire: v1::ScopeDeclaration) -> Result<ScopeDeclaration, InvalidMessage> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use spindrift_model::{
     AccountDescription, AccountName, AgentId, Attachment, Batch, CacheKinds, ClusterIdentity, Cursor,
-    Declaration, Epoch, Fingerprint, Generation, HubId, Incarnation, Item, KindPattern, Resource,
+    Declaration, DeniedScope, Epoch, Fingerprint, Generation, HubId, Incarnation, Item, KindPattern, Resource,
     ResumePoint, Salt, Scope, ScopeDeclaration, ScopeId, ScrubRevision, Seq, SessionId, Upsert,
 };
 use spindrift_protocol::{
@@ -61,8 +61,12 @@ fn item() -> impl Strategy<Value = Item> {
     prop_oneof![
         (prop::collection::vec(scope, 0..4), prop::collection::vec("[a-z.]{1,9}".prop_map(Into::into), 0..3))
             .prop_map(|(scopes, undiscovered_groups)| Item::Declare(Declaration {
+                denied: scopes
+                    .iter()
+                    .map(|scope| DeniedScope { id: scope.id, reason: format!("no {}", scope.resource.kind) })
+                    .collect(),
                 scopes,
-                undiscovered_groups
+                undiscovered_groups,
             })),
         any::<u64>().prop_map(|n| Item::Begin { scope: ScopeId(7), generation: Generation(n) }),
         names.clone().prop_map(Item::Upsert),

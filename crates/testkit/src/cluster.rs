@@ -29,6 +29,7 @@ use api_server::ApiServer;
 pub use builder::ClusterBuilder;
 use builder::Parts;
 use controllers::Controllers;
+pub use etcd::Backup;
 use etcd::Etcd;
 pub use kubectl::Kubectl;
 pub use testenv::path as testenv;
@@ -163,6 +164,21 @@ impl Cluster {
     /// Lets a frozen API server go on.
     pub fn thaw_api_server(&self) -> anyhow::Result<()> {
         self.api_server.thaw()
+    }
+
+    /// Copies the whole store, of siblings too. The API server is stopped meanwhile.
+    pub async fn back_up(&self) -> anyhow::Result<Backup> {
+        self.stop_api_server();
+        let backup = self.etcd.back_up().await?;
+        self.start_api_server().await?;
+        Ok(backup)
+    }
+
+    /// Sets the store back to what it was: objects return, others vanish, and versions go backwards.
+    pub async fn restore(&self, backup: &Backup) -> anyhow::Result<()> {
+        self.stop_api_server();
+        self.etcd.restore(backup).await?;
+        self.start_api_server().await
     }
 
     /// Makes etcd forget all history before now, of siblings too.

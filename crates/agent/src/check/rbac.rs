@@ -33,13 +33,17 @@ pub(super) async fn check(config: &AccountConfig, api: &Api, user: &str, section
         section.warn("kinds", format!("API group {group} does not answer"), remedy);
     }
     for pattern in &config.kinds {
-        if !discovery.resources.iter().any(|resource| KindPattern::parse(pattern).matches(resource)) {
+        let parsed = KindPattern::parse(pattern);
+        let is_meant = |resource: &Resource| {
+            parsed.matches(resource) || parsed.matches_with(resource, discovery.short_names(resource))
+        };
+        if !discovery.resources.iter().any(is_meant) {
             let remedy = format!("correct kinds of account {}", config.name);
             section.warn("kinds", format!("the API server serves no kind {pattern:?}"), remedy);
         }
     }
-    let kinds: Vec<_> =
-        discovery.resources.into_iter().filter(|resource| is_cached(config, resource)).collect();
+    let cached = |resource: &&Resource| is_cached(config, resource, discovery.short_names(resource));
+    let kinds: Vec<_> = discovery.resources.iter().filter(cached).cloned().collect();
     if kinds.is_empty() {
         let remedy = format!("correct kinds and omitKinds of account {}", config.name);
         section.warn("kinds", "no kind is left to be cached", remedy);
@@ -72,12 +76,14 @@ pub(super) async fn check(config: &AccountConfig, api: &Api, user: &str, section
 }
 
 /// Without the hub's word (it is given to registered agents only) its defaults are taken, or what the account names.
-fn is_cached(config: &AccountConfig, resource: &Resource) -> bool {
+fn is_cached(config: &AccountConfig, resource: &Resource, short_names: &[String]) -> bool {
     let defaults = CacheKinds {
         kinds: DEFAULT_CACHE_KINDS.iter().map(|kind| KindPattern::parse(kind)).collect(),
         ..CacheKinds::default()
     };
-    config.admits(resource) && (!config.kinds.is_empty() || defaults.wants(resource))
+    (resource.namespaced || !config.only_namespaced_resources)
+        && config.admits(resource, short_names)
+        && (!config.kinds.is_empty() || defaults.wants(resource, short_names))
 }
 
 async fn missing(config: &AccountConfig, api: &Api, resource: &Resource) -> Result<Missing, String> {

@@ -25,6 +25,12 @@ pub struct AccountConfig {
     pub no_proxy: bool,
     /// The namespaces it is limited to; all if empty.
     pub namespaces: Vec<String>,
+    /// Namespaces that are left out, with all that is in them.
+    pub omit_namespaces: Vec<String>,
+    /// Whether kinds without namespaces are left alone; `namespaces` must be given then.
+    pub only_namespaced_resources: bool,
+    /// Custom resources to make known where their definitions may not be listed.
+    pub custom_resource_definitions: Vec<CustomResource>,
     /// The kinds to cache; what the hub asks for if empty.
     pub kinds: Vec<String>,
     /// Kinds not to cache.
@@ -35,6 +41,28 @@ pub struct AccountConfig {
     pub permissions: serde_json::Value,
     /// A resume point that is older than this is not used.
     pub max_resumable_resource_age_ms: u64,
+}
+
+/// One of `customResourceDefinitions[]`.
+#[derive(Debug, Clone, Serialize, Deserialize, Default, PartialEq, Eq)]
+#[serde(default, rename_all = "camelCase")]
+pub struct CustomResource {
+    /// `Kind.group`.
+    pub kind: String,
+    /// Where its objects live.
+    pub scope: CustomResourceScope,
+}
+
+/// Where the objects of a custom resource live.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, Default, PartialEq, Eq)]
+pub enum CustomResourceScope {
+    /// In namespaces.
+    #[default]
+    #[serde(alias = "namespaced")]
+    Namespaced,
+    /// Outside of them.
+    #[serde(alias = "cluster")]
+    Cluster,
 }
 
 // === impl AccountConfig ===
@@ -49,6 +77,9 @@ impl Default for AccountConfig {
             insecure: false,
             no_proxy: false,
             namespaces: vec![],
+            omit_namespaces: vec![],
+            only_namespaced_resources: false,
+            custom_resource_definitions: vec![],
             kinds: vec![],
             omit_kinds: vec![],
             redact: vec![],
@@ -59,6 +90,15 @@ impl Default for AccountConfig {
 }
 
 impl AccountConfig {
+    /// With one of each list whose entries have keys of their own.
+    pub(super) fn example() -> Self {
+        Self {
+            custom_resource_definitions: vec![CustomResource::default()],
+            redact: vec![RedactRule::default()],
+            ..Self::default()
+        }
+    }
+
     /// Whose hand the account is served with.
     pub fn credentials(&self) -> Result<Credentials, String> {
         match (&self.kubeconfig_file, self.service_account) {
@@ -74,9 +114,29 @@ impl AccountConfig {
         }
     }
 
-    /// Whether the account's own `kinds` and `omitKinds` let a resource pass.
-    pub fn admits(&self, resource: &Resource) -> bool {
-        let named = |texts: &[String]| texts.iter().any(|text| KindPattern::parse(text).matches(resource));
+    /// Whether what the account is limited to makes sense.
+    pub fn check_scope(&self) -> Result<(), String> {
+        if self.only_namespaced_resources && self.namespaces.is_empty() {
+            return Err("onlyNamespacedResources needs namespaces: expected at least one".into());
+        }
+        let groupless = self.custom_resource_definitions.iter().find(|declared| !declared.kind.contains('.'));
+        match groupless {
+            Some(declared) => Err(format!(
+                "customResourceDefinitions[].kind: expected Kind.group, found {:?}",
+                declared.kind
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the account's own `kinds` and `omitKinds` let a resource pass, which its server gives these short names.
+    pub fn admits(&self, resource: &Resource, short_names: &[impl AsRef<str>]) -> bool {
+        let named = |texts: &[String]| {
+            texts
+                .iter()
+                .map(|text| KindPattern::parse(text))
+                .any(|pattern| pattern.matches(resource) || pattern.matches_with(resource, short_names))
+        };
         (self.kinds.is_empty() || named(&self.kinds)) && !named(&self.omit_kinds)
     }
 
@@ -87,14 +147,30 @@ impl AccountConfig {
 
     /// What the hub is told beside the cluster: a JSON object.
     pub fn properties(&self) -> String {
-        json!({ "permissions": self.permissions, "kinds": self.kinds, "omitKinds": self.omit_kinds, "namespaces": self.namespaces })
-            .to_string()
+        json!({
+            "permissions": self.permissions,
+            "kinds": self.kinds,
+            "omitKinds": self.omit_kinds,
+            "namespaces": self.namespaces,
+            "omitNamespaces": self.omit_namespaces,
+            "onlyNamespacedResources": self.only_namespaced_resources,
+        })
+        .to_string()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_an_account_is_limited_to_must_make_sense() {
+        let account = |text: &str| serde_json::from_str::<AccountConfig>(text).unwrap().check_scope();
+        assert_eq!(account(r#"{"onlyNamespacedResources":true,"namespaces":["a"]}"#), Ok(()));
+        assert!(account(r#"{"onlyNamespacedResources":true}"#).unwrap_err().contains("needs namespaces"));
+        let groupless = account(r#"{"customResourceDefinitions":[{"kind":"Cart"}]}"#).unwrap_err();
+        assert!(groupless.contains(r#"expected Kind.group, found "Cart""#), "{groupless}");
+    }
 
     #[test]
     fn an_account_needs_exactly_one_way_in() {

@@ -80,6 +80,7 @@ impl CachingAccount {
                     info!(account = %name, epoch = %attachment.cursor.epoch, resumable = attachment.resume_points.len(), "account attached");
                     let Ok(reason) = self.cache(attachment, credit_bytes).await else { return SessionOver };
                     info!(account = %name, reason, "account detached");
+                    self.board.problem(&name, format!("detached: {reason}"));
                     self.board.not_caching(&name);
                     backoff.ended_after(started.elapsed());
                     sleep(backoff.next()).await;

@@ -1,4 +1,10 @@
 //! One scope: listed once, then watched for good, whatever happens in between.
+//!
+//! What it does is a [`State`]; each step of [`ScopeWatch::run`] does it and gives the next. What follows when something
+//! ends is decided in `state.rs`, how it is told to the hub in `tell.rs`.
+
+mod state;
+mod tell;
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -6,363 +12,315 @@ use std::{
 };
 
 use futures::StreamExt;
-use spindrift_kubernetes::{
-    ApiError, Event, EventStream, ListStart, RawObject, Status, WatchStart, WatchTarget,
-};
-use spindrift_model::{Generation, Item, Resource, ResourceVersion, ResumePoint, Scope, ScopeId, Upsert};
-use spindrift_process::{
-    backoff::{Backoff, BackoffConfig},
-    report,
-};
-use tokio::time::{Instant, sleep};
+use spindrift_kubernetes::{ApiError, Event, EventStream, ListStart, WatchStart, WatchTarget};
+use spindrift_model::{ResourceVersion, ResumePoint, Scope, ScopeId, ScrubRevision};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tracing::{debug, info, warn};
 
-use super::Shared;
-use crate::board::WatchState;
+use self::{
+    state::{Ended, Patience, Position, State, Unlisted},
+    tell::Teller,
+};
+use super::{Shared, budget::Turn, filter::NamespaceFilter, selection::Chosen, stand_ins::StandIns};
+use crate::{board::WatchState, metrics::Relist};
 
-/// API servers end watches after some minutes anyway; shorter than most proxies' patience.
-const WATCH_TIMEOUT: Duration = Duration::from_secs(290);
+/// API servers end watches after some minutes anyway; shorter than most proxies' patience. Spread, so that watches
+/// that began together do not end together.
+const WATCH_TIMEOUT: std::ops::Range<u64> = 240..290;
 /// A listing may take long on a large cluster behind a slow link; if it is cut short, all of it is to do again.
 const LIST_TIMEOUT: Duration = Duration::from_hours(1);
-/// After this many streamed listings that did not come to their end, the scope is listed in pages.
-const UNFINISHED_LISTINGS: u32 = 2;
+/// Within a listing a server has always something to say.
+const LIST_SILENCE: Duration = Duration::from_secs(30);
 /// A stream that closes sooner and tells nothing is no watch; whoever keeps doing that is given time.
 const SHORT_LIFE: Duration = Duration::from_secs(1);
-/// A watch that fails is taken up again at this pace.
-const RETRY: BackoffConfig = BackoffConfig {
-    base: Duration::from_millis(200),
-    multiplier: 2.0,
-    jitter: 0.3,
-    max: Duration::from_secs(30),
-};
-/// What is forbidden is asked for again this rarely.
-const DENIED_RETRY: Duration = Duration::from_mins(5);
-/// Bookmarks come every minute; the store need not hear of each, only often enough for resume points to stay young.
-const PROGRESS_INTERVAL: Duration = Duration::from_mins(2);
 /// Objects of one page, where lists cannot be streamed.
 const PAGE_SIZE: u32 = 250;
-/// After this many listings in a row with events that cannot be read, one is taken as it is: the object that is
-/// missing then is visible as a problem, and all others are live again.
-const SPOILT_LISTINGS: u32 = 3;
-
-/// Where the scope stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum State {
-    /// Everything has to be told, with nothing older than what was told before.
-    List { not_older_than: Option<ResourceVersion> },
-    /// What changes after this version has to be told.
-    Watch { from: ResourceVersion },
-}
-
-/// Why a listing or a watch came to its end.
-enum Ended {
-    /// The API server closed it in good order; go on.
-    Closed,
-    /// The version is too old: list again.
-    Gone,
-    /// The version is from the future: the cluster's own store was set back.
-    Ahead,
-    /// Something arrived that could not be read: what it said is lost, so list again.
-    Spoilt,
-    /// It failed.
-    Failed(ApiError),
-    /// The API server said why.
-    Refused(Status),
-}
 
 pub(super) struct ScopeWatch {
     shared: Arc<Shared>,
-    id: ScopeId,
     scope: Scope,
     target: WatchTarget,
-    state: State,
-    generation: Generation,
-    backoff: Backoff,
-    unfinished: u32,
-    spoilt: u32,
-    progress_sent: Instant,
+    tell: Teller,
+    patience: Patience,
+    /// Whether it is read at all, or only what stands in for it is told.
+    read: bool,
+    /// What is told while it may not be read.
+    stand_ins: Option<StandIns>,
+    begin: Position,
 }
 
-// === impl Ended ===
-
-impl Ended {
-    /// The same word for the same thing, whether it came as an answer or as an event.
-    fn classified(self) -> Self {
-        match self {
-            Self::Failed(error) if error.is_gone() => Self::Gone,
-            Self::Failed(error) if error.is_too_large_resource_version() => Self::Ahead,
-            Self::Refused(status) if status.is_too_large_resource_version() => Self::Ahead,
-            other => other,
-        }
-    }
+/// What it takes to watch a scope.
+pub(super) struct ScopePlan {
+    pub(super) id: ScopeId,
+    pub(super) scope: Scope,
+    pub(super) chosen: Chosen,
+    pub(super) target: WatchTarget,
+    pub(super) filter: NamespaceFilter,
+    pub(super) scrub_revision: ScrubRevision,
+    pub(super) resume: Option<ResumePoint>,
 }
 
 // === impl ScopeWatch ===
 
 impl ScopeWatch {
-    pub(super) fn new(
-        shared: Arc<Shared>,
-        id: ScopeId,
-        scope: Scope,
-        resource: Resource,
-        resume: Option<ResumePoint>,
-    ) -> Self {
-        let oldest = shared.account.config.max_resumable_age();
-        let target = shared.account.target(resource, scope.namespace.clone());
-        // What was sent under other rules has to be sent again.
-        let revision = target.scrub_revision();
-        let state = match resume {
-            Some(point) if point.api_version != target.resource.version => {
-                State::List { not_older_than: None }
-            }
-            Some(point) if point.scrub_revision == revision && point.age <= oldest => {
-                State::Watch { from: point.resource_version }
-            }
-            Some(point) => State::List { not_older_than: Some(point.resource_version) },
-            None => State::List { not_older_than: None },
-        };
-        Self {
-            shared,
-            id,
-            scope,
-            target,
-            state,
-            generation: Generation(0),
-            backoff: Backoff::new(RETRY),
-            unfinished: 0,
-            spoilt: 0,
-            progress_sent: Instant::now(),
-        }
+    pub(super) fn new(shared: Arc<Shared>, plan: ScopePlan) -> Self {
+        let begin = position(&shared, &plan);
+        let ScopePlan { id, scope, chosen: Chosen { resource, read, stand_ins }, target, filter, .. } = plan;
+        let tell = Teller::new(shared.clone(), id, scope.clone(), resource, filter);
+        Self { shared, scope, target, tell, patience: Patience::new(), read, stand_ins, begin }
     }
 
     /// Runs until it is aborted.
     pub(super) async fn run(mut self) {
+        if !self.read {
+            return self.stand_in().await;
+        }
+        let denial = self.shared.account.permissions.denial(&self.scope);
+        let begin = self.begin.clone();
+        let mut state = match denial {
+            Some(denial) => State::Denied { reason: denial.reason, then: begin },
+            None => begin.go_on(),
+        };
         loop {
-            let (started, before) = (Instant::now(), self.state.clone());
-            let ended = match before.clone() {
-                State::List { not_older_than } => self.list(not_older_than).await,
-                State::Watch { from } => self.watch(from).await,
+            self.show(&state);
+            state = match state {
+                State::Queued(unlisted) => {
+                    let turn = self.shared.account.budget.turn().await;
+                    State::Listing(unlisted, turn)
+                }
+                State::Listing(unlisted, turn) => self.list(unlisted, turn).await,
+                State::Resuming(version) => self.resume(version).await,
+                State::Watching(version, events) => self.watch(version, events).await,
+                State::Denied { reason, then } => self.denied(reason, then).await,
+                State::Waiting { pause, then, .. } => {
+                    sleep(pause).await;
+                    then.go_on()
+                }
             };
-            if matches!(ended, Ended::Closed) && self.state == before && started.elapsed() < SHORT_LIFE {
-                sleep(self.backoff.next()).await;
-            }
-            self.recover(ended.classified()).await;
         }
     }
 
-    async fn list(&mut self, not_older_than: Option<ResourceVersion>) -> Ended {
-        self.show(WatchState::Listing, None);
-        self.shared.metrics.listings.inc();
+    /// Tells what stands in for the scope; that never changes.
+    async fn stand_in(&mut self) {
+        if let Some(stand_ins) = &self.stand_ins {
+            self.tell.stand_ins(stand_ins).await;
+        }
+        self.show_as(WatchState::Watching, None);
+        std::future::pending::<()>().await;
+    }
+
+    /// Tells everything there is. A streamed listing goes over into a watch at the bookmark that ends it.
+    async fn list(&mut self, mut unlisted: Unlisted, _turn: Turn) -> State {
+        self.shared.metrics.listed(unlisted.why);
         self.shared.metrics.kubernetes_requests.inc();
-        let api = &self.shared.account.api;
-        let paged = self.shared.account.paged_lists_only.load(Ordering::Relaxed);
-        if paged || self.unfinished >= UNFINISHED_LISTINGS {
-            let events = api.list(&self.target, ListStart { not_older_than, page_size: PAGE_SIZE });
-            return self.follow(events).await;
-        }
-        let start = WatchStart::InitialEvents { not_older_than };
-        match api.watch(&self.target, start, LIST_TIMEOUT).await {
-            Ok(events) => self.follow(events).await,
-            Err(error) if error.is_unsupported_streaming_list() => {
-                info!(account = %self.shared.account.description.name, "the API server cannot stream lists; they are paged");
-                self.shared.account.paged_lists_only.store(true, Ordering::Relaxed);
-                Ended::Closed
+        let paged =
+            self.shared.account.paged_lists_only.load(Ordering::Relaxed) || self.patience.prefers_pages();
+        match self.list_all(&mut unlisted, paged).await {
+            Ok((version, _)) if paged => State::Resuming(version),
+            Ok((version, events)) => State::Watching(version, events),
+            Err(ended) => {
+                if matches!(ended, Ended::NotStreamed) {
+                    info!(account = %self.shared.account.description.name, "the API server cannot stream lists; they are paged");
+                    self.shared.account.paged_lists_only.store(true, Ordering::Relaxed);
+                }
+                self.ended(Position::Nothing(unlisted), ended)
             }
-            Err(error) => Ended::Failed(error),
         }
     }
 
-    async fn watch(&mut self, from: ResourceVersion) -> Ended {
+    async fn list_all(
+        &mut self,
+        unlisted: &mut Unlisted,
+        paged: bool,
+    ) -> Result<(ResourceVersion, EventStream), Ended> {
         let api = &self.shared.account.api;
-        self.shared.metrics.kubernetes_requests.inc_by(2);
-        // A watch from a version in the future is accepted and stays silent, so it has to be asked beforehand.
-        match api.has_reached(&self.target, &from).await {
-            Ok(true) => {}
-            Ok(false) => return Ended::Ahead,
-            Err(error) => return Ended::Failed(error),
-        }
-        match api.watch(&self.target, WatchStart::Resume(from), WATCH_TIMEOUT).await {
-            Ok(events) => {
-                self.show(WatchState::Watching, None);
-                self.follow(events).await
-            }
-            Err(error) => Ended::Failed(error),
-        }
-    }
-
-    /// Passes on what a stream tells. A listing becomes a watch at the bookmark that ends it.
-    async fn follow(&mut self, mut events: EventStream) -> Ended {
+        let not_older_than = unlisted.not_older_than.clone();
+        let mut events = if paged {
+            api.list(&self.target, ListStart { not_older_than, page_size: PAGE_SIZE })
+        } else {
+            let start = WatchStart::InitialEvents { not_older_than };
+            api.watch(&self.target, start, LIST_TIMEOUT).await.map_err(|error| self.failed(&error))?
+        };
         // Nothing is begun before the first word: a listing that is refused leaves the hub's resume point alone.
         let mut begun = false;
-        let mut held_back = 0;
         loop {
-            let event = events.next().await;
-            self.shared.metrics.scrubbed_values.inc_by(events.held_back() - held_back);
-            held_back = events.held_back();
-            let event = match event {
-                None => return Ended::Closed,
-                Some(Err(error)) => return Ended::Failed(error),
-                Some(Ok(event)) => event,
-            };
-            if self.is_listing() && !begun && !matches!(event, Event::Error(_)) {
+            let event = self.next(&mut events, LIST_SILENCE.min(self.shared.account.pace.silence)).await?;
+            if !begun {
                 begun = true;
-                self.generation = self.generation.next();
                 // Should it break off: what was told by then must not become older, so only the newest state will do.
-                self.state = State::List { not_older_than: None };
-                self.send(Item::Begin { scope: self.id, generation: self.generation }).await;
+                unlisted.not_older_than = None;
+                self.tell.begin().await;
             }
             match event {
-                Event::Object(object) => self.upsert(object).await,
-                Event::Deleted(object) => self.delete(object).await,
-                Event::Bookmark { resource_version, initial_events_end } => {
-                    self.bookmark(resource_version, initial_events_end).await;
+                Event::Object(object) => self.tell.upsert(object).await,
+                Event::Deleted(object) => self.tell.delete(object).await,
+                Event::Bookmark { resource_version, initial_events_end: true } => {
+                    self.tell.end(resource_version.clone()).await;
+                    self.patience.listed();
+                    return Ok((resource_version, events));
                 }
+                // Servers before 1.27 that take the question for an ordinary watch never say that they have told all.
+                Event::Bookmark { initial_events_end: false, .. } => return Err(Ended::NotStreamed),
                 Event::Unparseable { error, bytes } => {
-                    self.unreadable(&error, bytes);
-                    if !self.is_listing() || self.spoilt < SPOILT_LISTINGS {
-                        return Ended::Spoilt;
+                    self.tell.unreadable(&error, bytes);
+                    if !self.patience.bears_spoilt() {
+                        return Err(Ended::Spoilt);
                     }
                 }
-                Event::Error(status) if status.is_gone() => return Ended::Gone,
-                Event::Error(status) => return Ended::Refused(status),
+                Event::Error(status) => return Err(Ended::from(&status)),
             }
         }
     }
 
-    async fn upsert(&mut self, object: RawObject) {
-        let RawObject { namespace, name, uid, resource_version, body } = object;
-        // A CRD that came, went or changed changes what there is to watch.
-        if &*self.scope.kind == "CustomResourceDefinition" {
-            self.shared.rediscover.notify_one();
-        }
-        self.reached(&resource_version);
-        self.send(Item::Upsert(Upsert { scope: self.id, namespace, name, uid, resource_version, body }))
-            .await;
-    }
-
-    async fn delete(&mut self, object: RawObject) {
-        let RawObject { namespace, name, uid, resource_version, body: _ } = object;
-        if &*self.scope.kind == "CustomResourceDefinition" {
-            self.shared.rediscover.notify_one();
-        }
-        self.reached(&resource_version);
-        self.send(Item::Delete { scope: self.id, namespace, name, uid, resource_version }).await;
-    }
-
-    async fn bookmark(&mut self, resource_version: ResourceVersion, initial_events_end: bool) {
-        if self.is_listing() {
-            if initial_events_end {
-                let generation = self.generation;
-                self.send(Item::End {
-                    scope: self.id,
-                    generation,
-                    resource_version: resource_version.clone(),
-                })
-                .await;
-                self.state = State::Watch { from: resource_version };
-                self.unfinished = 0;
-                self.spoilt = 0;
-                self.backoff.reset();
-                self.show(WatchState::Watching, None);
+    /// Asks the API server to go on after a version.
+    async fn resume(&mut self, version: ResourceVersion) -> State {
+        let api = &self.shared.account.api;
+        self.shared.metrics.kubernetes_requests.inc_by(2);
+        let limit = Duration::from_secs(fastrand::u64(WATCH_TIMEOUT));
+        let opened = async {
+            // A watch from a version in the future is accepted and stays silent, so it has to be asked beforehand.
+            if !api.has_reached(&self.target, &version).await.map_err(|error| self.failed(&error))? {
+                return Err(Ended::Ahead);
             }
-            return;
-        }
-        let moved = self.state != State::Watch { from: resource_version.clone() };
-        self.reached(&resource_version);
-        if moved && self.progress_sent.elapsed() >= PROGRESS_INTERVAL {
-            self.progress_sent = Instant::now();
-            self.send(Item::Progress { scope: self.id, resource_version }).await;
-        }
-    }
-
-    /// A watch goes on from here if it breaks.
-    fn reached(&mut self, resource_version: &ResourceVersion) {
-        if let State::Watch { from } = &mut self.state {
-            *from = resource_version.clone();
-            self.backoff.reset();
-        }
-    }
-
-    /// Chooses the next state, and waits as long as it takes to be polite.
-    async fn recover(&mut self, ended: Ended) {
-        let account = &self.shared.account.description.name;
-        match ended {
-            Ended::Closed => self.unfinished += u32::from(self.is_listing()),
-            Ended::Gone => {
-                debug!(%account, scope = %self.scope, "too old resource version: the scope is listed again");
-                self.state = self.relist();
-            }
-            Ended::Spoilt => {
-                self.spoilt += 1;
-                self.state = State::List { not_older_than: None };
-                self.wait(self.backoff.clone().next(), "an event could not be read".into()).await;
-                self.backoff.next();
-            }
-            Ended::Refused(status) => self.fail(status.retry_after, report(&status)).await,
-            Ended::Ahead => {
-                // Versions that the hub knows mean nothing any more.
-                info!(%account, scope = %self.scope, "resource versions went backwards; the scope is listed again");
-                self.state = State::List { not_older_than: None };
-                sleep(self.backoff.next()).await;
-            }
-            Ended::Failed(error) if error.is_forbidden() => {
-                let reason = report(&error);
-                warn!(%account, scope = %self.scope, error = reason, "not allowed to list and watch");
-                self.shared.board.problem(account, format!("{}: {reason}", self.scope));
-                self.show(WatchState::Denied, Some(reason));
-                sleep(DENIED_RETRY).await;
-            }
-            Ended::Failed(error) => {
-                if error.is_not_found() {
-                    self.shared.rediscover.notify_one();
-                }
-                self.fail(error.retry_after(), report(&error)).await;
-            }
-        }
-    }
-
-    /// The state after a 410: what was told before must not become older.
-    fn relist(&self) -> State {
-        let not_older_than = match &self.state {
-            State::Watch { from } => Some(from.clone()),
-            // A listing that is too old itself cannot be bounded by a version.
-            State::List { .. } => None,
+            let start = WatchStart::Resume(version.clone());
+            api.watch(&self.target, start, limit).await.map_err(|error| self.failed(&error))
         };
-        State::List { not_older_than }
+        match opened.await {
+            Ok(events) => State::Watching(version, events),
+            Err(ended) => self.ended(Position::UpTo(version), ended),
+        }
     }
 
-    async fn fail(&mut self, retry_after: Option<Duration>, reason: String) {
-        let pause = self.backoff.next().max(retry_after.unwrap_or_default());
-        debug!(account = %self.shared.account.description.name, scope = %self.scope, error = reason, retry_in = ?pause, "watch failed");
-        self.wait(pause, reason).await;
+    /// Tells what changes, until the stream ends.
+    async fn watch(&mut self, mut version: ResourceVersion, mut events: EventStream) -> State {
+        let (started, began_at) = (Instant::now(), version.clone());
+        self.shared.account.permissions.allow(&self.scope);
+        let ended = loop {
+            match self.next(&mut events, self.shared.account.pace.silence).await {
+                Ok(Event::Object(object)) => {
+                    version = object.resource_version.clone();
+                    self.tell.upsert(object).await;
+                }
+                Ok(Event::Deleted(object)) => {
+                    version = object.resource_version.clone();
+                    self.tell.delete(object).await;
+                }
+                Ok(Event::Bookmark { resource_version, .. }) => {
+                    let moved = resource_version != version;
+                    version = resource_version;
+                    if moved {
+                        self.tell.progress(&version).await;
+                    }
+                }
+                Ok(Event::Unparseable { error, bytes }) => {
+                    self.tell.unreadable(&error, bytes);
+                    break Ended::Spoilt;
+                }
+                Ok(Event::Error(status)) => break Ended::from(&status),
+                Err(ended) => break ended,
+            }
+            self.patience.heard();
+        };
+        let at_once = version == began_at && started.elapsed() < SHORT_LIFE;
+        let ended = if at_once && matches!(ended, Ended::Closed) { Ended::ClosedAtOnce } else { ended };
+        self.ended(Position::UpTo(version), ended)
     }
 
-    async fn wait(&self, pause: Duration, reason: String) {
-        self.show(WatchState::Waiting, Some(reason));
-        sleep(pause).await;
+    /// Shows that it may not be read, and asks again from time to time.
+    async fn denied(&mut self, reason: String, then: Position) -> State {
+        let account = self.shared.account.clone();
+        let permissions = &account.permissions;
+        if permissions.denial(&self.scope).is_none() {
+            permissions.deny(&self.scope, reason.clone());
+        }
+        if permissions.is_news(&self.scope) {
+            warn!(account = %account.description.name, scope = %self.scope, error = reason, "not allowed to list and watch");
+            self.shared.board.problem(&account.description.name, format!("{}: {reason}", self.scope));
+        }
+        self.shared.redeclare.notify_one();
+        let then = match &self.stand_ins {
+            Some(stand_ins) => {
+                self.tell.stand_ins(stand_ins).await;
+                Position::Nothing(Unlisted::because(Relist::Allowed))
+            }
+            None => then,
+        };
+        while let Some(denial) = permissions.denial(&self.scope) {
+            sleep_until(denial.asked + account.pace.denied_retry).await;
+            if permissions.may_be_allowed(&account.api, &self.scope, &self.target.resource).await {
+                break;
+            }
+        }
+        debug!(account = %account.description.name, scope = %self.scope, "it may be allowed to list and watch by now");
+        permissions.allow(&self.scope);
+        self.shared.redeclare.notify_one();
+        then.go_on()
     }
 
-    fn unreadable(&self, error: &str, bytes: usize) {
-        let account = &self.shared.account.description.name;
-        warn!(%account, scope = %self.scope, error, bytes, "an event could not be read");
-        self.shared.metrics.unparseable_events.inc();
-        self.shared.board.unparseable(account);
-        self.shared.board.problem(
-            account,
-            format!("{}: an event of {bytes} bytes could not be read: {error}", self.scope),
-        );
+    /// The next event; nothing is read ahead of it.
+    async fn next(&self, events: &mut EventStream, patience: Duration) -> Result<Event, Ended> {
+        let held_back = events.held_back();
+        let next = timeout(patience, events.next()).await;
+        self.shared.metrics.scrubbed_values.inc_by(events.held_back() - held_back);
+        match next {
+            Err(_) => Err(Ended::Silent),
+            Ok(None) => Err(Ended::Closed),
+            Ok(Some(Err(error))) => Err(self.failed(&error)),
+            Ok(Some(Ok(Event::Error(status)))) => Err(Ended::from(&status)),
+            Ok(Some(Ok(event))) => Ok(event),
+        }
     }
 
-    fn is_listing(&self) -> bool {
-        matches!(self.state, State::List { .. })
+    fn failed(&self, error: &ApiError) -> Ended {
+        // The kind may be gone: whoever knows what is served will end this watch.
+        if error.is_not_found() {
+            self.shared.rediscover.notify_one();
+        }
+        Ended::from(error)
     }
 
-    fn show(&self, state: WatchState, error: Option<String>) {
+    fn ended(&mut self, position: Position, ended: Ended) -> State {
+        let (account, scope) = (&self.shared.account.description.name, &self.scope);
+        match &ended {
+            Ended::Failed { reason, .. } => debug!(%account, %scope, error = reason, "watch failed"),
+            ended => debug!(%account, %scope, ?ended, "watch ended"),
+        }
+        if let (Position::UpTo(_), Ended::Silent) = (&position, &ended) {
+            self.shared.metrics.frozen_watches.inc();
+        }
+        self.patience.next(position, ended)
+    }
+
+    fn show(&self, state: &State) {
+        let (state, error) = match state {
+            State::Queued(_) => (WatchState::Queued, None),
+            State::Listing(..) => (WatchState::Listing, None),
+            State::Resuming(_) => (WatchState::Resuming, None),
+            State::Watching(..) => (WatchState::Watching, None),
+            State::Denied { reason, .. } => (WatchState::Denied, Some(reason.clone())),
+            State::Waiting { reason, .. } => (WatchState::Waiting, Some(reason.clone())),
+        };
+        self.show_as(state, error);
+    }
+
+    fn show_as(&self, state: WatchState, error: Option<String>) {
         self.shared.board.watch(&self.shared.account.description.name, &self.scope, state, error);
     }
+}
 
-    async fn send(&self, item: Item) {
-        self.shared.metrics.sent(&self.target.resource, &item);
-        self.shared.outlet.send(item).await;
-    }
+/// Where a scope is taken up, by what the hub has of it.
+fn position(shared: &Shared, plan: &ScopePlan) -> Position {
+    let oldest = shared.account.config.max_resumable_age();
+    let unlisted = match plan.resume.clone() {
+        None => Unlisted::because(Relist::First),
+        Some(point) if StandIns::is_version(&point.resource_version) => Unlisted::because(Relist::Allowed),
+        // Objects of another version are other bytes, whatever their resource versions say.
+        Some(point) if point.api_version != plan.target.resource.version => Unlisted::because(Relist::Changed),
+        Some(point) if point.scrub_revision != plan.scrub_revision => {
+            Unlisted::after(point.resource_version, Relist::Changed)
+        }
+        Some(point) if point.age > oldest => Unlisted::after(point.resource_version, Relist::Expired),
+        Some(point) => return Position::UpTo(point.resource_version),
+    };
+    Position::Nothing(unlisted)
 }

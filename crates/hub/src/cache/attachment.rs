@@ -8,8 +8,9 @@ use std::{
 
 use indexmap::IndexMap;
 use spindrift_model::{
-    AccountName, ApiVersion, Attachment as Attached, Batch, Cursor, Declaration, Epoch, Generation, Item,
-    ObjectKey, ResourceVersion, Scope, ScopeDeclaration, ScopeId, ScrubRevision, TenantId, Uid, Upsert,
+    AccountName, ApiVersion, Attachment as Attached, Batch, Cursor, Declaration, DeniedScope, Epoch,
+    Generation, Item, ObjectKey, ResourceVersion, Scope, ScopeDeclaration, ScopeId, ScrubRevision, TenantId,
+    Uid, Upsert,
 };
 use spindrift_protocol::Rejected;
 
@@ -233,7 +234,7 @@ impl Attachment {
 
     /// What is no longer declared goes, also from what this batch said before.
     fn declare(&mut self, fold: &mut Fold, declaration: Declaration) {
-        let Declaration { scopes, undiscovered_groups } = declaration;
+        let Declaration { scopes, undiscovered_groups, denied } = declaration;
         self.scopes = scopes.into_iter().map(|scope| (scope.id, scope)).collect();
         self.listings.retain(|id, _| self.scopes.contains_key(id));
         // What is read in another version, or scrubbed by other rules, has to be listed again.
@@ -247,7 +248,11 @@ impl Attachment {
         fold.objects.retain(|_, last| self.scopes.contains_key(&last.scope));
         fold.progress.retain(|scope, _| self.scopes.contains_key(scope));
         let rows = self.scopes.values().map(scope_row).collect();
-        fold.declared = Some(DeclaredScopes { scopes: rows, keep_groups: undiscovered_groups });
+        let denied = denied
+            .into_iter()
+            .filter_map(|DeniedScope { id, reason }| Some((self.scopes.get(&id)?.scope(), reason)))
+            .collect();
+        fold.declared = Some(DeclaredScopes { scopes: rows, keep_groups: undiscovered_groups, denied });
     }
 
     fn upsert(&mut self, fold: &mut Fold, upsert: Upsert) -> Result<(), Violation> {

@@ -31,8 +31,10 @@ pub(super) struct Account {
     objects: u64,
     /// How many kinds (per namespace, if the account is bound to some) are watched.
     watches: u64,
-    /// How many of them are being listed, or are not allowed to be.
+    /// How many of them are being listed, or wait for it.
     listing: u64,
+    /// How many of them the agent is not allowed to read; `/v1/watches` tells why.
+    denied: u64,
     /// When the agent that caches it was last heard of, or the account was last announced.
     last_seen: String,
     /// What the operator should know, such as a second cluster that claimed the name.
@@ -68,7 +70,7 @@ impl Account {
         let AccountRow { description, last_seen, problem, cursor, holder, .. } = row;
         let holder = holder.filter(|holder| holder.lease_left.is_some());
         let heard = holder.as_ref().and_then(|holder| around.sessions.get(&holder.session)).copied();
-        let ScopeCounts { scopes, unlisted } =
+        let ScopeCounts { scopes, unlisted, denied } =
             around.scopes.get(&description.name).copied().unwrap_or_default();
         Self {
             objects: around.objects.get(&description.name).copied().unwrap_or_default(),
@@ -83,6 +85,7 @@ impl Account {
             seq: cursor.seq.0,
             watches: scopes,
             listing: unlisted,
+            denied,
             last_seen: heard.map_or(last_seen, |heard| heard.max(last_seen)).to_string(),
             problem: problem.map(|problem| problem.text),
         }

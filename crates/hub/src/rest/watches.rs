@@ -38,6 +38,8 @@ pub(super) struct Watch {
     /// How many seconds ago it was reached; a quiet kind is confirmed every few minutes.
     age: Option<u64>,
     objects: u64,
+    /// Why the agent may not read it, if so.
+    denied: Option<String>,
 }
 
 /// How far a watch is.
@@ -46,8 +48,10 @@ pub(super) struct Watch {
 pub(super) enum Phase {
     /// Its objects are listed, and changes are followed.
     Live,
-    /// It is being listed, or its agent is not allowed to; the agent's `/watches` tells which.
+    /// It is being listed, or waits for it.
     Listing,
+    /// Its agent is not allowed to read it; what is stored of it is what was there when it still was.
+    Denied,
     /// No agent caches its account now.
     Stale,
 }
@@ -94,9 +98,11 @@ pub(super) async fn namespaces(
 
 impl Watch {
     fn new(counted: CountedScope, held: &HashSet<AccountName>) -> Self {
-        let CountedScope { account, scope: StoredScope { row, resource_version, age }, objects } = counted;
+        let CountedScope { account, scope, objects } = counted;
+        let StoredScope { row, resource_version, age, denied } = scope;
         let phase = match &resource_version {
             _ if !held.contains(&account) => Phase::Stale,
+            _ if denied.is_some() => Phase::Denied,
             None => Phase::Listing,
             Some(_) => Phase::Live,
         };
@@ -110,6 +116,7 @@ impl Watch {
             age: resource_version.as_ref().map(|_| age.as_secs()),
             resource_version: resource_version.map(|version| version.to_string()),
             objects,
+            denied,
         }
     }
 }

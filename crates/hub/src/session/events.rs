@@ -17,14 +17,18 @@ use std::{
 };
 
 use futures::{FutureExt, Stream, StreamExt, stream::FuturesUnordered};
-use spindrift_model::{AccountName, Batch, Cursor, Epoch, SessionId};
+use spindrift_model::{AccountName, AgentId, Batch, Cursor, Epoch, SessionId};
 use spindrift_process::shutdown::BoxError;
 use spindrift_protocol::{Assembler, EventsDown, EventsUp, Rejected, v1};
 use tokio::sync::mpsc;
 use tonic::Status;
 use tracing::{debug, info, warn};
 
-use super::{Context, sessions::Live};
+use super::{
+    Context,
+    sessions::Live,
+    succession::{Inheritance, Judgement, Succession},
+};
 use crate::{
     cache::{Attachment, Begun, CommitResult, Folded},
     store::{AttachOutcome, AttachRequest, SessionInfo, StoreError},
@@ -55,6 +59,7 @@ pub(super) struct EventsChannel {
     /// Accounts whose attach is on its way; one that is detached meanwhile is not among them.
     attaching: HashSet<AccountName>,
     renewing: bool,
+    succession: Succession,
     work: FuturesUnordered<Work>,
 }
 
@@ -63,7 +68,7 @@ type Work = Pin<Box<dyn Future<Output = Done> + Send>>;
 
 /// What became of it.
 enum Done {
-    Attached(AccountName, Result<AttachOutcome, StoreError>),
+    Attached(AccountName, Option<Inheritance>, Result<AttachOutcome, StoreError>),
     Committed(Outcome),
     Renewed(Result<Vec<AccountName>, StoreError>),
     /// Nobody waits for it.
@@ -84,7 +89,9 @@ struct Outcome {
 
 impl EventsChannel {
     pub(super) fn new(options: EventsOptions) -> Self {
+        let grace = options.context.config.succession_grace;
         Self {
+            succession: Succession::new(options.info.agent.clone(), grace),
             options,
             holds: HashMap::new(),
             attaching: HashSet::new(),
@@ -153,7 +160,7 @@ impl EventsChannel {
 
     async fn handle(&mut self, message: EventsUp) -> Result<(), Ended> {
         match message {
-            EventsUp::Attach(account) => self.attach(account),
+            EventsUp::Attach(account) => return self.attach(account).await,
             EventsUp::Batch(batch) => return self.batch(batch).await,
             EventsUp::Detach(account) => {
                 info!(%account, agent = %self.options.info.agent, "account detached by its agent");
@@ -166,17 +173,22 @@ impl EventsChannel {
 
     async fn finish(&mut self, done: Done) -> Result<(), Ended> {
         match done {
-            Done::Attached(account, outcome) => self.attached(account, outcome).await,
+            Done::Attached(account, inheritance, outcome) => {
+                self.attached(account, inheritance, outcome).await
+            }
             Done::Committed(outcome) => self.acknowledge(outcome).await,
             Done::Renewed(outcome) => self.renewed(outcome).await,
             Done::Nothing => Ok(()),
         }
     }
 
-    fn attach(&mut self, account: AccountName) {
+    async fn attach(&mut self, account: AccountName) -> Result<(), Ended> {
+        if let Some(answer) = self.succession.stand_by(&account) {
+            return self.send(answer).await;
+        }
         if !self.attaching.insert(account.clone()) {
             debug!(%account, "an attach is on its way already");
-            return;
+            return Ok(());
         }
         let EventsOptions { context, session, info, .. } = &self.options;
         let request = AttachRequest {
@@ -188,12 +200,22 @@ impl EventsChannel {
             lease: context.config.lease,
         };
         let context = Arc::clone(context);
-        self.work.push(async move { Done::Attached(account, context.store.attach(&request).await) }.boxed());
+        let attach = async move {
+            let inheritance = Inheritance::left_to(&request, &context.store, &context.config.kinds).await;
+            let inheritance = inheritance.unwrap_or_else(|error| {
+                debug!(%account, %error, "what the account's agent before could read is not known");
+                None
+            });
+            Done::Attached(account, inheritance, context.store.attach(&request).await)
+        };
+        self.work.push(attach.boxed());
+        Ok(())
     }
 
     async fn attached(
         &mut self,
         account: AccountName,
+        inheritance: Option<Inheritance>,
         outcome: Result<AttachOutcome, StoreError>,
     ) -> Result<(), Ended> {
         let wanted = self.attaching.remove(&account);
@@ -213,6 +235,7 @@ impl EventsChannel {
                     self.release(&account);
                     return Ok(());
                 }
+                self.succession.attached(&account, inheritance);
                 EventsDown::Attached { account, attachment, credit_bytes }
             }
             Ok(AttachOutcome::SessionClosed) => {
@@ -235,14 +258,21 @@ impl EventsChannel {
 
     async fn batch(&mut self, batch: Batch) -> Result<(), Ended> {
         let (account, cursor) = (batch.account.clone(), batch.cursor);
-        let metrics = &self.options.context.metrics;
-        let hold = self.holds.get_mut(&account).filter(|hold| cursor.epoch >= hold.epoch());
-        let Some(hold) = hold else {
+        if self.holds.get(&account).is_none_or(|hold| cursor.epoch < hold.epoch()) {
             // What was on its way when the attachment ended; the agent has been told.
             debug!(%account, epoch = %cursor.epoch, "a batch of an attachment that is over");
-            metrics.batches_stale.inc();
+            self.options.context.metrics.batches_stale.inc();
             return Ok(());
-        };
+        }
+        match self.succession.judge(&batch) {
+            Some(Judgement::Refused { reason, predecessor }) => {
+                return self.refuse(account, reason, predecessor).await;
+            }
+            Some(Judgement::Taken { reason }) => self.report(&account, reason),
+            None => {}
+        }
+        let metrics = &self.options.context.metrics;
+        let Some(hold) = self.holds.get_mut(&account) else { return Ok(()) };
         match hold.fold(batch) {
             Ok((Folded { write, rejected, begun }, bytes)) => {
                 for Rejected { object, reason } in &rejected {
@@ -263,6 +293,44 @@ impl EventsChannel {
                 self.detach(account, violation.to_string()).await
             }
         }
+    }
+
+    /// Ends an attachment that would show less than the one before, and lets others go first.
+    async fn refuse(
+        &mut self,
+        account: AccountName,
+        reason: String,
+        predecessor: AgentId,
+    ) -> Result<(), Ended> {
+        self.report(&account, reason.clone());
+        let Some(hold) = self.holds.remove(&account) else { return Ok(()) };
+        let epoch = hold.epoch();
+        let (context, tenant) = (Arc::clone(&self.options.context), self.options.info.tenant.clone());
+        let given_back = account.clone();
+        let give_back = async move {
+            let back = context.store.give_back(&tenant, &given_back, epoch, &predecessor).await;
+            if let Err(error) = back {
+                debug!(account = %given_back, %error, "a lease was not given back; it will run out");
+            }
+            Done::Nothing
+        };
+        self.work.push(give_back.boxed());
+        self.send(EventsDown::Detached { account, epoch, reason }).await
+    }
+
+    /// Says it where operators look.
+    fn report(&mut self, account: &AccountName, problem: String) {
+        let EventsOptions { context, info, .. } = &self.options;
+        warn!(%account, agent = %info.agent, problem, "an agent shows less of an account");
+        let (context, account) = (Arc::clone(context), account.clone());
+        let (tenant, agent) = (info.tenant.clone(), info.agent.clone());
+        let report = async move {
+            if let Err(error) = context.store.report_problem(&tenant, &account, &agent, &problem).await {
+                debug!(%account, %error, "a problem was not stored");
+            }
+            Done::Nothing
+        };
+        self.work.push(report.boxed());
     }
 
     async fn acknowledge(&mut self, outcome: Outcome) -> Result<(), Ended> {

@@ -77,7 +77,7 @@ impl Store {
         }
         let mut connection = self.reader("connect to count scopes").await?;
         let text = "SELECT s.account, s.api_group, s.kind, s.scope_namespace, s.plural, s.namespaced, s.api_version, \
-                    s.scrub_revision, s.resource_version, {now} - s.reached_at AS age, \
+                    s.scrub_revision, s.resource_version, {now} - s.reached_at AS age, s.denied, \
                     (SELECT COUNT(*) FROM spindrift_object o WHERE o.tenant = s.tenant AND o.account = s.account \
                     AND o.api_group = s.api_group AND o.kind = s.kind \
                     AND (s.scope_namespace = '' OR o.namespace = s.scope_namespace)) AS objects \

@@ -17,7 +17,11 @@ mod prune;
 mod upsert;
 mod writer;
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use bytes::Bytes;
 use spindrift_model::{
@@ -53,6 +57,8 @@ pub struct DeclaredScopes {
     pub scopes: Vec<ScopeRow>,
     /// API groups whose discovery failed: what is stored of them stays, since nothing is known about it.
     pub keep_groups: Vec<Arc<str>>,
+    /// Those of the scopes that the agent is not allowed to read, and why.
+    pub denied: HashMap<Scope, String>,
 }
 
 /// A complete listing: what of the scope it did not mention is gone.

@@ -150,6 +150,22 @@ impl Store {
         Ok(statement.execute("release an account", &mut connection).await? > 0)
     }
 
+    /// Gives an account that was taken too soon back to the agent that had it; its lease has ended, and others may attach.
+    pub async fn give_back(
+        &self,
+        tenant: &TenantId,
+        account: &AccountName,
+        epoch: Epoch,
+        predecessor: &AgentId,
+    ) -> Result<(), StoreError> {
+        let mut connection = self.writer("connect to give an account back").await?;
+        let text = "UPDATE spindrift_cursor SET lease_until = 0, holder_agent = ? \
+                    WHERE tenant = ? AND account = ? AND epoch = ?";
+        let statement = self.statement(text).bind(predecessor.as_str()).bind(tenant.as_str());
+        let statement = statement.bind(account.as_str()).bind(epoch.0);
+        statement.execute("give an account back", &mut connection).await.map(drop)
+    }
+
     /// Extends the leases of accounts that had nothing to commit; answers with those that are another epoch's by now.
     pub async fn renew(
         &self,

@@ -17,7 +17,7 @@ struct Migration {
     mysql: &'static str,
 }
 
-const MIGRATIONS: [Migration; 2] = [
+const MIGRATIONS: [Migration; 3] = [
     Migration {
         version: 1,
         sqlite: include_str!("../../migrations/sqlite/0001_foundation.sql"),
@@ -29,6 +29,12 @@ const MIGRATIONS: [Migration; 2] = [
         sqlite: include_str!("../../migrations/sqlite/0002_session_account.sql"),
         postgres: include_str!("../../migrations/postgres/0002_session_account.sql"),
         mysql: include_str!("../../migrations/mysql/0002_session_account.sql"),
+    },
+    Migration {
+        version: 3,
+        sqlite: include_str!("../../migrations/sqlite/0003_denied.sql"),
+        postgres: include_str!("../../migrations/postgres/0003_denied.sql"),
+        mysql: include_str!("../../migrations/mysql/0003_denied.sql"),
     },
 ];
 

@@ -30,6 +30,8 @@ pub struct StoredScope {
     pub resource_version: Option<ResourceVersion>,
     /// How long ago that was.
     pub age: Duration,
+    /// Why its agent may not read it, if so; what is stored of it is stale then.
+    pub denied: Option<String>,
 }
 
 /// A kind that is watched in some accounts.
@@ -45,12 +47,14 @@ pub struct KindRow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ScopeCounts {
     pub scopes: u64,
-    /// Those that are being listed, or are not allowed to be.
+    /// Those that are being listed, or wait for it.
     pub unlisted: u64,
+    /// Those that the agent is not allowed to read.
+    pub denied: u64,
 }
 
 const SCOPES: &str = "SELECT api_group, kind, scope_namespace, plural, namespaced, api_version, scrub_revision, \
-    resource_version, {now} - reached_at AS age FROM spindrift_scope WHERE tenant = ? AND account = ?";
+    resource_version, {now} - reached_at AS age, denied FROM spindrift_scope WHERE tenant = ? AND account = ?";
 
 // === impl Store ===
 
@@ -71,13 +75,18 @@ impl Store {
         tenant: &TenantId,
     ) -> Result<Vec<(AccountName, ScopeCounts)>, StoreError> {
         let mut connection = self.reader("connect to count scopes").await?;
-        let text = "SELECT account, COUNT(*) AS scopes, COUNT(CASE WHEN resource_version = '' THEN 1 END) AS unlisted \
-                    FROM spindrift_scope WHERE tenant = ? GROUP BY account ORDER BY account";
+        let text = "SELECT account, COUNT(*) AS scopes, \
+                    COUNT(CASE WHEN resource_version = '' AND denied = '' THEN 1 END) AS unlisted, \
+                    COUNT(CASE WHEN denied <> '' THEN 1 END) AS denied FROM spindrift_scope WHERE tenant = ? GROUP BY account ORDER BY account";
         let rows =
             self.statement(text).bind(tenant.as_str()).fetch_all("count scopes", &mut connection).await?;
         rows.iter()
             .map(|row| {
-                let counts = ScopeCounts { scopes: row.count("scopes")?, unlisted: row.count("unlisted")? };
+                let counts = ScopeCounts {
+                    scopes: row.count("scopes")?,
+                    unlisted: row.count("unlisted")?,
+                    denied: row.count("denied")?,
+                };
                 Ok((row.name("account")?, counts))
             })
             .collect()
@@ -148,11 +157,13 @@ impl StoredScope {
             },
             resource_version: row.optional_text("resource_version")?.map(Into::into),
             age: row.duration("age")?,
+            denied: row.optional_text("denied")?,
         })
     }
 
     fn resume_point(self) -> Option<ResumePoint> {
-        let Self { row: ScopeRow { scope, api_version, scrub_revision, .. }, resource_version, age } = self;
+        let Self { row: ScopeRow { scope, api_version, scrub_revision, .. }, resource_version, age, .. } =
+            self;
         Some(ResumePoint { scope, api_version, scrub_revision, resource_version: resource_version?, age })
     }
 }

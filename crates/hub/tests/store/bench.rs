@@ -1,6 +1,6 @@
 //! A store on a fresh database, and short words for what tests write into it.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use anyhow::{Context, bail};
 use spindrift_hub::store::{
@@ -174,7 +174,7 @@ pub(crate) fn declare(scopes: &[(&str, &str, &str)]) -> DeclaredScopes {
         api_version: (*version).into(),
         scrub_revision: ScrubRevision(1),
     });
-    DeclaredScopes { scopes: scopes.collect(), keep_groups: vec![] }
+    DeclaredScopes { scopes: scopes.collect(), keep_groups: vec![], denied: HashMap::new() }
 }
 
 pub(crate) fn reached(scope: Scope, version: &str) -> ScopeProgress {

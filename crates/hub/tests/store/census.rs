@@ -37,7 +37,7 @@ async fn the_living_are_counted_by_account_and_scope() -> anyhow::Result<()> {
         let one = bench.store.counted_scopes(&tenant(), Some(&[account("prod"), account("none")])).await?;
         assert_eq!(scopes(one), prod);
         assert_eq!(bench.store.counted_scopes(&tenant(), Some(&[])).await?, []);
-        let counts = |scopes, unlisted| ScopeCounts { scopes, unlisted };
+        let counts = |scopes, unlisted| ScopeCounts { scopes, unlisted, denied: 0 };
         let expected = [(account("dev"), counts(1, 1)), (account("prod"), counts(2, 1))];
         assert_eq!(bench.store.scope_counts(&tenant()).await?, expected);
         let kinds = bench.store.kinds(&tenant()).await?;

@@ -86,3 +86,40 @@ async fn a_scope_cannot_be_resumed_while_it_is_listed() -> anyhow::Result<()> {
     }
     Ok(())
 }
+
+#[tokio::test]
+async fn a_scope_that_is_denied_keeps_its_objects_and_its_version() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        bench.announce();
+        let allowed = declare(&[("", "Pod", "v1"), ("", "Secret", "v1")]);
+        let mut denied = allowed.clone();
+        denied.denied.insert(pods(), "no ".repeat(1000));
+        let cursor = bench
+            .write("prod", |write| {
+                write.declared = Some(allowed.clone());
+                write.upserts = vec![pod("p", "1")];
+                write.scopes = vec![reached(pods(), "7")];
+            })
+            .await?;
+        let counts = async |bench: &Bench| -> anyhow::Result<_> {
+            let (_, counts) = bench.store.scope_counts(&tenant()).await?.remove(0);
+            Ok((counts.scopes, counts.unlisted, counts.denied))
+        };
+        assert_eq!(counts(&bench).await?, (2, 1, 0));
+
+        let cursor = bench.write_at("prod", cursor, |write| write.declared = Some(denied)).await?;
+        assert_eq!(counts(&bench).await?, (2, 1, 1));
+        assert_eq!(bench.names("prod").await?, ["p"]);
+        let [pods, secrets] = &bench.store.scopes(&tenant(), &account("prod")).await?[..] else {
+            panic!("two scopes")
+        };
+        assert!(pods.denied.as_deref().is_some_and(|reason| reason.len() == 1000), "a long reason is cut");
+        assert_eq!(pods.resource_version, Some("7".into()));
+        assert_eq!(secrets.denied, None);
+
+        bench.write_at("prod", cursor, |write| write.declared = Some(allowed)).await?;
+        assert_eq!(counts(&bench).await?, (2, 1, 0));
+        assert_eq!(bench.attach("prod").await?.resume_points.len(), 1, "it can be resumed");
+    }
+    Ok(())
+}

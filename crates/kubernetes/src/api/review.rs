@@ -1,5 +1,7 @@
 //! What an API server thinks of us: who we are, what we may do, and what time it is.
 
+mod rules;
+
 use std::{error::Error, time::Duration};
 
 use bytes::Bytes;
@@ -9,6 +11,8 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use spindrift_model::Resource;
 use tokio::time::timeout;
+
+pub use rules::AccessRules;
 
 use super::{Api, LARGEST_REFUSAL, Version};
 use crate::{error::ApiError, request::Get, status::Status, transport::Lane};

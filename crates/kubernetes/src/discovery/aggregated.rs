@@ -44,6 +44,8 @@ struct ResourceDocument {
     scope: String,
     #[serde(default)]
     verbs: Vec<String>,
+    #[serde(default)]
+    short_names: Vec<String>,
 }
 
 #[derive(Deserialize, Default)]
@@ -75,8 +77,8 @@ impl From<GroupDocument> for Group {
 
 impl From<ResourceDocument> for Served {
     fn from(document: ResourceDocument) -> Self {
-        let ResourceDocument { resource, response_kind, scope, verbs } = document;
+        let ResourceDocument { resource, response_kind, scope, verbs, short_names } = document;
         let ResponseKind { kind } = response_kind.unwrap_or_default();
-        Self { kind, plural: resource, namespaced: scope == "Namespaced", verbs }
+        Self { kind, plural: resource, namespaced: scope == "Namespaced", verbs, short_names }
     }
 }

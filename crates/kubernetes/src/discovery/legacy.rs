@@ -44,6 +44,7 @@ struct ResourceList {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct ResourceDocument {
     name: String,
     #[serde(default)]
@@ -52,6 +53,8 @@ struct ResourceDocument {
     namespaced: bool,
     #[serde(default)]
     verbs: Vec<String>,
+    #[serde(default)]
+    short_names: Vec<String>,
 }
 
 /// How many questions are asked at once; a cluster may have two hundred versions.
@@ -116,7 +119,7 @@ impl From<GroupDocument> for Named {
 
 impl From<ResourceDocument> for Served {
     fn from(document: ResourceDocument) -> Self {
-        let ResourceDocument { name, kind, namespaced, verbs } = document;
-        Self { kind, plural: name, namespaced, verbs }
+        let ResourceDocument { name, kind, namespaced, verbs, short_names } = document;
+        Self { kind, plural: name, namespaced, verbs, short_names }
     }
 }

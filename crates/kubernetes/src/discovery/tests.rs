@@ -4,7 +4,7 @@ use super::*;
 use crate::{ApiOptions, Credentials};
 
 fn seen(groups: Vec<Group>) -> (Vec<String>, Vec<String>) {
-    let Discovery { resources, undiscovered_groups } = Discovery::of(groups);
+    let Discovery { resources, undiscovered_groups, .. } = Discovery::of(groups);
     let resources = resources.iter().map(|resource| {
         let Resource { group, version, kind, plural, namespaced } = resource;
         format!("{group}/{version} {kind} {plural}{}", if *namespaced { " namespaced" } else { "" })
@@ -44,6 +44,19 @@ fn aggregated_discovery_gives_each_kind_in_its_preferred_version() {
 }
 
 #[test]
+fn short_names_are_those_of_the_served_definition() {
+    let body =
+        br#"{"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"shop.example.com"},"versions":[
+        {"version":"v1","resources":[{"resource":"carts","responseKind":{"kind":"Cart"},"scope":"Namespaced",
+         "shortNames":["ct","crt"],"verbs":["list","watch"]}]}]}]}"#;
+    let discovery = Discovery::of(aggregated::groups(body).unwrap());
+    let [cart] = &discovery.resources[..] else { panic!("one resource") };
+    assert_eq!(discovery.short_names(cart), ["ct", "crt"]);
+    let stranger = Resource { group: "other.example.com".into(), ..cart.clone() };
+    assert!(discovery.short_names(&stranger).is_empty(), "another group's kind of the same name");
+}
+
+#[test]
 fn the_preferred_version_comes_first_in_legacy_discovery_too() {
     let body =
         br#"{"kind":"APIGroupList","groups":[{"name":"a","versions":[{"version":"v1beta1"},{"version":"v2"},
@@ -75,8 +88,8 @@ async fn both_forms_of_discovery_agree_and_bear_a_broken_group() {
 
     assert_eq!(legacy.undiscovered_groups, broken);
     let sorted = |discovery: Discovery| {
-        let mut resources: Vec<_> =
-            discovery.resources.iter().map(|resource| format!("{resource:?}")).collect();
+        let seen = |resource| format!("{resource:?} {:?}", discovery.short_names(resource));
+        let mut resources: Vec<_> = discovery.resources.iter().map(seen).collect();
         resources.sort();
         resources
     };

@@ -244,6 +244,17 @@ pub struct Declare {
     pub scopes: ::prost::alloc::vec::Vec<ScopeDeclaration>,
     #[prost(string, repeated, tag = "2")]
     pub undiscovered_groups: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Those of the scopes that the agent is not allowed to read now.
+    #[prost(message, repeated, tag = "3")]
+    pub denied: ::prost::alloc::vec::Vec<DeniedScope>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DeniedScope {
+    #[prost(uint32, tag = "1")]
+    pub scope: u32,
+    /// For people to read.
+    #[prost(string, tag = "2")]
+    pub reason: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ScopeDeclaration {

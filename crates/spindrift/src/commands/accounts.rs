@@ -38,14 +38,16 @@ impl Accounts {
 impl Account {
     /// Whether what is shown of it is up to date.
     pub(crate) fn state(&self) -> String {
-        let Self { watches, listing, .. } = self;
-        if self.cached_by.is_none() {
-            "stale".into()
-        } else if *listing > 0 || *watches == 0 {
-            format!("syncing {}/{watches}", watches.saturating_sub(*listing))
-        } else {
-            "live".into()
-        }
+        let Self { watches, listing, denied, .. } = self;
+        let readable = watches.saturating_sub(*denied);
+        let listed = readable.saturating_sub(*listing);
+        let state = match self.cached_by {
+            None => return "stale".into(),
+            Some(_) if *listing > 0 || *watches == 0 => format!("syncing {listed}/{readable}"),
+            Some(_) if *denied > 0 => format!("live {listed}/{readable}"),
+            Some(_) => return "live".into(),
+        };
+        if *denied > 0 { format!("{state}, {denied} denied") } else { state }
     }
 }
 
@@ -88,5 +90,31 @@ impl Listed for Account {
     fn essence(&self) -> String {
         let Self { kubernetes_version, objects, problem, hub, .. } = self;
         format!("{} {kubernetes_version} {objects} {problem:?} {hub:?} {:?}", self.state(), self.cached_by)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_denied_is_not_taken_for_what_is_still_to_come() {
+        for (agent, watches, listing, denied, expected) in [
+            (Some("a"), 12, 0, 0, "live"),
+            (Some("a"), 12, 0, 1, "live 11/11, 1 denied"),
+            (Some("a"), 12, 3, 1, "syncing 8/11, 1 denied"),
+            (Some("a"), 12, 4, 0, "syncing 8/12"),
+            (Some("a"), 0, 0, 0, "syncing 0/0"),
+            (None, 12, 0, 1, "stale"),
+        ] {
+            let account: Account = serde_json::from_value(json!({
+                "name": "main", "host": "", "kubernetesVersion": "", "namespaces": [], "cachedBy": agent, "seq": 1,
+                "objects": 0, "watches": watches, "listing": listing, "denied": denied, "lastSeen": "",
+            }))
+            .unwrap();
+            assert_eq!(account.state(), expected);
+        }
     }
 }

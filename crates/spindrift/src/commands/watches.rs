@@ -56,7 +56,7 @@ impl Watched {
 
 impl Listed for Watched {
     const COLUMNS: &[&str] =
-        &["ACCOUNT", "KIND", "NAMESPACE", "PHASE", "OBJECTS", "AGE", "VERSION", "REACHED"];
+        &["ACCOUNT", "KIND", "NAMESPACE", "PHASE", "OBJECTS", "AGE", "VERSION", "REACHED", "DENIED"];
     const NARROW: usize = 6;
 
     fn name(&self) -> String {
@@ -76,6 +76,7 @@ impl Listed for Watched {
             self.age.map_or_else(|| "<none>".into(), age),
             self.version.clone(),
             or_none(self.resource_version.as_deref()),
+            or_none(self.denied.as_deref()),
         ]
     }
 

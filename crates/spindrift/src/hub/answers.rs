@@ -25,6 +25,9 @@ pub(crate) struct Account {
     pub(crate) watches: u64,
     /// How many of them are not listed yet.
     pub(crate) listing: u64,
+    /// How many of them the agent is not allowed to read; a hub of the release before does not tell.
+    #[serde(default)]
+    pub(crate) denied: u64,
     /// RFC 3339.
     pub(crate) last_seen: String,
     /// What the operator should know.
@@ -57,13 +60,16 @@ pub(crate) struct Watched {
     pub(crate) kind: String,
     /// None for all namespaces, and for kinds without.
     pub(crate) namespace: Option<String>,
-    /// `live`, `listing` or `stale`.
+    /// `live`, `listing`, `denied` or `stale`.
     pub(crate) phase: String,
     /// The version that the store has reached.
     pub(crate) resource_version: Option<String>,
     /// Seconds since that version was reached.
     pub(crate) age: Option<u64>,
     pub(crate) objects: u64,
+    /// Why the agent may not read it, if so.
+    #[serde(default)]
+    pub(crate) denied: Option<String>,
 }
 
 /// A kind that is cached.

@@ -4,13 +4,17 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod channels;
+mod engine;
 mod isolation;
+mod kinds;
 mod live;
+mod permissions;
 mod memory;
 mod pressure;
 mod recovery;
 mod redact;
 mod secrets;
+mod starting;
 mod support;
 mod up;
 mod wire;

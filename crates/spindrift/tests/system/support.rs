@@ -36,6 +36,45 @@ impl Stack {
         Self { agent, link, hub, database }
     }
 
+    /// The same with further settings of the agent, by their JSON pointers.
+    pub(crate) async fn with_settings(kinds: &[&str], accounts: Value, settings: &[(&str, Value)]) -> Self {
+        let mut stack = Self::with_accounts(Database::sqlite().unwrap(), kinds, json!([])).await;
+        stack.agent.configure(|all| {
+            all["kubernetes"] = json!({ "accounts": accounts });
+            for (pointer, value) in settings {
+                let place = pointer.split('/').skip(1).fold(&mut *all, |place, key| &mut place[key]);
+                *place = value.clone();
+            }
+        });
+        stack.agent.restart().unwrap();
+        stack
+    }
+
+    /// A number of the agent's metrics; zero if it is not there (yet).
+    pub(crate) async fn metric(&self, name: &str) -> u64 {
+        let page = self.agent.text("/metrics").await.unwrap();
+        let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.map_or(0, |number| number.parse().unwrap())
+    }
+
+    /// An account as the hub shows it.
+    pub(crate) async fn account(&self, name: &str) -> Value {
+        let accounts = self.hub.get("/v1/accounts").await.unwrap();
+        let found = accounts.as_array().unwrap().iter().find(|account| account["name"] == name);
+        found.cloned().unwrap_or(Value::Null)
+    }
+
+    /// `Kind.group namespace/name` of all that the hub has of an account, in order.
+    pub(crate) async fn names(&self, account: &str) -> Vec<String> {
+        let objects = self.hub.objects(&[("account", account), ("limit", "1000")]).await.unwrap();
+        let mut names: Vec<_> = objects
+            .into_iter()
+            .map(|object| format!("{}.{} {}/{}", object.kind, object.group, object.namespace, object.name))
+            .collect();
+        names.sort();
+        names
+    }
+
     /// Waits until the agent caches the account and the first listing is in the store.
     pub(crate) async fn synced(&self, account: &str) {
         eventually(&format!("{account} is watched"), LONG, || async {

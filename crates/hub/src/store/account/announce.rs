@@ -1,6 +1,6 @@
 //! Announcements: a name belongs to the first cluster that claims it.
 
-use spindrift_model::{AccountDescription, AgentId, ClusterIdentity, TenantId};
+use spindrift_model::{AccountDescription, AccountName, AgentId, ClusterIdentity, TenantId};
 use sqlx::AnyConnection;
 
 use super::cluster;
@@ -62,20 +62,45 @@ impl Store {
             self.describe(tenant, agent, description, &bound_to, &mut transaction).await?;
             Announced::Accepted
         } else {
-            self.statement(
-                "UPDATE spindrift_account SET problem = ?, problem_agent = ?, problem_at = {now} \
-                 WHERE tenant = ? AND name = ?",
-            )
-            .bind(&*format!("agent {agent} claims the name for another cluster: {}", description.cluster))
-            .bind(agent.as_str())
-            .bind(tenant.as_str())
-            .bind(name.as_str())
-            .execute("record a refused claim", &mut transaction)
-            .await?;
+            let claim = format!("agent {agent} claims the name for another cluster: {}", description.cluster);
+            self.store_problem(tenant, name, agent, &claim, &mut transaction).await?;
             Announced::Refused { bound_to }
         };
         transaction.commit().await.map_err(StoreError::at("commit an announcement"))?;
         Ok(announced)
+    }
+
+    /// Keeps what an operator should know of an account, and whose doing it is.
+    pub async fn report_problem(
+        &self,
+        tenant: &TenantId,
+        account: &AccountName,
+        agent: &AgentId,
+        problem: &str,
+    ) -> Result<(), StoreError> {
+        let mut connection = self.writer("connect to report a problem").await?;
+        self.store_problem(tenant, account, agent, problem, &mut connection).await
+    }
+
+    async fn store_problem(
+        &self,
+        tenant: &TenantId,
+        account: &AccountName,
+        agent: &AgentId,
+        problem: &str,
+        connection: &mut AnyConnection,
+    ) -> Result<(), StoreError> {
+        self.statement(
+            "UPDATE spindrift_account SET problem = ?, problem_agent = ?, problem_at = {now} \
+             WHERE tenant = ? AND name = ?",
+        )
+        .bind(problem)
+        .bind(agent.as_str())
+        .bind(tenant.as_str())
+        .bind(account.as_str())
+        .execute("record a problem", connection)
+        .await
+        .map(drop)
     }
 
     /// Takes over what is new; what the cluster's identity lacks now but had before is kept.

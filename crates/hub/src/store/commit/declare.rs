@@ -15,6 +15,9 @@ const DECLARED: OnConflict = OnConflict {
     only_if: None,
 };
 
+/// The column's width; an API server's refusal is some two hundred characters long.
+const REASON: usize = 1000;
+
 // === impl Writer ===
 
 impl<'w> Writer<'_, 'w> {
@@ -22,7 +25,7 @@ impl<'w> Writer<'_, 'w> {
     /// their group.
     pub(super) async fn declare(&mut self, fenced: Fenced<'w>) -> Result<(), StoreError> {
         let AccountWrite { tenant, account, declared, .. } = fenced.write;
-        let Some(DeclaredScopes { scopes, keep_groups }) = declared else { return Ok(()) };
+        let Some(DeclaredScopes { scopes, keep_groups, denied }) = declared else { return Ok(()) };
         let stored = scope::stored(self.store, tenant, account, self.connection).await?;
 
         let nothing = UidSet::default();
@@ -37,8 +40,42 @@ impl<'w> Writer<'_, 'w> {
             if !stored.iter().any(|stored| stored.row == *declared) {
                 self.store_scope(fenced, declared).await?;
             }
+            let before = stored.iter().find(|stored| stored.row.scope == declared.scope);
+            let before = before.and_then(|stored| stored.denied.as_deref()).unwrap_or_default();
+            let reason: String = denied
+                .get(&declared.scope)
+                .into_iter()
+                .flat_map(|reason| reason.chars())
+                .take(REASON)
+                .collect();
+            if before != reason {
+                self.store_denial(fenced, &declared.scope, &reason).await?;
+            }
         }
         Ok(())
+    }
+
+    /// What is stored of a scope that is denied stays, and so does the version that it was reached in.
+    async fn store_denial(
+        &mut self,
+        fenced: Fenced<'w>,
+        scope: &Scope,
+        reason: &str,
+    ) -> Result<(), StoreError> {
+        self.store
+            .statement(
+                "UPDATE spindrift_scope SET denied = ? \
+                 WHERE tenant = ? AND account = ? AND api_group = ? AND kind = ? AND scope_namespace = ?",
+            )
+            .bind(reason)
+            .bind(fenced.write.tenant.as_str())
+            .bind(fenced.write.account.as_str())
+            .bind(&*scope.group)
+            .bind(&*scope.kind)
+            .bind(scope.namespace.as_deref().unwrap_or_default())
+            .execute("store whether a scope is denied", self.connection)
+            .await
+            .map(drop)
     }
 
     async fn forget(&mut self, fenced: Fenced<'w>, scope: &Scope) -> Result<(), StoreError> {

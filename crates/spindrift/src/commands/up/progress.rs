@@ -94,7 +94,8 @@ impl Progress {
             let stored = stored.get(&listed.account);
             Account {
                 objects: stored.map_or(0, |account| account.objects),
-                listed_whole: stored.map_or(0, |account| account.watches.saturating_sub(account.listing)),
+                listed_whole: stored
+                    .map_or(0, |account| account.watches.saturating_sub(account.listing + account.denied)),
                 listed,
             }
         };

@@ -65,7 +65,11 @@ fn row<'a>(name: &'a str, line: &'a fleet::Line, bars: u16, palette: Palette, no
         Health::Bad => palette.bad(),
     };
     let (state, objects, seen) = match &line.account {
-        Some(account) => (account.state(), thousands(account.objects), since(now, &account.last_seen)),
+        // What is denied has no room here.
+        Some(account) => {
+            let state = account.state().split(',').next().unwrap_or_default().to_owned();
+            (state, thousands(account.objects), since(now, &account.last_seen))
+        }
         None => ("new".into(), String::new(), String::new()),
     };
     Row::new([

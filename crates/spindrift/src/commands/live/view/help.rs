@@ -17,12 +17,13 @@ p, space      pause the changes; what comes meanwhile is kept
 q, ctrl-c     quit
 
 live          every kind is listed, and followed
-syncing 8/12  8 of 12 kinds are listed; others are on the way, or denied
+syncing 8/12  8 of 12 kinds are listed; others are on the way
+2 denied      2 more kinds may not be read by the agent
 stale         no agent caches it now: what is shown may be old
 SEEN          when the agent that caches it was last heard of";
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, palette: Palette) {
-    let (width, height) = (70, 13);
+    let (width, height) = (70, 14);
     let place = area.centered(Constraint::Length(width), Constraint::Length(height));
     frame.render_widget(Clear, place);
     let block = frame_of("Help, any key closes it", true, palette);

@@ -1,0 +1,71 @@
+//! Options of the watch engine: how much is started at once, and how patient watches are.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::AgentConfig;
+use crate::watch::{Limits, Pace};
+
+/// `tasks.*`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Tasks {
+    /// Lists of all accounts that may run at once; 0 is no limit. Watches are free.
+    pub total_budget: usize,
+    /// Lists of one account that may run at once; 0 is no limit.
+    pub budget_per_account: usize,
+    /// Accepted, and without effect: what waits is woken when its turn comes, and nothing is polled.
+    pub queue_check_frequency_ms: u64,
+}
+
+/// `kubernetes.watches.*`, which the original does not have.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Watches {
+    /// A watch on which nothing came for this long is taken for frozen and opened anew; API servers send bookmarks
+    /// about every minute.
+    pub silence_ms: u64,
+    /// What the credentials do not allow is asked for again after this long.
+    pub denied_retry_ms: u64,
+}
+
+// === impl AgentConfig ===
+
+impl AgentConfig {
+    /// How much may be started at once.
+    pub fn limits(&self) -> Limits {
+        Limits {
+            total: self.tasks.total_budget,
+            per_account: self.tasks.budget_per_account,
+            group_size: self.kubernetes.cache_group_size,
+            group_delay: Duration::from_millis(self.kubernetes.cache_group_delay_ms),
+        }
+    }
+}
+
+// === impl Tasks ===
+
+impl Default for Tasks {
+    fn default() -> Self {
+        Self { total_budget: 1000, budget_per_account: 50, queue_check_frequency_ms: 2000 }
+    }
+}
+
+// === impl Watches ===
+
+impl Default for Watches {
+    fn default() -> Self {
+        Self { silence_ms: 150_000, denied_retry_ms: 300_000 }
+    }
+}
+
+impl Watches {
+    /// The same as times.
+    pub fn pace(&self) -> Pace {
+        Pace {
+            silence: Duration::from_millis(self.silence_ms.max(1)),
+            denied_retry: Duration::from_millis(self.denied_retry_ms.max(1)),
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Watches end when what they are for has ended.
+
+use serde_json::json;
+use spindrift_testkit::{AgentProcess, Cluster, eventually};
+
+use crate::support::{LONG, Stack, account};
+
+/// How many watches of a resource that nobody else watches the API server has open.
+async fn open_watches(cluster: &Cluster, plural: &str) -> u64 {
+    let page = cluster.kubectl(&["get", "--raw", "/metrics"]).await.unwrap();
+    let of_it = |line: &&str| {
+        line.starts_with("apiserver_longrunning_requests{")
+            && line.contains(&format!("resource=\"{plural}\""))
+            && line.contains("verb=\"WATCH\"")
+    };
+    page.lines().filter(of_it).filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_without_a_hub_leaves_no_watch_behind() {
+    let cluster = Cluster::builder().bare().start().await.unwrap();
+    let mut stack = Stack::with_settings(&["CronJob"], json!([account("main", &cluster)]), &[]).await;
+    stack.synced("main").await;
+    assert_eq!(open_watches(&cluster, "cronjobs").await, 1);
+
+    // The link fails: no zombie goes on watching, and each session has one watch, not one more.
+    for _ in 0..2 {
+        stack.link.cut();
+        eventually!("the watch has ended", LONG, open_watches(&cluster, "cronjobs").await == 0);
+        stack.link.heal();
+        stack.synced("main").await;
+        eventually!("there is one watch", LONG, open_watches(&cluster, "cronjobs").await == 1);
+    }
+
+    // A standby watches nothing.
+    let standby =
+        AgentProcess::start("agent-b", stack.hub.grpc(), &json!([account("main", &cluster)])).unwrap();
+    standby.daemon().wait_for_log("standing by").await.unwrap();
+    assert_eq!(open_watches(&cluster, "cronjobs").await, 1);
+    stack.agent.kill();
+    eventually!("the standby follows", LONG, {
+        let watches = standby.get("/watches").await.unwrap();
+        watches["main"]["watching"].as_array().is_some_and(|watches| watches.len() == 1)
+    });
+    eventually!("there is one watch", LONG, open_watches(&cluster, "cronjobs").await == 1);
+}
