@@ -85,7 +85,7 @@ impl Up {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
         let env = Env::capture();
         let choice = Choice::of(&self)?;
-        logging::init(&LoggingConfig { level: self.log_level.clone(), ..LoggingConfig::default() }, &env)?;
+        logging::init(&LoggingConfig { level: self.log_level.clone(), ..LoggingConfig::default() }, &env, &[])?;
         open_files::raise_limit();
         let data_dir = DataDir::open(&self.data_dir, self.fresh)?;
         let shutdown = Shutdown::new();
