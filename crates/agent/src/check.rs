@@ -47,8 +47,10 @@ pub async fn check(files: &ConfigFiles, env: &Env) -> Report {
                 request_timeout: Some(DEADLINE),
                 insecure: account.insecure,
                 no_proxy: account.no_proxy || config.kubernetes.no_proxy,
+                ..ApiOptions::default()
             };
-            Box::pin(account::section(account, options))
+            let impersonated = account.impersonated(&config.kubernetes.assumable_service_accounts);
+            Box::pin(account::section(account, options, impersonated))
         })
         .buffered(ACCOUNTS_AT_A_TIME)
         .collect::<Vec<_>>();

@@ -202,7 +202,10 @@ impl Schema for AgentConfig {
         Self {
             kubernetes: Kubernetes {
                 accounts: vec![AccountConfig::default()],
-                server_side_apply: ServerSideApply { kinds: vec![KindApply::default()], ..ServerSideApply::default() },
+                server_side_apply: ServerSideApply {
+                    kinds: vec![KindApply::default()],
+                    ..ServerSideApply::default()
+                },
                 ..Kubernetes::default()
             },
             ..Self::default()

@@ -6,6 +6,7 @@
 //!   └── backoff ◀── it broke ────┴─ results
 //! ```
 
+mod bearer;
 mod caching;
 mod channels;
 mod dial;
@@ -22,10 +23,11 @@ use spindrift_process::{
 use tokio::{sync::watch, time::Instant};
 use tracing::{info, warn};
 
+pub use bearer::{Bearer, BearerError};
 pub use dial::{DialError, Dialer};
 use session::Session;
 
-use crate::{account::Accounts, board::Board, metrics::Metrics};
+use crate::{account::Accounts, board::Board, config::Clouddriver, metrics::Metrics};
 
 /// A session that lived this long was a good one; shorter ones in a row are taken up with growing pauses.
 const STEADY: Duration = Duration::from_secs(10);
@@ -35,6 +37,12 @@ const STEADY: Duration = Duration::from_secs(10);
 pub struct Uplink {
     /// How the hub is reached.
     pub dialer: Dialer,
+    /// What is shown to it.
+    pub bearer: Bearer,
+    /// How the link is kept.
+    pub config: Clouddriver,
+    /// The least time between two sessions, if there is one.
+    pub pause: Option<Duration>,
     /// Who we are.
     pub agent: AgentId,
     /// This life of the process.
@@ -85,13 +93,13 @@ impl Uplink {
                     } else {
                         backoff.next()
                     };
-                    ended.retry_after.unwrap_or_default().max(pause)
+                    ended.retry_after.unwrap_or_default().max(pause).max(self.pause.unwrap_or_default())
                 }
                 Err(error) => {
                     backoff.ended_after(started.elapsed());
                     let wait = backoff.next();
                     warn!(hub = self.dialer.address(), error = %report(&error), retry_in = ?wait, "registration failed");
-                    wait
+                    wait.max(self.pause.unwrap_or_default())
                 }
             };
             if token.run_until_cancelled(tokio::time::sleep(retry_after)).await.is_none() {

@@ -55,3 +55,11 @@ pub fn host_name(env: &Env) -> Option<String> {
     let name = name.or_else(|| std::fs::read_to_string("/etc/hostname").ok())?;
     Some(name.trim().to_owned()).filter(|name| !name.is_empty())
 }
+
+/// The namespace that the pod runs in, if this is one.
+pub fn pod_namespace(env: &Env) -> Option<String> {
+    const FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+    let namespace = env.get("POD_NAMESPACE").map(str::to_owned);
+    let namespace = namespace.or_else(|| std::fs::read_to_string(FILE).ok())?;
+    Some(namespace.trim().to_owned()).filter(|namespace| !namespace.is_empty())
+}

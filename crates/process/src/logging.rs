@@ -68,7 +68,9 @@ pub fn init(
         registry.with(fmt::layer().event_format(line).with_writer(output)).try_init()?;
     }
     if config.remote.enabled {
-        tracing::warn!("logging.remote is refused: the service it sent logs to has ended; ship standard output, or logging.file");
+        tracing::warn!(
+            "logging.remote is refused: the service it sent logs to has ended; ship standard output, or logging.file"
+        );
     }
     Ok(logging)
 }

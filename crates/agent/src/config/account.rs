@@ -83,16 +83,23 @@ impl AccountConfig {
             (None, None, false) => {
                 Err("expected kubeconfigFile, kubeconfigContents, or serviceAccount: true".into())
             }
-            _ => Err("kubeconfigFile, kubeconfigContents and serviceAccount exclude each other; give one of them".into()),
+            _ => Err(
+                "kubeconfigFile, kubeconfigContents and serviceAccount exclude each other; give one of them"
+                    .into(),
+            ),
         }
     }
 
     /// The user that requests are made as, if it is not the account's own: a service account that is allowed.
     pub fn impersonated(&self, assumable: &[String]) -> Result<Option<String>, String> {
         let Some(wanted) = &self.assume_service_account else { return Ok(None) };
-        let parts = wanted.split_once('/').filter(|(namespace, name)| {
-            [namespace, name].iter().all(|part| !part.is_empty() && !part.contains(['/', '*', ':', ' ']))
-        });
+        let is_name = |part: &str| {
+            !part.is_empty()
+                && part
+                    .chars()
+                    .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.'))
+        };
+        let parts = wanted.split_once('/').filter(|(namespace, name)| is_name(namespace) && is_name(name));
         let Some((namespace, name)) = parts else {
             return Err(format!("assumeServiceAccount: expected namespace/name, found {wanted:?}"));
         };
@@ -108,7 +115,9 @@ impl AccountConfig {
     pub fn permissions(&self) -> (Permissions, Option<String>) {
         match Permissions::parse(&self.permissions) {
             Ok(permissions) => (permissions, None),
-            Err(wrong) => (Permissions::nobody(), Some(format!("permissions: {wrong}; until then nobody has any"))),
+            Err(wrong) => {
+                (Permissions::nobody(), Some(format!("permissions: {wrong}; until then nobody has any")))
+            }
         }
     }
 
@@ -170,7 +179,8 @@ mod tests {
     #[test]
     fn a_kubeconfig_may_be_written_into_the_account() {
         for contents in ["kind: Config\n", "a2luZDogQ29u\nZmlnCg=="] {
-            let account = AccountConfig { kubeconfig_contents: Some(contents.into()), ..AccountConfig::default() };
+            let account =
+                AccountConfig { kubeconfig_contents: Some(contents.into()), ..AccountConfig::default() };
             let Ok(Credentials::Kubeconfig { path, .. }) = account.credentials() else { panic!("a file") };
             assert_eq!(std::fs::read_to_string(path).unwrap(), "kind: Config\n");
             assert!(!serde_json::to_string(&account).unwrap().contains("Config\\n"), "it is never logged");
@@ -181,7 +191,8 @@ mod tests {
     fn a_service_account_is_assumed_only_if_the_agent_allows_it() {
         let assumes = |wanted: &str, assumable: &[&str]| {
             let assumable: Vec<_> = assumable.iter().map(ToString::to_string).collect();
-            let account = AccountConfig { assume_service_account: Some(wanted.into()), ..AccountConfig::default() };
+            let account =
+                AccountConfig { assume_service_account: Some(wanted.into()), ..AccountConfig::default() };
             account.impersonated(&assumable)
         };
         assert!(assumes("prod/deployer", &[]).unwrap_err().contains("prod/deployer is not allowed"));

@@ -87,7 +87,8 @@ impl Ssl {
             return Ok(None);
         }
         let setting = |name| format!("server.ssl.{name}");
-        let file = |name, path: &Option<String>| PemFile::new(setting(name), path.as_deref().unwrap_or_default());
+        let file =
+            |name, path: &Option<String>| PemFile::new(setting(name), path.as_deref().unwrap_or_default());
         ServerTls::open(ServerTlsFiles {
             certificate_chain: file("certFile", &self.cert_file),
             private_key: file("keyFile", &self.key_file).with_password(self.key_file_password.clone()),

@@ -3,7 +3,10 @@
 use spindrift_process::config::Unused;
 
 pub(super) const UNUSED: &[Unused] = &[
-    unused("balanceConnection", "any hub takes any agent and any of its channels, so nothing has to be balanced"),
+    unused(
+        "balanceConnection",
+        "any hub takes any agent and any of its channels, so nothing has to be balanced",
+    ),
     unused("certFile", "it is the name of 2020; the client certificate is clouddriver.tls.clientCertFile"),
     unused("clouddriver.cacheRetryIntervalSeconds", "watches are taken up again at a pace of their own"),
     unused("clouddriver.dynamicAccountsEnabled", "accounts come from the agent's own files in this version"),

@@ -13,7 +13,7 @@ use tokio::{sync::mpsc, time::timeout};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Status, Streaming, metadata::MetadataValue};
 
-use super::{DialError, Dialer};
+use super::{Bearer, BearerError, DialError, Dialer};
 
 /// Until the hub has told its pace, a dead link is noticed at this one.
 const FIRST_HEARTBEAT: Duration = Duration::from_secs(5);
@@ -43,6 +43,8 @@ pub(super) struct Channels {
 pub(super) enum OpenError {
     #[error(transparent)]
     Dial(#[from] DialError),
+    #[error(transparent)]
+    Bearer(#[from] BearerError),
     #[error("register: the hub did not answer within {PATIENCE:?}")]
     Slow,
     #[error("register: {}", .0.message())]
@@ -61,13 +63,19 @@ impl Channels {
     /// Dials, registers, and opens every channel with its own token.
     pub(super) async fn open(
         dialer: &Dialer,
+        bearer: &Bearer,
         registration: Registration,
     ) -> Result<(Welcome, Self), OpenError> {
-        timeout(PATIENCE, Self::register(dialer, registration)).await.map_err(|_| OpenError::Slow)?
+        timeout(PATIENCE, Self::register(dialer, bearer, registration)).await.map_err(|_| OpenError::Slow)?
     }
 
-    async fn register(dialer: &Dialer, registration: Registration) -> Result<(Welcome, Self), OpenError> {
-        let mut client = HubClient::new(dialer.dial(FIRST_HEARTBEAT).await?);
+    async fn register(
+        dialer: &Dialer,
+        bearer: &Bearer,
+        registration: Registration,
+    ) -> Result<(Welcome, Self), OpenError> {
+        let authorization = bearer.authorization().await?;
+        let mut client = HubClient::with_interceptor(dialer.dial(FIRST_HEARTBEAT).await?, authorization);
         let answer = client.register(v1::RegisterRequest::from(registration)).await;
         let answer = answer.map_err(|status| match status.source() {
             Some(cause) => OpenError::Unanswered { hint: dialer.unanswered_hint(), cause: report(cause) },

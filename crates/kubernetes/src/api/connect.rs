@@ -6,7 +6,7 @@ use std::{
 };
 
 use aws_lc_rs::digest;
-use http::{HeaderValue, header};
+use http::{HeaderName, HeaderValue, header};
 use kube::{
     Config,
     config::{InClusterError, Kubeconfig, KubeconfigError},
@@ -37,6 +37,8 @@ pub struct ApiOptions {
     pub insecure: bool,
     /// Whether to ignore the proxies that the kubeconfig or the environment name.
     pub no_proxy: bool,
+    /// The user to act as, by impersonation: `system:serviceaccount:<namespace>:<name>`.
+    pub impersonate: Option<String>,
 }
 
 /// Credentials that cannot be used.
@@ -131,6 +133,9 @@ fn build(credentials: &Credentials, options: &ApiOptions) -> Result<Api, Connect
     config.default_retry = false;
     let user_agent = HeaderValue::from_static(concat!("spindrift/", env!("CARGO_PKG_VERSION")));
     config.headers.push((header::USER_AGENT, user_agent));
+    if let Some(user) = options.impersonate.as_deref().and_then(|user| HeaderValue::from_str(user).ok()) {
+        config.headers.push((HeaderName::from_static("impersonate-user"), user));
+    }
     let host = config.cluster_url.to_string();
     let ca_fingerprint = config.root_cert.as_deref().map(fingerprint);
     let client = kube::Client::try_from(config).map_err(|source| ConnectError::Unusable {

@@ -18,10 +18,7 @@ pub(crate) struct Canonical {
 // === impl Canonical ===
 
 impl Canonical {
-    pub(crate) fn new(
-        aliases: &'static [(&'static str, &'static str)],
-        options: &'static [Unused],
-    ) -> Self {
+    pub(crate) fn new(aliases: &'static [(&'static str, &'static str)], options: &'static [Unused]) -> Self {
         Self { aliases, options, unused: Vec::new(), unknown: Vec::new() }
     }
 
@@ -32,7 +29,8 @@ impl Canonical {
 
     /// Says each unknown key, and each without effect, once.
     pub(crate) fn into_warnings(self) -> Vec<String> {
-        let unused = self.unused.iter().map(|Unused { path, because }| format!("`{path}` has no effect: {because}"));
+        let unused =
+            self.unused.iter().map(|Unused { path, because }| format!("`{path}` has no effect: {because}"));
         let unknown = self.unknown.iter().map(|(path, nearest)| match nearest {
             Some(nearest) => format!("unknown key `{path}`: did you mean `{nearest}`?"),
             None => format!("unknown key `{path}` is ignored"),

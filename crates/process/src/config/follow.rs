@@ -124,7 +124,8 @@ impl<T: Schema> Follower<T> {
     fn listen(&self) {
         let Some(hints) = &self.hints else { return };
         let real = self.used.iter().filter_map(|file| file.canonicalize().ok());
-        let parents = self.used.iter().cloned().chain(real).filter_map(|file| file.parent().map(Path::to_path_buf));
+        let parents =
+            self.used.iter().cloned().chain(real).filter_map(|file| file.parent().map(Path::to_path_buf));
         for directory in self.files.directories().into_iter().chain(parents) {
             hints.watch(&directory);
         }

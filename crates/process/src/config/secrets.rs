@@ -82,7 +82,10 @@ mod tests {
         let told: Vec<_> = problems.iter().map(ToString::to_string).collect();
         assert_eq!(told.len(), 2, "{told:?}");
         assert!(told[0].starts_with("b.c: secrets of the engine `vault` cannot be read"), "{told:?}");
-        assert!(told[1].starts_with("l[1]: `encrypted:s3!…`: the parameter r (region) is missing"), "{told:?}");
+        assert!(
+            told[1].starts_with("l[1]: `encrypted:s3!…`: the parameter r (region) is missing"),
+            "{told:?}"
+        );
     }
 
     #[test]

@@ -1,12 +1,8 @@
 //! Fields that every line carries.
 
-use std::fs;
-
 use super::LoggingConfig;
 use crate::config::Env;
-
-/// Where Kubernetes tells a pod its namespace.
-const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+use crate::daemon;
 
 /// Gives the fields of the process and those of `logging.fields`; one without a value is found out, or left away.
 pub(super) fn constants(
@@ -29,18 +25,9 @@ fn detect(name: &str, env: &Env) -> Option<String> {
             let variable = |name| env.get(name).map(str::to_owned);
             variable("KUBERNETES_SERVICE_NAME").or_else(|| variable("KUBERNETES_SERVICE_HOST"))
         }
-        "agentNamespace" => namespace(env),
+        "agentNamespace" => daemon::pod_namespace(env),
         _ => None,
     }
-}
-
-/// The namespace that the pod runs in.
-fn namespace(env: &Env) -> Option<String> {
-    if let Some(namespace) = env.get("POD_NAMESPACE") {
-        return Some(namespace.to_owned());
-    }
-    let namespace = fs::read_to_string(NAMESPACE_FILE).ok()?;
-    Some(namespace.trim().to_owned()).filter(|namespace| !namespace.is_empty())
 }
 
 #[cfg(test)]
@@ -49,7 +36,8 @@ mod tests {
 
     #[test]
     fn fields_without_a_value_are_found_out_or_left_away() {
-        let fields = [("team", Some("edge")), ("agentCluster", None), ("agentNamespace", None), ("colour", None)];
+        let fields =
+            [("team", Some("edge")), ("agentCluster", None), ("agentNamespace", None), ("colour", None)];
         let fields = fields.map(|(name, value)| (name.to_owned(), value.map(str::to_owned)));
         let config = LoggingConfig { fields: fields.into(), ..LoggingConfig::default() };
         let env = Env::from_iter([("KUBERNETES_SERVICE_HOST", "10.0.0.1"), ("POD_NAMESPACE", "spinnaker")]);

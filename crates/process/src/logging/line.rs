@@ -56,11 +56,13 @@ impl Line {
     fn write(&self, line: &mut impl Write, time: &Timestamp, level: Level, fields: &Fields) -> fmt::Result {
         let time = time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string();
         let head = [("time", time.as_str()), ("level", word(level)), ("msg", &fields.message)];
-        let constants = self.constants.iter().map(|(name, value)| (name.as_str(), Value::from(value.as_str())));
+        let constants =
+            self.constants.iter().map(|(name, value)| (name.as_str(), Value::from(value.as_str())));
         // A field of an event is more exact than a constant of the same name.
         let constants = constants.filter(|(name, _)| fields.others.iter().all(|(other, _)| name != other));
         let others = fields.others.iter().map(|(name, value)| (*name, value.clone()));
-        let all = head.into_iter().map(|(name, value)| (name, Value::from(value))).chain(constants).chain(others);
+        let all =
+            head.into_iter().map(|(name, value)| (name, Value::from(value))).chain(constants).chain(others);
         match self.format {
             Format::Text => write_text(line, all),
             Format::Json => write_json(line, all),
@@ -163,7 +165,10 @@ mod tests {
     use super::*;
 
     fn line(format: Format) -> String {
-        let line = Line { format, constants: vec![("agentId".into(), "a-1".into()), ("account".into(), "x".into())] };
+        let line = Line {
+            format,
+            constants: vec![("agentId".into(), "a-1".into()), ("account".into(), "x".into())],
+        };
         let fields = Fields {
             message: "said \"no\"\nto it".into(),
             others: vec![("account", "prod".into()), ("objects", 7.into()), ("error", "".into())],

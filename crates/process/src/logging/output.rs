@@ -18,7 +18,8 @@ pub(super) struct Output {
 
 impl Output {
     pub(super) fn open(config: &LoggingConfig) -> Result<Self, LoggingError> {
-        let file = config.file.as_ref().map(|path| RotatingFile::open(path, config.rotation())).transpose()?;
+        let file =
+            config.file.as_ref().map(|path| RotatingFile::open(path, config.rotation())).transpose()?;
         Ok(Self { stdout: file.is_none() || config.multi_write, file })
     }
 }

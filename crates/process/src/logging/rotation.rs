@@ -49,7 +49,8 @@ struct Open {
 
 impl RotatingFile {
     pub(super) fn open(path: &Path, rotation: Rotation) -> Result<Self, LoggingError> {
-        let open = Open::at(path).map_err(|source| LoggingError::File { file: path.to_path_buf(), source })?;
+        let open =
+            Open::at(path).map_err(|source| LoggingError::File { file: path.to_path_buf(), source })?;
         Ok(Self { path: path.to_path_buf(), rotation, open: Mutex::new(open) })
     }
 
@@ -135,9 +136,11 @@ impl Tidying {
             .collect();
         // Their names begin with the time, so the newest come first.
         backups.sort_by(|left, right| right.cmp(left));
-        let oldest = u32::try_from(max_age_days).ok().and_then(|days| SystemTime::now().checked_sub(DAY * days));
+        let oldest =
+            u32::try_from(max_age_days).ok().and_then(|days| SystemTime::now().checked_sub(DAY * days));
         for (at, path) in backups.iter().enumerate() {
-            let is_old = |oldest| fs::metadata(path).and_then(|file| file.modified()).is_ok_and(|at| at < oldest);
+            let is_old =
+                |oldest| fs::metadata(path).and_then(|file| file.modified()).is_ok_and(|at| at < oldest);
             let too_many = max_backups > 0 && at >= max_backups;
             if too_many || (max_age_days > 0 && oldest.is_some_and(is_old)) {
                 fs::remove_file(path)?;
@@ -150,7 +153,9 @@ impl Tidying {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let name = name.strip_suffix(".gz").unwrap_or(&name);
         let time = name.strip_prefix(&self.prefix).and_then(|rest| rest.strip_suffix(&self.extension));
-        time.is_some_and(|time| time.len() == "2026-11-16T09-00-00.000".len() && time.starts_with(|c: char| c.is_ascii_digit()))
+        time.is_some_and(|time| {
+            time.len() == "2026-11-16T09-00-00.000".len() && time.starts_with(|c: char| c.is_ascii_digit())
+        })
     }
 }
 
@@ -199,7 +204,11 @@ mod tests {
             fs::write(directory.path().join(format!("agent-{time}.log")), time).unwrap();
             tidying(&format!("agent-{time}.log")).run();
         }
-        let kept = ["agent-2026-11-16T09-00-00.000.log.gz", "agent-2026-11-16T09-00-00.001.log.gz", "agent-notes.log"];
+        let kept = [
+            "agent-2026-11-16T09-00-00.000.log.gz",
+            "agent-2026-11-16T09-00-00.001.log.gz",
+            "agent-notes.log",
+        ];
         assert_eq!(names(directory.path()), kept);
         let mut text = String::new();
         let file = File::open(directory.path().join(kept[0])).unwrap();

@@ -33,8 +33,7 @@ const INTEGER: u8 = 0x02;
 /// More would be an attack on the start of the process rather than a protection.
 const MOST_ITERATIONS: u32 = 10_000_000;
 
-const UNSUPPORTED: &str =
-    "only PKCS#8 with PBKDF2 and AES-CBC can be opened; convert it with `openssl pkcs8 -topk8 -v2 aes-256-cbc`";
+const UNSUPPORTED: &str = "only PKCS#8 with PBKDF2 and AES-CBC can be opened; convert it with `openssl pkcs8 -topk8 -v2 aes-256-cbc`";
 const WRONG_PASSWORD: &str = "the password does not open it";
 
 /// Tells the two forms of keys under a password: PKCS#8, and the older one of OpenSSL.
@@ -100,7 +99,8 @@ impl<'d> Parameters<'d> {
         }
         let mut derivation = Der(derivation.next(SEQUENCE)?);
         let salt = derivation.next(OCTETS)?;
-        let iterations = number(derivation.next(INTEGER)?).filter(|number| number.get() <= MOST_ITERATIONS)?;
+        let iterations =
+            number(derivation.next(INTEGER)?).filter(|number| number.get() <= MOST_ITERATIONS)?;
         // The length of the key may be repeated here; the cipher has its own.
         derivation.next(INTEGER);
         let hash = match derivation.next(SEQUENCE) {
@@ -163,7 +163,8 @@ mod tests {
 
     /// `openssl genpkey -algorithm ed25519 | openssl pkcs8 -topk8 -v2 aes-256-cbc -passout pass:hunter2`, and with
     /// `-v2 aes-128-cbc -v2prf hmacWithSHA1`.
-    const KEYS: [&str; 2] = [include_str!("encrypted_key/aes256.pem"), include_str!("encrypted_key/aes128.pem")];
+    const KEYS: [&str; 2] =
+        [include_str!("encrypted_key/aes256.pem"), include_str!("encrypted_key/aes128.pem")];
 
     #[test]
     fn a_key_under_a_password_is_opened_by_it_and_by_no_other() {

@@ -3,10 +3,15 @@
 //! One binary, so that its tests share one API server and one server per database.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
+mod assume;
+mod bearer;
 mod channels;
+mod endpoints;
 mod isolation;
 mod live;
+mod logging;
 mod recovery;
+mod reload;
 mod secrets;
 mod support;
 mod up;

@@ -19,6 +19,10 @@ struct Descriptor(Inotify);
 // === impl Hints ===
 
 impl Hints {
+    #[expect(
+        deprecated,
+        reason = "sound for a descriptor that is owned and never replaced; what came after it is unsafe"
+    )]
     pub(super) fn new() -> io::Result<Self> {
         let inotify = Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC)?;
         AsyncFd::new(Descriptor(inotify)).map(Self)
@@ -28,7 +32,8 @@ impl Hints {
     pub(super) fn watch(&self, directory: &Path) {
         use AddWatchFlags as On;
         // Not being opened or read: that is what we do ourselves.
-        let changes = On::IN_CLOSE_WRITE | On::IN_MODIFY | On::IN_ATTRIB | On::IN_CREATE | On::IN_DELETE | On::IN_MOVE;
+        let changes =
+            On::IN_CLOSE_WRITE | On::IN_MODIFY | On::IN_ATTRIB | On::IN_CREATE | On::IN_DELETE | On::IN_MOVE;
         let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
         // One that is missing, or may not be read, is found by the poll when it is there.
         self.0.get_ref().0.add_watch(directory, changes | On::IN_ONLYDIR).ok();

@@ -133,7 +133,10 @@ async fn a_broken_an_emptied_and_a_removed_file_are_told_once_and_mended() {
     assert!(matches!(followed.next().await, Err(ConfigError::Invalid { .. })));
     followed.write("armory-agent.yml", "");
     let emptied = followed.next().await.unwrap_err().to_string();
-    assert!(emptied.ends_with("armory-agent.yml has become empty; write `{}` into it if that is meant"), "{emptied}");
+    assert!(
+        emptied.ends_with("armory-agent.yml has become empty; write `{}` into it if that is meant"),
+        "{emptied}"
+    );
     fs::remove_file(followed.path("armory-agent.yml")).unwrap();
     assert!(matches!(followed.next().await, Err(ConfigError::Vanished)));
     followed.write("armory-agent.yml", "name: a");

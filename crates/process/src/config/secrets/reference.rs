@@ -88,10 +88,11 @@ impl Reference {
 
     fn parse_body(form: Form, body: &str) -> Result<Self, String> {
         let (name, rest) = body.split_once('!').unwrap_or((body, ""));
-        let engine = Engine::ALL.into_iter().find(|engine| engine.name() == name.trim()).ok_or_else(|| {
-            let known = Engine::ALL.map(Engine::name).join(", ");
-            format!("there is no such engine; expected one of {known}")
-        })?;
+        let engine =
+            Engine::ALL.into_iter().find(|engine| engine.name() == name.trim()).ok_or_else(|| {
+                let known = Engine::ALL.map(Engine::name).join(", ");
+                format!("there is no such engine; expected one of {known}")
+            })?;
         if engine == Engine::Noop {
             return Ok(Self { form, engine, parameters: BTreeMap::new(), rest: rest.to_owned() });
         }
@@ -143,7 +144,8 @@ mod tests {
             ("encrypted:k8s!n:x!k:y!ns:z", Engine::Kubernetes, "k=y n=x ns=z"),
         ] {
             let reference = Reference::parse(text).unwrap().unwrap();
-            let found: Vec<_> = reference.parameters.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            let found: Vec<_> =
+                reference.parameters.iter().map(|(key, value)| format!("{key}={value}")).collect();
             assert_eq!((reference.engine, found.join(" ").as_str()), (engine, parameters), "{text}");
         }
         assert_eq!(Reference::parse("https://encrypted:x"), None);
