@@ -23,7 +23,7 @@ use crate::{
     metrics::Metrics,
     reload::{Configuration, Reload, Source},
     roster::Roster,
-    uplink::{Bearer, Dialer, Uplink},
+    uplink::{Bearer, Dialer, Link, Uplink},
     zone::zone,
 };
 
@@ -80,7 +80,7 @@ impl Agent {
         spindrift_process::metrics::register_process(&mut registry);
         let registry = Arc::new(registry);
         let (ready_tx, ready_rx) = watch::channel(Accounts::new());
-        let (connected_tx, connected_rx) = watch::channel(false);
+        let (link_tx, link_rx) = watch::channel(Link::default());
         let (shown_tx, shown_rx) = watch::channel(Configuration::default());
         let logging = source.logging.clone();
 
@@ -99,13 +99,13 @@ impl Agent {
             ready_rx: ready_rx.clone(),
             board: board.clone(),
             metrics,
-            connected_tx,
+            link_tx,
         };
         let pace = BackoffConfig::from(&config.clouddriver.backoff);
         shutdown.spawn("uplink", uplink.run(pace, shutdown.clone()));
 
         let tasks = shutdown.clone();
-        let state = EndpointState { board, ready_rx, connected_rx, shown_rx, logging, tasks };
+        let state = EndpointState { board, ready_rx, link_rx, shown_rx, logging, tasks };
         let routes =
             endpoints::router(state.clone()).merge(spindrift_process::metrics::router(registry.clone()));
         let serve = |name, setting, listener, tls: Option<ServerTls>, routes| {

@@ -297,47 +297,4 @@ impl From<&BackoffSettings> for BackoffConfig {
 }
 
 #[cfg(test)]
-mod tests {
-    use spindrift_process::config::{ConfigFiles, Env};
-
-    use super::*;
-
-    fn load(files: &[(&str, &str)]) -> AgentConfig {
-        let directory = tempfile::tempdir().unwrap();
-        for (name, text) in files {
-            std::fs::write(directory.path().join(name), text).unwrap();
-        }
-        let env = Env::from_iter([("CLOUDDRIVER_GRPC", "from-env:9091")]);
-        let loaded = ConfigFiles::agent(env).with_directory(directory.path()).load::<AgentConfig>().unwrap();
-        assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
-        loaded.settings
-    }
-
-    #[test]
-    fn accounts_are_read_in_both_spellings_with_profiles_over_them() {
-        let config = load(&[
-            (
-                "armory-agent.yml",
-                "kubernetes:\n  accounts:\n  - name: a\n    kubeConfigFile: /a\n    omitKinds: [Pod]\n",
-            ),
-            ("armory-agent-local.yml", "kubernetes.noProxy: true\nprometheus: { enabled: true }\n"),
-        ]);
-        let [account] = &config.kubernetes.accounts[..] else { panic!("one account") };
-        assert_eq!((account.name.as_str(), account.kubeconfig_file.as_deref()), ("a", Some("/a")));
-        assert!(config.kubernetes.no_proxy && config.prometheus.enabled);
-        assert_eq!(config.clouddriver.grpc, "from-env:9091");
-        assert!(config.clouddriver.tls().unwrap().is_none(), "no TLS file is named, so plaintext is spoken");
-    }
-
-    #[test]
-    fn the_legacy_names_are_read_where_there_is_nothing_newer() {
-        let config =
-            load(&[("kubesvc.yaml", "kubernetes: { accounts: [{ name: old, serviceAccount: true }] }")]);
-        assert_eq!(config.kubernetes.accounts[0].name, "old");
-        let config = load(&[
-            ("kubesvc.yaml", "kubernetes: { accounts: [{ name: old, serviceAccount: true }] }"),
-            ("armory-agent.yaml", "kubernetes: { accounts: [{ name: new, serviceAccount: true }] }"),
-        ]);
-        assert_eq!(config.kubernetes.accounts[0].name, "new");
-    }
-}
+mod tests;

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use spindrift_process::{logging::Logging, shutdown::Shutdown};
 use tokio::sync::watch;
 
-use crate::{account::Accounts, board::Board, reload::Configuration};
+use crate::{account::Accounts, board::Board, reload::Configuration, uplink::Link};
 
 /// What the endpoints read from.
 #[derive(Debug, Clone)]
@@ -24,8 +24,8 @@ pub struct EndpointState {
     pub board: Board,
     /// The accounts that can be served.
     pub ready_rx: watch::Receiver<Accounts>,
-    /// Whether a session with the hub is open.
-    pub connected_rx: watch::Receiver<bool>,
+    /// How the link to the hub is.
+    pub link_rx: watch::Receiver<Link>,
     /// The state of the configuration.
     pub shown_rx: watch::Receiver<Configuration>,
     /// The logging of this process, if it is ours.
@@ -62,10 +62,11 @@ pub(crate) fn debug() -> Router<EndpointState> {
 
 /// Ready as soon as it runs: what is wrong is shown, but restarting the agent would not help.
 async fn health(State(state): State<EndpointState>) -> Json<Value> {
-    let connected = *state.connected_rx.borrow();
+    let Link { connected, since, error } = state.link_rx.borrow().clone();
     let hub = if connected { "connected" } else { "disconnected" };
+    let link = json!({ "since": since, "error": error });
     let configuration = state.shown_rx.borrow().clone();
-    Json(json!({ "status": "UP", "hub": hub, "configuration": configuration }))
+    Json(json!({ "status": "UP", "hub": hub, "link": link, "configuration": configuration }))
 }
 
 async fn account_version(

@@ -14,6 +14,7 @@ mod session;
 
 use std::{sync::Arc, time::Duration};
 
+use jiff::Timestamp;
 use spindrift_model::{AgentId, Incarnation};
 use spindrift_process::{
     backoff::{Backoff, BackoffConfig},
@@ -55,8 +56,27 @@ pub struct Uplink {
     pub board: Board,
     /// The agent's counters.
     pub metrics: Arc<Metrics>,
-    /// Whether a session is open, for the health endpoint.
-    pub connected_tx: watch::Sender<bool>,
+    /// How the link is, for the health endpoint.
+    pub link_tx: watch::Sender<Link>,
+}
+
+/// How the link to the hub is.
+#[derive(Debug, Clone, Default)]
+pub struct Link {
+    /// Whether a session is open.
+    pub connected: bool,
+    /// Since when, or since when not.
+    pub since: Option<Timestamp>,
+    /// Why there is none.
+    pub error: Option<String>,
+}
+
+// === impl Link ===
+
+impl Link {
+    fn up() -> Self {
+        Self { connected: true, since: Some(Timestamp::now()), error: None }
+    }
 }
 
 // === impl Uplink ===
@@ -76,7 +96,11 @@ impl Uplink {
 
             let started = Instant::now();
             let ended = Session::run(&self, &shutdown).await;
-            if self.connected_tx.send_replace(false) {
+            let error = match &ended {
+                Ok(ended) => ended.reason.clone(),
+                Err(error) => report(error),
+            };
+            if self.lost(error) {
                 self.metrics.disconnected();
             }
             if token.is_cancelled() {
@@ -84,7 +108,11 @@ impl Uplink {
             }
             let retry_after = match ended {
                 Ok(ended) => {
-                    info!(hub = self.dialer.address(), reason = ended.reason, "session ended");
+                    info!(
+                        hub = self.dialer.address(),
+                        reason = ended.reason,
+                        "server has stopped sending ops: session ended"
+                    );
                     let soon = Duration::from_millis(fastrand::u64(20..200));
                     let pause = if started.elapsed() >= STEADY {
                         // It worked, so the hub is there: come back at once, but not in step with all others.
@@ -106,5 +134,20 @@ impl Uplink {
                 return Ok(());
             }
         }
+    }
+
+    /// There is no session now; gives whether there was one.
+    fn lost(&self, error: String) -> bool {
+        let mut was_connected = false;
+        self.link_tx.send_modify(|link| {
+            was_connected = link.connected;
+            let since = if link.connected { Some(Timestamp::now()) } else { link.since };
+            *link = Link {
+                connected: false,
+                since: since.or_else(|| Some(Timestamp::now())),
+                error: Some(error),
+            };
+        });
+        was_connected
     }
 }

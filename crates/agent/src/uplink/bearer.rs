@@ -2,6 +2,7 @@
 
 use std::{io, process::Stdio, time::Duration};
 
+use http::HeaderValue;
 use parking_lot::Mutex;
 use serde::Deserialize;
 use tokio::{
@@ -85,6 +86,12 @@ impl Bearer {
     /// Tokens as they are configured.
     pub fn new(auth: Auth) -> Self {
         Self { auth, printed: Mutex::new(None) }
+    }
+
+    /// The header to show, for those who speak without our client.
+    pub async fn header(&self) -> Result<Option<HeaderValue>, BearerError> {
+        let Authorization(value) = self.authorization().await?;
+        Ok(value.and_then(|value| HeaderValue::from_bytes(value.as_bytes()).ok()))
     }
 
     /// What to show on the next connection.

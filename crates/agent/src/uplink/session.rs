@@ -18,7 +18,7 @@ use tonic::Status;
 use tracing::{debug, info, warn};
 
 use super::{
-    Uplink,
+    Link, Uplink,
     caching::CachingAccount,
     channels::{Channels, OpenError},
 };
@@ -61,7 +61,8 @@ impl<'a> Session<'a> {
     pub(super) async fn run(uplink: &'a Uplink, shutdown: &Shutdown) -> Result<Ended, OpenError> {
         let accounts: Vec<_> = uplink.ready_rx.borrow().values().cloned().collect();
         let hub = uplink.dialer.address();
-        info!(hub, accounts = accounts.len(), "connecting to {hub}");
+        info!(hub, "connecting to {hub}");
+        info!(hub, "registering with {} servers", accounts.len());
         let registration = Registration {
             agent: uplink.agent.clone(),
             incarnation: uplink.incarnation,
@@ -79,7 +80,7 @@ impl<'a> Session<'a> {
         let announced =
             accounts.into_iter().map(|account| (account.description.name.clone(), account)).collect();
         uplink.metrics.connections.inc();
-        uplink.connected_tx.send_replace(true);
+        uplink.link_tx.send_replace(Link::up());
         let mut session = Self {
             uplink,
             welcome,
@@ -239,6 +240,7 @@ impl<'a> Session<'a> {
         if self.accounts.contains_key(&name) {
             return;
         }
+        info!(account = %name, "starting agentCreator {name}");
         let (down_tx, down_rx) = mpsc::unbounded_channel();
         let stop = CancellationToken::new();
         self.accounts.insert(name, Served { down_tx, stop: stop.clone() });
