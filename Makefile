@@ -1,6 +1,6 @@
 # Each target is one command; what takes more than that is a script in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help test lint fmt audit bench fuzz dist testenv dictionary picture
+.PHONY: help test lint fmt docs audit bench fuzz dist testenv dictionary picture
 
 # A version, so that a new release of the tool changes nothing unasked.
 CARGO_DENY := 0.20.2
@@ -16,6 +16,9 @@ lint: ## Checks format, clippy's warnings and the length of files
 
 fmt: ## Formats the Rust code
 	cargo fmt --all
+
+docs: ## Writes the tables of docs/configuration.md anew, from the settings types
+	UPDATE_GENERATED=1 cargo test -p spindrift --test configuration
 
 audit: ## Checks dependencies: bans, duplicates, licences, sources (installs cargo-deny if it is absent)
 	@command -v cargo-deny >/dev/null || cargo install cargo-deny --version $(CARGO_DENY) --locked

@@ -103,6 +103,10 @@ impl Preparation {
                         info!(account = %name, cluster = %account.description.cluster,
                             version = account.description.kubernetes_version, "account discovered");
                         self.board.discovered(name.as_str());
+                        if let (_, Some(problem)) = self.config.permissions() {
+                            warn!(account = %name, "{problem}");
+                            self.board.problem(&name, problem);
+                        }
                         ready_tx.send_modify(|accounts| {
                             accounts.insert(name, Arc::new(account));
                         });

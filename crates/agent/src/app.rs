@@ -4,35 +4,40 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use prometheus_client::registry::Registry;
-use spindrift_kubernetes::ApiOptions;
 use spindrift_model::{AgentId, Incarnation};
 use spindrift_process::{
     backoff::BackoffConfig,
     config::Env,
-    daemon::host_name,
+    daemon::{host_name, pod_namespace},
     serve::{self, Endpoint, Expects},
     shutdown::Shutdown,
+    tls::ServerTls,
 };
 use tokio::{net::TcpListener, sync::watch};
-use tracing::{info, warn};
+use tracing::info;
 
 use crate::{
-    account::{Accounts, Preparation},
+    account::Accounts,
     board::Board,
-    config::AgentConfig,
     endpoints::{self, EndpointState},
     metrics::Metrics,
-    uplink::{Dialer, Uplink},
+    reload::{Configuration, Reload, Source},
+    roster::Roster,
+    uplink::{Bearer, Dialer, Link, Uplink},
     watch::Budgets,
+    zone::zone,
 };
 
 /// An agent whose ports are bound and whose files are read.
 pub struct Agent {
-    config: AgentConfig,
+    source: Source,
     id: AgentId,
+    zone: String,
     dialer: Dialer,
     endpoints: TcpListener,
+    tls: Option<ServerTls>,
     prometheus: Option<TcpListener>,
+    pprof: Option<TcpListener>,
     /// What operators see of it.
     pub board: Board,
     /// Where health and administration listen.
@@ -43,10 +48,12 @@ pub struct Agent {
 
 impl Agent {
     /// Reads the TLS files and binds the ports; nothing runs yet.
-    pub async fn build(config: AgentConfig, id: AgentId) -> anyhow::Result<Self> {
+    pub async fn build(source: Source, id: AgentId, env: &Env) -> anyhow::Result<Self> {
+        let config = &source.loaded.settings;
         let dialer = Dialer::new(&config.clouddriver.grpc, config.clouddriver.tls()?)
-            .through(config.clouddriver.proxies(&Env::capture()))
+            .through(config.clouddriver.proxies(env))
             .with_compression(config.clouddriver.compression);
+        let tls = config.server.ssl.tls()?;
         let host = &config.server.host;
         let endpoints = serve::bind("health", "server.port", host, config.server.port).await?;
         let prometheus = if config.prometheus.enabled {
@@ -54,82 +61,72 @@ impl Agent {
         } else {
             None
         };
-        let address = endpoints.local_addr()?;
-        Ok(Self { config, id, dialer, endpoints, prometheus, board: Board::default(), address })
+        let pprof = if config.pprof.enabled {
+            Some(serve::bind("debugging", "pprof.port", host, config.pprof.port).await?)
+        } else {
+            None
+        };
+        let zone = match config.zone_id.as_str() {
+            "" => zone(id.as_str(), pod_namespace(env).as_deref()),
+            zone => zone.to_owned(),
+        };
+        let (address, board) = (endpoints.local_addr()?, Board::default());
+        Ok(Self { source, id, zone, dialer, endpoints, tls, prometheus, pprof, board, address })
     }
 
     /// Starts everything; it ends with the shutdown.
     pub fn start(self, shutdown: &Shutdown) {
-        let Self { config, id, dialer, endpoints, prometheus, board, address } = self;
+        let Self { source, id, zone, dialer, endpoints, tls, prometheus, pprof, board, address } = self;
+        let config = source.loaded.settings.clone();
         let mut registry = Registry::default();
         let metrics = Arc::new(Metrics::register(&mut registry, board.clone()));
         spindrift_process::metrics::register_process(&mut registry);
         let registry = Arc::new(registry);
         let (ready_tx, ready_rx) = watch::channel(Accounts::new());
-        let (connected_tx, connected_rx) = watch::channel(false);
+        let (link_tx, link_rx) = watch::channel(Link::default());
+        let (shown_tx, shown_rx) = watch::channel(Configuration::default());
+        let logging = source.logging.clone();
 
-        if config.kubernetes.accounts.is_empty() {
-            warn!("no accounts are configured (kubernetes.accounts); the agent has nothing to do");
-        }
         let budgets = Budgets::new(config.limits());
-        let preparing = shutdown.group("accounts");
-        for account in &config.kubernetes.accounts {
-            board.configured(&account.name);
-            let preparation = Preparation {
-                options: ApiOptions {
-                    request_timeout: (config.timeout_seconds > 0)
-                        .then(|| Duration::from_secs(config.timeout_seconds)),
-                    insecure: account.insecure,
-                    no_proxy: account.no_proxy || config.kubernetes.no_proxy,
-                    ..ApiOptions::default()
-                },
-                config: config.kubernetes.effective(account),
-                board: board.clone(),
-                metrics: metrics.clone(),
-                budgets: budgets.clone(),
-                pace: config.kubernetes.watches.pace(),
-            };
-            preparing.spawn(
-                format!("account {}", account.name),
-                preparation.run(ready_tx.clone(), preparing.token()),
-            );
-        }
+        let roster = Roster::new(ready_tx, board.clone(), metrics.clone(), budgets, shutdown.clone());
+        let reload = Reload { source, roster, shown_tx };
+        shutdown.spawn("accounts", reload.run(shutdown.token()));
 
         let uplink = Uplink {
             dialer,
+            bearer: Bearer::new(config.clouddriver.auth.clone()),
+            config: config.clouddriver.clone(),
+            pause: config.kubernetes.reconnect_timeout_ms.map(Duration::from_millis),
             agent: id.clone(),
             incarnation: Incarnation::fresh(),
-            zone: if config.zone_id.is_empty() { id.to_string() } else { config.zone_id.clone() },
+            zone,
             ready_rx: ready_rx.clone(),
             board: board.clone(),
             metrics,
-            connected_tx,
+            link_tx,
         };
         let pace = BackoffConfig::from(&config.clouddriver.backoff);
-        let life = shutdown.clone();
-        shutdown.spawn("uplink", async move {
-            // Accounts that are still being prepared live as long as the uplink they are prepared for.
-            let _preparing = preparing;
-            uplink.run(pace, life).await
-        });
+        shutdown.spawn("uplink", uplink.run(pace, shutdown.clone()));
 
-        let state = EndpointState { board, ready_rx, connected_rx };
-        let routes = endpoints::router(state, registry.clone());
-        shutdown.spawn(
-            "serve.health",
-            serve::serve_http(endpoints, plain("health", "server.port"), routes, shutdown.clone()),
-        );
+        let tasks = shutdown.clone();
+        let state = EndpointState { board, ready_rx, link_rx, shown_rx, logging, tasks };
+        let routes =
+            endpoints::router(state.clone()).merge(spindrift_process::metrics::router(registry.clone()));
+        let serve = |name, setting, listener, tls: Option<ServerTls>, routes| {
+            let tls_setting = Some("server.ssl.enabled").filter(|_| name == "health");
+            let endpoint = Endpoint { name, setting, expects: Expects::AnyHttp, tls, tls_setting };
+            let serving = serve::serve_http(listener, endpoint, routes, shutdown.clone());
+            shutdown.spawn(format!("serve.{name}"), serving);
+        };
+        serve("health", "server.port", endpoints, tls, routes);
         if let Some(listener) = prometheus {
-            let routes = spindrift_process::metrics::router(registry);
-            let endpoint = plain("metrics", "prometheus.port");
-            shutdown.spawn("serve.metrics", serve::serve_http(listener, endpoint, routes, shutdown.clone()));
+            serve("metrics", "prometheus.port", listener, None, spindrift_process::metrics::router(registry));
+        }
+        if let Some(listener) = pprof {
+            serve("debugging", "pprof.port", listener, None, endpoints::debug().with_state(state));
         }
         info!(agent = %id, %address, accounts = config.kubernetes.accounts.len(), version = crate::VERSION, "agent started");
     }
-}
-
-fn plain(name: &'static str, setting: &'static str) -> Endpoint {
-    Endpoint { name, setting, expects: Expects::AnyHttp, tls: None, tls_setting: None }
 }
 
 /// What this agent is called: the pod's name, or the machine's.

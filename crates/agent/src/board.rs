@@ -145,13 +145,21 @@ pub struct Progress {
 // === impl Board ===
 
 impl Board {
+    /// Changes the lines of an account that is configured; what is still said of one that has left is of no interest.
     fn write(&self, account: &str, change: impl FnOnce(&mut AccountLines)) {
-        change(self.accounts.write().entry(account.to_owned()).or_default());
+        if let Some(lines) = self.accounts.write().get_mut(account) {
+            change(lines);
+        }
     }
 
     /// An account was configured.
     pub fn configured(&self, account: &str) {
-        self.write(account, |_| {});
+        self.accounts.write().entry(account.to_owned()).or_default();
+    }
+
+    /// An account is no longer configured.
+    pub fn removed(&self, account: &str) {
+        self.accounts.write().remove(account);
     }
 
     /// An account's API server answered.

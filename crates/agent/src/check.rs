@@ -49,8 +49,9 @@ pub async fn check(files: &ConfigFiles, env: &Env) -> Report {
                 no_proxy: account.no_proxy || config.kubernetes.no_proxy,
                 ..ApiOptions::default()
             };
+            let impersonated = account.impersonated(&config.kubernetes.assumable_service_accounts);
             let account = config.kubernetes.effective(account);
-            Box::pin(async move { account::section(&account, options).await })
+            Box::pin(async move { account::section(&account, options, impersonated).await })
         })
         .buffered(ACCOUNTS_AT_A_TIME)
         .collect::<Vec<_>>();

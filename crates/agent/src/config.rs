@@ -1,7 +1,12 @@
 //! The agent's options, with the names and defaults of the Scale Agent's `armory-agent.yml`.
 
 mod account;
+mod apply;
+mod auth;
+mod endpoint;
 mod engine;
+mod permissions;
+mod unused;
 
 use std::time::Duration;
 
@@ -9,14 +14,21 @@ use serde::{Deserialize, Serialize};
 use spindrift_kubernetes::RedactRule;
 use spindrift_process::{
     backoff::BackoffConfig,
-    config::{Env, Schema, redact},
+    config::{Env, Schema, Unused, redact},
     logging::LoggingConfig,
     proxy::Proxies,
     tls::{ClientTls, ClientTlsFiles, PemFile, TlsError},
 };
 
 pub use account::{AccountConfig, CustomResource, CustomResourceScope};
+pub use apply::{Choice, KindApply, ServerSideApply};
+pub use auth::{Auth, TokenCommand, TokenFormat};
+pub use endpoint::{Pprof, Prometheus, Server, Ssl};
 pub use engine::{Tasks, Watches};
+pub use permissions::Permissions;
+
+/// Silence of this many heartbeats is a dead link.
+const MISSED_HEARTBEATS: u32 = 3;
 
 /// All of `armory-agent.yml`.
 #[derive(Debug, Clone, Serialize, Deserialize, Default)]
@@ -32,11 +44,15 @@ pub struct AgentConfig {
     pub server: Server,
     /// Where metrics listen.
     pub prometheus: Prometheus,
+    /// Where debugging has a port of its own.
+    pub pprof: Pprof,
     /// What the agent logs.
     pub logging: LoggingConfig,
-    /// Where the agent runs, for choosing among agents; computed if empty.
+    /// Where the agent runs, for choosing among agents. If empty: `<deployment>_<namespace>` as the name of the pod
+    /// tells them, else the agent's name.
     pub zone_id: String,
-    /// Ceiling for one request to an API server; 0 is the default of 30 s.
+    /// Ceiling for one request to an API server; a watch: until it begins. 0 is the default of 30 s. A change restarts
+    /// all accounts.
     pub timeout_seconds: u64,
 }
 
@@ -46,48 +62,69 @@ pub struct AgentConfig {
 pub struct Clouddriver {
     /// `host:port` of the hub, or of the proxy before it.
     pub grpc: String,
-    /// Whether to speak plaintext; if not said, TLS is spoken when any of its files is named.
+    /// `true` is plaintext, `false` is TLS. If absent: TLS when `cacertFile`, `clientCertFile`, `serverName` or
+    /// `insecureSkipVerify` is set.
     pub insecure: Option<bool>,
     /// TLS.
     pub tls: Tls,
     /// Whether to ignore the proxies of the environment.
     pub no_proxy: bool,
-    /// How reconnects are paced.
-    pub backoff: BackoffSettings,
     /// Whether events are compressed, if the hub can read that; off, they can be read on the wire.
     pub compression: bool,
+    /// A bearer token to show to the hub, or to a proxy before it.
+    pub auth: Auth,
+    /// How reconnects are paced.
+    pub backoff: BackoffSettings,
+    /// How often to ping the hub; the hub's own pace if that is quicker. 0 leaves it to the hub.
+    pub keep_alive_heartbeat_seconds: u64,
+    /// A hub that is silent for this long is gone; 0 is three pings.
+    pub keep_alive_time_out_seconds: u64,
+    /// How results of operations are sent again.
+    pub response_retries: ResponseRetries,
+}
+
+/// `clouddriver.responseRetries.*`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ResponseRetries {
+    /// Whether results of operations that did not arrive are sent again. For operations, which come with a later version.
+    pub enabled: bool,
+    /// How often at most.
+    pub max_retries: u32,
+    /// The pause between two attempts.
+    pub back_off_ms: u64,
 }
 
 /// `clouddriver.tls.*`.
 #[derive(Debug, Clone, Serialize, Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Tls {
-    /// The name the hub's certificate is expected to show.
+    /// The name that the hub's certificate must show; the host that is dialled if absent.
     pub server_name: Option<String>,
     /// Whether to accept every certificate.
     pub insecure_skip_verify: bool,
     /// The CAs to trust (PEM); the system's if absent.
     pub cacert_file: Option<String>,
-    /// The agent's own certificate (PEM).
+    /// The agent's own certificate (PEM), for mTLS; with `clientKeyFile`.
     pub client_cert_file: Option<String>,
     /// Its key (PEM).
     pub client_key_file: Option<String>,
-    /// The key's password.
+    /// The key's password, for encrypted PKCS#8 (AES-CBC, PBKDF2). Also spelled `clientKeyPassword`.
     #[serde(serialize_with = "redact::optional")]
     pub client_key_file_password: Option<String>,
 }
 
-/// `clouddriver.backoff.*`, in nanoseconds as the original has it.
+/// `clouddriver.backoff.*`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct BackoffSettings {
-    /// The first delay.
+    /// The first delay between attempts to register, in nanoseconds as the original has it; at least a millisecond.
     pub base_delay: u64,
-    /// How much longer each delay is than the one before.
+    /// How much longer each delay is than the one before; at least 1.
     pub multiplier: f64,
     /// The share by which a delay is randomly shortened or lengthened.
     pub jitter: f64,
-    /// The longest delay.
+    /// The longest delay, in nanoseconds.
     pub max_delay: u64,
 }
 
@@ -97,7 +134,7 @@ pub struct BackoffSettings {
 pub struct Kubernetes {
     /// The clusters, or sets of namespaces in them.
     pub accounts: Vec<AccountConfig>,
-    /// Whether to ignore proxies for every cluster.
+    /// Whether to ignore proxies for every cluster. A change restarts all accounts.
     pub no_proxy: bool,
     /// Values that never leave any cluster, by kind.
     pub redact: Vec<RedactRule>,
@@ -107,26 +144,32 @@ pub struct Kubernetes {
     pub cache_group_delay_ms: u64,
     /// How patient watches are.
     pub watches: Watches,
+    /// The service accounts that accounts may assume, as `namespace/name`; `*` stands for any text without a slash.
+    /// None by default.
+    pub assumable_service_accounts: Vec<String>,
+    /// The least time between the end of a session and the next attempt. If absent, a session that worked is taken up
+    /// again at once: what was sent before is not sent again.
+    pub reconnect_timeout_ms: Option<u64>,
+    /// How failed requests of operations are repeated.
+    pub retries: Retries,
+    /// How manifests are applied.
+    pub server_side_apply: ServerSideApply,
 }
 
-/// `server.*`.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+/// `kubernetes.retries.*`. For operations, which come with a later version; watches have a pace of their own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub struct Server {
-    /// The address to bind; empty is all, or probes would fail.
-    pub host: String,
-    /// The port to bind.
-    pub port: u16,
-}
-
-/// `prometheus.*`.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Prometheus {
-    /// Whether metrics have a port of their own.
+pub struct Retries {
+    /// Whether failed requests of operations are repeated. For operations, which come with a later version.
     pub enabled: bool,
-    /// The port to bind.
-    pub port: u16,
+    /// How often at most.
+    pub max_retries: u32,
+    /// The pause between two attempts.
+    pub back_off_ms: u64,
+    /// Whether every error is worth a repetition.
+    pub retry_any_error: bool,
+    /// Parts of the errors that are; used only if `retryAnyError` is false.
+    pub retryable_errors: Vec<String>,
 }
 
 // === defaults ===
@@ -138,8 +181,30 @@ impl Default for Clouddriver {
             insecure: None,
             tls: Tls::default(),
             no_proxy: false,
-            backoff: BackoffSettings::default(),
             compression: true,
+            auth: Auth::default(),
+            backoff: BackoffSettings::default(),
+            keep_alive_heartbeat_seconds: 20,
+            keep_alive_time_out_seconds: 0,
+            response_retries: ResponseRetries::default(),
+        }
+    }
+}
+
+impl Default for ResponseRetries {
+    fn default() -> Self {
+        Self { enabled: true, max_retries: 3, back_off_ms: 3000 }
+    }
+}
+
+impl Default for Retries {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            max_retries: 3,
+            back_off_ms: 3000,
+            retry_any_error: false,
+            retryable_errors: vec!["timeout".into(), "deadline exceeded".into()],
         }
     }
 }
@@ -147,18 +212,6 @@ impl Default for Clouddriver {
 impl Default for BackoffSettings {
     fn default() -> Self {
         Self { base_delay: 1_000_000_000, multiplier: 1.6, jitter: 0.2, max_delay: 120_000_000_000 }
-    }
-}
-
-impl Default for Server {
-    fn default() -> Self {
-        Self { host: String::new(), port: 8082 }
-    }
-}
-
-impl Default for Prometheus {
-    fn default() -> Self {
-        Self { enabled: false, port: 8008 }
     }
 }
 
@@ -170,6 +223,10 @@ impl Schema for AgentConfig {
             kubernetes: Kubernetes {
                 accounts: vec![AccountConfig::example()],
                 redact: vec![RedactRule::default()],
+                server_side_apply: ServerSideApply {
+                    kinds: vec![KindApply::default()],
+                    ..ServerSideApply::default()
+                },
                 ..Kubernetes::default()
             },
             ..Self::default()
@@ -181,7 +238,15 @@ impl Schema for AgentConfig {
     }
 
     fn aliases() -> &'static [(&'static str, &'static str)] {
-        &[("clouddriver.tls.clientKeyPassword", "clientKeyFilePassword")]
+        &[
+            ("clouddriver.tls.clientKeyPassword", "clientKeyFilePassword"),
+            ("server.ssl.keyPassword", "keyFilePassword"),
+            ("server.ssl.cacertFile", "caCertFile"),
+        ]
+    }
+
+    fn unused() -> &'static [Unused] {
+        unused::UNUSED
     }
 }
 
@@ -201,6 +266,23 @@ impl Clouddriver {
     /// The proxies that may be on the way to the hub.
     pub fn proxies(&self, env: &Env) -> Proxies {
         if self.no_proxy { Proxies::default() } else { Proxies::of(env) }
+    }
+
+    /// How often to ping, given the pace that the hub asks for.
+    pub fn heartbeat(&self, of_hub: Duration) -> Duration {
+        match self.keep_alive_heartbeat_seconds {
+            0 => of_hub,
+            seconds => of_hub.min(Duration::from_secs(seconds)),
+        }
+    }
+
+    /// After how much silence the hub is gone, given how often it is pinged.
+    pub fn silence(&self, heartbeat: Duration) -> Duration {
+        match self.keep_alive_time_out_seconds {
+            0 => heartbeat * MISSED_HEARTBEATS,
+            // An answer needs at least the time between two pings.
+            seconds => Duration::from_secs(seconds).max(heartbeat * 2),
+        }
     }
 
     /// The connection's TLS; none is plaintext.
@@ -227,7 +309,8 @@ impl Clouddriver {
             insecure_skip_verify: *insecure_skip_verify,
             ca: file("cacertFile", cacert_file),
             certificate: file("clientCertFile", client_cert_file),
-            key: file("clientKeyFile", client_key_file),
+            key: file("clientKeyFile", client_key_file)
+                .map(|key| key.with_password(self.tls.client_key_file_password.clone())),
             alpn: vec![b"h2".to_vec()],
         })
     }
@@ -238,77 +321,14 @@ impl Clouddriver {
 impl From<&BackoffSettings> for BackoffConfig {
     fn from(settings: &BackoffSettings) -> Self {
         Self {
-            base: Duration::from_nanos(settings.base_delay),
+            // No delay at all would turn a hub's absence into a storm.
+            base: Duration::from_nanos(settings.base_delay).max(Duration::from_millis(1)),
             multiplier: settings.multiplier,
             jitter: settings.jitter,
-            max: Duration::from_nanos(settings.max_delay),
+            max: Duration::from_nanos(settings.max_delay).max(Duration::from_millis(1)),
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use spindrift_process::config::ConfigFiles;
-
-    use super::*;
-
-    fn load(files: &[(&str, &str)]) -> AgentConfig {
-        let directory = tempfile::tempdir().unwrap();
-        for (name, text) in files {
-            std::fs::write(directory.path().join(name), text).unwrap();
-        }
-        let env = Env::from_iter([("CLOUDDRIVER_GRPC", "from-env:9091")]);
-        let loaded = ConfigFiles::agent(env).with_directory(directory.path()).load::<AgentConfig>().unwrap();
-        assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
-        loaded.settings
-    }
-
-    #[test]
-    fn accounts_are_read_in_both_spellings_with_profiles_over_them() {
-        let config = load(&[
-            (
-                "armory-agent.yml",
-                "kubernetes:\n  accounts:\n  - name: a\n    kubeConfigFile: /a\n    omitKinds: [Pod]\n",
-            ),
-            ("armory-agent-local.yml", "kubernetes.noProxy: true\nprometheus: { enabled: true }\n"),
-        ]);
-        let [account] = &config.kubernetes.accounts[..] else { panic!("one account") };
-        assert_eq!((account.name.as_str(), account.kubeconfig_file.as_deref()), ("a", Some("/a")));
-        assert!(config.kubernetes.no_proxy && config.prometheus.enabled);
-        assert_eq!(config.clouddriver.grpc, "from-env:9091");
-        assert!(config.clouddriver.tls().unwrap().is_none(), "no TLS file is named, so plaintext is spoken");
-    }
-
-    #[test]
-    fn options_of_the_watch_engine_are_read_without_a_warning() {
-        let config = load(&[(
-            "armory-agent.yml",
-            "tasks: { totalBudget: 7, budgetPerAccount: 0, queueCheckFrequencyMs: 1 }\n\
-             kubernetes:\n  cacheGroupSize: 5\n  cacheGroupDelayMs: 5000\n  watches: { silenceMs: 9 }\n  accounts:\n\
-             \x20 - { name: a, omitNamespaces: [x], onlyNamespacedResources: true, namespaces: [y],\n\
-             \x20     customResourceDefinitions: [{ kind: Cart.example.com, scope: Cluster }, { kind: Till.example.com }] }\n",
-        )]);
-        let limits = config.limits();
-        assert_eq!((limits.total, limits.per_account, limits.group_size), (7, 0, 5));
-        assert_eq!(limits.group_delay, Duration::from_secs(5));
-        assert_eq!(config.kubernetes.watches.pace().denied_retry, Duration::from_mins(5));
-        let scopes =
-            config.kubernetes.accounts[0].custom_resource_definitions.iter().map(|declared| declared.scope);
-        assert_eq!(
-            scopes.collect::<Vec<_>>(),
-            [CustomResourceScope::Cluster, CustomResourceScope::Namespaced]
-        );
-    }
-
-    #[test]
-    fn the_legacy_names_are_read_where_there_is_nothing_newer() {
-        let config =
-            load(&[("kubesvc.yaml", "kubernetes: { accounts: [{ name: old, serviceAccount: true }] }")]);
-        assert_eq!(config.kubernetes.accounts[0].name, "old");
-        let config = load(&[
-            ("kubesvc.yaml", "kubernetes: { accounts: [{ name: old, serviceAccount: true }] }"),
-            ("armory-agent.yaml", "kubernetes: { accounts: [{ name: new, serviceAccount: true }] }"),
-        ]);
-        assert_eq!(config.kubernetes.accounts[0].name, "new");
-    }
-}
+mod tests;

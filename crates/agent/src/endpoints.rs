@@ -1,6 +1,8 @@
 //! The agent's own HTTP endpoints: health for probes, state for operators.
 
-use std::sync::Arc;
+mod accounts;
+mod debug;
+mod logging;
 
 use axum::{
     Json, Router,
@@ -9,12 +11,11 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
-use prometheus_client::registry::Registry;
-use serde_json::json;
-use spindrift_process::metrics;
+use serde_json::{Value, json};
+use spindrift_process::{logging::Logging, shutdown::Shutdown};
 use tokio::sync::watch;
 
-use crate::{account::Accounts, board::Board};
+use crate::{account::Accounts, board::Board, reload::Configuration, uplink::Link};
 
 /// What the endpoints read from.
 #[derive(Debug, Clone)]
@@ -23,40 +24,86 @@ pub struct EndpointState {
     pub board: Board,
     /// The accounts that can be served.
     pub ready_rx: watch::Receiver<Accounts>,
-    /// Whether a session with the hub is open.
-    pub connected_rx: watch::Receiver<bool>,
+    /// How the link to the hub is.
+    pub link_rx: watch::Receiver<Link>,
+    /// The state of the configuration.
+    pub shown_rx: watch::Receiver<Configuration>,
+    /// The logging of this process, if it is ours.
+    pub logging: Option<Logging>,
+    /// What runs.
+    pub tasks: Shutdown,
 }
 
-/// All routes.
-pub fn router(state: EndpointState, registry: Arc<Registry>) -> Router {
+/// An answer that says what is wrong with the question.
+struct Wrong(StatusCode, String);
+
+/// All routes but those of metrics.
+pub fn router(state: EndpointState) -> Router {
     Router::new()
         .route("/health", get(health))
-        .route(
-            "/accounts",
-            get(|State(state): State<EndpointState>| async move { Json(state.board.accounts()) }),
-        )
+        .route("/accounts", get(accounts::list))
         .route("/accounts/{name}/version", get(account_version))
-        .route(
-            "/watches",
-            get(|State(state): State<EndpointState>| async move { Json(state.board.watches()) }),
-        )
-        .route("/version", get(|| async { Json(json!({ "version": crate::VERSION })) }))
+        .route("/operations", get(operations))
+        .route("/watches", get(watches))
+        .route("/version", get(version))
+        .route("/logging/level", get(logging::level).put(logging::set_level))
+        .merge(debug())
         .with_state(state)
-        .merge(metrics::router(registry))
 }
 
-/// Ready as soon as it runs: whether the hub can be reached is shown, but restarting the agent would not help.
-async fn health(State(state): State<EndpointState>) -> Json<serde_json::Value> {
-    let connected = *state.connected_rx.borrow();
-    Json(json!({ "status": "UP", "hub": if connected { "connected" } else { "disconnected" } }))
+/// What is there for those who look for a fault in the agent itself.
+pub(crate) fn debug() -> Router<EndpointState> {
+    Router::new()
+        .route("/debug/tasks", get(debug::tasks))
+        .route("/debug/pprof", get(debug::pprof))
+        .route("/debug/pprof/", get(debug::pprof))
+        .route("/debug/pprof/{*profile}", get(debug::pprof))
 }
 
-async fn account_version(State(state): State<EndpointState>, Path(name): Path<String>) -> Response {
+/// Ready as soon as it runs: what is wrong is shown, but restarting the agent would not help.
+async fn health(State(state): State<EndpointState>) -> Json<Value> {
+    let Link { connected, since, error } = state.link_rx.borrow().clone();
+    let hub = if connected { "connected" } else { "disconnected" };
+    let link = json!({ "since": since, "error": error });
+    let configuration = state.shown_rx.borrow().clone();
+    Json(json!({ "status": "UP", "hub": hub, "link": link, "configuration": configuration }))
+}
+
+async fn account_version(
+    State(state): State<EndpointState>,
+    Path(name): Path<String>,
+) -> Result<Json<Value>, Wrong> {
     match state.ready_rx.borrow().get(name.as_str()) {
-        Some(account) => Json(json!({ "version": account.description.kubernetes_version })).into_response(),
-        None => {
-            (StatusCode::NOT_FOUND, Json(json!({ "message": format!("account {name} is not discovered") })))
-                .into_response()
-        }
+        Some(account) => Ok(Json(json!({ "version": account.description.kubernetes_version }))),
+        None => Err(Wrong(StatusCode::NOT_FOUND, format!("account {name} is not discovered"))),
+    }
+}
+
+/// The operations that run now: none, since this version runs none.
+async fn operations() -> Json<[Value; 0]> {
+    Json([])
+}
+
+async fn watches(State(state): State<EndpointState>) -> Response {
+    Json(state.board.watches()).into_response()
+}
+
+async fn version() -> Json<Value> {
+    Json(json!({ "version": crate::VERSION }))
+}
+
+// === impl Wrong ===
+
+impl Wrong {
+    /// The question itself is wrong.
+    fn bad_request(message: impl Into<String>) -> Self {
+        Self(StatusCode::BAD_REQUEST, message.into())
+    }
+}
+
+impl IntoResponse for Wrong {
+    fn into_response(self) -> Response {
+        let Self(status, message) = self;
+        (status, Json(json!({ "message": message }))).into_response()
     }
 }

@@ -4,6 +4,8 @@
 //! API server ──▶ watch (a state machine per scope; bodies arrive scrubbed) ──▶ uplink (batches, credit) ══gRPC══▶ hub
 //!                   ▲                                                             │
 //!                account (credentials, discovery)          board (what operators see) ──▶ endpoints
+//!                   ▲
+//! files ──▶ reload ──▶ roster (which accounts there are)
 //! ```
 
 pub mod account;
@@ -13,8 +15,12 @@ pub mod check;
 pub mod config;
 pub mod endpoints;
 pub mod metrics;
+pub mod reload;
+pub mod roster;
 pub mod uplink;
 pub mod watch;
+
+mod zone;
 
 /// This build's release.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -7,6 +7,7 @@ use spindrift_agent::{
     app::{Agent, agent_id},
     check,
     config::AgentConfig,
+    reload::Source,
 };
 use spindrift_process::{
     check::{Extent, Format},
@@ -68,11 +69,15 @@ async fn run(Arguments { config, command }: Arguments) -> anyhow::Result<()> {
         let extent = if quiet { Extent::Problems } else { Extent::Everything };
         check::check(&files, &env).await.finish(output, extent);
     }
-    let settings = daemon::settings(&files, &env, |settings: &AgentConfig| &settings.logging)?;
+    let id = agent_id(&env)?;
+    let constants = [("agentId", id.to_string())];
+    let (loaded, logging) =
+        daemon::start(&files, &env, &constants, |settings: &AgentConfig| &settings.logging)?;
 
     let shutdown = Shutdown::new();
     shutdown.on_signals()?;
-    Agent::build(settings, agent_id(&env)?).await?.start(&shutdown);
+    let source = Source::files(files, loaded, logging);
+    Agent::build(source, id, &env).await?.start(&shutdown);
     shutdown.wait(Duration::from_secs(10)).await?;
     Ok(())
 }

@@ -6,6 +6,7 @@
 //!   └── backoff ◀── it broke ────┴─ results
 //! ```
 
+mod bearer;
 mod caching;
 mod channels;
 mod dial;
@@ -14,6 +15,7 @@ mod session;
 
 use std::{sync::Arc, time::Duration};
 
+use jiff::Timestamp;
 use spindrift_model::{AgentId, Incarnation};
 use spindrift_process::{
     backoff::{Backoff, BackoffConfig},
@@ -23,10 +25,11 @@ use spindrift_process::{
 use tokio::{sync::watch, time::Instant};
 use tracing::{info, warn};
 
+pub use bearer::{Bearer, BearerError};
 pub use dial::{DialError, Dialer};
 use session::Session;
 
-use crate::{account::Accounts, board::Board, metrics::Metrics};
+use crate::{account::Accounts, board::Board, config::Clouddriver, metrics::Metrics};
 
 /// A session that lived this long was a good one; shorter ones in a row are taken up with growing pauses.
 const STEADY: Duration = Duration::from_secs(10);
@@ -36,6 +39,12 @@ const STEADY: Duration = Duration::from_secs(10);
 pub struct Uplink {
     /// How the hub is reached.
     pub dialer: Dialer,
+    /// What is shown to it.
+    pub bearer: Bearer,
+    /// How the link is kept.
+    pub config: Clouddriver,
+    /// The least time between two sessions, if there is one.
+    pub pause: Option<Duration>,
     /// Who we are.
     pub agent: AgentId,
     /// This life of the process.
@@ -48,8 +57,27 @@ pub struct Uplink {
     pub board: Board,
     /// The agent's counters.
     pub metrics: Arc<Metrics>,
-    /// Whether a session is open, for the health endpoint.
-    pub connected_tx: watch::Sender<bool>,
+    /// How the link is, for the health endpoint.
+    pub link_tx: watch::Sender<Link>,
+}
+
+/// How the link to the hub is.
+#[derive(Debug, Clone, Default)]
+pub struct Link {
+    /// Whether a session is open.
+    pub connected: bool,
+    /// Since when, or since when not.
+    pub since: Option<Timestamp>,
+    /// Why there is none.
+    pub error: Option<String>,
+}
+
+// === impl Link ===
+
+impl Link {
+    fn up() -> Self {
+        Self { connected: true, since: Some(Timestamp::now()), error: None }
+    }
 }
 
 // === impl Uplink ===
@@ -69,7 +97,11 @@ impl Uplink {
 
             let started = Instant::now();
             let ended = Session::run(&self, &shutdown).await;
-            if self.connected_tx.send_replace(false) {
+            let error = match &ended {
+                Ok(ended) => ended.reason.clone(),
+                Err(error) => report(error),
+            };
+            if self.lost(error) {
                 self.metrics.disconnected();
             }
             if token.is_cancelled() {
@@ -77,7 +109,11 @@ impl Uplink {
             }
             let retry_after = match ended {
                 Ok(ended) => {
-                    info!(hub = self.dialer.address(), reason = ended.reason, "session ended");
+                    info!(
+                        hub = self.dialer.address(),
+                        reason = ended.reason,
+                        "server has stopped sending ops: session ended"
+                    );
                     let soon = Duration::from_millis(fastrand::u64(20..200));
                     let pause = if started.elapsed() >= STEADY {
                         // It worked, so the hub is there: come back at once, but not in step with all others.
@@ -86,18 +122,33 @@ impl Uplink {
                     } else {
                         backoff.next()
                     };
-                    ended.retry_after.unwrap_or_default().max(pause)
+                    ended.retry_after.unwrap_or_default().max(pause).max(self.pause.unwrap_or_default())
                 }
                 Err(error) => {
                     backoff.ended_after(started.elapsed());
                     let wait = backoff.next();
                     warn!(hub = self.dialer.address(), error = %report(&error), retry_in = ?wait, "registration failed");
-                    wait
+                    wait.max(self.pause.unwrap_or_default())
                 }
             };
             if token.run_until_cancelled(tokio::time::sleep(retry_after)).await.is_none() {
                 return Ok(());
             }
         }
+    }
+
+    /// There is no session now; gives whether there was one.
+    fn lost(&self, error: String) -> bool {
+        let mut was_connected = false;
+        self.link_tx.send_modify(|link| {
+            was_connected = link.connected;
+            let since = if link.connected { Some(Timestamp::now()) } else { link.since };
+            *link = Link {
+                connected: false,
+                since: since.or_else(|| Some(Timestamp::now())),
+                error: Some(error),
+            };
+        });
+        was_connected
     }
 }

@@ -57,7 +57,7 @@ const RETRY: BackoffConfig = BackoffConfig {
 };
 
 /// How patient the watches of an account are.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
     /// A watch that says nothing for this long is taken for frozen: bookmarks are due every minute.
     pub silence: Duration,

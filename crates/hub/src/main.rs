@@ -61,11 +61,13 @@ async fn run(Arguments { config, command }: Arguments) -> anyhow::Result<()> {
         let extent = if quiet { Extent::Problems } else { Extent::Everything };
         check::check(&files).await.finish(output, extent);
     }
-    let settings = daemon::settings(&files, &env, |settings: &HubConfig| &settings.logging)?;
+    let id = hub_id(&env)?;
+    let constants = [("hubId", id.to_string())];
+    let (loaded, _) = daemon::start(&files, &env, &constants, |settings: &HubConfig| &settings.logging)?;
 
     let shutdown = Shutdown::new();
     shutdown.on_signals()?;
-    Hub::build(settings, hub_id(&env)?).await?.start(&shutdown);
+    Hub::build(loaded.settings, id).await?.start(&shutdown);
     shutdown.wait(Duration::from_secs(10)).await?;
     Ok(())
 }

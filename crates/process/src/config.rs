@@ -1,9 +1,11 @@
 //! Configuration from YAML files, profiles and the environment, as Spring users know it.
 //!
 //! ```text
-//! locate ─▶ parse ─▶ canonical ─▶ merge ─▶ overrides ─▶ placeholder ─▶ read ─▶ settings
-//! which     YAML     spelling     base +    CLOUDDRIVER_   ${key}        types    + files
-//! files     to tree  of keys      profiles  GRPC=…         ${ENV:x}               + warnings
+//! locate ─▶ parse ─▶ canonical ─▶ merge ─▶ overrides ─▶ placeholder ─▶ secrets ─▶ read ─▶ settings
+//! which     YAML     spelling     base +    CLOUDDRIVER_   ${key}        encrypted:  types    + files
+//! files     to tree  of keys      profiles  GRPC=…         ${ENV:x}      noop!…               + warnings, problems
+//!    ▲                                                                                              │
+//!    └──────────────────────── follow: a file has changed ◀──────────────────────────────────────────┘
 //! ```
 //!
 //! Unknown keys never fail, they become warnings: users copy whole Clouddriver files. Values that do not fit
@@ -14,6 +16,7 @@ use std::path::{Path, PathBuf};
 mod canonical;
 mod env;
 mod error;
+mod follow;
 mod locate;
 mod overrides;
 mod parse;
@@ -21,6 +24,7 @@ mod placeholder;
 mod read;
 pub mod redact;
 mod schema;
+mod secrets;
 mod tree;
 
 #[cfg(test)]
@@ -28,7 +32,8 @@ mod tests;
 
 pub use self::env::Env;
 pub use self::error::ConfigError;
-pub use self::schema::Schema;
+pub use self::follow::Follower;
+pub use self::schema::{Schema, Unused};
 
 use self::canonical::Canonical;
 use self::locate::{Located, Place};
@@ -52,6 +57,26 @@ pub struct Loaded<T> {
     pub files: Vec<PathBuf>,
     /// Sentences for the log, which cannot be written before the settings are known.
     pub warnings: Vec<String>,
+    /// Values that are missing because what they refer to cannot be had.
+    pub problems: Vec<Problem>,
+}
+
+/// A value that is missing because what it refers to cannot be had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The path of the key, such as `kubernetes.accounts[0].kubeconfigFile`.
+    pub key: String,
+    /// Why, and what to do.
+    pub message: String,
+}
+
+// === impl Problem ===
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { key, message } = self;
+        write!(f, "{key}: {message}")
+    }
 }
 
 // === impl ConfigFiles ===
@@ -92,7 +117,7 @@ impl ConfigFiles {
 
         let mut written = Tree::map(Origin::Nowhere);
         let mut tree = Tree::map(Origin::Nowhere);
-        let mut canonical = Canonical::new(T::aliases());
+        let mut canonical = Canonical::new(T::aliases(), T::unused());
         for layer in trees {
             written.merge(layer.clone());
             tree.merge(canonical.apply(layer, &keys));
@@ -100,7 +125,16 @@ impl ConfigFiles {
         warnings.extend(canonical.into_warnings());
         warnings.extend(overrides::apply(&mut tree, &keys, &self.env));
         warnings.extend(placeholder::resolve(&mut tree, &keys, &written, &self.env)?);
-        Ok(Loaded { settings: read::read(tree)?, files, warnings })
+        let problems = secrets::resolve(&mut tree);
+        Ok(Loaded { settings: read::read(tree)?, files, warnings, problems })
+    }
+
+    /// Lists the directories in which a file of the configuration is, or may appear.
+    fn directories(&self) -> Vec<PathBuf> {
+        match &self.file {
+            Some(file) => vec![file.parent().map(Path::to_path_buf).unwrap_or_default()],
+            None => self.places.iter().flat_map(Place::directories).map(Path::to_path_buf).collect(),
+        }
     }
 
     fn locate(&self) -> Located {

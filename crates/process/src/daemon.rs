@@ -1,10 +1,10 @@
 //! The first steps of every daemon: its settings, its log, its name.
 
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 use crate::{
-    config::{ConfigError, ConfigFiles, Env, Schema},
-    logging::{self, LoggingConfig, LoggingError},
+    config::{ConfigError, ConfigFiles, Env, Loaded, Schema},
+    logging::{self, Logging, LoggingConfig, LoggingError},
     open_files, tls,
 };
 
@@ -20,21 +20,33 @@ pub enum StartError {
 }
 
 /// Reads the settings, sets up logging by them, and logs what they are and what is odd about them.
-pub fn settings<T: Schema>(
+///
+/// `constants` are fields that every line of the log carries.
+pub fn start<T: Schema>(
     files: &ConfigFiles,
     env: &Env,
+    constants: &[(&str, String)],
     logging: impl Fn(&T) -> &LoggingConfig,
-) -> Result<T, StartError> {
+) -> Result<(Loaded<T>, Logging), StartError> {
     tls::install_provider();
     let loaded = files.load::<T>()?;
-    logging::init(logging(&loaded.settings), env)?;
+    let logging = logging::init(logging(&loaded.settings), env, constants)?;
     open_files::raise_limit();
-    for warning in &loaded.warnings {
+    tell(&loaded);
+    Ok((loaded, logging))
+}
+
+/// Logs the effective settings, and what is odd about them.
+pub fn tell<T: Schema>(loaded: &Loaded<T>) {
+    let Loaded { settings, files, warnings, problems } = loaded;
+    for warning in warnings {
         warn!("{warning}");
     }
-    let shown = serde_json::to_string(&loaded.settings).unwrap_or_default();
-    info!(files = ?loaded.files, settings = shown, "configuration");
-    Ok(loaded.settings)
+    for problem in problems {
+        error!("{problem}");
+    }
+    let shown = serde_json::to_string(settings).unwrap_or_default();
+    info!(files = ?files, settings = shown, "configuration");
 }
 
 /// What this process calls itself: the pod's name, or the machine's.
@@ -42,4 +54,12 @@ pub fn host_name(env: &Env) -> Option<String> {
     let name = env.get("HOSTNAME").map(str::to_owned);
     let name = name.or_else(|| std::fs::read_to_string("/etc/hostname").ok())?;
     Some(name.trim().to_owned()).filter(|name| !name.is_empty())
+}
+
+/// The namespace that the pod runs in, if this is one.
+pub fn pod_namespace(env: &Env) -> Option<String> {
+    const FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+    let namespace = env.get("POD_NAMESPACE").map(str::to_owned);
+    let namespace = namespace.or_else(|| std::fs::read_to_string(FILE).ok())?;
+    Some(namespace.trim().to_owned()).filter(|namespace| !namespace.is_empty())
 }

@@ -19,6 +19,7 @@ pub mod daemon;
 pub mod logging;
 pub mod metrics;
 pub mod open_files;
+pub mod private_file;
 pub mod proxy;
 pub mod readiness;
 mod report;

@@ -66,6 +66,7 @@ mod tests {
                 "kubesvc_connection_total 1\n",
                 "# TYPE process_resident_memory_bytes gauge\n",
                 "\nprocess_virtual_memory_bytes ",
+                "\nprocess_virtual_memory_max_bytes ",
                 "\nprocess_cpu_seconds_total ",
                 "\nprocess_open_fds ",
                 "\nprocess_max_fds ",

@@ -64,6 +64,11 @@ impl Shutdown {
         self.scope.spawn(name.into(), task);
     }
 
+    /// Names the tasks that run now, those of groups too.
+    pub fn running(&self) -> Vec<String> {
+        self.scope.running()
+    }
+
     /// Opens a group for the tasks of one account or session, whose failure ends only the group.
     pub fn group(&self, name: impl Into<Cow<'static, str>>) -> TaskGroup {
         TaskGroup::new(self.scope.child(name.into()))

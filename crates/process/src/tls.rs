@@ -8,6 +8,7 @@ use std::sync::Arc;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 
 mod client;
+mod encrypted_key;
 mod error;
 mod pem;
 mod server;

@@ -5,8 +5,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 use spindrift_model::{
     AccountDescription, AccountName, AgentId, Attachment, Batch, CacheKinds, ClusterIdentity, Cursor,
-    Declaration, DeniedScope, Epoch, Fingerprint, Generation, HubId, Incarnation, Item, KindPattern, Resource,
-    ResumePoint, Salt, Scope, ScopeDeclaration, ScopeId, ScrubRevision, Seq, SessionId, Upsert,
+    Declaration, DeniedScope, Epoch, Fingerprint, Generation, HubId, Incarnation, Item, KindPattern,
+    Resource, ResumePoint, Salt, Scope, ScopeDeclaration, ScopeId, ScrubRevision, Seq, SessionId, Upsert,
 };
 use spindrift_protocol::{
     ChannelToken, ChannelTokens, ControlDown, ControlUp, EventsDown, EventsUp, Known, Pacing, Registration,

@@ -24,8 +24,24 @@ use tokio::time::timeout;
 use super::rbac;
 use crate::config::AccountConfig;
 
-pub(super) async fn section(config: &AccountConfig, options: ApiOptions) -> Section {
+pub(super) async fn section(
+    config: &AccountConfig,
+    mut options: ApiOptions,
+    impersonated: Result<Option<String>, String>,
+) -> Section {
     let mut section = Section::new(format!("account {}", config.name));
+    if let (_, Some(problem)) = config.permissions() {
+        let remedy =
+            format!("write permissions of account {} as {{READ: [roles], WRITE: [roles]}}", config.name);
+        section.wrong("permissions", problem, remedy);
+    }
+    match impersonated {
+        Ok(user) => options.impersonate = user,
+        Err(problem) => {
+            let remedy = format!("correct assumeServiceAccount of account {}, or allow it", config.name);
+            section.wrong("assume", problem, remedy);
+        }
+    }
     let Some((credentials, inspection)) = inspect(config, &options, &mut section).await else {
         let rest = ["dns", "dial", "tls", "certificate", "version", "clock", "identity", "rbac"];
         section.skip(&rest, "the credentials cannot be used");
@@ -63,7 +79,9 @@ async fn inspect(
     let credentials = match config.credentials() {
         Ok(credentials) => credentials,
         Err(problem) => {
-            let remedy = format!("give account {name} one of kubeconfigFile and serviceAccount: true");
+            let remedy = format!(
+                "give account {name} one of kubeconfigFile, kubeconfigContents and serviceAccount: true"
+            );
             section.wrong(CHECK, problem, remedy);
             return None;
         }

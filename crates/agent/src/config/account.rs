@@ -2,25 +2,35 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use spindrift_kubernetes::{Credentials, RedactRule};
 use spindrift_model::{KindPattern, Resource};
+use spindrift_process::{config::redact, private_file};
+
+use super::Permissions;
 
 /// One account.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct AccountConfig {
-    /// Its name, unique over the installation.
+    /// Its name, unique over the installation; 1 to 128 characters. Required.
     pub name: String,
-    /// The kubeconfig to use.
+    /// The kubeconfig to use; this, `kubeconfigContents` or `serviceAccount`.
     pub kubeconfig_file: Option<String>,
+    /// The kubeconfig itself, as text or in base64.
+    #[serde(serialize_with = "redact::optional")]
+    pub kubeconfig_contents: Option<String>,
     /// The context in it; the current one if absent.
     pub context: Option<String>,
     /// Whether to use the pod's own credentials.
     pub service_account: bool,
     /// Whether to accept every certificate of the API server.
     pub insecure: bool,
+    /// The service account to act as, as `namespace/name`, by Kubernetes' impersonation. It must be one that
+    /// `kubernetes.assumableServiceAccounts` allows.
+    pub assume_service_account: Option<String>,
     /// Whether to ignore proxies.
     pub no_proxy: bool,
     /// The namespaces it is limited to; all if empty.
@@ -37,9 +47,10 @@ pub struct AccountConfig {
     pub omit_kinds: Vec<String>,
     /// Values that never leave the cluster, by kind; those of `kubernetes.redact` hold too.
     pub redact: Vec<RedactRule>,
-    /// Fiat roles, passed on as they are written.
+    /// Fiat's roles, as `{READ: […], WRITE: […]}` or a list of such. What cannot be read shuts everybody out. The hub
+    /// shows them and does not enforce them yet.
     pub permissions: serde_json::Value,
-    /// A resume point that is older than this is not used.
+    /// A resume point that is older than this is not used: the scope is listed.
     pub max_resumable_resource_age_ms: u64,
 }
 
@@ -72,9 +83,11 @@ impl Default for AccountConfig {
         Self {
             name: String::new(),
             kubeconfig_file: None,
+            kubeconfig_contents: None,
             context: None,
             service_account: false,
             insecure: false,
+            assume_service_account: None,
             no_proxy: false,
             namespaces: vec![],
             omit_namespaces: vec![],
@@ -101,16 +114,53 @@ impl AccountConfig {
 
     /// Whose hand the account is served with.
     pub fn credentials(&self) -> Result<Credentials, String> {
-        match (&self.kubeconfig_file, self.service_account) {
-            (Some(path), false) => {
-                let path = PathBuf::from(path.strip_prefix("file://").unwrap_or(path));
-                Ok(Credentials::Kubeconfig { path, context: self.context.clone() })
+        let kubeconfig = |path| Credentials::Kubeconfig { path, context: self.context.clone() };
+        match (&self.kubeconfig_file, &self.kubeconfig_contents, self.service_account) {
+            (Some(path), None, false) => {
+                Ok(kubeconfig(PathBuf::from(path.strip_prefix("file://").unwrap_or(path))))
             }
-            (None, true) => Ok(Credentials::ServiceAccount),
-            (Some(_), true) => {
-                Err("kubeconfigFile and serviceAccount exclude each other; give one of them".into())
+            (None, Some(contents), false) => private_file::hold(&decoded(contents))
+                .map(kubeconfig)
+                .map_err(|error| format!("kubeconfigContents cannot be put into a file: {error}")),
+            (None, None, true) => Ok(Credentials::ServiceAccount),
+            (None, None, false) => {
+                Err("expected kubeconfigFile, kubeconfigContents, or serviceAccount: true".into())
             }
-            (None, false) => Err("expected kubeconfigFile, or serviceAccount: true".into()),
+            _ => Err(
+                "kubeconfigFile, kubeconfigContents and serviceAccount exclude each other; give one of them"
+                    .into(),
+            ),
+        }
+    }
+
+    /// The user that requests are made as, if it is not the account's own: a service account that is allowed.
+    pub fn impersonated(&self, assumable: &[String]) -> Result<Option<String>, String> {
+        let Some(wanted) = &self.assume_service_account else { return Ok(None) };
+        let is_name = |part: &str| {
+            !part.is_empty()
+                && part
+                    .chars()
+                    .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.'))
+        };
+        let parts = wanted.split_once('/').filter(|(namespace, name)| is_name(namespace) && is_name(name));
+        let Some((namespace, name)) = parts else {
+            return Err(format!("assumeServiceAccount: expected namespace/name, found {wanted:?}"));
+        };
+        if !assumable.iter().any(|pattern| allows(pattern, namespace, name)) {
+            return Err(format!(
+                "assumeServiceAccount: {wanted} is not allowed; add it to kubernetes.assumableServiceAccounts, which is {assumable:?}"
+            ));
+        }
+        Ok(Some(format!("system:serviceaccount:{namespace}:{name}")))
+    }
+
+    /// Who may see and change it. What cannot be read shuts everybody out, with the reason.
+    pub fn permissions(&self) -> (Permissions, Option<String>) {
+        match Permissions::parse(&self.permissions) {
+            Ok(permissions) => (permissions, None),
+            Err(wrong) => {
+                (Permissions::nobody(), Some(format!("permissions: {wrong}; until then nobody has any")))
+            }
         }
     }
 
@@ -148,7 +198,7 @@ impl AccountConfig {
     /// What the hub is told beside the cluster: a JSON object.
     pub fn properties(&self) -> String {
         json!({
-            "permissions": self.permissions,
+            "permissions": self.permissions().0,
             "kinds": self.kinds,
             "omitKinds": self.omit_kinds,
             "namespaces": self.namespaces,
@@ -157,6 +207,25 @@ impl AccountConfig {
         })
         .to_string()
     }
+}
+
+/// Whether a pattern such as `spinnaker/deployer-*` allows a service account.
+fn allows(pattern: &str, namespace: &str, name: &str) -> bool {
+    let Some((namespaces, names)) = pattern.trim().split_once('/') else { return false };
+    matches(namespaces, namespace) && matches(names, name)
+}
+
+/// Whether a text is the pattern's, in which `*` stands for any letters.
+fn matches(pattern: &str, text: &str) -> bool {
+    let Some((head, rest)) = pattern.split_once('*') else { return pattern == text };
+    let Some(text) = text.strip_prefix(head) else { return false };
+    (0..=text.len()).filter_map(|at| text.get(at..)).any(|tail| matches(rest, tail))
+}
+
+/// The kubeconfig in base64, or as it is.
+fn decoded(contents: &str) -> Vec<u8> {
+    let bare: String = contents.split_whitespace().collect();
+    STANDARD.decode(bare).unwrap_or_else(|_| contents.as_bytes().to_vec())
 }
 
 #[cfg(test)]
@@ -184,5 +253,46 @@ mod tests {
         assert!(both.credentials().is_err());
         let file = AccountConfig { kubeconfig_file: Some("file:///k".into()), ..AccountConfig::default() };
         assert_eq!(file.credentials(), Ok(Credentials::Kubeconfig { path: "/k".into(), context: None }));
+    }
+
+    #[test]
+    fn a_kubeconfig_may_be_written_into_the_account() {
+        for contents in ["kind: Config\n", "a2luZDogQ29u\nZmlnCg=="] {
+            let account =
+                AccountConfig { kubeconfig_contents: Some(contents.into()), ..AccountConfig::default() };
+            let Ok(Credentials::Kubeconfig { path, .. }) = account.credentials() else { panic!("a file") };
+            assert_eq!(std::fs::read_to_string(path).unwrap(), "kind: Config\n");
+            assert!(!serde_json::to_string(&account).unwrap().contains("Config\\n"), "it is never logged");
+        }
+    }
+
+    #[test]
+    fn a_service_account_is_assumed_only_if_the_agent_allows_it() {
+        let assumes = |wanted: &str, assumable: &[&str]| {
+            let assumable: Vec<_> = assumable.iter().map(ToString::to_string).collect();
+            let account =
+                AccountConfig { assume_service_account: Some(wanted.into()), ..AccountConfig::default() };
+            account.impersonated(&assumable)
+        };
+        assert!(assumes("prod/deployer", &[]).unwrap_err().contains("prod/deployer is not allowed"));
+        let user = || Ok(Some("system:serviceaccount:prod:deployer".to_owned()));
+        for allowed in ["prod/deployer", "prod/*", "*/deployer", "*/*", "p*d/de*er"] {
+            assert_eq!(assumes("prod/deployer", &[allowed]), user(), "{allowed}");
+        }
+        for other in ["prod/deploy", "prod", "*", "prod*", "production/deployer", "prod/deployer-*"] {
+            assert!(assumes("prod/deployer", &[other]).is_err(), "{other}");
+        }
+        for wrong in ["deployer", "prod/", "/deployer", "prod/a/b", "*/*", "system:serviceaccount:prod:x"] {
+            assert!(assumes(wrong, &["*/*"]).unwrap_err().contains("expected namespace/name"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn permissions_that_cannot_be_read_shut_everybody_out() {
+        let account = AccountConfig { permissions: json!(["dev"]), ..AccountConfig::default() };
+        let properties: serde_json::Value = serde_json::from_str(&account.properties()).unwrap();
+        let nobody = json!({ "READ": ["spindrift:nobody"], "WRITE": ["spindrift:nobody"] });
+        assert_eq!(properties["permissions"], nobody);
+        assert!(account.permissions().1.unwrap().starts_with("permissions: expected a list of maps"));
     }
 }

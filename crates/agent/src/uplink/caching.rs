@@ -9,6 +9,7 @@ use tokio::{
     sync::mpsc,
     time::{Instant, sleep},
 };
+use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
 use super::channels::EventsSender;
@@ -40,6 +41,8 @@ pub(super) struct CachingAccount {
     pub(super) down_rx: mpsc::UnboundedReceiver<EventsDown>,
     pub(super) board: Board,
     pub(super) metrics: Arc<Metrics>,
+    /// Cancelled when the account is no longer to be cached, though the session lives.
+    pub(super) stop: CancellationToken,
 }
 
 /// Batches that are sent and not acknowledged, with the credit they hold.
@@ -59,36 +62,56 @@ struct Filled {
 /// The session is over; the task is about to be dropped.
 struct SessionOver;
 
+/// Why an account is no longer cached.
+enum Ended {
+    SessionOver,
+    Stopped,
+}
+
 // === impl CachingAccount ===
 
 impl CachingAccount {
-    /// Attaches and caches, for as long as the session lives.
-    pub(super) async fn run(mut self) {
+    /// Attaches and caches, for as long as the session lives or until it is stopped; gives the account's name then.
+    pub(super) async fn run(mut self) -> AccountName {
+        let name = self.account.description.name.clone();
+        if let Ended::Stopped = self.attach_until_stopped().await
+            && self.send(EventsUp::Detach(name.clone())).await.is_ok()
+        {
+            return name;
+        }
         // The session drops this task when it ends, so there is nothing to say when it does.
-        let SessionOver = self.attach_forever().await;
-        std::future::pending::<()>().await;
+        std::future::pending().await
     }
 
-    async fn attach_forever(&mut self) -> SessionOver {
+    /// Stops only where no answer to an attach is awaited: whoever comes after must not take it for their own.
+    async fn attach_until_stopped(&mut self) -> Ended {
         let mut backoff = Backoff::new(REATTACH);
-        loop {
+        let stop = self.stop.clone();
+        while !stop.is_cancelled() {
             let name = self.account.description.name.clone();
-            let Ok(()) = self.send(EventsUp::Attach(name.clone())).await else { return SessionOver };
+            let Ok(()) = self.send(EventsUp::Attach(name.clone())).await else { return Ended::SessionOver };
             match self.answer().await {
                 Ok(Ok((attachment, credit_bytes))) => {
                     let started = Instant::now();
                     info!(account = %name, epoch = %attachment.cursor.epoch, resumable = attachment.resume_points.len(), "account attached");
-                    let Ok(reason) = self.cache(attachment, credit_bytes).await else { return SessionOver };
+                    let Some(ended) = stop.run_until_cancelled(self.cache(attachment, credit_bytes)).await
+                    else {
+                        break;
+                    };
+                    let Ok(reason) = ended else { return Ended::SessionOver };
                     info!(account = %name, reason, "account detached");
                     self.board.problem(&name, format!("detached: {reason}"));
                     self.board.not_caching(&name);
                     backoff.ended_after(started.elapsed());
-                    sleep(backoff.next()).await;
+                    stop.run_until_cancelled(sleep(backoff.next())).await;
                 }
-                Ok(Err(retry_after)) => sleep(retry_after).await,
-                Err(over) => return over,
+                Ok(Err(retry_after)) => {
+                    stop.run_until_cancelled(sleep(retry_after)).await;
+                }
+                Err(SessionOver) => return Ended::SessionOver,
             }
         }
+        Ended::Stopped
     }
 
     /// Waits for the answer to an attach; what belongs to an attachment that is over is passed by.

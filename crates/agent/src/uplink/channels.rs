@@ -20,7 +20,7 @@ use tonic::{
 };
 use tracing::debug;
 
-use super::{DialError, Dialer, frames::Frames};
+use super::{Bearer, BearerError, DialError, Dialer, frames::Frames};
 use crate::{metrics::Metrics, watch::Credit};
 
 /// Until the hub has told its pace, a dead link is noticed at this one.
@@ -63,6 +63,8 @@ pub(super) struct EventsSender {
 pub(super) enum OpenError {
     #[error(transparent)]
     Dial(#[from] DialError),
+    #[error(transparent)]
+    Bearer(#[from] BearerError),
     #[error("register: the hub did not answer within {PATIENCE:?}")]
     Slow,
     #[error("register: {}", .0.message())]
@@ -81,18 +83,22 @@ impl Channels {
     /// Dials, registers, and opens every channel with its own token.
     pub(super) async fn open(
         dialer: &Dialer,
+        bearer: &Bearer,
         registration: Registration,
         metrics: &Arc<Metrics>,
     ) -> Result<(Welcome, Self), OpenError> {
-        timeout(PATIENCE, Self::register(dialer, registration, metrics)).await.map_err(|_| OpenError::Slow)?
+        let opening = Self::register(dialer, bearer, registration, metrics);
+        timeout(PATIENCE, opening).await.map_err(|_| OpenError::Slow)?
     }
 
     async fn register(
         dialer: &Dialer,
+        bearer: &Bearer,
         registration: Registration,
         metrics: &Arc<Metrics>,
     ) -> Result<(Welcome, Self), OpenError> {
-        let mut client = HubClient::new(dialer.dial(FIRST_HEARTBEAT).await?);
+        let authorization = bearer.authorization().await?;
+        let mut client = HubClient::with_interceptor(dialer.dial(FIRST_HEARTBEAT).await?, authorization);
         let answer = client.register(v1::RegisterRequest::from(registration)).await;
         let answer = answer.map_err(|status| match status.source() {
             Some(cause) => OpenError::Unanswered { hint: dialer.unanswered_hint(), cause: report(cause) },

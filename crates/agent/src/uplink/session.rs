@@ -10,33 +10,41 @@ use spindrift_protocol::{
 };
 use tokio::{
     sync::mpsc,
-    task::JoinSet,
+    task::{JoinError, JoinSet},
     time::{Instant, MissedTickBehavior, interval},
 };
+use tokio_util::sync::CancellationToken;
 use tonic::Status;
 use tracing::{debug, info, warn};
 
 use super::{
-    Uplink,
+    Link, Uplink,
     caching::CachingAccount,
     channels::{Channels, OpenError},
 };
 use crate::account::Account;
-
-/// Silence of this many heartbeats is a dead link.
-const MISSED_HEARTBEATS: u32 = 3;
 
 /// A session that is open.
 pub(super) struct Session<'a> {
     uplink: &'a Uplink,
     welcome: Welcome,
     channels: Channels,
-    /// Where each account hears from the hub. Unbounded, but the hub only speaks when spoken to: an answer to an
-    /// attach, and an acknowledgement of a batch that credit has bounded.
-    accounts: HashMap<AccountName, mpsc::UnboundedSender<EventsDown>>,
-    /// One task per account that is cached; they end with the session.
-    caching: JoinSet<()>,
+    /// The accounts that the hub has been told of, as they were then.
+    announced: HashMap<AccountName, Arc<Account>>,
+    /// Those that it has accepted.
+    accounts: HashMap<AccountName, Served>,
+    /// One task per account that is cached; they end when they are stopped, or with the session.
+    caching: JoinSet<AccountName>,
     heard: Instant,
+}
+
+/// An account that is cached, or stands by.
+struct Served {
+    /// Where it hears from the hub. Unbounded, but the hub only speaks when spoken to: an answer to an attach, and an
+    /// acknowledgement of a batch that credit has bounded.
+    down_tx: mpsc::UnboundedSender<EventsDown>,
+    /// Ends its task.
+    stop: CancellationToken,
 }
 
 /// A session that was open, and is over.
@@ -52,12 +60,9 @@ impl<'a> Session<'a> {
     /// Registers and serves until something breaks; an error if it did not come about at all.
     pub(super) async fn run(uplink: &'a Uplink, shutdown: &Shutdown) -> Result<Ended, OpenError> {
         let accounts: Vec<_> = uplink.ready_rx.borrow().values().cloned().collect();
-        info!(
-            hub = uplink.dialer.address(),
-            accounts = accounts.len(),
-            "connecting to {}",
-            uplink.dialer.address()
-        );
+        let hub = uplink.dialer.address();
+        info!(hub, "connecting to {hub}");
+        info!(hub, "registering with {} servers", accounts.len());
         let registration = Registration {
             agent: uplink.agent.clone(),
             incarnation: uplink.incarnation,
@@ -66,18 +71,21 @@ impl<'a> Session<'a> {
             zone: uplink.zone.clone(),
             accounts: accounts.iter().map(|account| account.description.clone()).collect(),
         };
-        let opening = Channels::open(&uplink.dialer, registration, &uplink.metrics);
+        let opening = Channels::open(&uplink.dialer, &uplink.bearer, registration, &uplink.metrics);
         let Some(opened) = shutdown.token().run_until_cancelled(opening).await else {
             return Ok(Ended::because("the agent stops"));
         };
         let (welcome, channels) = opened?;
         info!(hub = %welcome.hub, version = welcome.hub_version, session = %welcome.session, "connected to {}", uplink.dialer.address());
+        let announced =
+            accounts.into_iter().map(|account| (account.description.name.clone(), account)).collect();
         uplink.metrics.connections.inc();
-        uplink.connected_tx.send_replace(true);
+        uplink.link_tx.send_replace(Link::up());
         let mut session = Self {
             uplink,
             welcome,
             channels,
+            announced,
             accounts: HashMap::new(),
             caching: JoinSet::new(),
             heard: Instant::now(),
@@ -94,10 +102,13 @@ impl<'a> Session<'a> {
 
     async fn serve(&mut self, shutdown: &Shutdown) -> Ended {
         let token = shutdown.token();
-        let heartbeat = self.welcome.pacing.heartbeat;
+        let heartbeat = self.uplink.config.heartbeat(self.welcome.pacing.heartbeat);
+        let silence = self.uplink.config.silence(heartbeat);
         let mut ping = interval(heartbeat);
         ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut ready_rx = self.uplink.ready_rx.clone();
+        // What changed while we registered is not seen as a change.
+        ready_rx.mark_changed();
         let mut nonce = 0;
         loop {
             let step = tokio::select! {
@@ -106,24 +117,16 @@ impl<'a> Session<'a> {
                 down = self.channels.control_down.message() => self.control(down),
                 down = self.channels.events_down.message() => self.events(down),
                 _ = self.channels.results_down.message() => Err(Ended::because("the hub closed the Results channel")),
-                Some(ended) = self.caching.join_next() => {
-                    // Cached accounts end only with the session; anything else is a bug that must not pass unseen.
-                    Err(Ended::because(format!("the task of an account ended: {ended:?}")))
-                }
+                Some(ended) = self.caching.join_next() => self.stopped(ended),
                 _ = ping.tick() => {
                     nonce += 1;
-                    if self.heard.elapsed() > heartbeat * MISSED_HEARTBEATS {
+                    if self.heard.elapsed() > silence {
                         Err(Ended::because(format!("no word from the hub for {:?}", self.heard.elapsed())))
                     } else {
                         self.say(ControlUp::Ping { nonce })
                     }
                 }
-                Ok(()) = ready_rx.changed() => {
-                    let known = |account: &Arc<Account>| self.accounts.contains_key(&account.description.name);
-                    let fresh = ready_rx.borrow_and_update().values().filter(|account| !known(account))
-                        .map(|account| account.description.clone()).collect();
-                    self.say(ControlUp::Announce(fresh))
-                }
+                Ok(()) = ready_rx.changed() => self.follow_roster(),
             };
             if let Err(ended) = step {
                 return ended;
@@ -158,15 +161,65 @@ impl<'a> Session<'a> {
             .ok_or_else(|| Ended::because("the hub closed the Events channel"))?;
         let message = EventsDown::try_from(message).map_err(|invalid| nonsense(&invalid))?;
         let account = message.account();
-        let Some(down_tx) = self.accounts.get(account) else {
-            warn!(%account, "the hub speaks of an account that is not ours");
+        let Some(served) = self.accounts.get(account) else {
+            debug!(%account, "the hub speaks of an account that has left");
             return Ok(());
         };
-        // The account's task is gone only when the session ends.
-        if down_tx.send(message).is_err() {
-            debug!("the session ends");
+        // The account's task has just ended, and with it the need to know.
+        if served.down_tx.send(message).is_err() {
+            debug!("nobody hears this any more");
         }
         Ok(())
+    }
+
+    /// Tells the hub which accounts are new, have changed or are gone. One that is cached is stopped first: its task
+    /// lets go of it in order, and then the hub is told.
+    fn follow_roster(&mut self) -> Result<(), Ended> {
+        let ready = self.uplink.ready_rx.borrow().clone();
+        let is_current = |name: &AccountName, account: &Arc<Account>| {
+            ready.get(name).is_some_and(|current| Arc::ptr_eq(current, account))
+        };
+        let outdated: Vec<_> = self
+            .announced
+            .iter()
+            .filter(|(name, account)| !is_current(name, account))
+            .map(|(name, _)| name.clone())
+            .collect();
+        for name in outdated {
+            match self.accounts.get(&name) {
+                Some(served) => served.stop.cancel(),
+                None => self.leave(&name)?,
+            }
+        }
+        let fresh: Vec<_> =
+            ready.into_iter().filter(|(name, _)| !self.announced.contains_key(name)).collect();
+        self.announce(fresh)
+    }
+
+    /// The task of an account has let go of it.
+    fn stopped(&mut self, ended: Result<AccountName, JoinError>) -> Result<(), Ended> {
+        // Anything but a stop is a bug that must not pass unseen.
+        let name = ended.map_err(|error| Ended::because(format!("the task of an account ended: {error}")))?;
+        self.accounts.remove(&name);
+        self.uplink.board.not_caching(&name);
+        self.leave(&name)?;
+        let again = self.uplink.ready_rx.borrow().get(&name).cloned();
+        self.announce(again.into_iter().map(|account| (name.clone(), account)).collect())
+    }
+
+    fn leave(&mut self, name: &AccountName) -> Result<(), Ended> {
+        self.announced.remove(name);
+        info!(account = %name, "account withdrawn");
+        self.say(ControlUp::Withdraw(name.clone()))
+    }
+
+    fn announce(&mut self, accounts: Vec<(AccountName, Arc<Account>)>) -> Result<(), Ended> {
+        if accounts.is_empty() {
+            return Ok(());
+        }
+        let descriptions = accounts.iter().map(|(_, account)| account.description.clone()).collect();
+        self.announced.extend(accounts);
+        self.say(ControlUp::Announce(descriptions))
     }
 
     /// Starts to cache an account that the hub accepts; shows why it does not accept another.
@@ -177,12 +230,15 @@ impl<'a> Session<'a> {
             self.uplink.board.problem(&name, format!("the hub refused the account: {reason}"));
             return;
         }
-        let Some(account) = self.uplink.ready_rx.borrow().get(&name).cloned() else { return };
+        // A second verdict on the same account starts no second watch.
+        let Some(account) = self.announced.get(&name).cloned() else { return };
         if self.accounts.contains_key(&name) {
             return;
         }
+        info!(account = %name, "starting agentCreator {name}");
         let (down_tx, down_rx) = mpsc::unbounded_channel();
-        self.accounts.insert(name, down_tx);
+        let stop = CancellationToken::new();
+        self.accounts.insert(name, Served { down_tx, stop: stop.clone() });
         let caching = CachingAccount {
             account,
             kinds: self.welcome.kinds.clone(),
@@ -191,6 +247,7 @@ impl<'a> Session<'a> {
             down_rx,
             board: self.uplink.board.clone(),
             metrics: self.uplink.metrics.clone(),
+            stop,
         };
         self.caching.spawn(caching.run());
     }

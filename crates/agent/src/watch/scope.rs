@@ -315,7 +315,9 @@ fn position(shared: &Shared, plan: &ScopePlan) -> Position {
         None => Unlisted::because(Relist::First),
         Some(point) if StandIns::is_version(&point.resource_version) => Unlisted::because(Relist::Allowed),
         // Objects of another version are other bytes, whatever their resource versions say.
-        Some(point) if point.api_version != plan.target.resource.version => Unlisted::because(Relist::Changed),
+        Some(point) if point.api_version != plan.target.resource.version => {
+            Unlisted::because(Relist::Changed)
+        }
         Some(point) if point.scrub_revision != plan.scrub_revision => {
             Unlisted::after(point.resource_version, Relist::Changed)
         }

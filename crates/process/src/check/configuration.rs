@@ -7,7 +7,7 @@ use crate::report;
 /// Reads the configuration; a broken one is a section like any other, without settings.
 pub fn configuration<T: Schema>(files: &ConfigFiles) -> (Section, Option<T>) {
     let mut section = Section::new("configuration");
-    let Loaded { settings, files, warnings } = match files.load::<T>() {
+    let Loaded { settings, files, warnings, problems } = match files.load::<T>() {
         Ok(loaded) => loaded,
         Err(error) => {
             let (check, remedy) = judge(&error);
@@ -34,14 +34,19 @@ pub fn configuration<T: Schema>(files: &ConfigFiles) -> (Section, Option<T>) {
     if !warnings.iter().any(|warning| warning.starts_with("unknown key")) {
         section.ok("keys", "all are known");
     }
-    section.ok("values", "all can be read");
+    for problem in &problems {
+        section.wrong("values", problem.to_string(), format!("correct `{}`", problem.key));
+    }
+    if problems.is_empty() {
+        section.ok("values", "all can be read");
+    }
     (section, Some(settings))
 }
 
 /// Which check failed, and what to do.
 fn judge(error: &ConfigError) -> (&'static str, String) {
     match error {
-        ConfigError::Read { .. } => {
+        ConfigError::Read { .. } | ConfigError::Emptied { .. } | ConfigError::Vanished => {
             ("files", "create the file, make it readable, or name another with --config".into())
         }
         ConfigError::Syntax { .. } => ("files", "correct the YAML at this line".into()),

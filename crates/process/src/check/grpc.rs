@@ -3,9 +3,10 @@
 use std::io;
 
 use http_body_util::{BodyExt, Full};
+use hyper::Request;
 use hyper::body::Bytes;
 use hyper::client::conn::http2::{self, SendRequest};
-use hyper::{HeaderMap, Request, header};
+use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinSet;
@@ -21,6 +22,8 @@ pub const UNIMPLEMENTED: u32 = 12;
 pub struct GrpcConnection {
     sender: SendRequest<Full<Bytes>>,
     authority: String,
+    /// Shown with each call.
+    authorization: Option<HeaderValue>,
     /// Drives the connection until it is dropped.
     _driver: JoinSet<()>,
 }
@@ -60,7 +63,14 @@ impl GrpcConnection {
             // The call that was under way says why it broke.
             connection.await.ok();
         });
-        Ok(Self { sender, authority: authority.to_owned(), _driver: driver })
+        Ok(Self { sender, authority: authority.to_owned(), authorization: None, _driver: driver })
+    }
+
+    /// Shows a token with each call.
+    #[must_use]
+    pub fn with_authorization(mut self, authorization: Option<HeaderValue>) -> Self {
+        self.authorization = authorization;
+        self
     }
 
     /// Calls a method, such as `/grpc.health.v1.Health/Check`, with an encoded message.
@@ -72,11 +82,14 @@ impl GrpcConnection {
         let length = u32::try_from(message.len()).map_err(io::Error::other)?;
         // Not compressed, its length, itself.
         let framed = [&[0], &length.to_be_bytes()[..], message].concat();
-        let request = Request::post(format!("http://{}{method}", self.authority))
+        let mut request = Request::post(format!("http://{}{method}", self.authority))
             .header(header::CONTENT_TYPE, "application/grpc")
             .header(header::TE, "trailers")
             .body(Full::from(framed))
             .map_err(io::Error::other)?;
+        if let Some(authorization) = &self.authorization {
+            request.headers_mut().insert(header::AUTHORIZATION, authorization.clone());
+        }
         let answer = self.sender.send_request(request).await.map_err(io::Error::other)?;
         let (head, body) = answer.into_parts();
         let body = body.collect().await.map_err(io::Error::other)?;

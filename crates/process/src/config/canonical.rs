@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::schema::{Keys, join, relaxed, same_path};
+use super::schema::{Keys, Unused, join, relaxed, same_path};
 use super::tree::{Tree, Value, insert};
 
 /// Renames keys and remembers the unknown ones.
 pub(crate) struct Canonical {
     aliases: &'static [(&'static str, &'static str)],
+    options: &'static [Unused],
+    /// Options without effect that were set to something, in the order they were met.
+    unused: Vec<Unused>,
     /// Unknown paths in the order they were met, each with the nearest known key.
     unknown: Vec<(String, Option<String>)>,
 }
@@ -15,8 +18,8 @@ pub(crate) struct Canonical {
 // === impl Canonical ===
 
 impl Canonical {
-    pub(crate) fn new(aliases: &'static [(&'static str, &'static str)]) -> Self {
-        Self { aliases, unknown: Vec::new() }
+    pub(crate) fn new(aliases: &'static [(&'static str, &'static str)], options: &'static [Unused]) -> Self {
+        Self { aliases, options, unused: Vec::new(), unknown: Vec::new() }
     }
 
     /// Gives the tree with known spellings only.
@@ -24,15 +27,15 @@ impl Canonical {
         self.tree(tree, keys, "")
     }
 
-    /// Says each unknown key once.
+    /// Says each unknown key, and each without effect, once.
     pub(crate) fn into_warnings(self) -> Vec<String> {
-        self.unknown
-            .into_iter()
-            .map(|(path, nearest)| match nearest {
-                Some(nearest) => format!("unknown key `{path}`: did you mean `{nearest}`?"),
-                None => format!("unknown key `{path}` is ignored"),
-            })
-            .collect()
+        let unused =
+            self.unused.iter().map(|Unused { path, because }| format!("`{path}` has no effect: {because}"));
+        let unknown = self.unknown.iter().map(|(path, nearest)| match nearest {
+            Some(nearest) => format!("unknown key `{path}`: did you mean `{nearest}`?"),
+            None => format!("unknown key `{path}` is ignored"),
+        });
+        unused.chain(unknown).collect()
     }
 
     fn tree(&mut self, tree: Tree, keys: &Keys, path: &str) -> Tree {
@@ -66,6 +69,10 @@ impl Canonical {
         if let Some((name, keys)) = Keys::find(fields, meant.unwrap_or(&key)) {
             let tree = self.tree(tree, keys, &join(path, name));
             insert(known, name.to_owned(), tree);
+        } else if let Some(option) = self.options.iter().find(|option| option.covers(&here)) {
+            if !is_off(&tree) && !self.unused.contains(option) {
+                self.unused.push(*option);
+            }
         } else if let Some((head, rest)) = key.split_once('.') {
             let mut below = Tree::map(tree.origin.clone());
             below.value = Value::Map(BTreeMap::from([(rest.to_owned(), tree)]));
@@ -81,6 +88,16 @@ impl Canonical {
         if !spring && !self.unknown.iter().any(|(known, _)| *known == path) {
             self.unknown.push((path, nearest));
         }
+    }
+}
+
+/// Whether a value asks for nothing: whoever writes the default of an option without effect need not be told.
+fn is_off(tree: &Tree) -> bool {
+    match &tree.value {
+        Value::Null => true,
+        Value::Scalar(scalar) => matches!(scalar.text.trim(), "" | "false" | "0"),
+        Value::List(items) => items.iter().all(is_off),
+        Value::Map(entries) => entries.values().all(is_off),
     }
 }
 

@@ -26,6 +26,15 @@ pub enum ConfigError {
         /// What the parser did not like.
         message: String,
     },
+    /// A file that said something before says nothing now; it may be about to be written.
+    #[error("{} has become empty; write `{{}}` into it if that is meant", file.display())]
+    Emptied {
+        /// The file.
+        file: PathBuf,
+    },
+    /// No file is left.
+    #[error("all configuration files are gone")]
+    Vanished,
     /// Placeholders refer to each other in a circle.
     #[error("placeholder of key `{key}` refers to itself: {chain}")]
     Cycle {

@@ -97,6 +97,10 @@ impl Place {
         self.directories = vec![directory.to_path_buf()];
     }
 
+    pub(crate) fn directories(&self) -> impl Iterator<Item = &Path> {
+        self.directories.iter().map(PathBuf::as_path)
+    }
+
     fn files_in(&self, directory: &Path, profiles: &[String]) -> Vec<PathBuf> {
         let base = std::iter::once(self.name.to_owned());
         let overlays = profiles.iter().map(|profile| format!("{}-{profile}", self.name));

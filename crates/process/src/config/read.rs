@@ -12,7 +12,7 @@ mod access;
 mod rejected;
 mod scalar;
 
-use access::{Entries, Items, Variant};
+use access::{Entries, Items, Nulls, Variant};
 use rejected::{Rejected, Step};
 
 /// Reads settings out of a tree in canonical spelling.
@@ -34,6 +34,13 @@ impl Reader {
             Value::Scalar(scalar) => scalar.unexpected(),
         };
         de::Error::invalid_type(found, visitor)
+    }
+
+    fn entries<'de, V: Visitor<'de>>(self, visitor: V, nulls: Nulls) -> Result<V::Value, Rejected> {
+        match self.0.value {
+            Value::Map(entries) => visitor.visit_map(Entries::new(entries, nulls)),
+            _ => Err(self.mismatch(&visitor)),
+        }
     }
 
     fn integer<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Rejected> {
@@ -75,7 +82,7 @@ impl<'de> Deserializer<'de> for Reader {
         match self.0.value {
             Value::Null => visitor.visit_unit(),
             Value::List(items) => visitor.visit_seq(Items::new(items)),
-            Value::Map(entries) => visitor.visit_map(Entries::new(entries)),
+            Value::Map(entries) => visitor.visit_map(Entries::new(entries, Nulls::Default)),
             Value::Scalar(scalar) => match scalar.kind {
                 Kind::Bool(value) => visitor.visit_bool(value),
                 Kind::Signed(value) => visitor.visit_i64(value),
@@ -155,10 +162,7 @@ impl<'de> Deserializer<'de> for Reader {
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Rejected> {
-        match self.0.value {
-            Value::Map(entries) => visitor.visit_map(Entries::new(entries)),
-            _ => Err(self.mismatch(&visitor)),
-        }
+        self.entries(visitor, Nulls::Kept)
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -167,7 +171,7 @@ impl<'de> Deserializer<'de> for Reader {
         _fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Rejected> {
-        self.deserialize_map(visitor)
+        self.entries(visitor, Nulls::Default)
     }
 
     /// Names of variants match in any case, as Spring has it.

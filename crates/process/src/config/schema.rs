@@ -24,6 +24,30 @@ pub trait Schema: Serialize + DeserializeOwned {
     fn aliases() -> &'static [(&'static str, &'static str)] {
         &[]
     }
+
+    /// Lists options that others know and that have no effect here; whoever sets one is told why.
+    fn unused() -> &'static [Unused] {
+        &[]
+    }
+}
+
+/// An option that is understood and has no effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unused {
+    /// The option, or the part of the tree, such as `kubernetes.accounts[].metrics` or `hub`.
+    pub path: &'static str,
+    /// The end of the sentence "it has no effect: …".
+    pub because: &'static str,
+}
+
+// === impl Unused ===
+
+impl Unused {
+    /// Whether a key is this option, or lies below it.
+    pub(crate) fn covers(&self, path: &str) -> bool {
+        let (ours, theirs) = (relaxed(self.path), relaxed(path));
+        theirs.strip_prefix(&ours).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    }
 }
 
 /// The known keys as a tree.

@@ -5,31 +5,34 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::rotation::Rotation;
+
 /// How and where to log; the keys and defaults are those of the Armory Agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct LoggingConfig {
-    /// The least important level to show; the environment variable `LOG_LEVEL` wins.
+    /// The least important level to show: `error`, `warn`, `info`, `debug` or `trace`, or directives such as
+    /// `info,kube=debug`. The environment variable `LOG_LEVEL` wins. Can be changed without a restart.
     pub level: String,
-    /// How lines look.
+    /// How lines look: `text` or `json`.
     pub format: Format,
     /// The file to write to; standard output if absent.
     pub file: Option<PathBuf>,
     /// Whether to write to standard output beside the file.
     pub multi_write: bool,
-    /// The size at which the file is rotated.
+    /// The size at which the file is set aside and a new one begun; 0 is 100.
     pub max_size_mb: u64,
-    /// The age at which rotated files are removed.
+    /// The age at which files that were set aside are removed; 0 is never.
     pub max_age_days: u64,
-    /// The number of rotated files to keep.
+    /// How many files that were set aside are kept; 0 is all.
     pub max_backups: u64,
-    /// Whether rotated files carry the local time in their names.
+    /// Whether their names tell the local time, instead of UTC.
     pub local_time: bool,
-    /// Whether rotated files are compressed.
+    /// Whether they are compressed (gzip).
     pub compress: bool,
-    /// Fields to add to each line.
+    /// Fields to add to each line. `agentCluster` and `agentNamespace` without a value are found out.
     pub fields: BTreeMap<String, Option<String>>,
-    /// A remote collector of logs.
+    /// Refused: the service that logs were sent to has ended.
     pub remote: RemoteLogging,
 }
 
@@ -61,24 +64,15 @@ pub struct RemoteLogging {
 // === impl LoggingConfig ===
 
 impl LoggingConfig {
-    /// Names the settings that differ from their defaults but have no effect yet.
-    pub(super) fn ignored(&self) -> Vec<&'static str> {
-        let Self { level: _, format: _, file: _, multi_write, max_size_mb, .. } = self;
-        let Self { max_age_days, max_backups, local_time, compress, fields, remote, .. } = self;
-        let default = Self::default();
-        [
-            ("logging.multiWrite", *multi_write != default.multi_write),
-            ("logging.maxSizeMb", *max_size_mb != default.max_size_mb),
-            ("logging.maxAgeDays", *max_age_days != default.max_age_days),
-            ("logging.maxBackups", *max_backups != default.max_backups),
-            ("logging.localTime", *local_time != default.local_time),
-            ("logging.compress", *compress != default.compress),
-            ("logging.fields", !fields.is_empty()),
-            ("logging.remote", remote.enabled),
-        ]
-        .into_iter()
-        .filter_map(|(setting, changed)| changed.then_some(setting))
-        .collect()
+    pub(super) fn rotation(&self) -> Rotation {
+        Rotation {
+            // The original knows no file without end either: zero is its default.
+            max_bytes: if self.max_size_mb == 0 { 100 } else { self.max_size_mb }.saturating_mul(1024 * 1024),
+            max_backups: usize::try_from(self.max_backups).unwrap_or(usize::MAX),
+            max_age_days: self.max_age_days,
+            local_time: self.local_time,
+            compress: self.compress,
+        }
     }
 }
 

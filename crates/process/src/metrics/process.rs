@@ -43,6 +43,8 @@ impl Collector for ProcessCollector {
             "Virtual memory",
             kilobytes(status.as_deref(), "VmSize:"),
         )?;
+        let most = limits.as_deref().and_then(max_virtual_memory);
+        gauge(&mut encoder, "virtual_memory_max_bytes", "Most virtual memory allowed; -1 is no limit", most)?;
         gauge(&mut encoder, "open_fds", "Open file descriptors", open_fds())?;
         gauge(&mut encoder, "max_fds", "Most file descriptors allowed", max_fds(limits.as_deref()))?;
         let boot = read("/proc/stat").as_deref().and_then(|text| field(text, "btime"));
@@ -80,6 +82,16 @@ fn kilobytes(status: Option<&str>, name: &str) -> Option<f64> {
 
 fn max_fds(limits: Option<&str>) -> Option<f64> {
     field(limits?, "Max open files")
+}
+
+/// Without a limit it is -1, as other libraries show it.
+fn max_virtual_memory(limits: &str) -> Option<f64> {
+    const NAME: &str = "Max address space";
+    let unlimited = limits
+        .lines()
+        .find_map(|line| line.strip_prefix(NAME))
+        .map(|rest| rest.trim_start().starts_with("unlimited"));
+    if unlimited? { Some(-1.0) } else { field(limits, NAME) }
 }
 
 fn open_fds() -> Option<f64> {
@@ -122,5 +134,7 @@ mod tests {
             max_fds(Some("Max open files            1024                 4096                 files\n")),
             Some(1024.0)
         );
+        assert_eq!(max_virtual_memory("Max address space  unlimited  unlimited  bytes\n"), Some(-1.0));
+        assert_eq!(max_virtual_memory("Max address space  4096  unlimited  bytes\n"), Some(4096.0));
     }
 }

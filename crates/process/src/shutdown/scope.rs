@@ -150,6 +150,11 @@ impl Scope {
         tasks.running.values().map(|running| running.name.to_string()).collect()
     }
 
+    /// Names what runs now.
+    pub(super) fn running(&self) -> Vec<String> {
+        self.tasks.lock().running.values().map(|running| running.name.to_string()).collect()
+    }
+
     /// Gives the first failure, or the tasks that were stuck.
     pub(super) fn outcome(&self, stuck: Vec<String>) -> Result<(), TaskFailed> {
         let failure = self.tasks.lock().failure.take();

@@ -38,16 +38,15 @@ pub enum TlsError {
         /// What was looked for.
         wanted: &'static str,
     },
-    /// The private key is protected by a password.
-    #[error(
-        "{setting}: {} is encrypted, which is not supported yet; decrypt it with `openssl pkcs8 -topk8 -nocrypt`",
-        file.display()
-    )]
+    /// The private key is protected by a password, and cannot be opened.
+    #[error("{setting}: {} is encrypted, and {reason}", file.display())]
     EncryptedKey {
         /// The setting that names the file.
         setting: String,
         /// The file.
         file: PathBuf,
+        /// Why it cannot be opened.
+        reason: &'static str,
     },
     /// The content of a file was refused, for example because key and certificate do not belong together.
     #[error("{setting}: {} cannot be used", file.display())]

@@ -1,26 +1,45 @@
 //! PEM files that know which setting named them.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use rustls::RootCertStore;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
+use super::encrypted_key;
 use super::error::TlsError;
 
 /// A PEM file and the setting that names it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct PemFile {
     setting: String,
     path: PathBuf,
+    /// Of a key.
+    password: Option<String>,
 }
 
 // === impl PemFile ===
 
+impl fmt::Debug for PemFile {
+    /// Without the password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { setting, path, password: _ } = self;
+        f.debug_struct("PemFile").field("setting", setting).field("path", path).finish_non_exhaustive()
+    }
+}
+
 impl PemFile {
     /// Takes a location as users write it: `file:///path`, `file:/path` or a bare path.
     pub fn new(setting: impl Into<String>, location: &str) -> Self {
-        Self { setting: setting.into(), path: crate::file_uri::to_path(location) }
+        Self { setting: setting.into(), path: crate::file_uri::to_path(location), password: None }
+    }
+
+    /// Gives the password of the key in the file, if it has one.
+    #[must_use]
+    pub fn with_password(mut self, password: Option<String>) -> Self {
+        self.password = password.filter(|password| !password.is_empty());
+        self
     }
 
     /// The setting that names the file.
@@ -47,10 +66,15 @@ impl PemFile {
 
     pub(super) fn key(&self) -> Result<PrivateKeyDer<'static>, TlsError> {
         let text = self.read()?;
+        if encrypted_key::is_encrypted(&text) {
+            let opened = encrypted_key::open(&text, self.password.as_deref());
+            return opened.map_err(|reason| TlsError::EncryptedKey {
+                setting: self.setting.clone(),
+                file: self.path.clone(),
+                reason,
+            });
+        }
         PrivateKeyDer::from_pem_slice(&text).map_err(|error| match error {
-            _ if is_encrypted(&text) => {
-                TlsError::EncryptedKey { setting: self.setting.clone(), file: self.path.clone() }
-            }
             pem::Error::NoItemsFound => self.empty("private key"),
             source => self.not_pem(source),
         })
@@ -99,10 +123,4 @@ pub(crate) fn native_roots() -> Result<RootCertStore, TlsError> {
         return Err(TlsError::NoRoots { problems: problems.join(", ") });
     }
     Ok(roots)
-}
-
-/// Tells the two forms of keys under a password: PKCS#8, and the older one of OpenSSL.
-fn is_encrypted(text: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(text);
-    text.contains("BEGIN ENCRYPTED PRIVATE KEY") || text.contains("Proc-Type: 4,ENCRYPTED")
 }

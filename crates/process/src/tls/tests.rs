@@ -96,8 +96,8 @@ fn errors_name_setting_and_file() {
         ("broken.pem", "server.key", "is not PEM"),
         ("server.pem", "empty.pem", "key: "),
         ("server.pem", "empty.pem", "holds no private key"),
-        ("server.pem", "encrypted.pem", "is encrypted, which is not supported yet"),
-        ("server.pem", "old.pem", "is encrypted, which is not supported yet"),
+        ("server.pem", "encrypted.pem", "is encrypted, and no password is set"),
+        ("server.pem", "old.pem", "is encrypted, and no password is set"),
         ("server.pem", "client.key", "cannot be used"),
     ];
     for (certificate, key, message) in cases {

@@ -78,7 +78,7 @@ const GRACE: Duration = Duration::from_secs(10);
 impl Playground {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
         let logging = LoggingConfig { level: self.log_level.clone(), ..LoggingConfig::default() };
-        logging::init(&logging, &Env::capture())?;
+        logging::init(&logging, &Env::capture(), &[])?;
         let shutdown = Shutdown::new();
         shutdown.on_signals()?;
         let fleet = fleet::start(self.options()?, &shutdown)

@@ -16,6 +16,7 @@ use clap::Args;
 use spindrift_agent::{
     app::{Agent, agent_id},
     config::AgentConfig,
+    reload::Source,
 };
 use spindrift_hub::{
     app::{Hub, hub_id},
@@ -85,7 +86,11 @@ impl Up {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
         let env = Env::capture();
         let choice = Choice::of(&self)?;
-        logging::init(&LoggingConfig { level: self.log_level.clone(), ..LoggingConfig::default() }, &env)?;
+        logging::init(
+            &LoggingConfig { level: self.log_level.clone(), ..LoggingConfig::default() },
+            &env,
+            &[],
+        )?;
         open_files::raise_limit();
         let data_dir = DataDir::open(&self.data_dir, self.fresh)?;
         let shutdown = Shutdown::new();
@@ -109,7 +114,7 @@ impl Up {
         config.clouddriver.grpc = grpc.to_string();
         config.server.port = self.agent_port;
         config.server.host = LOOPBACK.into();
-        let agent = Agent::build(config, agent_id).await.map_err(other_port)?;
+        let agent = Agent::build(Source::fixed(config), agent_id, &env).await.map_err(other_port)?;
         let (board, endpoints) = (agent.board.clone(), agent.address);
         hub.start(&shutdown);
         agent.start(&shutdown);

@@ -3,16 +3,21 @@
 //! One binary, so that its tests share one API server and one server per database.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
+mod assume;
+mod bearer;
 mod channels;
+mod endpoints;
 mod engine;
 mod isolation;
 mod kinds;
 mod live;
-mod permissions;
+mod logging;
 mod memory;
+mod permissions;
 mod pressure;
 mod recovery;
 mod redact;
+mod reload;
 mod secrets;
 mod starting;
 mod support;

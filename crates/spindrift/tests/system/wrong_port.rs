@@ -42,7 +42,7 @@ async fn speak_tls(address: SocketAddr) -> std::io::Result<()> {
 
 /// How often the log warns with these words.
 fn warnings(daemon: &Daemon, words: &str) -> usize {
-    daemon.log().lines().filter(|line| line.contains(" WARN ") && line.contains(words)).count()
+    daemon.log().lines().filter(|line| line.contains("level=warning") && line.contains(words)).count()
 }
 
 #[tokio::test]

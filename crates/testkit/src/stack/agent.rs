@@ -1,6 +1,6 @@
 //! `spindrift-agent` as a process.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, path::Path};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -33,7 +33,8 @@ impl AgentProcess {
     /// Starts an agent with a whole configuration; only its own port is chosen here.
     pub fn with_settings(name: &str, mut settings: Value) -> anyhow::Result<Self> {
         let port = free_port();
-        settings["server"] = json!({ "host": "127.0.0.1", "port": port });
+        settings["server"]["host"] = json!("127.0.0.1");
+        settings["server"]["port"] = json!(port);
         let directory = scratch("agent")?;
         let mut agent = Self { daemon: None, settings, name: name.to_owned(), directory, port };
         agent.restart()?;
@@ -43,6 +44,17 @@ impl AgentProcess {
     /// Changes the configuration for the next start.
     pub fn configure(&mut self, change: impl FnOnce(&mut Value)) {
         change(&mut self.settings);
+    }
+
+    /// Changes the configuration file under the running agent.
+    pub fn reconfigure(&mut self, change: impl FnOnce(&mut Value)) -> anyhow::Result<()> {
+        change(&mut self.settings);
+        write_config(self.directory.path(), "armory-agent.yml", &self.settings)
+    }
+
+    /// Where its configuration file is.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
     }
 
     /// Kills it, if it runs, and starts it again with the configuration as it is now.

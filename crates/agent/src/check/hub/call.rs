@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use http::HeaderValue;
 use jiff::Timestamp;
 use prost::Message;
 use spindrift_model::Incarnation;
@@ -17,6 +18,7 @@ use spindrift_protocol::{SUPPORTED, v1::RegisterRequest};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::{CORRECT_ADDRESS, Dialled, PASS_HTTP2};
+use crate::uplink::Bearer;
 
 const HEALTH: &str = "/grpc.health.v1.Health/Check";
 const REGISTER: &str = "/spindrift.v1.Hub/Register";
@@ -35,8 +37,10 @@ impl Dialled<'_> {
     where
         IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
+        let authorization = self.token(section).await;
         let answers = async {
-            let mut connection = GrpcConnection::open(stream, &self.config.grpc).await?;
+            let connection = GrpcConnection::open(stream, &self.config.grpc).await?;
+            let mut connection = connection.with_authorization(authorization);
             let health = connection.call(HEALTH, &[]).await?;
             let registered = connection.call(REGISTER, &registration()).await?;
             Ok::<_, std::io::Error>((health, registered))
@@ -58,6 +62,22 @@ impl Dialled<'_> {
         match health.date.as_deref().and_then(http_date) {
             Some(theirs) => section.push(clock("the hub", theirs, Timestamp::now())),
             None => section.skip(&["clock"], "the hub does not tell the time"),
+        }
+    }
+
+    /// The line `token`, where one is configured.
+    async fn token(&self, section: &mut Section) -> Option<HeaderValue> {
+        match Bearer::new(self.config.auth.clone()).header().await {
+            Ok(None) => None,
+            Ok(Some(header)) => {
+                section.ok("token", "is shown with each call (clouddriver.auth)");
+                Some(header)
+            }
+            Err(error) => {
+                let remedy = "run clouddriver.auth.tokenCommand by hand, as the agent's user, to see why";
+                section.wrong("token", report(&error), remedy);
+                None
+            }
         }
     }
 }

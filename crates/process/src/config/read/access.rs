@@ -19,7 +19,17 @@ pub(super) struct Items {
 /// The entries of a map.
 pub(super) struct Entries {
     rest: btree_map::IntoIter<String, Tree>,
+    nulls: Nulls,
     current: Option<(String, Tree)>,
+}
+
+/// What a key without a value (`accounts:` and nothing below) stands for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Nulls {
+    /// The default, whatever its type.
+    Default,
+    /// Nothing, said on purpose: where users choose the keys.
+    Kept,
 }
 
 /// One variant of an enum with content.
@@ -56,8 +66,8 @@ impl<'de> SeqAccess<'de> for Items {
 // === impl Entries ===
 
 impl Entries {
-    pub(super) fn new(entries: BTreeMap<String, Tree>) -> Self {
-        Self { rest: entries.into_iter(), current: None }
+    pub(super) fn new(entries: BTreeMap<String, Tree>, nulls: Nulls) -> Self {
+        Self { rest: entries.into_iter(), nulls, current: None }
     }
 }
 
@@ -65,9 +75,9 @@ impl<'de> MapAccess<'de> for Entries {
     type Error = Rejected;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Rejected> {
-        // A key without a value (`accounts:` and nothing below) stands for the default, whatever its type.
-        let Some((key, tree)) = self.rest.by_ref().find(|(_, tree)| !matches!(tree.value, Value::Null))
-        else {
+        let nulls = self.nulls;
+        let counts = |tree: &Tree| nulls == Nulls::Kept || !matches!(tree.value, Value::Null);
+        let Some((key, tree)) = self.rest.by_ref().find(|(_, tree)| counts(tree)) else {
             return Ok(None);
         };
         let name = key.clone();

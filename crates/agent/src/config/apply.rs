@@ -1,0 +1,45 @@
+//! `kubernetes.serverSideApply.*`: how operations apply manifests.
+
+use serde::{Deserialize, Serialize};
+
+/// `kubernetes.serverSideApply.*`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ServerSideApply {
+    /// `always`, `never`, or `allowed`: where the kind or the manifest asks for it. For operations, which come with a
+    /// later version.
+    pub enabled: Choice,
+    /// Whether the agent becomes the only owner of all fields.
+    pub clear_managed_fields: Choice,
+    /// Whether defaults that the API server knows are filled in, for clusters older than 1.22.
+    pub manifest_defaults: Choice,
+    /// Kinds for which it is otherwise.
+    pub kinds: Vec<KindApply>,
+}
+
+/// `kubernetes.serverSideApply.kinds[]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub struct KindApply {
+    /// The kind, as `Kind` or `Kind.group`.
+    pub kind: String,
+    /// As above, for this kind.
+    pub enabled: Choice,
+    /// As above, for this kind.
+    pub clear_managed_fields: Choice,
+    /// As above, for this kind.
+    pub manifest_defaults: Choice,
+}
+
+/// Whether something is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+pub enum Choice {
+    /// For every manifest.
+    Always,
+    /// For none.
+    Never,
+    /// Where a more exact rule, or the manifest itself, asks for it.
+    #[default]
+    Allowed,
+}

@@ -1,0 +1,50 @@
+//! Options of the original that are understood and have no effect; whoever sets one is told why.
+
+use spindrift_process::config::Unused;
+
+pub(super) const UNUSED: &[Unused] = &[
+    unused(
+        "balanceConnection",
+        "any hub takes any agent and any of its channels, so nothing has to be balanced",
+    ),
+    unused("certFile", "it is the name of 2020; the client certificate is clouddriver.tls.clientCertFile"),
+    unused("clouddriver.cacheRetryIntervalSeconds", "watches are taken up again at a pace of their own"),
+    unused("clouddriver.dynamicAccountsEnabled", "accounts come from the agent's own files in this version"),
+    unused(
+        "clouddriver.keepAliveOperationSeconds",
+        "pings tell whether the link lives; a quiet hour is no reason to begin again",
+    ),
+    unused("clouddriver.retries", "it was never documented; see clouddriver.responseRetries"),
+    unused("clouddriverNamespace", "hubs find each other, the agent needs to know none but clouddriver.grpc"),
+    unused("domainName", "hubs find each other, the agent needs to know none but clouddriver.grpc"),
+    unused("dynamicAccounts", "it belongs to the hub, under kubesvc.dynamicAccounts"),
+    unused("dynamicAccountsEnabled", "accounts come from the agent's own files in this version"),
+    unused("hub", "it belonged to Armory Cloud, which has ended; the hub is named by clouddriver.grpc"),
+    unused("kubernetes.accounts[].kubeconfigAgent", "it belongs to accounts that a hub hands out"),
+    unused("kubernetes.accounts[].metrics", "metrics of pods are read live, when somebody asks for them"),
+    unused(
+        "kubernetes.accounts[].oAuthScopes",
+        "API servers of today are reached by credential plugins (exec in the kubeconfig), which know their scopes",
+    ),
+    unused(
+        "kubernetes.accounts[].onlySpinnakerManaged",
+        "the original's agent never did it either; it is a choice of the hub",
+    ),
+    unused(
+        "kubernetes.accounts[].serviceAccountName",
+        "who an account is comes from its kubeconfig; assumeServiceAccount acts as another",
+    ),
+    unused(
+        "kubernetes.accounts[].skipManifestDefaults",
+        "kubernetes.serverSideApply.manifestDefaults has replaced it",
+    ),
+    unused("kubernetes.accounts[].skipServerSideApply", "kubernetes.serverSideApply.enabled has replaced it"),
+    unused("kubernetes.accounts[].type", "every account of an agent is of Kubernetes"),
+    unused("kubernetes.dynamicAccountsOnly", "accounts come from the agent's own files in this version"),
+    unused("local", "nobody ever said what it does"),
+    unused("secrets", "secrets of vault cannot be read by this version; give values, files or variables"),
+];
+
+const fn unused(path: &'static str, because: &'static str) -> Unused {
+    Unused { path, because }
+}

@@ -1,0 +1,153 @@
+//! Configuration that changes while the process runs.
+//!
+//! ```text
+//! directory notifies ─┐
+//!                     ├─▶ settle ─▶ has the content changed? ─▶ load ─▶ settings, or why there are none
+//! slow poll ──────────┘
+//! ```
+//!
+//! Notifications are only hints to look: what counts is the content, so that a touched file or new permissions change
+//! nothing, and a hint that never comes (some network filesystems have none) only costs time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, timeout};
+use tracing::debug;
+
+use super::error::ConfigError;
+use super::locate::Located;
+use super::schema::Schema;
+use super::{ConfigFiles, Loaded};
+
+mod hints;
+
+use hints::Hints;
+
+/// Where there are no notifications, a change is found after this long; a look costs a few small reads.
+const POLL: Duration = Duration::from_secs(10);
+
+/// An editor, or kubelet's swap of a ConfigMap, makes several changes in a row: they are one.
+const QUIET: Duration = Duration::from_millis(200);
+
+/// Whoever never stops writing is read all the same.
+const RESTLESS: Duration = Duration::from_secs(2);
+
+/// Follows the files of a configuration.
+#[derive(Debug)]
+pub struct Follower<T> {
+    files: ConfigFiles,
+    /// The files of the last configuration that could be used, with what they import.
+    used: Vec<PathBuf>,
+    seen: Content,
+    /// Files that said something when they were last used.
+    written: BTreeSet<PathBuf>,
+    hints: Option<Hints>,
+    settings: PhantomData<fn() -> T>,
+}
+
+/// What the files contain: a hash for each, or none if it cannot be read.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Content(BTreeMap<PathBuf, Option<u64>>);
+
+// === impl Follower ===
+
+impl<T: Schema> Follower<T> {
+    /// Follows the files from what was loaded on.
+    pub fn new(files: ConfigFiles, loaded: &Loaded<T>) -> Self {
+        let hints = Hints::new().inspect_err(|error| debug!(%error, "no notifications of files")).ok();
+        let mut follower = Self {
+            files,
+            used: Vec::new(),
+            seen: Content::default(),
+            written: BTreeSet::new(),
+            hints,
+            settings: PhantomData,
+        };
+        follower.use_files(loaded.files.clone());
+        follower.seen = follower.look();
+        follower.listen();
+        follower
+    }
+
+    /// Waits until the files say something else, and reads them.
+    ///
+    /// An error is a configuration that cannot be used: the last one stays good, and the next change is waited for as
+    /// always. Each state of the files is told once.
+    pub async fn next(&mut self) -> Result<Loaded<T>, ConfigError> {
+        loop {
+            self.hint().await;
+            self.listen();
+            let content = self.look();
+            if content == self.seen {
+                continue;
+            }
+            self.seen = content;
+            let loaded = self.load()?;
+            self.use_files(loaded.files.clone());
+            self.listen();
+            return Ok(loaded);
+        }
+    }
+
+    fn load(&self) -> Result<Loaded<T>, ConfigError> {
+        // A file is emptied before it is written anew; taken at its word, it would remove every account.
+        if let Some(file) = self.written.iter().find(|file| is_empty(file)) {
+            return Err(ConfigError::Emptied { file: file.clone() });
+        }
+        let loaded = self.files.load::<T>()?;
+        if loaded.files.is_empty() && !self.used.is_empty() {
+            return Err(ConfigError::Vanished);
+        }
+        Ok(loaded)
+    }
+
+    fn use_files(&mut self, files: Vec<PathBuf>) {
+        self.written = files.iter().filter(|file| file.is_file() && !is_empty(file)).cloned().collect();
+        self.used = files;
+    }
+
+    /// Returns when it is worth a look.
+    async fn hint(&self) {
+        let Some(hints) = &self.hints else { return sleep(POLL).await };
+        if timeout(POLL, hints.next()).await.is_err() {
+            return;
+        }
+        let deadline = Instant::now() + RESTLESS;
+        while Instant::now() < deadline && timeout(QUIET, hints.next()).await.is_ok() {}
+    }
+
+    /// Directories come and go, so they are named again each time; naming one twice changes nothing.
+    fn listen(&self) {
+        let Some(hints) = &self.hints else { return };
+        let real = self.used.iter().filter_map(|file| file.canonicalize().ok());
+        let parents =
+            self.used.iter().cloned().chain(real).filter_map(|file| file.parent().map(Path::to_path_buf));
+        for directory in self.files.directories().into_iter().chain(parents) {
+            hints.watch(&directory);
+        }
+    }
+
+    fn look(&self) -> Content {
+        let Located { files, .. } = self.files.locate();
+        let hashed = files.into_iter().chain(self.used.iter().cloned()).map(|file| {
+            let content = std::fs::read(&file).ok().map(|bytes| {
+                let mut hasher = DefaultHasher::new();
+                bytes.hash(&mut hasher);
+                hasher.finish()
+            });
+            (file, content)
+        });
+        Content(hashed.collect())
+    }
+}
+
+fn is_empty(file: &Path) -> bool {
+    std::fs::metadata(file).is_ok_and(|metadata| metadata.len() == 0)
+}
+
+#[cfg(test)]
+mod tests;

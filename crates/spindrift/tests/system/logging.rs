@@ -1,0 +1,78 @@
+//! What the agent logs, how, and where to.
+
+use std::fs;
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+use spindrift_testkit::{AgentProcess, eventually, scratch};
+
+use crate::support::LONG;
+
+/// The lines of a log of JSON; a line that is none fails the test.
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"))).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_of_json_have_the_originals_names_and_the_level_changes_while_the_agent_runs() {
+    let logging =
+        json!({ "format": "json", "level": "info", "fields": { "team": "edge", "agentCluster": null } });
+    let accounts = json!([{ "name": "nowhere" }]);
+    let settings = json!({ "logging": logging, "kubernetes": { "accounts": accounts }, "hub": { "auth": { "token": "x" } } });
+    let mut agent = AgentProcess::with_settings("agent-a", settings).unwrap();
+    eventually!("the agent answers", LONG, agent.get("/health").await);
+    agent.daemon().wait_for_log("Notifying account discovery error").await.unwrap();
+    let log = lines(&agent.daemon().log());
+    for line in &log {
+        let line = line.as_object().unwrap();
+        assert!(["time", "level", "msg"].iter().all(|name| line.contains_key(*name)), "{line:?}");
+        assert_eq!((&line["agentId"], &line["team"]), (&json!("agent-a"), &json!("edge")));
+    }
+    let failed = log.iter().find(|line| line["account"] == "nowhere").unwrap();
+    assert_eq!(failed["level"], "warning");
+    assert!(failed["error"].as_str().unwrap().starts_with("expected kubeconfigFile"), "{failed}");
+    let told =
+        log.iter().filter_map(|line| line["msg"].as_str()).any(|msg| msg.starts_with("`hub` has no effect:"));
+    assert!(told, "{log:?}");
+
+    // By the endpoint, which says what is wrong; then by the file.
+    let url = format!("http://127.0.0.1:{}/logging/level", agent.port());
+    let put = async |level: &str| {
+        let answer = reqwest::Client::new().put(&url).body(level.to_owned()).send().await.unwrap();
+        (answer.status(), answer.text().await.unwrap())
+    };
+    assert_eq!(put("{\"level\":\"error\"}").await, (StatusCode::OK, "{\"level\":\"error\"}".into()));
+    let (status, says) = put("loud").await;
+    assert!(status == StatusCode::BAD_REQUEST && says.contains("unknown log level `loud`"), "{says}");
+    assert_eq!(agent.get("/logging/level").await.unwrap(), json!({ "level": "error" }));
+    agent.reconfigure(|settings| settings["logging"]["level"] = json!("debug")).unwrap();
+    eventually!("the file's level holds", LONG, {
+        agent.get("/logging/level").await.unwrap()["level"] == "debug"
+    });
+    agent.reconfigure(|settings| settings["kubernetes"]["accounts"] = json!([])).unwrap();
+    eventually!("the next change is logged again", LONG, {
+        lines(&agent.daemon().log()).iter().any(|line| {
+            line["msg"] == "configuration taken over"
+                && line["removed"].as_str().is_some_and(|names| names.contains("nowhere"))
+        })
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_file_is_set_aside_when_it_is_full_and_standard_output_has_all_of_it() {
+    let directory = scratch("logs").unwrap();
+    let file = directory.path().join("agent.log");
+    // Each account without a kubeconfig is a line, again and again.
+    let accounts: Vec<_> = (0..1500).map(|number| json!({ "name": format!("nowhere-{number}") })).collect();
+    let logging =
+        json!({ "file": file, "multiWrite": true, "maxSizeMb": 1, "maxBackups": 2, "compress": true });
+    let settings = json!({ "logging": logging, "kubernetes": { "accounts": accounts } });
+    let agent = AgentProcess::with_settings("agent-a", settings).unwrap();
+    eventually!("a file is set aside and compressed", LONG, {
+        let entries = fs::read_dir(directory.path()).unwrap();
+        let mut names = entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
+        names.any(|name| name.starts_with("agent-2") && name.ends_with(".log.gz"))
+    });
+    assert!(fs::metadata(&file).unwrap().len() <= 1024 * 1024);
+    assert!(agent.daemon().log().len() > 1024 * 1024, "standard output has it too");
+}
