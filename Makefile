@@ -1,12 +1,15 @@
 # Each target is one command; what takes more than that is a script in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help test lint fmt audit bench dist testenv picture
+.PHONY: help test lint fmt audit bench bench-agent chaos dist testenv picture
 
 # A version, so that a new release of the tool changes nothing unasked.
 CARGO_DENY := 0.20.2
 
+# How long there is chaos.
+SECONDS := 600
+
 help: ## Lists the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: ## Runs all that CI runs: lint and every test, on real Kubernetes and real databases
 	@scripts/test
@@ -25,6 +28,17 @@ audit: ## Checks dependencies: bans, duplicates, licences, sources (installs car
 bench: ## Measures, always as a ratio to a peer in the same run
 	cargo build --release --locked --bins --workspace
 	$${CARGO_TARGET_DIR:-target}/release/spindrift-bench
+
+bench-agent: ## Measures the agent beside a client-go informer: memory, time to sync, bytes on the wire; QUICK=1 for a look
+	cargo build --release --locked --bins --workspace
+	cargo build --profile lean --locked --bins -p spindrift-agent
+	SPINDRIFT_AGENT=$${CARGO_TARGET_DIR:-target}/lean/spindrift-agent \
+	  $${CARGO_TARGET_DIR:-target}/release/spindrift-bench agent $(if $(QUICK),--quick)
+
+chaos: ## Breaks everything at random while things change, and compares whenever it is quiet; SECONDS=600 SEED=random
+	cargo build --locked --bins --workspace
+	SPINDRIFT_CHAOS_SECONDS=$(SECONDS) SPINDRIFT_CHAOS_SEED=$(SEED) \
+	  cargo test --workspace --locked --test chaos -- --nocapture
 
 dist: ## Builds the binaries that are shipped, into target/dist
 	cargo build --profile dist --locked --bins -p spindrift -p spindrift-agent -p spindrift-hub
