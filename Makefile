@@ -32,16 +32,17 @@ bench: ## Measures, always as a ratio to a peer in the same run
 bench-agent: ## Measures the agent beside a client-go informer: memory, time to sync, bytes on the wire; QUICK=1 for a look
 	cargo build --release --locked --bins --workspace
 	cargo build --profile lean --locked --bins -p spindrift-agent
-	SPINDRIFT_AGENT=$${CARGO_TARGET_DIR:-target}/lean/spindrift-agent \
+	SPINDRIFT_AGENT_BINARY=$${CARGO_TARGET_DIR:-target}/lean/spindrift-agent \
 	  $${CARGO_TARGET_DIR:-target}/release/spindrift-bench agent $(if $(QUICK),--quick)
 
 chaos: ## Breaks everything at random while things change, and compares whenever it is quiet; SECONDS=600 SEED=random
-	cargo build --locked --bins --workspace
+	cargo build --workspace --locked --bins --test chaos
 	SPINDRIFT_CHAOS_SECONDS=$(SECONDS) SPINDRIFT_CHAOS_SEED=$(SEED) \
 	  cargo test --workspace --locked --test chaos -- --nocapture
 
-dist: ## Builds the binaries that are shipped, into target/dist
-	cargo build --profile dist --locked --bins -p spindrift -p spindrift-agent -p spindrift-hub
+dist: ## Builds the binaries that are shipped: target/dist, and the agent in target/lean
+	cargo build --profile dist --locked --bins -p spindrift -p spindrift-hub
+	cargo build --profile lean --locked --bins -p spindrift-agent
 
 testenv: ## Builds the real Kubernetes that tests run against (minutes, once), and prints its path
 	@testenv/build

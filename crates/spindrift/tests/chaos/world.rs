@@ -67,7 +67,7 @@ impl World {
             Stack::build("s", Database::sqlite().unwrap(), on_sqlite).await,
         ];
 
-        let mut sites = vec![Arc::new(Site::new("real", cluster.client()).await)];
+        let mut sites = vec![Arc::new(Site::new("real", cluster.client()))];
         for name in fleet.names() {
             sites.push(Arc::new(Site::in_context(&playground_file, name).await));
         }

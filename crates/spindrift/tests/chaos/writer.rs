@@ -70,7 +70,7 @@ static TEXT: LazyLock<String> = LazyLock::new(|| {
 // === impl Site ===
 
 impl Site {
-    pub(crate) async fn new(name: &str, client: Client) -> Self {
+    pub(crate) fn new(name: &str, client: Client) -> Self {
         Self { name: name.to_owned(), client, changes: AtomicU64::new(0), large: AtomicU64::new(0) }
     }
 
@@ -80,7 +80,7 @@ impl Site {
         let mut config = Config::from_custom_kubeconfig(kubeconfig, &options).await.unwrap();
         // Whatever the machine's proxy settings say, the loopback is near.
         config.proxy_url = None;
-        Self::new(context, Client::try_from(config).unwrap()).await
+        Self::new(context, Client::try_from(config).unwrap())
     }
 
     fn api(&self, sort: Sort) -> Api<DynamicObject> {
