@@ -1,12 +1,12 @@
 # Each target is one command; what takes more than that is a script in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help test lint fmt docs audit bench fuzz dist testenv dictionary picture
+.PHONY: help test lint fmt docs audit bench bench-agent chaos fuzz dist testenv dictionary picture
 
 # A version, so that a new release of the tool changes nothing unasked.
 CARGO_DENY := 0.20.2
 
 help: ## Lists the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: ## Runs all that CI runs: lint and every test, on real Kubernetes and real databases
 	@scripts/test
@@ -32,8 +32,20 @@ bench: ## Measures, always as a ratio to a peer in the same run
 fuzz: ## Throws nonsense at all that reads what others write: make fuzz SECONDS=600 TARGETS=pages
 	cargo run --release --locked -p spindrift-fuzz -- --seconds $(or $(SECONDS),60) $(TARGETS)
 
-dist: ## Builds the binaries that are shipped, into target/dist
-	cargo build --profile dist --locked --bins -p spindrift -p spindrift-agent -p spindrift-hub
+bench-agent: ## Measures the agent beside a client-go informer: memory, time to sync, bytes on the wire; QUICK=1 for a look
+	cargo build --release --locked --bins --workspace
+	cargo build --profile lean --locked --bins -p spindrift-agent
+	SPINDRIFT_AGENT_BINARY=$${CARGO_TARGET_DIR:-target}/lean/spindrift-agent \
+	  $${CARGO_TARGET_DIR:-target}/release/spindrift-bench agent $(if $(QUICK),--quick)
+
+chaos: ## Breaks everything at random while things change, and compares whenever it is quiet; SECONDS=600 SEED=random
+	cargo build --workspace --locked --bins --test chaos
+	SPINDRIFT_CHAOS_SECONDS=$(or $(SECONDS),600) SPINDRIFT_CHAOS_SEED=$(SEED) \
+	  cargo test --workspace --locked --test chaos -- --nocapture
+
+dist: ## Builds the binaries that are shipped: target/dist, and the agent in target/lean
+	cargo build --profile dist --locked --bins -p spindrift -p spindrift-hub
+	cargo build --profile lean --locked --bins -p spindrift-agent
 
 testenv: ## Builds the real Kubernetes that tests run against (minutes, once), and prints its path
 	@testenv/build

@@ -18,7 +18,9 @@ pub(crate) struct Figure {
 impl fmt::Display for Figure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, value, unit, peer, ratio, goal } = self;
-        write!(f, "figure {name} = {value:.2} {unit} (peer {peer:.2}, ratio {ratio:.2}, goal {goal})")
+        // A share of some percent is told as exactly as its goal.
+        let digits = if *ratio < 0.1 { 4 } else { 2 };
+        write!(f, "figure {name} = {value:.2} {unit} (peer {peer:.2}, ratio {ratio:.digits$}, goal {goal})")
     }
 }
 
@@ -38,6 +40,11 @@ pub(crate) fn milliseconds(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
 
+pub(crate) fn megabytes(bytes: u64) -> f64 {
+    let kilobytes = u32::try_from(bytes / 1000).unwrap_or(u32::MAX);
+    f64::from(kilobytes) / 1000.0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,5 +61,10 @@ mod tests {
         let (name, unit, goal) = ("first-sync".to_owned(), "s", "1.5");
         let figure = Figure { name, value: 1.234, unit, peer: 1.0, ratio: 1.234, goal };
         assert_eq!(figure.to_string(), "figure first-sync = 1.23 s (peer 1.00, ratio 1.23, goal 1.5)");
+        let share = Figure { value: 216.0, unit: "B", peer: 12_000.0, ratio: 0.018, goal: "0.02", ..figure };
+        assert_eq!(
+            share.to_string(),
+            "figure first-sync = 216.00 B (peer 12000.00, ratio 0.0180, goal 0.02)"
+        );
     }
 }

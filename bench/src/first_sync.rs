@@ -10,7 +10,7 @@ use crate::{
     memory::Memory,
     pods::Population,
     raw::RawWatcher,
-    stack::{AgentMemory, Stack},
+    stack::{ProcessMemory, Stack},
 };
 
 /// Peer and stack take turns, so that a noisy minute hurts both.
@@ -22,7 +22,7 @@ pub(crate) struct FirstSync {
     pods: usize,
     raw: Vec<Duration>,
     ours: Vec<Duration>,
-    agents: Vec<AgentMemory>,
+    agents: Vec<ProcessMemory>,
 }
 
 /// Measures all rounds; the stack of the last one still runs.
@@ -48,7 +48,7 @@ pub(crate) async fn measure(
         );
         rounds.raw.push(received);
         rounds.ours.push(synced);
-        rounds.agents.push(stack.agent_memory()?);
+        rounds.agents.push(ProcessMemory::of(stack.agent())?);
         last = Some(stack);
     }
     Ok((rounds, last.context("there were no rounds")?))

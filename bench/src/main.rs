@@ -4,6 +4,8 @@
 //! pods ──▶ API server ──▶ raw                     the peer: the same bytes, nothing behind
 //!                     ──▶ agent ══▶ hub ──▶ SQLite   the stack: until the hub shows them
 //!
+//! agent beside an informer of client-go: memory, time and bytes on the wire
+//!
 //! playground of 1,000 clusters ──▶ lists and watches of all of them
 //!
 //! figure <name> = <value> <unit> (peer <value>, ratio <r>, goal <g>)
@@ -22,6 +24,8 @@ mod stack;
 mod first_sync;
 mod latency;
 mod memory;
+
+mod agent;
 
 mod playground;
 
@@ -49,6 +53,8 @@ struct Arguments {
 enum Part {
     /// Agent and hub on a real API server.
     Stack,
+    /// The agent beside an informer of client-go: memory, time and bytes on the wire.
+    Agent,
     /// A thousand simulated clusters.
     Playground,
 }
@@ -75,10 +81,17 @@ async fn main() -> ExitCode {
 }
 
 async fn run(Arguments { quick, part }: Arguments) -> anyhow::Result<()> {
-    if part != Some(Part::Playground) {
+    let wanted = |one| part.is_none_or(|part| part == one);
+    for program in ["spindrift", "spindrift-agent", "spindrift-hub"] {
+        binary(program)?;
+    }
+    if wanted(Part::Stack) {
         stack(if quick { QUICK } else { FULL }).await?;
     }
-    if part != Some(Part::Stack) {
+    if wanted(Part::Agent) {
+        agent::measure(if quick { &agent::QUICK } else { &agent::FULL }).await?;
+    }
+    if wanted(Part::Playground) {
         let size = if quick { playground::QUICK } else { playground::FULL };
         for figure in playground::measure(&size).await? {
             println!("{figure}");
@@ -88,9 +101,6 @@ async fn run(Arguments { quick, part }: Arguments) -> anyhow::Result<()> {
 }
 
 async fn stack(sizes: Sizes) -> anyhow::Result<()> {
-    for program in ["spindrift-hub", "spindrift-agent"] {
-        binary(program)?;
-    }
     let cluster = Cluster::builder().bare().start().await.context("start a cluster")?;
     let raw = RawWatcher::connect(&cluster).await?;
     let mut population = Population::new(&cluster).await?;

@@ -3,9 +3,9 @@
 use spindrift_testkit::Cluster;
 
 use crate::{
-    figure::{Figure, median},
+    figure::{Figure, median, megabytes},
     pods::Population,
-    stack::{AgentMemory, Stack},
+    stack::{ProcessMemory, Stack},
 };
 
 /// The memory of agents that have synced so many pods.
@@ -20,7 +20,7 @@ pub(crate) async fn measure(cluster: &Cluster, population: &Population) -> anyho
     let stack = Stack::start(cluster).await?;
     let took = stack.first_sync(pods).await?;
     eprintln!("first sync of {pods} pods: {took:.2?}, in {} batches", stack.batches().await?);
-    Ok(Memory::new(pods, &[stack.agent_memory()?]))
+    Ok(Memory::new(pods, &[ProcessMemory::of(stack.agent())?]))
 }
 
 pub(crate) fn figures(small: &Memory, large: &Memory) -> [Figure; 3] {
@@ -43,14 +43,9 @@ pub(crate) fn figures(small: &Memory, large: &Memory) -> [Figure; 3] {
 // === impl Memory ===
 
 impl Memory {
-    pub(crate) fn new(pods: usize, agents: &[AgentMemory]) -> Self {
+    pub(crate) fn new(pods: usize, agents: &[ProcessMemory]) -> Self {
         let median_of =
-            |part: fn(&AgentMemory) -> u64| megabytes(median(&agents.iter().map(part).collect::<Vec<_>>()));
+            |part: fn(&ProcessMemory) -> u64| megabytes(median(&agents.iter().map(part).collect::<Vec<_>>()));
         Self { pods, now: median_of(|agent| agent.now), peak: median_of(|agent| agent.peak) }
     }
-}
-
-fn megabytes(bytes: u64) -> f64 {
-    let kilobytes = u32::try_from(bytes / 1000).unwrap_or(u32::MAX);
-    f64::from(kilobytes) / 1000.0
 }

@@ -7,7 +7,7 @@
 //!
 //! The peer is a playground of a tenth of the clusters, or of one.
 
-mod process;
+pub(crate) mod process;
 mod watchers;
 
 use std::time::Duration;

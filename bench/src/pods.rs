@@ -4,11 +4,13 @@ mod manifest;
 
 use anyhow::Context;
 use futures::{StreamExt, TryStreamExt, stream};
+use http::Request;
 use k8s_openapi::api::core::v1::Pod;
 use kube::{
     Api,
     api::{Patch, PatchParams, PostParams},
 };
+use serde::Deserialize;
 use serde_json::json;
 use spindrift_testkit::Cluster;
 
@@ -17,8 +19,12 @@ use manifest::Manifest;
 /// Enough to keep the API server busy, and less than it allows.
 const IN_FLIGHT: usize = 32;
 
+/// Pods of one page, when all are counted.
+const PAGE: usize = 500;
+
 /// All pods of the cluster, numbered from 0.
 pub(crate) struct Population {
+    client: kube::Client,
     api: Api<Pod>,
     namespace: String,
     size: usize,
@@ -31,13 +37,25 @@ pub(crate) struct Revision {
     pub(crate) version: String,
 }
 
+/// All that has to be known of a page.
+#[derive(Deserialize)]
+struct Page {
+    metadata: PageMetadata,
+}
+
+#[derive(Deserialize)]
+struct PageMetadata {
+    r#continue: Option<String>,
+}
+
 // === impl Population ===
 
 impl Population {
     /// No pods yet, and a namespace for them.
     pub(crate) async fn new(cluster: &Cluster) -> anyhow::Result<Self> {
         let namespace = cluster.namespace("shop").await?;
-        Ok(Self { api: Api::namespaced(cluster.client(), &namespace), namespace, size: 0 })
+        let client = cluster.client();
+        Ok(Self { api: Api::namespaced(client.clone(), &namespace), client, namespace, size: 0 })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -56,7 +74,7 @@ impl Population {
 
     /// Creates a pod, has it run, and gives its size.
     async fn create(&self, number: usize) -> anyhow::Result<usize> {
-        let Manifest { name, pod, status } = Manifest::new(number, &self.namespace);
+        let Manifest { name, pod, status } = Manifest::new(number, &self.namespace, 0);
         let pod = serde_json::from_value(pod).context("read a manifest")?;
         let controller =
             PostParams { field_manager: Some("kube-controller-manager".into()), ..PostParams::default() };
@@ -66,6 +84,32 @@ impl Population {
         let running = self.api.patch_status(&name, &kubelet, &patch).await;
         let running = running.with_context(|| format!("have pod {name} run"))?;
         Ok(serde_json::to_vec(&running)?.len())
+    }
+
+    /// The size of all pods as the API server sends them, `managedFields` included and without compression.
+    pub(crate) async fn bytes(&self) -> anyhow::Result<u64> {
+        let mut bytes = 0;
+        let mut token = String::new();
+        loop {
+            let path = format!("/api/v1/pods?limit={PAGE}&continue={token}");
+            let page = self.client.request_text(Request::get(path).body(Vec::new())?).await?;
+            bytes += page.len() as u64;
+            match serde_json::from_str::<Page>(&page)?.metadata.r#continue {
+                Some(next) if !next.is_empty() => token = next,
+                _ => return Ok(bytes),
+            }
+        }
+    }
+
+    /// Has a pod's container start again, as a kubelet would tell it; gives the size of the pod as above.
+    pub(crate) async fn restart(&self, number: usize, restarts: usize) -> anyhow::Result<u64> {
+        let Manifest { name, status, .. } = Manifest::new(number, &self.namespace, restarts);
+        let path = format!("/api/v1/namespaces/{}/pods/{name}/status?fieldManager=kubelet", self.namespace);
+        let patch = Request::patch(path)
+            .header("content-type", "application/strategic-merge-patch+json")
+            .body(serde_json::to_vec(&json!({ "status": status }))?)?;
+        let pod = self.client.request_text(patch).await;
+        Ok(pod.with_context(|| format!("restart pod {name}"))?.len() as u64)
     }
 
     /// Changes a label of a pod.

@@ -1,52 +1,83 @@
 //! An agent, a hub and a database, as they are shipped; what the benchmark asks them costs them next to nothing.
 
-use std::{fs, time::Duration};
+use std::{net::SocketAddr, time::Duration};
 
 use anyhow::{Context, ensure};
-use serde_json::json;
-use spindrift_testkit::{AgentProcess, Cluster, Database, HubProcess};
+use serde_json::{Value, json};
+use spindrift_testkit::{AgentProcess, Cluster, Daemon, Database, FaultProxy, HubProcess, Traffic};
 use tokio::time::{Instant, sleep, timeout};
 
-/// Long enough for all pods on a busy machine.
+/// Long enough for some thousand pods on a busy machine.
 const SYNC_LIMIT: Duration = Duration::from_mins(3);
+
+/// What more pods may take longer, each.
+const SYNC_LIMIT_OF_A_POD: Duration = Duration::from_millis(5);
 
 /// How closely the hub is looked at. A look counts nothing and reads no row, so it can be taken often.
 const GLANCE: Duration = Duration::from_millis(5);
 
 pub(crate) const ACCOUNT: &str = "bench";
 
-/// A stack that caches the pods of one cluster in a fresh SQLite file.
+/// After this long without changes a process has given back what it will give back.
+const SETTLE: Duration = Duration::from_secs(10);
+
+/// A stack that caches into a fresh SQLite file.
 pub(crate) struct Stack {
     // The order of the fields is the order of their end.
     agent: AgentProcess,
+    link: Option<FaultProxy>,
     pub(crate) hub: HubProcess,
+    started: Instant,
     _database: Database,
 }
 
-/// The agent's resident memory, in bytes.
+/// The resident memory of a process, in bytes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct AgentMemory {
+pub(crate) struct ProcessMemory {
     pub(crate) now: u64,
     pub(crate) peak: u64,
+}
+
+// === impl ProcessMemory ===
+
+impl ProcessMemory {
+    pub(crate) fn of(daemon: &Daemon) -> anyhow::Result<Self> {
+        Ok(Self { now: daemon.rss_bytes()?, peak: daemon.peak_rss_bytes()? })
+    }
+
+    /// What a process holds when nothing happens any more.
+    pub(crate) async fn at_rest(daemon: &Daemon) -> anyhow::Result<Self> {
+        sleep(SETTLE).await;
+        Self::of(daemon)
+    }
 }
 
 // === impl Stack ===
 
 impl Stack {
-    /// Starts a hub, waits until it answers, and starts an agent.
+    /// Caches the pods of a cluster.
     pub(crate) async fn start(cluster: &Cluster) -> anyhow::Result<Self> {
-        let database = Database::sqlite()?;
-        let logging = json!({ "level": "info" });
-        let settings = [("/kubesvc/cache/cacheKinds", json!(["Pod"])), ("/logging", logging.clone())];
-        let hub = HubProcess::start("bench-hub", &database, &settings).await?;
-        let account = json!({ "name": ACCOUNT, "kubeconfigFile": cluster.kubeconfig() });
-        let settings = json!({
-            "clouddriver": { "grpc": hub.grpc().to_string() },
-            "kubernetes": { "accounts": [account] },
-            "logging": logging,
-        });
-        let agent = AgentProcess::with_settings("bench-agent", settings)?;
-        Ok(Self { agent, hub, _database: database })
+        Self::with_accounts(&json!([pods_of(cluster)]), &["Pod"]).await
+    }
+
+    /// Caches the pods of a cluster, and counts what agent and hub say to each other.
+    pub(crate) async fn counted(cluster: &Cluster) -> anyhow::Result<Self> {
+        let (database, hub) = hub(&["Pod"]).await?;
+        let link = FaultProxy::start(hub.grpc()).await?;
+        let agent = agent(link.addr(), &json!([pods_of(cluster)]))?;
+        Ok(Self { agent, link: Some(link), hub, started: Instant::now(), _database: database })
+    }
+
+    /// Starts a hub, waits until it answers, and starts an agent.
+    pub(crate) async fn with_accounts(accounts: &Value, kinds: &[&str]) -> anyhow::Result<Self> {
+        let (database, hub) = hub(kinds).await?;
+        let agent = agent(hub.grpc(), accounts)?;
+        Ok(Self { agent, link: None, hub, started: Instant::now(), _database: database })
+    }
+
+    /// How long ago the agent was started.
+    pub(crate) fn age(&self) -> Duration {
+        self.started.elapsed()
     }
 
     /// The time from the account's attachment until so many pods are stored.
@@ -60,7 +91,39 @@ impl Stack {
             ensure!(stored == Some(pods as u64), "{stored:?} pods are stored instead of {pods}");
             Ok(took)
         };
-        timeout(SYNC_LIMIT, sync).await.context("the first sync takes too long")?
+        let limit = SYNC_LIMIT + SYNC_LIMIT_OF_A_POD * u32::try_from(pods)?;
+        timeout(limit, sync).await.context("the first sync takes too long")?
+    }
+
+    /// Waits until so many watches of the agent follow changes, and says how long that took from its start.
+    pub(crate) async fn watches(&self, wanted: usize) -> anyhow::Result<Duration> {
+        let watched = async {
+            loop {
+                // The agent's own port may not be open yet.
+                let page = self.agent.text("/metrics").await.unwrap_or_default();
+                if value(&page, "kubesvc_watches").is_some_and(|watches| watches >= wanted) {
+                    break self.age();
+                }
+                sleep(GLANCE).await;
+            }
+        };
+        timeout(SYNC_LIMIT, watched).await.with_context(|| format!("there are not {wanted} watches"))
+    }
+
+    /// The bytes that the agent has sent to the hub, and those that it was sent.
+    pub(crate) fn wire(&self) -> anyhow::Result<Traffic> {
+        Ok(self.link.as_ref().context("nobody counts")?.traffic())
+    }
+
+    /// How many objects the hub has handed to its store.
+    pub(crate) async fn upserted(&self) -> anyhow::Result<usize> {
+        self.metric("spindrift_hub_objects_upserted_total").await
+    }
+
+    /// Waits until the hub has handed so many objects to its store.
+    pub(crate) async fn upserts(&self, wanted: usize) -> anyhow::Result<()> {
+        let reached = self.reaches("spindrift_hub_objects_upserted_total", wanted);
+        timeout(SYNC_LIMIT, reached).await.context("an update does not arrive")?
     }
 
     /// Waits until a number of the hub's own metrics is there.
@@ -73,8 +136,7 @@ impl Stack {
 
     async fn metric(&self, name: &str) -> anyhow::Result<usize> {
         let page = self.hub.text("/metrics").await?;
-        let value = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-        Ok(value.with_context(|| format!("the hub has no metric {name}"))?.parse()?)
+        value(&page, name).with_context(|| format!("the hub has no metric {name}"))
     }
 
     /// How many batches the hub has committed, each by a transaction.
@@ -87,15 +149,37 @@ impl Stack {
         Ok(self.hub.get("/v1/accounts").await?.pointer("/0/objects").and_then(serde_json::Value::as_u64))
     }
 
-    pub(crate) fn agent_memory(&self) -> anyhow::Result<AgentMemory> {
-        let daemon = self.agent.daemon();
-        Ok(AgentMemory { now: daemon.rss_bytes()?, peak: peak_bytes(daemon.pid())? })
+    pub(crate) fn agent(&self) -> &Daemon {
+        self.agent.daemon()
     }
 }
 
-/// The most memory that a process ever had resident.
-fn peak_bytes(pid: u32) -> anyhow::Result<u64> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).context("read the agent's status")?;
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.strip_suffix(" kB"));
-    Ok(peak.context("the kernel tells no peak")?.trim().parse::<u64>()? * 1024)
+async fn hub(kinds: &[&str]) -> anyhow::Result<(Database, HubProcess)> {
+    let database = Database::sqlite()?;
+    let settings = [("/kubesvc/cache/cacheKinds", json!(kinds)), ("/logging", logging())];
+    let hub = HubProcess::start("bench-hub", &database, &settings).await?;
+    Ok((database, hub))
+}
+
+fn agent(hub: SocketAddr, accounts: &Value) -> anyhow::Result<AgentProcess> {
+    let settings = json!({
+        "clouddriver": { "grpc": hub.to_string() },
+        "kubernetes": { "accounts": accounts },
+        "logging": logging(),
+    });
+    AgentProcess::with_settings("bench-agent", settings)
+}
+
+fn pods_of(cluster: &Cluster) -> Value {
+    json!({ "name": ACCOUNT, "kubeconfigFile": cluster.kubeconfig() })
+}
+
+fn logging() -> Value {
+    json!({ "level": "info" })
+}
+
+/// The value of a metric without labels.
+fn value(page: &str, metric: &str) -> Option<usize> {
+    let value = page.lines().find_map(|line| line.strip_prefix(metric)?.strip_prefix(' '))?;
+    value.parse().ok()
 }

@@ -1,23 +1,27 @@
 //! `spindrift playground` as a process.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use anyhow::Context;
 use serde::Deserialize;
-use spindrift_testkit::{Daemon, binary};
+use spindrift_testkit::{Daemon, binary, scratch};
+use tempfile::TempDir;
 use tokio::time::{Instant, sleep, timeout};
 
 /// A playground that answers; killed when dropped.
-pub(super) struct Process {
+pub(crate) struct Process {
     daemon: Daemon,
     address: String,
     client: reqwest::Client,
+    files: TempDir,
 }
 
 #[derive(Deserialize)]
 struct Index {
     clusters: Vec<String>,
 }
+
+const KUBECONFIG: &str = "kubeconfig";
 
 /// Long enough for a thousand clusters on a busy machine.
 const START_LIMIT: Duration = Duration::from_mins(2);
@@ -29,9 +33,12 @@ const GLANCE: Duration = Duration::from_millis(5);
 
 impl Process {
     /// Starts a playground, and says how long it took until it listened.
-    pub(super) async fn start(arguments: &[&str]) -> anyhow::Result<(Self, Duration)> {
+    pub(crate) async fn start(arguments: &[&str]) -> anyhow::Result<(Self, Duration)> {
         let begun = Instant::now();
-        let daemon = Daemon::spawn(binary("spindrift")?, &[&["playground"], arguments].concat(), &[])?;
+        let files = scratch("playground")?;
+        let kubeconfig = files.path().join(KUBECONFIG).display().to_string();
+        let arguments = [&["playground", "--kubeconfig-out", &kubeconfig], arguments].concat();
+        let daemon = Daemon::spawn(binary("spindrift")?, &arguments, &[])?;
         let address = timeout(START_LIMIT, async {
             loop {
                 if let Some(address) = address(&daemon.log()) {
@@ -42,24 +49,31 @@ impl Process {
         });
         let address = address.await.with_context(|| format!("no playground: {}", daemon.log()))?;
         let client = reqwest::Client::builder().no_proxy().build()?;
-        Ok((Self { daemon, address, client }, begun.elapsed()))
+        Ok((Self { daemon, address, client, files }, begun.elapsed()))
     }
 
-    pub(super) async fn clusters(&self) -> anyhow::Result<Vec<String>> {
+    pub(crate) async fn clusters(&self) -> anyhow::Result<Vec<String>> {
         Ok(serde_json::from_str::<Index>(&self.get("/").await?)?.clusters)
     }
 
-    pub(super) async fn get(&self, path: &str) -> anyhow::Result<String> {
+    /// A kubeconfig with a context of each cluster's name.
+    pub(crate) async fn kubeconfig(&self) -> anyhow::Result<PathBuf> {
+        // It is announced once it is written.
+        self.daemon.wait_for_log("kubectl --kubeconfig").await?;
+        Ok(self.files.path().join(KUBECONFIG))
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> anyhow::Result<String> {
         Ok(self.open(path).await?.text().await?)
     }
 
     /// Asks, and gives the answer as soon as it begins.
-    pub(super) async fn open(&self, path: &str) -> anyhow::Result<reqwest::Response> {
+    pub(crate) async fn open(&self, path: &str) -> anyhow::Result<reqwest::Response> {
         Ok(self.client.get(format!("http://{}{path}", self.address)).send().await?.error_for_status()?)
     }
 
     /// Resident memory in megabytes.
-    pub(super) fn memory(&self) -> anyhow::Result<f64> {
+    pub(crate) fn memory(&self) -> anyhow::Result<f64> {
         let kilobytes = u32::try_from(self.daemon.rss_bytes()? / 1000).unwrap_or(u32::MAX);
         Ok(f64::from(kilobytes) / 1000.0)
     }

@@ -52,7 +52,8 @@ pub(super) fn name(number: usize) -> String {
 // === impl Manifest ===
 
 impl Manifest {
-    pub(super) fn new(number: usize, namespace: &str) -> Self {
+    /// A pod whose container has started again so often.
+    pub(super) fn new(number: usize, namespace: &str, restarts: usize) -> Self {
         let identity = Identity::new(number, namespace);
         let pod = json!({
             "apiVersion": "v1",
@@ -60,7 +61,7 @@ impl Manifest {
             "metadata": identity.metadata(),
             "spec": identity.spec(),
         });
-        Self { pod, status: identity.status(), name: identity.name }
+        Self { pod, status: identity.status(restarts), name: identity.name }
     }
 }
 
@@ -173,12 +174,14 @@ impl Identity {
         })
     }
 
-    fn status(&self) -> Value {
+    fn status(&self, restarts: usize) -> Value {
         let Self { app, address, release, digest, minute, .. } = self;
         let at = format!("2026-01-07T10:{minute:02}:21Z");
-        let condition =
-            |kind| json!({ "type": kind, "status": "True", "lastProbeTime": null, "lastTransitionTime": at });
-        let container = |name: &str, image: &str| {
+        let restarted_at =
+            format!("2026-01-07T{:02}:{minute:02}:{:02}Z", 11 + restarts / 60 % 13, restarts % 60);
+        let last_start = if restarts == 0 { &at } else { &restarted_at };
+        let condition = |kind| json!({ "type": kind, "status": "True", "lastProbeTime": null, "lastTransitionTime": last_start });
+        let container = |name: &str, image: &str, restarts: usize, at: &str| {
             json!({
                 "name": name,
                 "image": image,
@@ -186,7 +189,7 @@ impl Identity {
                 "containerID": format!("containerd://{digest}"),
                 "ready": true,
                 "started": true,
-                "restartCount": 0,
+                "restartCount": restarts,
                 "state": { "running": { "startedAt": at } },
                 "lastState": {},
             })
@@ -201,10 +204,10 @@ impl Identity {
             "podIPs": [{ "ip": address }],
             "startTime": at,
             "conditions": conditions,
-            "initContainerStatuses": [container("istio-init", PROXY)],
+            "initContainerStatuses": [container("istio-init", PROXY, 0, &at)],
             "containerStatuses": [
-                container(app, &format!("registry.example.com/shop/{app}:{release}")),
-                container("istio-proxy", PROXY),
+                container(app, &format!("registry.example.com/shop/{app}:{release}"), restarts, last_start),
+                container("istio-proxy", PROXY, 0, &at),
             ],
         })
     }

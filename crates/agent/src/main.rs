@@ -2,6 +2,7 @@
 
 use std::{alloc::System, path::PathBuf, process::ExitCode, time::Duration};
 
+use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 use spindrift_agent::{
     app::{Agent, agent_id},
@@ -50,9 +51,21 @@ struct Check {
     quiet: bool,
 }
 
-#[tokio::main]
-async fn main() -> ExitCode {
-    match run(Arguments::parse()).await {
+/// Threads for the agent's work, however many cores its node has: each takes memory of its own (a stack, an arena of the
+/// allocator), and one is enough for many clusters.
+const WORKERS: usize = 2;
+
+/// Threads for what blocks, such as credential plugins; they end when they are idle.
+const BLOCKING: usize = 16;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(WORKERS)
+        .max_blocking_threads(BLOCKING)
+        .enable_all()
+        .build();
+    match runtime.context("start the agent's threads").and_then(|runtime| runtime.block_on(run(arguments))) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("spindrift-agent: {error:#}");

@@ -23,19 +23,31 @@ pub async fn assert_converged(
     account: &str,
     kinds: &[KindToCompare<'_>],
 ) {
-    eventually(&format!("the hub converges on {account}"), PATIENCE, || async {
-        // The hub is read between two equal readings of the API server, so that nothing moved meanwhile.
-        let before = api_server_versions(cluster, kinds).await?;
-        let stored = hub_versions(hub, account).await?;
-        let after = api_server_versions(cluster, kinds).await?;
-        anyhow::ensure!(before == after, "the cluster still changes");
-        anyhow::ensure!(stored == after, "{}", difference(&stored, &after));
-        Ok(())
+    let client = cluster.client();
+    eventually(&format!("the hub converges on {account}"), PATIENCE, || {
+        compare(&client, hub, account, kinds)
     })
     .await;
 }
 
-async fn api_server_versions(cluster: &Cluster, kinds: &[KindToCompare<'_>]) -> anyhow::Result<Versions> {
+/// Looks once whether the hub's set of (uid, resourceVersion) equals the API server's, for these kinds and for no
+/// others; the error says what is missing, extra or old.
+pub async fn compare(
+    client: &kube::Client,
+    hub: &HubProcess,
+    account: &str,
+    kinds: &[KindToCompare<'_>],
+) -> anyhow::Result<()> {
+    // The hub is read between two equal readings of the API server, so that nothing moved meanwhile.
+    let before = api_server_versions(client, kinds).await?;
+    let stored = hub_versions(hub, account).await?;
+    let after = api_server_versions(client, kinds).await?;
+    anyhow::ensure!(before == after, "the cluster still changes");
+    anyhow::ensure!(stored == after, "{}", difference(&stored, &after));
+    Ok(())
+}
+
+async fn api_server_versions(client: &kube::Client, kinds: &[KindToCompare<'_>]) -> anyhow::Result<Versions> {
     let mut versions = Versions::new();
     for (group, version, kind, plural) in kinds {
         let api_version = if group.is_empty() { (*version).to_owned() } else { format!("{group}/{version}") };
@@ -46,8 +58,9 @@ async fn api_server_versions(cluster: &Cluster, kinds: &[KindToCompare<'_>]) -> 
             kind: (*kind).into(),
             plural: (*plural).into(),
         };
-        let api: Api<DynamicObject> = Api::all_with(cluster.client(), &resource);
-        let objects = api.list(&ListParams::default()).await?.items;
+        let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+        // Metadata only: large objects would make each look slow.
+        let objects = api.list_metadata(&ListParams::default()).await?.items;
         let pairs = objects.into_iter().map(|object| {
             let metadata = object.metadata;
             (metadata.uid.unwrap_or_default(), metadata.resource_version.unwrap_or_default())

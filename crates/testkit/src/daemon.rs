@@ -143,6 +143,11 @@ impl Daemon {
         proc::rss_bytes(self.pid)
     }
 
+    /// The most memory that the process ever held.
+    pub fn peak_rss_bytes(&self) -> anyhow::Result<u64> {
+        proc::peak_rss_bytes(self.pid)
+    }
+
     /// Waits until the attempt succeeds; fails early, with the log's last lines, when the process ends.
     pub(crate) async fn ready<T, F: Future<Output = anyhow::Result<T>>>(
         &self,

@@ -2,10 +2,11 @@
 //!
 //! ```text
 //! client ──▶ FaultProxy ──▶ target
-//!              rules: cut, half open, delay, throttle, rewrite, record – for live connections too
+//!              rules: cut, half open, delay, throttle, rewrite, record, count – for live connections too
 //! ```
 
 mod connection;
+mod meter;
 mod recording;
 mod rewrite;
 
@@ -20,6 +21,8 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use connection::Connection;
+use meter::Meter;
+pub use meter::Traffic;
 use recording::Recording;
 use rewrite::Rewrite;
 
@@ -30,6 +33,7 @@ pub struct FaultProxy {
     addr: SocketAddr,
     rules: watch::Sender<Rules>,
     recording: Arc<Recording>,
+    meter: Arc<Meter>,
     /// Dropping it ends the acceptor, who owns the connections.
     _acceptor: JoinSet<()>,
 }
@@ -61,9 +65,14 @@ impl FaultProxy {
         let listener = TcpListener::bind(addr).await.context("listen for the proxy")?;
         let (rules, rules_rx) = watch::channel(Rules::default());
         let recording = Arc::new(Recording::default());
+        let meter = Arc::new(Meter::default());
+        let connect = {
+            let (recording, meter) = (Arc::clone(&recording), Arc::clone(&meter));
+            move |rules_rx| Connection::new(rules_rx, Arc::clone(&recording), Arc::clone(&meter))
+        };
         let mut acceptor = JoinSet::new();
-        acceptor.spawn(accept(addr, listener, target, rules_rx, Arc::clone(&recording)));
-        Ok(Self { addr, rules, recording, _acceptor: acceptor })
+        acceptor.spawn(accept(addr, listener, target, rules_rx, connect));
+        Ok(Self { addr, rules, recording, meter, _acceptor: acceptor })
     }
 
     /// Where clients connect to.
@@ -114,6 +123,11 @@ impl FaultProxy {
     pub fn recorded(&self) -> Vec<u8> {
         self.recording.bytes()
     }
+
+    /// How many bytes were forwarded since the start.
+    pub fn traffic(&self) -> Traffic {
+        self.meter.read()
+    }
 }
 
 /// Accepts and serves connections; while the link is cut there is no listener, so that the kernel refuses.
@@ -122,7 +136,7 @@ async fn accept(
     listener: TcpListener,
     target: SocketAddr,
     mut rules_rx: watch::Receiver<Rules>,
-    recording: Arc<Recording>,
+    connect: impl Fn(watch::Receiver<Rules>) -> Connection,
 ) {
     let mut listener = Some(listener);
     let mut connections = JoinSet::new();
@@ -140,8 +154,7 @@ async fn accept(
             Some(_) = connections.join_next() => {}
             accepted = accept_on(listener.as_ref()) => {
                 if let Ok(client) = accepted {
-                    let connection = Connection::new(rules_rx.clone(), Arc::clone(&recording));
-                    connections.spawn(connection.serve(client, target));
+                    connections.spawn(connect(rules_rx.clone()).serve(client, target));
                 }
             }
         }

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use spindrift_testkit::{FaultProxy, eventually};
+use spindrift_testkit::{FaultProxy, Traffic, eventually};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
@@ -124,6 +124,17 @@ async fn recording_keeps_both_directions() -> anyhow::Result<()> {
     proxy.record();
     ask(&mut client, b"canary").await?;
     assert_eq!(proxy.recorded(), b"canarycanary");
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_forwarded_is_counted_by_direction() -> anyhow::Result<()> {
+    let (_echo, proxy) = echo_and_proxy().await?;
+    let mut client = TcpStream::connect(proxy.addr()).await?;
+    ask(&mut client, b"hello").await?;
+    assert_eq!(proxy.traffic(), Traffic { up: 5, down: 5 });
+    ask(&mut TcpStream::connect(proxy.addr()).await?, b"and others").await?;
+    assert_eq!(proxy.traffic(), Traffic { up: 15, down: 15 });
     Ok(())
 }
 

@@ -7,8 +7,17 @@ use nix::unistd::Pid;
 
 /// Resident memory.
 pub(super) fn rss_bytes(pid: u32) -> anyhow::Result<u64> {
-    let rss = status(pid, "VmRSS:").with_context(|| format!("process {pid} has no memory"))?;
-    let kilobytes = rss.strip_suffix(" kB").context("the kernel counts in kB")?;
+    status_bytes(pid, "VmRSS:")
+}
+
+/// The most memory that was ever resident.
+pub(super) fn peak_rss_bytes(pid: u32) -> anyhow::Result<u64> {
+    status_bytes(pid, "VmHWM:")
+}
+
+fn status_bytes(pid: u32, field: &str) -> anyhow::Result<u64> {
+    let size = status(pid, field).with_context(|| format!("process {pid} has no memory"))?;
+    let kilobytes = size.strip_suffix(" kB").context("the kernel counts in kB")?;
     Ok(kilobytes.parse::<u64>()? * 1024)
 }
 

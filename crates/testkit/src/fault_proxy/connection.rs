@@ -11,6 +11,7 @@ use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 
+use super::meter::{Direction, Meter};
 use super::recording::Recording;
 use super::rewrite::Rewriter;
 use super::{Link, Rules};
@@ -26,31 +27,31 @@ const REWRITE_PATIENCE: Duration = Duration::from_millis(100);
 pub(super) struct Connection {
     rules_rx: watch::Receiver<Rules>,
     recording: Arc<Recording>,
+    meter: Arc<Meter>,
 }
 
 struct Pump<'a> {
     read: ReadHalf<'a>,
     write: WriteHalf<'a>,
     rules_rx: watch::Receiver<Rules>,
-    rewriting: Rewriting,
+    direction: Direction,
     rewriter: Option<Rewriter>,
     recording: Arc<Recording>,
+    meter: Arc<Meter>,
     stream: usize,
     /// Something was swallowed, so the stream has no future.
     holed: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Rewriting {
-    Obey,
-    Ignore,
-}
-
 // === impl Connection ===
 
 impl Connection {
-    pub(super) fn new(rules_rx: watch::Receiver<Rules>, recording: Arc<Recording>) -> Self {
-        Self { rules_rx, recording }
+    pub(super) fn new(
+        rules_rx: watch::Receiver<Rules>,
+        recording: Arc<Recording>,
+        meter: Arc<Meter>,
+    ) -> Self {
+        Self { rules_rx, recording, meter }
     }
 
     pub(super) async fn serve(self, mut client: TcpStream, target: SocketAddr) {
@@ -61,8 +62,8 @@ impl Connection {
         server.set_nodelay(true).ok();
         let (client_read, client_write) = client.split();
         let (server_read, server_write) = server.split();
-        let up = self.pump(client_read, server_write, Rewriting::Ignore);
-        let down = self.pump(server_read, client_write, Rewriting::Obey);
+        let up = self.pump(client_read, server_write, Direction::Up);
+        let down = self.pump(server_read, client_write, Direction::Down);
         if tokio::try_join!(up.run(), down.run()).is_err() {
             // Reset rather than close: that is what a broken link looks like.
             client.set_zero_linger().ok();
@@ -70,14 +71,15 @@ impl Connection {
         }
     }
 
-    fn pump<'a>(&self, read: ReadHalf<'a>, write: WriteHalf<'a>, rewriting: Rewriting) -> Pump<'a> {
+    fn pump<'a>(&self, read: ReadHalf<'a>, write: WriteHalf<'a>, direction: Direction) -> Pump<'a> {
         Pump {
             read,
             write,
             rules_rx: self.rules_rx.clone(),
-            rewriting,
+            direction,
             rewriter: None,
             recording: Arc::clone(&self.recording),
+            meter: Arc::clone(&self.meter),
             stream: self.recording.new_stream(),
             holed: false,
         }
@@ -155,6 +157,7 @@ impl Pump<'_> {
             written = self.write.write_all(bytes) => {
                 written?;
                 self.recording.add(self.stream, bytes);
+                self.meter.add(self.direction, bytes.len());
             }
         }
         Ok(())
@@ -180,7 +183,7 @@ impl Pump<'_> {
     }
 
     async fn follow_rewrite(&mut self, rules: &Rules) -> io::Result<()> {
-        let rule = rules.rewrite.as_ref().filter(|_| self.rewriting == Rewriting::Obey);
+        let rule = rules.rewrite.as_ref().filter(|_| self.direction == Direction::Down);
         let current = self.rewriter.as_ref();
         if current.zip(rule).is_some_and(|(rewriter, rule)| rewriter.follows(rule)) {
             return Ok(());

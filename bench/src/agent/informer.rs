@@ -1,0 +1,37 @@
+//! The peer: a dynamic informer of client-go, which keeps all that it follows.
+
+use std::time::Duration;
+
+use anyhow::Context;
+use spindrift_testkit::{Cluster, Daemon, testenv};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::stack::ProcessMemory;
+
+/// Long enough for all pods on a busy machine.
+const SYNC_LIMIT: Duration = Duration::from_mins(3);
+
+/// How closely the informer is looked at.
+const GLANCE: Duration = Duration::from_millis(20);
+
+/// What an informer took until its cache held everything, and what it held then.
+pub(super) struct Informed {
+    pub(super) took: Duration,
+    pub(super) memory: ProcessMemory,
+}
+
+pub(super) async fn measure(cluster: &Cluster, pods: usize) -> anyhow::Result<Informed> {
+    let kubeconfig = cluster.kubeconfig().to_string_lossy();
+    let arguments = ["informer", "--resource", "pods", "--kubeconfig", &kubeconfig];
+    let started = Instant::now();
+    let daemon = Daemon::spawn(testenv().await?, &arguments, &[])?;
+    let told = format!("synced {pods}\n");
+    let synced = async {
+        while !daemon.log().ends_with(&told) {
+            sleep(GLANCE).await;
+        }
+        started.elapsed()
+    };
+    let took = timeout(SYNC_LIMIT, synced).await.context("the informer takes too long")?;
+    Ok(Informed { took, memory: ProcessMemory::at_rest(&daemon).await? })
+}

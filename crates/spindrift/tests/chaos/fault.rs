@@ -1,0 +1,100 @@
+//! What can break.
+
+use std::{fmt, time::Duration};
+
+/// One thing that breaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Fault {
+    /// Agent and hub lose their connection.
+    LinkCut,
+    /// Agent and hub hear nothing of each other, and their connection stays.
+    LinkFrozen,
+    /// Next to nothing gets through to the hub.
+    LinkSlow,
+    /// Agents and API server lose their connections.
+    ApiLinkCut,
+    /// Agents hear nothing of the API server, and their connections stay.
+    ApiLinkFrozen,
+    AgentKilled,
+    AgentFrozen,
+    HubKilled,
+    HubFrozen,
+    DatabaseFrozen,
+    DatabaseRestarted,
+    ApiServerRestarted,
+    ApiServerFrozen,
+    /// etcd forgets its history, which the API server learns when it starts again.
+    Compacted,
+    /// 410 for whoever goes on, in a playground.
+    Gone,
+    /// 429 with a time to wait.
+    TooManyRequests,
+    /// 500 for some requests, 503 for others.
+    ServerErrors,
+    /// Bodies that end in the middle of an object, or hold what is no event.
+    OddBodies,
+    /// A definition comes, with objects of its kind, or goes.
+    DefinitionChanged,
+}
+
+impl Fault {
+    pub(crate) const ALL: [Self; 19] = [
+        Self::LinkCut,
+        Self::LinkFrozen,
+        Self::LinkSlow,
+        Self::ApiLinkCut,
+        Self::ApiLinkFrozen,
+        Self::AgentKilled,
+        Self::AgentFrozen,
+        Self::HubKilled,
+        Self::HubFrozen,
+        Self::DatabaseFrozen,
+        Self::DatabaseRestarted,
+        Self::ApiServerRestarted,
+        Self::ApiServerFrozen,
+        Self::Compacted,
+        Self::Gone,
+        Self::TooManyRequests,
+        Self::ServerErrors,
+        Self::OddBodies,
+        Self::DefinitionChanged,
+    ];
+
+    /// How long it lasts, of a share between 0 and 1. Most faults are short: an agent that has waited long for one
+    /// thing is patient with it, and quiet points would become rare.
+    pub(crate) fn lasts(self, share: f64) -> Duration {
+        let (least, most) = match self {
+            Self::AgentKilled | Self::HubKilled => (0.0, 1.5),
+            Self::ApiServerRestarted | Self::Compacted | Self::DatabaseRestarted => (0.0, 1.0),
+            Self::DefinitionChanged => (0.0, 0.0),
+            _ => (0.3, 3.0),
+        };
+        Duration::from_secs_f64(least + (most - least) * share)
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::LinkCut => "link cut",
+            Self::LinkFrozen => "link frozen",
+            Self::LinkSlow => "link slow",
+            Self::ApiLinkCut => "API link cut",
+            Self::ApiLinkFrozen => "API link frozen",
+            Self::AgentKilled => "agent killed",
+            Self::AgentFrozen => "agent frozen",
+            Self::HubKilled => "hub killed",
+            Self::HubFrozen => "hub frozen",
+            Self::DatabaseFrozen => "database frozen",
+            Self::DatabaseRestarted => "database restarted",
+            Self::ApiServerRestarted => "API server restarted",
+            Self::ApiServerFrozen => "API server frozen",
+            Self::Compacted => "history compacted",
+            Self::Gone => "410 burst",
+            Self::TooManyRequests => "429 burst",
+            Self::ServerErrors => "5xx burst",
+            Self::OddBodies => "odd bodies",
+            Self::DefinitionChanged => "CRD came or went",
+        })
+    }
+}

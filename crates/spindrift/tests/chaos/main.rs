@@ -1,0 +1,70 @@
+//! Everything breaks at random while things change; whenever it is quiet, every hub has exactly what its clusters have.
+//!
+//! ```text
+//!  writers ──▶ kube-apiserver ◀── proxy ──┬── agent-p ══ proxy ══▶ hub-p ──▶ PostgreSQL
+//!          ──▶ playground eu-west ◀───────┤
+//!          ──▶ playground us-east ◀── agent-s ══ proxy ══▶ hub-s ──▶ SQLite     (agent-s has kube-apiserver, too)
+//!
+//!  round:  strikes (cut, kill, freeze, …) while writers write ──▶ quiet point: all is mended, nobody writes, compare
+//! ```
+//!
+//! What strikes, when and whom, follows from the seed, which is printed. `make chaos` runs long; without settings it is
+//! a short test in which everything breaks at least once.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
+
+mod fault;
+mod memory;
+mod quiet;
+mod schedule;
+mod settings;
+mod strike;
+mod tally;
+mod world;
+mod writer;
+
+use std::sync::Arc;
+
+use futures::future::join_all;
+use tokio::time::{Instant, sleep};
+
+use memory::MemoryWatch;
+use schedule::{Round, Schedule};
+use settings::Settings;
+use tally::Tally;
+use world::World;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_diverges_whatever_breaks() {
+    let settings = Settings::from_env();
+    println!("chaos: seed {}, {settings}", settings.seed);
+    let world = Arc::new(World::build(settings.seed).await);
+    quiet::converge(&world, "before anything broke").await;
+
+    let begun = Instant::now();
+    let memory = MemoryWatch::start(&world);
+    let mut tally = Tally::default();
+    let mut schedule = Schedule::new(settings.seed);
+    while !settings.is_enough(begun.elapsed(), &tally) {
+        let round = schedule.next_round();
+        println!("round {}: {round}", tally.quiet_points() + 1);
+        play(&world, &round, &mut tally).await;
+        let took = quiet::converge(&world, &format!("after {round} (seed {})", settings.seed)).await;
+        tally.quiet(took);
+        memory.check();
+    }
+    println!("{}", tally.table(begun.elapsed(), &world.written(), &memory.peaks()));
+}
+
+/// Lets all strikes of a round happen, each at its time, while the writers write.
+async fn play(world: &Arc<World>, round: &Round, tally: &mut Tally) {
+    world.write();
+    let strikes = round.strikes.iter().map(|strike| async move {
+        sleep(strike.after).await;
+        strike.happen(world).await;
+    });
+    join_all(strikes).await;
+    world.stop_writing().await;
+    for strike in &round.strikes {
+        tally.struck(strike.fault);
+    }
+}
