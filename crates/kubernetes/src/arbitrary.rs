@@ -132,16 +132,16 @@ impl Spelling {
     }
 
     /// A number below `end`, by xorshift.
-    fn below(&mut self, end: u64) -> u64 {
+    fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        self.0 % end
+        usize::try_from(self.0 % end as u64).unwrap()
     }
 
     fn blank(&mut self, out: &mut String) {
         if self.below(8) == 0 {
-            out.push_str([" ", "\t", "\r", "  "][self.below(4) as usize]);
+            out.push_str([" ", "\t", "\r", "  "][self.below(4)]);
         }
     }
 
@@ -172,10 +172,10 @@ impl Spelling {
 
     /// Cuts a body into chunks, some of them empty.
     pub(crate) fn cut(&mut self, body: &[u8]) -> Vec<Bytes> {
-        let most = 1 + self.below(body.len() as u64 + 2);
+        let most = 1 + self.below(body.len() + 2);
         let (mut chunks, mut rest) = (Vec::new(), body);
         while !rest.is_empty() {
-            let (chunk, left) = rest.split_at((self.below(most + 1) as usize).min(rest.len()));
+            let (chunk, left) = rest.split_at(self.below(most + 1).min(rest.len()));
             chunks.push(Bytes::copy_from_slice(chunk));
             rest = left;
         }

@@ -44,7 +44,7 @@ struct Listing {
 enum State {
     First,
     Continue(String),
-    Reading(Page),
+    Reading(Box<Page>),
     End(ResourceVersion),
     Ended,
 }
@@ -113,11 +113,11 @@ impl Listing {
                             .query("resourceVersionMatch", "NotOlderThan"),
                         None => get,
                     };
-                    self.state = State::Reading(Page::open(&self.api, &self.target, &get).await?);
+                    self.state = State::Reading(Page::open(&self.api, &self.target, &get).await?.into());
                 }
                 State::Continue(token) => {
                     let get = self.page_request().query("continue", &token);
-                    self.state = State::Reading(Page::open(&self.api, &self.target, &get).await?);
+                    self.state = State::Reading(Page::open(&self.api, &self.target, &get).await?.into());
                 }
                 State::Reading(mut page) => {
                     if let Some(event) = page.next(&self.api).await? {

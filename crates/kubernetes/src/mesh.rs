@@ -36,7 +36,8 @@ pub(crate) struct Place {
 /// The place that is everywhere else: all passes there.
 const ELSEWHERE: PlaceId = 0;
 
-const ROOT: PlaceId = 1;
+/// The place of the document itself.
+pub(crate) const ROOT: PlaceId = 1;
 
 // === impl Mesh ===
 
@@ -47,10 +48,6 @@ impl Mesh {
         let mut mesh = Self(vec![Place::default()]);
         mesh.add(&rules);
         mesh
-    }
-
-    pub(crate) fn root(&self) -> PlaceId {
-        ROOT
     }
 
     pub(crate) fn place(&self, id: PlaceId) -> &Place {

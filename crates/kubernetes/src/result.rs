@@ -39,7 +39,7 @@ fn write_value(
     out: &mut Vec<u8>,
 ) -> Result<(), Malformed> {
     if !value.get().starts_with('{') {
-        out.extend_from_slice(value.get().as_bytes());
+        write_raw(value, out);
         return Ok(());
     }
     let fields = Fields::of(value)?;
@@ -53,10 +53,16 @@ fn write_value(
             "rows" => write_elements(field.value, out, |row, out| {
                 write_fields(&Fields::of(row)?, out, |field, out| match &*field.name {
                     "object" => write_value(field.value, None, redactions, out),
-                    _ => write_raw(field.value, out),
+                    _ => {
+                        write_raw(field.value, out);
+                        Ok(())
+                    }
                 })
             }),
-            _ => write_raw(field.value, out),
+            _ => {
+                write_raw(field.value, out);
+                Ok(())
+            }
         });
     }
     if let Some(kind) = kind.strip_suffix("List")
@@ -67,7 +73,10 @@ fn write_value(
             "items" => {
                 write_elements(field.value, out, |item, out| write_value(item, family, redactions, out))
             }
-            _ => write_raw(field.value, out),
+            _ => {
+                write_raw(field.value, out);
+                Ok(())
+            }
         });
     }
     // Answers that are no objects of a cluster, such as reviews of access, hold nothing of one.
@@ -77,7 +86,8 @@ fn write_value(
         out.extend_from_slice(&scrub(value.get().as_bytes(), &rules)?);
         return Ok(());
     }
-    write_raw(value, out)
+    write_raw(value, out);
+    Ok(())
 }
 
 /// The rules for an object of which only its own words are known.
@@ -107,9 +117,8 @@ fn plural(kind: &str) -> String {
     }
 }
 
-fn write_raw(value: &RawValue, out: &mut Vec<u8>) -> Result<(), Malformed> {
+fn write_raw(value: &RawValue, out: &mut Vec<u8>) {
     out.extend_from_slice(value.get().as_bytes());
-    Ok(())
 }
 
 fn write_fields(
@@ -137,7 +146,8 @@ fn write_elements(
     mut write: impl FnMut(&RawValue, &mut Vec<u8>) -> Result<(), Malformed>,
 ) -> Result<(), Malformed> {
     if value.get() == "null" {
-        return write_raw(value, out);
+        write_raw(value, out);
+        return Ok(());
     }
     let elements: Vec<&RawValue> = serde_json::from_str(value.get()).map_err(Malformed::from)?;
     out.push(b'[');

@@ -11,11 +11,11 @@
 
 mod opaque;
 
-use opaque::Opaque;
+use opaque::{Opaque, Scan};
 
 use crate::{
     json::{Malformed, unquote},
-    mesh::{Fate, Mesh, PlaceId},
+    mesh::{Fate, Mesh, PlaceId, ROOT},
 };
 
 /// Reads one document after the other, piece by piece.
@@ -99,10 +99,10 @@ const LONGEST_ENVELOPE: usize = 256 * 1024;
 impl Sieve {
     pub(crate) fn new(mesh: Mesh, longest: usize) -> Self {
         Self {
-            expect: Expect::Value(mesh.root()),
             mesh,
             longest,
             open: Vec::new(),
+            expect: Expect::Value(ROOT),
             key: Vec::new(),
             member: (0, false),
             envelope: Vec::new(),
@@ -122,9 +122,16 @@ impl Sieve {
     pub(crate) fn read(&mut self, input: &[u8]) -> Result<(usize, Option<Sifted>), Malformed> {
         let mut at = 0;
         while let Some(&byte) = input.get(at) {
-            let (read, sifted) = match self.expect {
-                Expect::Opaque { .. } => self.read_opaque(&input[at..])?,
-                Expect::Key { .. } => (self.read_key(&input[at..])?, None),
+            let rest = &input[at..];
+            let (read, sifted) = match &mut self.expect {
+                Expect::Opaque { kept, value } => {
+                    let (kept, Scan { read, ended }) = (*kept, value.scan(rest));
+                    (read, self.read_opaque(&rest[..read], kept, ended))
+                }
+                Expect::Key { after_backslash } => {
+                    let end = opaque::end_of_string(rest, after_backslash);
+                    (self.read_key(rest, end)?, None)
+                }
                 _ if matches!(byte, b' ' | b'\t' | b'\r' | b'\n') => (1, None),
                 _ => self.read_token(byte)?,
             };
@@ -170,7 +177,7 @@ impl Sieve {
     /// Makes ready for the next document.
     pub(crate) fn reset(&mut self) {
         self.open.clear();
-        self.expect = Expect::Value(self.mesh.root());
+        self.expect = Expect::Value(ROOT);
         self.item_level = None;
         self.too_long = false;
         self.read = 0;
@@ -274,19 +281,15 @@ impl Sieve {
         empty(&mut self.item);
     }
 
-    fn read_opaque(&mut self, input: &[u8]) -> Result<(usize, Option<Sifted>), Malformed> {
-        let Expect::Opaque { kept, value } = &mut self.expect else { return Ok((0, None)) };
-        let (kept, scan) = (*kept, value.scan(input));
+    fn read_opaque(&mut self, part: &[u8], kept: bool, ended: bool) -> Option<Sifted> {
         if kept {
-            self.keep(&input[..scan.read]);
+            self.keep(part);
         }
-        let sifted = if scan.ended { self.end_value(scan.read) } else { None };
-        Ok((scan.read, sifted))
+        if ended { self.end_value(part.len()) } else { None }
     }
 
-    fn read_key(&mut self, input: &[u8]) -> Result<usize, Malformed> {
-        let Expect::Key { after_backslash } = &mut self.expect else { return Ok(0) };
-        let end = opaque::end_of_string(input, after_backslash);
+    /// Reads as much of a key as there is; where it ends, its member begins.
+    fn read_key(&mut self, input: &[u8], end: Option<usize>) -> Result<usize, Malformed> {
         let read = end.unwrap_or(input.len());
         if self.key.len() + read > self.longest {
             return Err(Malformed::TooLong);

@@ -50,6 +50,7 @@ impl WatchTarget {
     }
 
     /// The same target, with less of each object where rules name its kind.
+    #[must_use]
     pub fn redacted(self, redactions: &Redactions) -> Self {
         Self { redactions: redactions.clone(), ..self }
     }

@@ -1,7 +1,7 @@
 //! Configuration: whatever is written there is understood, or refused with a sentence.
 
 use spindrift_agent::config::AgentConfig;
-use spindrift_kubernetes::{RedactRule, Redactions};
+use spindrift_kubernetes::{InvalidRedaction, RedactRule, Redactions};
 use spindrift_process::config::{ConfigFiles, Env};
 
 use super::behaviour;
@@ -88,7 +88,7 @@ fn agent(input: &[u8]) -> u64 {
         Err(error) => {
             let sentence = error.to_string();
             assert!(!sentence.trim().is_empty(), "no sentence");
-            behaviour(sentence.split_whitespace().take(6))
+            behaviour([variant(&error)])
         }
     }
 }
@@ -100,8 +100,17 @@ fn redactions(input: &[u8]) -> u64 {
         Ok(redactions) => behaviour([")".repeat(format!("{redactions:?}").matches('(').count().min(16))]),
         Err(error) => {
             assert!(error.to_string().starts_with("redact rule 1"), "{error}");
-            let debug = format!("{error:?}");
-            behaviour(debug.split('"').step_by(2))
+            let problem = if let InvalidRedaction::Path { problem, .. } = &error {
+                variant(problem)
+            } else {
+                String::new()
+            };
+            behaviour([variant(&error), problem])
         }
     }
+}
+
+/// The name of an enum's variant.
+fn variant(value: &impl std::fmt::Debug) -> String {
+    format!("{value:?}").chars().take_while(char::is_ascii_alphanumeric).collect()
 }

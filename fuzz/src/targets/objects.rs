@@ -1,9 +1,11 @@
 //! Objects that are scrubbed: what is forbidden must not come out, and what comes out is JSON.
 
+use std::sync::LazyLock;
+
 use bytes::Bytes;
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 use spindrift_kubernetes::{RedactRule, Redactions, ScrubRules, View, scrub, scrub_result};
-use spindrift_model::{Resource, ScrubRevision};
+use spindrift_model::Resource;
 
 use super::{JSON, behaviour};
 use crate::Target;
@@ -31,22 +33,28 @@ pub(super) const RESULTS: Target = Target {
 
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// Rules of each sort: metadata only, redacted, and neither.
-pub(super) fn rules() -> [ScrubRules; 3] {
-    let resource = |kind: &str| Resource {
-        group: "".into(),
-        version: "v1".into(),
-        kind: kind.into(),
-        plural: "things".into(),
-        namespaced: true,
-    };
-    let redactions = redactions();
-    [
-        ScrubRules::new(&resource("Secret"), View::Full, &Redactions::default()),
-        ScrubRules::new(&resource("ConfigMap"), View::Full, &redactions),
-        ScrubRules::new(&resource("Pod"), View::Full, &redactions),
-    ]
+/// What rules forbid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sort {
+    MetadataOnly,
+    Redacted,
+    Whole,
 }
+
+/// Rules of each sort.
+pub(super) static RULES: LazyLock<[(Sort, ScrubRules); 3]> = LazyLock::new(|| {
+    let rules = |kind: &str| {
+        let resource = Resource {
+            group: "".into(),
+            version: "v1".into(),
+            kind: kind.into(),
+            plural: "things".into(),
+            namespaced: true,
+        };
+        ScrubRules::new(&resource, View::Full, &redactions())
+    };
+    [(Sort::MetadataOnly, rules("Secret")), (Sort::Redacted, rules("ConfigMap")), (Sort::Whole, rules("Pod"))]
+});
 
 fn redactions() -> Redactions {
     let paths = ["data.*", "metadata.annotations['x']", "spec[*].a"].map(Into::into).into();
@@ -54,56 +62,48 @@ fn redactions() -> Redactions {
 }
 
 /// Whether what came out holds nothing that the rules forbid.
-pub(super) fn assert_clean(body: &Bytes, rules: &ScrubRules) {
-    let object: Value = match serde_json::from_slice(body) {
-        Ok(object) => object,
-        // Deeper than this parser goes; ours has no such limit.
-        Err(error) if error.to_string().starts_with("recursion limit") => return,
-        Err(error) => {
-            assert!(serde_json::from_slice::<&serde_json::value::RawValue>(body).is_ok(), "no JSON: {error}");
-            return;
-        }
+pub(super) fn assert_clean(body: &Bytes, sort: Sort, rules: &ScrubRules) {
+    assert_eq!(scrub(body, rules).as_ref(), Ok(body), "twice is once");
+    let Ok(object) = serde_json::from_slice::<Value>(body) else {
+        // Deeper than this parser goes, or a key that is no text where nothing looks; but JSON.
+        assert!(serde_json::from_slice::<&RawValue>(body).is_ok(), "no JSON");
+        return;
     };
     let metadata = &object["metadata"];
     assert!(metadata.get("managedFields").is_none());
-    let [secret, config_map, _] = self::rules();
-    if is_same(rules, &secret) {
-        for name in ["data", "stringData", "binaryData"] {
-            assert!(object.get(name).is_none(), "{name} passed");
-        }
-        assert!(metadata["annotations"].get(LAST_APPLIED).is_none());
-    } else if is_same(rules, &config_map) {
-        let values = object["data"].as_object().into_iter().flat_map(|data| data.values());
-        assert!(values.into_iter().all(|value| value.is_null() || value == "REDACTED"));
+    if sort != Sort::Whole {
         assert!(metadata["annotations"].get(LAST_APPLIED).is_none());
     }
-    assert_eq!(scrub(body, rules).as_ref(), Ok(body), "twice is once");
-}
-
-fn is_same(left: &ScrubRules, right: &ScrubRules) -> bool {
-    format!("{left:?}") == format!("{right:?}")
+    match sort {
+        Sort::MetadataOnly => {
+            for name in ["data", "stringData", "binaryData"] {
+                assert!(object.get(name).is_none(), "{name} passed");
+            }
+        }
+        Sort::Redacted => {
+            let values = object["data"].as_object().into_iter().flat_map(|data| data.values());
+            assert!(values.into_iter().all(|value| value.is_null() || value == "REDACTED"));
+        }
+        Sort::Whole => {}
+    }
 }
 
 fn scrubbed(input: &[u8]) -> u64 {
-    let mut words = Vec::new();
-    for rules in rules() {
-        assert_ne!(rules.revision(), ScrubRevision(0));
-        match scrub(input, &rules) {
-            Ok(body) => {
-                assert_clean(&body, &rules);
-                words.push(format!("passed {}", body.len().ilog2()));
-            }
-            Err(error) => words.push(error.to_string()),
+    let told = RULES.iter().map(|(sort, rules)| match scrub(input, rules) {
+        Ok(body) => {
+            assert_clean(&body, *sort, rules);
+            "x".repeat(body.len() / 16)
         }
-    }
-    behaviour(words)
+        Err(error) => error.to_string(),
+    });
+    behaviour(told)
 }
 
 fn results(input: &[u8]) -> u64 {
     let redactions = redactions();
     match scrub_result(Bytes::copy_from_slice(input), &redactions) {
         Ok(body) => {
-            assert!(serde_json::from_slice::<&serde_json::value::RawValue>(&body).is_ok(), "no JSON");
+            assert!(serde_json::from_slice::<&RawValue>(&body).is_ok(), "no JSON");
             assert_eq!(scrub_result(body.clone(), &redactions).as_ref(), Ok(&body), "twice is once");
             behaviour([format!("passed, {}", if body == input { "unchanged" } else { "changed" })])
         }

@@ -5,7 +5,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use spindrift_kubernetes::{Event, EventSplitter, Malformed, PageEnd, PageSplitter, ScrubRules};
 
-use super::{JSON, behaviour, objects};
+use super::{
+    JSON, behaviour,
+    objects::{self, Sort},
+};
 use crate::Target;
 
 pub(super) const EVENTS: Target = Target {
@@ -37,7 +40,7 @@ pub(super) const PAGES: Target = Target {
 
 fn events(input: &[u8]) -> u64 {
     let mut words = Vec::new();
-    for rules in objects::rules() {
+    for (sort, rules) in objects::RULES.iter() {
         let read = |chunks: Vec<Bytes>| {
             let mut splitter = EventSplitter::new(rules.clone());
             let mut events = Vec::new();
@@ -49,14 +52,14 @@ fn events(input: &[u8]) -> u64 {
         };
         let whole = read(vec![Bytes::copy_from_slice(input)]);
         assert_eq!(read(cut(input)), whole, "the chunks matter");
-        words.extend(whole.iter().map(|event| told(event, &rules)));
+        words.extend(whole.iter().map(|event| told(event, *sort, rules)));
     }
     behaviour(words)
 }
 
 fn pages(input: &[u8]) -> u64 {
     let mut words = Vec::new();
-    for rules in objects::rules() {
+    for (sort, rules) in objects::RULES.iter() {
         let read = |chunks: Vec<Bytes>| -> Result<(Vec<Event>, PageEnd), Malformed> {
             let mut splitter = PageSplitter::new(rules.clone());
             let mut events = Vec::new();
@@ -72,7 +75,7 @@ fn pages(input: &[u8]) -> u64 {
         assert_eq!(read(cut(input)), whole, "the chunks matter");
         match &whole {
             Ok((events, end)) => {
-                words.extend(events.iter().map(|event| told(event, &rules)));
+                words.extend(events.iter().map(|event| told(event, *sort, rules)));
                 words.push(format!("{end:?}"));
             }
             Err(error) => words.push(error.to_string()),
@@ -111,10 +114,10 @@ fn compare(input: &[u8], split: &Result<(Vec<Event>, PageEnd), Malformed>) {
 }
 
 /// What an event is told by; an object that passed must be clean.
-fn told(event: &Event, rules: &ScrubRules) -> String {
+fn told(event: &Event, sort: Sort, rules: &ScrubRules) -> String {
     match event {
         Event::Object(object) | Event::Deleted(object) => {
-            objects::assert_clean(&object.body, rules);
+            objects::assert_clean(&object.body, sort, rules);
             "object".into()
         }
         Event::Unparseable { error, .. } => error.clone(),
