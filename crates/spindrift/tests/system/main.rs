@@ -6,6 +6,7 @@
 mod channels;
 mod isolation;
 mod live;
+mod proxies;
 mod recovery;
 mod secrets;
 mod support;
