@@ -1,6 +1,6 @@
 //! From a server to a connection: TCP, a proxy's tunnel, TLS, and the choice between HTTP/2 and HTTP/1.
 
-use std::{pin::Pin, time::Duration};
+use std::{io, pin::Pin, time::Duration};
 
 use futures::FutureExt;
 use hyper::client::conn::{http1, http2};
@@ -31,8 +31,10 @@ pub(super) struct Dialled {
 /// What came of an attempt at HTTP/2.
 enum Attempt {
     Http2(Dialled),
-    /// The server began with something else, or ended.
-    Heard(Option<Greeting>),
+    /// The server began with something else.
+    Heard(Greeting),
+    /// The server ended, or could not be heard.
+    Ended(io::Error),
 }
 
 trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -44,7 +46,7 @@ type BoxIo = Box<dyn Io>;
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// A server of plaintext that is silent for so long is waiting for HTTP/1.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What a watch may have sent before it is read. A cluster is near: with 1 ms between us that makes 60 MB/s.
 const STREAM_WINDOW: u32 = 64 * 1024;
@@ -85,6 +87,8 @@ async fn connect(server: &Server) -> Result<Dialled, TransportError> {
     match http2(server, Box::new(stream)).await? {
         Attempt::Http2(dialled) => Ok(dialled),
         Attempt::Heard(_) => Err(TransportError::NotHttp2 { server: server.url().to_owned() }),
+        // With TLS 1.3 a client learns only now that it is not trusted.
+        Attempt::Ended(source) => Err(TransportError::Tls { server: server.url().to_owned(), source }),
     }
 }
 
@@ -94,9 +98,9 @@ async fn plain(server: &Server) -> Result<Dialled, TransportError> {
         let attempt = http2(server, Box::new(tcp(server).await?));
         match timeout(PATIENCE, attempt).await {
             Ok(Ok(Attempt::Http2(dialled))) => return Ok(dialled),
-            Ok(Ok(Attempt::Heard(Some(Greeting::Http1)))) => server.remember_http1(),
+            Ok(Ok(Attempt::Heard(Greeting::Http1))) => server.remember_http1(),
             // Silence, an end or nonsense: HTTP/1 gets its chance, but HTTP/2 will be tried again.
-            Ok(Ok(Attempt::Heard(_)) | Err(_)) | Err(_) => {}
+            Ok(Ok(Attempt::Heard(_) | Attempt::Ended(_)) | Err(_)) | Err(_) => {}
         }
     }
     http1(server, Box::new(tcp(server).await?)).await
@@ -127,9 +131,11 @@ async fn http2(server: &Server, io: BoxIo) -> Result<Attempt, TransportError> {
         .handshake(TokioIo::new(io))
         .await;
     let (sender, connection) = handshake.map_err(|error| server.broken(error))?;
-    let most_streams = match greeting_rx.await {
+    let greeting = greeting_rx.await.unwrap_or_else(|_| Err(io::ErrorKind::ConnectionAborted.into()));
+    let most_streams = match greeting {
         Ok(Greeting::Http2 { most_streams }) => most_streams.unwrap_or(USUAL_STREAMS),
-        other => return Ok(Attempt::Heard(other.ok())),
+        Ok(other) => return Ok(Attempt::Heard(other)),
+        Err(error) => return Ok(Attempt::Ended(error)),
     };
     Ok(Attempt::Http2(Dialled {
         sender: Sender::Http2(sender),

@@ -32,7 +32,7 @@ pub(super) enum Greeting {
 pub(super) struct Overheard<IO> {
     io: IO,
     words: Vec<u8>,
-    greeting_tx: Option<oneshot::Sender<Greeting>>,
+    greeting_tx: Option<oneshot::Sender<io::Result<Greeting>>>,
 }
 
 /// A frame begins with its length (3 bytes), type, flags (1 byte each) and stream (4 bytes).
@@ -72,22 +72,28 @@ impl Greeting {
 // === impl Overheard ===
 
 impl<IO> Overheard<IO> {
-    /// The greeting never comes if the stream ends before.
-    pub(super) fn new(io: IO) -> (Self, oneshot::Receiver<Greeting>) {
+    /// In place of a greeting may come the reason why there is none, such as a certificate that is refused.
+    pub(super) fn new(io: IO) -> (Self, oneshot::Receiver<io::Result<Greeting>>) {
         let (greeting_tx, greeting_rx) = oneshot::channel();
         (Self { io, words: Vec::new(), greeting_tx: Some(greeting_tx) }, greeting_rx)
     }
 
-    fn hear(&mut self, words: &[u8]) {
-        if self.greeting_tx.is_none() || words.is_empty() {
+    fn hear(&mut self, read: Result<&[u8], &io::Error>) {
+        if self.greeting_tx.is_none() {
             return;
         }
-        self.words.extend_from_slice(words);
-        if let Some(greeting) = Greeting::of(&self.words) {
-            self.words = Vec::new();
-            // Who has stopped waiting does not want to know.
-            self.greeting_tx.take().map(|greeting_tx| greeting_tx.send(greeting));
-        }
+        let heard = match read {
+            Ok([]) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(words) => {
+                self.words.extend_from_slice(words);
+                let Some(greeting) = Greeting::of(&self.words) else { return };
+                Ok(greeting)
+            }
+            Err(error) => Err(io::Error::new(error.kind(), error.to_string())),
+        };
+        self.words = Vec::new();
+        // Who has stopped waiting does not want to know.
+        self.greeting_tx.take().map(|greeting_tx| greeting_tx.send(heard));
     }
 }
 
@@ -98,9 +104,9 @@ impl<IO: AsyncRead + Unpin> AsyncRead for Overheard<IO> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.io).poll_read(context, buffer))?;
-        self.hear(buffer.filled().get(before..).unwrap_or_default());
-        Poll::Ready(Ok(()))
+        let read = ready!(Pin::new(&mut self.io).poll_read(context, buffer));
+        self.hear(read.as_ref().map(|()| buffer.filled().get(before..).unwrap_or_default()));
+        Poll::Ready(read)
     }
 }
 

@@ -73,6 +73,8 @@ impl Pool {
         let unused =
             unused(Arc::downgrade(self), Arc::downgrade(&connection), connection.streams(), self.idle);
         let (pool, ended) = (Arc::downgrade(self), Arc::downgrade(&connection));
+        let slot = connection.first_slot();
+        self.connections.lock().push(connection);
         tasks.spawn(async move {
             tokio::select! {
                 // How it ended is told to those who have streams on it.
@@ -83,8 +85,6 @@ impl Pool {
                 pool.remove(&ended);
             }
         });
-        let slot = connection.first_slot();
-        self.connections.lock().push(connection);
         slot
     }
 

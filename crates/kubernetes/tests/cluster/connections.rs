@@ -5,6 +5,7 @@ use futures::{StreamExt, TryStreamExt, future::try_join_all, stream};
 use http::Request;
 use serde_json::{Value, json};
 use spindrift_kubernetes::{Api, ApiError, Event, EventStream, ListStart, WatchTarget};
+use spindrift_process::report;
 use spindrift_testkit::{Cluster, FaultProxy, eventually};
 
 use crate::{
@@ -253,6 +254,18 @@ async fn http2_is_spoken_in_plaintext_where_it_is_understood() -> anyhow::Result
     config_map(cluster, &namespace, "a").await?;
     all_see(&mut events, "a").await?;
     assert_eq!(front.accepted(), 2);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_not_let_in_is_told_why() -> anyhow::Result<()> {
+    let cluster = Cluster::shared().await?;
+    for speaks in [Speaks::Http1, Speaks::Http2 { most_streams: 100 }] {
+        let front = Front::start(cluster, speaks, Security::MutualTls).await?;
+        let api = connect(&front.kubeconfig()?).await?;
+        let error = report(&api.version().await.err().context("it wants a certificate")?);
+        assert!(error.contains("CertificateRequired"), "{error}");
+    }
     Ok(())
 }
 

@@ -52,6 +52,8 @@ pub(crate) enum Speaks {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Security {
     Tls,
+    /// Clients must show a certificate.
+    MutualTls,
     Plaintext,
 }
 
@@ -61,8 +63,9 @@ impl Front {
     pub(crate) async fn start(cluster: &Cluster, speaks: Speaks, security: Security) -> anyhow::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let addr = listener.local_addr()?;
-        let certificates = (security == Security::Tls).then(Certificates::new).transpose()?;
-        let tls = certificates.as_ref().map(|certificates| acceptor(certificates, speaks)).transpose()?;
+        let certificates = (security != Security::Plaintext).then(Certificates::new).transpose()?;
+        let tls = certificates.as_ref().map(|certificates| acceptor(certificates, speaks, security));
+        let tls = tls.transpose()?;
         let (goodbyes_tx, goodbyes_rx) = watch::channel(());
         let accepted = Arc::new(AtomicUsize::new(0));
         let (client, count) = (cluster.client(), Arc::clone(&accepted));
@@ -118,14 +121,17 @@ impl Front {
     }
 }
 
-fn acceptor(certificates: &Certificates, speaks: Speaks) -> anyhow::Result<TlsAcceptor> {
+fn acceptor(certificates: &Certificates, speaks: Speaks, security: Security) -> anyhow::Result<TlsAcceptor> {
     let identity = certificates.server("localhost")?;
     let file = |path: &Path| PemFile::new("test", &path.to_string_lossy());
     let tls = ServerTls::open(ServerTlsFiles {
         certificate_chain: file(&identity.certificate),
         private_key: file(&identity.key),
-        client_auth: ClientAuth::None,
-        trust: None,
+        client_auth: match security {
+            Security::MutualTls => ClientAuth::Require,
+            Security::Tls | Security::Plaintext => ClientAuth::None,
+        },
+        trust: Some(file(certificates.authority())),
         alpn: match speaks {
             Speaks::Http1 => vec![b"http/1.1".to_vec()],
             Speaks::Http2 { .. } => vec![b"h2".to_vec()],

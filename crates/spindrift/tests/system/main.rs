@@ -15,6 +15,7 @@ mod logging;
 mod memory;
 mod permissions;
 mod pressure;
+mod proxies;
 mod recovery;
 mod redact;
 mod reload;

@@ -13,7 +13,7 @@ use spindrift_process::{
     proxy::{Proxies, Proxy, ProxyError, Speaks},
 };
 
-use super::stamps::Stamps;
+use super::{error::LoginError, stamps::Stamps};
 use crate::api::{ApiOptions, ConnectError, Credentials};
 
 /// What credentials say. Files that only the user needs are read by [`super::user::User`].
@@ -28,6 +28,9 @@ pub(crate) struct Reading {
     pub(crate) stamps: Stamps,
 }
 
+const NOT_AN_ADDRESS: LoginError =
+    LoginError::Malformed { what: "server", expected: "an address of https:// or http://" };
+
 // === impl Reading ===
 
 impl Reading {
@@ -39,6 +42,9 @@ impl Reading {
         };
         if reading.authorities.as_ref().is_some_and(Vec::is_empty) {
             return Err(ConnectError::NoAuthority { origin: credentials.origin() });
+        }
+        if !matches!(reading.server.scheme_str(), Some("https" | "http")) {
+            return Err(ConnectError::Unusable { origin: credentials.origin(), source: NOT_AN_ADDRESS });
         }
         reading.insecure |= options.insecure;
         if !options.no_proxy {
