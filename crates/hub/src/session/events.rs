@@ -106,12 +106,19 @@ impl EventsChannel {
         debug!(agent = %info.agent, %session, reason, "events channel ended");
         // A session that cannot report is none: the agent registers again.
         live.tasks().cancel();
-        self.work.clear();
+        self.leave().await;
+        Ok(())
+    }
+
+    /// Gives all accounts back, also those whose attach is still on its way.
+    async fn leave(&mut self) {
         for account in self.holds.keys().cloned().collect::<Vec<_>>() {
             self.release(&account);
         }
-        while self.work.next().await.is_some() {}
-        Ok(())
+        while let Some(done) = self.work.next().await {
+            let Done::Attached(account, Ok(AttachOutcome::Attached(attachment))) = done else { continue };
+            self.give_back(account, attachment.cursor.epoch);
+        }
     }
 
     async fn serve(
@@ -204,15 +211,15 @@ impl EventsChannel {
             Ok(AttachOutcome::Attached(attachment)) => {
                 info!(%account, agent = %info.agent, epoch = %attachment.cursor.epoch, seq = %attachment.cursor.seq,
                     resumable = attachment.resume_points.len(), "account attached");
+                if !wanted {
+                    self.give_back(account, attachment.cursor.epoch);
+                    return Ok(());
+                }
                 let held =
                     Attachment::new(info.tenant.clone(), account.clone(), &attachment, context.config.lease);
                 let hold = Hold::new(held, &context.config.budget, &context.metrics);
                 let credit_bytes = hold.credit();
                 self.holds.insert(account.clone(), hold);
-                if !wanted {
-                    self.release(&account);
-                    return Ok(());
-                }
                 EventsDown::Attached { account, attachment, credit_bytes }
             }
             Ok(AttachOutcome::SessionClosed) => {
@@ -324,8 +331,12 @@ impl EventsChannel {
     /// Forgets an attachment and gives its lease back, if it is still ours.
     fn release(&mut self, account: &AccountName) -> Option<Epoch> {
         let epoch = self.holds.remove(account)?.epoch();
+        self.give_back(account.clone(), epoch);
+        Some(epoch)
+    }
+
+    fn give_back(&mut self, account: AccountName, epoch: Epoch) {
         let (context, tenant) = (Arc::clone(&self.options.context), self.options.info.tenant.clone());
-        let account = account.clone();
         let release = async move {
             if let Err(error) = context.store.release(&tenant, &account, epoch).await {
                 debug!(%account, %error, "a lease was not given back; it will run out");
@@ -333,7 +344,6 @@ impl EventsChannel {
             Done::Nothing
         };
         self.work.push(release.boxed());
-        Some(epoch)
     }
 
     async fn send(&mut self, message: EventsDown) -> Result<(), Ended> {
