@@ -2,7 +2,7 @@
 //!
 //! What was said a moment ago is in the window, what Kubernetes always says is in the dictionary: a lone update of a pod
 //! costs some hundred bytes. A frame ends when the channel falls idle, so that neither side holds the contexts of silent
-//! agents (about 1.3 MB here, 0.5 MB there); the next message begins another one, primed with the dictionary.
+//! agents (about 1.3 MB here, 0.6 MB there); the next message begins another one, primed with the dictionary.
 
 mod dictionary;
 

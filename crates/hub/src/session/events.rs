@@ -113,12 +113,19 @@ impl EventsChannel {
         debug!(agent = %info.agent, %session, reason, "events channel ended");
         // A session that cannot report is none: the agent registers again.
         live.tasks().cancel();
-        self.work.clear();
+        self.leave().await;
+        Ok(())
+    }
+
+    /// Gives all accounts back, also those whose attach is still on its way.
+    async fn leave(&mut self) {
         for account in self.holds.keys().cloned().collect::<Vec<_>>() {
             self.release(&account);
         }
-        while self.work.next().await.is_some() {}
-        Ok(())
+        while let Some(done) = self.work.next().await {
+            let Done::Attached(account, _, Ok(AttachOutcome::Attached(attachment))) = done else { continue };
+            self.give_back(account, attachment.cursor.epoch);
+        }
     }
 
     async fn serve(
@@ -226,15 +233,15 @@ impl EventsChannel {
             Ok(AttachOutcome::Attached(attachment)) => {
                 info!(%account, agent = %info.agent, epoch = %attachment.cursor.epoch, seq = %attachment.cursor.seq,
                     resumable = attachment.resume_points.len(), "account attached");
+                if !wanted {
+                    self.give_back(account, attachment.cursor.epoch);
+                    return Ok(());
+                }
                 let held =
                     Attachment::new(info.tenant.clone(), account.clone(), &attachment, context.config.lease);
                 let hold = Hold::new(held, &context.config.budget, &context.metrics);
                 let credit_bytes = hold.credit();
                 self.holds.insert(account.clone(), hold);
-                if !wanted {
-                    self.release(&account);
-                    return Ok(());
-                }
                 self.succession.attached(&account, inheritance);
                 EventsDown::Attached { account, attachment, credit_bytes }
             }
@@ -392,8 +399,12 @@ impl EventsChannel {
     /// Forgets an attachment and gives its lease back, if it is still ours.
     fn release(&mut self, account: &AccountName) -> Option<Epoch> {
         let epoch = self.holds.remove(account)?.epoch();
+        self.give_back(account.clone(), epoch);
+        Some(epoch)
+    }
+
+    fn give_back(&mut self, account: AccountName, epoch: Epoch) {
         let (context, tenant) = (Arc::clone(&self.options.context), self.options.info.tenant.clone());
-        let account = account.clone();
         let release = async move {
             if let Err(error) = context.store.release(&tenant, &account, epoch).await {
                 debug!(%account, %error, "a lease was not given back; it will run out");
@@ -401,7 +412,6 @@ impl EventsChannel {
             Done::Nothing
         };
         self.work.push(release.boxed());
-        Some(epoch)
     }
 
     async fn send(&mut self, message: EventsDown) -> Result<(), Ended> {

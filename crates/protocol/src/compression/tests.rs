@@ -83,7 +83,7 @@ fn contexts_are_as_small_as_is_said() {
     let (agent, hub) = (compressor.memory(), decompressor.memory());
     println!("an open frame takes {} KB in the agent and {} KB in the hub", agent / 1024, hub / 1024);
     assert!(agent < 1_400_000, "{agent}");
-    assert!(hub < 600_000, "{hub}");
+    assert!(hub < 700_000, "{hub}");
 }
 
 #[test]

@@ -18,6 +18,9 @@ pub(crate) struct Attachment {
     /// How many relists this attachment has begun; numbers the next.
     pub(crate) generations: u8,
     positions: PerScope<Position>,
+    /// Of which versions there are rows, by the hub's fingerprints. Here they are told with the attachment, which is worse
+    /// than what a hub does: it tells them when a list begins, and they are that much younger.
+    known: Objects,
 }
 
 /// Up to where a scope was read, which is not what was committed.
@@ -26,12 +29,11 @@ enum Position {
     /// Nothing is known, so only a consistent list will do.
     Unknown,
     Watching(Rv),
-    /// A list as of `at`, of which `rest` was not yet sent, and of which the hub said that it has `known`.
+    /// A list as of `at`, of which `rest` was not yet sent.
     Listing {
         generation: u8,
         at: Rv,
         rest: PerKey<bool>,
-        known: Objects,
     },
 }
 
@@ -59,6 +61,7 @@ impl Attachment {
             declared: None,
             generations: 0,
             positions: PerScope(answer.resume.0.map(position)),
+            known: answer.rows,
         }
     }
 
@@ -150,19 +153,10 @@ impl Attachment {
     }
 
     /// Reads from the API server and sends what was read. Sent is forgotten: it is never sent again.
-    ///
-    /// `rows` are what the hub has: their fingerprints are its answer to the beginning of a list. Here they are read when
-    /// the list begins, before the batches ahead of it are committed, which is worse than what a hub does.
-    pub(crate) fn read(
-        &mut self,
-        read: Read,
-        api: &ApiServer,
-        rows: &Objects,
-        mutation: Mutation,
-    ) -> Option<Batch> {
+    pub(crate) fn read(&mut self, read: Read, api: &ApiServer, mutation: Mutation) -> Option<Batch> {
         let (item, as_of) = match read {
             Read::Discovery => (self.discover(api, mutation), 0),
-            Read::ListStart { scope, at } => (self.start_list(scope, at, api, rows), at),
+            Read::ListStart { scope, at } => (self.start_list(scope, at, api), at),
             Read::ListedObject { key } => self.listed_object(key, api)?,
             Read::ListEnd { scope } => self.end_list(scope)?,
             Read::WatchEvent { scope } => self.watch_event(scope, api)?,
@@ -189,28 +183,25 @@ impl Attachment {
         Item::Declare { scopes: api.served }
     }
 
-    fn start_list(&mut self, scope: Scope, at: Rv, api: &ApiServer, rows: &Objects) -> Item {
+    fn start_list(&mut self, scope: Scope, at: Rv, api: &ApiServer) -> Item {
         self.generations += 1;
         let generation = self.generations;
         let objects = api.objects_at(at);
         let mut rest = PerKey::default();
-        let mut known = Objects::default();
         for &key in scope.keys() {
             rest[key] = objects[key].is_some();
-            // What is not in the list is never looked for.
-            known[key] = rows[key].filter(|_| rest[key]);
         }
-        self.positions[scope] = Position::Listing { generation, at, rest, known };
+        self.positions[scope] = Position::Listing { generation, at, rest };
         Item::Begin { scope, generation }
     }
 
     fn listed_object(&mut self, key: Key, api: &ApiServer) -> Option<(Item, Rv)> {
-        let Position::Listing { at, rest, known, .. } = &mut self.positions[key.scope()] else {
+        let Position::Listing { at, rest, .. } = &mut self.positions[key.scope()] else {
             return None;
         };
         rest[key] = false;
         let object = api.objects_at(*at)[key]?;
-        let is_known = known[key].take() == Some(object);
+        let is_known = self.known[key] == Some(object);
         let item =
             if is_known { Item::Mention { key, uid: object.uid } } else { Item::Upsert { key, object } };
         Some((item, *at))

@@ -24,6 +24,8 @@ pub(crate) struct Cursor {
 pub(crate) struct Answer {
     pub(crate) cursor: Cursor,
     pub(crate) resume: PerScope<Option<Rv>>,
+    /// As fingerprints.
+    pub(crate) rows: Objects,
 }
 
 /// What a hub remembers of one attachment; it dies with the hub or the attachment.
@@ -85,7 +87,7 @@ impl Store {
         if mutation != Mutation::AttachKeepsEpoch {
             self.cursor.epoch += 1;
         }
-        Answer { cursor: self.cursor, resume: self.resume }
+        Answer { cursor: self.cursor, resume: self.resume, rows: self.rows }
     }
 
     /// Moves the cursor and applies the item, in one transaction, or does nothing at all.

@@ -81,7 +81,7 @@ impl World {
         let Agent::Attached(attachment) = &mut self.agents[agent] else {
             return;
         };
-        self.in_flight.extend(attachment.read(read, &self.api, &self.store.rows, mutation));
+        self.in_flight.extend(attachment.read(read, &self.api, mutation));
     }
 
     /// Whether the batch is the oldest in its stream.

@@ -10,7 +10,11 @@ mod shapes;
 use std::{path::Path, time::Duration};
 
 use anyhow::Context;
-use futures::StreamExt;
+use futures::{StreamExt, TryStreamExt, stream};
+use kube::{
+    ResourceExt,
+    api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams},
+};
 use prost::Message;
 use serde_json::json;
 use spindrift_kubernetes::{Api, ApiOptions, Credentials, Event, ListStart, WatchTarget};
@@ -26,8 +30,11 @@ use spindrift_testkit::{Cluster, eventually, scratch};
 /// Workloads of the real cluster; each has some ten objects.
 const WORKLOADS: u64 = 120;
 
+/// Pods that a kubelet of a real node would show.
+const PODS: u64 = 250;
+
 /// Objects of one kind and cluster, so that none drowns the others.
-const PER_KIND: usize = 250;
+const PER_KIND: usize = 500;
 
 /// Long for a hundred workloads on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(5);
@@ -57,7 +64,22 @@ async fn real(directory: &Path, seed: u64) -> anyhow::Result<usize> {
     eventually!("pods run", PATIENCE, {
         cluster.kubectl(&running).await.is_ok_and(|names| names.lines().count() > 150)
     });
+    let pods = stream::iter(0..PODS).map(|number| run_by_hand(&cluster, seed, number));
+    pods.buffer_unordered(8).try_collect::<()>().await?;
     gather(directory, "real", cluster.kubeconfig(), None).await
+}
+
+/// Does what a controller and a kubelet do.
+async fn run_by_hand(cluster: &Cluster, seed: u64, number: u64) -> anyhow::Result<()> {
+    let (pod, status) = shapes::pod_of_a_kubelet(seed, number);
+    let pod: DynamicObject = serde_json::from_value(pod).context("read a pod")?;
+    let (name, namespace) = (pod.name_any(), pod.namespace().unwrap_or_default());
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Pod"));
+    let api: kube::Api<DynamicObject> = kube::Api::namespaced_with(cluster.client(), &namespace, &resource);
+    api.create(&PostParams::default(), &pod).await.with_context(|| format!("create pod {name}"))?;
+    let patch = Patch::Merge(json!({ "status": status }));
+    let running = api.patch_status(&name, &PatchParams::default(), &patch).await;
+    running.map(drop).with_context(|| format!("have pod {name} run"))
 }
 
 /// What the playground has.

@@ -90,6 +90,63 @@ pub(crate) fn workload(seed: u64, number: u64) -> Vec<Value> {
     ]
 }
 
+/// A pod as a replica set's controller makes it, and the status that a kubelet gives it; on a node of nobody's.
+pub(crate) fn pod_of_a_kubelet(seed: u64, number: u64) -> (Value, Value) {
+    let mut rng = Rng::with_seed((seed << 32 | number) ^ u64::MAX);
+    let word = *rng.choice(&WORDS).expect("there are words");
+    let owner = format!("{word}-{:09x}", rng.u64(..1 << 36));
+    let name = format!("{owner}-{:05x}", rng.u32(..1 << 20));
+    let release = format!("{}.{}.{}", rng.u8(1..5), rng.u8(..40), rng.u8(..20));
+    let mut spec = pod(&mut rng, word, &release);
+    spec["nodeName"] =
+        json!(format!("ip-10-{}-{}-{}.eu-central-1.compute.internal", rng.u8(..), rng.u8(..), rng.u8(..)));
+    let metadata = json!({
+        "name": name,
+        "namespace": *rng.choice(&NAMESPACES).expect("there are namespaces"),
+        "labels": labels(&mut rng, word, &release),
+        "annotations": annotations(&mut rng, word),
+        "ownerReferences": [{ "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": owner, "uid": uuid(&mut rng),
+            "controller": true, "blockOwnerDeletion": true }],
+    });
+    let at =
+        format!("2026-01-{:02}T{:02}:{:02}:{:02}Z", rng.u8(1..29), rng.u8(..24), rng.u8(..60), rng.u8(..60));
+    let condition =
+        |kind| json!({ "type": kind, "status": "True", "lastProbeTime": null, "lastTransitionTime": at });
+    let conditions = ["PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled"];
+    let address = format!("10.{}.{}.{}", rng.u8(64..128), rng.u8(..), rng.u8(1..));
+    let containers = |rng: &mut Rng, containers: &Value, state: &Value| -> Vec<Value> {
+        let status = |container: &Value| {
+            let (image, digest, id) =
+                (container["image"].as_str().unwrap_or_default(), digest(rng), digest(rng));
+            json!({ "name": container["name"], "image": image, "imageID": format!("{image}@sha256:{digest}"),
+                "containerID": format!("containerd://{id}"), "ready": true, "started": true, "restartCount": rng.u8(..3),
+                "state": state, "lastState": {} })
+        };
+        containers.as_array().into_iter().flatten().map(status).collect()
+    };
+    let running = json!({ "running": { "startedAt": at } });
+    let terminated =
+        json!({ "terminated": { "exitCode": 0, "reason": "Completed", "startedAt": at, "finishedAt": at } });
+    let status = json!({
+        "phase": "Running",
+        "hostIP": "10.12.0.7",
+        "hostIPs": [{ "ip": "10.12.0.7" }],
+        "podIP": address,
+        "podIPs": [{ "ip": address }],
+        "startTime": at,
+        "qosClass": "Burstable",
+        "conditions": conditions.map(condition),
+        "initContainerStatuses": containers(&mut rng, &spec["initContainers"], &terminated),
+        "containerStatuses": containers(&mut rng, &spec["containers"], &running),
+    });
+    (json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec }), status)
+}
+
+fn uuid(rng: &mut Rng) -> String {
+    let (a, b, c) = (rng.u32(..), rng.u16(..), rng.u64(..1 << 48));
+    format!("{a:08x}-{b:04x}-4{:03x}-8{:03x}-{c:012x}", rng.u16(..1 << 12), rng.u16(..1 << 12))
+}
+
 fn cron_job(metadata: Value, mut template: Value) -> Value {
     template["spec"]["restartPolicy"] = json!("OnFailure");
     let job = json!({ "spec": { "backoffLimit": 2, "template": template } });
@@ -156,7 +213,6 @@ fn pod(rng: &mut Rng, name: &str, release: &str) -> Value {
                 "-b", "*", "-d", "15090,15021,15020"] }));
     }
     json!({
-        "serviceAccountName": name,
         "initContainers": init,
         "containers": containers,
         "volumes": [

@@ -6,9 +6,21 @@ use spindrift_playground::{
     fleet::{Content, Fleet, FleetOptions, Pods},
 };
 use spindrift_process::shutdown::Shutdown;
-use spindrift_testkit::{AgentProcess, Cluster, Database, HubProcess, assert_converged, eventually, scratch};
+use spindrift_protocol::{
+    Cutter, DICTIONARY_METADATA, Dictionary, FINGERPRINTS_METADATA, SESSION_METADATA, TOKEN_METADATA,
+    v1::{self, hub_client::HubClient},
+};
+use spindrift_testkit::{
+    AgentProcess, Cluster, Database, HubProcess, PATIENCE, assert_converged, eventually, scratch,
+};
+use tokio::{sync::mpsc, time::timeout};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Code, Request, Response, Status, Streaming};
 
-use crate::support::{CONFIG_MAPS, LONG, Stack, account, config_maps};
+use crate::{
+    channels::{Caller, registration},
+    support::{CONFIG_MAPS, LONG, Stack, account, config_maps},
+};
 
 /// The value of a metric of the agent's.
 async fn metric(agent: &AgentProcess, name: &str) -> u64 {
@@ -28,6 +40,81 @@ async fn pods(pods: u32, shutdown: &Shutdown) -> Fleet {
     let content = Content::Pods(Pods { pods, pod_bytes: 12_000, namespaces: 3, load });
     let options = FleetOptions { clusters: 1, content, ..FleetOptions::shops(1) };
     spindrift_playground::fleet::start(options, shutdown).await.unwrap()
+}
+
+/// An Events channel that the test speaks on by itself, in the name of an agent with the account `main`.
+struct ByHand {
+    up_tx: mpsc::Sender<v1::EventsUp>,
+    answer: Response<Streaming<v1::EventsDown>>,
+}
+
+// === impl ByHand ===
+
+impl ByHand {
+    async fn open(hub: &HubProcess, metadata: &[(&'static str, &str)]) -> Self {
+        let main = v1::Account { name: "main".into(), host: "nowhere".into(), ..v1::Account::default() };
+        let named = v1::RegisterRequest { accounts: vec![main], ..registration("by-hand") };
+        let welcome = Caller::dial(hub).await.register(named).await.unwrap();
+        let mut client = HubClient::connect(format!("http://{}", hub.grpc())).await.unwrap();
+        let (up_tx, up_rx) = mpsc::channel(8);
+        let mut request = Request::new(ReceiverStream::new(up_rx));
+        let token = welcome.tokens.events.to_metadata();
+        let own = [(SESSION_METADATA, welcome.session.as_str()), (TOKEN_METADATA, &token)];
+        for (name, value) in own.iter().chain(metadata) {
+            request.metadata_mut().insert(*name, value.parse().unwrap());
+        }
+        Self { up_tx, answer: client.events(request).await.unwrap() }
+    }
+
+    fn said(&self, name: &str) -> Option<&str> {
+        self.answer.metadata().get(name).map(|value| value.to_str().unwrap())
+    }
+
+    async fn say(&mut self, frame: v1::EventsUp) -> Result<Option<v1::EventsDown>, Status> {
+        self.up_tx.send(frame).await.unwrap();
+        timeout(PATIENCE, self.answer.get_mut().message()).await.expect("an answer")
+    }
+}
+
+fn attach(account: &str) -> v1::EventsMessage {
+    let attach = v1::Attach { account: account.into() };
+    v1::EventsMessage { message: Some(v1::events_message::Message::Attach(attach)) }
+}
+
+#[tokio::test]
+async fn peers_that_do_not_know_of_compression_speak_plainly() {
+    let database = Database::sqlite().unwrap();
+    let hub = HubProcess::start("hub-a", &database, &[]).await.unwrap();
+    for metadata in [&[][..], &[(DICTIONARY_METADATA, "7,8")]] {
+        let mut old = ByHand::open(&hub, metadata).await;
+        assert_eq!((old.said(DICTIONARY_METADATA), old.said(FINGERPRINTS_METADATA)), (None, None));
+        let frame = Cutter::new(None).cut(&attach("main")).next().unwrap();
+        let answer = old.say(frame).await.unwrap().unwrap().message;
+        assert!(matches!(answer, Some(v1::events_down::Message::Attached(_))), "{answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn garbage_ends_the_channel_with_a_clear_error() {
+    let database = Database::sqlite().unwrap();
+    let hub = HubProcess::start("hub-a", &database, &[]).await.unwrap();
+    let offer = Dictionary::offer();
+    let mut agent =
+        ByHand::open(&hub, &[(DICTIONARY_METADATA, &offer), (FINGERPRINTS_METADATA, "yes")]).await;
+    assert_eq!(
+        (agent.said(DICTIONARY_METADATA), agent.said(FINGERPRINTS_METADATA)),
+        (Some(&*offer), Some("yes"))
+    );
+    let dictionary = Dictionary::choose(&offer);
+    let frame = Cutter::new(dictionary).cut(&attach("other")).next().unwrap();
+    let answer = agent.say(frame).await.unwrap().unwrap().message;
+    let Some(v1::events_down::Message::NotAttached(refused)) = answer else { panic!("{answer:?}") };
+    assert!(refused.reason.contains("not accepted"), "{refused:?}");
+
+    let status = agent.say(v1::EventsUp { chunk: "garbage".into(), more: false }).await.unwrap_err();
+    assert_eq!(status.code(), Code::InvalidArgument);
+    let expected = format!("events.chunk: is not zstd with dictionary {offer}: ");
+    assert!(status.message().starts_with(&expected), "{status}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
