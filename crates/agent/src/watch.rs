@@ -30,7 +30,7 @@ use spindrift_process::{
     report,
 };
 use tokio::{sync::Notify, task::JoinSet, time::sleep};
-use tracing::{debug, info, warn};
+use tracing::{debug, error, info, warn};
 
 pub use budget::{AccountBudget, Budgets, Limits};
 pub use outlet::{Credit, Credited, Hold, Meter, Outlet, OutletOptions, Place};
@@ -86,6 +86,8 @@ pub struct Engine {
     running: BTreeMap<Scope, Running>,
     tasks: JoinSet<()>,
     next_id: u32,
+    /// Whether the hub was told what there is.
+    declared: bool,
     /// The groups that the last declaration asked to keep.
     undiscovered: Vec<Arc<str>>,
     /// What the last declaration said may not be read.
@@ -120,6 +122,7 @@ impl Engine {
             running: BTreeMap::new(),
             tasks: JoinSet::new(),
             next_id: 0,
+            declared: false,
             undiscovered: Vec::new(),
             denied: Vec::new(),
         }
@@ -159,6 +162,12 @@ impl Engine {
             tokio::select! {
                 () = shared.rediscover.notified() => return sleep(SETTLE).await,
                 () = shared.redeclare.notified() => self.redeclare().await,
+                // A scope watches for good: one that ended has a bug. It is started anew with the next discovery.
+                Some(ended) = self.tasks.join_next() => {
+                    let account = &shared.account.description.name;
+                    error!(%account, ?ended, "a watch ended by itself");
+                    shared.board.problem(account, format!("a watch ended by itself: {ended:?}"));
+                }
                 () = &mut due => return,
             }
         }
@@ -172,13 +181,13 @@ impl Engine {
         let scopes = selection::scopes(&account.config, &self.kinds, discovery);
 
         let stale = |scope: &Scope, running: &Running| match scopes.get(scope) {
-            Some(chosen) => *chosen != running.chosen,
+            Some(chosen) => *chosen != running.chosen || running.task.is_finished(),
             // A group that does not answer may be back at once; its watches find out for themselves.
             None => !undiscovered.contains(&scope.group),
         };
         let stopped: Vec<_> =
             self.running.iter().filter(|(s, r)| stale(s, r)).map(|(s, _)| s.clone()).collect();
-        let first = self.next_id == 0;
+        let first = !std::mem::replace(&mut self.declared, true);
         let unchanged = scopes.keys().all(|scope| self.running.contains_key(scope));
         if !first && stopped.is_empty() && unchanged && self.undiscovered == undiscovered {
             return;
