@@ -102,7 +102,7 @@ async fn a_broken_file_keeps_the_last_good_configuration_and_says_so_until_it_is
     let error = eventually!("the mistake is shown", LONG, {
         configuration(&stack.agent).await["error"].as_str().map(str::to_owned)
     });
-    assert!(error.contains("armory-agent.yml:3:"), "{error}");
+    assert!(error.contains("armory-agent.yml:2:13: unclosed bracket"), "{error}");
     let log = stack.agent.daemon().log();
     assert!(log.contains("the configuration cannot be used; the last good one is kept"));
     assert_flows(cluster, &stack.hub, "main", namespace).await;
@@ -124,7 +124,8 @@ async fn without_accounts_an_agent_does_not_register_and_a_legacy_profile_that_a
     let cluster = Cluster::shared().await.unwrap();
     let namespace = &cluster.namespace("legacy").await.unwrap();
     let settings = [("/kubesvc/cache/cacheKinds", json!(["ConfigMap"]))];
-    let hub = HubProcess::start("hub-a", &Database::sqlite().unwrap(), &settings).await.unwrap();
+    let database = Database::sqlite().unwrap();
+    let hub = HubProcess::start("hub-a", &database, &settings).await.unwrap();
     let home = scratch("home").unwrap();
     let directory = home.path().join(".spinnaker");
     fs::create_dir(&directory).unwrap();
