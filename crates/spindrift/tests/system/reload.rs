@@ -89,6 +89,30 @@ async fn accounts_come_change_and_go_and_the_others_feel_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn forty_accounts_may_leave_and_come_at_once_in_one_session() {
+    let cluster = Cluster::shared().await.unwrap();
+    let namespace = &cluster.namespace("many").await.unwrap();
+    let many: Vec<_> = (0..40).map(|number| account(&format!("many-{number}"), cluster)).collect();
+    let accounts: Value = many.iter().cloned().chain([account("steady", cluster)]).collect();
+    let mut stack = Stack::with_accounts(Database::sqlite().unwrap(), &["ConfigMap"], accounts.clone()).await;
+    stack.synced("many-39").await;
+    stack.synced("steady").await;
+
+    let alone = json!([account("steady", cluster)]);
+    stack.agent.reconfigure(|settings| settings["kubernetes"]["accounts"] = alone).unwrap();
+    eventually!("all others have left", LONG, {
+        let log = stack.agent.daemon().log();
+        log.matches("msg=\"account withdrawn\"").count() == 40
+    });
+    assert_eq!(names(&stack.agent).await, ["steady"]);
+    stack.agent.reconfigure(|settings| settings["kubernetes"]["accounts"] = accounts).unwrap();
+    assert_flows(cluster, &stack.hub, "many-0", namespace).await;
+    assert_flows(cluster, &stack.hub, "many-39", namespace).await;
+    assert_eq!(attachments(&stack.agent, "steady"), 1);
+    assert_eq!(stack.agent.daemon().log().matches("connected to").count(), 1, "the session is the same");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_broken_file_keeps_the_last_good_configuration_and_says_so_until_it_is_mended() {
     let cluster = Cluster::shared().await.unwrap();
     let namespace = &cluster.namespace("broken").await.unwrap();
