@@ -15,7 +15,8 @@ use nix::unistd::geteuid;
 pub fn hold(content: &[u8]) -> io::Result<PathBuf> {
     let directory = directory()?;
     let digest = digest(&SHA256, content);
-    let name: String = digest.as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let start = digest.as_ref().first_chunk().copied().unwrap_or_default();
+    let name = format!("{:032x}", u128::from_be_bytes(start));
     let path = directory.join(&name);
     if fs::read(&path).is_ok_and(|held| held == content) {
         return Ok(path);

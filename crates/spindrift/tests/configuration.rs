@@ -1,6 +1,7 @@
 //! `docs/configuration.md` says what the settings types say: names, defaults and meanings are read off them.
 //!
 //! After a change of a setting: `make docs`, which is `UPDATE_GENERATED=1 cargo test -p spindrift --test configuration`.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 use std::{collections::BTreeMap, fmt::Write, path::PathBuf};
 

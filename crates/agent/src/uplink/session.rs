@@ -1,8 +1,11 @@
 //! One session: registered, with its channels open, until something breaks.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
 
-use futures::FutureExt;
 use spindrift_model::AccountName;
 use spindrift_process::shutdown::Shutdown;
 use spindrift_protocol::{
@@ -29,6 +32,8 @@ pub(super) struct Session<'a> {
     uplink: &'a Uplink,
     welcome: Welcome,
     channels: Channels,
+    /// What waits for the Control channel: pings, and for each account at most that it leaves and comes.
+    outbox: VecDeque<ControlUp>,
     /// The accounts that the hub has been told of, as they were then.
     announced: HashMap<AccountName, Arc<Account>>,
     /// Those that it has accepted.
@@ -85,6 +90,7 @@ impl<'a> Session<'a> {
             uplink,
             welcome,
             channels,
+            outbox: VecDeque::new(),
             announced,
             accounts: HashMap::new(),
             caching: JoinSet::new(),
@@ -109,11 +115,21 @@ impl<'a> Session<'a> {
         let mut ready_rx = self.uplink.ready_rx.clone();
         // What changed while we registered is not seen as a change.
         ready_rx.mark_changed();
+        let control_tx = self.channels.control_tx.clone();
         let mut nonce = 0;
         loop {
             let step = tokio::select! {
                 biased;
                 () = token.cancelled() => return Ended::because("the agent stops"),
+                permit = control_tx.reserve(), if !self.outbox.is_empty() => match permit {
+                    Ok(permit) => {
+                        if let Some(message) = self.outbox.pop_front() {
+                            permit.send(message.into());
+                        }
+                        Ok(())
+                    }
+                    Err(_) => Err(Ended::because("the Control channel broke")),
+                },
                 down = self.channels.control_down.message() => self.control(down),
                 down = self.channels.events_down.message() => self.events(down),
                 _ = self.channels.results_down.message() => Err(Ended::because("the hub closed the Results channel")),
@@ -123,10 +139,14 @@ impl<'a> Session<'a> {
                     if self.heard.elapsed() > silence {
                         Err(Ended::because(format!("no word from the hub for {:?}", self.heard.elapsed())))
                     } else {
-                        self.say(ControlUp::Ping { nonce })
+                        self.outbox.push_back(ControlUp::Ping { nonce });
+                        Ok(())
                     }
                 }
-                Ok(()) = ready_rx.changed() => self.follow_roster(),
+                Ok(()) = ready_rx.changed() => {
+                    self.follow_roster();
+                    Ok(())
+                }
             };
             if let Err(ended) = step {
                 return ended;
@@ -174,7 +194,7 @@ impl<'a> Session<'a> {
 
     /// Tells the hub which accounts are new, have changed or are gone. One that is cached is stopped first: its task
     /// lets go of it in order, and then the hub is told.
-    fn follow_roster(&mut self) -> Result<(), Ended> {
+    fn follow_roster(&mut self) {
         let ready = self.uplink.ready_rx.borrow().clone();
         let is_current = |name: &AccountName, account: &Arc<Account>| {
             ready.get(name).is_some_and(|current| Arc::ptr_eq(current, account))
@@ -188,12 +208,12 @@ impl<'a> Session<'a> {
         for name in outdated {
             match self.accounts.get(&name) {
                 Some(served) => served.stop.cancel(),
-                None => self.leave(&name)?,
+                None => self.leave(&name),
             }
         }
         let fresh: Vec<_> =
             ready.into_iter().filter(|(name, _)| !self.announced.contains_key(name)).collect();
-        self.announce(fresh)
+        self.announce(fresh);
     }
 
     /// The task of an account has let go of it.
@@ -202,24 +222,25 @@ impl<'a> Session<'a> {
         let name = ended.map_err(|error| Ended::because(format!("the task of an account ended: {error}")))?;
         self.accounts.remove(&name);
         self.uplink.board.not_caching(&name);
-        self.leave(&name)?;
+        self.leave(&name);
         let again = self.uplink.ready_rx.borrow().get(&name).cloned();
-        self.announce(again.into_iter().map(|account| (name.clone(), account)).collect())
+        self.announce(again.into_iter().map(|account| (name.clone(), account)).collect());
+        Ok(())
     }
 
-    fn leave(&mut self, name: &AccountName) -> Result<(), Ended> {
+    fn leave(&mut self, name: &AccountName) {
         self.announced.remove(name);
         info!(account = %name, "account withdrawn");
-        self.say(ControlUp::Withdraw(name.clone()))
+        self.outbox.push_back(ControlUp::Withdraw(name.clone()));
     }
 
-    fn announce(&mut self, accounts: Vec<(AccountName, Arc<Account>)>) -> Result<(), Ended> {
+    fn announce(&mut self, accounts: Vec<(AccountName, Arc<Account>)>) {
         if accounts.is_empty() {
-            return Ok(());
+            return;
         }
         let descriptions = accounts.iter().map(|(_, account)| account.description.clone()).collect();
         self.announced.extend(accounts);
-        self.say(ControlUp::Announce(descriptions))
+        self.outbox.push_back(ControlUp::Announce(descriptions));
     }
 
     /// Starts to cache an account that the hub accepts; shows why it does not accept another.
@@ -250,13 +271,6 @@ impl<'a> Session<'a> {
             stop,
         };
         self.caching.spawn(caching.run());
-    }
-
-    fn say(&self, message: ControlUp) -> Result<(), Ended> {
-        self.channels.control_tx.send(message.into()).now_or_never().map_or_else(
-            || Err(Ended::because("the Control channel is stuck")),
-            |sent| sent.map_err(|_| Ended::because("the Control channel broke")),
-        )
     }
 }
 

@@ -51,7 +51,7 @@ pub enum Format {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct RemoteLogging {
-    /// Whether to send logs there.
+    /// Refused with a word in the log, as is all of `logging.remote`: the service that logs were sent to has ended.
     pub enabled: bool,
     /// Where to send them.
     pub endpoint: String,

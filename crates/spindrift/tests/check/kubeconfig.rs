@@ -50,7 +50,7 @@ async fn broken_kubeconfigs_are_told_apart_and_hide_no_other_account() {
     page.wrong(
         "account neither",
         "credentials",
-        "expected kubeconfigFile, or serviceAccount: true",
+        "expected kubeconfigFile, kubeconfigContents, or serviceAccount: true",
         "account neither",
     );
     page.wrong("account pod", "credentials", "use the pod's service account", "run the agent in a pod");

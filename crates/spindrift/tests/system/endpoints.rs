@@ -18,7 +18,7 @@ async fn operators_see_accounts_filtered_and_paged_versions_tasks_and_metrics() 
     let names = async |query: &str| {
         let accounts = stack.agent.get(&format!("/accounts?{query}")).await.unwrap();
         let names = accounts.as_array().unwrap().iter().map(|line| line["Config"]["Name"].clone());
-        Value::from_iter(names)
+        names.collect::<Value>()
     };
     assert_eq!(names("").await, json!(["bad", "good", "other"]));
     assert_eq!(names("State.Name=Healthy").await, json!(["good", "other"]));

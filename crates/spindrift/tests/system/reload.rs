@@ -89,6 +89,30 @@ async fn accounts_come_change_and_go_and_the_others_feel_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn forty_accounts_may_leave_and_come_at_once_in_one_session() {
+    let cluster = Cluster::shared().await.unwrap();
+    let namespace = &cluster.namespace("many").await.unwrap();
+    let many: Vec<_> = (0..40).map(|number| account(&format!("many-{number}"), cluster)).collect();
+    let accounts: Value = many.iter().cloned().chain([account("steady", cluster)]).collect();
+    let mut stack = Stack::with_accounts(Database::sqlite().unwrap(), &["ConfigMap"], accounts.clone()).await;
+    stack.synced("many-39").await;
+    stack.synced("steady").await;
+
+    let alone = json!([account("steady", cluster)]);
+    stack.agent.reconfigure(|settings| settings["kubernetes"]["accounts"] = alone).unwrap();
+    eventually!("all others have left", LONG, {
+        let log = stack.agent.daemon().log();
+        log.matches("msg=\"account withdrawn\"").count() == 40
+    });
+    assert_eq!(names(&stack.agent).await, ["steady"]);
+    stack.agent.reconfigure(|settings| settings["kubernetes"]["accounts"] = accounts).unwrap();
+    assert_flows(cluster, &stack.hub, "many-0", namespace).await;
+    assert_flows(cluster, &stack.hub, "many-39", namespace).await;
+    assert_eq!(attachments(&stack.agent, "steady"), 1);
+    assert_eq!(stack.agent.daemon().log().matches("connected to").count(), 1, "the session is the same");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_broken_file_keeps_the_last_good_configuration_and_says_so_until_it_is_mended() {
     let cluster = Cluster::shared().await.unwrap();
     let namespace = &cluster.namespace("broken").await.unwrap();
@@ -102,7 +126,7 @@ async fn a_broken_file_keeps_the_last_good_configuration_and_says_so_until_it_is
     let error = eventually!("the mistake is shown", LONG, {
         configuration(&stack.agent).await["error"].as_str().map(str::to_owned)
     });
-    assert!(error.contains("armory-agent.yml:3:"), "{error}");
+    assert!(error.contains("armory-agent.yml:2:13: unclosed bracket"), "{error}");
     let log = stack.agent.daemon().log();
     assert!(log.contains("the configuration cannot be used; the last good one is kept"));
     assert_flows(cluster, &stack.hub, "main", namespace).await;
@@ -124,7 +148,8 @@ async fn without_accounts_an_agent_does_not_register_and_a_legacy_profile_that_a
     let cluster = Cluster::shared().await.unwrap();
     let namespace = &cluster.namespace("legacy").await.unwrap();
     let settings = [("/kubesvc/cache/cacheKinds", json!(["ConfigMap"]))];
-    let hub = HubProcess::start("hub-a", &Database::sqlite().unwrap(), &settings).await.unwrap();
+    let database = Database::sqlite().unwrap();
+    let hub = HubProcess::start("hub-a", &database, &settings).await.unwrap();
     let home = scratch("home").unwrap();
     let directory = home.path().join(".spinnaker");
     fs::create_dir(&directory).unwrap();

@@ -36,7 +36,7 @@ fn placeholders_take_keys_then_environment_then_default() {
         ("clouddriver.grpc: ${NONE:fallback:1}", "fallback:1"),
         ("clouddriver.grpc: '${NONE:${HOST}}/${NONE:}'", "env-host/"),
         ("clouddriver.grpc: ${timeout-seconds}s\ntimeoutSeconds: 7", "7s"),
-        ("clouddriver.grpc: 'encrypted:vault!e:secret!p:${'", "encrypted:vault!e:secret!p:${"),
+        ("clouddriver.grpc: 'secret!p:${'", "secret!p:${"),
     ];
     for (text, grpc) in cases {
         let loaded = load(&[("armory-agent.yaml", text)], &[("HOST", "env-host")]).unwrap();
