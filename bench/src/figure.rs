@@ -62,6 +62,9 @@ mod tests {
         let figure = Figure { name, value: 1.234, unit, peer: 1.0, ratio: 1.234, goal };
         assert_eq!(figure.to_string(), "figure first-sync = 1.23 s (peer 1.00, ratio 1.23, goal 1.5)");
         let share = Figure { value: 216.0, unit: "B", peer: 12_000.0, ratio: 0.018, goal: "0.02", ..figure };
-        assert_eq!(share.to_string(), "figure first-sync = 216.00 B (peer 12000.00, ratio 0.0180, goal 0.02)");
+        assert_eq!(
+            share.to_string(),
+            "figure first-sync = 216.00 B (peer 12000.00, ratio 0.0180, goal 0.02)"
+        );
     }
 }

@@ -177,10 +177,10 @@ impl Identity {
     fn status(&self, restarts: usize) -> Value {
         let Self { app, address, release, digest, minute, .. } = self;
         let at = format!("2026-01-07T10:{minute:02}:21Z");
-        let restarted_at = format!("2026-01-07T{:02}:{minute:02}:{:02}Z", 11 + restarts / 60 % 13, restarts % 60);
+        let restarted_at =
+            format!("2026-01-07T{:02}:{minute:02}:{:02}Z", 11 + restarts / 60 % 13, restarts % 60);
         let last_start = if restarts == 0 { &at } else { &restarted_at };
-        let condition =
-            |kind| json!({ "type": kind, "status": "True", "lastProbeTime": null, "lastTransitionTime": last_start });
+        let condition = |kind| json!({ "type": kind, "status": "True", "lastProbeTime": null, "lastTransitionTime": last_start });
         let container = |name: &str, image: &str, restarts: usize, at: &str| {
             json!({
                 "name": name,

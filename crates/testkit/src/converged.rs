@@ -24,8 +24,10 @@ pub async fn assert_converged(
     kinds: &[KindToCompare<'_>],
 ) {
     let client = cluster.client();
-    eventually(&format!("the hub converges on {account}"), PATIENCE, || compare(&client, hub, account, kinds))
-        .await;
+    eventually(&format!("the hub converges on {account}"), PATIENCE, || {
+        compare(&client, hub, account, kinds)
+    })
+    .await;
 }
 
 /// Looks once whether the hub's set of (uid, resourceVersion) equals the API server's, for these kinds and for no

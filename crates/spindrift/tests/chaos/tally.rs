@@ -42,7 +42,8 @@ impl Tally {
         writeln!(table, "{:<24} {changes:>6}   {large} of 1 MB or more", "changes").unwrap();
         writeln!(table, "{:<24} {:>6.0}", "seconds", elapsed.as_secs_f64()).unwrap();
         for Peak { agent, megabytes, bound } in peaks {
-            writeln!(table, "{:<24} {megabytes:>6.1}   bound {bound:.0}", format!("{agent}, MB at most")).unwrap();
+            writeln!(table, "{:<24} {megabytes:>6.1}   bound {bound:.0}", format!("{agent}, MB at most"))
+                .unwrap();
         }
         table
     }

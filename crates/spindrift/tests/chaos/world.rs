@@ -50,7 +50,8 @@ impl World {
         let api_link = FaultProxy::start(cluster.addr()).await.unwrap();
         let shutdown = Shutdown::new();
         let content = Content::Empty { tempo: Tempo::HASTE };
-        let fleet = fleet::start(FleetOptions { content, ..FleetOptions::shops(2) }, &shutdown).await.unwrap();
+        let fleet =
+            fleet::start(FleetOptions { content, ..FleetOptions::shops(2) }, &shutdown).await.unwrap();
         let files = scratch("chaos").unwrap();
         let playground_file = files.path().join("playground");
         std::fs::write(&playground_file, fleet.kubeconfig()).unwrap();
