@@ -66,7 +66,7 @@ impl Fault {
     ];
 
     /// How long it lasts, of a share between 0 and 1. Most faults are short: an agent that has waited long for one
-    /// thing is patient with it, and quiet points would become rare. Some freezes outlast the patience of the other side.
+    /// thing is patient with it, and quiet points would become rare. Some freezes outlast the other side's patience.
     pub(crate) fn lasts(self, share: f64) -> Duration {
         if share > 0.95 && self.is_freeze() {
             return SILENCE;
