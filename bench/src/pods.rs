@@ -105,10 +105,10 @@ impl Population {
     pub(crate) async fn restart(&self, number: usize, restarts: usize) -> anyhow::Result<u64> {
         let Manifest { name, status, .. } = Manifest::new(number, &self.namespace, restarts);
         let path = format!("/api/v1/namespaces/{}/pods/{name}/status?fieldManager=kubelet", self.namespace);
-        let patch = Request::patch(path)
+        let request = Request::patch(path)
             .header("content-type", "application/strategic-merge-patch+json")
             .body(serde_json::to_vec(&json!({ "status": status }))?)?;
-        let pod = self.client.request_text(patch).await;
+        let pod = self.client.request_text(request).await;
         Ok(pod.with_context(|| format!("restart pod {name}"))?.len() as u64)
     }
 

@@ -19,9 +19,10 @@ pub(super) struct Beside {
     piped: Vec<Duration>,
     /// From the account's attachment until all is stored.
     synced: Vec<Duration>,
-    /// From the start of the process until all is stored, or held.
+    /// From the start of the agent until all is stored.
     ready: Vec<Duration>,
-    informed: Vec<Duration>,
+    /// From the start of the informer until it holds all.
+    held: Vec<Duration>,
     agents: Vec<ProcessMemory>,
     informers: Vec<ProcessMemory>,
 }
@@ -44,15 +45,15 @@ pub(super) async fn measure(
         let ready = stack.age();
         let agent = ProcessMemory::at_rest(stack.agent()).await?;
         drop(stack);
-        let Informed { took: informed, memory: informer } = informer::measure(cluster, pods).await?;
+        let Informed { took: held, memory: informer } = informer::measure(cluster, pods).await?;
         eprintln!(
             "{pods} pods: received in {piped:.2?}; stored in {synced:.2?}, {ready:.2?} after the agent's start; \
-             held by the informer {informed:.2?} after its start"
+             held by the informer {held:.2?} after its start"
         );
         beside.piped.push(piped);
         beside.synced.push(synced);
         beside.ready.push(ready);
-        beside.informed.push(informed);
+        beside.held.push(held);
         beside.agents.push(agent);
         beside.informers.push(informer);
     }
@@ -75,7 +76,7 @@ impl Beside {
             memory("agent-peak-rss", |memory| memory.peak),
             memory("agent-steady-rss", |memory| memory.now),
             time("agent-first-sync", &self.synced, &self.piped, "1.5"),
-            time("agent-first-sync-informer", &self.ready, &self.informed, "1"),
+            time("agent-first-sync-informer", &self.ready, &self.held, "1"),
         ]
     }
 

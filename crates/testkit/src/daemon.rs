@@ -5,13 +5,14 @@ mod proc;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use parking_lot::Mutex;
 use tempfile::TempDir;
+use tokio::time::Instant;
 
 use crate::eventually::{PATIENCE, poll};
 use crate::guardian;
@@ -192,6 +193,7 @@ impl Daemon {
     }
 
     /// The signal is only noted when it is sent: on another core a thread runs on for a moment, and might answer.
+    #[expect(clippy::disallowed_methods, reason = "it takes a millisecond, and callers are not always async")]
     fn wait_until_stopped(&self) -> anyhow::Result<()> {
         let deadline = Instant::now() + PATIENCE;
         for pid in std::iter::once(self.nix_pid()).chain(proc::children(self.pid)?) {

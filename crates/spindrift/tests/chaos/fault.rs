@@ -37,6 +37,11 @@ pub(crate) enum Fault {
     DefinitionChanged,
 }
 
+/// Longer than three pings (15 s), after which either side of a session takes the other for dead, and than a lease.
+const SILENCE: Duration = Duration::from_secs(18);
+
+// === impl Fault ===
+
 impl Fault {
     pub(crate) const ALL: [Self; 19] = [
         Self::LinkCut,
@@ -61,8 +66,11 @@ impl Fault {
     ];
 
     /// How long it lasts, of a share between 0 and 1. Most faults are short: an agent that has waited long for one
-    /// thing is patient with it, and quiet points would become rare.
+    /// thing is patient with it, and quiet points would become rare. Some freezes outlast the other side's patience.
     pub(crate) fn lasts(self, share: f64) -> Duration {
+        if share > 0.95 && self.is_freeze() {
+            return SILENCE;
+        }
         let (least, most) = match self {
             Self::AgentKilled | Self::HubKilled => (0.0, 1.5),
             Self::ApiServerRestarted | Self::Compacted | Self::DatabaseRestarted => (0.0, 1.0),
@@ -70,6 +78,18 @@ impl Fault {
             _ => (0.3, 3.0),
         };
         Duration::from_secs_f64(least + (most - least) * share)
+    }
+
+    fn is_freeze(self) -> bool {
+        matches!(
+            self,
+            Self::LinkFrozen
+                | Self::ApiLinkFrozen
+                | Self::AgentFrozen
+                | Self::HubFrozen
+                | Self::DatabaseFrozen
+                | Self::ApiServerFrozen
+        )
     }
 }
 
