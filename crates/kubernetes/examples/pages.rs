@@ -55,11 +55,11 @@ fn main() -> anyhow::Result<()> {
 }
 
 fn pod(number: usize) -> serde_json::Value {
-    let env: Vec<_> = (0..40)
+    let env: Vec<_> = (0..90)
         .map(|i| json!({ "name": format!("VARIABLE_{i}"), "value": format!("value {number} of {i}, somewhat long") }))
         .collect();
     let managed: Vec<_> =
-        (0..60).map(|i| json!({ "f:metadata": { "f:labels": { format!("f:label-{i}"): {} } } })).collect();
+        (0..120).map(|i| json!({ "f:metadata": { "f:labels": { format!("f:label-{i}"): {} } } })).collect();
     json!({
         "metadata": {
             "name": format!("pod-{number}"), "namespace": "default", "uid": format!("{number:032x}"),

@@ -6,7 +6,7 @@ use spindrift_model::Resource;
 
 use crate::{
     body::wipe,
-    json::{Field, Fields, Malformed, text},
+    json::{Fields, Malformed, text},
     redact::Redactions,
     scrub::{ScrubRules, scrub},
     target::View,
@@ -49,34 +49,20 @@ fn write_value(
     let api_version = api_version.as_deref().or(family.map(|family| family.api_version)).unwrap_or_default();
 
     if kind == "Table" {
-        return write_fields(&fields, out, |field, out| match &*field.name {
-            "rows" => write_elements(field.value, out, |row, out| {
-                write_fields(&Fields::of(row)?, out, |field, out| match &*field.name {
-                    "object" => write_value(field.value, None, redactions, out),
-                    _ => {
-                        write_raw(field.value, out);
-                        Ok(())
-                    }
+        return write_fields(&fields, "rows", out, |rows, out| {
+            write_elements(rows, out, |row, out| {
+                write_fields(&Fields::of(row)?, "object", out, |object, out| {
+                    write_value(object, None, redactions, out)
                 })
-            }),
-            _ => {
-                write_raw(field.value, out);
-                Ok(())
-            }
+            })
         });
     }
     if let Some(kind) = kind.strip_suffix("List")
         && fields.iter().any(|field| field.name == "items")
     {
         let family = (!kind.is_empty()).then_some(Family { kind, api_version });
-        return write_fields(&fields, out, |field, out| match &*field.name {
-            "items" => {
-                write_elements(field.value, out, |item, out| write_value(item, family, redactions, out))
-            }
-            _ => {
-                write_raw(field.value, out);
-                Ok(())
-            }
+        return write_fields(&fields, "items", out, |items, out| {
+            write_elements(items, out, |item, out| write_value(item, family, redactions, out))
         });
     }
     // Answers that are no objects of a cluster, such as reviews of access, hold nothing of one.
@@ -121,10 +107,12 @@ fn write_raw(value: &RawValue, out: &mut Vec<u8>) {
     out.extend_from_slice(value.get().as_bytes());
 }
 
+/// Writes an object: the fields of one name by other means, the rest as they are.
 fn write_fields(
     fields: &Fields<'_>,
+    name: &str,
     out: &mut Vec<u8>,
-    mut write: impl FnMut(&Field<'_>, &mut Vec<u8>) -> Result<(), Malformed>,
+    mut write: impl FnMut(&RawValue, &mut Vec<u8>) -> Result<(), Malformed>,
 ) -> Result<(), Malformed> {
     out.push(b'{');
     for (i, field) in fields.iter().enumerate() {
@@ -133,7 +121,11 @@ fn write_fields(
         }
         out.extend_from_slice(field.key.as_bytes());
         out.push(b':');
-        write(field, out)?;
+        if field.name == name {
+            write(field.value, out)?;
+        } else {
+            write_raw(field.value, out);
+        }
     }
     out.push(b'}');
     Ok(())

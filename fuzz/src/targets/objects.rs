@@ -105,7 +105,8 @@ fn results(input: &[u8]) -> u64 {
         Ok(body) => {
             assert!(serde_json::from_slice::<&RawValue>(&body).is_ok(), "no JSON");
             assert_eq!(scrub_result(body.clone(), &redactions).as_ref(), Ok(&body), "twice is once");
-            behaviour([format!("passed, {}", if body == input { "unchanged" } else { "changed" })])
+            let is_changed = if body == input { "unchanged" } else { "changed" };
+            behaviour([is_changed, &"x".repeat(body.len() / 16)])
         }
         Err(error) => behaviour([error.to_string()]),
     }
