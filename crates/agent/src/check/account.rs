@@ -126,7 +126,7 @@ fn remedy(name: &str, credentials: &Credentials, error: &ConnectError) -> String
         ConnectError::NoAuthority { .. } => {
             "put the API server's CA into certificate-authority-data of the kubeconfig".into()
         }
-        ConnectError::Unusable { source: LoginError::Proxy(_), .. } => {
+        ConnectError::Unusable { source, .. } if matches!(**source, LoginError::Proxy(_)) => {
             format!("use a proxy of http://, or set noProxy: true for account {name}")
         }
         _ => format!("correct what the kubeconfigFile of account {name} names"),
@@ -256,7 +256,7 @@ fn unusable(name: &str, inspection: &Inspection, error: &ConnectError) -> (Strin
     let ConnectError::Unusable { source, .. } = error else {
         return (report(error), format!("correct the user in the kubeconfigFile of account {name}"));
     };
-    let remedy = match (source, &inspection.way) {
+    let remedy = match (&**source, &inspection.way) {
         (LoginError::Plugin(PluginError::Start { command, .. }), _) => {
             format!("install {command} where the agent runs, or use a token or a certificate")
         }
@@ -265,7 +265,7 @@ fn unusable(name: &str, inspection: &Inspection, error: &ConnectError) -> (Strin
         }
         _ => format!("correct the user in the kubeconfigFile of account {name}"),
     };
-    (report(source), remedy)
+    (report(&**source), remedy)
 }
 
 fn refused(config: &AccountConfig, inspection: &Inspection, error: &ApiError, section: &mut Section) {

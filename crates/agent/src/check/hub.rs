@@ -26,6 +26,9 @@ const PASS_HTTP2: &str = "let the proxy pass HTTP/2 through to the hub (nginx: g
 const CORRECT_ADDRESS: &str =
     "set clouddriver.grpc to host and port of the hub's gRPC server (kubesvc.grpc.server.port, 9091)";
 
+/// What is looked at once the hub is reached.
+const REST: [&str; 7] = ["tls", "certificate", "identity", "http2", "grpc", "protocol", "clock"];
+
 /// The hub as it is dialled.
 struct Dialled<'a> {
     config: &'a Clouddriver,
@@ -41,7 +44,6 @@ pub(super) async fn section(config: &Clouddriver, env: &Env) -> Section {
         return section;
     };
     section.ok("address", format!("{} (clouddriver.grpc)", config.grpc));
-    const REST: [&str; 7] = ["tls", "certificate", "identity", "http2", "grpc", "protocol", "clock"];
     match config.proxies(env).to(&place.host, place.port, Speaks::Https) {
         Ok(None) => {}
         Ok(Some(proxy)) => {

@@ -175,17 +175,16 @@ impl Login {
 impl Standing {
     async fn load(credentials: &Credentials, options: &ApiOptions) -> Result<Self, ConnectError> {
         let origin = credentials.origin();
-        let unusable = |source| ConnectError::Unusable { origin: origin.clone(), source };
+        let unusable = |source| ConnectError::Unusable { origin: origin.clone(), source: Box::new(source) };
         let (credentials, options) = (credentials.clone(), options.clone());
         let read = spawn_blocking(move || {
             let mut reading = Reading::of(&credentials, &options)?;
             let user = User::read(&mut reading, options.impersonate.as_deref());
-            let user =
-                user.map_err(|source| ConnectError::Unusable { origin: credentials.origin(), source })?;
             Ok((reading, user))
         });
         let read = read.await.map_err(|source| ConnectError::Panicked { origin: origin.clone(), source })?;
-        let (reading, mut user): (Reading, User) = read?;
+        let (reading, user) = read?;
+        let mut user = user.map_err(unusable)?;
         let mut end = None;
         if let Some(plugin) = &reading.user.exec {
             let issued = plugin::run(plugin).await.map_err(|error| unusable(error.into()))?;

@@ -78,7 +78,7 @@ impl Pool {
         tasks.spawn(async move {
             tokio::select! {
                 // How it ended is told to those who have streams on it.
-                _ = driver => {}
+                () = driver => {}
                 () = unused => {}
             }
             if let Some((pool, ended)) = pool.upgrade().zip(ended.upgrade()) {

@@ -126,7 +126,9 @@ impl ServerParts {
             add(authority);
         }
         if let Some(Identity { chain, key }) = identity {
-            chain.iter().for_each(|certificate| add(certificate));
+            for certificate in chain {
+                add(certificate);
+            }
             add(key.secret_der());
         }
         hash.finish().as_ref().to_vec()

@@ -48,7 +48,7 @@ pub enum ConnectError {
         /// Where they come from.
         origin: String,
         /// What is wrong.
-        source: LoginError,
+        source: Box<LoginError>,
     },
     /// Loading the credentials panicked.
     #[error("load the credentials of {origin}")]
@@ -76,6 +76,6 @@ impl ConnectError {
 
     /// Whether the credential plugin is what failed.
     pub(crate) fn is_plugin(&self) -> bool {
-        matches!(self, Self::Unusable { source: LoginError::Plugin(_), .. })
+        matches!(self, Self::Unusable { source, .. } if matches!(**source, LoginError::Plugin(_)))
     }
 }

@@ -44,14 +44,17 @@ impl Reading {
             return Err(ConnectError::NoAuthority { origin: credentials.origin() });
         }
         if !matches!(reading.server.scheme_str(), Some("https" | "http")) {
-            return Err(ConnectError::Unusable { origin: credentials.origin(), source: NOT_AN_ADDRESS });
+            return Err(ConnectError::Unusable {
+                origin: credentials.origin(),
+                source: Box::new(NOT_AN_ADDRESS),
+            });
         }
         reading.insecure |= options.insecure;
         if !options.no_proxy {
             let proxy = proxy_to(&reading.server, proxy_url.as_deref());
             reading.proxy = proxy.map_err(|error| ConnectError::Unusable {
                 origin: credentials.origin(),
-                source: error.into(),
+                source: Box::new(error.into()),
             })?;
         }
         Ok(reading)
