@@ -174,14 +174,17 @@ impl std::fmt::Debug for Compressor {
         f.debug_struct("Compressor")
             .field("dictionary", &self.dictionary)
             .field("open", &self.is_open())
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
 impl std::fmt::Debug for Decompressor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let open = self.context.is_some();
-        f.debug_struct("Decompressor").field("dictionary", &self.dictionary).field("open", &open).finish()
+        f.debug_struct("Decompressor")
+            .field("dictionary", &self.dictionary)
+            .field("open", &open)
+            .finish_non_exhaustive()
     }
 }
 

@@ -59,14 +59,12 @@ impl Speaking {
     /// The chunks of the next message, or the end of the frame if none comes for a while.
     async fn next(&mut self) -> Option<Vec<v1::EventsUp>> {
         let message = if self.cutter.is_open() {
-            match timeout(self.idle, self.messages_rx.recv()).await {
-                Ok(message) => message?,
-                Err(_) => {
-                    let end: Vec<_> = self.cutter.fall_idle().into_iter().collect();
-                    self.count(0, &end);
-                    return Some(end);
-                }
-            }
+            let Ok(message) = timeout(self.idle, self.messages_rx.recv()).await else {
+                let end: Vec<_> = self.cutter.fall_idle().into_iter().collect();
+                self.count(0, &end);
+                return Some(end);
+            };
+            message?
         } else {
             self.messages_rx.recv().await?
         };

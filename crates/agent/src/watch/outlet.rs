@@ -128,14 +128,13 @@ impl Outlet {
             (credit, Place { queued: queued.clone(), _room: room })
         };
         let mut entry = std::pin::pin!(entry);
-        let (credit, place) = match entry.as_mut().now_or_never() {
-            Some(entered) => entered,
-            None => {
-                let since = Instant::now();
-                let entered = entry.await;
-                metrics.stalled(since.elapsed());
-                entered
-            }
+        let (credit, place) = if let Some(entered) = entry.as_mut().now_or_never() {
+            entered
+        } else {
+            let since = Instant::now();
+            let entered = entry.await;
+            metrics.stalled(since.elapsed());
+            entered
         };
         // A channel without a reader is an attachment that is over: its watches are about to be dropped, and what they
         // still say is of no use.

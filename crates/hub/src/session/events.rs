@@ -237,9 +237,9 @@ impl EventsChannel {
                     self.give_back(account, attachment.cursor.epoch);
                     return Ok(());
                 }
-                let held =
+                let folding =
                     Attachment::new(info.tenant.clone(), account.clone(), &attachment, context.config.lease);
-                let hold = Hold::new(held, &context.config.budget, &context.metrics);
+                let hold = Hold::new(folding, &context.config.budget, &context.metrics);
                 let credit_bytes = hold.credit();
                 self.holds.insert(account.clone(), hold);
                 self.succession.attached(&account, inheritance);

@@ -13,9 +13,10 @@ fn pod(number: u32) -> Vec<u8> {
     let name = format!("cart-5f1c09a2e-{number:05}");
     let uid = format!("{:08x}-0000-4000-8000-{:012x}", number.wrapping_mul(2_654_435_761), number);
     let address = format!("10.64.{}.{}", number >> 8 & 255, number & 255);
-    let variables: String = (0..20)
+    let variables: Vec<_> = (0..20)
         .map(|i| format!(r#"{{"name":"VARIABLE_{i}","value":"http://service-{i}.shop.svc:80"}},"#))
         .collect();
+    let variables = variables.concat();
     format!(
         r#"{{"kind":"Pod","apiVersion":"v1","metadata":{{"name":"{name}","namespace":"shop","uid":"{uid}",
         "resourceVersion":"{}","creationTimestamp":"2026-01-07T10:00:21Z","labels":{{"app":"cart"}}}},

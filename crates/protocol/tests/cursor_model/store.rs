@@ -75,7 +75,7 @@ pub(crate) enum Item {
     Progress { scope: Scope, rv: Rv },
 }
 
-/// The batch is not the next one of the newest attachment, so nothing of it was written.
+/// The attachment is over. Mostly the batch is not the next one of the newest attachment, and nothing of it was written.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Refused;
 
@@ -106,6 +106,10 @@ impl Store {
         }
         self.cursor.seq += 1;
         self.apply(&batch.item, memory, mutation);
+        // An end that counted on rows which are not there has made its own attachment stale.
+        if self.cursor.epoch > epoch && mutation != Mutation::CommitIgnoresEpoch {
+            return Err(Refused);
+        }
         Ok(())
     }
 

@@ -120,6 +120,7 @@ async fn garbage_ends_the_channel_with_a_clear_error() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_listing_is_compressed_well_and_an_update_costs_some_hundred_bytes() {
     const PODS: u32 = 500;
+    const UPDATES: u32 = 20;
     let shutdown = Shutdown::new();
     let fleet = pods(PODS, &shutdown).await;
     let directory = scratch("kubeconfig").unwrap();
@@ -137,7 +138,6 @@ async fn a_listing_is_compressed_well_and_an_update_costs_some_hundred_bytes() {
     let version = |objects: &[spindrift_testkit::StoredObject]| {
         objects.iter().map(|object| object.resource_version.parse::<u64>().unwrap()).max()
     };
-    const UPDATES: u32 = 20;
     for index in 0..UPDATES {
         let before = version(&stored().await);
         fleet.populations[0].touch(index * 23);
