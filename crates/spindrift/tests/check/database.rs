@@ -86,7 +86,7 @@ async fn a_user_who_may_not_write_is_found_before_and_after_the_first_start() {
     drop(HubProcess::start("hub-a", &postgres, &[]).await.unwrap());
     postgres.execute(&format!("GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}")).await.unwrap();
     let page = Page::of_hub(&hub_on(&url)).await;
-    page.ok("database", "schema", "version 1");
+    page.ok("database", "schema", ", as this hub has it");
     page.wrong("database", "write", "insert a row: ", "let the user of sql.url");
 }
 
@@ -98,7 +98,7 @@ async fn every_database_is_well_before_and_after_the_first_start_and_stays_uncha
         drop(HubProcess::start("hub-a", &database, &[]).await.unwrap());
         let after = Page::of_hub(&hub_on(&database.url())).await;
         after.all_well();
-        after.ok("database", "schema", "version 1, as this hub has it");
+        after.ok("database", "schema", ", as this hub has it");
         after.ok("database", "write", "is allowed");
         database.execute("SELECT * FROM spindrift_check").await.expect_err("no table was left behind");
         let row = "INSERT INTO spindrift_migration (version, applied_at) VALUES (0, 0)";
@@ -112,7 +112,7 @@ async fn a_schema_of_a_newer_release_is_a_warning() {
     drop(HubProcess::start("hub-a", &database, &[]).await.unwrap());
     database.execute("INSERT INTO spindrift_migration (version, applied_at) VALUES (99, 1)").await.unwrap();
     let page = Page::of_hub(&hub_on(&database.url())).await;
-    page.says("database", "schema", "warn", "version 99 is newer than this hub, who knows 1", "upgrade");
+    page.says("database", "schema", "warn", "version 99 is newer than this hub, who knows", "upgrade");
 }
 
 #[tokio::test]
