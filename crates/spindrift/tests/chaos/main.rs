@@ -49,6 +49,7 @@ async fn nothing_diverges_whatever_breaks() {
         println!("round {}: {round}", tally.quiet_points() + 1);
         play(&world, &round, &mut tally).await;
         let took = quiet::converge(&world, &format!("after {round} (seed {})", settings.seed)).await;
+        println!("    converged after {took:.1?}");
         tally.quiet(took);
         memory.check();
     }

@@ -7,8 +7,9 @@ use tokio::{task::JoinSet, time::sleep};
 
 use crate::world::World;
 
-/// Megabytes. Objects of up to a megabyte and a half are under way, several at once; a debug build is itself large.
-const BOUND: f64 = if cfg!(debug_assertions) { 96.0 } else { 40.0 };
+/// Megabytes. Objects of up to a megabyte and a half are under way, several at once; a debug build is itself large (44 MB
+/// in twenty minutes were the most).
+const BOUND: f64 = if cfg!(debug_assertions) { 64.0 } else { 40.0 };
 
 /// The kernel keeps the peak of each process, so that it is enough to ask before the process ends.
 const PAUSE: Duration = Duration::from_millis(50);
