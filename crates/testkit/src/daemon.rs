@@ -13,6 +13,7 @@ use nix::unistd::Pid;
 use parking_lot::Mutex;
 use tempfile::TempDir;
 use tokio::time::Instant;
+use tokio::time::Instant;
 
 use crate::eventually::{PATIENCE, poll};
 use crate::guardian;
@@ -199,7 +200,7 @@ impl Daemon {
         for pid in std::iter::once(self.nix_pid()).chain(proc::children(self.pid)?) {
             while !proc::is_stopped(pid) {
                 ensure!(Instant::now() < deadline, "{} does not stop", self.name);
-                std::thread::sleep(Duration::from_millis(1));
+                std::thread::yield_now();
             }
         }
         Ok(())
