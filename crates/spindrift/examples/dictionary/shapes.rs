@@ -61,7 +61,7 @@ pub(crate) fn workload(seed: u64, number: u64) -> Vec<Value> {
             "spec": { "replicas": replicas, "selector": matches, "template": template, "serviceName": name } }),
         1 => json!({ "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": metadata(""),
             "spec": { "selector": matches, "template": template } }),
-        2 => cron_job(metadata(""), template),
+        2 => cron_job(&metadata(""), template),
         _ => json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata(""), "spec": spec }),
     };
     let ports = json!([{ "name": "http", "port": 80, "targetPort": "http", "protocol": "TCP" }]);
@@ -147,7 +147,7 @@ fn uuid(rng: &mut Rng) -> String {
     format!("{a:08x}-{b:04x}-4{:03x}-8{:03x}-{c:012x}", rng.u16(..1 << 12), rng.u16(..1 << 12))
 }
 
-fn cron_job(metadata: Value, mut template: Value) -> Value {
+fn cron_job(metadata: &Value, mut template: Value) -> Value {
     template["spec"]["restartPolicy"] = json!("OnFailure");
     let job = json!({ "spec": { "backoffLimit": 2, "template": template } });
     json!({ "apiVersion": "batch/v1", "kind": "CronJob", "metadata": metadata,
