@@ -182,7 +182,7 @@ mod tests {
 
     use super::*;
 
-    fn config(accounts: serde_json::Value) -> AgentConfig {
+    fn config(accounts: &serde_json::Value) -> AgentConfig {
         serde_json::from_value(json!({ "kubernetes": { "accounts": accounts } })).unwrap()
     }
 
@@ -203,12 +203,12 @@ mod tests {
     async fn only_what_differs_is_touched() {
         let (mut roster, board) = roster();
         let account = |name: &str, context: &str| json!({ "name": name, "kubeconfigFile": "/none", "context": context });
-        let first = config(json!([account("a", "x"), account("b", "x"), account("c", "x")]));
+        let first = config(&json!([account("a", "x"), account("b", "x"), account("c", "x")]));
         let changes = roster.apply(&first, &[]).await;
         assert_eq!(changes.added, ["a", "b", "c"]);
         assert_eq!(roster.apply(&first, &[]).await, Changes::default());
 
-        let second = config(json!([account("b", "y"), account("d", "x"), account("a", "x")]));
+        let second = config(&json!([account("b", "y"), account("d", "x"), account("a", "x")]));
         let changes = roster.apply(&second, &[]).await;
         assert_eq!(
             (changes.added, changes.changed, changes.removed),
@@ -230,7 +230,7 @@ mod tests {
             { "name": "bold", "serviceAccount": true },
         ]);
         let missing = Problem { key: "kubernetes.accounts[0].context".into(), message: "no vault".into() };
-        let changes = roster.apply(&config(accounts), &[missing]).await;
+        let changes = roster.apply(&config(&accounts), &[missing]).await;
         assert_eq!(changes.problems.len(), 1, "{changes:?}");
         assert!(
             changes.problems[0].contains("kubernetes.accounts[2].name: another account is called \"bold\"")

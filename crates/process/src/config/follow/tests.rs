@@ -109,7 +109,7 @@ async fn touching_a_file_or_its_permissions_is_no_change() {
         () = async {
             sleep(QUIET * 3).await;
             fs::write(followed.directory.path().join("armory-agent.yml"), "name: b").unwrap();
-            std::future::pending().await
+            std::future::pending::<()>().await;
         } => unreachable!("the other never ends"),
     };
     assert_eq!(told.unwrap().settings.name, "b");
