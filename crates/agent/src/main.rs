@@ -1,5 +1,7 @@
 //! `spindrift-agent`: reads its configuration, runs until a signal; or checks everything and says what is wrong.
 
+mod allocator;
+
 use std::{alloc::System, path::PathBuf, process::ExitCode, time::Duration};
 
 use anyhow::Context;
@@ -59,6 +61,7 @@ const WORKERS: usize = 2;
 const BLOCKING: usize = 16;
 
 fn main() -> ExitCode {
+    allocator::be_thrifty();
     let arguments = Arguments::parse();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
