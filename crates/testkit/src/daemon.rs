@@ -13,7 +13,6 @@ use nix::unistd::Pid;
 use parking_lot::Mutex;
 use tempfile::TempDir;
 use tokio::time::Instant;
-use tokio::time::Instant;
 
 use crate::eventually::{PATIENCE, poll};
 use crate::guardian;
