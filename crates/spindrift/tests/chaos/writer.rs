@@ -142,8 +142,8 @@ impl Writer {
     /// Mostly small, sometimes of any magnitude, now and then all that fits.
     fn size(&mut self, most: usize) -> usize {
         match self.rng.u8(..100) {
-            0 => most,
-            1..10 => (1 << self.rng.u32(12..20)) + self.rng.usize(..4096),
+            0..2 => most,
+            2..10 => (1 << self.rng.u32(12..20)) + self.rng.usize(..4096),
             _ => self.rng.usize(..4096),
         }
     }
