@@ -5,6 +5,7 @@
 //!             never waits for ─────────────────────▶┘
 //! ```
 
+mod heir;
 mod hold;
 mod known;
 
@@ -17,7 +18,7 @@ use std::{
 };
 
 use futures::{FutureExt, Stream, StreamExt, stream::FuturesUnordered};
-use spindrift_model::{AccountName, AgentId, Batch, Cursor, Epoch, SessionId};
+use spindrift_model::{AccountName, Batch, Cursor, Epoch, SessionId};
 use spindrift_process::shutdown::BoxError;
 use spindrift_protocol::{Assembler, EventsDown, EventsUp, Rejected, v1};
 use tokio::sync::mpsc;
@@ -300,44 +301,6 @@ impl EventsChannel {
                 self.detach(account, violation.to_string()).await
             }
         }
-    }
-
-    /// Ends an attachment that would show less than the one before, and lets others go first.
-    async fn refuse(
-        &mut self,
-        account: AccountName,
-        reason: String,
-        predecessor: AgentId,
-    ) -> Result<(), Ended> {
-        self.report(&account, reason.clone());
-        let Some(hold) = self.holds.remove(&account) else { return Ok(()) };
-        let epoch = hold.epoch();
-        let (context, tenant) = (Arc::clone(&self.options.context), self.options.info.tenant.clone());
-        let name = account.clone();
-        let returned = async move {
-            let back = context.store.give_back(&tenant, &name, epoch, &predecessor).await;
-            if let Err(error) = back {
-                debug!(account = %name, %error, "a lease was not given back; it will run out");
-            }
-            Done::Nothing
-        };
-        self.work.push(returned.boxed());
-        self.send(EventsDown::Detached { account, epoch, reason }).await
-    }
-
-    /// Says it where operators look.
-    fn report(&mut self, account: &AccountName, problem: String) {
-        let EventsOptions { context, info, .. } = &self.options;
-        warn!(%account, agent = %info.agent, problem, "an agent shows less of an account");
-        let (context, account) = (Arc::clone(context), account.clone());
-        let (tenant, agent) = (info.tenant.clone(), info.agent.clone());
-        let report = async move {
-            if let Err(error) = context.store.report_problem(&tenant, &account, &agent, &problem).await {
-                debug!(%account, %error, "a problem was not stored");
-            }
-            Done::Nothing
-        };
-        self.work.push(report.boxed());
     }
 
     async fn acknowledge(&mut self, outcome: Outcome) -> Result<(), Ended> {
