@@ -139,7 +139,8 @@ impl Api {
     async fn send(&self, lane: Lane, get: &Get) -> Result<Response<Body>, ApiError> {
         let path = || get.path().to_owned();
         let request = get.build().map_err(|source| ApiError::Build { path: path(), source })?;
-        let answer = self.transport.send(lane, &request).await;
+        // Boxed, since a watch that was answered would keep the room of its question for as long as it lives.
+        let answer = Box::pin(self.transport.send(lane, &request)).await;
         let answer = answer.map_err(|source| ApiError::Send { path: path(), source: Box::new(source) })?;
         if answer.status().is_success() {
             return Ok(answer);

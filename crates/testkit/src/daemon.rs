@@ -193,7 +193,6 @@ impl Daemon {
     }
 
     /// The signal is only noted when it is sent: on another core a thread runs on for a moment, and might answer.
-    #[expect(clippy::disallowed_methods, reason = "it takes a millisecond, and callers are not always async")]
     fn wait_until_stopped(&self) -> anyhow::Result<()> {
         let deadline = Instant::now() + PATIENCE;
         for pid in std::iter::once(self.nix_pid()).chain(proc::children(self.pid)?) {

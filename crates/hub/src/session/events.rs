@@ -313,15 +313,15 @@ impl EventsChannel {
         let Some(hold) = self.holds.remove(&account) else { return Ok(()) };
         let epoch = hold.epoch();
         let (context, tenant) = (Arc::clone(&self.options.context), self.options.info.tenant.clone());
-        let given_back = account.clone();
-        let give_back = async move {
-            let back = context.store.give_back(&tenant, &given_back, epoch, &predecessor).await;
+        let name = account.clone();
+        let returned = async move {
+            let back = context.store.give_back(&tenant, &name, epoch, &predecessor).await;
             if let Err(error) = back {
-                debug!(account = %given_back, %error, "a lease was not given back; it will run out");
+                debug!(account = %name, %error, "a lease was not given back; it will run out");
             }
             Done::Nothing
         };
-        self.work.push(give_back.boxed());
+        self.work.push(returned.boxed());
         self.send(EventsDown::Detached { account, epoch, reason }).await
     }
 

@@ -156,7 +156,7 @@ impl Api {
             .header(header::ACCEPT, "application/json")
             .body(Bytes::from(review.to_string()))
             .map_err(|error| failed(error.into()))?;
-        let answer = self.transport.send(Lane::Operations, &request).await;
+        let answer = Box::pin(self.transport.send(Lane::Operations, &request)).await;
         let (head, body) = answer.map_err(|error| failed(error.into()))?.into_parts();
         let body = Limited::new(body, LARGEST_REFUSAL).collect().await.map_err(failed)?.to_bytes();
         if head.status.is_success() {

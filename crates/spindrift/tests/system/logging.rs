@@ -8,9 +8,10 @@ use spindrift_testkit::{AgentProcess, eventually, scratch};
 
 use crate::support::LONG;
 
-/// The lines of a log of JSON; a line that is none fails the test.
+/// The lines of a log of JSON; a line that is none fails the test. The last may still be being written.
 fn lines(text: &str) -> Vec<Value> {
-    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"))).collect()
+    let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+    whole.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"))).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -160,8 +160,8 @@ fn only_listings_that_are_still_open_are_answered() {
         let mut attachment = attachment();
         let items = [declare(&[1])].into_iter().chain(items).collect();
         let batch = Batch { account: attachment.account.clone(), cursor: attachment.next, items };
-        let begun = attachment.fold(batch).unwrap().begun;
-        assert_eq!(begun.iter().map(|begun| begun.generation).collect::<Vec<_>>(), answered);
+        let open = attachment.fold(batch).unwrap().begun;
+        assert_eq!(open.iter().map(|listing| listing.generation).collect::<Vec<_>>(), answered);
     }
 }
 
