@@ -12,7 +12,7 @@ use super::rotation::Rotation;
 #[serde(default, rename_all = "camelCase")]
 pub struct LoggingConfig {
     /// The least important level to show: `error`, `warn`, `info`, `debug` or `trace`, or directives such as
-    /// `info,kube=debug`. The environment variable `LOG_LEVEL` wins. Can be changed without a restart.
+    /// `info,kube=debug`. The environment variable `LOG_LEVEL` wins. An agent needs no restart for a change.
     pub level: String,
     /// How lines look: `text` or `json`.
     pub format: Format,
