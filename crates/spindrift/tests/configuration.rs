@@ -182,7 +182,8 @@ fn camel(name: &str) -> String {
 fn shown(default: &Value) -> String {
     match default {
         Value::Null => "–".into(),
-        Value::Array(items) if items.is_empty() => "none".into(),
+        // Things that have keys of their own are only there as examples.
+        Value::Array(items) if items.iter().all(Value::is_object) => "none".into(),
         Value::Array(items) if items.len() > 4 => "see below".into(),
         Value::Array(items) => {
             let items: Vec<_> =
