@@ -7,7 +7,7 @@ use std::{
 
 use parking_lot::RwLock;
 use serde::Serialize;
-use spindrift_model::{AccountName, Resource, Scope};
+use spindrift_model::{AccountName, Scope};
 
 /// Problems kept per account; the newest push out the oldest.
 const PROBLEMS: usize = 20;
@@ -195,12 +195,10 @@ impl Board {
     }
 
     /// What this agent caches of the account from here on; its watches begin anew.
-    pub fn caching(&self, account: &AccountName, resources: &[Resource]) {
+    pub fn caching(&self, account: &AccountName, kinds: Vec<String>) {
         self.write(account.as_str(), |lines| {
             lines.caching = true;
-            lines.kinds = resources.iter().map(kind_and_group).collect();
-            lines.kinds.sort();
-            lines.kinds.dedup();
+            lines.kinds = kinds;
         });
     }
 
@@ -298,13 +296,5 @@ impl AccountLines {
     fn denied(&self) -> impl Iterator<Item = String> {
         let denied = self.watches.iter().filter(|(_, line)| line.state == WatchState::Denied);
         denied.map(|(scope, line)| format!("{scope}: {}", line.error.as_deref().unwrap_or_default()))
-    }
-}
-
-fn kind_and_group(resource: &Resource) -> String {
-    if resource.group.is_empty() {
-        resource.kind.to_string()
-    } else {
-        format!("{}.{}", resource.kind, resource.group)
     }
 }

@@ -17,7 +17,7 @@ use spindrift_process::{
     config::{Env, Schema, Unused, redact},
     logging::LoggingConfig,
     proxy::Proxies,
-    tls::{ClientTls, ClientTlsFiles, PemFile, TlsError},
+    tls::{ClientTlsFiles, PemFile, RotatingClientTls, TlsError},
 };
 
 pub use account::{AccountConfig, CustomResource, CustomResourceScope};
@@ -286,8 +286,8 @@ impl Clouddriver {
     }
 
     /// The connection's TLS; none is plaintext.
-    pub fn tls(&self) -> Result<Option<ClientTls>, TlsError> {
-        self.tls_files().map(ClientTls::open).transpose()
+    pub fn tls(&self) -> Result<Option<RotatingClientTls>, TlsError> {
+        self.tls_files().map(RotatingClientTls::open).transpose()
     }
 
     /// The files and choices behind the connection's TLS; none is plaintext.

@@ -15,7 +15,7 @@ mod selection;
 mod stand_ins;
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
     time::Duration,
 };
@@ -194,18 +194,19 @@ impl Engine {
         }
         self.undiscovered = undiscovered;
         self.stop(&stopped).await;
-        let kinds: Vec<_> = scopes.values().map(|chosen| chosen.resource.clone()).collect();
+        let kinds: BTreeSet<_> = scopes.values().map(|chosen| chosen.resource.kind_and_group()).collect();
+        let kinds: Vec<_> = kinds.into_iter().collect();
         let fresh: Vec<_> =
             scopes.into_iter().filter(|(scope, _)| !self.running.contains_key(scope)).collect();
         let read = fresh.iter().filter(|(_, chosen)| chosen.read);
         let asked = read.map(|(scope, chosen)| (scope.clone(), chosen.resource.clone())).collect();
         account.permissions.examine(&account.api, asked).await;
         let started: Vec<_> = fresh.into_iter().map(|(scope, chosen)| self.plan(scope, chosen)).collect();
-        info!(account = %account.description.name, scopes = self.running.len() + started.len(), stopped = stopped.len(), started = started.len(), "watching");
+        info!(account = %account.description.name, scopes = self.running.len() + started.len(), stopped = stopped.len(), started = started.len(), "Using kind list: [{}]", kinds.join(", "));
         if first {
             self.warn_of_unknown_kinds(discovery);
         }
-        self.shared.board.caching(&account.description.name, &kinds);
+        self.shared.board.caching(&account.description.name, kinds);
         self.declare(&started).await;
         for plan in started {
             self.start(plan);

@@ -93,6 +93,11 @@ const SHORT_NAMES: [(&str, &str, &[&str]); 29] = [
 // === impl Resource ===
 
 impl Resource {
+    /// `Kind`, or `Kind.group`, as configuration names it.
+    pub fn kind_and_group(&self) -> String {
+        if self.group.is_empty() { self.kind.to_string() } else { format!("{}.{}", self.kind, self.group) }
+    }
+
     /// The short names that kubectl knows of a built-in kind; those of custom resources are in their definitions.
     pub fn short_names(&self) -> &'static [&'static str] {
         let built_in =

@@ -11,6 +11,7 @@ mod client;
 mod encrypted_key;
 mod error;
 mod pem;
+mod rotating;
 mod server;
 mod skip_verify;
 
@@ -22,6 +23,7 @@ pub(crate) use self::client::{anyone, trusting};
 pub use self::error::TlsError;
 pub use self::pem::PemFile;
 pub(crate) use self::pem::native_roots;
+pub use self::rotating::RotatingClientTls;
 pub use self::server::{ClientAuth, ServerTls, ServerTlsFiles};
 
 /// Makes aws-lc-rs the provider of all TLS in this process; call it first in `main`.

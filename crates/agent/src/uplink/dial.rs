@@ -5,7 +5,7 @@ use std::{io, time::Duration};
 use hyper_util::rt::TokioIo;
 use spindrift_process::{
     proxy::{Proxies, Speaks},
-    tls::ClientTls,
+    tls::RotatingClientTls,
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -26,7 +26,7 @@ const SEND_BUFFER: u32 = 256 * 1024;
 #[derive(Debug, Clone)]
 pub struct Dialer {
     address: String,
-    tls: Option<ClientTls>,
+    tls: Option<RotatingClientTls>,
     proxies: Proxies,
     compression: bool,
 }
@@ -61,7 +61,7 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 
 impl Dialer {
     /// `host:port`, with or without TLS; no proxy is on the way.
-    pub fn new(address: impl Into<String>, tls: Option<ClientTls>) -> Self {
+    pub fn new(address: impl Into<String>, tls: Option<RotatingClientTls>) -> Self {
         Self { address: address.into(), tls, proxies: Proxies::default(), compression: true }
     }
 
@@ -113,7 +113,7 @@ impl Dialer {
         let port = uri.port_u16().unwrap_or(if self.tls.is_some() { 443 } else { 80 });
         let tcp = self.reach(host, port).await?;
         let Some(tls) = &self.tls else { return Ok(Box::new(tcp)) };
-        let handshake = timeout(CONNECT_TIMEOUT, tls.connect(host, tcp));
+        let handshake = timeout(CONNECT_TIMEOUT, async { tls.current().connect(host, tcp).await });
         let stream = handshake.await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
         if stream.get_ref().1.alpn_protocol() != Some(b"h2") {
             return Err(io::Error::other(

@@ -143,6 +143,7 @@ impl ScopeWatch {
         };
         // Nothing is begun before the first word: a listing that is refused leaves the hub's resume point alone.
         let mut begun = false;
+        let mut objects = 0_u64;
         loop {
             let event = self.next(&mut events, LIST_SILENCE.min(self.shared.account.pace.silence)).await?;
             if !begun {
@@ -152,9 +153,14 @@ impl ScopeWatch {
                 self.tell.begin().await;
             }
             match event {
-                Event::Object(object) => self.tell.upsert(object).await,
+                Event::Object(object) => {
+                    objects += 1;
+                    self.tell.upsert(object).await;
+                }
                 Event::Deleted(object) => self.tell.delete(object).await,
                 Event::Bookmark { resource_version, initial_events_end: true } => {
+                    info!(account = %self.shared.account.description.name, scope = %self.scope,
+                        "Watcher: full kind recache with {objects} objects");
                     self.tell.end(resource_version.clone()).await;
                     self.patience.listed();
                     return Ok((resource_version, events));

@@ -13,7 +13,10 @@ fn server(pki: &Pki, client_auth: ClientAuth) -> ServerTls {
 
 /// Shakes hands over a pipe; gives the number of certificates the server saw, or what went wrong.
 async fn handshake(server: &ServerTls, client: ClientTlsFiles) -> Result<usize, String> {
-    let client = ClientTls::open(client).unwrap();
+    handshake_of(server, ClientTls::open(client).unwrap()).await
+}
+
+async fn handshake_of(server: &ServerTls, client: ClientTls) -> Result<usize, String> {
     let (near, far) = tokio::io::duplex(64 * 1024);
     let acceptor = TlsAcceptor::from(server.config());
     let (accepted, connected) = tokio::join!(acceptor.accept(far), client.connect("localhost", near));
@@ -140,4 +143,22 @@ fn all_words_for_client_auth_are_known() {
 fn provider_may_be_installed_twice() {
     install_provider();
     install_provider();
+}
+
+#[tokio::test]
+async fn files_of_a_client_that_are_replaced_hold_from_the_next_connection_on() {
+    let (pki, others) = (Pki::new(), Pki::new());
+    let (before, after) = (server(&pki, ClientAuth::Require), server(&others, ClientAuth::Require));
+    let client = RotatingClientTls::open(pki.client_files()).unwrap();
+    handshake_of(&before, client.current()).await.unwrap();
+    handshake_of(&after, client.current()).await.unwrap_err();
+
+    // Half of a change cannot be used, so what was read before still is.
+    std::fs::write(pki.path("client.key"), "").unwrap();
+    handshake_of(&before, client.current()).await.unwrap();
+    for name in ["ca.pem", "client.pem", "client.key"] {
+        std::fs::copy(others.path(name), pki.path(name)).unwrap();
+    }
+    handshake_of(&after, client.current()).await.unwrap();
+    handshake_of(&before, client.current()).await.unwrap_err();
 }
