@@ -48,6 +48,10 @@ const REDISCOVERY: Duration = Duration::from_mins(1);
 /// A burst of CRDs is one discovery.
 const SETTLE: Duration = Duration::from_millis(200);
 
+/// What a CRD defines is served some time after its last event; how long nobody tells. So it is looked for again.
+const RECHECKS: [Duration; 4] =
+    [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(5), Duration::from_secs(15)];
+
 /// Discovery that fails is repeated at this pace.
 const RETRY: BackoffConfig = BackoffConfig {
     base: Duration::from_millis(500),
@@ -86,6 +90,8 @@ pub struct Engine {
     running: BTreeMap<Scope, Running>,
     tasks: JoinSet<()>,
     next_id: u32,
+    /// How many of the [`RECHECKS`] were done since the last change of a CRD.
+    rechecked: usize,
     /// Whether the hub was told what there is.
     declared: bool,
     /// The groups that the last declaration asked to keep.
@@ -122,6 +128,7 @@ impl Engine {
             running: BTreeMap::new(),
             tasks: JoinSet::new(),
             next_id: 0,
+            rechecked: RECHECKS.len(),
             declared: false,
             undiscovered: Vec::new(),
             denied: Vec::new(),
@@ -156,11 +163,15 @@ impl Engine {
 
     /// Waits until there may be something new to discover; tells the hub meanwhile what may be read and what not.
     async fn until_rediscovery(&mut self) {
-        let mut due = std::pin::pin!(sleep(REDISCOVERY));
+        let pause = RECHECKS.get(self.rechecked).copied().unwrap_or(REDISCOVERY);
+        let mut due = std::pin::pin!(sleep(pause));
         let shared = self.shared.clone();
         loop {
             tokio::select! {
-                () = shared.rediscover.notified() => return sleep(SETTLE).await,
+                () = shared.rediscover.notified() => {
+                    self.rechecked = 0;
+                    return sleep(SETTLE).await;
+                }
                 () = shared.redeclare.notified() => self.redeclare().await,
                 // A scope watches for good: one that ended has a bug. It is started anew with the next discovery.
                 Some(ended) = self.tasks.join_next() => {
@@ -168,7 +179,10 @@ impl Engine {
                     error!(%account, ?ended, "a watch ended by itself");
                     shared.board.problem(account, format!("a watch ended by itself: {ended:?}"));
                 }
-                () = &mut due => return,
+                () = &mut due => {
+                    self.rechecked = self.rechecked.saturating_add(1);
+                    return;
+                }
             }
         }
     }
