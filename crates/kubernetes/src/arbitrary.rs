@@ -3,9 +3,10 @@
 use bytes::Bytes;
 use proptest::prelude::*;
 use serde_json::value::RawValue;
+use spindrift_model::Resource;
 
 use crate::{
-    RedactRule, Redactions,
+    RedactRule, Redactions, ScrubRules, View,
     json::{Fields, text},
 };
 
@@ -235,4 +236,16 @@ pub(crate) fn redactions(paths: &[&str]) -> Redactions {
     let paths = paths.iter().map(|path| (*path).into()).collect::<Vec<_>>();
     let rules: Vec<_> = if paths.is_empty() { vec![] } else { vec![RedactRule { kind: "*".into(), paths }] };
     Redactions::compile(&rules).unwrap()
+}
+
+/// The rules of a kind that nobody has a special rule for, with these paths redacted.
+pub(crate) fn rules(view: View, paths: &[&str]) -> ScrubRules {
+    let things = Resource {
+        group: "example.com".into(),
+        version: "v1".into(),
+        kind: "Thing".into(),
+        plural: "things".into(),
+        namespaced: true,
+    };
+    ScrubRules::new(&things, view, &redactions(paths))
 }

@@ -1,25 +1,13 @@
 use proptest::prelude::*;
-use spindrift_model::Resource;
 
 use super::*;
 use crate::{
     View,
-    arbitrary::{Spelling, object, redacted_paths, redactions},
+    arbitrary::{Spelling, object, redacted_paths, rules},
     scrub::scrub,
 };
 
 const LONGEST: usize = 400;
-
-fn rules(view: View, paths: &[&str]) -> ScrubRules {
-    let things = Resource {
-        group: "example.com".into(),
-        version: "v1".into(),
-        kind: "Thing".into(),
-        plural: "things".into(),
-        namespaced: true,
-    };
-    ScrubRules::new(&things, view, &redactions(paths))
-}
 
 /// The events of a body in these chunks, none of which may leave anything behind.
 fn split(chunks: impl IntoIterator<Item = Bytes>, rules: &ScrubRules) -> Vec<Event> {
