@@ -11,6 +11,7 @@ use std::{collections::HashMap, panic::AssertUnwindSafe, sync::Arc, time::Durati
 use bytes::Bytes;
 use futures::FutureExt;
 use parking_lot::Mutex;
+use serde_json::Value;
 use spindrift_model::{AccountName, Ending, OperationId, Outcome, Verb};
 use spindrift_process::shutdown::{BoxError, Shutdown, TaskGroup};
 use spindrift_protocol::Request;
@@ -301,21 +302,18 @@ impl Default for Room {
 /// A newer hub may ask for what this agent does not know: that is an answer, not an accident.
 fn read_verb(verb: &[u8]) -> Result<Verb, Failure> {
     serde_json::from_slice(verb).map_err(|error| {
-        #[derive(serde::Deserialize)]
-        struct Named {
-            verb: String,
-        }
-        match serde_json::from_slice::<Named>(verb) {
-            Ok(Named { verb }) if !Verb::NAMES.contains(&&*verb) => {
-                Failure::ours(501, "NotImplemented", format!("this agent does not know the verb {verb}"))
+        let named = serde_json::from_slice::<Value>(verb).ok();
+        match named.as_ref().and_then(|named| named.get("verb")?.as_str()) {
+            Some(name) if !Verb::NAMES.contains(&name) => {
+                Failure::ours(501, "NotImplemented", format!("this agent does not know the verb {name}"))
             }
-            // Types and fields only: what was asked for may hold secrets.
-            Ok(Named { verb }) => Failure::ours(400, "BadRequest", format!("{verb}: {}", without_values(&error))),
-            Err(_) => Failure::ours(400, "BadRequest", "verb: expected an object with the field verb"),
+            Some(name) => Failure::ours(400, "BadRequest", format!("{name}: {}", without_values(&error))),
+            None => Failure::ours(400, "BadRequest", "verb: expected an object with the field verb"),
         }
     })
 }
 
+/// What was asked for may hold secrets: of what is wrong, only words are repeated that cannot be values.
 fn without_values(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let is_safe = ["unknown field", "missing field", "unknown variant"].iter().any(|known| text.starts_with(known));
