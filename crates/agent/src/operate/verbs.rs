@@ -1,10 +1,17 @@
 //! The verbs, one file each.
 
 mod delete;
+mod discover;
 mod get;
 mod list;
+mod logs;
+mod rollout;
+mod scale;
+mod top;
 
-use spindrift_model::{RolloutAction, Verb};
+use serde::de::DeserializeOwned;
+use spindrift_kubernetes::Call;
+use spindrift_model::{DryRun, RolloutAction, Verb};
 
 use super::{Answer, AnswerSink, Failure, Hand};
 
@@ -12,8 +19,13 @@ use super::{Answer, AnswerSink, Failure, Hand};
 pub async fn run(hand: &Hand, verb: Verb, sink: &impl AnswerSink) -> Result<Answer, Failure> {
     match verb {
         Verb::Delete(delete) => delete::run(hand, delete).await,
+        Verb::Scale(scale) => scale::run(hand, scale).await,
+        Verb::Rollout(rollout) => rollout::run(hand, rollout, sink).await,
         Verb::Get(get) => get::run(hand, get).await,
         Verb::List(list) => list::run(hand, list, sink).await,
+        Verb::Logs(logs) => logs::run(hand, logs, sink).await,
+        Verb::Top(top) => top::run(hand, top).await,
+        Verb::Discover {} => discover::run(hand).await,
         other => Err(Failure::ours(
             501,
             "NotImplemented",
@@ -29,4 +41,19 @@ pub(super) fn follows(verb: &Verb) -> bool {
         Verb::Rollout(rollout) => matches!(rollout.action, RolloutAction::Status { follow: true }),
         _ => false,
     }
+}
+
+/// Lets the API server only try it, if that is asked for.
+fn dry_run(call: Call, dry_run: DryRun) -> Call {
+    match dry_run {
+        DryRun::Server => call.query("dryRun", "All"),
+        DryRun::None | DryRun::Client => call,
+    }
+}
+
+/// Reads an answer of the API server.
+fn parsed<T: DeserializeOwned>(body: &[u8]) -> Result<T, Failure> {
+    serde_json::from_slice(body).map_err(|error| {
+        Failure::ours(502, "BadGateway", format!("the API server's answer cannot be read: {error}"))
+    })
 }

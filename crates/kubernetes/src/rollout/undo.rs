@@ -65,22 +65,21 @@ fn without_hash(mut template: Value) -> Value {
     template
 }
 
+/// Maps of the pod template, for which an empty one means the same as none. (An empty structure may mean something: `emptyDir: {}`.)
+const MAPS: [&str; 5] = ["labels", "annotations", "nodeSelector", "limits", "requests"];
+
 /// What is left when all is removed that means the same as nothing.
 fn significant(value: Value) -> Value {
-    let is_nothing = |value: &Value| match value {
+    let is_nothing = |name: &str, value: &Value| match value {
         Value::Null => true,
-        Value::Object(fields) => fields.is_empty(),
+        Value::Object(fields) => fields.is_empty() && MAPS.contains(&name),
         Value::Array(items) => items.is_empty(),
         _ => false,
     };
     match value {
         Value::Object(fields) => {
-            let fields = fields.into_iter().filter_map(|(name, value)| {
-                // Empty structures count: `emptyDir: {}` is something, and so is every element of a list.
-                let is_absent = is_nothing(&value) && name != "emptyDir";
-                (!is_absent).then(|| (name, significant(value)))
-            });
-            Value::Object(fields.collect())
+            let fields = fields.into_iter().map(|(name, value)| (name, significant(value)));
+            Value::Object(fields.filter(|(name, value)| !is_nothing(name, value)).collect())
         }
         Value::Array(items) => Value::Array(items.into_iter().map(significant).collect()),
         other => other,
