@@ -4,6 +4,7 @@
 //! Credentials ──connect──▶ Api ──discover──▶ Discovery (which resources can be listed and watched)
 //!                           │     (all by transport: few connections, current credentials, proxies)
 //!                           │
+//!                           ├──call───▶ Reply, or Pieces (operations)
 //!                           ├──watch──▶ body ──────────▶ splitter (lines) ─┐
 //!                           └──list───▶ body ──▶ unpack ─▶ page (items) ───┴─▶ sieve ──▶ object ──▶ EventStream
 //! ```
@@ -53,7 +54,8 @@ mod schema;
 mod arbitrary;
 
 pub use api::{
-    Access, AccessRules, Api, ApiOptions, ConnectError, Credentials, Greeting, Inspection, ReviewError, Way,
+    Access, AccessRules, Api, ApiOptions, Call, ConnectError, Credentials, Greeting, Inspection, Pieces,
+    Reply, ReviewError, Way,
 };
 pub use discovery::Discovery;
 pub use error::ApiError;
