@@ -13,7 +13,7 @@ mod hand;
 mod resolve;
 mod verbs;
 
-pub use answer::{Answer, AnswerSink};
+pub use answer::{Answer, AnswerSink, Gone};
 pub use failure::Failure;
 pub use hand::Hand;
 pub use verbs::run;
