@@ -93,7 +93,16 @@ async fn services_budgets_and_finalizers_become_what_kubectl_makes_of_them() -> 
         "",
     )
     .await?;
-    pair.both_apply(&service(json!([port("tcp", "TCP", 53), port("udp", "UDP", 53)])), "").await?;
+    // Ports of one number are one to the merge: what kubectl cannot do, we cannot either.
+    let swapped = service(json!([port("tcp", "TCP", 53), port("udp", "UDP", 53)]));
+    let status =
+        pair.refusal(json!({ "verb": "apply", "namespace": pair.ours, "manifest": swapped })).await?;
+    assert_eq!((&status["code"], &status["reason"]), (&json!(422), &json!("Invalid")));
+    let said = pair.kubectl_fails("apply -f -", &swapped).await?;
+    for cause in status["details"]["causes"].as_array().unwrap() {
+        assert!(said.contains(cause["message"].as_str().unwrap()), "{said} {cause}");
+    }
+    pair.both_apply(&service(json!([port("udp", "UDP", 53), port("web", "TCP", 81)])), "").await?;
 
     let budget = |minimum: u8| {
         json!({ "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": { "name": "budget" },
