@@ -1,12 +1,20 @@
 //! The verbs, one file each.
 
+mod apply;
+mod create;
 mod delete;
+mod diff;
 mod discover;
 mod get;
 mod list;
 mod logs;
+mod matches;
+mod patch;
+mod recreate;
+mod replace;
 mod rollout;
 mod scale;
+mod subject;
 mod top;
 
 use serde::de::DeserializeOwned;
@@ -18,6 +26,10 @@ use super::{Answer, AnswerSink, Failure, Hand};
 /// Does what is asked for.
 pub async fn run(hand: &Hand, verb: Verb, sink: &impl AnswerSink) -> Result<Answer, Failure> {
     match verb {
+        Verb::Apply(apply) => Box::pin(apply::run(hand, apply)).await,
+        Verb::Create(create) => create::run(hand, create).await,
+        Verb::Replace(replace) => Box::pin(replace::run(hand, replace)).await,
+        Verb::Patch(patch) => patch::run(hand, patch).await,
         Verb::Delete(delete) => delete::run(hand, delete).await,
         Verb::Scale(scale) => scale::run(hand, scale).await,
         Verb::Rollout(rollout) => rollout::run(hand, rollout, sink).await,
@@ -26,11 +38,8 @@ pub async fn run(hand: &Hand, verb: Verb, sink: &impl AnswerSink) -> Result<Answ
         Verb::Logs(logs) => logs::run(hand, logs, sink).await,
         Verb::Top(top) => top::run(hand, top).await,
         Verb::Discover {} => discover::run(hand).await,
-        other => Err(Failure::ours(
-            501,
-            "NotImplemented",
-            format!("this agent does not know the verb {}", other.name()),
-        )),
+        Verb::Diff(diff) => Box::pin(diff::run(hand, diff)).await,
+        Verb::Matches(matches) => matches::run(hand, matches).await,
     }
 }
 

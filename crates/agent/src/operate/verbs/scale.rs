@@ -28,7 +28,9 @@ pub(super) async fn run(hand: &Hand, scale: Scale) -> Result<Answer, Failure> {
 /// Only if it is what it is thought to be: read, compared, and written back with its version.
 async fn update(hand: &Hand, resource: &Resource, scale: &Scale) -> Result<Reply, Failure> {
     let get = call(hand, Method::GET, resource, scale);
-    for attempt in 1.. {
+    let mut attempt = 0;
+    loop {
+        attempt += 1;
         let reply = hand.read(&get).await.map_err(|error| Failure::of_read(&error))?;
         let mut current: Value = super::parsed(&reply.body)?;
         check(scale, &current)?;
@@ -45,7 +47,6 @@ async fn update(hand: &Hand, resource: &Resource, scale: &Scale) -> Result<Reply
             Err(error) => return Err(Failure::of_mutation(&error)),
         }
     }
-    unreachable!("the last attempt returns")
 }
 
 fn call(hand: &Hand, method: Method, resource: &Resource, scale: &Scale) -> Call {
