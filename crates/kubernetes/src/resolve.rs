@@ -71,6 +71,11 @@ impl Resolver {
         Ok(catalogue)
     }
 
+    /// What is known has turned out to be wrong.
+    pub fn forget(&self) {
+        *self.known.lock() = Known::default();
+    }
+
     async fn in_version(
         &self,
         api: &Api,

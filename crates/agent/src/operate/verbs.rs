@@ -18,7 +18,7 @@ mod subject;
 mod top;
 
 use serde::de::DeserializeOwned;
-use spindrift_kubernetes::Call;
+use spindrift_kubernetes::{ApiError, Call};
 use spindrift_model::{DryRun, RolloutAction, Verb};
 
 use super::{Answer, AnswerSink, Failure, Hand};
@@ -57,6 +57,14 @@ fn dry_run(call: Call, dry_run: DryRun) -> Call {
     match dry_run {
         DryRun::Server => call.query("dryRun", "All"),
         DryRun::None | DryRun::Client => call,
+    }
+}
+
+/// What it means that a change failed: what is only tried leaves no doubt behind.
+fn failed(error: &ApiError, dry_run: DryRun) -> Failure {
+    match dry_run {
+        DryRun::Server => Failure::of_read(error),
+        DryRun::None | DryRun::Client => Failure::of_mutation(error),
     }
 }
 

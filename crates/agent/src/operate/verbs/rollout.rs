@@ -4,12 +4,14 @@ mod revise;
 mod show;
 mod status;
 
+use std::fmt;
+
 use http::Method;
-use serde_json::{Value, json};
-use spindrift_kubernetes::{Call, rollout::Workload};
+use serde_json::Value;
+use spindrift_kubernetes::{Call, rollout::Workload, scrub_result};
 use spindrift_model::{DryRun, Resource, Rollout, RolloutAction};
 
-use super::{Answer, AnswerSink, Failure, Hand, dry_run, parsed};
+use super::{Answer, AnswerSink, Failure, Hand, dry_run, failed, parsed, subject::changed};
 
 /// A workload, and what is asked of it.
 struct Job<'a> {
@@ -55,6 +57,13 @@ impl Job<'_> {
         parsed(&self.hand.read(call).await.map_err(|error| Failure::of_read(&error))?.body)
     }
 
+    /// The same, without what may not leave the cluster.
+    async fn read_scrubbed(&self, call: &Call) -> Result<Value, Failure> {
+        let reply = self.hand.read(call).await.map_err(|error| Failure::of_read(&error))?;
+        let scrubbed = scrub_result(reply.body, self.hand.redactions());
+        parsed(&scrubbed.map_err(|malformed| Failure::unreadable(call, &malformed))?)
+    }
+
     fn call(&self, method: Method) -> Call {
         Call::about(method, &self.resource, self.namespace, Some(self.name))
     }
@@ -65,31 +74,33 @@ impl Job<'_> {
         let call = dry_run(self.call(Method::PATCH), self.dry_run)
             .query("fieldManager", FIELD_MANAGER)
             .body(content_type, patch.to_string());
-        let reply = self.hand.change(&call).await.map_err(|error| Failure::of_mutation(&error))?;
-        let object: Value = parsed(&reply.body)?;
-        Ok(Answer::changed(reply.code, action, &object, &reply.warnings))
+        let reply = self.hand.change(&call).await.map_err(|error| failed(&error, self.dry_run))?;
+        changed(self.hand, reply.code, action, reply.body, &reply.warnings)
     }
 
     /// In kubectl's words: `deployments.apps "web" is already paused`.
     fn refused(&self, why: &str) -> Failure {
-        let Resource { group, plural, .. } = &self.resource;
-        let dot = if group.is_empty() { "" } else { "." };
-        Failure::ours(409, "Conflict", format!("{plural}{dot}{group} {:?} {why}", self.name))
+        Failure::ours(409, "Conflict", format!("{self} {why}"))
     }
 
     fn unsupported(&self, what: &str) -> Failure {
-        let Resource { group, plural, .. } = &self.resource;
-        let dot = if group.is_empty() { "" } else { "." };
-        Failure::ours(
-            400,
-            "BadRequest",
-            format!("{plural}{dot}{group} {:?} {what} is not supported", self.name),
-        )
+        Failure::ours(400, "BadRequest", format!("{self} {what} is not supported"))
     }
 
-    /// Nothing was changed, and why.
-    fn unchanged(&self, action: &str, object: &Value) -> Answer {
-        Answer::document(200, &json!({ "action": action, "object": object, "warnings": [] }))
+    /// Nothing was changed: why, or what would have been.
+    fn unchanged(&self, action: &str, object: &Value) -> Result<Answer, Failure> {
+        changed(self.hand, 200, action, object.to_string().into(), &[])
+    }
+}
+
+/// As kubectl names objects in what it says: `deployments.apps "web"`.
+impl fmt::Display for Job<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.resource.plural)?;
+        if !self.resource.group.is_empty() {
+            write!(f, ".{}", self.resource.group)?;
+        }
+        write!(f, " {:?}", self.name)
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use spindrift_kubernetes::{Call, Reply};
 use spindrift_model::{DryRun, Resource, Scale};
 
-use super::{Answer, Failure, Hand, dry_run};
+use super::{Answer, Failure, Hand, dry_run, failed, parsed, subject::changed};
 
 /// How often a change in between is borne.
 const ATTEMPTS: u32 = 5;
@@ -19,10 +19,9 @@ pub(super) async fn run(hand: &Hand, scale: Scale) -> Result<Answer, Failure> {
         let patch = json!({ "spec": { "replicas": scale.replicas } });
         let call = dry_run(call(hand, Method::PATCH, &resource, &scale), scale.dry_run)
             .body("application/merge-patch+json", patch.to_string());
-        hand.change(&call).await.map_err(|error| Failure::of_mutation(&error))?
+        hand.change(&call).await.map_err(|error| failed(&error, scale.dry_run))?
     };
-    let object: Value = super::parsed(&reply.body)?;
-    Ok(Answer::changed(reply.code, "scaled", &object, &reply.warnings))
+    changed(hand, reply.code, "scaled", reply.body, &reply.warnings)
 }
 
 /// Only if it is what it is thought to be: read, compared, and written back with its version.
@@ -32,7 +31,7 @@ async fn update(hand: &Hand, resource: &Resource, scale: &Scale) -> Result<Reply
     loop {
         attempt += 1;
         let reply = hand.read(&get).await.map_err(|error| Failure::of_read(&error))?;
-        let mut current: Value = super::parsed(&reply.body)?;
+        let mut current: Value = parsed(&reply.body)?;
         check(scale, &current)?;
         current["spec"]["replicas"] = scale.replicas.into();
         if scale.dry_run == DryRun::Client {
@@ -44,7 +43,7 @@ async fn update(hand: &Hand, resource: &Resource, scale: &Scale) -> Result<Reply
         match hand.change(&put).await {
             Ok(reply) => return Ok(reply),
             Err(error) if error.status().is_some_and(|status| status.code == 409) && attempt < ATTEMPTS => {}
-            Err(error) => return Err(Failure::of_mutation(&error)),
+            Err(error) => return Err(failed(&error, scale.dry_run)),
         }
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use spindrift_kubernetes::rollout::{RESTARTED_AT, Undo, Workload, find_revision, undo as undoing};
 use spindrift_model::DryRun;
 
-use super::{Answer, Failure, JSON_PATCH, Job, STRATEGIC, show::kept};
+use super::{Answer, Failure, JSON_PATCH, Job, STRATEGIC, show::{Seen, kept}};
 
 /// Goes back to a revision; 0 is the one before.
 pub(super) async fn undo(job: &Job<'_>, to_revision: u64) -> Result<Answer, Failure> {
@@ -14,23 +14,22 @@ pub(super) async fn undo(job: &Job<'_>, to_revision: u64) -> Result<Answer, Fail
         return Err(Failure::ours(400, "BadRequest", message));
     };
     let object = job.object().await?;
-    let revisions = kept(job, workload, &object).await?;
+    let revisions = kept(job, workload, &object, Seen::ByUs).await?;
     let revision = find_revision(workload, &object, &revisions, to_revision)
         .map_err(|why| Failure::ours(404, "NotFound", why))?;
     let patch = undoing(workload, &object, revision).map_err(|why| Failure::ours(409, "Conflict", why))?;
-    if let Undo::Nothing = patch {
-        let action = format!("skipped rollback (current template already matches revision {to_revision})");
-        return Ok(job.unchanged(&action, &object));
-    }
-    if job.dry_run == DryRun::Client {
-        let mut object = object;
-        object["spec"]["template"] = revision.template.clone();
-        return Ok(job.unchanged(ROLLED_BACK, &object));
-    }
     match patch {
+        Undo::Nothing => {
+            let action = format!("skipped rollback (current template already matches revision {to_revision})");
+            job.unchanged(&action, &object)
+        }
+        _ if job.dry_run == DryRun::Client => {
+            let mut object = object;
+            object["spec"]["template"] = revision.template.clone();
+            job.unchanged(ROLLED_BACK, &object)
+        }
         Undo::JsonPatch(patch) => job.patch(JSON_PATCH, &patch, ROLLED_BACK).await,
         Undo::StrategicMergePatch(patch) => job.patch(STRATEGIC, &patch, ROLLED_BACK).await,
-        Undo::Nothing => Ok(job.unchanged(ROLLED_BACK, &object)),
     }
 }
 
@@ -75,7 +74,7 @@ pub(super) async fn restart(job: &Job<'_>) -> Result<Answer, Failure> {
 async fn change(job: &Job<'_>, mut object: Value, patch: &Value, action: &str) -> Result<Answer, Failure> {
     if job.dry_run == DryRun::Client {
         overlay(&mut object, patch);
-        return Ok(job.unchanged(action, &object));
+        return job.unchanged(action, &object);
     }
     job.patch(STRATEGIC, patch, action).await
 }
