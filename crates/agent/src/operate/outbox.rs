@@ -49,6 +49,8 @@ pub struct Outbox {
     state: Mutex<State>,
     /// Told when there may be something to send.
     stirred: Notify,
+    /// Told when the hub has an answer.
+    delivered: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -80,7 +82,7 @@ pub(super) struct Letterbox {
 impl Outbox {
     /// Without any letter yet.
     pub fn new(retries: ResponseRetries) -> Self {
-        Self { retries, state: Mutex::default(), stirred: Notify::new() }
+        Self { retries, state: Mutex::default(), stirred: Notify::new(), delivered: Notify::new() }
     }
 
     /// Opens the answer of an operation, unless its id is known: then what is known of it is told again.
@@ -188,7 +190,19 @@ impl Outbox {
                         None => letter.cancelled.cancel(),
                     }
                 }
+                self.delivered.notify_waiters();
             }
+        }
+    }
+
+    /// Waits until the hub has the answers of all mutations that were begun.
+    pub async fn settled(&self) {
+        loop {
+            let delivered = self.delivered.notified();
+            if !self.state.lock().letters.values().any(|letter| letter.keeping == Keeping::Whole) {
+                return;
+            }
+            delivered.await;
         }
     }
 

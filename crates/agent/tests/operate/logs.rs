@@ -146,7 +146,7 @@ async fn lines_are_told_while_they_are_written_and_until_nobody_listens() {
         assert!(part.ending.is_none());
     }
     world.bench.executor.cancel(operation);
-    assert_eq!(world.bench.answer(operation).await.outcome, Outcome::Cancelled);
+    assert_eq!(world.bench.next().await.ending.unwrap().outcome, Outcome::Cancelled);
 }
 
 #[tokio::test]
