@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ServerSideApply {
-    /// `always`, `never`, or `allowed`: where the kind or the manifest asks for it. For operations, which come with a
-    /// later version.
+    /// `always`, `never`, or `allowed`: where the kind or the manifest asks for it.
     pub enabled: Choice,
     /// Whether the agent becomes the only owner of all fields.
     pub clear_managed_fields: Choice,

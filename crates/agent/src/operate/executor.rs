@@ -20,16 +20,10 @@ use tokio::{
     sync::{Semaphore, watch},
     time::Instant,
 };
-use tokio_util::sync::CancellationToken;
 use tracing::{debug, info};
 
 use self::task::Task;
-use super::{
-    Failure,
-    lanes::Lanes,
-    outbox::{Known, Outbox},
-    subject::Aim,
-};
+use super::{Failure, lanes::Lanes, outbox::Outbox, subject::Aim};
 use crate::{
     account::Accounts,
     config::{AgentConfig, Retries, ServerSideApply},
@@ -62,7 +56,6 @@ struct Shared {
     doors: Lanes<AccountName>,
     lanes: Lanes<(AccountName, Aim)>,
     rooms: Mutex<HashMap<AccountName, Arc<Room>>>,
-    running: Mutex<HashMap<OperationId, CancellationToken>>,
 }
 
 /// How much of one account runs at once.
@@ -92,7 +85,6 @@ impl Executor {
             doors: Lanes::default(),
             lanes: Lanes::default(),
             rooms: Mutex::default(),
-            running: Mutex::default(),
         };
         Self { shared: Arc::new(shared), tasks: shutdown.group("operations") }
     }
@@ -111,13 +103,11 @@ impl Executor {
         // A verb that is not understood does nothing: it can be refused as often as it comes.
         let is_mutation = read.as_ref().is_ok_and(Verb::is_mutation);
         let crowded = shared.outbox.len() >= MOST;
-        if shared.outbox.open(operation, is_mutation, &cancelled) == Known::Already {
-            return;
-        }
+        let Some(letterbox) = shared.outbox.open(operation, is_mutation, &cancelled) else { return };
         let refuse = |failure: Failure| {
             debug!(operationId = %operation, %account, ?failure, "an operation is refused");
             let ending = Ending { outcome: failure.into_outcome(), took: Duration::ZERO };
-            shared.outbox.close(operation, Bytes::new(), ending);
+            letterbox.close(Bytes::new(), ending);
         };
         let verb = match read {
             Ok(verb) => verb,
@@ -131,7 +121,6 @@ impl Executor {
             let message = format!("account {account} is not served by this agent now");
             return refuse(Failure::ours(503, "ServiceUnavailable", message));
         };
-        shared.running.lock().insert(operation, cancelled.clone());
         let task = Task {
             shared: shared.clone(),
             account: found,
@@ -139,6 +128,7 @@ impl Executor {
             verb,
             deadline: Instant::now() + time_left,
             cancelled,
+            letterbox,
         };
         // Here, in the order of arrival, and not when the task is first polled.
         let door = is_mutation.then(|| shared.doors.enter(account));
@@ -151,10 +141,8 @@ impl Executor {
 
     /// Calls an operation off: one that waits is never begun, one that reads ends, one that changes something is heard out.
     pub fn cancel(&self, operation: OperationId) {
-        if let Some(cancelled) = self.shared.running.lock().get(&operation) {
-            info!(operationId = %operation, "the operation is called off");
-            cancelled.cancel();
-        }
+        info!(operationId = %operation, "the operation is called off");
+        self.shared.outbox.cancel(operation);
     }
 }
 
@@ -168,7 +156,7 @@ impl Shared {
 
 impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared").field("running", &self.running.lock().len()).finish_non_exhaustive()
+        f.debug_struct("Shared").field("operations", &self.outbox.len()).finish_non_exhaustive()
     }
 }
 
@@ -201,6 +189,7 @@ fn read_verb(verb: &[u8]) -> Result<Verb, Failure> {
 /// What was asked for may hold secrets: of what is wrong, only words are repeated that cannot be values.
 fn without_values(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    let is_safe = ["unknown field", "missing field", "unknown variant"].iter().any(|known| text.starts_with(known));
+    let is_safe =
+        ["unknown field", "missing field", "unknown variant"].iter().any(|known| text.starts_with(known));
     if is_safe { text } else { "a field is not of the type that is expected".into() }
 }

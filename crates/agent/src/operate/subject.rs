@@ -30,9 +30,9 @@ pub(super) struct Aim {
 // === impl Subject ===
 
 impl<'a> Subject<'a> {
-    /// None if it is about no object at all.
-    pub(super) fn of(verb: &'a Verb) -> Result<Option<Self>, Failure> {
-        Ok(Some(match verb {
+    /// All that it is about: mostly one.
+    pub(super) fn all(verb: &'a Verb) -> Result<Vec<Self>, Failure> {
+        Ok(vec![match verb {
             Verb::Apply(apply) => Self::of_manifest(&apply.manifest, apply.namespace.as_deref())?,
             Verb::Create(create) => Self::of_manifest(&create.manifest, create.namespace.as_deref())?,
             Verb::Replace(replace) => Self::of_manifest(&replace.manifest, replace.namespace.as_deref())?,
@@ -42,7 +42,13 @@ impl<'a> Subject<'a> {
             Verb::Rollout(rollout) => Self::of_object(&rollout.target),
             Verb::Get(get) => Self::of_object(&get.target),
             Verb::Logs(logs) => Self::of_object(&logs.target),
-            Verb::Matches(matches) => Self::of_object(&matches.target),
+            Verb::Matches(matches) => {
+                return Ok([Some(&matches.target), matches.other.as_ref()]
+                    .into_iter()
+                    .flatten()
+                    .map(Self::of_object)
+                    .collect());
+            }
             Verb::Delete(delete) => Self {
                 api_version: delete.api_version.as_deref().map(Cow::from),
                 kind: (&*delete.kind).into(),
@@ -57,8 +63,9 @@ impl<'a> Subject<'a> {
                 name: None,
                 everywhere: true,
             },
-            Verb::Top(_) | Verb::Discover {} => return Ok(None),
-        }))
+            // What is measured is no object; `top` looks at namespaces itself.
+            Verb::Top(_) | Verb::Discover {} => return Ok(vec![]),
+        }])
     }
 
     fn of_object(target: &'a ObjectRef) -> Self {
@@ -74,11 +81,16 @@ impl<'a> Subject<'a> {
 
     fn of_manifest(manifest: &'a Manifest, namespace: Option<&'a str>) -> Result<Self, Failure> {
         let Manifest(manifest) = manifest;
-        let text = |pointer| manifest.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let text =
+            |pointer| manifest.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty());
         let required = |pointer: &'static str| {
             let field = pointer.trim_start_matches('/').replace('/', ".");
             text(pointer).ok_or_else(|| {
-                Failure::ours(400, "BadRequest", format!("manifest.{field}: expected a text that is not empty"))
+                Failure::ours(
+                    400,
+                    "BadRequest",
+                    format!("manifest.{field}: expected a text that is not empty"),
+                )
             })
         };
         Ok(Self {

@@ -23,6 +23,7 @@ pub(super) struct Task {
     pub(super) verb: Verb,
     pub(super) deadline: Instant,
     pub(super) cancelled: CancellationToken,
+    pub(super) letterbox: Letterbox,
 }
 
 /// Its place among the mutations of its account, until it is known what it is about.
@@ -34,8 +35,7 @@ impl Task {
     /// Does it, or finds out why not, and says so.
     pub(super) async fn run(self, door: Option<Door>) {
         let begun = Instant::now();
-        let letterbox = Letterbox::new(self.shared.outbox.clone(), self.operation);
-        let done = self.perform(door, &letterbox).await;
+        let done = self.perform(door).await;
         let took = begun.elapsed();
         let (outcome, rest) = match done {
             Ok(Answer { code, body }) => (Outcome::Succeeded { code }, body),
@@ -45,11 +45,10 @@ impl Task {
         if is_of_nothing_served(&outcome) {
             self.account.resolver.forget();
         }
-        self.shared.running.lock().remove(&self.operation);
-        self.shared.outbox.close(self.operation, rest, Ending { outcome, took });
+        self.letterbox.close(rest, Ending { outcome, took });
     }
 
-    async fn perform(&self, door: Option<Door>, letterbox: &Letterbox) -> Result<Answer, Failure> {
+    async fn perform(&self, door: Option<Door>) -> Result<Answer, Failure> {
         let hand = Hand {
             operation: self.operation,
             account: self.account.clone(),
@@ -59,21 +58,21 @@ impl Task {
             cancelled: self.cancelled.clone(),
             metrics: self.shared.metrics.clone(),
         };
-        if self.verb.is_mutation() { self.change(&hand, door, letterbox).await } else { self.read(&hand, letterbox).await }
+        if self.verb.is_mutation() { self.change(&hand, door).await } else { self.read(&hand).await }
     }
 
     /// In order, and once begun, to its end.
-    async fn change(&self, hand: &Hand, door: Option<Door>, letterbox: &Letterbox) -> Result<Answer, Failure> {
+    async fn change(&self, hand: &Hand, door: Option<Door>) -> Result<Answer, Failure> {
         let name = &self.account.description.name;
         let room = self.shared.room(name);
         let waiting = async {
             if let Some(door) = &door {
                 door.turn().await;
             }
-            let aim = match Subject::of(&self.verb)? {
-                Some(subject) => Some(subject.aim(hand).await?),
-                None => None,
-            };
+            let mut aim = None;
+            for subject in Subject::all(&self.verb)? {
+                aim = Some(subject.aim(hand).await?);
+            }
             // An object that gets its name from the API server is another's each time.
             let aim = aim.filter(|aim| aim.name.is_some() || matches!(self.verb, Verb::Delete(_)));
             let lane = aim.map(|aim| self.shared.lanes.enter((name.clone(), aim)));
@@ -87,21 +86,22 @@ impl Task {
         };
         let _turn = self.in_time(waiting).await??;
         hand.go_on()?;
-        let stumbled =
-            || Failure::Unknown("the agent stumbled over a bug of its own while it did this; see its log".into());
-        outlived(verbs::run(hand, self.verb.clone(), letterbox), stumbled).await
+        let stumbled = || {
+            Failure::Unknown("the agent stumbled over a bug of its own while it did this; see its log".into())
+        };
+        outlived(verbs::run(hand, self.verb.clone(), &self.letterbox), stumbled).await
     }
 
     /// At any moment it may end.
-    async fn read(&self, hand: &Hand, letterbox: &Letterbox) -> Result<Answer, Failure> {
+    async fn read(&self, hand: &Hand) -> Result<Answer, Failure> {
         let room = self.shared.room(&self.account.description.name);
         let reading = async {
             let semaphore = if verbs::follows(&self.verb) { &room.followers } else { &room.reads };
             let _permit = semaphore.acquire().await.ok();
-            if let Some(subject) = Subject::of(&self.verb)? {
+            for subject in Subject::all(&self.verb)? {
                 subject.aim(hand).await?;
             }
-            verbs::run(hand, self.verb.clone(), letterbox).await
+            verbs::run(hand, self.verb.clone(), &self.letterbox).await
         };
         let stumbled =
             || Failure::ours(500, "InternalError", "the agent stumbled over a bug of its own; see its log");
@@ -146,7 +146,9 @@ async fn outlived(
 fn is_of_nothing_served(outcome: &Outcome) -> bool {
     let Outcome::Failed { code: 404, status } = outcome else { return false };
     let status = String::from_utf8_lossy(status);
-    ["the server could not find the requested resource", "404 page not found"].iter().any(|text| status.contains(text))
+    ["the server could not find the requested resource", "404 page not found"]
+        .iter()
+        .any(|text| status.contains(text))
 }
 
 #[cfg(test)]

@@ -69,7 +69,12 @@ impl Job<'_> {
     }
 
     /// Patches the workload, and answers with what it is then.
-    async fn patch(&self, content_type: &'static str, patch: &Value, action: &str) -> Result<Answer, Failure> {
+    async fn patch(
+        &self,
+        content_type: &'static str,
+        patch: &Value,
+        action: &str,
+    ) -> Result<Answer, Failure> {
         self.hand.go_on()?;
         let call = dry_run(self.call(Method::PATCH), self.dry_run)
             .query("fieldManager", FIELD_MANAGER)

@@ -79,7 +79,12 @@ fn measured(kind: &str) -> Result<Resource, Failure> {
 /// A cluster without a metrics server knows nothing of these paths; kubectl has a word for that.
 fn unavailable(error: &ApiError) -> Failure {
     let is_unserved = error.status().is_some_and(|status| {
-        status.code == 404 && (status.message.starts_with("the server could not find") || status.reason.is_empty())
+        status.code == 404
+            && (status.message.starts_with("the server could not find") || status.reason.is_empty())
     });
-    if is_unserved { Failure::ours(404, "NotFound", "Metrics API not available") } else { Failure::of_read(error) }
+    if is_unserved {
+        Failure::ours(404, "NotFound", "Metrics API not available")
+    } else {
+        Failure::of_read(error)
+    }
 }
