@@ -13,19 +13,21 @@ use spindrift_protocol::{
 };
 use tokio::{
     sync::mpsc,
-    task::{JoinError, JoinSet},
     time::{Instant, MissedTickBehavior, interval},
 };
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
-use tracing::{debug, info, warn};
+use tracing::{debug, error, info, warn};
 
 use super::{
     Link, Uplink,
     caching::CachingAccount,
     channels::{Channels, OpenError},
 };
-use crate::account::Account;
+use crate::{
+    account::Account,
+    attended::{Attended, Death, News},
+};
 
 /// A session that is open.
 pub(super) struct Session<'a> {
@@ -39,7 +41,7 @@ pub(super) struct Session<'a> {
     /// Those that it has accepted.
     accounts: HashMap<AccountName, Served>,
     /// One task per account that is cached; they end when they are stopped, or with the session.
-    caching: JoinSet<AccountName>,
+    caching: Attended<AccountName, ()>,
     heard: Instant,
 }
 
@@ -93,7 +95,7 @@ impl<'a> Session<'a> {
             outbox: VecDeque::new(),
             announced,
             accounts: HashMap::new(),
-            caching: JoinSet::new(),
+            caching: Attended::new(),
             heard: Instant::now(),
         };
         for verdict in std::mem::take(&mut session.welcome.accounts) {
@@ -133,7 +135,14 @@ impl<'a> Session<'a> {
                 down = self.channels.control_down.message() => self.control(down),
                 down = self.channels.events_down.message() => self.events(down),
                 _ = self.channels.results_down.message() => Err(Ended::because("the hub closed the Results channel")),
-                Some(ended) = self.caching.join_next() => self.stopped(ended),
+                news = self.caching.next() => {
+                    match news {
+                        News::Ended(account, ()) => self.stopped(&account),
+                        News::Died(death) => self.died(&death),
+                        News::Due(account) => self.announce_again(&account),
+                    }
+                    Ok(())
+                }
                 _ = ping.tick() => {
                     nonce += 1;
                     if self.heard.elapsed() > silence {
@@ -211,21 +220,35 @@ impl<'a> Session<'a> {
                 None => self.leave(&name),
             }
         }
-        let fresh: Vec<_> =
-            ready.into_iter().filter(|(name, _)| !self.announced.contains_key(name)).collect();
+        let is_fresh = |name: &AccountName| !self.announced.contains_key(name) && !self.caching.rests(name);
+        let fresh: Vec<_> = ready.into_iter().filter(|(name, _)| is_fresh(name)).collect();
         self.announce(fresh);
     }
 
     /// The task of an account has let go of it.
-    fn stopped(&mut self, ended: Result<AccountName, JoinError>) -> Result<(), Ended> {
-        // Anything but a stop is a bug that must not pass unseen.
-        let name = ended.map_err(|error| Ended::because(format!("the task of an account ended: {error}")))?;
-        self.accounts.remove(&name);
-        self.uplink.board.not_caching(&name);
-        self.leave(&name);
-        let again = self.uplink.ready_rx.borrow().get(&name).cloned();
+    fn stopped(&mut self, name: &AccountName) {
+        self.accounts.remove(name);
+        self.uplink.board.not_caching(name);
+        self.leave(name);
+        self.announce_again(name);
+    }
+
+    /// The task of an account panicked, which is a bug. The others go on; this one is free for other agents, and comes
+    /// again after a pause.
+    fn died(&mut self, Death { key: name, words, pause }: &Death<AccountName>) {
+        error!(account = %name, error = words, retry_in = ?pause, "the caching of an account has died and is started again");
+        self.accounts.remove(name);
+        self.uplink.board.not_caching(name);
+        self.uplink
+            .board
+            .failed(name.as_str(), format!("its caching has died and is started again: {words}"));
+        self.leave(name);
+    }
+
+    /// Tells the hub of an account that has left, if there still is one of that name.
+    fn announce_again(&mut self, name: &AccountName) {
+        let again = self.uplink.ready_rx.borrow().get(name).cloned();
         self.announce(again.into_iter().map(|account| (name.clone(), account)).collect());
-        Ok(())
     }
 
     fn leave(&mut self, name: &AccountName) {
@@ -257,9 +280,10 @@ impl<'a> Session<'a> {
             return;
         }
         info!(account = %name, "starting agentCreator {name}");
+        self.uplink.board.discovered(name.as_str());
         let (down_tx, down_rx) = mpsc::unbounded_channel();
         let stop = CancellationToken::new();
-        self.accounts.insert(name, Served { down_tx, stop: stop.clone() });
+        self.accounts.insert(name.clone(), Served { down_tx, stop: stop.clone() });
         let caching = CachingAccount {
             account,
             kinds: self.welcome.kinds.clone(),
@@ -270,7 +294,7 @@ impl<'a> Session<'a> {
             metrics: self.uplink.metrics.clone(),
             stop,
         };
-        self.caching.spawn(caching.run());
+        self.caching.start(name, caching.run());
     }
 }
 
@@ -289,3 +313,6 @@ fn broken(status: &Status) -> Ended {
 fn nonsense(invalid: &InvalidMessage) -> Ended {
     Ended::because(format!("the hub said something that makes no sense: {invalid}"))
 }
+
+#[cfg(test)]
+mod tests;

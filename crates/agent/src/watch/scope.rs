@@ -7,6 +7,7 @@ mod state;
 mod tell;
 
 use std::{
+    convert::Infallible,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
@@ -71,7 +72,7 @@ impl ScopeWatch {
     }
 
     /// Runs until it is aborted.
-    pub(super) async fn run(mut self) {
+    pub(super) async fn run(mut self) -> Infallible {
         if !self.read {
             return self.stand_in().await;
         }
@@ -101,12 +102,12 @@ impl ScopeWatch {
     }
 
     /// Tells what stands in for the scope; that never changes.
-    async fn stand_in(&mut self) {
+    async fn stand_in(&mut self) -> Infallible {
         if let Some(stand_ins) = &self.stand_ins {
             self.tell.stand_ins(stand_ins).await;
         }
         self.show_as(WatchState::Watching, None);
-        std::future::pending::<()>().await;
+        std::future::pending().await
     }
 
     /// Tells everything there is. A streamed listing goes over into a watch at the bookmark that ends it.
