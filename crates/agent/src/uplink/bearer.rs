@@ -5,10 +5,8 @@ use std::{io, process::Stdio, time::Duration};
 use http::HeaderValue;
 use parking_lot::Mutex;
 use serde::Deserialize;
-use tokio::{
-    process::Command,
-    time::{Instant, timeout},
-};
+use spindrift_process::program::program;
+use tokio::time::{Instant, timeout};
 use tonic::{
     Request, Status,
     metadata::{Ascii, MetadataValue},
@@ -117,7 +115,7 @@ impl Bearer {
 }
 
 async fn print(command: &str, options: &TokenCommand) -> Result<String, BearerError> {
-    let run = Command::new(command).args(&options.args).stdin(Stdio::null()).kill_on_drop(true).output();
+    let run = program(command).args(&options.args).stdin(Stdio::null()).kill_on_drop(true).output();
     let command = command.to_owned();
     let output = match timeout(PATIENCE, run).await {
         Ok(Ok(output)) => output,
