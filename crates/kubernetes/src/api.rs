@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use spindrift_model::{ClusterIdentity, Resource};
 use tokio::time::timeout;
 
-pub use connect::{ApiOptions, ConnectError, Credentials};
+pub use connect::{ApiOptions, ConnectError, Credentials, KubeconfigText};
 pub use inspect::{Inspection, Way};
 pub use review::{Access, AccessRules, Greeting, ReviewError};
 

@@ -44,7 +44,8 @@ mod sieve;
 mod arbitrary;
 
 pub use api::{
-    Access, AccessRules, Api, ApiOptions, ConnectError, Credentials, Greeting, Inspection, ReviewError, Way,
+    Access, AccessRules, Api, ApiOptions, ConnectError, Credentials, Greeting, Inspection, KubeconfigText,
+    ReviewError, Way,
 };
 pub use discovery::Discovery;
 pub use error::ApiError;
