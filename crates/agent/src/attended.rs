@@ -9,6 +9,7 @@
 use std::{
     any::Any,
     collections::{HashMap, VecDeque},
+    future::pending,
     hash::Hash,
     time::Duration,
 };
@@ -29,29 +30,20 @@ pub(crate) struct Attended<K, T> {
     tasks: JoinSet<T>,
     keys: HashMap<Id, K>,
     lives: HashMap<K, Life>,
+    /// Those that died, and when they are due.
+    resting: HashMap<K, Instant>,
     /// What happened while somebody waited for something else.
     news: VecDeque<News<K, T>>,
     pace: BackoffConfig,
 }
 
-/// A key's task, over all its deaths.
+/// A key's latest task.
 #[derive(Debug)]
 struct Life {
-    state: State,
+    task: AbortHandle,
+    since: Instant,
+    /// Over all its deaths.
     backoff: Backoff,
-}
-
-#[derive(Debug)]
-enum State {
-    Running {
-        task: AbortHandle,
-        since: Instant,
-    },
-    Resting {
-        until: Instant,
-    },
-    /// To be started again by whoever owns it.
-    Due,
 }
 
 /// What happened to a task.
@@ -87,6 +79,7 @@ impl<K: Clone + Eq + Hash, T: Send + 'static> Attended<K, T> {
             tasks: JoinSet::new(),
             keys: HashMap::new(),
             lives: HashMap::new(),
+            resting: HashMap::new(),
             news: VecDeque::new(),
             pace,
         }
@@ -96,19 +89,21 @@ impl<K: Clone + Eq + Hash, T: Send + 'static> Attended<K, T> {
     pub(crate) fn start(&mut self, key: K, task: impl Future<Output = T> + Send + 'static) {
         let task = self.tasks.spawn(task);
         self.keys.insert(task.id(), key.clone());
-        let fresh = || Life { state: State::Due, backoff: Backoff::new(self.pace) };
-        self.lives.entry(key).or_insert_with(fresh).state = State::Running { task, since: Instant::now() };
+        let before = self.lives.remove(&key);
+        let backoff = before.map_or_else(|| Backoff::new(self.pace), |life| life.backoff);
+        self.lives.insert(key, Life { task, since: Instant::now(), backoff });
     }
 
     /// Whether the key's task has died and is not due yet.
     pub(crate) fn rests(&self, key: &K) -> bool {
-        self.lives.get(key).is_some_and(|life| matches!(life.state, State::Resting { .. }))
+        self.resting.contains_key(key)
     }
 
-    /// Ends the key's task, waits for its end and forgets it, also one that rests.
+    /// Ends the key's task, waits for its end and forgets it, also one that has died.
     pub(crate) async fn stop(&mut self, key: &K) {
-        let Some(Life { state, .. }) = self.lives.remove(key) else { return };
-        let State::Running { task, .. } = state else { return };
+        let Some(Life { task, .. }) = self.lives.remove(key) else { return };
+        self.resting.remove(key);
+        self.news.retain(|news| news.key() != key);
         task.abort();
         while self.keys.contains_key(&task.id()) {
             let Some(joined) = self.tasks.join_next_with_id().await else { return };
@@ -123,14 +118,15 @@ impl<K: Clone + Eq + Hash, T: Send + 'static> Attended<K, T> {
             if let Some(news) = self.news.pop_front() {
                 return news;
             }
-            let due = self.next_due();
+            let first = self.resting.iter().min_by_key(|(_, due)| **due);
+            let first = first.map(|(key, due)| (key.clone(), *due));
             let rested = async {
-                match due {
-                    Some((until, key)) => {
-                        sleep_until(until).await;
+                match first {
+                    Some((key, due)) => {
+                        sleep_until(due).await;
                         key
                     }
-                    None => std::future::pending().await,
+                    None => pending().await,
                 }
             };
             tokio::select! {
@@ -140,21 +136,11 @@ impl<K: Clone + Eq + Hash, T: Send + 'static> Attended<K, T> {
                     self.news.extend(news);
                 }
                 key = rested => {
-                    if let Some(life) = self.lives.get_mut(&key) {
-                        life.state = State::Due;
-                    }
+                    self.resting.remove(&key);
                     return News::Due(key);
                 }
             }
         }
-    }
-
-    fn next_due(&self) -> Option<(Instant, K)> {
-        let resting = self.lives.iter().filter_map(|(key, life)| match life.state {
-            State::Resting { until } => Some((until, key)),
-            State::Running { .. } | State::Due => None,
-        });
-        resting.min_by_key(|(until, _)| *until).map(|(until, key)| (until, key.clone()))
     }
 
     /// What the end of a task means; nothing, if it was stopped.
@@ -164,8 +150,7 @@ impl<K: Clone + Eq + Hash, T: Send + 'static> Attended<K, T> {
             Err(error) => error.id(),
         };
         let key = self.keys.remove(&id)?;
-        let ours = |life: &&mut Life| matches!(&life.state, State::Running { task, .. } if task.id() == id);
-        let life = self.lives.get_mut(&key).filter(ours)?;
+        let life = self.lives.get_mut(&key).filter(|life| life.task.id() == id)?;
         match joined {
             Ok((_, output)) => {
                 self.lives.remove(&key);
@@ -173,13 +158,22 @@ impl<K: Clone + Eq + Hash, T: Send + 'static> Attended<K, T> {
             }
             Err(error) => {
                 let panic = error.try_into_panic().ok()?;
-                if let State::Running { since, .. } = life.state {
-                    life.backoff.ended_after(since.elapsed());
-                }
+                life.backoff.ended_after(life.since.elapsed());
                 let pause = life.backoff.next();
-                life.state = State::Resting { until: Instant::now() + pause };
+                self.resting.insert(key.clone(), Instant::now() + pause);
                 Some(News::Died(Death { key, words: words(panic.as_ref()), pause }))
             }
+        }
+    }
+}
+
+// === impl News ===
+
+impl<K, T> News<K, T> {
+    fn key(&self) -> &K {
+        match self {
+            Self::Ended(key, _) | Self::Due(key) => key,
+            Self::Died(death) => &death.key,
         }
     }
 }
@@ -193,7 +187,7 @@ fn words(panic: &(dyn Any + Send)) -> String {
 
 #[cfg(test)]
 mod tests {
-    use futures::future::{lazy, pending, ready};
+    use futures::future::{lazy, ready};
 
     use super::*;
 
@@ -241,8 +235,10 @@ mod tests {
         // One ends and another one dies while somebody waits for a third.
         tasks.start("ends", ready(()));
         tasks.start("dies", dies());
+        tasks.start("forgotten", dies());
         tokio::task::yield_now().await;
         tasks.stop(&"running").await;
+        tasks.stop(&"forgotten").await;
         let told = [tasks.next().await, tasks.next().await];
         assert!(told.contains(&News::Ended("ends", ())), "{told:?}");
         assert!(told.iter().any(|news| matches!(news, News::Died(death) if death.key == "dies")), "{told:?}");
