@@ -100,6 +100,16 @@ impl Discovery {
         self.short_names.get(&key).map_or(&[], Vec::as_slice)
     }
 
+    #[cfg(test)]
+    pub(crate) fn serving(resources: impl IntoIterator<Item = (Resource, Vec<String>)>) -> Self {
+        let mut discovery = Self::default();
+        for (resource, short_names) in resources {
+            discovery.short_names.insert((resource.group.clone(), resource.kind.clone()), short_names);
+            discovery.resources.push(resource);
+        }
+        discovery
+    }
+
     fn of(groups: Vec<Group>) -> Self {
         let mut discovery = Self::default();
         for Group { name, versions } in groups {
