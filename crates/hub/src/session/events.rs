@@ -20,7 +20,7 @@ use std::{
 use futures::{FutureExt, Stream, StreamExt, stream::FuturesUnordered};
 use spindrift_model::{AccountName, Batch, Cursor, Epoch, SessionId};
 use spindrift_process::shutdown::BoxError;
-use spindrift_protocol::{Assembler, EventsDown, EventsUp, Rejected, v1};
+use spindrift_protocol::{Assembler, EventsDown, EventsUp, InvalidMessage, Rejected, v1};
 use tokio::sync::mpsc;
 use tonic::Status;
 use tracing::{debug, info, warn};
@@ -155,17 +155,25 @@ impl EventsChannel {
                     match message.and_then(|message| message.map(EventsUp::try_from).transpose()) {
                         Ok(None) => {}
                         Ok(Some(message)) => self.handle(message).await?,
-                        Err(invalid) => {
-                            // Which account it was about is unknown, so none of them can be trusted to be in step.
-                            self.options.context.metrics.violations.inc();
-                            warn!(agent = %self.options.info.agent, %invalid, "events channel closed: message not understood");
-                            self.fail(Status::invalid_argument(invalid.to_string())).await;
-                            return Err(invalid.to_string());
-                        }
+                        Err(invalid) => self.misunderstood(&invalid).await?,
                     }
                 }
             }
         }
+    }
+
+    /// Ends what a message that makes no sense was about: one account, or the channel.
+    async fn misunderstood(&mut self, invalid: &InvalidMessage) -> Result<(), Ended> {
+        let EventsOptions { context, info, .. } = &self.options;
+        context.metrics.violations.inc();
+        if let Some(account) = invalid.account() {
+            warn!(%account, agent = %info.agent, %invalid, "account detached: batch not understood");
+            return self.detach(account.clone(), invalid.to_string()).await;
+        }
+        // Which account it was about is unknown, so none of them can be trusted to be in step.
+        warn!(agent = %info.agent, %invalid, "events channel closed: message not understood");
+        self.fail(Status::invalid_argument(invalid.to_string())).await;
+        Err(invalid.to_string())
     }
 
     async fn handle(&mut self, message: EventsUp) -> Result<(), Ended> {

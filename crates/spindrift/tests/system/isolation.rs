@@ -1,5 +1,6 @@
 //! One bad account, kind, object or row disturbs no other, and can be seen.
 
+mod nonsense;
 mod objects;
 
 use serde_json::{Value, json};
