@@ -115,20 +115,30 @@ fn what_can_never_be_read_is_left_out_after_some_listings() {
     assert!(!patience.bears_spoilt());
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_refusal_of_what_was_read_before_is_doubted_for_a_while() {
-    let forbidden = || Ended::Forbidden("no".into());
+#[test]
+fn a_refusal_of_what_was_read_before_is_doubted_for_a_while() {
     let mut patience = Patience::new(true, Duration::from_mins(5));
-    assert_eq!(shown(&patience.next(up_to("7"), forbidden())), "wait, then resume 7");
-    tokio::time::advance(DOUBT / 2).await;
-    // A binding that is made anew ends the doubt, and begins it anew should it go again.
-    patience.admitted();
+    let mut refused = |doubt| {
+        patience.doubt = doubt;
+        let next = shown(&patience.next(up_to("7"), Ended::Forbidden("no".into())));
+        if next.starts_with("denied") {
+            patience.admitted();
+        }
+        next
+    };
+    // Without any time left for doubts, it is believed; what is read again is doubted again.
     for _ in 0..2 {
-        assert_eq!(shown(&patience.next(up_to("7"), forbidden())), "wait, then resume 7");
-        tokio::time::advance(DOUBT * 3 / 4).await;
+        assert_eq!(refused(DOUBT), "wait, then resume 7");
+        assert_eq!(refused(Duration::ZERO), "denied, then resume 7");
     }
-    assert_eq!(shown(&patience.next(up_to("7"), forbidden())), "denied, then resume 7");
-    assert_eq!(shown(&patience.next(up_to("7"), forbidden())), "denied, then resume 7", "it is believed now");
+    assert_eq!(Patience::new(true, Duration::from_secs(2)).doubt, Duration::from_secs(2));
+
+    // What was denied, or never read, is believed at once.
+    let mut patience = new_here();
+    for _ in 0..2 {
+        let next = patience.next(up_to("7"), Ended::Forbidden("no".into()));
+        assert_eq!(shown(&next), "denied, then resume 7");
+    }
 }
 
 #[test]
