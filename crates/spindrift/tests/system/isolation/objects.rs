@@ -68,6 +68,51 @@ fn trigger(engine: Engine) -> &'static str {
     }
 }
 
+/// A trigger by which every write of the account `stuck` takes longer than the database allows, and what removes it.
+fn stall(engine: Engine) -> Option<(&'static str, &'static str)> {
+    match engine {
+        Engine::Sqlite => None,
+        Engine::Postgres => Some((
+            "CREATE FUNCTION stall() RETURNS trigger AS $$
+             BEGIN RAISE EXCEPTION 'canceling statement due to statement timeout' USING ERRCODE = '57014'; END $$
+             LANGUAGE plpgsql;
+             CREATE TRIGGER stall BEFORE INSERT ON spindrift_object FOR EACH ROW
+             WHEN (NEW.account = 'stuck') EXECUTE FUNCTION stall()",
+            "DROP TRIGGER stall ON spindrift_object",
+        )),
+        Engine::MariaDb => Some((
+            "CREATE TRIGGER stall BEFORE INSERT ON spindrift_object FOR EACH ROW IF NEW.account = 'stuck' THEN
+             SIGNAL SQLSTATE '70100' SET MYSQL_ERRNO = 1969, MESSAGE_TEXT = 'Query execution was interrupted'; END IF",
+            "DROP TRIGGER stall",
+        )),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_that_the_database_never_commits_holds_up_no_other() {
+    let cluster = Cluster::shared().await.unwrap();
+    for database in Database::all().await.unwrap() {
+        let Some((stall, unstall)) = stall(database.engine()) else { continue };
+        let namespace = &cluster.namespace("stuck").await.unwrap();
+        let limited = |name: &str| {
+            json!({ "name": name, "kubeconfigFile": cluster.kubeconfig(), "namespaces": [namespace] })
+        };
+        let accounts = json!([limited("stuck"), limited("good")]);
+        let stack = Stack::with_accounts(database, &["ConfigMap"], accounts).await;
+        for account in ["stuck", "good"] {
+            assert_flows(cluster, &stack.hub, account, namespace).await;
+        }
+        stack.database.execute(stall).await.unwrap();
+        for _ in 0..3 {
+            assert_flows(cluster, &stack.hub, "good", namespace).await;
+        }
+        stack.hub.daemon().wait_for_log("the store does not commit an account").await.unwrap();
+        assert_eq!(stack.account("stuck").await["cachedBy"], "agent-a", "it is waited for, and not dropped");
+        stack.database.execute(unstall).await.unwrap();
+        assert_flows(cluster, &stack.hub, "stuck", namespace).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_large_object_arrives_whole() {
     let cluster = Cluster::shared().await.unwrap();
