@@ -22,8 +22,7 @@ use std::{
 
 use spindrift_kubernetes::{Discovery, WatchTarget};
 use spindrift_model::{
-    CacheKinds, Declaration, DeniedScope, Item, ResumePoint, Scope, ScopeDeclaration, ScopeId,
-    ScrubRevision,
+    CacheKinds, Declaration, DeniedScope, Item, ResumePoint, Scope, ScopeDeclaration, ScopeId, ScrubRevision,
 };
 use spindrift_process::{
     backoff::{Backoff, BackoffConfig},

@@ -66,7 +66,8 @@ impl<'a> Parts<'a> {
 
     pub(crate) fn ends_initial_events(&self) -> Result<bool, Malformed> {
         // Where they are redacted, they are null.
-        let Some(annotations) = self.metadata.get("annotations")?.filter(|value| value.get() != "null") else {
+        let Some(annotations) = self.metadata.get("annotations")?.filter(|value| value.get() != "null")
+        else {
             return Ok(false);
         };
         let Some(marker) = Fields::of(annotations)?.get(INITIAL_EVENTS_END)? else {

@@ -127,7 +127,8 @@ impl Redactions {
     /// The paths that are redacted in objects of a resource: sorted, each once.
     pub(crate) fn paths_of(&self, resource: &Resource) -> Vec<Path> {
         let known = self.short_names.read();
-        let short = known.get(&(resource.group.clone(), resource.kind.clone())).map_or(&[][..], Vec::as_slice);
+        let short =
+            known.get(&(resource.group.clone(), resource.kind.clone())).map_or(&[][..], Vec::as_slice);
         let meant = |rule: &&Redaction| rule.pattern.as_ref().is_none_or(|kind| kind.covers(resource, short));
         let mut paths: Vec<_> = self.rules.iter().filter(meant).flat_map(|rule| rule.paths.clone()).collect();
         paths.sort_unstable();
@@ -221,11 +222,13 @@ mod tests {
             rule("Wigdet", &["spec"]),
         ];
         let redactions = Redactions::compile(&rules).unwrap();
-        let paths =
-            |resource: &Resource| redactions.paths_of(resource).iter().map(Path::to_string).collect::<Vec<_>>();
+        let paths = |resource: &Resource| {
+            redactions.paths_of(resource).iter().map(Path::to_string).collect::<Vec<_>>()
+        };
         let widget = Resource { version: "v2".into(), ..resource("example.com", "Widget", "widgets") };
         let events = resource("events.k8s.io", "Event", "events");
-        let discovery = Discovery::serving([(widget.clone(), vec!["wg".to_owned()]), (events.clone(), vec![])]);
+        let discovery =
+            Discovery::serving([(widget.clone(), vec!["wg".to_owned()]), (events.clone(), vec![])]);
         assert_eq!(paths(&widget), ["spec.b"], "its short name is not known yet");
         redactions.clone().learn(&discovery);
         assert_eq!(paths(&widget), ["spec.a", "spec.b"]);

@@ -140,7 +140,8 @@ impl KindPattern {
     pub fn covers(&self, resource: &Resource, short_names: &[impl AsRef<str>]) -> bool {
         let group = resource.group.to_lowercase();
         let group_fits = self.group.as_ref().is_none_or(|wanted| {
-            let bare = wanted.split_once('.').filter(|(version, _)| is_version(version)).map(|(_, bare)| bare);
+            let bare =
+                wanted.split_once('.').filter(|(version, _)| is_version(version)).map(|(_, bare)| bare);
             *wanted == group || bare == Some(group.as_str())
         });
         group_fits && self.names(resource, short_names)

@@ -133,7 +133,11 @@ impl TryFrom<v1::EventsMessage> for EventsUp {
                     items::item(item).map_err(|invalid| blame(invalid).about(account.clone()))
                 };
                 let items = items.into_iter().enumerate().map(item).collect::<Result<_, _>>()?;
-                Ok(Self::Batch(Batch { account, cursor: Cursor { epoch: Epoch(epoch), seq: Seq(seq) }, items }))
+                Ok(Self::Batch(Batch {
+                    account,
+                    cursor: Cursor { epoch: Epoch(epoch), seq: Seq(seq) },
+                    items,
+                }))
             }
         }
     }

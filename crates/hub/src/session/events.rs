@@ -126,7 +126,9 @@ impl EventsChannel {
             self.release(&account);
         }
         while let Some(done) = self.work.next().await {
-            let Done::Attached(account, Ok(AttachOutcome::Attached { attachment, .. })) = done else { continue };
+            let Done::Attached(account, Ok(AttachOutcome::Attached { attachment, .. })) = done else {
+                continue;
+            };
             self.give_back(account, attachment.cursor.epoch);
         }
     }
@@ -246,7 +248,8 @@ impl EventsChannel {
                 let hold = Hold::new(folding, &context.config.budget, &context.metrics);
                 let credit_bytes = hold.credit();
                 self.holds.insert(account.clone(), hold);
-                let inheritance = predecessor.map(|before| Inheritance::left_by(before, &context.config.kinds));
+                let inheritance =
+                    predecessor.map(|before| Inheritance::left_by(before, &context.config.kinds));
                 self.succession.attached(&account, inheritance);
                 EventsDown::Attached { account, attachment, credit_bytes }
             }
@@ -344,10 +347,7 @@ impl EventsChannel {
         self.work.push(renewal.boxed());
     }
 
-    async fn renewed(
-        &mut self,
-        outcome: Result<Vec<(AccountName, Epoch)>, StoreError>,
-    ) -> Result<(), Ended> {
+    async fn renewed(&mut self, outcome: Result<Vec<(AccountName, Epoch)>, StoreError>) -> Result<(), Ended> {
         self.renewing = false;
         match outcome {
             Ok(lost) => {

@@ -63,7 +63,8 @@ impl Store {
         let mut connection = self.reader("connect to read the account's holder").await?;
         let holder = self.holder(tenant, account, &mut connection).await?;
         drop(connection);
-        if let Some((holder, lease_left)) = holder.filter(|(holder, left)| holder != agent && !left.is_zero()) {
+        if let Some((holder, lease_left)) = holder.filter(|(holder, left)| holder != agent && !left.is_zero())
+        {
             return Ok(AttachOutcome::Busy { agent: holder, lease_left });
         }
         let mut transaction = self.begin("begin to attach").await?;
@@ -140,7 +141,8 @@ impl Store {
     ) -> Result<(), StoreError> {
         let AttachRequest { tenant, account, agent, .. } = request;
         let text = "UPDATE spindrift_cursor SET holder_agent = ? WHERE tenant = ? AND account = ?";
-        let statement = self.statement(text).bind(agent.as_str()).bind(tenant.as_str()).bind(account.as_str());
+        let statement =
+            self.statement(text).bind(agent.as_str()).bind(tenant.as_str()).bind(account.as_str());
         statement.execute("name the account's holder", connection).await.map(drop)
     }
 

@@ -143,13 +143,18 @@ async fn a_session_attaches_only_what_it_was_accepted_for_and_has_not_withdrawn(
         bench.store.accept(&tenant(), &session.id, &[account("other"), account("prod")]).await?;
         assert!(matches!(attach("other").await?, AttachOutcome::Attached { .. }));
 
-        let AttachOutcome::Attached { attachment: held, .. } = attach("prod").await? else { panic!("it was accepted") };
+        let AttachOutcome::Attached { attachment: held, .. } = attach("prod").await? else {
+            panic!("it was accepted")
+        };
         bench.store.withdraw(&tenant(), &session.id, &account("prod")).await?;
         assert_eq!(attach("prod").await?, AttachOutcome::NotAccepted);
         let late = write("prod", held.cursor);
         assert_eq!(bench.store.commit(&[late]).await?, [WriteOutcome::Stale], "what it still had to say");
         let standby = bench.store.attach(&offer("prod", "two")).await?;
-        assert!(matches!(standby, AttachOutcome::Attached { .. }), "the account is free at once: {standby:?}");
+        assert!(
+            matches!(standby, AttachOutcome::Attached { .. }),
+            "the account is free at once: {standby:?}"
+        );
 
         // To withdraw what another one holds by now takes nothing from it.
         bench.store.withdraw(&tenant(), &session.id, &account("prod")).await?;

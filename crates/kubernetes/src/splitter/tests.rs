@@ -65,7 +65,8 @@ fn a_line_that_cannot_be_read_is_one_event_and_the_next_ones_are_not_touched() {
 #[test]
 fn bookmarks_are_understood_whatever_is_redacted() {
     let bookmark = r#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9","annotations":{"k8s.io/initial-events-end":"true"}}}}"#;
-    let middle = r#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"8","annotations":{"a":"b"}}}}"#;
+    let middle =
+        r#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"8","annotations":{"a":"b"}}}}"#;
     for path in ["metadata.annotations.*", "metadata.annotations"] {
         let events = split([format!("{middle}\n{bookmark}\n").into()], &rules(View::Full, &[path]));
         let expected = [("8", false), ("9", true)].map(|(version, initial_events_end)| Event::Bookmark {

@@ -22,8 +22,11 @@ struct Speaker {
 
 impl Speaker {
     async fn open(hub: &HubProcess, accounts: &[&str]) -> Self {
-        let account =
-            |name: &&str| v1::Account { name: (*name).into(), host: "nowhere".into(), ..v1::Account::default() };
+        let account = |name: &&str| v1::Account {
+            name: (*name).into(),
+            host: "nowhere".into(),
+            ..v1::Account::default()
+        };
         let accounts = accounts.iter().map(account).collect();
         let request = v1::RegisterRequest { accounts, ..registration("speaker") };
         let welcome = Caller::dial(hub).await.register(request).await.unwrap();
@@ -61,7 +64,8 @@ async fn a_batch_that_makes_no_sense_detaches_its_account_and_no_other() {
     let mut agent = Speaker::open(&hub, &["odd", "even"]).await;
     let (odd, even) = (agent.attach("odd").await, agent.attach("even").await);
 
-    let nameless = v1::Delete { scope: 1, name: "x".into(), resource_version: "1".into(), ..v1::Delete::default() };
+    let nameless =
+        v1::Delete { scope: 1, name: "x".into(), resource_version: "1".into(), ..v1::Delete::default() };
     let items = vec![v1::Item { item: Some(v1::item::Item::Delete(nameless)) }];
     let batch = v1::Batch { account: "odd".into(), epoch: odd.epoch.0, seq: odd.seq.0, items };
     let message = v1::EventsMessage { message: Some(v1::events_message::Message::Batch(batch)) };

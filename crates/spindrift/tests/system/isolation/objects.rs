@@ -94,9 +94,7 @@ async fn an_account_that_the_database_never_commits_holds_up_no_other() {
     for database in Database::all().await.unwrap() {
         let Some((stall, unstall)) = stall(database.engine()) else { continue };
         let namespace = &cluster.namespace("stuck").await.unwrap();
-        let limited = |name: &str| {
-            json!({ "name": name, "kubeconfigFile": cluster.kubeconfig(), "namespaces": [namespace] })
-        };
+        let limited = |name: &str| json!({ "name": name, "kubeconfigFile": cluster.kubeconfig(), "namespaces": [namespace] });
         let accounts = json!([limited("stuck"), limited("good")]);
         let stack = Stack::with_accounts(database, &["ConfigMap"], accounts).await;
         for account in ["stuck", "good"] {
