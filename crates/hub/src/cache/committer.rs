@@ -207,7 +207,7 @@ impl Writer {
             if group.len() > 1 {
                 debug!(%error, accounts = group.len(), "a group was not committed and is bisected");
                 let second = group.split_off(group.len() / 2);
-                let tries = if error.is_retryable() { 1 } else { TRIES };
+                let tries = if error.is_retryable() { 0 } else { TRIES };
                 groups.extend([(second, tries), (group, tries)]);
                 continue;
             }
@@ -222,20 +222,22 @@ impl Writer {
     }
 
     /// Tries until the store has decided. One that is away is waited for; one that answers, but not to this, is given up
-    /// after some tries.
+    /// after some tries; at once, if it has just been seen to be so.
     async fn insist<T, F>(&self, tries: u32, commit: impl Fn() -> F) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, StoreError>>,
     {
         let mut backoff = Backoff::new(RETRY);
-        let mut tried = 0;
+        let (mut failures, mut answers) = (0, tries == 0);
         loop {
             match commit().await {
                 Err(error) if error.is_retryable() => {
-                    tried += 1;
-                    if tried >= tries && self.store.ping().await.is_ok() {
+                    if answers {
                         return Err(error);
                     }
+                    failures += 1;
+                    // One that has just come back is given another chance.
+                    answers = failures >= tries && self.store.ping().await.is_ok();
                     self.wait(&mut backoff, &error).await;
                 }
                 decided => return decided,
