@@ -175,6 +175,23 @@ async fn an_event_that_cannot_be_read_is_counted_and_the_others_arrive() {
     let query = [("account", "bad"), ("namespace", namespace), ("name", "marked")];
     assert_eq!(stack.hub.objects(&query).await.unwrap(), [], "what could not be read is not stored");
 
+    // After some listings it is left out; then its changes are counted, and cost no listing.
+    let relists = async || stack.metric("spindrift_agent_relists_total{reason=\"unreadable\"}").await;
+    let unread = async || line(&stack.agent, "bad").await.unwrap()["UnparseableEvents"].as_u64().unwrap();
+    eventually!("it is left out", LONG, relists().await >= 3);
+    stack.synced("bad").await;
+    let (listed, counted) = (relists().await, unread().await);
+    for count in 1..=2 {
+        let label = format!("count={count}");
+        cluster
+            .kubectl(&["label", "--overwrite", "configmap", "marked", &label, "-n", namespace])
+            .await
+            .unwrap();
+        eventually!("the change is counted", LONG, unread().await >= counted + count);
+    }
+    assert_flows(cluster, &stack.hub, "bad", namespace).await;
+    assert_eq!(relists().await, listed);
+
     // The road is repaired; the object's next change is read.
     road.tampering.heal();
     cluster.kubectl(&["label", "configmap", "marked", "road=repaired", "-n", namespace]).await.unwrap();
