@@ -26,9 +26,11 @@ pub struct Discovery {
     pub resources: Vec<Resource>,
     /// Groups that answered with an error or with old knowledge: what they serve is not known.
     pub undiscovered_groups: Vec<String>,
-    /// By group and kind; only those that have any.
-    short_names: HashMap<(Arc<str>, Arc<str>), Vec<String>>,
+    short_names: ShortNames,
 }
+
+/// By group and kind; only of those that have any.
+pub(crate) type ShortNames = HashMap<(Arc<str>, Arc<str>), Vec<String>>;
 
 /// A group as either form of discovery tells it.
 struct Group {

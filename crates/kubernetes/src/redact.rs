@@ -1,13 +1,13 @@
 //! `redact`: which values of which kinds never leave the cluster.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
 use spindrift_model::{KindPattern, Resource};
 
 use crate::{
-    discovery::Discovery,
+    discovery::{Discovery, ShortNames},
     path::{InvalidPath, Path},
 };
 
@@ -25,8 +25,8 @@ pub struct RedactRule {
 #[derive(Debug, Clone, Default)]
 pub struct Redactions {
     rules: Arc<[Redaction]>,
-    /// What the API server calls its kinds, by group and kind. Only ever more: a rule that held goes on to hold.
-    short_names: Arc<RwLock<HashMap<(Arc<str>, Arc<str>), Vec<String>>>>,
+    /// What the API server calls its kinds. Only ever more: a rule that held goes on to hold.
+    short_names: Arc<RwLock<ShortNames>>,
 }
 
 #[derive(Debug)]
