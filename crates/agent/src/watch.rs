@@ -21,10 +21,10 @@ use std::{
     time::Duration,
 };
 
-use spindrift_kubernetes::Discovery;
+use spindrift_kubernetes::{Discovery, WatchTarget};
 use spindrift_model::{
-    AccountDescription, CacheKinds, Declaration, DeniedScope, Item, KindPattern, ResumePoint, Scope,
-    ScopeDeclaration, ScopeId, ScrubRevision,
+    AccountDescription, CacheKinds, Declaration, DeniedScope, Item, ResumePoint, Scope, ScopeDeclaration,
+    ScopeId, ScrubRevision,
 };
 use spindrift_process::{
     backoff::{Backoff, BackoffConfig},
@@ -194,12 +194,15 @@ impl Engine {
     /// Stops what is no longer served, declares what is, starts what is new.
     async fn reconcile(&mut self, discovery: &Discovery) {
         let account = self.shared.account.clone();
+        account.redactions.learn(discovery);
         let undiscovered: Vec<Arc<str>> =
             discovery.undiscovered_groups.iter().map(|group| group.as_str().into()).collect();
         let scopes = selection::scopes(&account.config, &self.kinds, discovery);
 
         let stale = |scope: &Scope, running: &Running| match scopes.get(scope) {
-            Some(chosen) => *chosen != running.chosen,
+            Some(chosen) => {
+                *chosen != running.chosen || self.aim(scope, chosen).2 != running.scrub_revision
+            }
             // A group that does not answer may be back at once; its watches find out for themselves.
             None => !undiscovered.contains(&scope.group),
         };
@@ -274,12 +277,18 @@ impl Engine {
 
     fn plan(&mut self, scope: Scope, chosen: Chosen) -> ScopePlan {
         self.next_id += 1;
+        let (target, filter, scrub_revision) = self.aim(&scope, &chosen);
+        let resume = self.resume_points.remove(&scope);
+        ScopePlan { id: ScopeId(self.next_id), scope, chosen, target, filter, scrub_revision, resume }
+    }
+
+    /// What is watched of a scope, and what of that may be told.
+    fn aim(&self, scope: &Scope, chosen: &Chosen) -> (WatchTarget, NamespaceFilter, ScrubRevision) {
         let account = &self.shared.account;
         let target = account.target(chosen.resource.clone(), scope.namespace.clone());
         let filter = NamespaceFilter::new(&account.config, &chosen.resource);
         let scrub_revision = filter.revise(target.scrub_revision());
-        let resume = self.resume_points.remove(&scope);
-        ScopePlan { id: ScopeId(self.next_id), scope, chosen, target, filter, scrub_revision, resume }
+        (target, filter, scrub_revision)
     }
 
     fn start(&mut self, plan: ScopePlan) {
@@ -328,20 +337,13 @@ impl Engine {
         );
     }
 
-    /// A kind that is misspelt, or not installed yet, would be missed without a word.
+    /// A kind that is misspelt, or not installed yet, would be missed, cached or shown without a word.
     fn warn_of_unknown_kinds(&self, discovery: &Discovery) {
-        let Account { config, description, .. } = &*self.shared.account;
-        for text in &config.kinds {
-            let pattern = KindPattern::parse(text);
-            let is_served = discovery.resources.iter().any(|resource| {
-                pattern.matches(resource) || pattern.matches_with(resource, discovery.short_names(resource))
-            });
-            if !is_served {
-                warn!(account = %description.name, kind = text, "the API server serves no such kind (kinds)");
-                self.shared
-                    .board
-                    .problem(&description.name, format!("the API server serves no kind {text:?} (kinds)"));
-            }
+        let account = &*self.shared.account;
+        let name = &account.description.name;
+        for (setting, kind) in account.unserved_kinds(discovery) {
+            warn!(account = %name, kind, "the API server serves no such kind ({setting})");
+            self.shared.board.problem(name, format!("the API server serves no kind {kind:?} ({setting})"));
         }
     }
 }

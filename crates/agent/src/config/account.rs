@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use spindrift_kubernetes::{Credentials, KubeconfigText, RedactRule};
+use spindrift_kubernetes::{Credentials, Discovery, KubeconfigText, RedactRule};
 use spindrift_model::{KindPattern, Resource};
 use spindrift_process::config::redact;
 
@@ -178,6 +178,20 @@ impl AccountConfig {
             )),
             None => Ok(()),
         }
+    }
+
+    /// The kinds that `kinds` and `omitKinds` name and the API server does not serve, with the setting.
+    pub fn unserved_kinds<'a>(
+        &'a self,
+        discovery: &'a Discovery,
+    ) -> impl Iterator<Item = (&'static str, &'a str)> {
+        let is_served = |text: &str| {
+            let pattern = KindPattern::parse(text);
+            discovery.resources.iter().any(|it| pattern.matches_with(it, discovery.short_names(it)))
+        };
+        let named = |setting, texts: &'a [String]| texts.iter().map(move |text| (setting, text.as_str()));
+        let all = named("kinds", &self.kinds).chain(named("omitKinds", &self.omit_kinds));
+        all.filter(move |(_, text)| !is_served(text))
     }
 
     /// Whether the account's own `kinds` and `omitKinds` let a resource pass, which its server gives these short names.

@@ -92,6 +92,11 @@ impl Bearer {
         Ok(value.and_then(|value| HeaderValue::from_bytes(value.as_bytes()).ok()))
     }
 
+    /// Forgets a token that was not accepted, however young it is: the program may know a better one.
+    pub(super) fn refused(&self) {
+        *self.printed.lock() = None;
+    }
+
     /// What to show on the next connection.
     pub(super) async fn authorization(&self) -> Result<Authorization, BearerError> {
         let Auth { token, token_command } = &self.auth;
@@ -202,6 +207,8 @@ mod tests {
         );
         let kept = shell(&script, TokenFormat::Raw, 3600);
         assert_eq!((shown(&kept).await, shown(&kept).await), ("Bearer 3".into(), "Bearer 3".into()));
+        kept.refused();
+        assert_eq!((shown(&kept).await, shown(&kept).await), ("Bearer 4".into(), "Bearer 4".into()));
     }
 
     #[tokio::test]

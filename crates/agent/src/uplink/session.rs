@@ -29,6 +29,9 @@ use crate::{
     attended::{Attended, Death, News},
 };
 
+/// After this many pings, accounts that the hub has refused are announced again: with its pace, every minute.
+const REFUSED_PINGS: u64 = 12;
+
 /// A session that is open.
 pub(super) struct Session<'a> {
     uplink: &'a Uplink,
@@ -38,6 +41,8 @@ pub(super) struct Session<'a> {
     outbox: VecDeque<ControlUp>,
     /// The accounts that the hub has been told of, as they were then.
     announced: HashMap<AccountName, Arc<Account>>,
+    /// Those of them that it has refused, and why: what is in their way may go.
+    refused: HashMap<AccountName, String>,
     /// Those that it has accepted.
     accounts: HashMap<AccountName, Served>,
     /// One task per account that is cached; they end when they are stopped, or with the session.
@@ -94,6 +99,7 @@ impl<'a> Session<'a> {
             channels,
             outbox: VecDeque::new(),
             announced,
+            refused: HashMap::new(),
             accounts: HashMap::new(),
             caching: Attended::new(),
             heard: Instant::now(),
@@ -102,7 +108,10 @@ impl<'a> Session<'a> {
             session.judge(verdict);
         }
         let ended = session.serve(shutdown).await;
-        for account in session.accounts.keys() {
+        let Self { accounts, caching, .. } = session;
+        // Nothing of theirs may be shown as running afterwards.
+        drop(caching);
+        for account in accounts.keys() {
             uplink.board.not_caching(account);
         }
         Ok(ended)
@@ -149,6 +158,9 @@ impl<'a> Session<'a> {
                         Err(Ended::because(format!("no word from the hub for {:?}", self.heard.elapsed())))
                     } else {
                         self.outbox.push_back(ControlUp::Ping { nonce });
+                        if nonce % REFUSED_PINGS == 0 {
+                            self.ask_again();
+                        }
                         Ok(())
                     }
                 }
@@ -253,6 +265,7 @@ impl<'a> Session<'a> {
 
     fn leave(&mut self, name: &AccountName) {
         self.announced.remove(name);
+        self.refused.remove(name);
         info!(account = %name, "account withdrawn");
         self.outbox.push_back(ControlUp::Withdraw(name.clone()));
     }
@@ -266,14 +279,25 @@ impl<'a> Session<'a> {
         self.outbox.push_back(ControlUp::Announce(descriptions));
     }
 
+    /// Announces once more what the hub has refused.
+    fn ask_again(&mut self) {
+        let account = |name: &AccountName| Some((name.clone(), self.announced.get(name)?.clone()));
+        let refused = self.refused.keys().filter_map(account).collect();
+        self.announce(refused);
+    }
+
     /// Starts to cache an account that the hub accepts; shows why it does not accept another.
     fn judge(&mut self, verdict: Verdict) {
         let Verdict { account: name, refused } = verdict;
         if let Some(reason) = refused {
-            warn!(account = %name, reason, "the hub refused the account");
-            self.uplink.board.problem(&name, format!("the hub refused the account: {reason}"));
+            if self.refused.get(&name) != Some(&reason) {
+                warn!(account = %name, reason, "the hub refused the account");
+                self.uplink.board.problem(&name, format!("the hub refused the account: {reason}"));
+            }
+            self.refused.insert(name, reason);
             return;
         }
+        self.refused.remove(&name);
         // A second verdict on the same account starts no second watch.
         let Some(account) = self.announced.get(&name).cloned() else { return };
         if self.accounts.contains_key(&name) {

@@ -157,6 +157,7 @@ async fn an_account_whose_caching_dies_leaves_and_comes_again_and_the_session_go
         channels,
         outbox: VecDeque::new(),
         announced: uplink.ready_rx.borrow().clone().into_iter().collect(),
+        refused: HashMap::new(),
         accounts: HashMap::new(),
         caching: Attended::new(),
         heard: Instant::now(),
