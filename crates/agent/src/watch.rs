@@ -200,9 +200,7 @@ impl Engine {
         let scopes = selection::scopes(&account.config, &self.kinds, discovery);
 
         let stale = |scope: &Scope, running: &Running| match scopes.get(scope) {
-            Some(chosen) => {
-                *chosen != running.chosen || self.aim(scope, chosen).2 != running.scrub_revision
-            }
+            Some(chosen) => *chosen != running.chosen || self.aim(scope, chosen).2 != running.scrub_revision,
             // A group that does not answer may be back at once; its watches find out for themselves.
             None => !undiscovered.contains(&scope.group),
         };
