@@ -117,6 +117,7 @@ impl Ownership {
 }
 
 #[cfg(test)]
+#[expect(clippy::needless_pass_by_value, reason = "so that json! can stand in its place")]
 mod tests {
     use super::*;
 

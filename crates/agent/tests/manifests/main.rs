@@ -1,4 +1,5 @@
 //! The verbs that write manifests, on a real API server and beside the real kubectl.
+#![expect(clippy::needless_pass_by_value, reason = "so that json! can stand in its place")]
 
 mod client_side;
 mod others;

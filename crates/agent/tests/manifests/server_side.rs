@@ -23,7 +23,7 @@ fn config_map(data: Value) -> Value {
 
 fn variables(deployment: &Value) -> Vec<String> {
     let env = &deployment["spec"]["template"]["spec"]["containers"][0]["env"];
-    env.as_array().into_iter().flatten().map(|env| env["name"].as_str().unwrap().to_owned()).collect()
+    env.as_array().into_iter().flatten().map(|env| env["name"].as_str().expect("a name").to_owned()).collect()
 }
 
 #[tokio::test]

@@ -54,9 +54,7 @@ fn holding(object: &Object) -> (Object, BTreeMap<String, Vec<u8>>) {
     let is_secret = rest.get("kind").is_some_and(|kind| kind == "Secret");
     let is_config_map = rest.get("kind").is_some_and(|kind| kind == "ConfigMap");
     if is_secret || is_config_map {
-        rest.retain(|name, value| {
-            !(name == "immutable" && *value == false) && !(name == "type" && value == "Opaque")
-        });
+        rest.retain(|name, value| !is_default(name, value));
         let encoded = if is_secret { "data" } else { "binaryData" };
         let plain = if is_secret { "stringData" } else { "data" };
         for (name, value) in take(&mut rest, encoded) {
@@ -66,6 +64,15 @@ fn holding(object: &Object) -> (Object, BTreeMap<String, Vec<u8>>) {
         held.extend(take(&mut rest, plain).map(|(name, value)| (name, value.into_bytes())));
     }
     (rest, held)
+}
+
+/// What the API server assumes of a field that is not there.
+fn is_default(name: &str, value: &Value) -> bool {
+    match name {
+        "immutable" => *value == false,
+        "type" => value == "Opaque",
+        _ => false,
+    }
 }
 
 fn take(object: &mut Object, field: &str) -> impl Iterator<Item = (String, String)> + use<> {

@@ -65,7 +65,7 @@ async fn locally(
                 "strategic merge patch is not supported for {} locally, expected the type merge",
                 subject.resource.kind
             ))),
-            merge => merge.apply(subject, object, map(patch)?),
+            merge @ Merge::Strategic { .. } => merge.apply(subject, object, map(patch)?),
         },
     }
 }

@@ -69,7 +69,7 @@ async fn put(
         let call = subject.call(Method::PUT, Some(name)).body("application/json", encode(&object));
         match subject.write(call, writing).await {
             Err(error) if !own_version && reason(&error) == "Conflict" && conflicts < MOST_CONFLICTS => {
-                conflicts += 1
+                conflicts += 1;
             }
             answer => return answer,
         }

@@ -206,10 +206,10 @@ pub(super) fn changed(
     warnings: &[String],
 ) -> Result<Answer, Failure> {
     let unreadable =
-        |_| Failure::Unknown("it was done, and the answer of the API server is not readable".into());
-    let object = scrub_result(object, hand.redactions()).map_err(|_| unreadable(()))?;
-    let object = serde_json::from_slice(&object).map_err(|_| unreadable(()))?;
-    let body = serde_json::to_vec(&Changed { action, object, warnings }).map_err(|_| unreadable(()))?;
+        || Failure::Unknown("it was done, and the answer of the API server is not readable".into());
+    let object = scrub_result(object, hand.redactions()).map_err(|_| unreadable())?;
+    let object = serde_json::from_slice(&object).map_err(|_| unreadable())?;
+    let body = serde_json::to_vec(&Changed { action, object, warnings }).map_err(|_| unreadable())?;
     Ok(Answer { code, body: body.into() })
 }
 
