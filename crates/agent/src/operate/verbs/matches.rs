@@ -12,8 +12,8 @@ use spindrift_kubernetes::{Object, last_applied, live, prune_nulls};
 use spindrift_model::{Manifest, Matches, ObjectRef};
 
 use super::{
-    super::{Answer, Failure, Hand},
-    subject::{Live, Subject, bad_request},
+    super::{Answer, Failure, Hand, subject::Aim},
+    place::{Live, Place, bad_request},
 };
 
 pub(super) async fn run(hand: &Hand, matches: Matches) -> Result<Answer, Failure> {
@@ -24,7 +24,7 @@ pub(super) async fn run(hand: &Hand, matches: Matches) -> Result<Answer, Failure
             Some(Ok(applied)) => (content(applied) == content(manifest), "lastApplied"),
             _ => (holding(&object) == holding(&manifest), "data"),
         },
-        (None, Some(other)) => (holding(&object) == holding(&read(hand, other).await?), "data"),
+        (None, Some(other)) => (holding(&object) == holding(&read_other(hand, other).await?), "data"),
         (Some(_), None) => return Err(bad_request("manifest: expected an object")),
         _ => return Err(bad_request("expected either manifest or other")),
     };
@@ -32,10 +32,17 @@ pub(super) async fn run(hand: &Hand, matches: Matches) -> Result<Answer, Failure
 }
 
 async fn read(hand: &Hand, target: ObjectRef) -> Result<Object, Failure> {
-    let (subject, name) = Subject::named(hand, target).await?;
-    let call = subject.call(Method::GET, Some(&name));
-    let reply = hand.api().call(&call, hand.deadline).await.map_err(|error| Failure::of_read(&error))?;
+    let (place, name) = Place::named(hand, target).await?;
+    let call = place.call(Method::GET, Some(&name));
+    let reply = hand.read(&call).await.map_err(|error| Failure::of_read(&error))?;
     Ok(Live::of(reply.body)?.object)
+}
+
+/// The other one may be elsewhere, where this account has nothing to look for.
+async fn read_other(hand: &Hand, other: ObjectRef) -> Result<Object, Failure> {
+    let (place, name) = Place::named(hand, other.clone()).await?;
+    hand.allow(&Aim { resource: place.resource, namespace: place.namespace, name: Some(name) })?;
+    read(hand, other).await
 }
 
 /// All but the metadata, with numbers as they are read from what was applied.

@@ -4,7 +4,7 @@ use serde_json::Value;
 use spindrift_kubernetes::Object;
 use spindrift_model::{ApplyMode, Resource};
 
-use super::super::subject::Subject;
+use super::super::place::Place;
 use crate::config::{Choice, KindApply, ServerSideApply};
 
 /// How a manifest is applied.
@@ -24,8 +24,8 @@ const MANIFEST_DEFAULTS: &str = "agent-k8s.armory.io/ssa-manifest-defaults";
 
 /// Decides: what the request says comes first, then what is configured for all, for the kind, and what the manifest's
 /// annotation says. Where nobody says anything, it is client-side.
-pub(in super::super) fn decide(config: &ServerSideApply, subject: &Subject<'_>, mode: ApplyMode) -> Decision {
-    decide_for(config, &subject.resource, &subject.manifest, mode)
+pub(in super::super) fn decide(config: &ServerSideApply, place: &Place<'_>, mode: ApplyMode) -> Decision {
+    decide_for(config, &place.resource, &place.manifest, mode)
 }
 
 fn decide_for(config: &ServerSideApply, resource: &Resource, manifest: &Object, mode: ApplyMode) -> Decision {

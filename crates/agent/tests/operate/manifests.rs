@@ -1,8 +1,8 @@
-//! The verbs that write manifests, on a real API server and beside the real kubectl.
+//! The verbs that write manifests, beside the real kubectl.
 #![expect(clippy::needless_pass_by_value, reason = "so that json! can stand in its place")]
 
 mod client_side;
 mod others;
+mod pair;
 mod reads;
 mod server_side;
-mod support;
