@@ -29,8 +29,8 @@ pub(super) const SERVER_SIDE_MANAGER: &str = "kubectl";
 
 pub(super) async fn run(hand: &Hand, apply: Apply) -> Result<Answer, Failure> {
     let Apply { manifest, namespace, mode, field_manager, force_conflicts, force, dry_run, validate } = apply;
-    let place = Place::of(hand, manifest, namespace).await?;
-    let decision = decide(&hand.server_side_apply, &place, mode);
+    let mut place = Place::of(hand, manifest, namespace).await?;
+    let decision = decide(&hand.server_side_apply, &mut place, mode);
     let writing = |manager: &str| Writing {
         manager: field_manager.unwrap_or_else(|| manager.to_owned()),
         dry_run,
@@ -47,9 +47,8 @@ pub(super) async fn run(hand: &Hand, apply: Apply) -> Result<Answer, Failure> {
                 // Whoever becomes the only owner takes from all others.
                 force_conflicts: force_conflicts || decision.clear_managed_fields,
                 clear_managed_fields: decision.clear_managed_fields,
-                manifest_defaults: decision.manifest_defaults,
             };
-            server_side.apply(place).await
+            server_side.apply(&place).await
         }
         ApplyMode::Configured | ApplyMode::ClientSide => {
             client_side::apply(&place, &writing(CLIENT_SIDE_MANAGER), force).await

@@ -18,9 +18,9 @@ const MOST_CONFLICTS: usize = 3;
 
 pub(super) async fn run(hand: &Hand, diff: Diff) -> Result<Answer, Failure> {
     let Diff { manifest, namespace, mode, field_manager, force_conflicts } = diff;
-    let place = Place::of(hand, manifest, namespace).await?;
+    let mut place = Place::of(hand, manifest, namespace).await?;
+    let decision = decide(&hand.server_side_apply, &mut place, mode);
     let name = place.require_name("diff")?;
-    let decision = decide(&hand.server_side_apply, &place, mode);
     let writing = |manager: &str| Writing {
         manager: field_manager.clone().unwrap_or_else(|| manager.to_owned()),
         dry_run: DryRun::Server,
@@ -33,7 +33,6 @@ pub(super) async fn run(hand: &Hand, diff: Diff) -> Result<Answer, Failure> {
                 writing: writing(SERVER_SIDE_MANAGER),
                 force_conflicts: force_conflicts || decision.clear_managed_fields,
                 clear_managed_fields: false,
-                manifest_defaults: decision.manifest_defaults,
             };
             let reply = server_side.send(&place, name).await.map_err(|error| Failure::of_read(&error))?;
             (live, reply.body)

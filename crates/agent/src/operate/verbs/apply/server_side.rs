@@ -18,7 +18,6 @@ use super::{
     },
     SERVER_SIDE_MANAGER,
     client_side::warning_of_deletion,
-    defaults,
 };
 
 /// How a manifest is applied server-side.
@@ -28,8 +27,6 @@ pub(in super::super) struct ServerSide {
     pub(in super::super) force_conflicts: bool,
     /// Takes all fields from all managers, before.
     pub(in super::super) clear_managed_fields: bool,
-    /// Fills in what old API servers need.
-    pub(in super::super) manifest_defaults: bool,
 }
 
 /// Takes care of the annotation of client-side apply.
@@ -41,11 +38,7 @@ const MOST_CONFLICTS: usize = 5;
 // === impl ServerSide ===
 
 impl ServerSide {
-    pub(in super::super) async fn apply(&self, mut place: Place<'_>) -> Result<Answer, Failure> {
-        if self.manifest_defaults {
-            defaults::fill_in(&mut place.manifest);
-        }
-        let place = &place;
+    pub(in super::super) async fn apply(&self, place: &Place<'_>) -> Result<Answer, Failure> {
         let name = place.require_name("apply")?;
         if self.writing.dry_run == DryRun::Client {
             return Err(super::bad_request(
