@@ -1,10 +1,32 @@
 //! The verbs, one file each.
 
-use spindrift_model::Verb;
+mod delete;
+mod get;
+mod list;
+
+use spindrift_model::{RolloutAction, Verb};
 
 use super::{Answer, AnswerSink, Failure, Hand};
 
 /// Does what is asked for.
-pub async fn run(_hand: &Hand, verb: Verb, _sink: &impl AnswerSink) -> Result<Answer, Failure> {
-    Err(Failure::ours(501, "NotImplemented", format!("this agent does not know the verb {}", verb.name())))
+pub async fn run(hand: &Hand, verb: Verb, sink: &impl AnswerSink) -> Result<Answer, Failure> {
+    match verb {
+        Verb::Delete(delete) => delete::run(hand, delete).await,
+        Verb::Get(get) => get::run(hand, get).await,
+        Verb::List(list) => list::run(hand, list, sink).await,
+        other => Err(Failure::ours(
+            501,
+            "NotImplemented",
+            format!("this agent does not know the verb {}", other.name()),
+        )),
+    }
+}
+
+/// Whether it goes on as long as something happens.
+pub(super) fn follows(verb: &Verb) -> bool {
+    match verb {
+        Verb::Logs(logs) => logs.follow,
+        Verb::Rollout(rollout) => matches!(rollout.action, RolloutAction::Status { follow: true }),
+        _ => false,
+    }
 }
