@@ -30,9 +30,9 @@ pub(super) struct Aim {
 // === impl Subject ===
 
 impl<'a> Subject<'a> {
-    /// All that it is about: mostly one.
-    pub(super) fn all(verb: &'a Verb) -> Result<Vec<Self>, Failure> {
-        Ok(vec![match verb {
+    /// None if it is about no object at all.
+    pub(super) fn of(verb: &'a Verb) -> Result<Option<Self>, Failure> {
+        Ok(Some(match verb {
             Verb::Apply(apply) => Self::of_manifest(&apply.manifest, apply.namespace.as_deref())?,
             Verb::Create(create) => Self::of_manifest(&create.manifest, create.namespace.as_deref())?,
             Verb::Replace(replace) => Self::of_manifest(&replace.manifest, replace.namespace.as_deref())?,
@@ -42,13 +42,7 @@ impl<'a> Subject<'a> {
             Verb::Rollout(rollout) => Self::of_object(&rollout.target),
             Verb::Get(get) => Self::of_object(&get.target),
             Verb::Logs(logs) => Self::of_object(&logs.target),
-            Verb::Matches(matches) => {
-                return Ok([Some(&matches.target), matches.other.as_ref()]
-                    .into_iter()
-                    .flatten()
-                    .map(Self::of_object)
-                    .collect());
-            }
+            Verb::Matches(matches) => Self::of_object(&matches.target),
             Verb::Delete(delete) => Self {
                 api_version: delete.api_version.as_deref().map(Cow::from),
                 kind: (&*delete.kind).into(),
@@ -64,8 +58,8 @@ impl<'a> Subject<'a> {
                 everywhere: true,
             },
             // What is measured is no object; `top` looks at namespaces itself.
-            Verb::Top(_) | Verb::Discover {} => return Ok(vec![]),
-        }])
+            Verb::Top(_) | Verb::Discover {} => return Ok(None),
+        }))
     }
 
     fn of_object(target: &'a ObjectRef) -> Self {
@@ -113,7 +107,7 @@ impl<'a> Subject<'a> {
             namespace => Some(namespace.map_or_else(|| DEFAULT_NAMESPACE.to_owned(), Cow::into_owned)),
         };
         let aim = Aim { resource, namespace, name: name.map(Cow::into_owned) };
-        hand.allow(&aim.resource, aim.namespace.as_deref(), aim.name.as_deref())?;
+        hand.allow(&aim)?;
         Ok(aim)
     }
 }
@@ -138,12 +132,8 @@ impl Hand {
     }
 
     /// Refuses what the account's configuration keeps out of reach.
-    pub(super) fn allow(
-        &self,
-        resource: &Resource,
-        namespace: Option<&str>,
-        name: Option<&str>,
-    ) -> Result<(), Failure> {
+    pub(super) fn allow(&self, aim: &Aim) -> Result<(), Failure> {
+        let Aim { resource, namespace, name } = aim;
         let config = &self.account.config;
         let refused = |what: String| {
             let account = &self.account.description.name;
@@ -151,10 +141,9 @@ impl Hand {
             Err(Failure::ours(401, "Unauthorized", message))
         };
         let is_namespace = resource.group.is_empty() && &*resource.kind == "Namespace";
-        if let Some(namespace) = namespace.or(name.filter(|_| is_namespace)) {
-            let is = |listed: &String| listed == namespace;
-            let is_listed = config.namespaces.is_empty() || config.namespaces.iter().any(is);
-            if !is_listed || config.omit_namespaces.iter().any(is) {
+        if let Some(namespace) = namespace.as_ref().or(name.as_ref().filter(|_| is_namespace)) {
+            let is_listed = config.namespaces.is_empty() || config.namespaces.contains(namespace);
+            if !is_listed || config.omit_namespaces.contains(namespace) {
                 return refused(format!("namespace {namespace} has"));
             }
         } else if !resource.namespaced && config.only_namespaced_resources {

@@ -69,10 +69,10 @@ impl Task {
             if let Some(door) = &door {
                 door.turn().await;
             }
-            let mut aim = None;
-            for subject in Subject::all(&self.verb)? {
-                aim = Some(subject.aim(hand).await?);
-            }
+            let aim = match Subject::of(&self.verb)? {
+                Some(subject) => Some(subject.aim(hand).await?),
+                None => None,
+            };
             // An object that gets its name from the API server is another's each time.
             let aim = aim.filter(|aim| aim.name.is_some() || matches!(self.verb, Verb::Delete(_)));
             let lane = aim.map(|aim| self.shared.lanes.enter((name.clone(), aim)));
@@ -98,7 +98,7 @@ impl Task {
         let reading = async {
             let semaphore = if verbs::follows(&self.verb) { &room.followers } else { &room.reads };
             let _permit = semaphore.acquire().await.ok();
-            for subject in Subject::all(&self.verb)? {
+            if let Some(subject) = Subject::of(&self.verb)? {
                 subject.aim(hand).await?;
             }
             verbs::run(hand, self.verb.clone(), &self.letterbox).await

@@ -11,7 +11,7 @@ use serde_json::Value;
 use spindrift_kubernetes::{Call, rollout::Workload, scrub_result};
 use spindrift_model::{DryRun, Resource, Rollout, RolloutAction};
 
-use super::{Answer, AnswerSink, Failure, Hand, dry_run, failed, parsed, subject::changed};
+use super::{Answer, AnswerSink, Failure, Hand, dry_run, failed, parsed, place::changed};
 
 /// A workload, and what is asked of it.
 struct Job<'a> {
