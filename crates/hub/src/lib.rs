@@ -2,14 +2,17 @@
 //!
 //! ```text
 //! agent ══gRPC══▶ session ──▶ cache ──▶ store ──▶ rest ──▶ people, scripts, Spinnaker
+//! agent ◀══gRPC══ session ◀────────── dispatch ◀── rest ◀── what they ask for
 //! ```
 
 pub mod app;
 pub mod cache;
 pub mod check;
 pub mod config;
+pub mod dispatch;
 pub mod metrics;
 pub mod rest;
+mod schedule;
 pub mod session;
 pub mod store;
 

@@ -5,14 +5,18 @@
 
 mod assume;
 mod bearer;
+mod by_hand;
 mod channels;
+mod credentials;
 mod endpoints;
 mod engine;
+mod holds;
 mod isolation;
 mod kinds;
 mod live;
 mod logging;
 mod memory;
+mod operations;
 mod permissions;
 mod pressure;
 mod proxies;
@@ -20,6 +24,7 @@ mod recovery;
 mod redact;
 mod reload;
 mod secrets;
+mod sessions;
 mod starting;
 mod support;
 mod up;
