@@ -49,7 +49,7 @@ pub use vault::{Vault, VaultError};
 pub(crate) use links::{Link, Links};
 
 use about::About;
-use admission::{Admission, Applicant, Admitted};
+use admission::{Admission, Admitted, Applicant};
 use driver::{Driver, Stage, Task};
 use running::{Arrival, Entry};
 use vault::Place;
@@ -127,7 +127,13 @@ pub const LONGEST: Duration = Duration::from_hours(24);
 
 impl Dispatch {
     /// Nothing is under way yet; [`Dispatch::start`] takes up what an earlier life left.
-    pub fn new(config: DispatchConfig, store: Store, vault: Vault, metrics: Arc<Metrics>, shutdown: &Shutdown) -> Self {
+    pub fn new(
+        config: DispatchConfig,
+        store: Store,
+        vault: Vault,
+        metrics: Arc<Metrics>,
+        shutdown: &Shutdown,
+    ) -> Self {
         let shared = Shared {
             admission: Admission::new(config.bounds),
             config,
@@ -159,7 +165,8 @@ impl Dispatch {
         let DispatchConfig { hub, tenant, silence, .. } = &shared.config;
         let about = About::of(&verb);
         let mutation = verb.is_mutation();
-        let route = shared.store.route(tenant, &account, *silence).await.map_err(|error| shared.failed(&error))?;
+        let route =
+            shared.store.route(tenant, &account, *silence).await.map_err(|error| shared.failed(&error))?;
         let route = route.ok_or_else(|| Refusal::no_account(&account))?;
         if let Some(freeze) = route.frozen.as_ref().filter(|_| mutation) {
             return Err(Refusal::frozen(&account, &freeze.reason));
@@ -286,10 +293,10 @@ impl Shared {
         let (id, mutation) = (task.id, task.mutation);
         let entry = Entry::new(id, keep, arrivals_tx);
         self.open.lock().insert(id, Arc::clone(&entry));
-        let driver = Driver::new(Arc::clone(self), Arc::clone(&entry), task, deadline)
+        let channels = (arrivals_rx, events_tx);
+        let driver = Driver::new(Arc::clone(self), Arc::clone(&entry), task, deadline, channels)
             .with_body(body)
-            .with_admission(admitted)
-            .with_channels(arrivals_rx, events_tx);
+            .with_admission(admitted);
         self.tasks.spawn(format!("operation {id}"), driver.run(stage));
         Running { id, mutation, entry: Some(entry), events_rx }
     }
