@@ -123,9 +123,11 @@ impl Driver {
     /// Runs until it has ended; when the hub stops, the row tells the next one where it stands.
     pub(super) async fn run(mut self, stage: Stage) -> Result<(), Infallible> {
         let token = self.shared.tasks.token();
-        if let Some(end) = token.run_until_cancelled(self.carry(stage)).await {
+        let whole = async {
+            let end = self.carry(stage).await;
             self.conclude(end).await;
-        }
+        };
+        token.run_until_cancelled(whole).await;
         self.shared.open.lock().remove(&self.task.id);
         Ok(())
     }
