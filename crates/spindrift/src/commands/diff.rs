@@ -1,6 +1,5 @@
 //! `spindrift diff`: what applying manifests would change, as a patch of YAML.
 
-mod mask;
 mod unified;
 
 use std::cell::Cell;
@@ -11,7 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use spindrift_model::{Diff as DiffVerb, Manifest, Verb};
 
-use self::{mask::mask, unified::unified};
+use self::unified::unified;
 use super::{
     Context, Ended, Reported,
     apply::How,
@@ -40,7 +39,7 @@ pub(crate) struct Diff {
     show_managed_fields: bool,
 }
 
-/// What an agent answers.
+/// What an agent answers; of Secrets it says only whether a value differs.
 #[derive(Debug, Deserialize)]
 struct Both {
     /// None if it would be created.
@@ -105,7 +104,6 @@ impl Diff {
     /// A patch, or nothing if there is no difference.
     fn text(&self, both: Both, line: &Line) -> anyhow::Result<String> {
         let Both { mut live, mut merged } = both;
-        mask(live.as_mut(), &mut merged);
         let mut name = file_name(&merged);
         if line.is_one_of_several() {
             name = format!("{}/{name}", line.account());

@@ -77,13 +77,26 @@ impl Operations {
             }
             return Listing::new(self.show).print(&[record], "", context);
         }
-        let account = (!self.accounts.is_empty()).then(|| self.accounts.join(","));
-        let which = Which { account, state: self.state, limit: self.limit };
-        let mut listing = Listing::new(self.show);
-        if self.watch {
-            return listing.watch(async || hub.operations(&which).await, context).await;
+        let Self { accounts, state, limit, watch, show, .. } = self;
+        let ask = async || {
+            let of = |account| Which { account, state: state.clone(), limit };
+            if accounts.is_empty() {
+                return hub.operations(&of(None)).await;
+            }
+            let mut found = Vec::new();
+            for account in &accounts {
+                found.extend(hub.operations(&of(Some(account.clone()))).await?);
+            }
+            // Ids sort by the time they were made.
+            found.sort_by(|left: &Record, right| right.id.cmp(&left.id));
+            found.truncate(limit.map_or(usize::MAX, |limit| limit as usize));
+            Ok(found)
+        };
+        let mut listing = Listing::new(show);
+        if watch {
+            return listing.watch(ask, context).await;
         }
-        listing.print(&hub.operations(&which).await?, "no operations", context)
+        listing.print(&ask().await?, "no operations", context)
     }
 }
 

@@ -1,6 +1,6 @@
 //! A hub with an agent, and the command line in a home of its own.
 
-use std::{path::PathBuf, process::Command, time::Duration};
+use std::{io::Write, path::PathBuf, process::Command, time::Duration};
 
 use serde_json::{Value, json};
 use spindrift_testkit::{AgentProcess, Cluster, Database, HubProcess, binary, eventually, scratch};
@@ -76,6 +76,19 @@ impl Shell {
         let mut command = self.command(binary("spindrift").unwrap());
         command.args(args);
         said(command)
+    }
+
+    /// Runs `spindrift` with an input.
+    pub(crate) fn spindrift_stdin(&self, args: &[&str], input: &str) -> Said {
+        let mut command = self.command(binary("spindrift").unwrap());
+        let (stdin, mut writer) = std::io::pipe().unwrap();
+        let input = input.to_owned();
+        // It may end without reading it all, and then says why.
+        let feed = std::thread::spawn(move || writer.write_all(input.as_bytes()).ok());
+        command.args(args).stdin(stdin);
+        let said = said(command);
+        feed.join().unwrap();
+        said
     }
 
     /// Runs a script; `$SPINDRIFT` is the program.
