@@ -8,7 +8,9 @@ mod front;
 mod impersonation;
 
 mod lists;
+mod merging;
 mod proxies;
+mod schema;
 mod secrets;
 mod support;
 mod watching;
