@@ -15,7 +15,7 @@ use super::{
     Context, Ended, Reported,
     apply::How,
     get::yaml,
-    operate::{Crew, Files, Line, Source, Where},
+    operate::{Crew, Files, Line, Source, View, Where},
 };
 
 const EXAMPLES: &str = "Examples:
@@ -74,7 +74,7 @@ impl Diff {
         }
         let crew = Crew::new(context)?;
         let accounts = self.wherever.accounts(crew.hub()).await?;
-        crew.everywhere(&accounts, async |line| {
+        crew.everywhere(&accounts, View::Stream, async |line| {
             for (verb, file) in &verbs {
                 let answer = async { crew.ask(line.account(), verb, None).await?.json::<Both>().await };
                 match answer.await {

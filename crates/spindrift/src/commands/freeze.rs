@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::{
     Context,
-    operate::{Crew, Where},
+    operate::{Crew, View, Where},
 };
 
 const EXAMPLES: &str = "Examples:
@@ -49,7 +49,7 @@ async fn each(context: &Context, wherever: &Where, reason: Option<&str>) -> anyh
     let crew = Crew::new(context)?;
     let hub = crew.hub();
     let accounts = wherever.accounts(hub).await?;
-    crew.everywhere(&accounts, async |line| {
+    crew.everywhere(&accounts, View::Progress, async |line| {
         let account = line.account();
         let (done, word) = match reason {
             Some(reason) => (hub.freeze(account, reason).await, "frozen"),

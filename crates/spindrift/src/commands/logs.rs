@@ -10,7 +10,7 @@ use spindrift_model::{List, Logs as LogsVerb, ObjectRef, Verb};
 
 use super::{
     Context,
-    operate::{Crew, Line, Trouble, Where, duration},
+    operate::{Crew, Line, Trouble, View, Where, duration},
 };
 use crate::complete;
 
@@ -72,7 +72,7 @@ impl Logs {
         self.check()?;
         let crew = Crew::new(context)?;
         let accounts = self.wherever.accounts(crew.hub()).await?;
-        crew.everywhere(&accounts, async |line| {
+        crew.everywhere(&accounts, View::Stream, async |line| {
             match self.targets(&crew, line.account()).await {
                 Ok(targets) if targets.is_empty() => {
                     line.note(&format!("No resources found in {} namespace.", self.wherever.namespace()));

@@ -16,7 +16,7 @@ mod subjects;
 mod words;
 
 pub(crate) use accounts::Where;
-pub(crate) use board::Line;
+pub(crate) use board::{Line, View};
 pub(crate) use change::{Change, Format, Step, Told};
 pub(crate) use crew::{Crew, Trouble};
 pub(crate) use manifests::{Files, Source, parse};

@@ -13,7 +13,7 @@ use spindrift_printer::Layout;
 use self::usage::{Usage, node_rows, pod_rows};
 use super::{
     Context,
-    operate::{Crew, Trouble, Where},
+    operate::{Crew, Trouble, View, Where},
 };
 use crate::complete;
 
@@ -162,7 +162,7 @@ impl Common {
         let accounts = self.wherever.accounts_or_all(crew.hub()).await?;
         let found = RefCell::new(BTreeMap::new());
         let done = crew
-            .everywhere(&accounts, async |line| {
+            .everywhere(&accounts, View::Progress, async |line| {
                 match rows(&crew, line.account()).await {
                     Ok(rows) => {
                         found.borrow_mut().insert(line.account().to_owned(), rows);

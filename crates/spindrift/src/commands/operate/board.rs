@@ -1,7 +1,7 @@
 //! What happens in each account, as a person sees it.
 //!
 //! One account: kubectl's own lines. Several: on a terminal a live line for each that is worked on, which ends as one line
-//! of what came of it; in a pipe every line, with its account in front.
+//! of what came of it; in a pipe, and of what streams, every line with its account in front.
 
 use std::{
     cell::{Cell, RefCell},
@@ -13,6 +13,15 @@ use std::{
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::commands::Context;
+
+/// What there is to see of several accounts on a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum View {
+    /// How far each is.
+    Progress,
+    /// What each says, as it says it.
+    Stream,
+}
 
 /// All accounts of a command.
 pub(crate) struct Board {
@@ -56,8 +65,11 @@ const REFRESH: Duration = Duration::from_millis(120);
 // === impl Board ===
 
 impl Board {
-    pub(crate) fn new(accounts: &[String], context: &Context) -> Self {
-        let live = io::stdout().is_terminal() && io::stderr().is_terminal() && !context.quiet;
+    pub(crate) fn new(accounts: &[String], view: View, context: &Context) -> Self {
+        let live = view == View::Progress
+            && io::stdout().is_terminal()
+            && io::stderr().is_terminal()
+            && !context.quiet;
         let style = match accounts {
             [_] => Style::One,
             // Lines are drawn where errors go, so that stdout has only what stays.

@@ -10,7 +10,7 @@ use spindrift_printer::json;
 
 use super::{
     Dry, Where,
-    board::Line,
+    board::{Line, View},
     crew::{Crew, Trouble},
     words::{after, title},
 };
@@ -96,7 +96,7 @@ impl Change<'_> {
         let accounts = self.wherever.accounts(crew.hub()).await?;
         let documents = RefCell::new(Vec::new());
         let done = crew
-            .everywhere(&accounts, async |line| {
+            .everywhere(&accounts, View::Progress, async |line| {
                 let account = line.account();
                 let steps = match steps(&crew, account).await {
                     Ok(steps) => steps,

@@ -6,7 +6,7 @@ use futures::{StreamExt, TryStreamExt, future::join_all, stream};
 use serde::de::DeserializeOwned;
 use spindrift_model::{OperationId, Verb};
 
-use super::board::{Board, Line};
+use super::board::{Board, Line, View};
 use crate::{
     commands::{Context, Ended, Reported},
     hub::{Answer, Client, HubError, Refusal, Request, Status},
@@ -85,9 +85,10 @@ impl<'a> Crew<'a> {
     pub(crate) async fn everywhere(
         &self,
         accounts: &[String],
+        view: View,
         work: impl AsyncFn(&Line) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let board = Board::new(accounts, self.context);
+        let board = Board::new(accounts, view, self.context);
         let each = stream::iter(accounts).map(|account| {
             let (line, work) = (board.line(account), &work);
             async move {

@@ -9,7 +9,7 @@ use spindrift_printer::describe_template;
 
 use crate::commands::{
     Context,
-    operate::{Crew, Subjects, Where},
+    operate::{Crew, Subjects, View, Where},
 };
 
 #[derive(Debug, Args)]
@@ -56,7 +56,7 @@ impl History {
         let wanted = Some(*revision).filter(|revision| *revision > 0);
         let crew = Crew::new(context)?;
         let accounts = wherever.accounts(crew.hub()).await?;
-        crew.everywhere(&accounts, async |line| {
+        crew.everywhere(&accounts, View::Stream, async |line| {
             let account = line.account();
             let found = match subjects.in_account(&crew, account, &chosen).await {
                 Ok(found) => found,

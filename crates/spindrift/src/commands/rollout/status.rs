@@ -9,7 +9,7 @@ use spindrift_model::{DryRun, ObjectRef, Rollout, RolloutAction, Verb};
 
 use crate::commands::{
     Context,
-    operate::{Crew, Line, Subjects, Where, duration},
+    operate::{Crew, Line, Subjects, View, Where, duration},
 };
 
 #[derive(Debug, Args)]
@@ -55,7 +55,7 @@ impl Status {
         ensure!(!chosen.is_empty(), "no objects passed to rollout");
         let crew = Crew::new(context)?;
         let accounts = wherever.accounts(crew.hub()).await?;
-        crew.everywhere(&accounts, async |line| {
+        crew.everywhere(&accounts, View::Progress, async |line| {
             match subjects.in_account(&crew, line.account(), &chosen).await {
                 Ok(found) => {
                     for (target, _) in found {
