@@ -6,3 +6,4 @@ mod interrupt;
 mod scripted;
 mod sentences;
 mod several;
+mod shop;

@@ -95,6 +95,15 @@ impl Board {
             told: RefCell::default(),
         }
     }
+
+    /// Draws no more.
+    pub(crate) fn hide(&self) {
+        if let Style::Live(screen) = &self.style {
+            // A terminal that is gone need not be cleared.
+            screen.clear().ok();
+            screen.set_draw_target(ProgressDrawTarget::hidden());
+        }
+    }
 }
 
 fn bar(account: &str, widest: usize, color: bool) -> ProgressBar {

@@ -100,7 +100,7 @@ impl<'a> Crew<'a> {
         let failed = each
             .buffer_unordered(AT_ONCE)
             .try_fold(0, async |failed, has_failed| Ok(failed + usize::from(has_failed)));
-        match self.until_interrupted(failed).await? {
+        match self.until_interrupted(failed, &board).await? {
             0 => Ok(()),
             failed => {
                 if accounts.len() > 1 {
@@ -112,11 +112,16 @@ impl<'a> Crew<'a> {
     }
 
     /// Ends the work at Ctrl-C, and calls off what was asked for.
-    async fn until_interrupted<T>(&self, work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    async fn until_interrupted<T>(
+        &self,
+        work: impl Future<Output = anyhow::Result<T>>,
+        board: &Board,
+    ) -> anyhow::Result<T> {
         let mut work = pin!(work);
         tokio::select! {
             done = &mut work => done,
             _ = tokio::signal::ctrl_c() => {
+                board.hide();
                 self.call_off().await;
                 Err(Ended(INTERRUPTED).into())
             }
