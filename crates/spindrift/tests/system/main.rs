@@ -13,6 +13,7 @@ mod kinds;
 mod live;
 mod logging;
 mod memory;
+mod operations;
 mod permissions;
 mod pressure;
 mod proxies;
