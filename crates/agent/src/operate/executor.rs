@@ -182,6 +182,9 @@ impl Task {
             Err(failure) => (failure.into_outcome(), Bytes::new()),
         };
         self.tell(&outcome, took);
+        if is_of_nothing_served(&outcome) {
+            self.account.resolver.forget();
+        }
         self.shared.running.lock().remove(&self.operation);
         self.shared.outbox.close(self.operation, rest, Ending { outcome, took });
     }
@@ -297,6 +300,12 @@ impl Default for Room {
             followers: Semaphore::new(FOLLOWERS),
         }
     }
+}
+
+/// Whether the API server does not know the path at all: what is known of its resources is out of date.
+fn is_of_nothing_served(outcome: &Outcome) -> bool {
+    let Outcome::Failed { code: 404, status } = outcome else { return false };
+    String::from_utf8_lossy(status).contains("the server could not find the requested resource")
 }
 
 /// A newer hub may ask for what this agent does not know: that is an answer, not an accident.

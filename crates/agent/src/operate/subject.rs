@@ -101,7 +101,7 @@ impl<'a> Subject<'a> {
             namespace => Some(namespace.map_or_else(|| DEFAULT_NAMESPACE.to_owned(), Cow::into_owned)),
         };
         let aim = Aim { resource, namespace, name: name.map(Cow::into_owned) };
-        hand.allow(&aim)?;
+        hand.allow(&aim.resource, aim.namespace.as_deref(), aim.name.as_deref())?;
         Ok(aim)
     }
 }
@@ -126,19 +126,23 @@ impl Hand {
     }
 
     /// Refuses what the account's configuration keeps out of reach.
-    fn allow(&self, aim: &Aim) -> Result<(), Failure> {
-        let Aim { resource, namespace, name } = aim;
-        let account = &self.account.description.name;
+    pub(super) fn allow(
+        &self,
+        resource: &Resource,
+        namespace: Option<&str>,
+        name: Option<&str>,
+    ) -> Result<(), Failure> {
         let config = &self.account.config;
-        let is_namespace = resource.group.is_empty() && &*resource.kind == "Namespace";
-        let namespace = namespace.as_ref().or(name.as_ref().filter(|_| is_namespace));
         let refused = |what: String| {
+            let account = &self.account.description.name;
             let message = format!("{what} not been authorized in the configuration of account {account}");
             Err(Failure::ours(401, "Unauthorized", message))
         };
-        if let Some(namespace) = namespace {
-            let listed = config.namespaces.is_empty() || config.namespaces.contains(namespace);
-            if !listed || config.omit_namespaces.contains(namespace) {
+        let is_namespace = resource.group.is_empty() && &*resource.kind == "Namespace";
+        if let Some(namespace) = namespace.or(name.filter(|_| is_namespace)) {
+            let is = |listed: &String| listed == namespace;
+            let is_listed = config.namespaces.is_empty() || config.namespaces.iter().any(is);
+            if !is_listed || config.omit_namespaces.iter().any(is) {
                 return refused(format!("namespace {namespace} has"));
             }
         } else if !resource.namespaced && config.only_namespaced_resources {

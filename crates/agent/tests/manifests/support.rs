@@ -15,7 +15,7 @@ use spindrift_agent::{
     watch::Budgets,
 };
 use spindrift_kubernetes::{ApiOptions, LAST_APPLIED};
-use spindrift_model::{Content, Verb};
+use spindrift_model::{Content, OperationId, Verb};
 use spindrift_testkit::Cluster;
 use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
@@ -184,11 +184,12 @@ async fn hand(cluster: &Cluster) -> anyhow::Result<Hand> {
         ..AccountConfig::default()
     };
     let board = Board::default();
+    let metrics = Arc::new(Metrics::register(&mut Registry::default(), board.clone()));
     let preparation = Preparation {
         config: account,
         options: ApiOptions { no_proxy: true, ..ApiOptions::default() },
-        board: board.clone(),
-        metrics: Arc::new(Metrics::register(&mut Registry::default(), board)),
+        board,
+        metrics: metrics.clone(),
         budgets: Budgets::new(config.limits()),
         pace: config.kubernetes.watches.pace(),
     };
@@ -196,11 +197,13 @@ async fn hand(cluster: &Cluster) -> anyhow::Result<Hand> {
     preparation.run(ready_tx, CancellationToken::new()).await?;
     let account = ready_rx.borrow().values().next().context("it is ready")?.clone();
     Ok(Hand {
+        operation: OperationId::fresh(),
         account,
         server_side_apply: Arc::new(config.kubernetes.server_side_apply.clone()),
         retries: config.kubernetes.retries.clone(),
         deadline: Instant::now() + Duration::from_mins(5),
         cancelled: CancellationToken::new(),
+        metrics,
     })
 }
 

@@ -2,5 +2,11 @@
 
 mod delete;
 mod executor;
+mod failures;
+mod kinds;
+mod logs;
 mod reading;
+mod rollout;
+mod scale;
 mod support;
+mod top;
