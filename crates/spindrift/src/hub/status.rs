@@ -30,8 +30,21 @@ struct Cause {
     message: String,
 }
 
-/// Reasons that no API server gives: what the hub says of the way there.
-const OUR_OWN: [&str; 4] = ["OutcomeUnknown", "Cancelled", "Locked", "NoAgent"];
+/// Reasons that API servers give only with details: without them, the word is the hub's or the agent's.
+const OUR_OWN: [&str; 12] = [
+    "BadGateway",
+    "Cancelled",
+    "Conflict",
+    "Gone",
+    "Locked",
+    "NotFound",
+    "NotImplemented",
+    "OutcomeUnknown",
+    "ServiceUnavailable",
+    "Timeout",
+    "TooManyRequests",
+    "Unauthorized",
+];
 
 // === impl Status ===
 
@@ -93,7 +106,7 @@ impl fmt::Display for Status {
         match reason.as_str() {
             "Invalid" => self.invalid(f),
             "" => write!(f, "Error from server: {message}"),
-            ours if OUR_OWN.contains(&ours) => write!(f, "error: {message}"),
+            ours if self.details.is_none() && OUR_OWN.contains(&ours) => write!(f, "error: {message}"),
             _ => write!(f, "Error from server ({reason}): {message}"),
         }
     }

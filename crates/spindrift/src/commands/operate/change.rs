@@ -12,7 +12,7 @@ use super::{
     Dry, Where,
     board::{Line, View},
     crew::{Crew, Trouble},
-    words::{after, title},
+    words::{after, prefix, title},
 };
 use crate::commands::{
     Context,
@@ -67,6 +67,17 @@ pub(crate) struct Changed {
     object: Value,
     #[serde(default)]
     warnings: Vec<String>,
+    /// What the object is about, where it is only a part of it.
+    #[serde(default)]
+    target: Option<Target>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Target {
+    api_version: String,
+    kind: String,
+    name: String,
 }
 
 // === impl Change ===
@@ -172,8 +183,11 @@ impl Change<'_> {
 
 impl Changed {
     fn told(self, dry: Dry) -> Told {
-        let Self { action, object, .. } = self;
-        let name = title(&object);
+        let Self { action, object, target, .. } = self;
+        let name = match target {
+            Some(Target { api_version, kind, name }) => format!("{}/{name}", prefix(&api_version, &kind)),
+            None => title(&object),
+        };
         Told { line: format!("{name} {action}{}", after(dry)), name, word: action, object }
     }
 }

@@ -87,17 +87,17 @@ async fn what_is_scaled_patched_paused_and_deleted_is_told_as_kubectl_tells_it()
         (&["rollout", "pause", "deploy/web"], true),
         (&["rollout", "pause", "deploy/web"], false),
         (&["rollout", "resume", "deployment", "web"], true),
-        (&["rollout", "restart", "svc/web"], false),
         (&["delete", "cm/tea", "--dry-run=server"], true),
         (&["delete", "cm", "tea", "nobody"], false),
         (&["delete", "cm/nobody", "--ignore-not-found"], true),
         (&["delete", "deploy,svc", "-l", "app=web"], true),
         (&["delete", "svc/web", "-o", "name"], true),
-        (&["delete", "unicorns", "web"], false),
     ] {
         let said = twins.agree(words, "").await;
         assert_eq!(said.code == Some(0), is_done, "{words:?}: {said:?}");
     }
+    let unicorns = twins.spindrift(&["delete", "unicorns", "web"], "").error();
+    assert!(unicorns.starts_with("the server doesn't have a resource type \"unicorns\""), "{unicorns}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

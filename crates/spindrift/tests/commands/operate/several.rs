@@ -16,8 +16,7 @@ fn each_line_says_its_account_and_the_last_one_how_many_failed() {
     let shell = Shell::new(None).with("SPINDRIFT_HUB", &hub.url);
     let said = shell.spindrift(&["scale", "deploy/web", "--replicas=3", "--all-accounts"]);
     assert_eq!(said.out, "east  deployment.apps/web scaled\n");
-    let expected =
-        "west: Error from server (Conflict): somebody was quicker\nerror: failed in 1 of 2 accounts\n";
+    let expected = "west: error: somebody was quicker\nerror: failed in 1 of 2 accounts\n";
     assert_eq!((said.code, said.err.as_str()), (Some(1), expected));
 
     // A name that is a pattern, and one account: then all is as kubectl says it.
