@@ -189,6 +189,7 @@ impl Delete {
             label_selector,
             field_selector,
             grace_period_seconds: grace,
+            force: grace == Some(0),
             propagation_policy: Some(self.cascade.into()),
             preconditions: Preconditions::default(),
             wait: self.wait && grace != Some(0),
