@@ -83,7 +83,12 @@ impl Board {
     /// An account that is worked on from now on.
     pub(crate) fn line(&self, account: &str) -> Line {
         let bar = match &self.style {
-            Style::Live(screen) => Some(screen.add(bar(account, self.widest, self.color))),
+            Style::Live(screen) => {
+                let bar = screen.add(bar(account, self.widest, self.color));
+                // Not before it is on the screen, or it would draw itself beside it.
+                bar.enable_steady_tick(REFRESH);
+                Some(bar)
+            }
             _ => None,
         };
         Line {
@@ -110,9 +115,7 @@ fn bar(account: &str, widest: usize, color: bool) -> ProgressBar {
     let color = if color { ".cyan" } else { "" };
     let template = format!("{{prefix:{widest}}}  {{spinner{color}}} {{wide_msg}}");
     let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_spinner());
-    let bar = ProgressBar::new_spinner().with_style(style).with_prefix(account.to_owned());
-    bar.enable_steady_tick(REFRESH);
-    bar
+    ProgressBar::new_spinner().with_style(style).with_prefix(account.to_owned())
 }
 
 // === impl Line ===
