@@ -7,3 +7,4 @@ mod scripted;
 mod sentences;
 mod several;
 mod shop;
+mod top;
