@@ -1,6 +1,6 @@
 //! `spindrift delete`: deletes objects, and waits until they are gone.
 
-use std::time::Duration;
+use std::{cell::Cell, io::Write, time::Duration};
 
 use anyhow::ensure;
 use clap::{Args, ValueEnum};
@@ -10,7 +10,7 @@ use spindrift_model::{Delete as DeleteVerb, Preconditions, Propagation, Verb};
 
 use super::{
     Context,
-    operate::{Change, Dry, Format, Step, Subject, Subjects, Told, Where, after, duration, prefix},
+    operate::{Change, Dry, Format, Line, Step, Subject, Subjects, Told, Where, after, duration, prefix},
 };
 
 const EXAMPLES: &str = "Examples:
@@ -119,19 +119,16 @@ impl Delete {
         let Self { wherever, output, dry_run, timeout, .. } = &self;
         let deadline = self.wait.then_some(*timeout).filter(|timeout| !timeout.is_zero());
         let change = Change { wherever, doing: "deleting", output: *output, dry: *dry_run, deadline };
-        let forced = grace == Some(0);
-        change
-            .tell(
-                context,
-                async |_, _| Ok(steps.clone()),
-                |Deleted { deleted }, line| {
-                    if deleted.is_empty() && !self.ignore_not_found.unwrap_or_default() {
-                        line.note("No resources found");
-                    }
-                    deleted.into_iter().map(|gone| gone.told(forced, *dry_run)).collect()
-                },
-            )
-            .await
+        let (forced, any) = (grace == Some(0), Cell::new(false));
+        let told = |Deleted { deleted }: Deleted, _: &Line| {
+            any.set(any.get() || !deleted.is_empty());
+            deleted.into_iter().map(|gone| gone.told(forced, *dry_run)).collect()
+        };
+        change.tell(context, async |_, _| Ok(steps.clone()), told).await?;
+        if !any.get() && !self.ignore_not_found.unwrap_or_default() {
+            writeln!(std::io::stdout().lock(), "No resources found")?;
+        }
+        Ok(())
     }
 
     /// The time to end, by kubectl's rules: zero only for those who say --force.

@@ -75,16 +75,19 @@ impl Diff {
         let crew = Crew::new(context)?;
         let accounts = self.wherever.accounts(crew.hub()).await?;
         crew.everywhere(&accounts, View::Stream, async |line| {
+            let mut patches = Vec::new();
             for (verb, file) in &verbs {
                 let answer = async { crew.ask(line.account(), verb, None).await?.json::<Both>().await };
                 match answer.await {
-                    Ok(both) => {
-                        let text = self.text(both, line)?;
-                        differs.set(differs.get() || !text.is_empty());
-                        line.bare(&if context.color { coloured(&text) } else { text })?;
-                    }
+                    Ok(both) => patches.push(self.patch(both, line)?),
                     Err(trouble) => line.fail(&trouble.about("diffing", Some(file)).to_string()),
                 }
+            }
+            // By name, as the files that kubectl compares.
+            patches.sort();
+            for text in patches.into_iter().flatten() {
+                differs.set(true);
+                line.bare(&if context.color { coloured(&text) } else { text })?;
             }
             Ok(())
         })
@@ -101,8 +104,8 @@ impl Diff {
         }))
     }
 
-    /// A patch, or nothing if there is no difference.
-    fn text(&self, both: Both, line: &Line) -> anyhow::Result<String> {
+    /// A patch, unless there is no difference.
+    fn patch(&self, both: Both, line: &Line) -> anyhow::Result<Option<String>> {
         let Both { mut live, mut merged } = both;
         let mut name = file_name(&merged);
         if line.is_one_of_several() {
@@ -113,11 +116,9 @@ impl Diff {
         }
         let live = live.map(|live| yaml(&live)).transpose()?.unwrap_or_default();
         let hunks = unified(&live, &yaml(&merged)?);
-        if hunks.is_empty() {
-            return Ok(hunks);
-        }
         let (from, to) = (format!("LIVE/{name}"), format!("MERGED/{name}"));
-        Ok(format!("diff -u -N {from} {to}\n--- {from}\n+++ {to}\n{hunks}"))
+        let patch = || format!("diff -u -N {from} {to}\n--- {from}\n+++ {to}\n{hunks}");
+        Ok((!hunks.is_empty()).then(patch))
     }
 }
 

@@ -91,6 +91,8 @@ async fn what_is_scaled_patched_paused_and_deleted_is_told_as_kubectl_tells_it()
         (&["delete", "cm", "tea", "nobody"], false),
         (&["delete", "cm/nobody", "--ignore-not-found"], true),
         (&["delete", "deploy,svc", "-l", "app=web"], true),
+        (&["delete", "deploy", "--all"], true),
+        (&["delete", "deploy", "--all", "--ignore-not-found"], true),
         (&["delete", "svc/web", "-o", "name"], true),
     ] {
         let said = twins.agree(words, "").await;
@@ -130,12 +132,12 @@ async fn a_difference_is_that_of_kubectl_with_its_exit_code() {
     let other = manifests.replace("assam", "ceylon").replace("web:1", "web:2").replace("canary", "cuckoo");
     let (theirs, ours) = (twins.kubectl(&diff, &other).await, twins.spindrift(&diff, &other));
     assert_eq!((theirs.code, ours.code), (Some(1), Some(1)), "{ours:?}");
-    // Names of files, and what no two objects have in common.
+    // Without the names of files, what no two objects have in common, and the choice of quotes.
     let changes = |text: &str| -> Vec<String> {
         let lines = text.lines().filter(|line| {
             line.starts_with(['+', '-']) && !line.starts_with("+++") && !line.starts_with("---")
         });
-        lines.filter(|line| !line.contains("resourceVersion")).map(str::to_owned).collect()
+        lines.filter(|line| !line.contains("resourceVersion")).map(|line| line.replace('\'', "\"")).collect()
     };
     assert_eq!(changes(&ours.out), changes(&theirs.out));
     assert!(ours.out.contains("-  blend: assam\n+  blend: ceylon\n"), "{}", ours.out);
