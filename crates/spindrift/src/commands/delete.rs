@@ -102,6 +102,9 @@ struct Gone {
     uid: Option<String>,
 }
 
+/// True of every object: an agent deletes nothing that is neither named nor selected.
+const EVERY: &str = "metadata.name!=";
+
 /// What kubectl warns of.
 const IMMEDIATE: &str = "Warning: Immediate deletion does not wait for confirmation that the running resource has been \
     terminated. The resource may continue to run on the cluster indefinitely.";
@@ -170,9 +173,10 @@ impl Delete {
 
     fn step(&self, subject: &Subject, grace: Option<u64>) -> Step {
         let Subject { api_version, kind, namespace, name, file } = subject.clone();
-        // Without a name, files have no labels to go by: what they name is what is deleted.
+        // What files name is what is deleted, whatever its labels.
         let (label_selector, field_selector) = match &name {
             Some(_) => (None, None),
+            None if self.all => (None, Some(self.field_selector.clone().unwrap_or_else(|| EVERY.to_owned()))),
             None => (self.subjects.selector.clone(), self.field_selector.clone()),
         };
         let title = format!("{kind} {}", name.as_deref().unwrap_or_default());
