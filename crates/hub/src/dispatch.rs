@@ -23,7 +23,7 @@ mod running;
 mod vault;
 
 use std::{
-    collections::{HashMap, hash_map},
+    collections::{HashMap, HashSet, hash_map},
     sync::Arc,
     time::Duration,
 };
@@ -49,7 +49,7 @@ pub use vault::{Vault, VaultError};
 pub(crate) use links::{Link, Links};
 
 use about::About;
-use admission::{Admission, Applicant, Admitted};
+use admission::{Admission, Admitted, Applicant};
 use driver::{Driver, Stage, Task};
 use running::{Arrival, Entry};
 use vault::Place;
@@ -108,7 +108,16 @@ struct Shared {
     links: Arc<Links>,
     admission: Arc<Admission>,
     open: Mutex<HashMap<OperationId, Arc<Entry>>>,
+    /// Those whose rows may be there, and that nobody drives yet.
+    submitting: Mutex<HashSet<OperationId>>,
     tasks: TaskGroup,
+}
+
+/// Keeps the reconciler from taking up what is just being taken on.
+#[derive(Debug)]
+struct Submitting {
+    shared: Arc<Shared>,
+    id: OperationId,
 }
 
 /// What follows something goes on until its caller leaves, or at most so long.
@@ -118,7 +127,13 @@ pub const LONGEST: Duration = Duration::from_hours(24);
 
 impl Dispatch {
     /// Nothing is under way yet; [`Dispatch::start`] takes up what an earlier life left.
-    pub fn new(config: DispatchConfig, store: Store, vault: Vault, metrics: Arc<Metrics>, shutdown: &Shutdown) -> Self {
+    pub fn new(
+        config: DispatchConfig,
+        store: Store,
+        vault: Vault,
+        metrics: Arc<Metrics>,
+        shutdown: &Shutdown,
+    ) -> Self {
         let shared = Shared {
             admission: Admission::new(config.bounds),
             config,
@@ -127,6 +142,7 @@ impl Dispatch {
             metrics,
             links: Arc::new(Links::new()),
             open: Mutex::default(),
+            submitting: Mutex::default(),
             tasks: shutdown.group("operations"),
         };
         Self { shared: Arc::new(shared) }
@@ -149,7 +165,8 @@ impl Dispatch {
         let DispatchConfig { hub, tenant, silence, .. } = &shared.config;
         let about = About::of(&verb);
         let mutation = verb.is_mutation();
-        let route = shared.store.route(tenant, &account, *silence).await.map_err(|error| shared.failed(&error))?;
+        let route =
+            shared.store.route(tenant, &account, *silence).await.map_err(|error| shared.failed(&error))?;
         let route = route.ok_or_else(|| Refusal::no_account(&account))?;
         if let Some(freeze) = route.frozen.as_ref().filter(|_| mutation) {
             return Err(Refusal::frozen(&account, &freeze.reason));
@@ -192,6 +209,7 @@ impl Dispatch {
             key_id: shared.vault.key_id().to_owned(),
             body: sealed,
         };
+        let _submitting = shared.submitting(id);
         match shared.store.insert_operation(&new).await.map_err(|error| shared.failed(&error))? {
             Inserted::New => {}
             Inserted::Known { digest: other } if other == digest => {
@@ -255,6 +273,11 @@ impl Shared {
         self.open.lock().get(&id).cloned()
     }
 
+    /// None if another caller is just taking the same one on.
+    fn submitting(self: &Arc<Self>, id: OperationId) -> Option<Submitting> {
+        self.submitting.lock().insert(id).then(|| Submitting { shared: Arc::clone(self), id })
+    }
+
     /// Begins to carry an operation on.
     fn drive(
         self: &Arc<Self>,
@@ -293,6 +316,14 @@ impl Shared {
     fn failed(&self, error: &StoreError) -> Refusal {
         error!(error = %report(error), "an operation was not taken on");
         Refusal::store()
+    }
+}
+
+// === impl Submitting ===
+
+impl Drop for Submitting {
+    fn drop(&mut self) {
+        self.shared.submitting.lock().remove(&self.id);
     }
 }
 

@@ -53,15 +53,15 @@ pub use commit::{
     AccountWrite, DeclaredScopes, ObjectWrite, Prune, RejectedRow, ScopeProgress, WriteOutcome,
 };
 pub use config::StoreConfig;
-pub use cursor::{AttachOutcome, AttachRequest};
+pub use cursor::{AttachOutcome, AttachRequest, Predecessor};
 pub use error::StoreError;
 pub use examination::{Examination, Location, Schema};
 pub use feed::{Change, FeedPoint, Position};
 pub use hub::HubRow;
 pub use object::{ObjectQuery, StoredObject};
 pub use operation::{
-    AnswerPart, Candidate, Freeze, Inserted, NewOperation, OperationEnd, OperationQuery, OperationRow, OperationState,
-    Route, Seat,
+    AnswerPart, Candidate, Freeze, Inserted, NewOperation, OperationEnd, OperationQuery, OperationRow,
+    OperationState, Route, Seat,
 };
 pub use scope::{KindRow, ScopeCounts, ScopeRow, StoredScope};
 pub use session::{NewSession, SessionRow};

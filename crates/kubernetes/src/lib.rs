@@ -56,8 +56,8 @@ mod schema;
 mod arbitrary;
 
 pub use api::{
-    Access, AccessRules, Api, ApiOptions, Call, ConnectError, Credentials, Greeting, Inspection, Pieces,
-    Reply, ReviewError, Way,
+    Access, AccessRules, Api, ApiOptions, Call, ConnectError, Credentials, Greeting, Inspection,
+    KubeconfigText, Pieces, Reply, ReviewError, Way,
 };
 pub use discovery::{Catalogue, Discovery, ServedResource};
 pub use error::ApiError;

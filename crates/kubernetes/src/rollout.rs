@@ -65,7 +65,8 @@ impl Workload {
 fn is_controlled_by(object: &Value, owner: &Value) -> bool {
     let uid = owner.pointer("/metadata/uid");
     let owners = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
-    uid.is_some() && owners.into_iter().flatten().any(|one| one["controller"] == true && one.get("uid") == uid)
+    uid.is_some()
+        && owners.into_iter().flatten().any(|one| one["controller"] == true && one.get("uid") == uid)
 }
 
 fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {

@@ -57,6 +57,7 @@ impl<'a> Subject<'a> {
                 name: None,
                 everywhere: true,
             },
+            // What is measured is no object; `top` looks at namespaces itself.
             Verb::Top(_) | Verb::Discover {} => return Ok(None),
         }))
     }
@@ -74,11 +75,16 @@ impl<'a> Subject<'a> {
 
     fn of_manifest(manifest: &'a Manifest, namespace: Option<&'a str>) -> Result<Self, Failure> {
         let Manifest(manifest) = manifest;
-        let text = |pointer| manifest.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let text =
+            |pointer| manifest.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty());
         let required = |pointer: &'static str| {
             let field = pointer.trim_start_matches('/').replace('/', ".");
             text(pointer).ok_or_else(|| {
-                Failure::ours(400, "BadRequest", format!("manifest.{field}: expected a text that is not empty"))
+                Failure::ours(
+                    400,
+                    "BadRequest",
+                    format!("manifest.{field}: expected a text that is not empty"),
+                )
             })
         };
         Ok(Self {
@@ -101,7 +107,7 @@ impl<'a> Subject<'a> {
             namespace => Some(namespace.map_or_else(|| DEFAULT_NAMESPACE.to_owned(), Cow::into_owned)),
         };
         let aim = Aim { resource, namespace, name: name.map(Cow::into_owned) };
-        hand.allow(&aim.resource, aim.namespace.as_deref(), aim.name.as_deref())?;
+        hand.allow(&aim)?;
         Ok(aim)
     }
 }
@@ -126,12 +132,8 @@ impl Hand {
     }
 
     /// Refuses what the account's configuration keeps out of reach.
-    pub(super) fn allow(
-        &self,
-        resource: &Resource,
-        namespace: Option<&str>,
-        name: Option<&str>,
-    ) -> Result<(), Failure> {
+    pub(super) fn allow(&self, aim: &Aim) -> Result<(), Failure> {
+        let Aim { resource, namespace, name } = aim;
         let config = &self.account.config;
         let refused = |what: String| {
             let account = &self.account.description.name;
@@ -139,10 +141,9 @@ impl Hand {
             Err(Failure::ours(401, "Unauthorized", message))
         };
         let is_namespace = resource.group.is_empty() && &*resource.kind == "Namespace";
-        if let Some(namespace) = namespace.or(name.filter(|_| is_namespace)) {
-            let is = |listed: &String| listed == namespace;
-            let is_listed = config.namespaces.is_empty() || config.namespaces.iter().any(is);
-            if !is_listed || config.omit_namespaces.iter().any(is) {
+        if let Some(namespace) = namespace.as_ref().or(name.as_ref().filter(|_| is_namespace)) {
+            let is_listed = config.namespaces.is_empty() || config.namespaces.contains(namespace);
+            if !is_listed || config.omit_namespaces.contains(namespace) {
                 return refused(format!("namespace {namespace} has"));
             }
         } else if !resource.namespaced && config.only_namespaced_resources {

@@ -10,11 +10,11 @@ mod list;
 mod logs;
 mod matches;
 mod patch;
+mod place;
 mod recreate;
 mod replace;
 mod rollout;
 mod scale;
-mod subject;
 mod top;
 
 use serde::de::DeserializeOwned;

@@ -68,7 +68,10 @@ async fn a_change_without_an_answer_is_not_made_again_and_nobody_claims_to_know(
     let done = world.bench.run(delete()).await;
     let Outcome::Unknown { reason } = &done.outcome else { panic!("{:?}", done.outcome) };
     assert!(reason.contains("DELETE /api/v1/namespaces/default/configmaps/one"), "{reason}");
-    assert!(world.cluster.get(&Key::new("", "configmaps", "default", "one")).is_some(), "it was not tried again");
+    assert!(
+        world.cluster.get(&Key::new("", "configmaps", "default", "one")).is_some(),
+        "it was not tried again"
+    );
 }
 
 #[tokio::test]

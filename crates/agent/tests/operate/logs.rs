@@ -65,7 +65,8 @@ impl World {
     }
 
     async fn pod(&self, name: &str, created_before: u64, containers: &[&str]) {
-        let containers: Vec<_> = containers.iter().map(|name| json!({ "name": name, "image": "web:1" })).collect();
+        let containers: Vec<_> =
+            containers.iter().map(|name| json!({ "name": name, "image": "web:1" })).collect();
         let annotations = json!({ "kubectl.kubernetes.io/default-container": "side" });
         self.create(json!({
             "apiVersion": "v1", "kind": "Pod",
@@ -96,7 +97,11 @@ async fn the_container_is_chosen_as_kubectl_does() {
     world.pod("two", 0, &["web", "side"]).await;
     let said = async |verb| world.bench.run(verb).await.text();
     assert_eq!(said(logs("pod", "one", json!({}))).await, "one/web Current 0\none/web Current 1\n");
-    assert_eq!(said(logs("pod", "two", json!({ "tailLines": 1 }))).await, "two/side Current 1\n", "as annotated");
+    assert_eq!(
+        said(logs("pod", "two", json!({ "tailLines": 1 }))).await,
+        "two/side Current 1\n",
+        "as annotated"
+    );
     assert_eq!(said(logs("po", "two", json!({ "container": "web", "limitBytes": 9 }))).await, "two/web C");
     let wrong = world.bench.run(logs("pod", "two", json!({ "container": "none" }))).await.refused();
     assert_eq!(wrong, (400, "container none is not valid for pod two".to_owned()));
@@ -146,7 +151,7 @@ async fn lines_are_told_while_they_are_written_and_until_nobody_listens() {
         assert!(part.ending.is_none());
     }
     world.bench.executor.cancel(operation);
-    assert_eq!(world.bench.answer(operation).await.outcome, Outcome::Cancelled);
+    assert_eq!(world.bench.next().await.ending.unwrap().outcome, Outcome::Cancelled);
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ mod executor;
 mod failures;
 mod kinds;
 mod logs;
+mod manifests;
 mod reading;
 mod rollout;
 mod scale;

@@ -32,7 +32,8 @@ impl Pair {
         let cluster = living().await;
         let bench = Bench::new(cluster).await;
         let prefix = kind.to_lowercase();
-        let (ours, theirs) = (cluster.namespace(&prefix).await.unwrap(), cluster.namespace(&prefix).await.unwrap());
+        let (ours, theirs) =
+            (cluster.namespace(&prefix).await.unwrap(), cluster.namespace(&prefix).await.unwrap());
         let pair = Self { cluster, bench, ours, theirs, kind };
         for image in ["web:1", "web:2", "web:3"] {
             for namespace in [&pair.ours, &pair.theirs] {
@@ -67,7 +68,10 @@ impl Pair {
 
     async fn finished(&self, namespace: &str) {
         let target = self.target();
-        self.cluster.kubectl(&["-n", namespace, "rollout", "status", &target, "--timeout=60s"]).await.unwrap();
+        self.cluster
+            .kubectl(&["-n", namespace, "rollout", "status", &target, "--timeout=60s"])
+            .await
+            .unwrap();
     }
 
     fn target(&self) -> String {
@@ -92,7 +96,6 @@ impl Pair {
     }
 
     /// Both do the same, and say the same.
-    #[track_caller]
     async fn both(&self, action: Value, command: &str) -> Value {
         let ours = self.ours(action).await.json();
         let theirs = self.theirs(command).await.unwrap();
@@ -144,8 +147,14 @@ async fn a_deployment_goes_back_as_with_kubectl() {
     pair.neither(json!({ "action": "undo", "toRevision": 1 }), "undo --to-revision=1").await;
 
     let history = pair.ours(json!({ "action": "history" })).await.json();
-    let shown: Vec<_> = history["revisions"].as_array().unwrap().iter().map(|one| (one["revision"].clone(), one["changeCause"].clone())).collect();
-    let expected = [(3, "web:3"), (4, "web:2"), (5, "web:1")].map(|(number, cause)| (json!(number), json!(cause)));
+    let shown: Vec<_> = history["revisions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (one["revision"].clone(), one["changeCause"].clone()))
+        .collect();
+    let expected =
+        [(3, "web:3"), (4, "web:2"), (5, "web:1")].map(|(number, cause)| (json!(number), json!(cause)));
     assert_eq!(shown, expected);
     let theirs = pair.theirs("history").await.unwrap();
     assert!(theirs.contains("3         web:3\n4         web:2\n5         web:1"), "{theirs}");

@@ -39,7 +39,9 @@ async fn what_pods_use_is_read_where_it_is_measured() {
     assert_eq!(unavailable, (404, "Metrics API not available".to_owned()));
 
     serve_metrics(&cluster).await;
-    for (namespace, name, app) in [(&namespace, "one", "web"), (&namespace, "two", "db"), (&other, "three", "web")] {
+    for (namespace, name, app) in
+        [(&namespace, "one", "web"), (&namespace, "two", "db"), (&other, "three", "web")]
+    {
         let usage = json!({ "cpu": "12m", "memory": "34Mi" });
         let metrics = json!({
             "apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetrics",
@@ -66,6 +68,7 @@ async fn what_pods_use_is_read_where_it_is_measured() {
 
     let limited = Bench::with(cluster.kubeconfig(), json!({ "namespaces": [other] }), json!({})).await;
     assert_eq!(names(&limited.run(json!({ "verb": "top", "kind": "pods" })).await.json()), ["three"]);
-    let refused = limited.run(json!({ "verb": "top", "kind": "pods", "namespace": namespace })).await.refused();
+    let refused =
+        limited.run(json!({ "verb": "top", "kind": "pods", "namespace": namespace })).await.refused();
     assert_eq!(refused.0, 401);
 }

@@ -7,7 +7,8 @@ use serde_json::Value;
 pub fn selector_text(selector: &Value) -> Option<String> {
     let selector = selector.as_object()?;
     let is_plain = !selector.contains_key("matchLabels") && !selector.contains_key("matchExpressions");
-    let labels = if is_plain { Some(selector) } else { selector.get("matchLabels").and_then(Value::as_object) };
+    let labels =
+        if is_plain { Some(selector) } else { selector.get("matchLabels").and_then(Value::as_object) };
     let mut terms: Vec<_> = labels
         .into_iter()
         .flatten()

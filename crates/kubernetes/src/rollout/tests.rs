@@ -74,9 +74,7 @@ fn a_deployment_tells_its_progress_in_kubectls_words() {
 
 #[test]
 fn the_others_tell_theirs() {
-    let daemon_set = |status: Value| {
-        json!({ "metadata": { "name": "log", "generation": 1 }, "spec": { "updateStrategy": { "type": "RollingUpdate" } }, "status": status })
-    };
+    let daemon_set = |status: Value| json!({ "metadata": { "name": "log", "generation": 1 }, "spec": { "updateStrategy": { "type": "RollingUpdate" } }, "status": status });
     for (status, expected) in [
         (json!({}), "Waiting for daemon set spec update to be observed..."),
         (
@@ -91,14 +89,20 @@ fn the_others_tell_theirs() {
     ] {
         assert_eq!(said(Workload::DaemonSet, &daemon_set(status)), expected);
     }
-    let stateful_set = |strategy: Value, status: Value| {
-        json!({ "metadata": { "name": "db", "generation": 1 }, "spec": { "replicas": 3, "updateStrategy": strategy }, "status": status })
-    };
+    let stateful_set = |strategy: Value, status: Value| json!({ "metadata": { "name": "db", "generation": 1 }, "spec": { "replicas": 3, "updateStrategy": strategy }, "status": status });
     let rolling = || json!({ "type": "RollingUpdate" });
     for (strategy, status, expected) in [
-        (json!({ "type": "OnDelete" }), json!({}), "error: rollout status is only available for RollingUpdate strategy type"),
+        (
+            json!({ "type": "OnDelete" }),
+            json!({}),
+            "error: rollout status is only available for RollingUpdate strategy type",
+        ),
         (rolling(), json!({}), "Waiting for statefulset spec update to be observed..."),
-        (rolling(), json!({ "observedGeneration": 1, "readyReplicas": 1 }), "Waiting for 2 pods to be ready..."),
+        (
+            rolling(),
+            json!({ "observedGeneration": 1, "readyReplicas": 1 }),
+            "Waiting for 2 pods to be ready...",
+        ),
         (
             rolling(),
             json!({ "observedGeneration": 1, "readyReplicas": 3, "updatedReplicas": 1, "updateRevision": "b", "currentRevision": "a" }),
@@ -127,12 +131,15 @@ fn the_others_tell_theirs() {
 #[test]
 fn revisions_are_those_that_the_workload_controls() {
     let deployment = deployment(json!({}));
-    let found = vec![replica_set("3", "d"), replica_set("10", "d"), replica_set("2", "d"), replica_set("4", "other")];
+    let found =
+        vec![replica_set("3", "d"), replica_set("10", "d"), replica_set("2", "d"), replica_set("4", "other")];
     let revisions = revisions(Workload::Deployment, &deployment, found);
     let numbers: Vec<_> = revisions.iter().map(|revision| revision.number).collect();
     assert_eq!(numbers, [2, 3, 10]);
     assert_eq!(revisions[0].change_cause.as_deref(), Some("because"));
-    let find = |wanted| find_revision(Workload::Deployment, &deployment, &revisions, wanted).map(|found| found.number);
+    let find = |wanted| {
+        find_revision(Workload::Deployment, &deployment, &revisions, wanted).map(|found| found.number)
+    };
     assert_eq!(find(2), Ok(2));
     assert_eq!(find(0), Ok(3), "the one before the newest");
     assert_eq!(find(4), Err("unable to find specified revision 4 in history".into()));
@@ -146,7 +153,9 @@ fn going_back_takes_the_template_and_leaves_what_is_the_deployments_own() {
     let revisions =
         revisions(Workload::Deployment, &deployment, vec![replica_set("2", "d"), replica_set("3", "d")]);
     assert_eq!(undo(Workload::Deployment, &deployment, &revisions[1]), Ok(Undo::Nothing), "but for the hash");
-    let Ok(Undo::JsonPatch(patch)) = undo(Workload::Deployment, &deployment, &revisions[0]) else { panic!("a patch") };
+    let Ok(Undo::JsonPatch(patch)) = undo(Workload::Deployment, &deployment, &revisions[0]) else {
+        panic!("a patch")
+    };
     assert_eq!(patch[0]["value"], template("2", None));
     assert_eq!(
         patch[1]["value"],

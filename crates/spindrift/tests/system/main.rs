@@ -5,9 +5,12 @@
 
 mod assume;
 mod bearer;
+mod by_hand;
 mod channels;
+mod credentials;
 mod endpoints;
 mod engine;
+mod holds;
 mod isolation;
 mod kinds;
 mod live;
@@ -21,6 +24,7 @@ mod recovery;
 mod redact;
 mod reload;
 mod secrets;
+mod sessions;
 mod starting;
 mod support;
 mod up;

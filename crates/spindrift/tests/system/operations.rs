@@ -2,6 +2,7 @@
 
 mod asking;
 mod faults;
+mod hubs;
 
 use serde_json::{Value, json};
 use spindrift_testkit::HubProcess;

@@ -54,8 +54,11 @@ fn question(logs: &Logs, namespace: Option<&str>, pod: &str, container: &str) ->
             call = call.query(name, "true");
         }
     }
-    let numbers =
-        [("tailLines", logs.tail_lines), ("sinceSeconds", logs.since_seconds), ("limitBytes", logs.limit_bytes)];
+    let numbers = [
+        ("tailLines", logs.tail_lines),
+        ("sinceSeconds", logs.since_seconds),
+        ("limitBytes", logs.limit_bytes),
+    ];
     for (name, number) in numbers {
         if let Some(number) = number {
             call = call.query(name, &number.to_string());
@@ -80,7 +83,9 @@ async fn first_pod(
     })?;
     let call = Call::about(Method::GET, &pods(), namespace, None).query("labelSelector", &selector);
     let mut list: Value = read(hand, &call).await?;
-    let Some(Value::Array(mut found)) = list.get_mut("items").map(Value::take) else { return Err(none(&name)) };
+    let Some(Value::Array(mut found)) = list.get_mut("items").map(Value::take) else {
+        return Err(none(&name));
+    };
     found.sort_by(choice::by_logging);
     found.into_iter().next().ok_or_else(|| none(&name))
 }

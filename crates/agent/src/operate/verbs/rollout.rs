@@ -11,7 +11,7 @@ use serde_json::Value;
 use spindrift_kubernetes::{Call, rollout::Workload, scrub_result};
 use spindrift_model::{DryRun, Resource, Rollout, RolloutAction};
 
-use super::{Answer, AnswerSink, Failure, Hand, dry_run, failed, parsed, subject::changed};
+use super::{Answer, AnswerSink, Failure, Hand, dry_run, failed, parsed, place::changed};
 
 /// A workload, and what is asked of it.
 struct Job<'a> {
@@ -69,7 +69,12 @@ impl Job<'_> {
     }
 
     /// Patches the workload, and answers with what it is then.
-    async fn patch(&self, content_type: &'static str, patch: &Value, action: &str) -> Result<Answer, Failure> {
+    async fn patch(
+        &self,
+        content_type: &'static str,
+        patch: &Value,
+        action: &str,
+    ) -> Result<Answer, Failure> {
         self.hand.go_on()?;
         let call = dry_run(self.call(Method::PATCH), self.dry_run)
             .query("fieldManager", FIELD_MANAGER)

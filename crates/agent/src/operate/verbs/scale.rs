@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use spindrift_kubernetes::{Call, Reply};
 use spindrift_model::{DryRun, Resource, Scale};
 
-use super::{Answer, Failure, Hand, dry_run, failed, parsed, subject::changed};
+use super::{Answer, Failure, Hand, dry_run, failed, parsed, place::changed};
 
 /// How often a change in between is borne.
 const ATTEMPTS: u32 = 5;

@@ -5,17 +5,19 @@ use serde_json::{Value, json};
 use spindrift_kubernetes::{ApiError, Call};
 use spindrift_model::{Resource, Top};
 
-use super::{Answer, Failure, Hand, list::Listing, parsed};
+use super::{super::subject::Aim, Answer, Failure, Hand, list::Listing, parsed};
 
 pub(super) async fn run(hand: &Hand, top: Top) -> Result<Answer, Failure> {
     let resource = measured(&top.kind)?;
-    hand.allow(&resource, top.namespace.as_deref(), None)?;
-    let items = match top.name.as_deref().filter(|name| !name.is_empty()) {
+    let name = top.name.as_deref().filter(|name| !name.is_empty());
+    // A name without a namespace is in the usual one; no name and no namespace are all that the account may see.
+    let namespace = match name {
+        Some(_) => hand.namespace(&resource, top.namespace.as_deref()),
+        None => top.namespace.as_deref().filter(|namespace| !namespace.is_empty() && resource.namespaced),
+    };
+    hand.allow(&Aim { resource: resource.clone(), namespace: namespace.map(Into::into), name: None })?;
+    let items = match name {
         Some(name) => {
-            let namespace = hand.namespace(&resource, top.namespace.as_deref());
-            if let Some(namespace) = namespace {
-                hand.allow(&resource, Some(namespace), None)?;
-            }
             let call = Call::about(Method::GET, &resource, namespace, Some(name));
             let reply = hand.read(&call).await.map_err(|error| unavailable(&error))?;
             vec![parsed::<Value>(&reply.body)?]
@@ -79,7 +81,12 @@ fn measured(kind: &str) -> Result<Resource, Failure> {
 /// A cluster without a metrics server knows nothing of these paths; kubectl has a word for that.
 fn unavailable(error: &ApiError) -> Failure {
     let is_unserved = error.status().is_some_and(|status| {
-        status.code == 404 && (status.message.starts_with("the server could not find") || status.reason.is_empty())
+        status.code == 404
+            && (status.message.starts_with("the server could not find") || status.reason.is_empty())
     });
-    if is_unserved { Failure::ours(404, "NotFound", "Metrics API not available") } else { Failure::of_read(error) }
+    if is_unserved {
+        Failure::ours(404, "NotFound", "Metrics API not available")
+    } else {
+        Failure::of_read(error)
+    }
 }

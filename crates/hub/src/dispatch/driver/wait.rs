@@ -1,8 +1,8 @@
 //! Waits for the agent's word, through all that can come between.
 
-use std::{future::pending, sync::Arc};
+use std::{future::pending, sync::Arc, time::Duration};
 
-use tokio::time::{MissedTickBehavior, interval, sleep_until};
+use tokio::time::{Instant, MissedTickBehavior, interval, interval_at, sleep_until};
 use tracing::debug;
 
 use super::{Driver, End, GRACE, Next, POLL, Stage};
@@ -11,6 +11,9 @@ use crate::{
     store::{OperationRow, OperationState},
 };
 
+/// How often the store is asked where an agent went that was lost: it mostly comes back here.
+const LOOK: Duration = Duration::from_secs(1);
+
 // === impl Driver ===
 
 impl Driver {
@@ -18,8 +21,8 @@ impl Driver {
     /// same incarnation has to come back.
     pub(super) async fn wait(&mut self, mut link: Option<Arc<Link>>) -> Next {
         let mut tick_rx = self.shared.links.subscribe();
-        let mut poll = interval(POLL);
-        poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut look = interval_at(Instant::now() + LOOK, LOOK);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut told = false;
         let unheard = self.events_tx.clone();
         loop {
@@ -55,7 +58,7 @@ impl Driver {
                 }
                 () = gone(link.as_deref()) => link = None,
                 _ = tick_rx.changed(), if link.is_none() => {}
-                _ = poll.tick(), if link.is_none() => {
+                _ = look.tick(), if link.is_none() => {
                     if let Some(next) = self.look_elsewhere().await {
                         return next;
                     }
@@ -97,7 +100,8 @@ impl Driver {
             return Some(Ok(Stage::Following));
         }
         let asked = self.sent.clone()?;
-        let route = self.shared.store.route(&config.tenant, &self.task.account, config.silence).await.ok()??;
+        let route =
+            self.shared.store.route(&config.tenant, &self.task.account, config.silence).await.ok()??;
         let seen = route.candidates.into_iter().rfind(|candidate| candidate.agent == asked.agent)?;
         if seen.incarnation != asked.incarnation {
             return Some(Err(self.died()));
@@ -159,7 +163,9 @@ impl Driver {
                 () = sleep_until(self.deadline + 2 * GRACE) => return Err(self.overdue()),
                 _ = poll.tick() => {}
             }
-            let Ok(Some(row)) = self.shared.store.operation(&config.tenant, self.task.id).await else { continue };
+            let Ok(Some(row)) = self.shared.store.operation(&config.tenant, self.task.id).await else {
+                continue;
+            };
             self.sent = row.sent.as_ref().map(|(_, _, seat)| seat.clone());
             if let Err(end) = answer::pump(&self.shared, &row, &mut self.answer, &self.events_tx).await {
                 return Err(end);

@@ -55,7 +55,11 @@ impl<'a> Listing<'a> {
     pub(in super::super) fn scopes(&self) -> VecDeque<Option<&'a str>> {
         let given = self.namespace.filter(|namespace| !namespace.is_empty() && self.resource.namespaced);
         let is_limited = !self.hand.account.config.namespaces.is_empty() && self.resource.namespaced;
-        if given.is_none() && is_limited { self.hand.namespaces().map(Some).collect() } else { [given].into() }
+        if given.is_none() && is_limited {
+            self.hand.namespaces().map(Some).collect()
+        } else {
+            [given].into()
+        }
     }
 
     fn call(&self, namespace: Option<&str>, token: Option<&str>) -> Call {
@@ -63,8 +67,12 @@ impl<'a> Listing<'a> {
         if let Some(selector) = self.label_selector.filter(|selector| !selector.is_empty()) {
             call = call.query("labelSelector", selector);
         }
-        let mut fields: Vec<_> =
-            self.field_selector.filter(|selector| !selector.is_empty()).map(str::to_owned).into_iter().collect();
+        let mut fields: Vec<_> = self
+            .field_selector
+            .filter(|selector| !selector.is_empty())
+            .map(str::to_owned)
+            .into_iter()
+            .collect();
         if self.resource.namespaced && namespace.is_none() {
             // What the account leaves out is left out by the API server.
             let omitted = self.hand.account.config.omit_namespaces.iter();

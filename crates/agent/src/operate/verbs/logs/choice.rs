@@ -20,7 +20,10 @@ pub(super) fn container(pod: &Value) -> Result<String, Failure> {
         list.into_iter().flatten().filter_map(|container| container["name"].as_str())
     };
     let is_there = |wanted: &&str| {
-        ["containers", "initContainers", "ephemeralContainers"].into_iter().flat_map(names).any(|name| name == *wanted)
+        ["containers", "initContainers", "ephemeralContainers"]
+            .into_iter()
+            .flat_map(names)
+            .any(|name| name == *wanted)
     };
     let chosen = annotated.filter(is_there).or_else(|| names("containers").next());
     let message = || format!("pod {} has no containers", name(pod));
@@ -42,8 +45,10 @@ fn rank(pod: &Value) -> Rank<'_> {
         _ => 0,
     };
     let conditions = pod.pointer("/status/conditions").and_then(Value::as_array);
-    let ready = conditions.into_iter().flatten().find(|one| one["type"] == "Ready" && one["status"] == "True");
-    let ready_since = ready.and_then(|condition| condition["lastTransitionTime"].as_str()).unwrap_or_default();
+    let ready =
+        conditions.into_iter().flatten().find(|one| one["type"] == "Ready" && one["status"] == "True");
+    let ready_since =
+        ready.and_then(|condition| condition["lastTransitionTime"].as_str()).unwrap_or_default();
     let containers = pod.pointer("/status/containerStatuses").and_then(Value::as_array);
     let restarts = containers.into_iter().flatten().filter_map(|one| one["restartCount"].as_u64()).max();
     // Times are RFC 3339 in UTC, to the second: they sort as text. What has none comes last.
@@ -70,7 +75,8 @@ mod tests {
     #[test]
     fn the_pod_that_says_most_comes_first() {
         let pod = |name: &str, node: &str, phase: &str, ready: Option<&str>, restarts: u64, created: &str| {
-            let ready = ready.map(|since| json!({ "type": "Ready", "status": "True", "lastTransitionTime": since }));
+            let ready =
+                ready.map(|since| json!({ "type": "Ready", "status": "True", "lastTransitionTime": since }));
             json!({
                 "metadata": { "name": name, "creationTimestamp": created },
                 "spec": { "nodeName": node },

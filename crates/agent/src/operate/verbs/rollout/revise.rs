@@ -5,7 +5,10 @@ use serde_json::{Value, json};
 use spindrift_kubernetes::rollout::{RESTARTED_AT, Undo, Workload, find_revision, undo as undoing};
 use spindrift_model::DryRun;
 
-use super::{Answer, Failure, JSON_PATCH, Job, STRATEGIC, show::{Seen, kept}};
+use super::{
+    Answer, Failure, JSON_PATCH, Job, STRATEGIC,
+    show::{Seen, kept},
+};
 
 /// Goes back to a revision; 0 is the one before.
 pub(super) async fn undo(job: &Job<'_>, to_revision: u64) -> Result<Answer, Failure> {
@@ -20,7 +23,8 @@ pub(super) async fn undo(job: &Job<'_>, to_revision: u64) -> Result<Answer, Fail
     let patch = undoing(workload, &object, revision).map_err(|why| Failure::ours(409, "Conflict", why))?;
     match patch {
         Undo::Nothing => {
-            let action = format!("skipped rollback (current template already matches revision {to_revision})");
+            let action =
+                format!("skipped rollback (current template already matches revision {to_revision})");
             job.unchanged(&action, &object)
         }
         _ if job.dry_run == DryRun::Client => {

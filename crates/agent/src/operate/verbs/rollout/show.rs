@@ -12,7 +12,8 @@ use super::{Answer, Failure, Job};
 /// The revisions of a workload, or one of them.
 pub(super) async fn history(job: &Job<'_>, wanted: Option<u64>) -> Result<Answer, Failure> {
     let Some(workload) = job.workload else {
-        let message = format!("no history viewer has been implemented for {:?}", job.resource.kind_and_group());
+        let message =
+            format!("no history viewer has been implemented for {:?}", job.resource.kind_and_group());
         return Err(Failure::ours(400, "BadRequest", message));
     };
     let object = job.object().await?;

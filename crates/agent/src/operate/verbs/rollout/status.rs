@@ -14,7 +14,8 @@ use super::{Answer, AnswerSink, Failure, Job, parsed};
 /// Tells how far a rollout is; and goes on until it is done, if that is asked for.
 pub(super) async fn status(job: &Job<'_>, follow: bool, sink: &impl AnswerSink) -> Result<Answer, Failure> {
     let Some(workload) = job.workload else {
-        let message = format!("no status viewer has been implemented for {:?}", job.resource.kind_and_group());
+        let message =
+            format!("no status viewer has been implemented for {:?}", job.resource.kind_and_group());
         return Err(Failure::ours(400, "BadRequest", message));
     };
     sink.begin(Content::JsonLines);
