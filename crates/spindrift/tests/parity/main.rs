@@ -48,9 +48,9 @@ async fn kubectl_beside_itself_differs_in_nothing_but_what_is_planted() {
     site.prepare(WORKERS).await;
 
     let mut tally = Tally::default();
-    let cases = plan::cases(settings.seed, 19);
-    let only_bare = |case: &Case| case.cluster == case::Where::Bare;
-    play::play_all(&site, cases.into_iter().filter(only_bare).collect(), WORKERS, |verdict| tally.add(&verdict)).await;
+    let cases = plan::cases(settings.seed, settings.cases);
+    let only_bare = |case: &Case| case.cluster == case::Where::Bare && settings.only.is_none_or(|only| only == case.number);
+    play::play_all(&site, cases.into_iter().filter(only_bare).collect(), WORKERS, |verdict| { if std::env::var_os("PARITY_DEBUG").is_some() { eprintln!("done {}", verdict.case.number); } tally.add(&verdict) }).await;
     assert_eq!(tally.differing().join("\n"), "");
 
     println!("{}", tally.tables());

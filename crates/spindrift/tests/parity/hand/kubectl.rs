@@ -73,22 +73,26 @@ impl KubectlHand {
         let output = self.run(&arguments, "").await;
         let (said, log) = (text(&output.stdout), text(&output.stderr));
         let errors = error_blocks(&log);
-        let answers: Vec<_> = actions
-            .iter()
-            .enumerate()
-            .map(|(index, (target, _))| {
-                let (name, path) = (target.name(), path(index));
-                let quoted = format!("\"{name}\"");
-                let error = errors.iter().find(|error| error.contains(&path) || error.contains(&quoted));
-                let outcome = match (word(&said, &name), error) {
-                    (Some(word), None) => Outcome::Done(word),
-                    (None, Some(error)) => Outcome::Refused(refusal(error)),
-                    _ if actions.len() == 1 && !output.status.success() => Outcome::Refused(refusal(&errors.concat())),
-                    _ => panic!("kubectl does not tell what became of {name}: {said}\n{errors:?}"),
-                };
-                Answer { outcome, patch: patch_of(&log, &name) }
-            })
-            .collect();
+        let mut answers = Vec::new();
+        for (index, (target, action)) in actions.iter().enumerate() {
+            let (name, path) = (target.name(), path(index));
+            let quoted = format!("\"{name}\"");
+            let error = errors.iter().find(|error| error.contains(&path) || error.contains(&quoted));
+            let outcome = match (word(&said, &name), error) {
+                (Some(word), None) => Outcome::Done(word),
+                (None, Some(error)) => Outcome::Refused(refusal(error)),
+                _ if actions.len() == 1 => {
+                    assert!(!output.status.success(), "kubectl tells nothing of {name}: {said}");
+                    Outcome::Refused(refusal(&errors.concat()))
+                }
+                // Not every error among several tells what it is about; alone, there is no doubt.
+                _ => {
+                    answers.push(Box::pin(self.apply(&[(*target, action)])).await.remove(0));
+                    continue;
+                }
+            };
+            answers.push(Answer { outcome, patch: patch_of(&log, &name) });
+        }
         let refused = answers.iter().any(|answer| answer.outcome.is_refused());
         assert_eq!(refused, !output.status.success(), "kubectl exits as it says: {errors:?}");
         answers
