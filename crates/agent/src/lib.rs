@@ -15,6 +15,7 @@ pub mod check;
 pub mod config;
 pub mod endpoints;
 pub mod metrics;
+pub mod operate;
 pub mod reload;
 pub mod roster;
 pub mod uplink;

@@ -1,5 +1,6 @@
 //! The connection to one API server, and the small questions it is asked.
 
+mod call;
 mod connect;
 mod inspect;
 mod review;
@@ -14,6 +15,7 @@ use serde::de::DeserializeOwned;
 use spindrift_model::{ClusterIdentity, Resource};
 use tokio::time::timeout;
 
+pub use call::{Call, Pieces, Reply};
 pub use connect::{ApiOptions, ConnectError, Credentials};
 pub use inspect::{Inspection, Way};
 pub use review::{Access, AccessRules, Greeting, ReviewError};
@@ -119,7 +121,7 @@ impl Api {
         self.within_limit(get, async {
             let answer = self.send(Lane::Operations, get).await?;
             let body = Limited::new(answer.into_body(), LARGEST_ANSWER).collect().await;
-            let body = body.map_err(|source| ApiError::Read { path: get.path().to_owned(), source })?;
+            let body = body.map_err(|source| ApiError::Read { request: get.title().to_owned(), source })?;
             Ok(body.to_bytes())
         })
         .await
@@ -128,7 +130,7 @@ impl Api {
     pub(crate) async fn read_json<T: DeserializeOwned>(&self, get: &Get) -> Result<T, ApiError> {
         let body = self.read(get).await?;
         serde_json::from_slice(&body)
-            .map_err(|error| ApiError::Malformed { path: get.path().to_owned(), source: error.into() })
+            .map_err(|error| ApiError::Malformed { request: get.title().to_owned(), source: error.into() })
     }
 
     /// Asks and gives the body as soon as it begins. It may be read slowly: nobody else waits for it.
@@ -137,11 +139,12 @@ impl Api {
     }
 
     async fn send(&self, lane: Lane, get: &Get) -> Result<Response<Body>, ApiError> {
-        let path = || get.path().to_owned();
-        let request = get.build().map_err(|source| ApiError::Build { path: path(), source })?;
+        let title = || get.title().to_owned();
+        let request = get.build().map_err(|source| ApiError::Build { request: title(), source })?;
         // Boxed, since a watch that was answered would keep the room of its question for as long as it lives.
         let answer = Box::pin(self.transport.send(lane, &request)).await;
-        let answer = answer.map_err(|source| ApiError::Send { path: path(), source: Box::new(source) })?;
+        let answer =
+            answer.map_err(|source| ApiError::Send { request: title(), source: Box::new(source) })?;
         if answer.status().is_success() {
             return Ok(answer);
         }
@@ -149,7 +152,10 @@ impl Api {
         // The code alone says enough if its explanation is too long or breaks off.
         let body = Limited::new(body, LARGEST_REFUSAL).collect().await;
         let body = body.map(Collected::to_bytes).unwrap_or_default();
-        Err(ApiError::Refused { path: path(), source: Status::of_answer(head.status, &head.headers, &body) })
+        Err(ApiError::Refused {
+            request: title(),
+            source: Status::of_answer(head.status, &head.headers, &body),
+        })
     }
 
     async fn within_limit<T>(
@@ -160,6 +166,6 @@ impl Api {
         let limit = self.request_timeout;
         timeout(limit, answer)
             .await
-            .unwrap_or_else(|_| Err(ApiError::TimedOut { path: get.path().to_owned(), limit }))
+            .unwrap_or_else(|_| Err(ApiError::TimedOut { request: get.title().to_owned(), limit }))
     }
 }

@@ -12,7 +12,7 @@ use crate::{error::ApiError, transport::Body};
 
 /// A body that is read as far as is asked for.
 pub(crate) struct Incoming {
-    path: String,
+    request: String,
     body: Body,
 }
 
@@ -26,9 +26,9 @@ pub(crate) struct Chunk {
 // === impl Incoming ===
 
 impl Incoming {
-    /// The body of the answer from this path.
-    pub(crate) fn new(path: &str, body: Body) -> Self {
-        Self { path: path.to_owned(), body }
+    /// The body of the answer to this request.
+    pub(crate) fn new(request: &str, body: Body) -> Self {
+        Self { request: request.to_owned(), body }
     }
 
     /// The next chunk, until the deadline, which is at the end of this limit; none is the end.
@@ -40,10 +40,10 @@ impl Incoming {
         loop {
             let frame = timeout_at(deadline, self.body.frame())
                 .await
-                .map_err(|_| ApiError::TimedOut { path: self.path.clone(), limit })?;
+                .map_err(|_| ApiError::TimedOut { request: self.request.clone(), limit })?;
             let Some(frame) = frame else { return Ok(None) };
-            let frame =
-                frame.map_err(|source| ApiError::Read { path: self.path.clone(), source: source.into() })?;
+            let frame = frame
+                .map_err(|source| ApiError::Read { request: self.request.clone(), source: source.into() })?;
             // What is not data is trailers.
             if let Ok(data) = frame.into_data() {
                 return Ok(Some(data));

@@ -79,7 +79,7 @@ impl Api {
         let get = Get::new([root]).accept(accept);
         let body = self.read(&get).await?;
         let malformed = |error: serde_json::Error| ApiError::Malformed {
-            path: get.path().to_owned(),
+            request: get.title().to_owned(),
             source: Malformed::from(error),
         };
         let Document { kind } = serde_json::from_slice(&body).map_err(malformed)?;

@@ -8,50 +8,50 @@ use crate::{json::Malformed, status::Status, transport::TransportError};
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
     /// The request cannot be written down.
-    #[error("build request GET {path}")]
+    #[error("build the request {request}")]
     Build {
-        /// Where to.
-        path: String,
+        /// Method and path.
+        request: String,
         /// What is wrong with it.
         source: http::Error,
     },
     /// No answer came: no connection, no credentials, or a connection that broke.
-    #[error("send request GET {path}")]
+    #[error("send the request {request}")]
     Send {
-        /// Where to.
-        path: String,
+        /// Method and path.
+        request: String,
         /// What happened.
         source: Box<TransportError>,
     },
     /// The API server, or something in between, said no.
-    #[error("GET {path} was refused")]
+    #[error("{request} was refused")]
     Refused {
-        /// What was asked.
-        path: String,
+        /// Method and path.
+        request: String,
         /// The answer.
         source: Status,
     },
     /// The answer broke off.
-    #[error("read the answer to GET {path}")]
+    #[error("read the answer to {request}")]
     Read {
-        /// What was asked.
-        path: String,
+        /// Method and path.
+        request: String,
         /// What happened.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The answer took too long.
-    #[error("GET {path} took longer than {limit:?}")]
+    #[error("{request} took longer than {limit:?}")]
     TimedOut {
-        /// What was asked.
-        path: String,
+        /// Method and path.
+        request: String,
         /// What was allowed.
         limit: Duration,
     },
     /// The answer is not what Kubernetes answers.
-    #[error("understand the answer to GET {path}")]
+    #[error("understand the answer to {request}")]
     Malformed {
-        /// What was asked.
-        path: String,
+        /// Method and path.
+        request: String,
         /// What is wrong with it.
         source: Malformed,
     },

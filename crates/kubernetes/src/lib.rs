@@ -4,6 +4,7 @@
 //! Credentials ──connect──▶ Api ──discover──▶ Discovery (which resources can be listed and watched)
 //!                           │     (all by transport: few connections, current credentials, proxies)
 //!                           │
+//!                           ├──call───▶ Reply, or Pieces (operations)
 //!                           ├──watch──▶ body ──────────▶ splitter (lines) ─┐
 //!                           └──list───▶ body ──▶ unpack ─▶ page (items) ───┴─▶ sieve ──▶ object ──▶ EventStream
 //! ```
@@ -44,7 +45,8 @@ mod sieve;
 mod arbitrary;
 
 pub use api::{
-    Access, AccessRules, Api, ApiOptions, ConnectError, Credentials, Greeting, Inspection, ReviewError, Way,
+    Access, AccessRules, Api, ApiOptions, Call, ConnectError, Credentials, Greeting, Inspection, Pieces,
+    Reply, ReviewError, Way,
 };
 pub use discovery::Discovery;
 pub use error::ApiError;

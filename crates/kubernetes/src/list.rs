@@ -51,7 +51,7 @@ enum State {
 
 /// A page that is arriving.
 struct Page {
-    path: String,
+    request: String,
     incoming: Incoming,
     unpacker: Unpacker,
     splitter: PageSplitter,
@@ -151,8 +151,8 @@ impl Page {
     async fn open(api: &Api, target: &WatchTarget, get: &Get) -> Result<Self, ApiError> {
         let body = api.open(get).await?;
         Ok(Self {
-            path: get.path().to_owned(),
-            incoming: Incoming::new(get.path(), body),
+            request: get.title().to_owned(),
+            incoming: Incoming::new(get.title(), body),
             unpacker: Unpacker::default(),
             splitter: PageSplitter::new(target.scrub_rules()),
         })
@@ -172,13 +172,13 @@ impl Page {
                     None => return Ok(None),
                 },
                 Err(error) => {
-                    return Err(ApiError::Read { path: self.path.clone(), source: error.into() });
+                    return Err(ApiError::Read { request: self.request.clone(), source: error.into() });
                 }
             }
         }
     }
 
     fn malformed(&self, source: Malformed) -> ApiError {
-        ApiError::Malformed { path: self.path.clone(), source }
+        ApiError::Malformed { request: self.request.clone(), source }
     }
 }

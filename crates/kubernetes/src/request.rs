@@ -8,23 +8,26 @@ use http::{Request, header};
 /// A GET request in the making.
 #[derive(Debug, Clone)]
 pub(crate) struct Get {
-    path: String,
+    /// Method and path.
+    title: String,
     query: String,
     accept: &'static str,
     accept_gzip: bool,
 }
+
+const METHOD: &str = "GET";
 
 // === impl Get ===
 
 impl Get {
     /// A request for JSON at the path of these segments.
     pub(crate) fn new<'a>(segments: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut path = String::new();
+        let mut title = format!("{METHOD} ");
         for segment in segments {
-            path.push('/');
-            percent_encode(segment, &mut path);
+            title.push('/');
+            percent_encode(segment, &mut title);
         }
-        Self { path, query: String::new(), accept: "application/json", accept_gzip: false }
+        Self { title, query: String::new(), accept: "application/json", accept_gzip: false }
     }
 
     pub(crate) fn accept(self, accept: &'static str) -> Self {
@@ -44,13 +47,14 @@ impl Get {
         self
     }
 
-    /// The path alone, to be shown in errors.
-    pub(crate) fn path(&self) -> &str {
-        &self.path
+    /// Method and path, to be shown in errors.
+    pub(crate) fn title(&self) -> &str {
+        &self.title
     }
 
     pub(crate) fn build(&self) -> http::Result<Request<Bytes>> {
-        let Self { path, query, accept, accept_gzip } = self;
+        let Self { title, query, accept, accept_gzip } = self;
+        let path = &title[METHOD.len() + 1..];
         let encoding = if *accept_gzip { "gzip" } else { "identity" };
         Request::get(format!("{path}{query}"))
             .header(header::ACCEPT, *accept)
@@ -59,7 +63,7 @@ impl Get {
     }
 }
 
-fn percent_encode(text: &str, out: &mut String) {
+pub(crate) fn percent_encode(text: &str, out: &mut String) {
     for byte in text.bytes() {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::{HeaderMap, StatusCode, header};
 use serde::Deserialize;
 
@@ -19,6 +20,8 @@ pub struct Status {
     pub causes: Vec<String>,
     /// When the API server wants to be asked again.
     pub retry_after: Option<Duration>,
+    /// The answer as it came, for those who pass it on; empty where it was not an answer of its own.
+    pub document: Bytes,
 }
 
 #[derive(Deserialize, Default)]
@@ -61,6 +64,7 @@ impl Status {
         Self {
             code: code.as_u16(),
             retry_after: status.retry_after.or(header.map(Duration::from_secs)),
+            document: Bytes::copy_from_slice(body),
             ..status
         }
     }
@@ -105,7 +109,7 @@ impl From<Document> for Status {
         let Details { retry_after_seconds, causes } = details.unwrap_or_default();
         let causes = causes.into_iter().map(|Cause { reason }| reason).collect();
         let retry_after = (retry_after_seconds > 0).then(|| Duration::from_secs(retry_after_seconds));
-        Self { code, reason, message, causes, retry_after }
+        Self { code, reason, message, causes, retry_after, document: Bytes::new() }
     }
 }
 

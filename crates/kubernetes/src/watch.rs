@@ -73,7 +73,7 @@ impl Api {
         let deadline = Instant::now() + limit;
         let held_back = Arc::new(AtomicU64::new(0));
         let watch = Watch {
-            incoming: Incoming::new(get.path(), self.open(&get).await?),
+            incoming: Incoming::new(get.title(), self.open(&get).await?),
             splitter: EventSplitter::new(target.scrub_rules()),
             limit,
             deadline,

@@ -16,6 +16,7 @@ mod fingerprint;
 mod kind;
 mod name;
 mod object;
+mod operation;
 
 pub use account::{AccountDescription, ClusterIdentity};
 pub use change::{Batch, Declaration, DeniedScope, Item, ScopeDeclaration, ScopeId, Upsert};
@@ -24,3 +25,8 @@ pub use fingerprint::{Fingerprint, Salt};
 pub use kind::{CacheKinds, DEFAULT_CACHE_KINDS, KindPattern, Resource};
 pub use name::{AccountName, AgentId, HubId, Incarnation, InvalidName, SessionId, TenantId};
 pub use object::{ApiVersion, ObjectKey, ResourceVersion, Scope, ScrubRevision, Uid};
+pub use operation::{
+    Apply, ApplyMode, Content, Create, Delete, Diff, DryRun, Ending, Get, InvalidOperationId, List, Logs,
+    Manifest, Matches, ObjectRef, Operation, OperationId, Outcome, Patch, PatchKind, Preconditions,
+    Propagation, Replace, Rollout, RolloutAction, Scale, Top, Validation, Verb,
+};

@@ -1,12 +1,13 @@
-//! The Control channel: pings and account lifecycle.
+//! The Control channel: pings, account lifecycle, and what agents are asked to do.
 
 use std::time::Duration;
 
-use spindrift_model::{AccountDescription, AccountName};
+use spindrift_model::{AccountDescription, AccountName, OperationId};
 
 use crate::{
-    InvalidMessage, Verdict,
+    InvalidMessage, OperationPart, Verdict,
     invalid::name,
+    operations::id,
     register::{account, description, millis},
     v1,
 };
@@ -42,6 +43,10 @@ pub enum ControlDown {
         /// Register again, but not sooner.
         retry_after: Duration,
     },
+    /// Something to do, or the next part of it.
+    Operation(OperationPart),
+    /// An operation that nobody wants any more.
+    Cancel(OperationId),
 }
 
 // === ControlUp ⇄ wire ===
@@ -88,6 +93,10 @@ impl TryFrom<v1::ControlDown> for ControlDown {
             Message::Disconnect(v1::Disconnect { reason, retry_after_ms }) => {
                 Ok(Self::Disconnect { reason, retry_after: Duration::from_millis(retry_after_ms.into()) })
             }
+            Message::Operation(part) => part.try_into().map(Self::Operation),
+            Message::Cancel(v1::CancelOperation { operation }) => {
+                id("cancel.operation", &operation).map(Self::Cancel)
+            }
         }
     }
 }
@@ -100,6 +109,10 @@ impl From<ControlDown> for v1::ControlDown {
             ControlDown::Verdict(verdict) => Message::Verdict(verdict.into()),
             ControlDown::Disconnect { reason, retry_after } => {
                 Message::Disconnect(v1::Disconnect { reason, retry_after_ms: millis(retry_after) })
+            }
+            ControlDown::Operation(part) => Message::Operation(part.into()),
+            ControlDown::Cancel(operation) => {
+                Message::Cancel(v1::CancelOperation { operation: operation.to_string() })
             }
         };
         Self { message: Some(message) }

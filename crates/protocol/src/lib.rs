@@ -18,6 +18,7 @@ mod control;
 mod events;
 mod invalid;
 mod items;
+mod operations;
 mod register;
 mod token;
 mod version;
@@ -27,6 +28,9 @@ pub use compression::{Compressor, Decompressor, Dictionary, IDLE_FRAME, LEVEL, W
 pub use control::{ControlDown, ControlUp};
 pub use events::{EventsDown, EventsUp, Known, Rejected};
 pub use invalid::InvalidMessage;
+pub use operations::{
+    FIRST_CREDIT, OperationPart, Operations, RESULT_PIECE_BYTES, Request, ResultPart, ResultsDown,
+};
 pub use register::{Pacing, Registration, Verdict, Welcome};
 pub use token::{
     Channel, ChannelToken, ChannelTokens, DICTIONARY_METADATA, FINGERPRINTS_METADATA, SESSION_METADATA,

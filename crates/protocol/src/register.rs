@@ -28,6 +28,8 @@ pub struct Registration {
     pub zone: String,
     /// The accounts it can serve now.
     pub accounts: Vec<AccountDescription>,
+    /// What it can be asked to do.
+    pub verbs: Vec<String>,
 }
 
 /// The hub's answer: a session, and how to behave in it.
@@ -100,6 +102,7 @@ impl TryFrom<v1::RegisterRequest> for Registration {
             protocol_max,
             zone,
             accounts,
+            verbs,
         } = wire;
         if protocol_min == 0 || protocol_min > protocol_max {
             return Err(InvalidMessage::new("protocol_min", "expected 1 or more, and at most protocol_max"));
@@ -115,13 +118,14 @@ impl TryFrom<v1::RegisterRequest> for Registration {
                 .enumerate()
                 .map(|(i, account)| description(account).map_err(|e| e.within(format_args!("accounts[{i}]"))))
                 .collect::<Result<_, _>>()?,
+            verbs,
         })
     }
 }
 
 impl From<Registration> for v1::RegisterRequest {
     fn from(registration: Registration) -> Self {
-        let Registration { agent, incarnation, version, protocol, zone, accounts } = registration;
+        let Registration { agent, incarnation, version, protocol, zone, accounts, verbs } = registration;
         Self {
             agent_id: agent.to_string(),
             incarnation: incarnation.to_string(),
@@ -130,6 +134,7 @@ impl From<Registration> for v1::RegisterRequest {
             protocol_max: *protocol.end(),
             zone,
             accounts: accounts.into_iter().map(account).collect(),
+            verbs,
         }
     }
 }

@@ -187,6 +187,7 @@ fn registration(accounts: Vec<AccountDescription>) -> Registration {
         protocol: SUPPORTED,
         zone: "here".into(),
         accounts,
+        verbs: vec!["get".into()],
     }
 }
 

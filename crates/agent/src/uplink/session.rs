@@ -75,6 +75,7 @@ impl<'a> Session<'a> {
             protocol: SUPPORTED,
             zone: uplink.zone.clone(),
             accounts: accounts.iter().map(|account| account.description.clone()).collect(),
+            verbs: Vec::new(),
         };
         let opening = Channels::open(&uplink.dialer, &uplink.bearer, registration, &uplink.metrics);
         let Some(opened) = shutdown.token().run_until_cancelled(opening).await else {
@@ -168,6 +169,8 @@ impl<'a> Session<'a> {
             ControlDown::Disconnect { reason, retry_after } => {
                 return Err(Ended { reason, retry_after: Some(retry_after) });
             }
+            ControlDown::Operation(part) => debug!(operation = %part.operation, "not yet"),
+            ControlDown::Cancel(operation) => debug!(%operation, "not yet"),
         }
         Ok(())
     }

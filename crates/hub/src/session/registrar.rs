@@ -14,7 +14,7 @@ use crate::store::{Announced, NewSession, StoreError, TokenHash};
 impl Context {
     /// Accepts an agent, or says what is wrong.
     pub(super) async fn register(&self, registration: Registration) -> Result<Welcome, Status> {
-        let Registration { agent, incarnation, version, protocol, zone, accounts } = registration;
+        let Registration { agent, incarnation, version, protocol, zone, accounts, verbs: _ } = registration;
         let protocol = negotiate((&version, protocol), (crate::VERSION, SUPPORTED)).map_err(|mismatch| {
             warn!(%agent, %mismatch, "registration refused");
             Status::failed_precondition(mismatch.to_string())

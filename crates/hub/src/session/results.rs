@@ -27,7 +27,7 @@ pub(super) async fn run(
             () = down_tx.closed() => return Ok(()),
             chunk = up.next() => chunk,
         };
-        let Some(Ok(v1::ResultsUp { operation, chunk: _, more })) = chunk else { return Ok(()) };
+        let Some(Ok(v1::ResultsUp { operation, more, .. })) = chunk else { return Ok(()) };
         if !more {
             warn!(agent = %info.agent, operation, "a result arrived that nobody waits for");
         }

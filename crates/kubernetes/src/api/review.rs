@@ -103,12 +103,13 @@ impl Api {
                 let date = answer.headers().get(header::DATE).and_then(|date| date.to_str().ok());
                 let date = date.map(str::to_owned);
                 let body = Limited::new(answer.into_body(), LARGEST_REFUSAL).collect().await;
-                let body = body.map_err(|source| ApiError::Read { path: get.path().to_owned(), source })?;
+                let body =
+                    body.map_err(|source| ApiError::Read { request: get.title().to_owned(), source })?;
                 Ok((date, body.to_bytes()))
             })
             .await?;
         let Version { git_version: version } = serde_json::from_slice(&body)
-            .map_err(|error| ApiError::Malformed { path: get.path().to_owned(), source: error.into() })?;
+            .map_err(|error| ApiError::Malformed { request: get.title().to_owned(), source: error.into() })?;
         Ok(Greeting { version, date })
     }
 

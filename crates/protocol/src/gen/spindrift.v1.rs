@@ -18,6 +18,9 @@ pub struct RegisterRequest {
     pub zone: ::prost::alloc::string::String,
     #[prost(message, repeated, tag = "7")]
     pub accounts: ::prost::alloc::vec::Vec<Account>,
+    /// What the agent can be asked to do; none in releases that cannot.
+    #[prost(string, repeated, tag = "8")]
+    pub verbs: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Account {
@@ -134,7 +137,7 @@ pub struct Withdraw {
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ControlDown {
-    #[prost(oneof = "control_down::Message", tags = "1, 2, 3")]
+    #[prost(oneof = "control_down::Message", tags = "1, 2, 3, 4, 5")]
     pub message: ::core::option::Option<control_down::Message>,
 }
 /// Nested message and enum types in `ControlDown`.
@@ -149,7 +152,34 @@ pub mod control_down {
         /// The session is over: register again, not before the delay.
         #[prost(message, tag = "3")]
         Disconnect(super::Disconnect),
+        #[prost(message, tag = "4")]
+        Operation(super::OperationPart),
+        #[prost(message, tag = "5")]
+        Cancel(super::CancelOperation),
     }
+}
+/// A piece of what the agent is asked to do. The pieces of one operation come in order; other messages may come in between.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct OperationPart {
+    /// A ULID.
+    #[prost(string, tag = "1")]
+    pub operation: ::prost::alloc::string::String,
+    /// With the first piece.
+    #[prost(string, tag = "2")]
+    pub account: ::prost::alloc::string::String,
+    /// With the first piece: how long it may take from now on.
+    #[prost(uint64, tag = "3")]
+    pub time_left_ms: u64,
+    /// A verb, in JSON.
+    #[prost(bytes = "bytes", tag = "4")]
+    pub chunk: ::prost::bytes::Bytes,
+    #[prost(bool, tag = "5")]
+    pub more: bool,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CancelOperation {
+    #[prost(string, tag = "1")]
+    pub operation: ::prost::alloc::string::String,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Pong {
@@ -451,20 +481,100 @@ pub struct Fingerprints {
     #[prost(bool, tag = "7")]
     pub last: bool,
 }
+/// A piece of an answer. The pieces of one answer come in order; those of others may come in between.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ResultsUp {
     #[prost(string, tag = "1")]
     pub operation: ::prost::alloc::string::String,
     #[prost(bytes = "bytes", tag = "2")]
     pub chunk: ::prost::bytes::Bytes,
+    /// More of this answer follows.
     #[prost(bool, tag = "3")]
     pub more: bool,
+    /// With the last piece: how it ended.
+    #[prost(message, optional, tag = "4")]
+    pub ending: ::core::option::Option<Ending>,
+    /// With the first piece.
+    #[prost(enumeration = "Content", tag = "5")]
+    pub content: i32,
+    /// How many bytes of the answer came before this piece. An answer that is sent anew begins at 0 again.
+    #[prost(uint64, tag = "6")]
+    pub offset: u64,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Ending {
+    #[prost(uint64, tag = "6")]
+    pub took_ms: u64,
+    #[prost(oneof = "ending::Outcome", tags = "1, 2, 3, 4, 5")]
+    pub outcome: ::core::option::Option<ending::Outcome>,
+}
+/// Nested message and enum types in `Ending`.
+pub mod ending {
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum Outcome {
+        /// The HTTP status.
+        #[prost(uint32, tag = "1")]
+        Succeeded(u32),
+        #[prost(message, tag = "2")]
+        Failed(super::Failed),
+        /// Why nobody can tell.
+        #[prost(string, tag = "3")]
+        Unknown(::prost::alloc::string::String),
+        #[prost(message, tag = "4")]
+        Cancelled(super::Nothing),
+        #[prost(message, tag = "5")]
+        Expired(super::Nothing),
+    }
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Failed {
+    #[prost(uint32, tag = "1")]
+    pub code: u32,
+    /// A Status, in JSON, as the API server wrote it.
+    #[prost(bytes = "bytes", tag = "2")]
+    pub status: ::prost::bytes::Bytes,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Nothing {}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ResultsDown {
-    /// The operation whose answer arrived whole.
     #[prost(string, tag = "1")]
     pub operation: ::prost::alloc::string::String,
+    /// The answer may be sent up to this many bytes from its beginning; 0: as before.
+    #[prost(uint64, tag = "2")]
+    pub credit: u64,
+    /// The answer arrived whole and is kept: the agent may forget it.
+    #[prost(bool, tag = "3")]
+    pub done: bool,
+}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum Content {
+    Json = 0,
+    JsonLines = 1,
+    Text = 2,
+}
+impl Content {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Json => "CONTENT_JSON",
+            Self::JsonLines => "CONTENT_JSON_LINES",
+            Self::Text => "CONTENT_TEXT",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "CONTENT_JSON" => Some(Self::Json),
+            "CONTENT_JSON_LINES" => Some(Self::JsonLines),
+            "CONTENT_TEXT" => Some(Self::Text),
+            _ => None,
+        }
+    }
 }
 /// Generated client implementations.
 pub mod hub_client {

@@ -77,6 +77,7 @@ pub(crate) fn registration(agent: &str) -> v1::RegisterRequest {
         protocol_max: 1,
         zone: "here".into(),
         accounts: vec![],
+        verbs: Vec::new(),
     }
 }
 

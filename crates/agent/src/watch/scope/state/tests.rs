@@ -96,7 +96,7 @@ fn what_can_never_be_read_is_left_out_after_some_listings() {
 #[test]
 fn a_refusal_means_the_same_as_an_answer_and_as_an_event() {
     let status = |code, message: &str| Status { code, message: message.into(), ..Status::default() };
-    let refused = |source| ApiError::Refused { path: "/p".into(), source };
+    let refused = |source| ApiError::Refused { request: "/p".into(), source };
     for (status, expected) in [
         (status(410, ""), "Gone"),
         (status(504, "Too large resource version: 9"), "Ahead"),
