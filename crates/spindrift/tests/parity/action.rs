@@ -86,14 +86,21 @@ pub(crate) const LABEL: &str = "parity-case";
 // === impl Action ===
 
 impl Action {
-    /// The manifest, if there is one, as this side writes it.
-    pub(crate) fn manifest(&self, side: &Side) -> Option<String> {
+    fn manifest(&self) -> Option<&Value> {
         match self {
-            Self::Apply { manifest, .. } | Self::Create { manifest } | Self::Replace { manifest } => {
-                Some(side.render(manifest).to_string())
-            }
+            Self::Apply { manifest, .. } | Self::Create { manifest } | Self::Replace { manifest } => Some(manifest),
             _ => None,
         }
+    }
+
+    /// The name in the manifest, if there is one.
+    pub(crate) fn object_name(&self) -> Option<&str> {
+        self.manifest()?["metadata"]["name"].as_str()
+    }
+
+    /// The manifest, if there is one, as this side writes it.
+    pub(crate) fn document(&self, side: &Side) -> Option<String> {
+        self.manifest().map(|manifest| side.render(manifest).to_string())
     }
 
     /// What kubectl is called with; `file` stands for the manifest.
@@ -152,17 +159,13 @@ impl Action {
                 }
             }
         }
-        if self.has_manifest() {
+        if self.manifest().is_some() {
             say("-f");
             say(file);
         }
         say("-n");
         say(&target.side.render_text(NAMESPACE));
         words
-    }
-
-    fn has_manifest(&self) -> bool {
-        matches!(self, Self::Apply { .. } | Self::Create { .. } | Self::Replace { .. })
     }
 
     /// What the hub is asked.

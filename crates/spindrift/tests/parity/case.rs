@@ -31,6 +31,8 @@ pub(crate) enum Step {
     Meddle(Meddling),
     /// Controllers have seen what was done.
     Settle,
+    /// Our object is changed behind our back, to see that it is noticed.
+    Sabotage,
 }
 
 /// Which cluster a case needs.
@@ -72,6 +74,7 @@ impl Case {
                 Step::Meddle(Meddling::Patch(patch)) => format!("somebody else patches {patch}"),
                 Step::Meddle(other) => format!("somebody else: {other:?}"),
                 Step::Settle => "controllers settle".to_owned(),
+                Step::Sabotage => "sabotage".to_owned(),
             };
             // An overlong manifest is odd only in its length.
             text.push_str("\n      ");

@@ -4,7 +4,7 @@ mod kubectl;
 mod spindrift;
 
 pub(crate) use kubectl::KubectlHand;
-pub(crate) use spindrift::SpindriftHand;
+pub(crate) use spindrift::{SpindriftHand, refusal};
 
 use crate::{
     action::{Action, Target},

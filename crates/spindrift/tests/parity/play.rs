@@ -1,6 +1,7 @@
 //! Plays cases on both sides, step by step, and compares.
 
 use futures::{StreamExt, stream};
+use serde_json::json;
 
 use crate::{
     action::{Action, Target},
@@ -8,6 +9,7 @@ use crate::{
     compare::differences,
     features::{Feature, in_patch},
     hand::Answer,
+    meddling::Meddling,
     outcome::Outcome,
     side::Side,
     site::Site,
@@ -87,7 +89,9 @@ async fn act(site: &Site, sides: &[Side; 2], verdicts: &mut [Verdict], step: usi
 fn targets<'a>(verdicts: &'a [Verdict], side: &'a Side, step: usize) -> Vec<(Target<'a>, &'a Action)> {
     let target = |verdict: &'a Verdict| {
         let Case { kind, names, label, .. } = &verdict.case;
-        Some((Target { kind, name: &names[0], label, side }, verdict.action(step)?))
+        let action = verdict.action(step)?;
+        let name = action.object_name().unwrap_or(&names[0]);
+        Some((Target { kind, name, label, side }, action))
     };
     verdicts.iter().filter_map(target).collect()
 }
@@ -107,7 +111,6 @@ impl Verdict {
             self.differences.push(format!("step {}: {difference}", step + 1));
         }
         if theirs.outcome.is_refused() {
-            if std::env::var_os("PARITY_DEBUG").is_some() { eprintln!("refused {} step {}: {:?}", self.case.number, step + 1, theirs.outcome); }
             self.features.push(Feature::Refused);
         }
         self.features.extend(theirs.patch.iter().flat_map(|patch| in_patch(patch)));
@@ -124,6 +127,10 @@ impl Verdict {
                 if theirs != ours {
                     self.differences.push(format!("somebody else: {theirs:?} beside kubectl, {ours:?} beside us"));
                 }
+            }
+            Some(Step::Sabotage) => {
+                let patch = Meddling::Patch(json!({ "metadata": { "labels": { "planted": "yes" } } }));
+                site.meddle(kind, east, &names[0], &patch).await.ok();
             }
             Some(Step::Settle) => {
                 for (side, name) in sides.iter().flat_map(|side| names.iter().map(move |name| (side, name))) {

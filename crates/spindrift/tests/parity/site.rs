@@ -32,7 +32,7 @@ impl Site {
     pub(crate) async fn prepare(&self, workers: usize) {
         for definition in custom::definitions() {
             let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-            self.send("POST", path, &definition).await.unwrap();
+            self.create(path, &definition).await;
         }
         for plural in ["gadgets", "blobs"] {
             let path = format!("/apis/{}/v1/{plural}", custom::GROUP);
@@ -40,7 +40,15 @@ impl Site {
         }
         for side in (0..workers).flat_map(Side::pair) {
             let namespace = json!({ "metadata": { "name": side.namespace() } });
-            self.send("POST", "/api/v1/namespaces", &namespace).await.unwrap();
+            self.create("/api/v1/namespaces", &namespace).await;
+        }
+    }
+
+    /// Creates what others may have created before.
+    async fn create(&self, path: &str, object: &Value) {
+        match self.send("POST", path, object).await {
+            Ok(_) => {}
+            Err(reason) => assert_eq!(reason, "AlreadyExists", "{path}"),
         }
     }
 

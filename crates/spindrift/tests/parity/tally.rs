@@ -51,11 +51,20 @@ impl Tally {
             *self.features.entry(feature).or_default() += 1;
         }
         if !differences.is_empty() {
-            self.differing.push(format!("{}\n    {}", case.describe(), differences.join("\n    ")));
+            let told = format!("{}\n    {}", case.describe(), differences.join("\n    "));
+            // At once: a long run may be cut short.
+            println!("{told}");
+            self.differing.push(told);
         }
     }
 
-    pub(crate) fn record(&mut self, verb: &str, kind: &'static str, is_same: bool) {
+    /// A case of something that has no objects to compare.
+    pub(crate) fn add_plain(&mut self, verb: &str, kind: &'static str, difference: Option<String>) {
+        self.record(verb, kind, difference.is_none());
+        self.differing.extend(difference);
+    }
+
+    fn record(&mut self, verb: &str, kind: &'static str, is_same: bool) {
         let (cases, differ) = self.results.entry((verb.to_owned(), kind)).or_default();
         *cases += 1;
         *differ += u64::from(!is_same);

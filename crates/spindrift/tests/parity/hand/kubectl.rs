@@ -46,7 +46,7 @@ impl KubectlHand {
     }
 
     async fn one(&self, target: &Target<'_>, action: &Action) -> Answer {
-        let input = action.manifest(target.side).unwrap_or_default();
+        let input = action.document(target.side).unwrap_or_default();
         let output = self.run(&action.arguments(target, "-"), &input).await;
         let (said, errors) = (text(&output.stdout), text(&output.stderr));
         let outcome = if output.status.success() {
@@ -65,7 +65,7 @@ impl KubectlHand {
         let directory = scratch("manifests").unwrap();
         let path = |index: usize| directory.path().join(format!("{index:03}.json")).display().to_string();
         for (index, (target, action)) in actions.iter().enumerate() {
-            std::fs::write(path(index), action.manifest(target.side).unwrap()).unwrap();
+            std::fs::write(path(index), action.document(target.side).unwrap()).unwrap();
         }
         let (target, action) = &actions[0];
         let mut arguments = action.arguments(target, &directory.path().display().to_string());

@@ -1,8 +1,8 @@
 //! Hub and agent, asked over REST.
 
 use futures::{StreamExt, stream};
-use reqwest::Client;
 use serde_json::Value;
+use spindrift_testkit::Operations;
 
 use super::Answer;
 use crate::{
@@ -11,8 +11,7 @@ use crate::{
 };
 
 pub(crate) struct SpindriftHand {
-    client: Client,
-    url: String,
+    hub: Operations,
 }
 
 /// So many operations are asked for at once.
@@ -21,27 +20,20 @@ const AT_ONCE: usize = 4;
 // === impl SpindriftHand ===
 
 impl SpindriftHand {
-    pub(crate) fn new(hub: &str, account: &str) -> Self {
-        Self { client: Client::new(), url: format!("{hub}/v1/accounts/{account}/operations") }
+    pub(crate) fn new(hub: Operations) -> Self {
+        Self { hub }
     }
 
     pub(super) async fn act(&self, actions: &[(Target<'_>, &Action)]) -> Vec<Answer> {
         let asked = actions.iter().map(|(target, action)| async move {
-            let outcome = match self.ask(&action.verb(target)).await {
-                Ok(answer) => Outcome::Done(word(action, target, &answer)),
-                Err(refusal) => Outcome::Refused(refusal),
+            let answer = self.hub.ask(&action.verb(target)).await.unwrap();
+            let outcome = match answer.is_done() {
+                true => Outcome::Done(word(action, target, &answer.json())),
+                false => Outcome::Refused(refusal(&answer.status())),
             };
             Answer { outcome, patch: None }
         });
         stream::iter(asked).buffered(AT_ONCE).collect().await
-    }
-
-    /// What comes of a verb: its answer, or the status of a refusal.
-    pub(crate) async fn ask(&self, verb: &Value) -> Result<Value, Refusal> {
-        let response = self.client.post(&self.url).json(verb).send().await.unwrap();
-        let is_done = response.status().is_success();
-        let answer: Value = response.json().await.unwrap();
-        if is_done { Ok(answer) } else { Err(refusal(&answer)) }
     }
 }
 
@@ -59,7 +51,7 @@ fn word(action: &Action, target: &Target<'_>, answer: &Value) -> String {
     names.join(" ")
 }
 
-fn refusal(status: &Value) -> Refusal {
+pub(crate) fn refusal(status: &Value) -> Refusal {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let causes = status.pointer("/details/causes").and_then(Value::as_array);
     Refusal {
