@@ -9,6 +9,9 @@
 //!                           └──list───▶ body ──▶ unpack ─▶ page (items) ───┴─▶ sieve ──▶ object ──▶ EventStream
 //! ```
 //!
+//! What is applied is compared before that with what was applied and what is there ([`three_way_strategic`]), by the merge
+//! keys that the API server tells ([`Schemas`]).
+//!
 //! Bodies are split as bytes arrive, and scrubbed in the same pass: what `scrub` and `redact` hold back is never
 //! copied. What passes is parsed only as deep as identity needs, and is otherwise the bytes that the API server sent.
 //! No object is kept, and no Secret's value is ever asked for.
@@ -41,6 +44,12 @@ mod result;
 mod scrub;
 mod sieve;
 
+mod go_json;
+mod last_applied;
+mod managed_fields;
+mod merge;
+mod schema;
+
 #[cfg(test)]
 mod arbitrary;
 
@@ -52,12 +61,19 @@ pub use discovery::Discovery;
 pub use error::ApiError;
 pub use event::Event;
 pub use json::Malformed;
+pub use last_applied::{LAST_APPLIED, annotated, last_applied, live, unannotated};
 pub use list::ListStart;
+pub use managed_fields::{Ownership, move_to_apply, owners_of_last_applied};
+pub use merge::{
+    MergeError, Object, apply_json_merge, apply_json_patch, apply_strategic, prune_nulls, three_way_json,
+    three_way_strategic,
+};
 pub use object::RawObject;
 pub use page::{PageEnd, PageSplitter};
 pub use path::InvalidPath;
 pub use redact::{InvalidRedaction, RedactRule, Redactions};
 pub use result::scrub_result;
+pub use schema::{InvalidOpenApi, Schema, Schemas, Shape};
 pub use scrub::{ScrubRules, scrub};
 pub use splitter::EventSplitter;
 pub use status::Status;

@@ -9,6 +9,7 @@ mod impersonation;
 
 mod lists;
 mod proxies;
+mod schema;
 mod secrets;
 mod support;
 mod watching;

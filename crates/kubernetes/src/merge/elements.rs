@@ -1,0 +1,163 @@
+//! The difference of two lists that are merged element by element.
+
+use std::{borrow::Cow, cmp::Ordering};
+
+use serde_json::Value;
+
+use super::{
+    MergeError, Object, PATCH,
+    diff::{self, Half},
+    order, scalar,
+};
+use crate::schema::{Rule, Shape};
+
+/// What a patch says about one list.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct ListPatch {
+    /// Under the list's own name: what is new or changed; of lists of maps also what is deleted.
+    pub(super) elements: Vec<Value>,
+    /// Scalars that go.
+    pub(super) removed: Vec<Value>,
+    /// The order of what is there afterwards.
+    pub(super) order: Vec<Value>,
+}
+
+/// What the elements of a list are; Go tells whole numbers from others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ElementType {
+    Object,
+    String,
+    Bool,
+    Integer,
+    Float,
+}
+
+/// An element with the text by which it is sorted and found.
+type Keyed<'a> = (Cow<'a, str>, &'a Object);
+
+pub(super) fn diff(
+    from: &[Value],
+    to: &[Value],
+    shape: Shape<'_>,
+    rule: Rule<'_>,
+    half: Half,
+) -> Result<ListPatch, MergeError> {
+    if from.is_empty() {
+        let elements = if half == Half::Changes { to.to_vec() } else { Vec::new() };
+        return Ok(ListPatch { elements, ..ListPatch::default() });
+    }
+    match element_type([from, to])?.ok_or(MergeError::MixedElements)? {
+        ElementType::Object => diff_maps(from, to, shape, rule, half),
+        _ => Ok(diff_scalars(from, to, half)),
+    }
+}
+
+/// The one type of all elements of all these lists; none if there is no element.
+pub(super) fn element_type<'a>(
+    lists: impl IntoIterator<Item = &'a [Value]>,
+) -> Result<Option<ElementType>, MergeError> {
+    let mut common = None;
+    for element in lists.into_iter().flatten() {
+        let own = match element {
+            Value::Object(_) => ElementType::Object,
+            Value::String(_) => ElementType::String,
+            Value::Bool(_) => ElementType::Bool,
+            Value::Number(number) if number.is_f64() => ElementType::Float,
+            Value::Number(_) => ElementType::Integer,
+            Value::Array(_) => return Err(MergeError::ListOfLists),
+            Value::Null => return Err(MergeError::MixedElements),
+        };
+        if *common.get_or_insert(own) != own {
+            return Err(MergeError::MixedElements);
+        }
+    }
+    Ok(common)
+}
+
+fn diff_maps(
+    from: &[Value],
+    to: &[Value],
+    shape: Shape<'_>,
+    rule: Rule<'_>,
+    half: Half,
+) -> Result<ListPatch, MergeError> {
+    let key = rule.merge_key.unwrap_or_default();
+    let (old, new) = (sorted_by_key(from, key)?, sorted_by_key(to, key)?);
+    let (mut old, mut new) = (old.into_iter().peekable(), new.into_iter().peekable());
+    let (mut elements, mut deleted) = (Vec::new(), Vec::new());
+    loop {
+        let side = match (old.peek(), new.peek()) {
+            (Some((old, _)), Some((new, _))) => old.cmp(new),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (None, None) => break,
+        };
+        let old = if side.is_le() { old.next() } else { None };
+        let new = if side.is_ge() { new.next() } else { None };
+        match (old, new) {
+            (Some((_, old)), Some((_, new))) => {
+                let mut difference = diff::diff(old, new, shape, half, rule.retain_keys)?;
+                if !difference.is_empty() {
+                    difference.insert(key.to_owned(), new[key].clone());
+                    elements.push(Value::Object(difference));
+                }
+            }
+            (None, Some((_, new))) if half == Half::Changes => elements.push(Value::Object(new.clone())),
+            (Some((_, old)), None) if half == Half::Deletions => {
+                let directive = [(key.to_owned(), old[key].clone()), (PATCH.to_owned(), "delete".into())];
+                deleted.push(Value::Object(directive.into_iter().collect()));
+            }
+            _ => {}
+        }
+    }
+    let mut elements = order::arrange(elements, to, Some(key))?;
+    elements.extend(deleted);
+    let reordered = half == Half::Changes && !order::same(from, to, key);
+    let order = if elements.is_empty() && !reordered { Vec::new() } else { order::keys(to, key) };
+    Ok(ListPatch { elements, removed: Vec::new(), order })
+}
+
+/// The elements in the order of their keys' texts. Equal ones, such as a Service's port 53 over TCP and over UDP, come
+/// the other way round, as Go's sort leaves them in lists that are not long.
+fn sorted_by_key<'a>(list: &'a [Value], key: &str) -> Result<Vec<Keyed<'a>>, MergeError> {
+    let keyed = |element: &'a Value| {
+        let map = element.as_object()?;
+        Some((scalar::text(map.get(key)?), map))
+    };
+    let keyed: Option<Vec<_>> = list.iter().rev().map(keyed).collect();
+    let mut keyed = keyed.ok_or_else(|| MergeError::NoMergeKey { key: key.to_owned() })?;
+    keyed.sort_by(|(a, _), (b, _)| a.cmp(b));
+    Ok(keyed)
+}
+
+fn diff_scalars(from: &[Value], to: &[Value], half: Half) -> ListPatch {
+    let (old, new) = (scalar::sorted(from), scalar::sorted(to));
+    // kubectl sorts the old list in its place before it asks whether the lists differ, so that the order is told again
+    // and again for a list that is not sorted.
+    let differ = !old.iter().copied().eq(to);
+    let (mut old, mut new) = (old.into_iter().peekable(), new.into_iter().peekable());
+    let (mut added, mut removed) = (Vec::new(), Vec::new());
+    loop {
+        let side = match (old.peek(), new.peek()) {
+            (Some(old), Some(new)) => scalar::text(old).cmp(&scalar::text(new)),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (None, None) => break,
+        };
+        let old = if side.is_le() { old.next() } else { None };
+        let new = if side.is_ge() { new.next() } else { None };
+        match (old, new) {
+            (None, Some(new)) if half == Half::Changes => added.push(new.clone()),
+            (Some(old), None) if half == Half::Deletions => removed.push(old.clone()),
+            _ => {}
+        }
+    }
+    order::arrange_scalars(&mut added, to);
+    scalar::deduplicate(&mut removed);
+    let told = match half {
+        Half::Changes => differ,
+        Half::Deletions => !removed.is_empty(),
+    };
+    let order = if told { to.to_vec() } else { Vec::new() };
+    ListPatch { elements: added, removed, order }
+}

@@ -1,0 +1,96 @@
+//! The order of merged lists: what the patch names is in its order, what only the server has keeps its place between.
+
+use std::cmp::Ordering;
+
+use serde_json::Value;
+
+use super::{MergeError, PATCH};
+
+/// Where an element stands in a list: a map by its merge key, a scalar by itself.
+fn position(list: &[Value], element: &Value, key: Option<&str>) -> Option<usize> {
+    let same = |other: &Value| match key {
+        Some(key) => other.get(key) == element.get(key),
+        None => other == element,
+    };
+    list.iter().position(same)
+}
+
+/// Maps that hold nothing but their merge keys.
+pub(super) fn keys(list: &[Value], key: &str) -> Vec<Value> {
+    let only_key = |element: &Value| {
+        let value = element.get(key).cloned().unwrap_or(Value::Null);
+        Value::Object([(key.to_owned(), value)].into_iter().collect())
+    };
+    list.iter().map(only_key).collect()
+}
+
+/// Whether two lists of maps have the same merge keys in the same order.
+pub(super) fn same(a: &[Value], b: &[Value], key: &str) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.get(key) == b.get(key))
+}
+
+/// Sorts elements as `by` has them; of maps, those to be deleted come last.
+pub(super) fn arrange(
+    elements: Vec<Value>,
+    by: &[Value],
+    key: Option<&str>,
+) -> Result<Vec<Value>, MergeError> {
+    let Some(key) = key else {
+        let mut elements = elements;
+        arrange_scalars(&mut elements, by);
+        return Ok(elements);
+    };
+    if !elements.iter().chain(by).all(|element| element.get(key).is_some()) {
+        return Err(MergeError::NoMergeKey { key: key.to_owned() });
+    }
+    let (deleted, mut kept): (Vec<_>, Vec<_>) = elements.into_iter().partition(is_deleted);
+    kept.sort_by_cached_key(|element| position(by, element, Some(key)));
+    kept.extend(deleted);
+    Ok(kept)
+}
+
+pub(super) fn arrange_scalars(elements: &mut [Value], by: &[Value]) {
+    elements.sort_by_cached_key(|element| position(by, element, None));
+}
+
+pub(super) fn is_deleted(element: &Value) -> bool {
+    element.get(PATCH).is_some_and(|directive| directive == "delete")
+}
+
+/// Brings a merged list in order: what is in `wanted` as it is there, and what is not, as in `server`.
+pub(super) fn enforce(
+    merged: Vec<Value>,
+    wanted: &[Value],
+    server: &[Value],
+    key: Option<&str>,
+) -> Result<Vec<Value>, MergeError> {
+    if let Some(key) = key
+        && !merged.iter().all(|element| element.get(key).is_some())
+    {
+        return Err(MergeError::NoMergeKey { key: key.to_owned() });
+    }
+    let (named, others) = merged.into_iter().partition(|element| position(wanted, element, key).is_some());
+    let (named, others) = (arrange(named, wanted, key)?, arrange(others, server, key)?);
+    Ok(interleave(others, named, server, key))
+}
+
+/// Puts each of the server's elements before the first named one that followed it there.
+fn interleave(others: Vec<Value>, named: Vec<Value>, server: &[Value], key: Option<&str>) -> Vec<Value> {
+    let mut all = Vec::with_capacity(others.len() + named.len());
+    let (mut others, mut named) = (others.into_iter().peekable(), named.into_iter().peekable());
+    loop {
+        let next = match (others.peek(), named.peek()) {
+            (Some(other), Some(name)) => {
+                let (other, name) = (position(server, other, key), position(server, name, key));
+                match other.zip(name).map(|(other, name)| other.cmp(&name)) {
+                    Some(Ordering::Less) => others.next(),
+                    _ => named.next(),
+                }
+            }
+            (Some(_), None) => others.next(),
+            (None, _) => named.next(),
+        };
+        let Some(next) = next else { return all };
+        all.push(next);
+    }
+}
