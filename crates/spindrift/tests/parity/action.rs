@@ -76,7 +76,7 @@ impl Target<'_> {
     }
 
     fn label(&self) -> String {
-        format!("{LABEL}={}", self.label)
+        format!("{LABEL}={}", self.side.render_text(self.label))
     }
 }
 
@@ -88,7 +88,9 @@ pub(crate) const LABEL: &str = "parity-case";
 impl Action {
     fn manifest(&self) -> Option<&Value> {
         match self {
-            Self::Apply { manifest, .. } | Self::Create { manifest } | Self::Replace { manifest } => Some(manifest),
+            Self::Apply { manifest, .. } | Self::Create { manifest } | Self::Replace { manifest } => {
+                Some(manifest)
+            }
             _ => None,
         }
     }
@@ -173,13 +175,14 @@ impl Action {
         let manifest = |manifest: &Value| target.side.render(manifest);
         match self {
             Self::Apply { manifest: value, mode: Mode::ClientSide } => {
-                json!({ "verb": "apply", "mode": "client-side", "manifest": manifest(value) })
+                // Managers are kubectl's, so that the same fields move when the object is applied server-side later.
+                let manager = "kubectl-client-side-apply";
+                json!({ "verb": "apply", "mode": "client-side", "manifest": manifest(value), "fieldManager": manager })
             }
             Self::Apply { manifest: value, mode: Mode::ServerSide { manager, force } } => json!({
                 "verb": "apply",
                 "mode": "server-side",
                 "manifest": manifest(value),
-                // kubectl's own, so that both move the same fields from client-side ownership.
                 "fieldManager": manager.unwrap_or("kubectl"),
                 "forceConflicts": force,
             }),
@@ -194,7 +197,8 @@ impl Action {
             }),
             Self::Delete(deletion) => deletion.verb(target),
             Self::Rollout(rollout) => {
-                let mut verb = json!({ "verb": "rollout", "target": target.reference(), "action": rollout.word() });
+                let mut verb =
+                    json!({ "verb": "rollout", "target": target.reference(), "action": rollout.word() });
                 if let Rollout::Undo(revision) = rollout {
                     verb["toRevision"] = json!(revision);
                 }

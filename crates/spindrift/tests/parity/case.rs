@@ -6,7 +6,13 @@
 
 use serde_json::Value;
 
-use crate::{action::Action, dice::Dice, features::Feature, kinds::Kind, meddling::Meddling};
+use crate::{
+    action::{Action, LABEL},
+    dice::Dice,
+    features::Feature,
+    kinds::{Kind, SIDE},
+    meddling::Meddling,
+};
 
 /// Everything about it follows from the seed and its number.
 #[derive(Debug)]
@@ -55,7 +61,7 @@ impl Case {
         });
         let verb = actions.last().unwrap().name();
         let names = vec![kind.object_name(number)];
-        let label = number.to_string();
+        let label = label(number);
         Self { number, verb, kind, label, names, steps, features: Vec::new(), cluster: Where::Bare }
     }
 
@@ -89,6 +95,11 @@ pub(crate) fn dice(seed: u64, number: u64) -> Dice {
     Dice::new(seed, number)
 }
 
+/// Of objects without a namespace, sides have their own.
+fn label(case: u64) -> String {
+    format!("{case}-{SIDE}")
+}
+
 /// A manifest without what keeps its object from going away, and with the label of its case.
 pub(crate) fn deletable(mut manifest: Value, case: u64, name: &str) -> Value {
     let metadata = &mut manifest["metadata"];
@@ -97,6 +108,6 @@ pub(crate) fn deletable(mut manifest: Value, case: u64, name: &str) -> Value {
         metadata.remove("ownerReferences");
     }
     metadata["name"] = name.into();
-    metadata["labels"][crate::action::LABEL] = case.to_string().into();
+    metadata["labels"][LABEL] = label(case).into();
     manifest
 }

@@ -68,7 +68,11 @@ impl Dice {
 
     /// A value in so many of a hundred cases, else null, which [`prune`] takes out.
     pub(crate) fn maybe(&self, decision: &str, percent: u8, value: impl FnOnce(&Self) -> Value) -> Value {
-        if self.chance(&format!("{decision}?"), percent) { value(&self.within(decision)) } else { Value::Null }
+        if self.chance(&format!("{decision}?"), percent) {
+            value(&self.within(decision))
+        } else {
+            Value::Null
+        }
     }
 
     /// Some of these, in some order; at least so many of them.

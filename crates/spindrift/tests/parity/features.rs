@@ -123,7 +123,9 @@ fn key_of(list: &[Value]) -> Option<&'static str> {
 
 /// What is in both comes in another order.
 fn is_reordered(before: &[Value], after: &[Value]) -> bool {
-    let identity = |item: &Value| key_of(std::slice::from_ref(item)).map_or_else(|| item.clone(), |key| item[key].clone());
+    let identity = |item: &Value| {
+        key_of(std::slice::from_ref(item)).map_or_else(|| item.clone(), |key| item[key].clone())
+    };
     let (before, after): (Vec<_>, Vec<_>) =
         (before.iter().map(identity).collect(), after.iter().map(identity).collect());
     let common = |list: &[Value], other: &[Value]| -> Vec<Value> {
@@ -135,13 +137,16 @@ fn is_reordered(before: &[Value], after: &[Value]) -> bool {
 #[test]
 fn changes_are_recognized() {
     use serde_json::json;
-    let first = json!({ "a": 1, "containers": [{ "name": "x", "env": 1 }, { "name": "y" }], "plain": [1, 2] });
+    let first =
+        json!({ "a": 1, "containers": [{ "name": "x", "env": 1 }, { "name": "y" }], "plain": [1, 2] });
     let second = json!({ "containers": [{ "name": "y" }, { "name": "x" }], "plain": [1, 2, 3] });
     let all = [Feature::RemovedKey, Feature::ReorderedList, Feature::ListAsMap];
     assert_eq!(between(&first, &second), all);
     assert_eq!(between(&first, &first), []);
     assert_eq!(
-        in_patch(r#"{"spec":{"$setElementOrder/containers":[],"containers":[{"$patch":"delete","name":"y"}]}}"#),
+        in_patch(
+            r#"{"spec":{"$setElementOrder/containers":[],"containers":[{"$patch":"delete","name":"y"}]}}"#
+        ),
         [Feature::PatchDelete, Feature::SetElementOrder]
     );
 }

@@ -35,7 +35,8 @@ struct Words;
 /// Compares what kubectl and the hub show of the same logs.
 pub(crate) async fn compare(tally: &mut Tally) {
     let shutdown = Shutdown::new();
-    let options = FleetOptions { content: Content::Empty { tempo: Tempo::HASTE }, ..FleetOptions::shops(1) };
+    let options =
+        FleetOptions { content: Content::Shop { tempo: Tempo::HASTE, pace: 0.0 }, ..FleetOptions::shops(1) };
     let fleet = fleet::start(options, &shutdown).await.unwrap();
     let cluster = &fleet.clusters[0];
     cluster.set_logs(Arc::new(Words));
@@ -47,7 +48,9 @@ pub(crate) async fn compare(tally: &mut Tally) {
     let operations = stack.hub.operations(ACCOUNT);
 
     let labels = json!({ "app": "web" });
-    for object in [pod("one", &["main"]), pod("two", &["app", "proxy"]), defaulted(pod("three", &["app", "proxy"]))] {
+    for object in
+        [pod("one", &["main"]), pod("two", &["app", "proxy"]), defaulted(pod("three", &["app", "proxy"]))]
+    {
         cluster.create(object).unwrap();
     }
     let template = json!({ "metadata": { "labels": labels }, "spec": pod("x", &["main"])["spec"] });
@@ -62,21 +65,26 @@ pub(crate) async fn compare(tally: &mut Tally) {
         pod.is_some_and(|pod| pod["status"]["phase"] == "Running")
     };
     eventually!("the pods run", ["one", "two", "three"].into_iter().all(runs));
-    eventually!("the deployment's pod runs", cluster.list("", "pods", Some("default")).iter().filter(|pod| pod["status"]["phase"] == "Running").count() == 4);
+    eventually!("the deployment's pod runs", {
+        let key = Key::new("apps", "deployments", "default", "web");
+        cluster.get(&key).is_some_and(|web| web["status"]["readyReplicas"] == 1)
+    });
 
     for Question { target, flags, fields } in questions() {
         let (kind, name) = target.split_once('/').unwrap();
         let mut arguments = vec!["--context", cluster.name(), "logs", target, "-n", "default"];
         arguments.extend(flags);
         let theirs = theirs(&kubectl.output(&arguments, "").await.unwrap());
-        let mut verb = json!({ "verb": "logs", "target": { "kind": kind, "namespace": "default", "name": name } });
+        let mut verb =
+            json!({ "verb": "logs", "target": { "kind": kind, "namespace": "default", "name": name } });
         verb.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
         let answer = operations.ask(&verb).await.unwrap();
         let ours = match answer.is_done() {
             true => Outcome::Done(String::from_utf8(answer.body.to_vec()).unwrap()),
             false => Outcome::Refused(refusal(&answer.status())),
         };
-        let difference = Outcome::difference(&theirs, &ours).map(|difference| format!("logs {verb}: {difference}"));
+        let difference =
+            Outcome::difference(&theirs, &ours).map(|difference| format!("logs {verb}: {difference}"));
         tally.add_plain("logs", if kind == "pod" { "Pod" } else { "Deployment" }, difference);
     }
 }
@@ -84,7 +92,9 @@ pub(crate) async fn compare(tally: &mut Tally) {
 fn questions() -> Vec<Question> {
     let of = |target, flags, fields| Question { target, flags, fields };
     let mut questions = Vec::new();
-    for (target, container) in [("pod/one", json!({})), ("deployment/web", json!({})), ("pod/three", json!({}))] {
+    for (target, container) in
+        [("pod/one", json!({})), ("deployment/web", json!({})), ("pod/three", json!({}))]
+    {
         let with = |fields: Value| {
             let mut all = container.clone();
             all.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
@@ -96,7 +106,11 @@ fn questions() -> Vec<Question> {
             of(target, &["--tail=0"], with(json!({ "tailLines": 0 }))),
             of(target, &["--limit-bytes=1000"], with(json!({ "limitBytes": 1000 }))),
             of(target, &["--timestamps", "--tail=3"], with(json!({ "timestamps": true, "tailLines": 3 }))),
-            of(target, &["--since-time=2026-01-01T00:08:00Z"], with(json!({ "sinceTime": "2026-01-01T00:08:00Z" }))),
+            of(
+                target,
+                &["--since-time=2026-01-01T00:08:00Z"],
+                with(json!({ "sinceTime": "2026-01-01T00:08:00Z" })),
+            ),
             of(target, &["--previous"], with(json!({ "previous": true }))),
         ]);
     }
@@ -119,12 +133,14 @@ fn theirs(output: &Output) -> Outcome {
     // Here kubectl begins its sentences in more than one way.
     let lower = message.to_lowercase();
     let start = lower.find("error from server (").map(|start| start + "error from server (".len());
-    let reason = start.and_then(|start| message[start..].split_once(')')).map(|(reason, _)| reason.to_owned());
+    let reason =
+        start.and_then(|start| message[start..].split_once(')')).map(|(reason, _)| reason.to_owned());
     Outcome::Refused(Refusal { reason, message, causes: Vec::new() })
 }
 
 fn pod(name: &str, containers: &[&str]) -> Value {
-    let containers: Vec<_> = containers.iter().map(|name| json!({ "name": name, "image": "chatty:1" })).collect();
+    let containers: Vec<_> =
+        containers.iter().map(|name| json!({ "name": name, "image": "chatty:1" })).collect();
     json!({
         "apiVersion": "v1",
         "kind": "Pod",

@@ -22,7 +22,7 @@ impl Meddling {
         let choices = dice.within("meddling");
         match choices.number("sort", 0..100) {
             ..15 => Self::Nothing,
-            15..18 => Self::Deletion,
+            15..19 => Self::Deletion,
             _ => Self::Patch(patch(kind.manifest(case, &dice.version(2)), &choices)),
         }
     }
@@ -49,7 +49,9 @@ fn patch(mut other: Value, choices: &Dice) -> Value {
     for (key, value) in body {
         match value {
             Value::Object(parts) => {
-                for (part, value) in parts.iter().filter(|(part, _)| choices.chance(&format!("{key}/{part}"), 30)) {
+                for (part, value) in
+                    parts.iter().filter(|(part, _)| choices.chance(&format!("{key}/{part}"), 30))
+                {
                     let gone = choices.chance(&format!("{key}/{part} gone"), 15);
                     patch[key][part] = if gone { Value::Null } else { value.clone() };
                 }

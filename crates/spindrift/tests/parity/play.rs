@@ -125,7 +125,8 @@ impl Verdict {
                 let theirs = site.meddle(kind, west, &names[0], meddling).await;
                 let ours = site.meddle(kind, east, &names[0], meddling).await;
                 if theirs != ours {
-                    self.differences.push(format!("somebody else: {theirs:?} beside kubectl, {ours:?} beside us"));
+                    self.differences
+                        .push(format!("somebody else: {theirs:?} beside kubectl, {ours:?} beside us"));
                 }
             }
             Some(Step::Sabotage) => {

@@ -82,7 +82,8 @@ impl Site {
         if kind.name != "CustomResourceDefinition" {
             self.patch(kind, side, name, &json!({ "metadata": { "finalizers": null } })).await.ok();
         } else {
-            let mine = json!({ "metadata": { "finalizers": ["customresourcecleanup.apiextensions.k8s.io"] } });
+            let mine =
+                json!({ "metadata": { "finalizers": ["customresourcecleanup.apiextensions.k8s.io"] } });
             self.patch(kind, side, name, &mine).await.ok();
         }
         let options = json!({ "propagationPolicy": "Background", "gracePeriodSeconds": 0 });
@@ -111,7 +112,8 @@ impl Site {
             format!("/api/v1/namespaces/{namespace}/pods"),
         ] {
             let list = self.send("GET", &path, &Value::Null).await.unwrap();
-            let mut names = list["items"].as_array().unwrap().iter().map(|item| item["metadata"]["name"].as_str());
+            let mut names =
+                list["items"].as_array().unwrap().iter().map(|item| item["metadata"]["name"].as_str());
             if names.any(|name| name.is_some_and(|name| name.starts_with(&prefix))) {
                 return true;
             }

@@ -41,7 +41,8 @@ const VERBS: [&str; 14] = [
 // === impl Tally ===
 
 impl Tally {
-    pub(crate) fn add(&mut self, verdict: &Verdict) {
+    /// Counts a case, and tells of it if it differs.
+    pub(crate) fn add(&mut self, verdict: &Verdict) -> Option<&str> {
         let Verdict { case, features, differences } = verdict;
         self.record(&case.verb, case.kind.name, differences.is_empty());
         let mut features = features.clone();
@@ -50,12 +51,11 @@ impl Tally {
         for feature in features {
             *self.features.entry(feature).or_default() += 1;
         }
-        if !differences.is_empty() {
-            let told = format!("{}\n    {}", case.describe(), differences.join("\n    "));
-            // At once: a long run may be cut short.
-            println!("{told}");
-            self.differing.push(told);
+        if differences.is_empty() {
+            return None;
         }
+        self.differing.push(format!("{}\n    {}", case.describe(), differences.join("\n    ")));
+        self.differing.last().map(String::as_str)
     }
 
     /// A case of something that has no objects to compare.

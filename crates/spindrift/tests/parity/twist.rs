@@ -67,7 +67,9 @@ impl Twist {
                 }
             }
             Self::WrongType => {
-                if let Some(value) = pick(&mut manifest, place, |value| value.is_number() || value.is_boolean()) {
+                if let Some(value) =
+                    pick(&mut manifest, place, |value| value.is_number() || value.is_boolean())
+                {
                     *value = "many".into();
                 }
             }
@@ -100,7 +102,8 @@ fn pick(manifest: &mut Value, place: u64, fits: impl Fn(&Value) -> bool) -> Opti
 }
 
 fn collect(value: &Value, pointer: &str, fits: &impl Fn(&Value) -> bool, found: &mut Vec<String>) {
-    const IDENTITY: [&str; 5] = ["/apiVersion", "/kind", "/metadata", "/metadata/name", "/metadata/namespace"];
+    const IDENTITY: [&str; 5] =
+        ["/apiVersion", "/kind", "/metadata", "/metadata/name", "/metadata/namespace"];
     if !pointer.is_empty() && !IDENTITY.contains(&pointer) && fits(value) {
         found.push(pointer.to_owned());
     }

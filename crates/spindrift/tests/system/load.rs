@@ -59,10 +59,19 @@ async fn a_list_of_20_megabytes_arrives_whole() {
 
     let list: Value = serde_json::from_slice(&answer.body).unwrap();
     let path = format!("/api/v1/namespaces/{namespace}/configmaps");
-    let raw: Value = cluster.client().request(http::Request::get(path).body(Vec::new()).unwrap()).await.unwrap();
+    let raw: Value =
+        cluster.client().request(http::Request::get(path).body(Vec::new()).unwrap()).await.unwrap();
     let told = |list: &Value| -> Vec<_> {
         let items = list["items"].as_array().unwrap().iter();
-        items.map(|item| (item["metadata"]["name"].clone(), item["metadata"]["resourceVersion"].clone(), item["data"].clone())).collect()
+        items
+            .map(|item| {
+                (
+                    item["metadata"]["name"].clone(),
+                    item["metadata"]["resourceVersion"].clone(),
+                    item["data"].clone(),
+                )
+            })
+            .collect()
     };
     let (told, raw) = (told(&list), told(&raw));
     assert_eq!(told.len(), MAPS);
@@ -72,7 +81,8 @@ async fn a_list_of_20_megabytes_arrives_whole() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_log_of_10_megabytes_arrives_whole() {
     let playground = Playground::start().await;
-    let stack = Stack::with_accounts(Database::sqlite().unwrap(), &["ConfigMap"], playground.accounts()).await;
+    let stack =
+        Stack::with_accounts(Database::sqlite().unwrap(), &["ConfigMap"], playground.accounts()).await;
     stack.synced(playground.name()).await;
     let start = jiff::Timestamp::UNIX_EPOCH;
     let line = |second: i64| LogLine {
@@ -92,9 +102,14 @@ async fn a_log_of_10_megabytes_arrives_whole() {
     });
     cluster.create(pod).unwrap();
     let key = Key::new("", "pods", "default", "chatty");
-    eventually!("the pod runs", LONG, cluster.get(&key).is_some_and(|pod| pod["status"]["phase"] == "Running"));
+    eventually!(
+        "the pod runs",
+        LONG,
+        cluster.get(&key).is_some_and(|pod| pod["status"]["phase"] == "Running")
+    );
 
-    let verb = json!({ "verb": "logs", "target": { "kind": "Pod", "namespace": "default", "name": "chatty" } });
+    let verb =
+        json!({ "verb": "logs", "target": { "kind": "Pod", "namespace": "default", "name": "chatty" } });
     let begun = Instant::now();
     let answer = stack.hub.operations(playground.name()).ask(&verb).await.unwrap();
     figure("operations-log-10-megabytes", begun.elapsed());
@@ -104,7 +119,8 @@ async fn a_log_of_10_megabytes_arrives_whole() {
 
 /// Small operations, one after the other.
 async fn probe(hub: &Operations, namespace: &str, count: usize) -> Vec<Duration> {
-    let verb = json!({ "verb": "get", "target": { "kind": "ConfigMap", "namespace": namespace, "name": "map-0" } });
+    let verb =
+        json!({ "verb": "get", "target": { "kind": "ConfigMap", "namespace": namespace, "name": "map-0" } });
     let mut took = Vec::new();
     for _ in 0..count {
         let begun = Instant::now();
@@ -134,7 +150,10 @@ async fn a_thousand_operations_at_once_are_answered_while_the_cache_streams() {
     let namespace = &cluster.namespace("busy").await.unwrap();
     let stack = Stack::start(cluster, Database::sqlite().unwrap(), &["ConfigMap"]).await;
     for prefix in ["map", "streamed"] {
-        cluster.kubectl_stdin(&["create", "-f", "-"], &config_maps(namespace, prefix, 20, "x")).await.unwrap();
+        cluster
+            .kubectl_stdin(&["create", "-f", "-"], &config_maps(namespace, prefix, 20, "x"))
+            .await
+            .unwrap();
     }
     stack.synced("main").await;
     let hub = stack.hub.operations("main");
@@ -142,14 +161,19 @@ async fn a_thousand_operations_at_once_are_answered_while_the_cache_streams() {
 
     let (stored, pings) = (stack.metric("kubesvc_events_sent_total").await, pongs(&stack.agent));
     let verb = |number: usize| {
-        let target = json!({ "kind": "ConfigMap", "namespace": namespace, "name": format!("map-{}", number % 20) });
+        let target =
+            json!({ "kind": "ConfigMap", "namespace": namespace, "name": format!("map-{}", number % 20) });
         match number % 4 {
-            0 => json!({ "verb": "patch", "type": "merge", "target": target, "patch": { "data": { "last": number.to_string() } } }),
+            0 => {
+                json!({ "verb": "patch", "type": "merge", "target": target, "patch": { "data": { "last": number.to_string() } } })
+            }
             1 => json!({ "verb": "apply", "mode": "client-side", "manifest": {
                 "apiVersion": "v1", "kind": "ConfigMap", "data": { "number": number.to_string() },
                 "metadata": { "name": format!("applied-{number}"), "namespace": namespace },
             } }),
-            2 => json!({ "verb": "list", "kind": "ConfigMap", "namespace": namespace, "labelSelector": "batch=map" }),
+            2 => {
+                json!({ "verb": "list", "kind": "ConfigMap", "namespace": namespace, "labelSelector": "batch=map" })
+            }
             _ => json!({ "verb": "get", "target": target }),
         }
     };
@@ -157,7 +181,11 @@ async fn a_thousand_operations_at_once_are_answered_while_the_cache_streams() {
         let (hub, verb) = (&hub, verb(number));
         async move {
             let answer = hub.ask(&verb).await.unwrap();
-            assert!(answer.code == 200 || answer.code == 201, "{verb}: {}", String::from_utf8_lossy(&answer.body));
+            assert!(
+                answer.code == 200 || answer.code == 201,
+                "{verb}: {}",
+                String::from_utf8_lossy(&answer.body)
+            );
         }
     }));
     let begun = Instant::now();
@@ -172,9 +200,14 @@ async fn a_thousand_operations_at_once_are_answered_while_the_cache_streams() {
     };
     println!("figure operations-at-once = {OPERATIONS} in {:.2} s", begun.elapsed().as_secs_f64());
     figure("operations-p99-loaded", percentile(took, 99));
-    eventually!("the cache streamed meanwhile", LONG, stack.metric("kubesvc_events_sent_total").await > stored);
+    eventually!(
+        "the cache streamed meanwhile",
+        LONG,
+        stack.metric("kubesvc_events_sent_total").await > stored
+    );
     eventually!("pings were answered meanwhile", LONG, pongs(&stack.agent) > pings);
     let list = format!("/api/v1/namespaces/{namespace}/configmaps?labelSelector=!batch");
-    let applied: Value = cluster.client().request(http::Request::get(list).body(Vec::new()).unwrap()).await.unwrap();
+    let applied: Value =
+        cluster.client().request(http::Request::get(list).body(Vec::new()).unwrap()).await.unwrap();
     assert_eq!(applied["items"].as_array().unwrap().len(), OPERATIONS / 4);
 }

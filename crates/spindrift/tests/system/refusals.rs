@@ -43,7 +43,8 @@ impl Question {
         let body = if self.body.is_null() { Vec::new() } else { serde_json::to_vec(&self.body).unwrap() };
         let response = client.send(request.body(Body::from(body)).unwrap()).await.unwrap();
         let code = response.status().as_u16();
-        let status: Value = serde_json::from_slice(&response.into_body().collect_bytes().await.unwrap()).unwrap();
+        let status: Value =
+            serde_json::from_slice(&response.into_body().collect_bytes().await.unwrap()).unwrap();
         assert_eq!(status["code"], code, "it is refused: {status}");
         status
     }
@@ -149,7 +150,11 @@ async fn an_admission_webhook_has_the_last_word() {
     stack.synced("main").await;
     let denies = Manner::Denies { code: 422, reason: "Friday", message: "not on a Friday: \"ask <ops>\"" };
     for (manner, code, words) in [
-        (denies, 422, "admission webhook \"guard.example.com\" denied the request: not on a Friday: \"ask <ops>\""),
+        (
+            denies,
+            422,
+            "admission webhook \"guard.example.com\" denied the request: not on a Friday: \"ask <ops>\"",
+        ),
         (Manner::Hangs, 500, "failed calling webhook \"guard.example.com\""),
     ] {
         let namespace = &cluster.namespace("guarded").await.unwrap();
@@ -158,9 +163,13 @@ async fn an_admission_webhook_has_the_last_word() {
         cluster.kubectl_stdin(&["create", "-f", "-"], &configuration).await.unwrap();
         let client = cluster.client();
         eventually!("the API server asks the webhook", LONG, {
-            let probe = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "generateName": "probe-" } });
+            let probe =
+                json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "generateName": "probe-" } });
             let path = format!("/api/v1/namespaces/{namespace}/configmaps");
-            client.request::<Value>(Request::post(path).body(serde_json::to_vec(&probe).unwrap()).unwrap()).await.is_err()
+            client
+                .request::<Value>(Request::post(path).body(serde_json::to_vec(&probe).unwrap()).unwrap())
+                .await
+                .is_err()
         });
         let question = Question::create(namespace, "api/v1", "configmaps", config_map("guarded", namespace));
         let raw = assert_same_words(&stack, "main", &client, &question).await;
@@ -172,7 +181,8 @@ async fn an_admission_webhook_has_the_last_word() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_timeout_of_the_api_server_is_told_as_such() {
     let playground = Playground::start().await;
-    let stack = Stack::with_accounts(Database::sqlite().unwrap(), &["ConfigMap"], playground.accounts()).await;
+    let stack =
+        Stack::with_accounts(Database::sqlite().unwrap(), &["ConfigMap"], playground.accounts()).await;
     stack.synced(playground.name()).await;
     let faults = Faults::before(&playground.cluster());
     let timeout = Effect::Status { code: 504, retry_after: None };

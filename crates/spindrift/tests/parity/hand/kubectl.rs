@@ -63,21 +63,23 @@ impl KubectlHand {
     /// Applies many manifests with one kubectl, which takes them one after the other and tells of each.
     async fn apply(&self, actions: &[(Target<'_>, &Action)]) -> Vec<Answer> {
         let directory = scratch("manifests").unwrap();
-        let path = |index: usize| directory.path().join(format!("{index:03}.json")).display().to_string();
+        let file = |index: usize| format!("{index:03}.json");
         for (index, (target, action)) in actions.iter().enumerate() {
-            std::fs::write(path(index), action.document(target.side).unwrap()).unwrap();
+            std::fs::write(directory.path().join(file(index)), action.document(target.side).unwrap())
+                .unwrap();
         }
         let (target, action) = &actions[0];
         let mut arguments = action.arguments(target, &directory.path().display().to_string());
         arguments.push(VERBOSE.to_owned());
         let output = self.run(&arguments, "").await;
         let (said, log) = (text(&output.stdout), text(&output.stderr));
-        let errors = error_blocks(&log);
+        let directory = format!("{}/", directory.path().display());
+        let errors: Vec<_> = error_blocks(&log).iter().map(|error| error.replace(&directory, "")).collect();
         let mut answers = Vec::new();
         for (index, (target, action)) in actions.iter().enumerate() {
-            let (name, path) = (target.name(), path(index));
-            let quoted = format!("\"{name}\"");
-            let error = errors.iter().find(|error| error.contains(&path) || error.contains(&quoted));
+            let name = target.name();
+            let told = [format!("\"{}\"", file(index)), format!("\"{name}\"")];
+            let error = errors.iter().find(|error| told.iter().any(|told| error.contains(told)));
             let outcome = match (word(&said, &name), error) {
                 (Some(word), None) => Outcome::Done(word),
                 (None, Some(error)) => Outcome::Refused(refusal(error)),
@@ -126,7 +128,9 @@ fn error_blocks(log: &str) -> Vec<String> {
     };
     let is_log = |line: &str| {
         let mut start = line.chars().take(5);
-        start.next().is_some_and(|level| "IWEF".contains(level)) && start.clone().count() == 4 && start.all(|c| c.is_ascii_digit())
+        start.next().is_some_and(|level| "IWEF".contains(level))
+            && start.clone().count() == 4
+            && start.all(|c| c.is_ascii_digit())
     };
     let mut blocks: Vec<String> = Vec::new();
     let mut inside = false;
@@ -181,5 +185,8 @@ fn errors_are_found_between_lines_of_the_log() {
     assert!(blocks[0].ends_with("for: \"/tmp/001.json\": no\n"));
     assert_eq!(refusal(&blocks[1]).reason.as_deref(), Some("Invalid"));
     assert_eq!(refusal("error: no").reason, None);
-    assert_eq!(word("a/x created\nb.c/y configured (server dry run)\n", "y").unwrap(), "configured (server dry run)");
+    assert_eq!(
+        word("a/x created\nb.c/y configured (server dry run)\n", "y").unwrap(),
+        "configured (server dry run)"
+    );
 }

@@ -43,10 +43,12 @@ fn word(action: &Action, target: &Target<'_>, answer: &Value) -> String {
         return answer["action"].as_str().unwrap_or_default().to_owned();
     }
     let kind = target.kind.name.to_lowercase();
-    let group = target.kind.api_version.split_once('/').map(|(group, _)| format!(".{group}")).unwrap_or_default();
+    let group =
+        target.kind.api_version.split_once('/').map(|(group, _)| format!(".{group}")).unwrap_or_default();
     let deleted = answer["deleted"].as_array().into_iter().flatten();
-    let mut names: Vec<_> =
-        deleted.map(|object| format!("{kind}{group}/{}", object["name"].as_str().unwrap_or_default())).collect();
+    let mut names: Vec<_> = deleted
+        .map(|object| format!("{kind}{group}/{}", object["name"].as_str().unwrap_or_default()))
+        .collect();
     names.sort_unstable();
     names.join(" ")
 }

@@ -98,7 +98,7 @@ fn container(name: &str, dice: &Dice, volumes: &[&str]) -> Value {
         "readinessProbe": dice.maybe("readiness", 30, probe),
         "lifecycle": dice.maybe("lifecycle", 15, |dice| json!({ "preStop": handler(dice) })),
         "securityContext": dice.maybe("security", 25, |dice| json!({
-            "privileged": dice.maybe("privileged", 50, |dice| dice.chance("yes", 50).into()),
+            "readOnlyRootFilesystem": dice.maybe("read only", 50, |dice| dice.chance("yes", 50).into()),
             "capabilities": { "add": dice.some("add", 1, &["NET_ADMIN", "SYS_TIME", "CHOWN"]) },
         })),
     })
@@ -146,14 +146,22 @@ fn mounts(dice: &Dice, volumes: &[&str]) -> Value {
 fn volume(name: &str, dice: &Dice) -> Value {
     let mut volume = json!({ "name": name });
     let (source, value) = match dice.one("source", &["emptyDir", "configMap", "secret", "projected"]) {
-        "configMap" => ("configMap", json!({
-            "name": dice.one("map", &["one", "two"]),
-            "items": dice.items("items", 0, &["a", "b"], |key, _| json!({ "key": key, "path": key })),
-        })),
-        "secret" => ("secret", json!({ "secretName": "s", "defaultMode": dice.maybe("mode", 50, |_| 0o400.into()) })),
-        "projected" => ("projected", json!({ "sources": dice.items("sources", 1, &["one", "two"], |name, _| {
+        "configMap" => (
+            "configMap",
+            json!({
+                "name": dice.one("map", &["one", "two"]),
+                "items": dice.items("items", 0, &["a", "b"], |key, _| json!({ "key": key, "path": key })),
+            }),
+        ),
+        "secret" => {
+            ("secret", json!({ "secretName": "s", "defaultMode": dice.maybe("mode", 50, |_| 0o400.into()) }))
+        }
+        "projected" => (
+            "projected",
+            json!({ "sources": dice.items("sources", 1, &["one", "two"], |name, _| {
             json!({ "configMap": { "name": name } })
-        }) })),
+        }) }),
+        ),
         _ => ("emptyDir", json!({ "medium": dice.maybe("memory", 40, |_| "Memory".into()) })),
     };
     volume[source] = value;

@@ -59,7 +59,10 @@ pub(super) fn server_side(seed: u64, number: u64) -> Case {
     ];
     // There and back again.
     if choices.chance("again", 30) {
-        steps.push(Step::Act(Action::Apply { manifest: kind.manifest(number, &dice.version(3)), mode: mode("third") }));
+        steps.push(Step::Act(Action::Apply {
+            manifest: kind.manifest(number, &dice.version(3)),
+            mode: mode("third"),
+        }));
     } else if choices.chance("back", 20) {
         steps.push(Step::Act(Action::Apply { manifest: second, mode: Mode::ClientSide }));
     }
@@ -73,7 +76,10 @@ pub(super) fn create_and_replace(seed: u64, number: u64) -> Case {
     let choices = dice.within("create");
     let first = kind.manifest(number, &dice);
     let second = Twist::of(&dice).second(kind, number, &dice);
-    let (create, replace) = (|manifest| Step::Act(Action::Create { manifest }), |manifest| Step::Act(Action::Replace { manifest }));
+    let (create, replace) = (
+        |manifest| Step::Act(Action::Create { manifest }),
+        |manifest| Step::Act(Action::Replace { manifest }),
+    );
     let steps = match choices.number("order", 0..10) {
         0 => vec![replace(first)],
         1..3 => vec![create(first), create(second)],

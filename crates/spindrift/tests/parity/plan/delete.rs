@@ -8,7 +8,15 @@ use crate::{
 
 pub(super) fn delete(seed: u64, number: u64) -> Case {
     const DELETED: [&str; 10] = [
-        "Deployment", "ConfigMap", "Secret", "StatefulSet", "Gadget", "Job", "Service", "Role", "ClusterRole",
+        "Deployment",
+        "ConfigMap",
+        "Secret",
+        "StatefulSet",
+        "Gadget",
+        "Job",
+        "Service",
+        "Role",
+        "ClusterRole",
         "CustomResourceDefinition",
     ];
     let kind = Kind::of(DELETED[usize::try_from(number).unwrap() % DELETED.len()]);
@@ -18,7 +26,8 @@ pub(super) fn delete(seed: u64, number: u64) -> Case {
     let by_label = choices.chance("label", 30) && !is_definition;
     let missing = choices.chance("missing", 15);
     // Who deletes in the foreground waits for a controller, which only a living cluster has.
-    let cascade = choices.one("cascade", &[None, None, Some("background"), Some("orphan"), Some("foreground")]);
+    let cascade =
+        choices.one("cascade", &[None, None, Some("background"), Some("orphan"), Some("foreground")]);
     let cluster = if matches!(cascade, Some("orphan" | "foreground")) { Where::Living } else { Where::Bare };
 
     let manifest = |dice| kind.manifest(number, dice);

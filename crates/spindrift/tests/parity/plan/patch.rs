@@ -26,35 +26,48 @@ pub(super) fn patch(seed: u64, number: u64) -> Case {
     };
     let mut steps = Vec::new();
     if !choices.chance("missing", 4) {
-        steps.push(Step::Act(Action::Apply { manifest: kind.manifest(number, &dice), mode: Mode::ClientSide }));
+        steps.push(Step::Act(Action::Apply {
+            manifest: kind.manifest(number, &dice),
+            mode: Mode::ClientSide,
+        }));
     }
     steps.push(Step::Act(action));
     Case { features, ..Case::new(number, kind, steps) }
 }
 
 fn strategic(choices: &Dice) -> (&'static Kind, Action) {
-    const WORKLOADS: [&str; 6] = ["Deployment", "StatefulSet", "DaemonSet", "Deployment", "CronJob", "Gadget"];
+    const WORKLOADS: [&str; 6] =
+        ["Deployment", "StatefulSet", "DaemonSet", "Deployment", "CronJob", "Gadget"];
     let kind = Kind::of(choices.one("kind", &WORKLOADS));
     let pod = |pod: Value| match kind.name {
         "CronJob" => json!({ "spec": { "jobTemplate": { "spec": { "template": { "spec": pod } } } } }),
         _ => json!({ "spec": { "template": { "spec": pod } } }),
     };
     let name = choices.one("container", &["app", "proxy", "sidecar", "absent"]);
-    let patch = match choices.number("directive", 0..10) {
-        0 => pod(json!({ "containers": [{ "name": name, "$patch": "delete" }, { "name": "app", "image": "shop:9" }] })),
-        1 => pod(json!({ "containers": [{ "name": "only", "image": "shop:9" }, { "$patch": "replace" }] })),
-        2 => pod(json!({ "containers": [{ "name": name, "image": "shop:9", "$patch": "merge" }] })),
+    // Two of them kubectl never computes: people write them, and here they come more often than others.
+    let patch = match choices.number("directive", 0..13) {
+        0 => pod(
+            json!({ "containers": [{ "name": name, "$patch": "delete" }, { "name": "app", "image": "shop:9" }] }),
+        ),
+        1 | 10 => {
+            pod(json!({ "containers": [{ "name": "only", "image": "shop:9" }, { "$patch": "replace" }] }))
+        }
+        2 | 11 | 12 => pod(json!({ "containers": [{ "name": name, "image": "shop:9", "$patch": "merge" }] })),
         3 => pod(json!({
             "$setElementOrder/containers": [{ "name": "sidecar" }, { "name": "app" }, { "name": "proxy" }],
             "containers": [{ "name": "app", "image": "shop:9" }],
         })),
-        4 => pod(json!({ "volumes": [{ "$retainKeys": ["name", "emptyDir"], "name": "config", "emptyDir": {} }] })),
+        4 => pod(
+            json!({ "volumes": [{ "$retainKeys": ["name", "emptyDir"], "name": "config", "emptyDir": {} }] }),
+        ),
         5 => json!({ "metadata": {
             "$deleteFromPrimitiveList/finalizers": ["example.com/one"],
             "$setElementOrder/finalizers": ["example.com/two", "example.com/three"],
             "finalizers": ["example.com/three"],
         } }),
-        6 => json!({ "metadata": { "labels": { "$patch": choices.one("how", &["replace", "delete", "merge"]), "fresh": "yes" } } }),
+        6 => {
+            json!({ "metadata": { "labels": { "$patch": choices.one("how", &["replace", "delete", "merge"]), "fresh": "yes" } } })
+        }
         7 => pod(json!({ "nodeSelector": { "$patch": "replace", "zone": "b" }, "securityContext": null })),
         8 => pod(json!({ "containers": [{ "image": "without a name" }] })),
         _ => pod(json!({ "containers": [{ "name": "app", "$patch": "nonsense" }] })),

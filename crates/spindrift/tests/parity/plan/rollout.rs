@@ -14,7 +14,8 @@ pub(super) fn rollout(seed: u64, number: u64) -> Case {
     let dice = dice(seed, number);
     let choices = dice.within("rollout");
     let version = |version: u32| {
-        let manifest = deletable(kind.manifest(number, &dice.version(version)), number, &kind.object_name(number));
+        let manifest =
+            deletable(kind.manifest(number, &dice.version(version)), number, &kind.object_name(number));
         Step::Act(Action::Apply { manifest: calm(manifest, version), mode: Mode::ClientSide })
     };
     let mut steps = vec![version(0), Step::Settle];
@@ -24,11 +25,15 @@ pub(super) fn rollout(seed: u64, number: u64) -> Case {
     let act = |rollout| Step::Act(Action::Rollout(rollout));
     match choices.number("action", 0..10) {
         // To the one before, to one that is there, to one that is not.
-        ..5 => steps.push(act(Rollout::Undo(choices.one("to", &[None, Some(0), Some(1), Some(2), Some(99)])))),
+        ..5 => {
+            steps.push(act(Rollout::Undo(choices.one("to", &[None, Some(0), Some(1), Some(2), Some(99)]))))
+        }
         5..7 => steps.push(act(Rollout::Restart)),
         7 => steps.extend([act(Rollout::Pause), act(Rollout::Pause)]),
         8 => steps.extend([act(Rollout::Pause), Step::Settle, act(Rollout::Resume), act(Rollout::Resume)]),
-        _ => steps.extend([act(Rollout::Pause), Step::Settle, act(Rollout::Undo(None)), act(Rollout::Restart)]),
+        _ => {
+            steps.extend([act(Rollout::Pause), Step::Settle, act(Rollout::Undo(None)), act(Rollout::Restart)])
+        }
     }
     steps.push(Step::Settle);
     Case { cluster: Where::Living, ..Case::new(number, kind, steps) }

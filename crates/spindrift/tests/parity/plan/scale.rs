@@ -20,7 +20,10 @@ pub(super) fn scale(seed: u64, number: u64) -> Case {
     let mut steps = Vec::new();
     // Sometimes there is nothing to scale.
     if !choices.chance("missing", 10) {
-        steps.push(Step::Act(Action::Apply { manifest: kind.manifest(number, &dice), mode: Mode::ClientSide }));
+        steps.push(Step::Act(Action::Apply {
+            manifest: kind.manifest(number, &dice),
+            mode: Mode::ClientSide,
+        }));
     }
     steps.push(Step::Act(action));
     Case::new(number, kind, steps)

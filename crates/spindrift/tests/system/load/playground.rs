@@ -31,7 +31,7 @@ pub(crate) struct Written(pub(crate) Vec<LogLine>);
 impl Playground {
     pub(crate) async fn start() -> Self {
         let shutdown = Shutdown::new();
-        let content = Content::Empty { tempo: Tempo::HASTE };
+        let content = Content::Shop { tempo: Tempo::HASTE, pace: 0.0 };
         let options = FleetOptions { content, ..FleetOptions::shops(1) };
         let fleet = fleet::start(options, &shutdown).await.unwrap();
         let files = scratch("playground").unwrap();
@@ -58,7 +58,8 @@ impl Playground {
     }
 
     pub(crate) async fn client(&self) -> Client {
-        let options = KubeConfigOptions { context: Some(self.name().to_owned()), ..KubeConfigOptions::default() };
+        let options =
+            KubeConfigOptions { context: Some(self.name().to_owned()), ..KubeConfigOptions::default() };
         let kubeconfig = Kubeconfig::read_from(&self.kubeconfig).unwrap();
         let mut config = Config::from_custom_kubeconfig(kubeconfig, &options).await.unwrap();
         // Whatever the machine's proxy settings say, the loopback is near.

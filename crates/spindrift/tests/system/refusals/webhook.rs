@@ -30,7 +30,11 @@ pub(super) struct Webhook {
 /// What it says to every object it is asked about.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Manner {
-    Denies { code: u16, reason: &'static str, message: &'static str },
+    Denies {
+        code: u16,
+        reason: &'static str,
+        message: &'static str,
+    },
     /// Never answers.
     Hangs,
 }
