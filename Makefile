@@ -20,6 +20,9 @@ fmt: ## Formats the Rust code
 docs: ## Writes the tables of docs/configuration.md anew, from the settings types
 	UPDATE_GENERATED=1 cargo test -p spindrift --test configuration
 
+merge-keys: ## Writes the merge keys of Kubernetes' own kinds anew, as a real API server tells them
+	UPDATE_GENERATED=1 cargo test -p spindrift-kubernetes --test cluster -- the_shipped_facts
+
 audit: ## Checks dependencies: bans, duplicates, licences, sources (installs cargo-deny if it is absent)
 	@command -v cargo-deny >/dev/null || cargo install cargo-deny --version $(CARGO_DENY) --locked
 	cargo deny --locked check bans licenses sources

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use spindrift_kubernetes::{Api, ApiOptions, Redactions, WatchTarget};
+use spindrift_kubernetes::{Api, ApiOptions, Redactions, Schemas, WatchTarget};
 use spindrift_model::{AccountDescription, AccountName, Resource};
 use spindrift_process::{
     backoff::{Backoff, BackoffConfig},
@@ -46,6 +46,8 @@ pub struct Account {
     pub budget: AccountBudget,
     /// How patient its watches are.
     pub pace: Pace,
+    /// How the fields of its kinds are merged; learnt when something is applied.
+    pub schemas: Schemas,
 }
 
 /// The accounts that can be served; grows as API servers answer.
@@ -162,6 +164,7 @@ impl Preparation {
             permissions: Permissions::default(),
             budget: self.budgets.account(),
             pace: self.pace,
+            schemas: Schemas::default(),
         })
     }
 }

@@ -21,6 +21,7 @@ use crate::{
     board::Board,
     endpoints::{self, EndpointState},
     metrics::Metrics,
+    operate::Executor,
     reload::{Configuration, Reload, Source},
     roster::Roster,
     uplink::{Bearer, Dialer, Link, Uplink},
@@ -92,6 +93,7 @@ impl Agent {
         let reload = Reload { source, roster, shown_tx };
         shutdown.spawn("accounts", reload.run(shutdown.token()));
 
+        let executor = Executor::new(&config, ready_rx.clone(), metrics.clone(), shutdown);
         let uplink = Uplink {
             dialer,
             bearer: Bearer::new(config.clouddriver.auth.clone()),
@@ -103,6 +105,7 @@ impl Agent {
             ready_rx: ready_rx.clone(),
             board: board.clone(),
             metrics,
+            executor,
             link_tx,
         };
         let pace = BackoffConfig::from(&config.clouddriver.backoff);

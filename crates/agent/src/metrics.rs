@@ -12,7 +12,7 @@ use prometheus_client::{
     },
     registry::Registry,
 };
-use spindrift_model::{Item, Resource, Upsert};
+use spindrift_model::{Item, Outcome, Resource, Upsert};
 
 use crate::{
     board::{Board, WatchState},
@@ -27,6 +27,12 @@ struct Kind {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Group {
     event_group: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Operated {
+    verb: &'static str,
+    outcome: &'static str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -94,6 +100,8 @@ pub struct Metrics {
     pub frozen_watches: Counter,
     events: Family<Kind, Counter>,
     bytes: Family<Group, Counter>,
+    operations: Family<Operated, Counter>,
+    operation_seconds: Family<Operated, Counter<f64, AtomicU64>>,
 }
 
 /// Sizes are read off the board when asked for, so they cannot drift.
@@ -125,6 +133,8 @@ impl Metrics {
             frozen_watches: Counter::default(),
             events: Family::default(),
             bytes: Family::default(),
+            operations: Family::default(),
+            operation_seconds: Family::default(),
         };
         registry.register("kubesvc_connection_count", "Connections made", metrics.connections.clone());
         registry.register("kubesvc_disconnection", "Connections lost", metrics.disconnections.clone());
@@ -165,6 +175,16 @@ impl Metrics {
             "spindrift_agent_frozen_watches",
             "Watches that fell silent and were taken up anew",
             metrics.frozen_watches.clone(),
+        );
+        registry.register(
+            "spindrift_agent_operations",
+            "Operations that ended, by verb and outcome",
+            metrics.operations.clone(),
+        );
+        registry.register(
+            "spindrift_agent_operation_seconds",
+            "How long they took",
+            metrics.operation_seconds.clone(),
         );
         registry.register_collector(Box::new(Watches(board)));
         metrics.register_wire(registry);
@@ -208,6 +228,13 @@ impl Metrics {
     pub fn disconnected(&self) {
         self.disconnections.inc();
         self.disconnections_for_dashboard.inc();
+    }
+
+    /// An operation ended.
+    pub fn operated(&self, verb: &'static str, outcome: &Outcome, took: Duration) {
+        let operated = Operated { verb, outcome: outcome.word() };
+        self.operations.get_or_create(&operated).inc();
+        self.operation_seconds.get_or_create(&operated).inc_by(took.as_secs_f64());
     }
 
     /// A listing begins.

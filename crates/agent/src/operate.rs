@@ -7,13 +7,21 @@
 //!
 //! Verbs are Kubernetes', one file each; Spinnaker's rules are the hub's.
 
+mod executor;
+mod lanes;
+mod outbox;
+mod subject;
+
 mod answer;
 mod failure;
 mod hand;
 mod resolve;
+mod retry;
 mod verbs;
 
-pub use answer::{Answer, AnswerSink};
+pub use answer::{Answer, AnswerSink, Gone};
+pub use executor::Executor;
 pub use failure::Failure;
 pub use hand::Hand;
+pub use outbox::Outbox;
 pub use verbs::run;

@@ -1,9 +1,9 @@
 //! The one connection to the hub: dial, register, open the channels, and begin again when it breaks.
 //!
 //! ```text
-//! dial ──▶ Register ──▶ session ─┬─ control: pings, announcements
+//! dial ──▶ Register ──▶ session ─┬─ control: pings, announcements, operations
 //!   ▲                            ├─ events: one task per account (attach ▶ engine ▶ batches)
-//!   └── backoff ◀── it broke ────┴─ results
+//!   └── backoff ◀── it broke ────┴─ results: answers of operations
 //! ```
 
 mod bearer;
@@ -29,7 +29,7 @@ pub use bearer::{Bearer, BearerError};
 pub use dial::{DialError, Dialer};
 use session::Session;
 
-use crate::{account::Accounts, board::Board, config::Clouddriver, metrics::Metrics};
+use crate::{account::Accounts, board::Board, config::Clouddriver, metrics::Metrics, operate::Executor};
 
 /// A session that lived this long was a good one; shorter ones in a row are taken up with growing pauses.
 const STEADY: Duration = Duration::from_secs(10);
@@ -57,6 +57,8 @@ pub struct Uplink {
     pub board: Board,
     /// The agent's counters.
     pub metrics: Arc<Metrics>,
+    /// Who does what the hub asks for.
+    pub executor: Executor,
     /// How the link is, for the health endpoint.
     pub link_tx: watch::Sender<Link>,
 }

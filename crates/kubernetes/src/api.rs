@@ -107,7 +107,7 @@ impl Api {
     }
 
     /// Ceiling for one request; for a body that is read piece by piece, for each piece.
-    pub(crate) fn request_timeout(&self) -> Duration {
+    pub fn request_timeout(&self) -> Duration {
         self.request_timeout
     }
 

@@ -43,6 +43,9 @@ pub fn live(object: Object) -> Object {
 /// What was applied last, or why that cannot be read; none if nothing was.
 pub fn last_applied(object: &Object) -> Option<Result<Object, serde_json::Error>> {
     let text = object.get("metadata")?.get("annotations")?.get(LAST_APPLIED)?.as_str()?;
+    if text.is_empty() {
+        return Some(Ok(Object::new()));
+    }
     Some(serde_json::from_str(text))
 }
 

@@ -98,6 +98,11 @@ impl Resource {
         if self.group.is_empty() { self.kind.to_string() } else { format!("{}.{}", self.kind, self.group) }
     }
 
+    /// `v1`, or `apps/v1`, as in manifests.
+    pub fn api_version(&self) -> String {
+        if self.group.is_empty() { self.version.to_string() } else { format!("{}/{}", self.group, self.version) }
+    }
+
     /// The short names that kubectl knows of a built-in kind; those of custom resources are in their definitions.
     pub fn short_names(&self) -> &'static [&'static str] {
         let built_in =

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use serde_json::json;
-use spindrift_kubernetes::ApiError;
+use spindrift_kubernetes::{ApiError, Call};
 use spindrift_model::Outcome;
 use spindrift_process::report;
 
@@ -53,6 +53,11 @@ impl Failure {
             ApiError::Build { .. } => Self::ours(400, "BadRequest", report(error)),
             _ => Self::Unknown(report(error)),
         }
+    }
+
+    /// An answer of the API server that is not what Kubernetes answers.
+    pub fn unreadable(call: &Call, malformed: &impl std::error::Error) -> Self {
+        Self::ours(502, "BadGateway", format!("the answer to {call} cannot be read: {}", report(malformed)))
     }
 
     fn passed_on(status: &spindrift_kubernetes::Status) -> Self {

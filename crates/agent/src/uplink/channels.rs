@@ -32,6 +32,8 @@ const PATIENCE: Duration = Duration::from_mins(1);
 const EVENTS_QUEUE: usize = 1;
 /// What all accounts together may have read and not sent: some batches, so that the next one is full when it can go.
 const ROOM_BYTES: usize = 1024 * 1024;
+/// Pieces of answers that wait for the connection: 64 KB at most.
+const RESULTS_QUEUE: usize = 1;
 /// Pings and announcements; the hub answers each.
 const CONTROL_QUEUE: usize = 16;
 
@@ -42,8 +44,7 @@ pub(super) struct Channels {
     pub(super) control_down: Streaming<v1::ControlDown>,
     pub(super) events_tx: EventsSender,
     pub(super) events_down: Streaming<v1::EventsDown>,
-    /// Kept open for operations, whose large answers will go there.
-    _results_tx: mpsc::Sender<v1::ResultsUp>,
+    pub(super) results_tx: mpsc::Sender<v1::ResultsUp>,
     pub(super) results_down: Streaming<v1::ResultsDown>,
 }
 
@@ -130,12 +131,12 @@ impl Channels {
         let room = Credit::new(ROOM_BYTES, metrics.queue.clone());
         let events_tx = EventsSender { messages_tx, room, fingerprints };
 
-        let (results_tx, results_rx) = mpsc::channel(1);
+        let (results_tx, results_rx) = mpsc::channel(RESULTS_QUEUE);
         let request = opened_with(session, &welcome.tokens.results, ReceiverStream::new(results_rx));
         let results_down = client.results(request).await.map_err(at(Channel::Results))?.into_inner();
 
         let channels =
-            Self { control_tx, control_down, events_tx, events_down, _results_tx: results_tx, results_down };
+            Self { control_tx, control_down, events_tx, events_down, results_tx, results_down };
         Ok((welcome, channels))
     }
 }

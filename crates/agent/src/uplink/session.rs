@@ -2,14 +2,16 @@
 
 use std::{
     collections::{HashMap, VecDeque},
+    pin::pin,
     sync::Arc,
     time::Duration,
 };
 
-use spindrift_model::AccountName;
+use spindrift_model::{AccountName, Verb};
 use spindrift_process::shutdown::Shutdown;
 use spindrift_protocol::{
-    ControlDown, ControlUp, EventsDown, InvalidMessage, Registration, SUPPORTED, Verdict, Welcome,
+    ControlDown, ControlUp, EventsDown, InvalidMessage, Operations, Registration, ResultsDown, SUPPORTED,
+    Verdict, Welcome, v1,
 };
 use tokio::{
     sync::mpsc,
@@ -25,7 +27,7 @@ use super::{
     caching::CachingAccount,
     channels::{Channels, OpenError},
 };
-use crate::account::Account;
+use crate::{account::Account, operate::Outbox};
 
 /// A session that is open.
 pub(super) struct Session<'a> {
@@ -40,6 +42,8 @@ pub(super) struct Session<'a> {
     accounts: HashMap<AccountName, Served>,
     /// One task per account that is cached; they end when they are stopped, or with the session.
     caching: JoinSet<AccountName>,
+    /// Operations of which not all parts have come.
+    operations: Operations,
     heard: Instant,
 }
 
@@ -75,7 +79,7 @@ impl<'a> Session<'a> {
             protocol: SUPPORTED,
             zone: uplink.zone.clone(),
             accounts: accounts.iter().map(|account| account.description.clone()).collect(),
-            verbs: Vec::new(),
+            verbs: Verb::NAMES.map(str::to_owned).to_vec(),
         };
         let opening = Channels::open(&uplink.dialer, &uplink.bearer, registration, &uplink.metrics);
         let Some(opened) = shutdown.token().run_until_cancelled(opening).await else {
@@ -95,12 +99,16 @@ impl<'a> Session<'a> {
             announced,
             accounts: HashMap::new(),
             caching: JoinSet::new(),
+            operations: Operations::default(),
             heard: Instant::now(),
         };
         for verdict in std::mem::take(&mut session.welcome.accounts) {
             session.judge(verdict);
         }
+        let outbox = uplink.executor.outbox();
+        outbox.begin_session();
         let ended = session.serve(shutdown).await;
+        outbox.end_session();
         for account in session.accounts.keys() {
             uplink.board.not_caching(account);
         }
@@ -117,6 +125,7 @@ impl<'a> Session<'a> {
         // What changed while we registered is not seen as a change.
         ready_rx.mark_changed();
         let control_tx = self.channels.control_tx.clone();
+        let mut answers = pin!(send_answers(self.uplink.executor.outbox(), self.channels.results_tx.clone()));
         let mut nonce = 0;
         loop {
             let step = tokio::select! {
@@ -133,7 +142,8 @@ impl<'a> Session<'a> {
                 },
                 down = self.channels.control_down.message() => self.control(down),
                 down = self.channels.events_down.message() => self.events(down),
-                _ = self.channels.results_down.message() => Err(Ended::because("the hub closed the Results channel")),
+                down = self.channels.results_down.message() => self.results(down),
+                () = &mut answers => Err(Ended::because("the Results channel broke")),
                 Some(ended) = self.caching.join_next() => self.stopped(ended),
                 _ = ping.tick() => {
                     nonce += 1;
@@ -169,8 +179,12 @@ impl<'a> Session<'a> {
             ControlDown::Disconnect { reason, retry_after } => {
                 return Err(Ended { reason, retry_after: Some(retry_after) });
             }
-            ControlDown::Operation(part) => debug!(operation = %part.operation, "not yet"),
-            ControlDown::Cancel(operation) => debug!(%operation, "not yet"),
+            ControlDown::Operation(part) => {
+                if let Some(request) = self.operations.push(part).map_err(|invalid| nonsense(&invalid))? {
+                    self.uplink.executor.submit(request);
+                }
+            }
+            ControlDown::Cancel(operation) => self.uplink.executor.cancel(operation),
         }
         Ok(())
     }
@@ -192,6 +206,15 @@ impl<'a> Session<'a> {
         if served.down_tx.send(message).is_err() {
             debug!("nobody hears this any more");
         }
+        Ok(())
+    }
+
+    fn results(&mut self, down: Result<Option<v1::ResultsDown>, Status>) -> Result<(), Ended> {
+        let message = down
+            .map_err(|status| broken(&status))?
+            .ok_or_else(|| Ended::because("the hub closed the Results channel"))?;
+        let message = ResultsDown::try_from(message).map_err(|invalid| nonsense(&invalid))?;
+        self.uplink.executor.outbox().heard(message);
         Ok(())
     }
 
@@ -282,6 +305,15 @@ impl<'a> Session<'a> {
 impl Ended {
     fn because(reason: impl Into<String>) -> Self {
         Self { reason: reason.into(), retry_after: None }
+    }
+}
+
+/// Sends what there is to answer, until the channel breaks.
+async fn send_answers(outbox: &Outbox, results_tx: mpsc::Sender<v1::ResultsUp>) {
+    loop {
+        // The place first: a piece that was taken out is on its way.
+        let Ok(permit) = results_tx.reserve().await else { return };
+        permit.send(outbox.next().await.into());
     }
 }
 

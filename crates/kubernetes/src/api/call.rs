@@ -1,6 +1,6 @@
 //! Calls of any method, for operations: sent once, answered whole or piece by piece.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response, header};
@@ -105,9 +105,8 @@ impl Call {
         Self { content_type, body: body.into(), ..self }
     }
 
-    /// Method and path, to be shown in errors.
     fn title(&self) -> String {
-        format!("{} {}", self.method, self.path)
+        self.to_string()
     }
 
     fn build(&self) -> http::Result<Request<Bytes>> {
@@ -120,6 +119,13 @@ impl Call {
             request = request.header(header::CONTENT_TYPE, self.content_type);
         }
         request.body(self.body.clone())
+    }
+}
+
+/// Method and path, to be shown in errors.
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.method, self.path)
     }
 }
 

@@ -8,6 +8,7 @@ mod front;
 mod impersonation;
 
 mod lists;
+mod merging;
 mod proxies;
 mod schema;
 mod secrets;

@@ -134,6 +134,9 @@ pub struct Delete {
     /// How long they may take to end by themselves; their own wish if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grace_period_seconds: Option<u64>,
+    /// Lets a grace period of 0 be one: without it, that is a second, as with kubectl.
+    #[serde(default)]
+    pub force: bool,
     /// What becomes of what they own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub propagation_policy: Option<Propagation>,

@@ -1,0 +1,336 @@
+//! Answers on their way to the hub: each as far as its credit goes, taking turns, until the hub has it.
+//!
+//! ```text
+//! verb ─▶ letter (of a mutation: kept whole until the hub says done; of a read: gone as it is sent) ─▶ turns ─▶ Results
+//! ```
+//!
+//! It outlives sessions. A new one begins every kept letter anew; what is read is cut off with the session that asked.
+
+mod letter;
+mod past;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use spindrift_model::{Content, Ending, OperationId};
+use spindrift_protocol::{ResultPart, ResultsDown};
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep_until},
+};
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, warn};
+
+use self::{
+    letter::{Keeping, Letter},
+    past::Past,
+};
+use super::{AnswerSink, Gone};
+use crate::config::ResponseRetries;
+
+/// What all answers of mutations together may hold until the hub has them: beyond it, the oldest keep their outcome and
+/// lose their body.
+const KEPT_BYTES: usize = 8 * 1024 * 1024;
+
+/// A result that took longer than this to be sent is worth a word.
+const SLOW: Duration = Duration::from_secs(5);
+
+/// All answers that are being written or sent.
+#[derive(Debug)]
+pub struct Outbox {
+    retries: ResponseRetries,
+    state: Mutex<State>,
+    /// Told when there may be something to send.
+    stirred: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    letters: HashMap<OperationId, Letter>,
+    /// Whose turn it is; nobody twice.
+    turns: VecDeque<OperationId>,
+    past: Past,
+}
+
+/// What is known of an id that arrives.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    /// Never heard of.
+    New,
+    /// It is being done, or its answer is on its way.
+    Already,
+}
+
+/// Where one operation writes its answer.
+#[derive(Debug, Clone)]
+pub(super) struct Letterbox {
+    outbox: Arc<Outbox>,
+    operation: OperationId,
+}
+
+// === impl Outbox ===
+
+impl Outbox {
+    /// Without any letter yet.
+    pub fn new(retries: ResponseRetries) -> Self {
+        Self { retries, state: Mutex::default(), stirred: Notify::new() }
+    }
+
+    /// Opens the answer of an operation, unless its id is known: then what is known of it is told again.
+    pub(super) fn open(
+        &self,
+        operation: OperationId,
+        is_mutation: bool,
+        cancelled: &CancellationToken,
+    ) -> Known {
+        let mut state = self.state.lock();
+        if let Some(letter) = state.letters.get_mut(&operation) {
+            debug!(%operation, "the operation is known already");
+            if letter.keeping == Keeping::Whole {
+                letter.begin_anew();
+                state.stir(operation);
+                self.stirred.notify_one();
+            }
+            return Known::Already;
+        }
+        let keeping = if is_mutation { Keeping::Whole } else { Keeping::Passing };
+        let mut letter = Letter::new(keeping, cancelled.clone());
+        let ended = state.past.of(operation);
+        let known = if let Some(outcome) = ended {
+            debug!(%operation, "the operation was done before");
+            letter.ending = Some(Ending { outcome, took: Duration::ZERO });
+            Known::Already
+        } else {
+            Known::New
+        };
+        state.letters.insert(operation, letter);
+        if known == Known::Already {
+            state.stir(operation);
+            self.stirred.notify_one();
+        }
+        known
+    }
+
+    /// How many answers are being written or sent.
+    pub(super) fn len(&self) -> usize {
+        self.state.lock().letters.len()
+    }
+
+    /// The answer is complete.
+    pub(super) fn close(&self, operation: OperationId, rest: Bytes, ending: Ending) {
+        let mut state = self.state.lock();
+        if let Some(letter) = state.letters.get_mut(&operation) {
+            letter.push(rest);
+            letter.ending = Some(ending);
+            letter.closed_at = Some(Instant::now());
+            state.shed(operation);
+            state.stir(operation);
+            self.stirred.notify_one();
+        }
+    }
+
+    /// A session begins: what is kept is told to it from the start.
+    pub fn begin_session(&self) {
+        let mut state = self.state.lock();
+        state.turns.clear();
+        let kept: Vec<_> = state.letters.keys().copied().collect();
+        for operation in kept {
+            let Some(letter) = state.letters.get_mut(&operation) else { continue };
+            if letter.was_sent() && !letter.try_again(&self.retries) {
+                state.give_up(operation);
+                continue;
+            }
+            letter.turn = false;
+            letter.begin_anew();
+            state.stir(operation);
+        }
+        self.stirred.notify_one();
+    }
+
+    /// A session is over: what it asked to read, nobody waits for.
+    pub fn end_session(&self) {
+        let mut state = self.state.lock();
+        state.turns.clear();
+        state.letters.retain(|_, letter| {
+            let is_kept = letter.keeping == Keeping::Whole;
+            letter.turn = false;
+            if !is_kept {
+                letter.cancelled.cancel();
+                letter.room.notify_waiters();
+            }
+            is_kept
+        });
+    }
+
+    /// What the hub says about an answer.
+    pub fn heard(&self, down: ResultsDown) {
+        let mut state = self.state.lock();
+        match down {
+            ResultsDown::Credit(operation, credit) => {
+                if let Some(letter) = state.letters.get_mut(&operation) {
+                    letter.credit = letter.credit.max(credit);
+                    state.stir(operation);
+                    self.stirred.notify_one();
+                }
+            }
+            ResultsDown::Done(operation) => {
+                if let Some(letter) = state.letters.remove(&operation) {
+                    match letter.ending {
+                        Some(ending) => state.remember(operation, letter.keeping, &ending),
+                        // The hub has its answer from elsewhere, or wants none.
+                        None => letter.cancelled.cancel(),
+                    }
+                }
+            }
+        }
+    }
+
+    /// The next piece to send; waits until there is one.
+    pub async fn next(&self) -> ResultPart {
+        loop {
+            let stirred = self.stirred.notified();
+            let due = {
+                let mut state = self.state.lock();
+                if let Some(part) = state.next_part() {
+                    return part;
+                }
+                state.next_resend(&self.retries)
+            };
+            match due {
+                None => stirred.await,
+                Some(due) => tokio::select! {
+                    () = stirred => {}
+                    () = sleep_until(due) => self.state.lock().resend(&self.retries),
+                },
+            }
+        }
+    }
+}
+
+// === impl State ===
+
+impl State {
+    /// Gives a letter its turn if it has something to say.
+    fn stir(&mut self, operation: OperationId) {
+        if let Some(letter) = self.letters.get_mut(&operation)
+            && letter.has_something_to_say()
+            && !letter.turn
+        {
+            letter.turn = true;
+            self.turns.push_back(operation);
+        }
+    }
+
+    fn next_part(&mut self) -> Option<ResultPart> {
+        while let Some(operation) = self.turns.pop_front() {
+            let Some(letter) = self.letters.get_mut(&operation) else { continue };
+            letter.turn = false;
+            let Some(part) = letter.next_part(operation) else { continue };
+            if part.ending.is_some() {
+                if let Some(waited) = letter.closed_at.map(|at| at.elapsed()).filter(|waited| *waited > SLOW)
+                {
+                    warn!(operationId = %operation, ?waited, "High latency detected: the result waited {waited:?} to be sent");
+                }
+                if letter.keeping == Keeping::Passing {
+                    self.letters.remove(&operation);
+                }
+            } else {
+                self.stir(operation);
+            }
+            return Some(part);
+        }
+        None
+    }
+
+    /// When the first letter that was sent and not acknowledged is sent again.
+    fn next_resend(&self, retries: &ResponseRetries) -> Option<Instant> {
+        self.letters.values().filter_map(|letter| letter.resend_at(retries)).min()
+    }
+
+    fn resend(&mut self, retries: &ResponseRetries) {
+        let now = Instant::now();
+        let is_due = |letter: &Letter| letter.resend_at(retries).is_some_and(|at| at <= now);
+        let due: Vec<_> = self.letters.iter().filter(|(_, letter)| is_due(letter)).map(|(id, _)| *id).collect();
+        for operation in due {
+            let Some(letter) = self.letters.get_mut(&operation) else { continue };
+            warn!(operationId = %operation, "error sending operation result: the hub has not acknowledged it");
+            if letter.try_again(retries) {
+                letter.begin_anew();
+                self.stir(operation);
+            } else {
+                self.give_up(operation);
+            }
+        }
+    }
+
+    /// Nobody takes the answer; what came of the operation is remembered.
+    fn give_up(&mut self, operation: OperationId) {
+        let Some(letter) = self.letters.remove(&operation) else { return };
+        warn!(operationId = %operation, "Max retries reached for operation result");
+        if let Some(ending) = letter.ending {
+            self.remember(operation, letter.keeping, &ending);
+        }
+    }
+
+    fn remember(&mut self, operation: OperationId, keeping: Keeping, ending: &Ending) {
+        // What was read may be read again.
+        if keeping == Keeping::Whole {
+            self.past.remember(operation, &ending.outcome);
+        }
+    }
+
+    /// Makes room for a letter: the oldest others lose their bodies.
+    fn shed(&mut self, newest: OperationId) {
+        let kept = |letter: &Letter| {
+            if letter.keeping == Keeping::Whole && letter.ending.is_some() { letter.held() } else { 0 }
+        };
+        let mut bytes: usize = self.letters.values().map(kept).sum();
+        while bytes > KEPT_BYTES {
+            let others = self.letters.iter_mut().filter(|(id, letter)| **id != newest && kept(letter) > 0);
+            let Some((operation, oldest)) = others.min_by_key(|(id, _)| **id) else { return };
+            warn!(operationId = %operation, "too many results wait for the hub: this one keeps its outcome only");
+            bytes -= oldest.held();
+            oldest.lose_body();
+        }
+    }
+}
+
+// === impl Letterbox ===
+
+impl Letterbox {
+    pub(super) fn new(outbox: Arc<Outbox>, operation: OperationId) -> Self {
+        Self { outbox, operation }
+    }
+}
+
+impl AnswerSink for Letterbox {
+    fn begin(&self, content: Content) {
+        if let Some(letter) = self.outbox.state.lock().letters.get_mut(&self.operation) {
+            letter.content = content;
+        }
+    }
+
+    async fn send(&self, piece: Bytes) -> Result<(), Gone> {
+        loop {
+            let room = {
+                let mut state = self.outbox.state.lock();
+                let letter = state.letters.get_mut(&self.operation).ok_or(Gone)?;
+                if letter.has_room() {
+                    letter.push(piece);
+                    state.stir(self.operation);
+                    self.outbox.stirred.notify_one();
+                    return Ok(());
+                }
+                letter.room.clone().notified_owned()
+            };
+            room.await;
+        }
+    }
+}

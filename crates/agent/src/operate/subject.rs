@@ -1,0 +1,149 @@
+//! What a verb is about, as far as the executor has to know: which kind, where, and which object.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+use spindrift_model::{Manifest, ObjectRef, Resource, Verb};
+
+use super::{Failure, Hand};
+
+/// What a verb is about, in the words of the request.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Subject<'a> {
+    api_version: Option<Cow<'a, str>>,
+    kind: Cow<'a, str>,
+    namespace: Option<Cow<'a, str>>,
+    /// None: several, or one without a name yet.
+    name: Option<Cow<'a, str>>,
+    /// Whether it means all namespaces if it names none.
+    everywhere: bool,
+}
+
+/// What a verb is about, as the cluster knows it: mutations of the same go one after the other.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Aim {
+    pub(super) resource: Resource,
+    pub(super) namespace: Option<String>,
+    pub(super) name: Option<String>,
+}
+
+// === impl Subject ===
+
+impl<'a> Subject<'a> {
+    /// None if it is about no object at all.
+    pub(super) fn of(verb: &'a Verb) -> Result<Option<Self>, Failure> {
+        Ok(Some(match verb {
+            Verb::Apply(apply) => Self::of_manifest(&apply.manifest, apply.namespace.as_deref())?,
+            Verb::Create(create) => Self::of_manifest(&create.manifest, create.namespace.as_deref())?,
+            Verb::Replace(replace) => Self::of_manifest(&replace.manifest, replace.namespace.as_deref())?,
+            Verb::Diff(diff) => Self::of_manifest(&diff.manifest, diff.namespace.as_deref())?,
+            Verb::Patch(patch) => Self::of_object(&patch.target),
+            Verb::Scale(scale) => Self::of_object(&scale.target),
+            Verb::Rollout(rollout) => Self::of_object(&rollout.target),
+            Verb::Get(get) => Self::of_object(&get.target),
+            Verb::Logs(logs) => Self::of_object(&logs.target),
+            Verb::Matches(matches) => Self::of_object(&matches.target),
+            Verb::Delete(delete) => Self {
+                api_version: delete.api_version.as_deref().map(Cow::from),
+                kind: (&*delete.kind).into(),
+                namespace: delete.namespace.as_deref().map(Cow::from),
+                name: delete.name.as_deref().map(Cow::from),
+                everywhere: delete.name.is_none(),
+            },
+            Verb::List(list) => Self {
+                api_version: list.api_version.as_deref().map(Cow::from),
+                kind: (&*list.kind).into(),
+                namespace: list.namespace.as_deref().map(Cow::from),
+                name: None,
+                everywhere: true,
+            },
+            Verb::Top(_) | Verb::Discover {} => return Ok(None),
+        }))
+    }
+
+    fn of_object(target: &'a ObjectRef) -> Self {
+        let ObjectRef { api_version, kind, namespace, name } = target;
+        Self {
+            api_version: api_version.as_deref().map(Cow::from),
+            kind: (&**kind).into(),
+            namespace: namespace.as_deref().map(Cow::from),
+            name: Some((&**name).into()),
+            everywhere: false,
+        }
+    }
+
+    fn of_manifest(manifest: &'a Manifest, namespace: Option<&'a str>) -> Result<Self, Failure> {
+        let Manifest(manifest) = manifest;
+        let text = |pointer| manifest.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let required = |pointer: &'static str| {
+            let field = pointer.trim_start_matches('/').replace('/', ".");
+            text(pointer).ok_or_else(|| {
+                Failure::ours(400, "BadRequest", format!("manifest.{field}: expected a text that is not empty"))
+            })
+        };
+        Ok(Self {
+            api_version: Some(required("/apiVersion")?.into()),
+            kind: required("/kind")?.into(),
+            namespace: text("/metadata/namespace").or(namespace).map(Cow::from),
+            name: text("/metadata/name").map(Cow::from),
+            everywhere: false,
+        })
+    }
+
+    /// Finds out what it is in this account's cluster, and whether the account may touch it.
+    pub(super) async fn aim(self, hand: &Hand) -> Result<Aim, Failure> {
+        let Self { api_version, kind, namespace, name, everywhere } = self;
+        let resource = hand.resolve(api_version.as_deref(), &kind).await?;
+        let namespace = namespace.filter(|namespace| !namespace.is_empty());
+        let namespace = match namespace {
+            _ if !resource.namespaced => None,
+            None if everywhere => None,
+            namespace => Some(namespace.map_or_else(|| DEFAULT_NAMESPACE.to_owned(), Cow::into_owned)),
+        };
+        let aim = Aim { resource, namespace, name: name.map(Cow::into_owned) };
+        hand.allow(&aim)?;
+        Ok(aim)
+    }
+}
+
+/// Where Kubernetes puts what names no namespace.
+pub(super) const DEFAULT_NAMESPACE: &str = "default";
+
+// === impl Hand ===
+
+impl Hand {
+    /// The namespace of an object as paths want it: none for kinds without namespaces, never empty for the others.
+    pub fn namespace<'a>(&self, resource: &Resource, given: Option<&'a str>) -> Option<&'a str> {
+        let given = given.filter(|given| !given.is_empty());
+        resource.namespaced.then(|| given.unwrap_or(DEFAULT_NAMESPACE))
+    }
+
+    /// The namespaces that the account is limited to; empty is all but those that are left out.
+    pub fn namespaces(&self) -> impl Iterator<Item = &str> {
+        let config = &self.account.config;
+        let is_kept = |namespace: &&str| !config.omit_namespaces.iter().any(|omitted| omitted == namespace);
+        config.namespaces.iter().map(String::as_str).filter(is_kept)
+    }
+
+    /// Refuses what the account's configuration keeps out of reach.
+    fn allow(&self, aim: &Aim) -> Result<(), Failure> {
+        let Aim { resource, namespace, name } = aim;
+        let account = &self.account.description.name;
+        let config = &self.account.config;
+        let is_namespace = resource.group.is_empty() && &*resource.kind == "Namespace";
+        let namespace = namespace.as_ref().or(name.as_ref().filter(|_| is_namespace));
+        let refused = |what: String| {
+            let message = format!("{what} not been authorized in the configuration of account {account}");
+            Err(Failure::ours(401, "Unauthorized", message))
+        };
+        if let Some(namespace) = namespace {
+            let listed = config.namespaces.is_empty() || config.namespaces.contains(namespace);
+            if !listed || config.omit_namespaces.contains(namespace) {
+                return refused(format!("namespace {namespace} has"));
+            }
+        } else if !resource.namespaced && config.only_namespaced_resources {
+            return refused(format!("kinds without namespaces, such as {}, have", resource.kind));
+        }
+        Ok(())
+    }
+}

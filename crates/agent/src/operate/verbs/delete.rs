@@ -1,0 +1,192 @@
+//! Deletes an object, or all that a selector finds, and waits until they are gone.
+
+mod gone;
+
+use futures::{StreamExt, TryStreamExt, stream};
+use http::Method;
+use serde_json::{Value, json};
+use spindrift_kubernetes::{ApiError, Call};
+use spindrift_model::{Delete, DryRun, Preconditions, Propagation, Resource};
+
+use self::gone::wait_until_gone;
+use super::{Answer, Failure, Hand, list::Listing};
+
+/// How many of those that a selector finds are told to go at once.
+const AT_ONCE: usize = 8;
+
+/// An object that was told to go.
+#[derive(Debug, Clone)]
+struct Deleted {
+    namespace: Option<String>,
+    name: String,
+    uid: Option<String>,
+}
+
+pub(super) async fn run(hand: &Hand, delete: Delete) -> Result<Answer, Failure> {
+    let resource = hand.resolve(delete.api_version.as_deref(), &delete.kind).await?;
+    let is_given = |selector: &Option<String>| selector.as_ref().is_some_and(|text| !text.is_empty());
+    let by_selector = is_given(&delete.label_selector) || is_given(&delete.field_selector);
+    let deleted = match delete.name.as_deref().filter(|name| !name.is_empty()) {
+        Some(_) if by_selector => {
+            return Err(Failure::ours(400, "BadRequest", "name cannot be provided when a selector is specified"));
+        }
+        Some(name) => delete_named(hand, &resource, &delete, name).await?.into_iter().collect(),
+        None if by_selector => delete_selected(hand, &resource, &delete).await?,
+        None => {
+            let message = "resource(s) were provided, but no name was specified; expected name, labelSelector or fieldSelector";
+            return Err(Failure::ours(400, "BadRequest", message));
+        }
+    };
+    if delete.wait && delete.dry_run == DryRun::None {
+        wait_until_gone(hand, &resource, &deleted).await?;
+    }
+    let api_version = resource.api_version();
+    let deleted: Vec<_> = deleted
+        .iter()
+        .map(|Deleted { namespace, name, uid }| {
+            json!({
+                "apiVersion": api_version, "kind": &*resource.kind,
+                "namespace": namespace, "name": name, "uid": uid,
+            })
+        })
+        .collect();
+    Ok(Answer::document(200, &json!({ "deleted": deleted })))
+}
+
+async fn delete_named(
+    hand: &Hand,
+    resource: &Resource,
+    delete: &Delete,
+    name: &str,
+) -> Result<Option<Deleted>, Failure> {
+    let namespace = hand.namespace(resource, delete.namespace.as_deref());
+    let target = Deleted { namespace: namespace.map(Into::into), name: name.into(), uid: None };
+    match delete_one(hand, resource, delete, target, &delete.preconditions).await {
+        Ok(deleted) => Ok(Some(deleted)),
+        Err(error) if error.is_not_found() && delete.ignore_not_found => Ok(None),
+        Err(error) => Err(Failure::of_mutation(&error)),
+    }
+}
+
+async fn delete_selected(
+    hand: &Hand,
+    resource: &Resource,
+    delete: &Delete,
+) -> Result<Vec<Deleted>, Failure> {
+    let mut listing = Listing {
+        hand,
+        resource,
+        namespace: delete.namespace.as_deref(),
+        label_selector: delete.label_selector.as_deref(),
+        field_selector: delete.field_selector.as_deref(),
+    }
+    .begin();
+    let mut found = Vec::new();
+    while let Some(object) = listing.next().await? {
+        let namespace = resource.namespaced.then(|| object.namespace.to_string());
+        let uid = Some(object.uid.to_string());
+        found.push(Deleted { namespace, name: object.name.to_string(), uid });
+    }
+    let deleting: Vec<_> =
+        found.into_iter().map(|target| delete_found(hand, resource, delete, target)).collect();
+    let deleted: Vec<_> = stream::iter(deleting).buffered(AT_ONCE).try_collect().await?;
+    Ok(deleted.into_iter().flatten().collect())
+}
+
+/// Exactly the one that was found, so that it may be told twice; none if it went by itself.
+async fn delete_found(
+    hand: &Hand,
+    resource: &Resource,
+    delete: &Delete,
+    target: Deleted,
+) -> Result<Option<Deleted>, Failure> {
+    hand.go_on()?;
+    let preconditions = Preconditions { uid: target.uid.clone(), ..delete.preconditions.clone() };
+    match delete_one(hand, resource, delete, target, &preconditions).await {
+        Ok(deleted) => Ok(Some(deleted)),
+        Err(error) if is_gone_already(&error) => Ok(None),
+        Err(error) => Err(Failure::of_mutation(&error)),
+    }
+}
+
+async fn delete_one(
+    hand: &Hand,
+    resource: &Resource,
+    delete: &Delete,
+    target: Deleted,
+    preconditions: &Preconditions,
+) -> Result<Deleted, ApiError> {
+    let Deleted { namespace, name, .. } = &target;
+    if delete.dry_run == DryRun::Client {
+        let call = Call::about(Method::GET, resource, namespace.as_deref(), Some(name));
+        let reply = hand.read(&call).await?;
+        return Ok(Deleted { uid: uid_in(&reply.body), ..target });
+    }
+    let call = Call::about(Method::DELETE, resource, namespace.as_deref(), Some(name))
+        .body("application/json", options(delete, preconditions).to_string());
+    let is_guarded = preconditions.uid.is_some() || preconditions.resource_version.is_some();
+    let reply = if is_guarded { hand.change_guarded(&call).await? } else { hand.change(&call).await? };
+    let uid = uid_in(&reply.body);
+    Ok(Deleted { uid: uid.or(target.uid.clone()), ..target })
+}
+
+/// As kubectl asks: in the background unless told otherwise, and never without a chance to end in order unless forced.
+fn options(delete: &Delete, preconditions: &Preconditions) -> Value {
+    let policy = match delete.propagation_policy {
+        None | Some(Propagation::Background) => "Background",
+        Some(Propagation::Foreground) => "Foreground",
+        Some(Propagation::Orphan) => "Orphan",
+    };
+    let mut options = json!({ "kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": policy });
+    let grace = match (delete.grace_period_seconds, delete.force) {
+        (Some(0), false) => Some(1),
+        (None, true) => Some(0),
+        (grace, _) => grace,
+    };
+    if let Some(grace) = grace {
+        options["gracePeriodSeconds"] = grace.into();
+    }
+    if *preconditions != Preconditions::default() {
+        options["preconditions"] = json!(preconditions);
+    }
+    if delete.dry_run == DryRun::Server {
+        options["dryRun"] = json!(["All"]);
+    }
+    options
+}
+
+/// An object of that name that is not the one which was found is another's business.
+fn is_gone_already(error: &ApiError) -> bool {
+    error.is_not_found() || error.status().is_some_and(|status| status.code == 409)
+}
+
+/// Of the object, if it takes its time; of the status, if it is gone at once.
+fn uid_in(answer: &[u8]) -> Option<String> {
+    let answer: Value = serde_json::from_slice(answer).ok()?;
+    let uid = answer.pointer("/metadata/uid").or_else(|| answer.pointer("/details/uid"))?;
+    uid.as_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(delete: Value) -> Value {
+        let mut request = json!({ "kind": "Pod", "name": "web" });
+        request.as_object_mut().unwrap().extend(delete.as_object().unwrap().clone());
+        let delete: Delete = serde_json::from_value(request).unwrap();
+        options(&delete, &delete.preconditions)
+    }
+
+    #[test]
+    fn options_are_those_of_kubectl() {
+        assert_eq!(asked(json!({}))["propagationPolicy"], "Background");
+        assert_eq!(asked(json!({}))["gracePeriodSeconds"], Value::Null);
+        assert_eq!(asked(json!({"gracePeriodSeconds": 0}))["gracePeriodSeconds"], 1);
+        assert_eq!(asked(json!({"gracePeriodSeconds": 0, "force": true}))["gracePeriodSeconds"], 0);
+        assert_eq!(asked(json!({"force": true}))["gracePeriodSeconds"], 0);
+        assert_eq!(asked(json!({"propagationPolicy": "orphan"}))["propagationPolicy"], "Orphan");
+        assert_eq!(asked(json!({"dryRun": "server"}))["dryRun"], json!(["All"]));
+        assert_eq!(asked(json!({"preconditions": {"uid": "u"}}))["preconditions"], json!({"uid": "u"}));
+    }
+}

@@ -1,0 +1,71 @@
+//! `patch`: changes parts of an object.
+
+use http::Method;
+use serde_json::Value;
+use spindrift_kubernetes::{Call, Object, apply_json_merge, apply_json_patch};
+use spindrift_model::{DryRun, Manifest, Patch, PatchKind};
+
+use super::{
+    super::{Answer, Failure, Hand},
+    apply::Merge,
+    subject::{Live, Subject, Writing, bad_request, encode, go_ahead},
+};
+
+const MANAGER: &str = "kubectl-patch";
+
+pub(super) async fn run(hand: &Hand, patch: Patch) -> Result<Answer, Failure> {
+    let Patch { target, kind, patch: Manifest(patch), subresource, field_manager, dry_run } = patch;
+    let (subject, name) = Subject::named(hand, target).await?;
+    let at = |call: Call| match &subresource {
+        Some(subresource) => call.subresource(subresource),
+        None => call,
+    };
+    let read = hand.api().call(&at(subject.call(Method::GET, Some(&name))), hand.deadline).await;
+    let before = Live::of(read.map_err(|error| Failure::of_read(&error))?.body)?;
+    if dry_run == DryRun::Client {
+        let after = locally(&subject, before.object.clone(), kind, patch).await?;
+        return subject.changed(200, word(&before.object, &after), encode(&after), &[]);
+    }
+    let manager = field_manager.unwrap_or_else(|| MANAGER.to_owned());
+    let writing = Writing { manager, dry_run, validate: None };
+    let call = at(subject.call(Method::PATCH, Some(&name))).body(media_type(kind), patch.to_string());
+    go_ahead(hand)?;
+    let reply = subject.write(call, &writing).await.map_err(|error| writing.failure(&error))?;
+    let after = Live::of(reply.body)?;
+    subject.changed(reply.code, word(&before.object, &after.object), after.body, &reply.warnings)
+}
+
+fn media_type(kind: PatchKind) -> &'static str {
+    match kind {
+        PatchKind::Strategic => "application/strategic-merge-patch+json",
+        PatchKind::Merge => "application/merge-patch+json",
+        PatchKind::Json => "application/json-patch+json",
+    }
+}
+
+fn word(before: &Object, after: &Object) -> &'static str {
+    if before == after { "patched (no change)" } else { "patched" }
+}
+
+async fn locally(
+    subject: &Subject<'_>,
+    object: Object,
+    kind: PatchKind,
+    patch: Value,
+) -> Result<Object, Failure> {
+    let map = |patch: Value| match patch {
+        Value::Object(patch) => Ok(patch),
+        _ => Err(bad_request("patch: expected an object")),
+    };
+    match kind {
+        PatchKind::Json => apply_json_patch(object, &patch).map_err(|error| bad_request(error.to_string())),
+        PatchKind::Merge => Ok(apply_json_merge(object, map(patch)?)),
+        PatchKind::Strategic => match Merge::of(subject).await {
+            Merge::Json => Err(bad_request(format!(
+                "strategic merge patch is not supported for {} locally, expected the type merge",
+                subject.resource.kind
+            ))),
+            merge => merge.apply(subject, object, map(patch)?),
+        },
+    }
+}

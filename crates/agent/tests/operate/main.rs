@@ -1,0 +1,6 @@
+//! Operations against a real API server: the executor with its verbs, as a session sees it.
+
+mod delete;
+mod executor;
+mod reading;
+mod support;
