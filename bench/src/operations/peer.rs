@@ -36,7 +36,7 @@ impl Peer {
     /// Looks what is there, and patches what differs.
     async fn client_side(&self, name: &str, mut manifest: Value, turn: usize) -> anyhow::Result<Duration> {
         let collection = format!("/apis/apps/v1/namespaces/{}/deployments", self.namespace);
-        let path = format!("{collection}/{name}");
+        let object = format!("{collection}/{name}");
         let last_applied = json!({ LAST_APPLIED: manifest.to_string() });
         let patch = json!({
             "metadata": { "annotations": last_applied },
@@ -50,8 +50,8 @@ impl Peer {
             self.send("POST", &collection, "application/json", &manifest).await?;
         }
         let begun = Instant::now();
-        self.send("GET", &path, "application/json", &Value::Null).await?;
-        self.send("PATCH", &path, "application/strategic-merge-patch+json", &patch).await?;
+        self.send("GET", &object, "application/json", &Value::Null).await?;
+        self.send("PATCH", &object, "application/strategic-merge-patch+json", &patch).await?;
         Ok(begun.elapsed())
     }
 

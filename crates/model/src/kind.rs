@@ -100,7 +100,11 @@ impl Resource {
 
     /// `v1`, or `apps/v1`, as in manifests.
     pub fn api_version(&self) -> String {
-        if self.group.is_empty() { self.version.to_string() } else { format!("{}/{}", self.group, self.version) }
+        if self.group.is_empty() {
+            self.version.to_string()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
     }
 
     /// The short names that kubectl knows of a built-in kind; those of custom resources are in their definitions.

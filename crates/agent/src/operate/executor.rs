@@ -196,11 +196,20 @@ impl Task {
             cancelled: self.cancelled.clone(),
             metrics: self.shared.metrics.clone(),
         };
-        if self.verb.is_mutation() { self.change(&hand, door, letterbox).await } else { self.read(&hand, letterbox).await }
+        if self.verb.is_mutation() {
+            self.change(&hand, door, letterbox).await
+        } else {
+            self.read(&hand, letterbox).await
+        }
     }
 
     /// In order, and once begun, to its end.
-    async fn change(&self, hand: &Hand, door: Option<Door>, letterbox: &Letterbox) -> Result<Answer, Failure> {
+    async fn change(
+        &self,
+        hand: &Hand,
+        door: Option<Door>,
+        letterbox: &Letterbox,
+    ) -> Result<Answer, Failure> {
         let name = &self.account.description.name;
         let room = self.shared.room(name);
         let waiting = async {
@@ -225,7 +234,9 @@ impl Task {
         hand.go_on()?;
         let done = AssertUnwindSafe(verbs::run(hand, self.verb.clone(), letterbox)).catch_unwind().await;
         done.unwrap_or_else(|_| {
-            Err(Failure::Unknown("the agent stumbled over a bug of its own while it did this; see its log".into()))
+            Err(Failure::Unknown(
+                "the agent stumbled over a bug of its own while it did this; see its log".into(),
+            ))
         })
     }
 
@@ -316,6 +327,7 @@ fn read_verb(verb: &[u8]) -> Result<Verb, Failure> {
 /// What was asked for may hold secrets: of what is wrong, only words are repeated that cannot be values.
 fn without_values(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    let is_safe = ["unknown field", "missing field", "unknown variant"].iter().any(|known| text.starts_with(known));
+    let is_safe =
+        ["unknown field", "missing field", "unknown variant"].iter().any(|known| text.starts_with(known));
     if is_safe { text } else { "a field is not of the type that is expected".into() }
 }

@@ -257,7 +257,8 @@ impl State {
     fn resend(&mut self, retries: &ResponseRetries) {
         let now = Instant::now();
         let is_due = |letter: &Letter| letter.resend_at(retries).is_some_and(|at| at <= now);
-        let due: Vec<_> = self.letters.iter().filter(|(_, letter)| is_due(letter)).map(|(id, _)| *id).collect();
+        let due: Vec<_> =
+            self.letters.iter().filter(|(_, letter)| is_due(letter)).map(|(id, _)| *id).collect();
         for operation in due {
             let Some(letter) = self.letters.get_mut(&operation) else { continue };
             warn!(operationId = %operation, "error sending operation result: the hub has not acknowledged it");

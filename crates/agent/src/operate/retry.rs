@@ -127,7 +127,8 @@ mod tests {
     #[test]
     fn what_passes_is_tried_again_as_configured() {
         let retries = Retries::default();
-        let pause = |failures, error: &ApiError| retries.pause(failures, error).map(|pause| pause.as_millis());
+        let pause =
+            |failures, error: &ApiError| retries.pause(failures, error).map(|pause| pause.as_millis());
         let slow = ApiError::TimedOut { request: "GET /x".into(), limit: Duration::from_secs(1) };
         assert_eq!(pause(1, &slow), Some(3000));
         assert_eq!(pause(3, &slow), Some(3000));

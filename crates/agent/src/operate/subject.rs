@@ -74,11 +74,16 @@ impl<'a> Subject<'a> {
 
     fn of_manifest(manifest: &'a Manifest, namespace: Option<&'a str>) -> Result<Self, Failure> {
         let Manifest(manifest) = manifest;
-        let text = |pointer| manifest.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let text =
+            |pointer| manifest.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty());
         let required = |pointer: &'static str| {
             let field = pointer.trim_start_matches('/').replace('/', ".");
             text(pointer).ok_or_else(|| {
-                Failure::ours(400, "BadRequest", format!("manifest.{field}: expected a text that is not empty"))
+                Failure::ours(
+                    400,
+                    "BadRequest",
+                    format!("manifest.{field}: expected a text that is not empty"),
+                )
             })
         };
         Ok(Self {

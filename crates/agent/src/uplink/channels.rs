@@ -135,8 +135,7 @@ impl Channels {
         let request = opened_with(session, &welcome.tokens.results, ReceiverStream::new(results_rx));
         let results_down = client.results(request).await.map_err(at(Channel::Results))?.into_inner();
 
-        let channels =
-            Self { control_tx, control_down, events_tx, events_down, results_tx, results_down };
+        let channels = Self { control_tx, control_down, events_tx, events_down, results_tx, results_down };
         Ok((welcome, channels))
     }
 }

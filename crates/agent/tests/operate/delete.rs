@@ -29,10 +29,14 @@ async fn what_a_selector_finds_is_deleted_and_named() {
     let namespace = cluster.namespace("delete").await.unwrap();
     let bench = Bench::new(cluster).await;
     for name in ["a", "b", "c"] {
-        cluster.kubectl_stdin(&["create", "-f", "-"], &config_map(&namespace, name, json!({}))).await.unwrap();
+        cluster
+            .kubectl_stdin(&["create", "-f", "-"], &config_map(&namespace, name, json!({})))
+            .await
+            .unwrap();
     }
     let delete = |more: Value| {
-        let mut delete = json!({ "verb": "delete", "apiVersion": "v1", "kind": "ConfigMap", "namespace": namespace });
+        let mut delete =
+            json!({ "verb": "delete", "apiVersion": "v1", "kind": "ConfigMap", "namespace": namespace });
         delete.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         delete
     };
@@ -72,11 +76,15 @@ async fn it_is_done_when_the_object_is_gone_and_not_before() {
 
     let operation = bench.submit(&delete);
     eventually!("it is told to go", {
-        let args = ["-n", &namespace, "get", "configmap", "held", "-o", "jsonpath={.metadata.deletionTimestamp}"];
+        let args =
+            ["-n", &namespace, "get", "configmap", "held", "-o", "jsonpath={.metadata.deletionTimestamp}"];
         !cluster.kubectl(&args).await.unwrap().is_empty()
     });
     let release = r#"{"metadata":{"finalizers":null}}"#;
-    cluster.kubectl(&["-n", &namespace, "patch", "configmap", "held", "--type=merge", "-p", release]).await.unwrap();
+    cluster
+        .kubectl(&["-n", &namespace, "patch", "configmap", "held", "--type=merge", "-p", release])
+        .await
+        .unwrap();
     let done = bench.answer(operation).await.json();
     assert_eq!(done["deleted"][0]["name"], "held");
 }

@@ -23,7 +23,10 @@ async fn create(cluster: &Cluster, namespace: &str, name: &str, finalizers: &[&s
 
 async fn release(cluster: &Cluster, namespace: &str, name: &str) {
     let release = r#"{"metadata":{"finalizers":null}}"#;
-    cluster.kubectl(&["-n", namespace, "patch", "configmap", name, "--type=merge", "-p", release]).await.unwrap();
+    cluster
+        .kubectl(&["-n", namespace, "patch", "configmap", name, "--type=merge", "-p", release])
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
@@ -53,7 +56,8 @@ async fn what_was_begun_goes_on_without_a_link_and_is_told_to_the_next_session()
     create(cluster, &namespace, "held", &["example.com/hold"]).await;
     let operation = bench.submit(&delete(&namespace, "held"));
     eventually!("it is begun", {
-        let args = ["-n", &namespace, "get", "configmap", "held", "-o", "jsonpath={.metadata.deletionTimestamp}"];
+        let args =
+            ["-n", &namespace, "get", "configmap", "held", "-o", "jsonpath={.metadata.deletionTimestamp}"];
         !cluster.kubectl(&args).await.unwrap().is_empty()
     });
     bench.executor.outbox().end_session();

@@ -28,7 +28,11 @@ async fn an_object_is_read_as_the_api_server_has_it() {
     let missing = json!({ "apiVersion": "v1", "kind": "ConfigMap", "namespace": namespace, "name": "none" });
     let refusal = bench.run(json!({ "verb": "get", "target": missing })).await.refusal();
     assert_eq!(refusal["message"], r#"configmaps "none" not found"#);
-    assert_eq!(refusal["details"], json!({ "name": "none", "kind": "configmaps" }), "as the API server said it");
+    assert_eq!(
+        refusal["details"],
+        json!({ "name": "none", "kind": "configmaps" }),
+        "as the API server said it"
+    );
 }
 
 #[tokio::test]
@@ -82,7 +86,8 @@ async fn a_list_of_many_pages_arrives_whole_and_is_not_held_at_once() {
     let listed = bench.run(all).await.json();
     assert_eq!(listed["kind"], "ConfigMapList");
     assert!(!listed["metadata"]["resourceVersion"].as_str().unwrap().is_empty());
-    let names: Vec<_> = listed["items"].as_array().unwrap().iter().map(|item| item["metadata"]["name"].clone()).collect();
+    let names: Vec<_> =
+        listed["items"].as_array().unwrap().iter().map(|item| item["metadata"]["name"].clone()).collect();
     let expected: Vec<_> = (0..1100).map(|i| Value::from(format!("c{i:04}"))).collect();
     assert_eq!(names, expected);
 
@@ -140,7 +145,9 @@ async fn what_is_not_understood_is_refused_in_words() {
         }
         assert_eq!(done.refused(), (code, message.to_owned()), "{verb}");
     }
-    let done = bench.run(json!({ "verb": "list", "apiVersion": "v1", "kind": "ConfigMap", "labelSelector": "a in" })).await;
+    let done = bench
+        .run(json!({ "verb": "list", "apiVersion": "v1", "kind": "ConfigMap", "labelSelector": "a in" }))
+        .await;
     assert_eq!(done.refused().0, 400, "the API server's own word");
     assert!(matches!(done.outcome, Outcome::Failed { code: 400, .. }));
 }

@@ -49,8 +49,7 @@ impl Bench {
         let metrics = Arc::new(Metrics::register(&mut Registry::default(), Board::default()));
         let (ready_tx, mut ready_rx) = watch::channel(Accounts::new());
         let budgets = Budgets::new(config.limits());
-        let mut roster =
-            Roster::new(ready_tx, Board::default(), metrics.clone(), budgets, shutdown.clone());
+        let mut roster = Roster::new(ready_tx, Board::default(), metrics.clone(), budgets, shutdown.clone());
         let changes = roster.apply(&config, &[]).await;
         assert!(changes.problems.is_empty(), "{changes:?}");
         timeout(PATIENCE, ready_rx.wait_for(|accounts| !accounts.is_empty())).await.unwrap().unwrap();

@@ -55,11 +55,11 @@ pub(crate) enum Where {
 impl Case {
     /// A case that ends with this action on the object of the first manifest.
     pub(crate) fn new(number: u64, kind: &'static Kind, steps: Vec<Step>) -> Self {
-        let actions = steps.iter().filter_map(|step| match step {
+        let action = steps.iter().rev().find_map(|step| match step {
             Step::Act(action) => Some(action),
             _ => None,
         });
-        let verb = actions.last().unwrap().name();
+        let verb = action.unwrap().name();
         let names = vec![kind.object_name(number)];
         let label = label(number);
         Self { number, verb, kind, label, names, steps, features: Vec::new(), cluster: Where::Bare }

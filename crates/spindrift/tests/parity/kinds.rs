@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::dice::{Dice, prune};
 
 /// A kind and how its manifests are made up.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
     pub(crate) api_version: &'static str,

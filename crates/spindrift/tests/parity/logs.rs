@@ -79,9 +79,10 @@ pub(crate) async fn compare(tally: &mut Tally) {
             json!({ "verb": "logs", "target": { "kind": kind, "namespace": "default", "name": name } });
         verb.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
         let answer = operations.ask(&verb).await.unwrap();
-        let ours = match answer.is_done() {
-            true => Outcome::Done(String::from_utf8(answer.body.to_vec()).unwrap()),
-            false => Outcome::Refused(refusal(&answer.status())),
+        let ours = if answer.is_done() {
+            Outcome::Done(String::from_utf8(answer.body.to_vec()).unwrap())
+        } else {
+            Outcome::Refused(refusal(&answer.status()))
         };
         let difference =
             Outcome::difference(&theirs, &ours).map(|difference| format!("logs {verb}: {difference}"));

@@ -58,10 +58,15 @@ async fn what_we_do_is_what_kubectl_does() {
         .into_iter()
         .filter(|case| settings.only.is_none_or(|only| only == case.number))
         .partition(|case| case.cluster == Where::Bare);
-    play::play_all(&world.bare, bare, WORKERS, |verdict| tally.add(&verdict)).await;
+    // Told at once: a long run may be cut short.
+    let mut tell = |verdict| {
+        if let Some(difference) = tally.add(&verdict) {
+            println!("{difference}");
+        }
+    };
+    play::play_all(&world.bare, bare, WORKERS, &mut tell).await;
     if !living.is_empty() {
-        let site = world.living().await;
-        play::play_all(site, living, WORKERS, |verdict| tally.add(&verdict)).await;
+        play::play_all(world.living().await, living, WORKERS, &mut tell).await;
     }
     if settings.only.is_none() {
         logs::compare(&mut tally).await;
@@ -84,10 +89,14 @@ async fn kubectl_beside_itself_differs_in_nothing_but_what_is_planted() {
     let hand = KubectlHand::new(cluster.kubeconfig()).await;
     let site = Site::new(cluster, [Hand::Kubectl(hand.clone()), Hand::Kubectl(hand)]);
     site.prepare(WORKERS).await;
-    let cases = || plan::cases(Settings::from_env().seed, 12).into_iter().filter(|case| case.number < 100_000);
+    let cases =
+        || plan::cases(Settings::from_env().seed, 12).into_iter().filter(|case| case.number < 100_000);
 
     let mut plain = Tally::default();
-    play::play_all(&site, cases().collect(), WORKERS, |verdict| plain.add(&verdict)).await;
+    play::play_all(&site, cases().collect(), WORKERS, |verdict| {
+        plain.add(&verdict);
+    })
+    .await;
     assert_eq!((plain.cases(), plain.differences()), (12, 0), "{}", plain.differing().join("\n"));
 
     let sabotage = |mut case: Case| {
@@ -95,6 +104,9 @@ async fn kubectl_beside_itself_differs_in_nothing_but_what_is_planted() {
         case
     };
     let mut planted = Tally::default();
-    play::play_all(&site, cases().map(sabotage).collect(), WORKERS, |verdict| planted.add(&verdict)).await;
+    play::play_all(&site, cases().map(sabotage).collect(), WORKERS, |verdict| {
+        planted.add(&verdict);
+    })
+    .await;
     assert_eq!((planted.cases(), planted.differences()), (12, 12));
 }

@@ -1,6 +1,14 @@
 //! What came of an action.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use crate::side::either;
+
+/// The API server may quote the uid that it gave to an object.
+static UID: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}").unwrap());
 
 /// What one side says of one action.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,12 +53,17 @@ impl Refusal {
         if self.reason.is_none() {
             return true;
         }
-        let text = either(&self.message);
-        let told = |words: &str| text.contains(either(words).trim());
+        let text = plain(&self.message);
+        let told = |words: &str| text.contains(plain(words).trim());
         // For some objects kubectl prints the causes only.
         let causes = !ours.causes.is_empty() && ours.causes.iter().all(|cause| told(cause));
         self.reason == ours.reason && (told(&ours.message) || causes)
     }
+}
+
+/// As it would be said of any object of either side.
+fn plain(text: &str) -> String {
+    UID.replace_all(&either(text), "uid").into_owned()
 }
 
 #[test]

@@ -79,20 +79,18 @@ impl Site {
     pub(crate) async fn remove(&self, kind: &Kind, side: &Side, name: &str) {
         let path = kind.path(side.namespace(), &side.render_text(name));
         // The API server itself cleans up behind a definition, by a finalizer of its own.
-        if kind.name != "CustomResourceDefinition" {
-            self.patch(kind, side, name, &json!({ "metadata": { "finalizers": null } })).await.ok();
-        } else {
-            let mine =
-                json!({ "metadata": { "finalizers": ["customresourcecleanup.apiextensions.k8s.io"] } });
-            self.patch(kind, side, name, &mine).await.ok();
-        }
+        let left = match kind.name {
+            "CustomResourceDefinition" => json!(["customresourcecleanup.apiextensions.k8s.io"]),
+            _ => Value::Null,
+        };
+        self.patch(kind, side, name, &json!({ "metadata": { "finalizers": left } })).await.ok();
         let options = json!({ "propagationPolicy": "Background", "gracePeriodSeconds": 0 });
         self.send("DELETE", &path, &options).await.ok();
     }
 
-    async fn patch(&self, kind: &Kind, side: &Side, name: &str, patch: &Value) -> Meddled {
+    async fn patch(&self, kind: &Kind, side: &Side, name: &str, change: &Value) -> Meddled {
         let path = kind.path(side.namespace(), &side.render_text(name));
-        self.send("PATCH", &format!("{path}?fieldManager=somebody-else"), patch).await.map(drop)
+        self.send("PATCH", &format!("{path}?fieldManager=somebody-else"), change).await.map(drop)
     }
 
     /// Waits until controllers have seen the object as it is.

@@ -62,7 +62,7 @@ impl Twist {
         match self {
             Self::Later | Self::Same | Self::Careless => {}
             Self::Unknown => {
-                if let Some(object) = pick(&mut manifest, place, |value| value.is_object()) {
+                if let Some(object) = pick(&mut manifest, place, Value::is_object) {
                     object["parity"] = json!({ "unknown": true });
                 }
             }

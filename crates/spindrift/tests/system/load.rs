@@ -28,7 +28,8 @@ fn figure(name: &str, value: Duration) {
 
 fn percentile(mut durations: Vec<Duration>, percent: usize) -> Duration {
     durations.sort_unstable();
-    durations[(durations.len() * percent).div_ceil(100) - 1]
+    let rank = (durations.len() * percent).div_ceil(100);
+    durations.get(rank.saturating_sub(1)).copied().unwrap_or_default()
 }
 
 /// How many pings of the agent's were answered.
@@ -55,7 +56,7 @@ async fn a_list_of_20_megabytes_arrives_whole() {
     assert_eq!(answer.code, 200, "{}", String::from_utf8_lossy(&answer.body[..answer.body.len().min(500)]));
     assert!(answer.body.len() > 20_000_000, "{} bytes", answer.body.len());
     let grown = stack.agent.daemon().peak_rss_bytes().unwrap().saturating_sub(before);
-    println!("figure operations-list-agent-memory = {:.1} MB (goal 16 MB)", grown as f64 / 1e6);
+    println!("figure operations-list-agent-memory = {} MB (goal 16 MB)", grown / 1_000_000);
 
     let list: Value = serde_json::from_slice(&answer.body).unwrap();
     let path = format!("/api/v1/namespaces/{namespace}/configmaps");
@@ -90,7 +91,7 @@ async fn a_log_of_10_megabytes_arrives_whole() {
         text: format!("{second:>9} {}", "blub ".repeat(18)),
     };
     let lines: Vec<_> = (0..105_000).map(line).collect();
-    let text: String = lines.iter().map(|line| format!("{}\n", line.text)).collect();
+    let text: String = lines.iter().flat_map(|line| [line.text.as_str(), "\n"]).collect();
     assert!(text.len() > 10_000_000);
     let cluster = playground.cluster();
     cluster.set_logs(Arc::new(Written(lines)));
@@ -134,13 +135,13 @@ async fn probe(hub: &Operations, namespace: &str, count: usize) -> Vec<Duration>
 /// Changes one object after the other, for the cache to stream.
 async fn stream_changes(cluster: &Cluster, namespace: &str) -> std::convert::Infallible {
     let client = cluster.client();
-    let mut change = 0_usize;
+    let mut number = 0_usize;
     loop {
-        let path = format!("/api/v1/namespaces/{namespace}/configmaps/streamed-{}", change % 20);
-        let patch = json!({ "data": { "value": format!("{change} {}", "x".repeat(4000)) } }).to_string();
+        let path = format!("/api/v1/namespaces/{namespace}/configmaps/streamed-{}", number % 20);
+        let body = json!({ "data": { "value": format!("{number} {}", "x".repeat(4000)) } }).to_string();
         let request = http::Request::patch(path).header("content-type", "application/merge-patch+json");
-        client.request::<Value>(request.body(patch.into_bytes()).unwrap()).await.unwrap();
-        change += 1;
+        client.request::<Value>(request.body(body.into_bytes()).unwrap()).await.unwrap();
+        number += 1;
     }
 }
 

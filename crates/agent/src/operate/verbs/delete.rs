@@ -28,7 +28,11 @@ pub(super) async fn run(hand: &Hand, delete: Delete) -> Result<Answer, Failure> 
     let by_selector = is_given(&delete.label_selector) || is_given(&delete.field_selector);
     let deleted = match delete.name.as_deref().filter(|name| !name.is_empty()) {
         Some(_) if by_selector => {
-            return Err(Failure::ours(400, "BadRequest", "name cannot be provided when a selector is specified"));
+            return Err(Failure::ours(
+                400,
+                "BadRequest",
+                "name cannot be provided when a selector is specified",
+            ));
         }
         Some(name) => delete_named(hand, &resource, &delete, name).await?.into_iter().collect(),
         None if by_selector => delete_selected(hand, &resource, &delete).await?,
@@ -68,11 +72,7 @@ async fn delete_named(
     }
 }
 
-async fn delete_selected(
-    hand: &Hand,
-    resource: &Resource,
-    delete: &Delete,
-) -> Result<Vec<Deleted>, Failure> {
+async fn delete_selected(hand: &Hand, resource: &Resource, delete: &Delete) -> Result<Vec<Deleted>, Failure> {
     let mut listing = Listing {
         hand,
         resource,

@@ -24,7 +24,8 @@ pub(super) async fn run(hand: &Hand, list: List, sink: &impl AnswerSink) -> Resu
     }
     .begin();
     let (kind, api_version) = (&resource.kind, resource.api_version());
-    let mut out = BytesMut::from(&*format!(r#"{{"kind":"{kind}List","apiVersion":"{api_version}","items":["#));
+    let mut out =
+        BytesMut::from(&*format!(r#"{{"kind":"{kind}List","apiVersion":"{api_version}","items":["#));
     let mut comma: &[u8] = b"";
     while let Some(object) = listing.next().await? {
         out.extend_from_slice(comma);

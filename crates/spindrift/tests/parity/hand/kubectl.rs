@@ -32,10 +32,9 @@ impl KubectlHand {
         let mut applied = if batch.is_empty() { Vec::new() } else { self.apply(&batch).await }.into_iter();
         let mut answers = Vec::new();
         for (target, action) in actions {
-            answers.push(match is_batched(action) {
-                true => applied.next().unwrap(),
-                false => self.one(target, action).await,
-            });
+            let answer =
+                if is_batched(action) { applied.next().unwrap() } else { self.one(target, action).await };
+            answers.push(answer);
         }
         answers
     }
@@ -122,8 +121,16 @@ fn word(said: &str, name: &str) -> Option<String> {
 
 /// The errors that kubectl printed, between the lines of its log.
 fn error_blocks(log: &str) -> Vec<String> {
+    const STARTS: [&str; 6] = [
+        "Error from server",
+        "error: ",
+        "error when ",
+        "creating patch with:",
+        "unable to ",
+        "The request is invalid",
+    ];
     let begins = |line: &str| {
-        ["Error from server", "error: ", "The request is invalid"].iter().any(|start| line.starts_with(start))
+        STARTS.iter().any(|start| line.starts_with(start))
             || line.starts_with("The ") && line.contains(" is invalid: ")
     };
     let is_log = |line: &str| {

@@ -27,9 +27,10 @@ impl SpindriftHand {
     pub(super) async fn act(&self, actions: &[(Target<'_>, &Action)]) -> Vec<Answer> {
         let asked = actions.iter().map(|(target, action)| async move {
             let answer = self.hub.ask(&action.verb(target)).await.unwrap();
-            let outcome = match answer.is_done() {
-                true => Outcome::Done(word(action, target, &answer.json())),
-                false => Outcome::Refused(refusal(&answer.status())),
+            let outcome = if answer.is_done() {
+                Outcome::Done(word(action, target, &answer.json()))
+            } else {
+                Outcome::Refused(refusal(&answer.status()))
             };
             Answer { outcome, patch: None }
         });

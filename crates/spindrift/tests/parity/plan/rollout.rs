@@ -26,13 +26,18 @@ pub(super) fn rollout(seed: u64, number: u64) -> Case {
     match choices.number("action", 0..10) {
         // To the one before, to one that is there, to one that is not.
         ..5 => {
-            steps.push(act(Rollout::Undo(choices.one("to", &[None, Some(0), Some(1), Some(2), Some(99)]))))
+            steps.push(act(Rollout::Undo(choices.one("to", &[None, Some(0), Some(1), Some(2), Some(99)]))));
         }
         5..7 => steps.push(act(Rollout::Restart)),
         7 => steps.extend([act(Rollout::Pause), act(Rollout::Pause)]),
         8 => steps.extend([act(Rollout::Pause), Step::Settle, act(Rollout::Resume), act(Rollout::Resume)]),
         _ => {
-            steps.extend([act(Rollout::Pause), Step::Settle, act(Rollout::Undo(None)), act(Rollout::Restart)])
+            steps.extend([
+                act(Rollout::Pause),
+                Step::Settle,
+                act(Rollout::Undo(None)),
+                act(Rollout::Restart),
+            ]);
         }
     }
     steps.push(Step::Settle);

@@ -42,7 +42,9 @@ async fn wait_for(hand: &Hand, resource: &Resource, deleted: &Deleted) -> Result
             Err(error) if error.status().is_some_and(|status| matches!(status.code, 403 | 405)) => {
                 return Ok(());
             }
-            Err(error) => debug!(operationId = %hand.operation, %error, "whether it is gone cannot be told yet"),
+            Err(error) => {
+                debug!(operationId = %hand.operation, %error, "whether it is gone cannot be told yet")
+            }
         }
         let is_called_off = hand.cancelled.is_cancelled();
         if is_called_off || Instant::now() + pause >= until {

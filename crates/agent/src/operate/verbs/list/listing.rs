@@ -59,8 +59,12 @@ impl<'a> Listing<'a> {
         if let Some(selector) = self.label_selector.filter(|selector| !selector.is_empty()) {
             call = call.query("labelSelector", selector);
         }
-        let mut fields: Vec<_> =
-            self.field_selector.filter(|selector| !selector.is_empty()).map(str::to_owned).into_iter().collect();
+        let mut fields: Vec<_> = self
+            .field_selector
+            .filter(|selector| !selector.is_empty())
+            .map(str::to_owned)
+            .into_iter()
+            .collect();
         if self.resource.namespaced && namespace.is_none() {
             // What the account leaves out is left out by the API server.
             let omitted = self.hand.account.config.omit_namespaces.iter();
