@@ -25,6 +25,7 @@ use background::{Housekeeping, Polling};
 use crate::{
     cache::{Committer, CommitterConfig, Feed},
     config::HubConfig,
+    dispatch::{Dispatch, DispatchConfig, Vault, open_vault},
     metrics::Metrics,
     rest::{self, RestState},
     session::{Budget, HubService, SessionConfig, Sessions, SubjectFilter},
@@ -37,6 +38,8 @@ const HEARTBEAT: Duration = Duration::from_secs(5);
 const TOKEN_TTL: Duration = Duration::from_secs(30);
 /// An attachment that shows no sign of life is free for others after this long.
 const LEASE: Duration = Duration::from_secs(15);
+/// An agent says something every few seconds, a hub every fifteen; who has not for so long is gone.
+const SILENCE: Duration = Duration::from_secs(45);
 /// What all agents together may have sent that is not committed: 512 accounts in full flood.
 const BUDGET_BYTES: usize = 256 * 1024 * 1024;
 /// A batch amortises its transaction from here on.
@@ -47,6 +50,7 @@ pub struct Hub {
     config: HubConfig,
     id: HubId,
     store: Store,
+    vault: Vault,
     tls: Option<ServerTls>,
     subjects: SubjectFilter,
     grpc: TcpListener,
@@ -83,8 +87,9 @@ impl Hub {
             writers: config.sql.writers,
         };
         let store = Store::open(&store).await.context("open the store (sql.url)")?;
+        let vault = open_vault(&config)?;
         let (grpc_address, rest_address) = (grpc.local_addr()?, rest.local_addr()?);
-        Ok(Self { config, id, store, tls, subjects, grpc, rest, grpc_address, rest_address })
+        Ok(Self { config, id, store, vault, tls, subjects, grpc, rest, grpc_address, rest_address })
     }
 
     /// Forgets the accounts that this agent once served and does not serve now.
@@ -101,9 +106,10 @@ impl Hub {
 
     /// Starts everything; it ends with the shutdown.
     pub fn start(self, shutdown: &Shutdown) {
-        let Self { config, id, store, tls, subjects, grpc, rest, grpc_address, rest_address } = self;
+        let Self { config, id, store, vault, tls, subjects, grpc, rest, grpc_address, rest_address } = self;
         let mut registry = Registry::default();
-        let metrics = Arc::new(Metrics::register(&mut registry));
+        let longest = config.kubesvc.ops.process_time.metric.result.max_length;
+        let metrics = Arc::new(Metrics::register(&mut registry, longest));
         spindrift_process::metrics::register_process(&mut registry);
         let feed = Arc::new(Feed::new());
         let tenant = TenantId::default();
@@ -133,6 +139,19 @@ impl Hub {
         };
         shutdown.spawn("store.housekeeping", housekeeping.run(shutdown.clone()));
 
+        let operations = &config.kubesvc.operations;
+        let dispatch = DispatchConfig {
+            hub: id.clone(),
+            tenant: tenant.clone(),
+            deadline: Duration::from_millis(config.kubesvc.cache.operation_wait_ms),
+            retries: operations.retry.max_retries,
+            backoff: operations.retry.backoff(),
+            bounds: operations.bounds(),
+            silence: SILENCE,
+        };
+        let dispatch = Dispatch::new(dispatch, store.clone(), vault, metrics.clone(), shutdown);
+        dispatch.start();
+
         let sessions = SessionConfig {
             hub: id.clone(),
             tenant: tenant.clone(),
@@ -150,6 +169,7 @@ impl Hub {
             store.clone(),
             committer,
             Sessions::new(shutdown.clone()),
+            dispatch.clone(),
             metrics.clone(),
         );
         let encrypted = tls.is_some();
@@ -165,6 +185,7 @@ impl Hub {
 
         let state = RestState {
             store,
+            dispatch,
             feed,
             custom_names: Arc::default(),
             readiness,

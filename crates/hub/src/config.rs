@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+mod operations;
+
 use serde::{Deserialize, Serialize, Serializer};
 use spindrift_model::{CacheKinds, DEFAULT_CACHE_KINDS, KindPattern};
 use spindrift_process::{
@@ -9,6 +11,8 @@ use spindrift_process::{
     logging::LoggingConfig,
     tls::{ClientAuth, PemFile, ServerTls, ServerTlsFiles, TlsError},
 };
+
+pub use operations::{Encryption, Jobs, Operations, Ops};
 
 /// All of `spindrift-hub.yml`.
 #[derive(Debug, Clone, Serialize, Deserialize, Default)]
@@ -32,6 +36,12 @@ pub struct Kubesvc {
     pub grpc: Grpc,
     /// What is cached.
     pub cache: Cache,
+    /// What agents are asked to do.
+    pub operations: Operations,
+    /// What is done by the clock.
+    pub jobs: Jobs,
+    /// How operations are measured.
+    pub ops: Ops,
 }
 
 /// `kubesvc.grpc.*`.
@@ -102,6 +112,8 @@ pub struct Cache {
     pub cache_omit_kinds: Vec<String>,
     /// Every kind.
     pub cache_all: bool,
+    /// How long an operation may take unless its caller says.
+    pub operation_wait_ms: u64,
     /// An agent that shows less of an account than the one that cached it before (by its permissions or configuration)
     /// stands by for this long, so that one that shows all can take over. The original does not have it.
     pub narrower_agent_grace_seconds: u64,
@@ -143,7 +155,7 @@ impl Default for GrpcServer {
 impl Default for Cache {
     fn default() -> Self {
         let cache_kinds = DEFAULT_CACHE_KINDS.iter().map(ToString::to_string).collect();
-        Self { cache_kinds, cache_omit_kinds: vec![], cache_all: false, narrower_agent_grace_seconds: 60 }
+        Self { cache_kinds, cache_omit_kinds: vec![], cache_all: false, operation_wait_ms: 30_000, narrower_agent_grace_seconds: 60 }
     }
 }
 

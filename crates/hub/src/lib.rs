@@ -2,12 +2,14 @@
 //!
 //! ```text
 //! agent ══gRPC══▶ session ──▶ cache ──▶ store ──▶ rest ──▶ people, scripts, Spinnaker
+//! agent ◀══gRPC══ session ◀────────── dispatch ◀── rest ◀── what they ask for
 //! ```
 
 pub mod app;
 pub mod cache;
 pub mod check;
 pub mod config;
+pub mod dispatch;
 pub mod metrics;
 pub mod rest;
 pub mod session;

@@ -1,9 +1,11 @@
 //! What a scrape of the hub shows.
 
 use prometheus_client::{
-    metrics::{counter::Counter, gauge::Gauge, histogram::Histogram},
-    registry::Registry,
+    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
+    registry::{Registry, Unit},
 };
+use serde::Deserialize;
+use spindrift_model::{Ending, Outcome};
 
 use crate::store::AccountWrite;
 
@@ -38,13 +40,33 @@ pub struct Metrics {
     pub commit_group_accounts: Histogram,
     /// Readers of the change feed.
     pub watchers: Gauge,
+    /// Operations that ended, by verb and outcome.
+    pub operations: Family<[(&'static str, &'static str); 2], Counter>,
+    /// How long they took, by result: the outcome, or the reason of a refusal.
+    pub process_time: Family<[(&'static str, String); 1], Histogram>,
+    /// Longest `result` that is shown (`kubesvc.ops.processTime.metric.result.maxLength`).
+    longest_result: usize,
+}
+
+/// From a call on a warm connection to a deletion that waits.
+const PROCESS_TIMES: [f64; 10] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 2.5, 10.0, 30.0];
+
+/// Kubernetes' reasons are few; what is none of that form comes from something in between, and could be anything.
+fn reason_of(status: &[u8]) -> String {
+    #[derive(Deserialize)]
+    struct Status {
+        reason: String,
+    }
+    let reason = serde_json::from_slice(status).map(|Status { reason }| reason).unwrap_or_default();
+    let fits = !reason.is_empty() && reason.len() <= 64 && reason.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if fits { reason } else { "failed".to_owned() }
 }
 
 // === impl Metrics ===
 
 impl Metrics {
     /// Registers the hub's metrics as `spindrift_hub_…`.
-    pub fn register(registry: &mut Registry) -> Self {
+    pub fn register(registry: &mut Registry, longest_result: usize) -> Self {
         let group_sizes = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
         let metrics = Self {
             sessions: Gauge::default(),
@@ -61,7 +83,13 @@ impl Metrics {
             commit_retries: Counter::default(),
             commit_group_accounts: Histogram::new(group_sizes),
             watchers: Gauge::default(),
+            operations: Family::default(),
+            process_time: Family::new_with_constructor(|| Histogram::new(PROCESS_TIMES)),
+            longest_result,
         };
+        // As the original's timer `kubesvc.ops.processTime` is scraped.
+        let help = "How long operations took";
+        registry.register_with_unit("kubesvc_ops_processTime", help, Unit::Seconds, metrics.process_time.clone());
         let registry = registry.sub_registry_with_prefix("spindrift_hub");
         let gauges = [
             ("sessions", "Agents with an open Control channel", &metrics.sessions),
@@ -91,12 +119,24 @@ impl Metrics {
             "Accounts in one transaction",
             metrics.commit_group_accounts.clone(),
         );
+        registry.register("operations", "Operations that ended", metrics.operations.clone());
         metrics
     }
 
     /// Counts a transaction over this many accounts.
     pub(crate) fn group(&self, accounts: usize) {
         self.commit_group_accounts.observe(u32::try_from(accounts).unwrap_or(u32::MAX).into());
+    }
+
+    /// Counts an operation that ended.
+    pub(crate) fn operation(&self, verb: &'static str, ending: &Ending) {
+        self.operations.get_or_create(&[("verb", verb), ("outcome", ending.outcome.word())]).inc();
+        let mut result = match &ending.outcome {
+            Outcome::Failed { status, .. } => reason_of(status),
+            other => other.word().to_owned(),
+        };
+        result.truncate(self.longest_result);
+        self.process_time.get_or_create(&[("result", result)]).observe(ending.took.as_secs_f64());
     }
 
     /// Counts a committed write.

@@ -7,9 +7,11 @@ mod agents;
 mod armory;
 mod error;
 mod fields;
+mod freeze;
 mod health;
 mod kinds;
 mod objects;
+mod operations;
 mod position;
 mod selection;
 mod selector;
@@ -26,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 use utoipa::OpenApi;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use crate::{cache::Feed, metrics::Metrics, store::Store};
+use crate::{cache::Feed, dispatch::Dispatch, metrics::Metrics, store::Store};
 pub use kinds::CustomNames;
 
 /// An agent or hub that was not heard of for longer is not shown as alive.
@@ -37,6 +39,8 @@ const ALIVE: Duration = Duration::from_mins(1);
 pub struct RestState {
     /// The database.
     pub store: Store,
+    /// Sends operations to agents.
+    pub dispatch: Dispatch,
     /// Wakes readers of the change feed.
     pub feed: Arc<Feed>,
     /// What people call custom resources.
@@ -67,6 +71,11 @@ pub fn router(state: RestState, registry: Arc<Registry>) -> Router {
         .routes(routes!(watches::namespaces))
         .routes(routes!(objects::list))
         .routes(routes!(watch::watch))
+        .routes(routes!(operations::ask::ask))
+        .routes(routes!(operations::list))
+        .routes(routes!(operations::get, operations::cancel))
+        .routes(routes!(operations::result))
+        .routes(routes!(freeze::freeze, freeze::unfreeze))
         .routes(routes!(armory::agents))
         .routes(routes!(armory::agent))
         .routes(routes!(armory::hubs))

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! Register ─▶ Registrar (who, which accounts, tokens) ─▶ store
-//! Control  ─▶ gate (token) ─▶ control (pings, announcements)
+//! Control  ─▶ gate (token) ─▶ control (pings, announcements); operations ◀─ dispatch
 //! Events   ─▶ gate (token) ─▶ events (attach, batches) ─▶ cache
-//! Results  ─▶ gate (token) ─▶ results
+//! Results  ─▶ gate (token) ─▶ results ─▶ dispatch
 //! ```
 //!
 //! A channel never waits for the store before it reads on: all channels of an agent share one connection, and a ping must
@@ -32,7 +32,7 @@ pub use gate::SubjectFilter;
 pub use service::HubService;
 pub use sessions::Sessions;
 
-use crate::{cache::Committer, metrics::Metrics, store::Store};
+use crate::{cache::Committer, dispatch::Dispatch, metrics::Metrics, store::Store};
 
 /// How sessions behave.
 #[derive(Debug, Clone)]
@@ -66,6 +66,7 @@ pub(crate) struct Context {
     pub(crate) store: Store,
     pub(crate) committer: Committer,
     pub(crate) sessions: Sessions,
+    pub(crate) dispatch: Dispatch,
     /// Listings whose fingerprints are being read: each takes a connection, and eight bytes per object.
     pub(crate) fingerprinting: Semaphore,
     pub(crate) metrics: Arc<Metrics>,

@@ -5,6 +5,7 @@
 //! session ──attach──▶ spindrift_cursor (epoch + 1) ──▶ Attachment
 //! cache ──commit──▶ spindrift_cursor (seq + 1), spindrift_scope, spindrift_object      in one transaction
 //! rest ◀──objects, changes, positions── spindrift_object
+//! dispatch ──insert, mark_sent, end──▶ spindrift_operation, spindrift_operation_part
 //! ```
 //!
 //! SQLite, PostgreSQL and MariaDB are equals; all that differs between them is in [`dialect`]. The store keeps nothing
@@ -35,6 +36,8 @@ mod scope;
 
 mod hub;
 
+mod operation;
+
 mod examination;
 
 use std::time::Duration;
@@ -56,6 +59,10 @@ pub use examination::{Examination, Location, Schema};
 pub use feed::{Change, FeedPoint, Position};
 pub use hub::HubRow;
 pub use object::{ObjectQuery, StoredObject};
+pub use operation::{
+    AnswerPart, Candidate, Freeze, Inserted, NewOperation, OperationEnd, OperationQuery, OperationRow, OperationState,
+    Route, Seat,
+};
 pub use scope::{KindRow, ScopeCounts, ScopeRow, StoredScope};
 pub use session::{NewSession, SessionRow};
 pub use token::{SessionInfo, TokenHash, TokenRefused};
@@ -114,6 +121,22 @@ impl Store {
 
     async fn writer(&self, step: &'static str) -> Result<PoolConnection<Any>, StoreError> {
         self.writers.acquire().await.map_err(StoreError::at(step))
+    }
+
+    /// A connection for what must be safe on disk before something happens elsewhere; [`Store::relax`] takes it back.
+    async fn journal(&self, step: &'static str, durable: bool) -> Result<PoolConnection<Any>, StoreError> {
+        let mut connection = self.writer(step).await?;
+        if let Some(setting) = self.dialect.durability(durable).filter(|_| durable) {
+            sqlx::raw_sql(setting).execute(&mut *connection).await.map_err(StoreError::at(step))?;
+        }
+        Ok(connection)
+    }
+
+    /// Gives such a connection back. One that is dropped before only stays slower.
+    async fn relax(&self, durable: bool, mut connection: PoolConnection<Any>) -> Result<(), StoreError> {
+        let Some(setting) = self.dialect.durability(false).filter(|_| durable) else { return Ok(()) };
+        let step = "relax a connection";
+        sqlx::raw_sql(setting).execute(&mut *connection).await.map(drop).map_err(StoreError::at(step))
     }
 
     async fn reader(&self, step: &'static str) -> Result<PoolConnection<Any>, StoreError> {

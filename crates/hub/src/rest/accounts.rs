@@ -8,8 +8,8 @@ use serde::Serialize;
 use spindrift_model::{AccountName, SessionId};
 use utoipa::ToSchema;
 
-use super::{RestState, error::Error};
-use crate::store::{AccountRow, ScopeCounts};
+use super::{RestState, error::Error, freeze::Frozen};
+use crate::store::{AccountRow, Freeze, ScopeCounts};
 
 /// An account: which cluster, who caches it, how far.
 #[derive(Debug, Serialize, ToSchema)]
@@ -37,6 +37,8 @@ pub(super) struct Account {
     denied: u64,
     /// When the agent that caches it was last heard of, or the account was last announced.
     last_seen: String,
+    /// Why and since when nothing may be changed in it, if so.
+    frozen: Option<Frozen>,
     /// What the operator should know, such as a second cluster that claimed the name.
     problem: Option<String>,
 }
@@ -47,6 +49,7 @@ struct Around {
     objects: HashMap<AccountName, u64>,
     scopes: HashMap<AccountName, ScopeCounts>,
     sessions: HashMap<SessionId, Timestamp>,
+    frozen: HashMap<AccountName, Freeze>,
 }
 
 /// All accounts, with who caches them and how far.
@@ -59,6 +62,7 @@ pub(super) async fn list(State(state): State<RestState>) -> Result<Json<Vec<Acco
         objects: store.object_counts(tenant).await?.into_iter().collect(),
         scopes: store.scope_counts(tenant).await?.into_iter().collect(),
         sessions: sessions.into_iter().map(|session| (session.id, session.last_seen)).collect(),
+        frozen: store.frozen(tenant).await?,
     };
     Ok(Json(rows.into_iter().map(|row| Account::new(row, &around)).collect()))
 }
@@ -74,6 +78,7 @@ impl Account {
             around.scopes.get(&description.name).copied().unwrap_or_default();
         Self {
             objects: around.objects.get(&description.name).copied().unwrap_or_default(),
+            frozen: around.frozen.get(&description.name).cloned().map(Frozen::from),
             name: description.name.to_string(),
             host: description.cluster.host,
             cluster_uid: description.cluster.uid,

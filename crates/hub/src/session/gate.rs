@@ -81,7 +81,7 @@ impl Context {
             text(SESSION_METADATA)?.parse().map_err(|error| Status::unauthenticated(format!("{error}")))?;
         let token = ChannelToken::from_metadata(text(TOKEN_METADATA)?)
             .map_err(|error| Status::unauthenticated(error.to_string()))?;
-        match self.store.take_token(&session, channel, token.as_bytes()).await {
+        match self.store.take_token(&session, channel, token.as_bytes(), &self.config.hub).await {
             Ok(Ok(info)) => Ok((session, info)),
             Ok(Err(refused)) => Err(Status::unauthenticated(match refused {
                 TokenRefused::UnknownSession => format!("session {session} is not known: register again"),

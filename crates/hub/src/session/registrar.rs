@@ -14,7 +14,7 @@ use crate::store::{Announced, NewSession, StoreError, TokenHash};
 impl Context {
     /// Accepts an agent, or says what is wrong.
     pub(super) async fn register(&self, registration: Registration) -> Result<Welcome, Status> {
-        let Registration { agent, incarnation, version, protocol, zone, accounts, verbs: _ } = registration;
+        let Registration { agent, incarnation, version, protocol, zone, accounts, verbs } = registration;
         let protocol = negotiate((&version, protocol), (crate::VERSION, SUPPORTED)).map_err(|mismatch| {
             warn!(%agent, %mismatch, "registration refused");
             Status::failed_precondition(mismatch.to_string())
@@ -35,6 +35,7 @@ impl Context {
                 hub: self.config.hub.clone(),
                 version: version.clone(),
                 zone,
+                verbs,
                 token_hashes: [hash(&tokens.control), hash(&tokens.events), hash(&tokens.results)],
                 token_ttl: self.config.token_ttl,
                 accounts: accepted.map(|verdict| verdict.account.clone()).collect(),

@@ -2,6 +2,10 @@
 
 use std::sync::Arc;
 
+use futures::{
+    StreamExt,
+    stream::{BoxStream, PollNext, select_with_strategy},
+};
 use spindrift_protocol::{
     Assembler, Channel, DICTIONARY_METADATA, Dictionary, FINGERPRINTS_METADATA, LARGEST_MESSAGE_BYTES,
     Registration,
@@ -16,9 +20,14 @@ use super::{
     Context, SessionConfig, Sessions,
     control::ControlChannel,
     events::{EventsChannel, EventsOptions},
-    results,
+    results::{self, ResultsChannel},
 };
-use crate::{cache::Committer, metrics::Metrics, store::Store};
+use crate::{
+    cache::Committer,
+    dispatch::{Dispatch, Link},
+    metrics::Metrics,
+    store::{Seat, Store},
+};
 
 /// Messages down that may wait for one agent's channel: small ones (acks, pongs), and a slow agent must not hold many.
 const DOWN_QUEUE: usize = 64;
@@ -41,10 +50,11 @@ impl HubService {
         store: Store,
         committer: Committer,
         sessions: Sessions,
+        dispatch: Dispatch,
         metrics: Arc<Metrics>,
     ) -> Self {
         let fingerprinting = Semaphore::new(FINGERPRINTING);
-        Self { context: Arc::new(Context { config, store, committer, sessions, fingerprinting, metrics }) }
+        Self { context: Arc::new(Context { config, store, committer, sessions, dispatch, fingerprinting, metrics }) }
     }
 
     /// As tonic serves it. A registration names all accounts and namespaces of an agent; all else is in small chunks.
@@ -55,9 +65,9 @@ impl HubService {
 
 #[tonic::async_trait]
 impl hub_server::Hub for HubService {
-    type ControlStream = ReceiverStream<Result<v1::ControlDown, Status>>;
+    type ControlStream = BoxStream<'static, Result<v1::ControlDown, Status>>;
     type EventsStream = ReceiverStream<Result<v1::EventsDown, Status>>;
-    type ResultsStream = ReceiverStream<Result<v1::ResultsDown, Status>>;
+    type ResultsStream = results::Words;
 
     async fn register(
         &self,
@@ -88,9 +98,21 @@ impl hub_server::Hub for HubService {
         let (session, info) = self.context.open(Channel::Control, &request).await?;
         let live = self.context.sessions.join(&session, &info.agent);
         let (down_tx, down_rx) = mpsc::channel(DOWN_QUEUE);
+        let (parts_tx, parts_rx) = mpsc::channel(1);
+        let gone = live.tasks().token();
+        let seat = Seat { agent: info.agent.clone(), incarnation: info.incarnation };
+        let link = Link::new(session.clone(), seat, parts_tx, gone.clone());
+        let joined = self.context.dispatch.links().join(link);
         let channel = ControlChannel::new(self.context.clone(), session, info, live.clone(), down_tx);
-        live.tasks().spawn("control", channel.run(request.into_inner()));
-        Ok(Response::new(ReceiverStream::new(down_rx)))
+        live.tasks().spawn("control", async move {
+            let ended = channel.run(request.into_inner()).await;
+            drop(joined);
+            ended
+        });
+        // What else is to be said goes before the parts of operations, which take turns.
+        let parts = ReceiverStream::new(parts_rx).take_until(gone.cancelled_owned());
+        let first = |(): &mut ()| PollNext::Left;
+        Ok(Response::new(select_with_strategy(ReceiverStream::new(down_rx), parts, first).boxed()))
     }
 
     async fn events(
@@ -130,8 +152,8 @@ impl hub_server::Hub for HubService {
     ) -> Result<Response<Self::ResultsStream>, Status> {
         let (session, info) = self.context.open(Channel::Results, &request).await?;
         let live = self.context.sessions.join(&session, &info.agent);
-        let (down_tx, down_rx) = mpsc::channel(DOWN_QUEUE);
-        live.tasks().spawn("results", results::run(info, live.clone(), request.into_inner(), down_tx));
-        Ok(Response::new(ReceiverStream::new(down_rx)))
+        let (channel, words) = ResultsChannel::open(self.context.clone(), info, live.clone());
+        live.tasks().spawn("results", channel.run(request.into_inner()));
+        Ok(Response::new(words))
     }
 }

@@ -94,6 +94,15 @@ impl Dialect {
         if self == Self::Sqlite { "BEGIN IMMEDIATE" } else { "BEGIN" }
     }
 
+    /// Whether a commit is on disk when it returns; the others always wait for that.
+    pub(super) fn durability(self, durable: bool) -> Option<&'static str> {
+        match (self, durable) {
+            (Self::Sqlite, true) => Some("PRAGMA synchronous = FULL"),
+            (Self::Sqlite, false) => Some("PRAGMA synchronous = NORMAL"),
+            (Self::Postgres | Self::MySql, _) => None,
+        }
+    }
+
     /// Milliseconds since 1970 by the database's clock.
     fn now(self) -> &'static str {
         match self {

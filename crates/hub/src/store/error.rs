@@ -31,6 +31,12 @@ pub enum StoreError {
     /// A stored text is not the JSON it should be.
     #[error("read column {column}")]
     Json { column: &'static str, source: serde_json::Error },
+    /// What is stored was encrypted by another key.
+    #[error("what is stored was encrypted by another key")]
+    Sealed,
+    /// A stored word has no meaning.
+    #[error("column {column} holds {value:?}, which is not known")]
+    Word { column: &'static str, value: String },
     /// A stored number is out of its range.
     #[error("column {column} holds {value}, which is out of range")]
     Number { column: &'static str, value: i64 },

@@ -17,7 +17,7 @@ struct Migration {
     mysql: &'static str,
 }
 
-const MIGRATIONS: [Migration; 3] = [
+const MIGRATIONS: [Migration; 4] = [
     Migration {
         version: 1,
         sqlite: include_str!("../../migrations/sqlite/0001_foundation.sql"),
@@ -35,6 +35,12 @@ const MIGRATIONS: [Migration; 3] = [
         sqlite: include_str!("../../migrations/sqlite/0003_denied.sql"),
         postgres: include_str!("../../migrations/postgres/0003_denied.sql"),
         mysql: include_str!("../../migrations/mysql/0003_denied.sql"),
+    },
+    Migration {
+        version: 4,
+        sqlite: include_str!("../../migrations/sqlite/0004_operations.sql"),
+        postgres: include_str!("../../migrations/postgres/0004_operations.sql"),
+        mysql: include_str!("../../migrations/mysql/0004_operations.sql"),
     },
 ];
 

@@ -20,6 +20,8 @@ pub struct NewSession {
     /// The agent's own version.
     pub version: String,
     pub zone: String,
+    /// What the agent can be asked to do.
+    pub verbs: Vec<String>,
     /// Of the control, the events and the results channel.
     pub token_hashes: [TokenHash; 3],
     /// How long the tokens can be used.
@@ -54,6 +56,7 @@ impl Store {
             hub,
             version,
             zone,
+            verbs,
             token_hashes,
             token_ttl,
             accounts,
@@ -70,8 +73,8 @@ impl Store {
         self.statement(
             "INSERT INTO spindrift_session (tenant, id, agent_id, incarnation, hub_id, agent_version, zone, \
              control_hash, events_hash, results_hash, control_used, events_used, results_used, tokens_expire_at, \
-             created_at, last_seen, closed_at) \
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, {now} + ?, {now}, {now}, 0)",
+             created_at, last_seen, closed_at, verbs) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, {now} + ?, {now}, {now}, 0, ?)",
         )
         .bind(tenant.as_str())
         .bind(id.as_str())
@@ -84,6 +87,7 @@ impl Store {
         .bind(events.as_str())
         .bind(results.as_str())
         .bind(*token_ttl)
+        .bind(&*verbs.join(","))
         .execute("insert a session", &mut transaction)
         .await?;
         self.insert_accepted(tenant, id, accounts, &mut transaction).await?;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use aws_lc_rs::{constant_time, digest};
-use spindrift_model::{AgentId, Incarnation, SessionId, TenantId};
+use spindrift_model::{AgentId, HubId, Incarnation, SessionId, TenantId};
 use spindrift_protocol::Channel;
 
 use super::{Store, StoreError, row::Columns};
@@ -38,12 +38,13 @@ pub enum TokenRefused {
 // === impl Store ===
 
 impl Store {
-    /// Uses up a channel's token.
+    /// Uses up a channel's token; the channel then ends in this hub.
     pub async fn take_token(
         &self,
         id: &SessionId,
         channel: Channel,
         presented: &[u8],
+        hub: &HubId,
     ) -> Result<Result<SessionInfo, TokenRefused>, StoreError> {
         let (hash, used) = columns(channel);
         let mut connection = self.writer("connect to take a token").await?;
@@ -75,16 +76,17 @@ impl Store {
         }
 
         let tenant: TenantId = row.name("tenant")?;
-        // Of two that come at once, one changes the row.
-        let taken = self
-            .statement(format!(
-                "UPDATE spindrift_session SET {used} = 1, last_seen = {{now}} \
-                 WHERE tenant = ? AND id = ? AND {used} = 0"
-            ))
-            .bind(tenant.as_str())
-            .bind(id.as_str())
-            .execute("take a token", &mut connection)
-            .await?;
+        // Of two that come at once, one changes the row. Operations go where the Control channel ends.
+        let seat = if channel == Channel::Control { ", control_hub = ?" } else { "" };
+        let mut statement = self.statement(format!(
+            "UPDATE spindrift_session SET {used} = 1, last_seen = {{now}}{seat} \
+             WHERE tenant = ? AND id = ? AND {used} = 0"
+        ));
+        if channel == Channel::Control {
+            statement = statement.bind(hub.as_str());
+        }
+        let statement = statement.bind(tenant.as_str()).bind(id.as_str());
+        let taken = statement.execute("take a token", &mut connection).await?;
         if taken == 0 {
             return Ok(Err(TokenRefused::Used));
         }

@@ -24,6 +24,7 @@ fn session(agent_name: &str) -> NewSession {
         hub: hub("hub"),
         version: "0.1.0".into(),
         zone: "eu-1a".into(),
+        verbs: vec![],
         token_hashes,
         token_ttl: MINUTE,
         accounts: vec![account("prod")],
@@ -41,13 +42,13 @@ async fn a_token_opens_its_own_channel_once() -> anyhow::Result<()> {
         let (ours, theirs) = (session("one"), session("two"));
         bench.store.open_session(&ours).await?;
         bench.store.open_session(&theirs).await?;
-        let take = async |channel, token: Vec<u8>| bench.store.take_token(&ours.id, channel, &token).await;
+        let take = async |channel, token: Vec<u8>| bench.store.take_token(&ours.id, channel, &token, &hub("hub")).await;
 
         assert_eq!(take(Channel::Control, b"guess".to_vec()).await?, Err(TokenRefused::Wrong));
         assert_eq!(take(Channel::Control, vec![]).await?, Err(TokenRefused::Wrong));
         assert_eq!(take(Channel::Control, token(&ours.id, "events")).await?, Err(TokenRefused::Wrong));
         assert_eq!(take(Channel::Control, token(&theirs.id, "control")).await?, Err(TokenRefused::Wrong));
-        let nobody = bench.store.take_token(&SessionId::fresh(), Channel::Control, b"x").await?;
+        let nobody = bench.store.take_token(&SessionId::fresh(), Channel::Control, b"x", &hub("hub")).await?;
         assert_eq!(nobody, Err(TokenRefused::UnknownSession));
 
         let info = SessionInfo { tenant: tenant(), agent: agent("one"), incarnation: ours.incarnation };
@@ -68,7 +69,9 @@ async fn of_many_that_present_a_token_at_once_one_gets_in() -> anyhow::Result<()
         let session = session("one");
         bench.store.open_session(&session).await?;
         let presented = token(&session.id, "events");
-        let attempts = (0..8).map(|_| bench.store.take_token(&session.id, Channel::Events, &presented));
+        let here = hub("hub");
+        let attempts =
+            (0..8).map(|_| bench.store.take_token(&session.id, Channel::Events, &presented, &here));
         let mut taken = 0;
         for outcome in futures::future::join_all(attempts).await {
             taken += usize::from(outcome?.is_ok());
@@ -85,7 +88,7 @@ async fn tokens_expire_and_end_with_their_session() -> anyhow::Result<()> {
         let brief = NewSession { token_ttl: Duration::ZERO, ..session("one") };
         bench.store.open_session(&brief).await?;
         let control = token(&brief.id, "control");
-        let expired = bench.store.take_token(&brief.id, Channel::Control, &control).await?;
+        let expired = bench.store.take_token(&brief.id, Channel::Control, &control, &hub("hub")).await?;
         assert_eq!(expired, Err(TokenRefused::Expired));
 
         let closed = session("two");
@@ -95,7 +98,7 @@ async fn tokens_expire_and_end_with_their_session() -> anyhow::Result<()> {
         assert!(!bench.store.close_session(&closed.id).await?);
         assert!(!bench.store.touch_session(&closed.id).await?);
         let control = token(&closed.id, "control");
-        let refused = bench.store.take_token(&closed.id, Channel::Control, &control).await?;
+        let refused = bench.store.take_token(&closed.id, Channel::Control, &control, &hub("hub")).await?;
         assert_eq!(refused, Err(TokenRefused::Closed));
     }
     Ok(())

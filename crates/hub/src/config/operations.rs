@@ -1,0 +1,192 @@
+//! The options of operations.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::dispatch::Bounds;
+
+/// `kubesvc.operations.*`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Operations {
+    /// If no agent of the account is connected.
+    pub retry: Retry,
+    /// How operations are encrypted in the database.
+    pub encryption: Encryption,
+    /// How much may be under way.
+    pub limits: Limits,
+    /// How long the answer of an operation whose caller did not wait can be asked for.
+    pub result_retention_seconds: u64,
+}
+
+/// `kubesvc.operations.retry.*`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Retry {
+    /// How often an agent is looked for before the operation fails.
+    pub max_retries: u32,
+    /// How long it is waited in between; an agent that connects is found at once.
+    pub backoff_ms: u64,
+}
+
+/// `kubesvc.operations.encryption.*`.
+#[derive(Debug, Clone, Serialize, Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Encryption {
+    /// 32 bytes in base64, the same for all hubs on one database. Without it and `keyFile`, hubs on SQLite keep one
+    /// beside their database; others use one that ends with the process, and cannot pass operations to each other.
+    #[serde(serialize_with = "hidden")]
+    pub key: Option<String>,
+    /// A file that holds it.
+    pub key_file: Option<String>,
+}
+
+/// `kubesvc.operations.limits.*`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Limits {
+    /// Operations of one account that have not ended; more are refused with 429.
+    pub per_account: usize,
+    /// Operations of this hub that have not ended.
+    pub per_hub: usize,
+    /// Bytes of all their requests.
+    pub bytes: usize,
+}
+
+/// `kubesvc.jobs.*`.
+#[derive(Debug, Clone, Serialize, Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Jobs {
+    /// The record of operations.
+    #[serde(rename = "operation-history")]
+    pub operation_history: OperationHistory,
+}
+
+/// `kubesvc.jobs.operation-history.*`.
+#[derive(Debug, Clone, Serialize, Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub struct OperationHistory {
+    /// When it is forgotten.
+    pub purge: Purge,
+}
+
+/// `kubesvc.jobs.operation-history.purge.*`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Purge {
+    /// How many weeks an operation that ended is kept.
+    pub weeks: u32,
+    /// When older ones are forgotten: second, minute, hour, day of month, month, day of week, in UTC.
+    pub cron: String,
+}
+
+/// `kubesvc.ops.*`.
+#[derive(Debug, Clone, Serialize, Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Ops {
+    /// The timer of operations.
+    pub process_time: ProcessTime,
+}
+
+/// `kubesvc.ops.processTime.*`.
+#[derive(Debug, Clone, Serialize, Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ProcessTime {
+    /// The metric.
+    pub metric: ProcessTimeMetric,
+}
+
+/// `kubesvc.ops.processTime.metric.*`.
+#[derive(Debug, Clone, Serialize, Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ProcessTimeMetric {
+    /// Its label `result`.
+    pub result: ProcessTimeResult,
+}
+
+/// `kubesvc.ops.processTime.metric.result.*`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ProcessTimeResult {
+    /// Where it is cut.
+    pub max_length: usize,
+}
+
+// === defaults ===
+
+impl Default for Operations {
+    fn default() -> Self {
+        Self {
+            retry: Retry::default(),
+            encryption: Encryption::default(),
+            limits: Limits::default(),
+            result_retention_seconds: 3600,
+        }
+    }
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Self { max_retries: 5, backoff_ms: 2000 }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { per_account: 5000, per_hub: 20_000, bytes: 256 * 1024 * 1024 }
+    }
+}
+
+impl Default for Purge {
+    fn default() -> Self {
+        Self { weeks: 1, cron: "0 0 0 * * 0".into() }
+    }
+}
+
+impl Default for ProcessTimeResult {
+    fn default() -> Self {
+        Self { max_length: 255 }
+    }
+}
+
+/// The effective configuration is logged; keys are not.
+fn hidden<S: Serializer>(key: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
+    match key {
+        Some(_) => serializer.serialize_str("…"),
+        None => serializer.serialize_none(),
+    }
+}
+
+// === impl Operations ===
+
+impl Operations {
+    /// How much may be under way.
+    pub fn bounds(&self) -> Bounds {
+        let Limits { per_account, per_hub, bytes } = self.limits;
+        Bounds { per_account, per_hub, bytes }
+    }
+
+    /// How long a stored answer can be asked for.
+    pub fn result_retention(&self) -> Duration {
+        Duration::from_secs(self.result_retention_seconds)
+    }
+}
+
+// === impl Retry ===
+
+impl Retry {
+    /// How long it is waited in between.
+    pub fn backoff(&self) -> Duration {
+        Duration::from_millis(self.backoff_ms)
+    }
+}
+
+// === impl Purge ===
+
+impl Purge {
+    /// How long an operation that ended is kept.
+    pub fn keep(&self) -> Duration {
+        Duration::from_hours(u64::from(self.weeks) * 7 * 24)
+    }
+}

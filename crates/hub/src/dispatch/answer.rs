@@ -1,0 +1,162 @@
+//! Answers: what has come of one, and those that are stored.
+
+use std::{convert::Infallible, sync::Arc};
+
+use bytes::Bytes;
+use spindrift_model::{Content, Ending, OperationId, Outcome};
+use spindrift_process::report;
+use tokio::{
+    sync::mpsc,
+    time::{Instant, interval},
+};
+use tracing::warn;
+
+use super::{
+    Shared,
+    driver::{End, GRACE, POLL},
+    refusal::Refusal,
+    running::Event,
+    vault::Place,
+};
+use crate::store::{AnswerPart, OperationRow, StoreError};
+
+/// The longest answer of a mutation: it is held as a whole, and is an object or a list of names.
+pub(super) const LARGEST_WHOLE: u64 = 32 * 1024 * 1024;
+
+/// The longest answer that is stored; who wants a longer one waits for it.
+pub(super) const LARGEST_STORED: u64 = 64 * 1024 * 1024;
+
+/// Pieces that are read from the store at a time: two mebibytes.
+const PAGE: u32 = 32;
+
+/// What has come of an answer.
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    pub(super) content: Content,
+    /// How many bytes have come.
+    pub(super) received: u64,
+    /// Whether somebody has heard some of it.
+    pub(super) passed: bool,
+    /// All of it, if it is that of a mutation.
+    pub(super) whole: Vec<Bytes>,
+    /// How many bytes are in the store.
+    pub(super) stored: u64,
+}
+
+/// Tells another caller of the same operation what comes of it.
+pub(super) struct Follower {
+    shared: Arc<Shared>,
+    id: OperationId,
+    events_tx: mpsc::UnboundedSender<Event>,
+    deadline: Instant,
+}
+
+// === impl Answer ===
+
+impl Answer {
+    /// How long the stored answer is, if there is one.
+    pub(super) fn is_stored(&self, kept: bool) -> Option<u64> {
+        (kept || self.stored > 0).then_some(self.stored)
+    }
+}
+
+/// Stores the next piece.
+pub(super) async fn store(
+    shared: &Shared,
+    id: OperationId,
+    answer: &mut Answer,
+    piece: &Bytes,
+) -> anyhow::Result<()> {
+    let offset = answer.stored;
+    let sealed = shared.vault.seal(id, Place::Answer(offset), piece)?;
+    shared.store.append_part(&shared.config.tenant, id, &AnswerPart { offset, sealed }).await?;
+    answer.stored += piece.len() as u64;
+    Ok(())
+}
+
+/// A page of a stored answer; empty at its end.
+pub(super) async fn stored(shared: &Shared, id: OperationId, from: u64) -> Result<Vec<Bytes>, StoreError> {
+    let parts = shared.store.parts(&shared.config.tenant, id, from, PAGE).await?;
+    let mut pieces = Vec::with_capacity(parts.len());
+    for AnswerPart { offset, sealed } in parts {
+        let piece = shared.vault.open(id, Place::Answer(offset), &sealed);
+        pieces.push(piece.ok_or(StoreError::Sealed)?);
+    }
+    Ok(pieces)
+}
+
+/// Passes on what another hub, or another caller's driver, has stored since the last time.
+pub(super) async fn pump(
+    shared: &Shared,
+    row: &OperationRow,
+    answer: &mut Answer,
+    events_tx: &mpsc::UnboundedSender<Event>,
+) -> Result<(), End> {
+    loop {
+        let pieces = match stored(shared, row.id, answer.received).await {
+            Ok(pieces) => pieces,
+            Err(StoreError::Sealed) => {
+                return Err(End::broken("the answer was stored by a hub with another key"));
+            }
+            Err(error) => {
+                warn!(operation = %row.id, error = %report(&error), "an answer could not be read");
+                return Ok(());
+            }
+        };
+        if pieces.is_empty() {
+            return Ok(());
+        }
+        for piece in pieces {
+            answer.received += piece.len() as u64;
+            answer.passed = true;
+            events_tx.send(Event::Piece(row.content, piece)).ok();
+        }
+    }
+}
+
+// === impl Follower ===
+
+impl Follower {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        id: OperationId,
+        events_tx: mpsc::UnboundedSender<Event>,
+        deadline: Instant,
+    ) -> Self {
+        Self { shared, id, events_tx, deadline }
+    }
+
+    pub(super) async fn run(self) -> Result<(), Infallible> {
+        let token = self.shared.tasks.token();
+        let last = tokio::select! {
+            biased;
+            () = token.cancelled() => return Ok(()),
+            () = self.events_tx.closed() => return Ok(()),
+            last = self.follow() => last,
+        };
+        self.events_tx.send(last).ok();
+        Ok(())
+    }
+
+    async fn follow(&self) -> Event {
+        let tenant = &self.shared.config.tenant;
+        let mut answer = Answer::default();
+        let mut poll = interval(POLL);
+        while Instant::now() < self.deadline + 3 * GRACE {
+            poll.tick().await;
+            let Ok(Some(row)) = self.shared.store.operation(tenant, self.id).await else { continue };
+            // A part of an answer may yet begin anew: it is told when all of it is there.
+            let Some(ending) = row.ending() else { continue };
+            if row.answer_bytes.is_none() && matches!(ending.outcome, Outcome::Succeeded { .. }) {
+                return Event::Forgotten(ending);
+            }
+            return match pump(&self.shared, &row, &mut answer, &self.events_tx).await {
+                Ok(()) => Event::Ended(row.content, ending),
+                Err(_) => Event::Forgotten(ending),
+            };
+        }
+        let refusal = Refusal::new(504, "Timeout", "the operation has not ended yet");
+        let ending = Ending { outcome: refusal.into(), took: std::time::Duration::ZERO };
+        Event::Ended(Content::Json, ending)
+    }
+}

@@ -1,0 +1,139 @@
+//! How operations end: the row says so first, then the agent may forget it, then the caller hears.
+
+use std::time::Duration;
+
+use spindrift_model::{Content, Ending, Outcome};
+use spindrift_process::report;
+use spindrift_protocol::ResultsDown;
+use tokio::{sync::mpsc, time::sleep};
+use tracing::{info, warn};
+
+use super::Driver;
+use crate::{
+    dispatch::{answer, refusal::Refusal, running::Event},
+    store::OperationEnd,
+};
+
+/// How often the end is written down if the store does not answer.
+const ATTEMPTS: u32 = 5;
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// How an operation ended, and who says so.
+#[derive(Debug)]
+pub(in crate::dispatch) struct End {
+    ending: Ending,
+    content: Content,
+    said_by: SaidBy,
+}
+
+#[derive(Debug)]
+enum SaidBy {
+    Us,
+    Agent(mpsc::UnboundedSender<ResultsDown>),
+    /// It is written down already.
+    Row,
+}
+
+// === impl End ===
+
+impl End {
+    fn of(outcome: Outcome) -> Self {
+        let ending = Ending { outcome, took: Duration::ZERO };
+        Self { ending, content: Content::Json, said_by: SaidBy::Us }
+    }
+
+    pub(in crate::dispatch) fn ours(refusal: Refusal) -> Self {
+        Self::of(refusal.into())
+    }
+
+    pub(in crate::dispatch) fn cancelled() -> Self {
+        Self::of(Outcome::Cancelled)
+    }
+
+    pub(in crate::dispatch) fn expired() -> Self {
+        Self::of(Outcome::Expired)
+    }
+
+    pub(in crate::dispatch) fn unknown(reason: String) -> Self {
+        Self::of(Outcome::Unknown { reason })
+    }
+
+    /// An answer that cannot be made whole.
+    pub(in crate::dispatch) fn broken(message: &str) -> Self {
+        Self::ours(Refusal::new(502, "BadGateway", message))
+    }
+
+    pub(in crate::dispatch) fn unreadable() -> Self {
+        let message = "the hub that took it on died before it was sent, and no other has the key that encrypts it; ask again";
+        Self::ours(Refusal::new(503, "ServiceUnavailable", message))
+    }
+
+    pub(in crate::dispatch) fn told(
+        ending: Ending,
+        content: Content,
+        down_tx: mpsc::UnboundedSender<ResultsDown>,
+    ) -> Self {
+        Self { ending, content, said_by: SaidBy::Agent(down_tx) }
+    }
+
+    pub(in crate::dispatch) fn elsewhere(ending: Ending, content: Content) -> Self {
+        Self { ending, content, said_by: SaidBy::Row }
+    }
+}
+
+// === impl Driver ===
+
+impl Driver {
+    /// Writes down how it ended, and tells all who want to know.
+    pub(super) async fn conclude(&mut self, end: End) {
+        let End { ending, content, said_by } = end;
+        if !matches!(said_by, SaidBy::Row) {
+            let recorded = self.record(&ending, content, matches!(said_by, SaidBy::Agent(_))).await;
+            if let (true, SaidBy::Agent(down_tx)) = (recorded, &said_by) {
+                down_tx.send(ResultsDown::Done(self.task.id)).ok();
+            }
+            self.shared.metrics.operation(self.task.verb, &ending);
+        }
+        for piece in self.answer.whole.drain(..) {
+            self.events_tx.send(Event::Piece(content, piece)).ok();
+        }
+        self.events_tx.send(Event::Ended(content, ending)).ok();
+    }
+
+    /// Whether the row says so now.
+    async fn record(&mut self, ending: &Ending, content: Content, by_agent: bool) -> bool {
+        let task = &self.task;
+        if self.entry.is_kept() || self.events_tx.is_closed() {
+            let whole = std::mem::take(&mut self.answer.whole);
+            for piece in &whole {
+                if let Err(error) = answer::store(&self.shared, task.id, &mut self.answer, piece).await {
+                    warn!(operation = %task.id, %error, "an answer was not kept");
+                }
+            }
+            self.answer.whole = whole;
+        }
+        let config = &self.shared.config;
+        let end = OperationEnd {
+            ending,
+            content,
+            answer_bytes: self.answer.is_stored(self.entry.is_kept()),
+            answered_to: by_agent.then_some(&config.hub),
+        };
+        for attempt in 1..=ATTEMPTS {
+            match self.shared.store.end_operation(&config.tenant, task.id, &end).await {
+                Ok(first) => {
+                    if first {
+                        let (outcome, took) = (ending.outcome.word(), ending.took);
+                        info!(operation = %task.id, account = %task.account, verb = task.verb, target = task.target, outcome, ?took, "operation ended");
+                    }
+                    return true;
+                }
+                Err(error) if attempt == ATTEMPTS || !error.is_retryable() => {
+                    warn!(operation = %task.id, error = %report(&error), "the end of an operation was not recorded");
+                }
+                Err(_) => sleep(PAUSE).await,
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,131 @@
+//! Which agent is asked: for mutations the one that caches the account, for reads whichever is near.
+
+use std::sync::Arc;
+
+use spindrift_model::HubId;
+use spindrift_process::report;
+use tokio::time::{Instant, sleep_until};
+use tracing::warn;
+
+use super::{Driver, End, Next, Stage, Task};
+use crate::{
+    dispatch::{Shared, links::Link, refusal::Refusal},
+    store::{Candidate, Route},
+};
+
+/// Where an agent was found.
+enum Found {
+    Here(Arc<Link>),
+    There(HubId),
+    /// There is none that can be asked.
+    Nobody(Refusal),
+}
+
+// === impl Driver ===
+
+impl Driver {
+    /// Looks for an agent, again when one comes or some time has passed, and gives up in the end.
+    pub(super) async fn seek(&mut self) -> Next {
+        let config = &self.shared.config;
+        let give_up = Instant::now() + config.backoff * config.retries.saturating_sub(1);
+        let mut tick_rx = self.shared.links.subscribe();
+        loop {
+            tick_rx.mark_unchanged();
+            let refusal = match self.find().await {
+                Found::Here(link) => return Ok(Stage::Sending(link)),
+                Found::There(hub) => return self.hand_over(&hub).await,
+                Found::Nobody(refusal) => refusal,
+            };
+            let now = Instant::now();
+            if now >= give_up {
+                return Err(End::ours(refusal));
+            }
+            tokio::select! {
+                biased;
+                () = self.entry.cancel.cancelled() => return Err(End::cancelled()),
+                () = sleep_until(self.deadline) => return Err(End::expired()),
+                _ = tick_rx.changed() => {}
+                () = sleep_until((now + config.backoff).min(give_up)) => {}
+            }
+        }
+    }
+
+    async fn find(&self) -> Found {
+        let (shared, task) = (&self.shared, &self.task);
+        let config = &shared.config;
+        let route = match shared.store.route(&config.tenant, &task.account, config.silence).await {
+            Ok(Some(route)) => route,
+            Ok(None) => return Found::Nobody(Refusal::no_account(&task.account)),
+            Err(error) => {
+                warn!(operation = %task.id, error = %report(&error), "no agent could be looked for");
+                return Found::Nobody(Refusal::store());
+            }
+        };
+        if let Some(link) = shared.choose_here(task, &route) {
+            return Found::Here(link);
+        }
+        let capable = || route.candidates.iter().filter(|candidate| candidate.can(task.verb));
+        let caching = capable().find(|candidate| task.mutation && Some(&candidate.agent) == route.holder.as_ref());
+        match caching.or_else(|| capable().next()) {
+            Some(candidate) if candidate.hub != config.hub => Found::There(candidate.hub.clone()),
+            // Its channel has just ended.
+            Some(_) => Found::Nobody(nobody(task)),
+            None if route.candidates.is_empty() => Found::Nobody(nobody(task)),
+            None => {
+                let message = format!("no agent of account {} knows the verb {}", task.account, task.verb);
+                Found::Nobody(Refusal::new(501, "NotImplemented", message))
+            }
+        }
+    }
+
+    /// The agent's channel ends at another hub, which carries it on from here.
+    pub(super) async fn hand_over(&mut self, to: &HubId) -> Next {
+        let (shared, task) = (&self.shared, &self.task);
+        if !shared.vault.is_lasting() {
+            let message = format!(
+                "the agent of account {} is connected to hub {to}; hubs pass operations to each other if they have the same kubesvc.operations.encryption.key",
+                task.account
+            );
+            return Err(End::ours(Refusal::new(503, "ServiceUnavailable", message)));
+        }
+        let config = &shared.config;
+        match shared.store.hand_over(&config.tenant, task.id, &config.hub, to).await {
+            Ok(_) => Ok(Stage::Following),
+            Err(error) => {
+                warn!(operation = %task.id, error = %report(&error), "an operation was not handed over");
+                Err(End::ours(Refusal::store()))
+            }
+        }
+    }
+}
+
+fn nobody(task: &Task) -> Refusal {
+    let message = format!("no agent that serves account {} is connected", task.account);
+    Refusal::new(503, "ServiceUnavailable", message)
+}
+
+// === impl Shared ===
+
+impl Shared {
+    /// An agent whose channel ends here, if it is the one to ask.
+    pub(in crate::dispatch) fn choose_here(&self, task: &Task, route: &Route) -> Option<Arc<Link>> {
+        let capable = route.candidates.iter().filter(|candidate| candidate.can(task.verb));
+        let link = |candidate: &Candidate| self.links.of_session(&candidate.session);
+        if !task.mutation {
+            let near: Vec<_> = capable.filter_map(link).collect();
+            return fastrand::choice(near);
+        }
+        let capable: Vec<_> = capable.collect();
+        let caching = capable.iter().find(|candidate| Some(&candidate.agent) == route.holder.as_ref());
+        // Where nobody caches, the one that has been there for longest would.
+        caching.or(capable.first()).and_then(|candidate| link(candidate))
+    }
+}
+
+// === impl Candidate ===
+
+impl Candidate {
+    fn can(&self, verb: &str) -> bool {
+        self.verbs.iter().any(|known| known == verb)
+    }
+}

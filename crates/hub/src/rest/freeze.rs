@@ -1,0 +1,85 @@
+//! Freezing an account: nothing may be changed in it, reads go on.
+
+use axum::{
+    Json,
+    extract::{Path, State, rejection::JsonRejection},
+    http::StatusCode,
+};
+use serde::{Deserialize, Serialize};
+use spindrift_model::AccountName;
+use tracing::info;
+use utoipa::ToSchema;
+
+use super::{RestState, error::Error};
+use crate::store::Freeze;
+
+/// Why an account is frozen.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Reason {
+    /// Shown to whoever tries to change something.
+    reason: String,
+}
+
+/// That an account is frozen.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Frozen {
+    reason: String,
+    since: String,
+}
+
+/// Lets nothing be changed in the account; what is under way ends.
+#[utoipa::path(
+    put,
+    path = "/v1/accounts/{account}/freeze",
+    params(("account" = String, Path)),
+    request_body = Reason,
+    responses((status = 204), (status = 404, body = super::error::ErrorBody))
+)]
+pub(super) async fn freeze(
+    State(state): State<RestState>,
+    Path(account): Path<String>,
+    reason: Result<Json<Reason>, JsonRejection>,
+) -> Result<StatusCode, Error> {
+    let account = known(&state, &account).await?;
+    let reason = match reason {
+        Ok(Json(Reason { reason })) => reason,
+        Err(JsonRejection::MissingJsonContentType(_)) => String::new(),
+        Err(rejection) => return Err(Error::bad_request("body", rejection.body_text())),
+    };
+    state.store.freeze(&state.tenant, &account, &reason).await?;
+    info!(%account, reason, "account frozen");
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Lets things be changed again.
+#[utoipa::path(
+    delete,
+    path = "/v1/accounts/{account}/freeze",
+    params(("account" = String, Path)),
+    responses((status = 204), (status = 404, body = super::error::ErrorBody))
+)]
+pub(super) async fn unfreeze(
+    State(state): State<RestState>,
+    Path(account): Path<String>,
+) -> Result<StatusCode, Error> {
+    let account = known(&state, &account).await?;
+    if state.store.unfreeze(&state.tenant, &account).await? {
+        info!(%account, "account unfrozen");
+    }
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn known(state: &RestState, account: &str) -> Result<AccountName, Error> {
+    let name = AccountName::parse(account).map_err(|invalid| Error::bad_request("account", invalid))?;
+    let row = state.store.account(&state.tenant, &name).await?;
+    row.map(|_| name).ok_or_else(|| Error::not_found(format!("there is no account {account}")))
+}
+
+// === impl Frozen ===
+
+impl From<Freeze> for Frozen {
+    fn from(Freeze { reason, at }: Freeze) -> Self {
+        Self { reason, since: at.to_string() }
+    }
+}

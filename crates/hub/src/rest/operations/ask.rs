@@ -1,0 +1,219 @@
+//! Asking: the verb in, its answer out, with the API server's own status and words.
+
+use std::time::Duration;
+
+use axum::{
+    Json,
+    body::{Body, to_bytes},
+    extract::{Path, State},
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use bytes::{Bytes, BytesMut};
+use futures::stream;
+use serde::Deserialize;
+use serde_json::json;
+use spindrift_model::{AccountName, Content, Ending, OperationId, Outcome, Verb};
+use tokio::time::timeout;
+use utoipa::IntoParams;
+
+use super::OPERATION_HEADER;
+use crate::{
+    dispatch::{Event, LONGEST, Order, Refusal, Running},
+    rest::{RestState, error::{Error, Query}},
+};
+
+/// The largest request: more than any API server takes.
+const LARGEST_REQUEST: usize = 8 * 1024 * 1024;
+
+/// How it is asked.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Envelope {
+    /// The caller's own ULID: what is asked again under it is done once, and answered the same.
+    id: Option<String>,
+    /// How long the operation may take, such as `90s`; 30 s if absent, unless the hub is configured otherwise.
+    deadline: Option<String>,
+    /// How long the caller waits, such as `10s`; until the deadline if absent. What takes longer is answered with 202,
+    /// and its answer is kept.
+    wait: Option<String>,
+    /// Does not wait at all.
+    #[serde(default)]
+    r#async: bool,
+}
+
+/// Asks an agent of the account to do something: a verb in JSON.
+#[utoipa::path(
+    post,
+    path = "/v1/accounts/{account}/operations",
+    params(("account" = String, Path), Envelope),
+    request_body(content = Object, description = "A verb, such as `{\"verb\":\"scale\",\"target\":{\"kind\":\"Deployment\",\"namespace\":\"shop\",\"name\":\"web\"},\"replicas\":3}`"),
+    responses(
+        (status = 200, description = "The verb's answer; 201 if something was created"),
+        (status = 202, description = "The operation goes on; `/v1/operations/{id}` tells"),
+        (status = 401, description = "The namespace is not one of the account's"),
+        (status = 404, description = "There is no such account; or as the API server says"),
+        (status = 409, description = "The id was used for something else, or the operation was called off; or as the API server says"),
+        (status = 423, description = "The account is frozen"),
+        (status = 429, description = "Too much is under way"),
+        (status = 502, description = "Nobody knows whether it was done"),
+        (status = 503, description = "No agent of the account is connected"),
+        (status = 504, description = "The deadline passed before anything was changed")
+    )
+)]
+pub(crate) async fn ask(
+    State(state): State<RestState>,
+    Path(account): Path<String>,
+    Query(envelope): Query<Envelope>,
+    body: Body,
+) -> Result<Response, Error> {
+    let account = AccountName::parse(&account).map_err(|invalid| Error::bad_request("account", invalid))?;
+    let Envelope { id, deadline, wait, r#async } = envelope;
+    let id = id.map(|id| id.parse::<OperationId>()).transpose();
+    let id = id.map_err(|invalid| Error::bad_request("id", invalid))?;
+    let deadline = deadline.as_deref().map(|text| duration("deadline", text)).transpose()?;
+    let wait = wait.as_deref().map(|text| duration("wait", text)).transpose()?;
+    let Ok(body) = to_bytes(body, LARGEST_REQUEST).await else {
+        let message = format!("the request is larger than {LARGEST_REQUEST} bytes");
+        return Ok(refused(&Refusal::new(413, "RequestEntityTooLarge", message)));
+    };
+    let verb: Verb = serde_json::from_slice(&body).map_err(|error| Error::bad_request("body", error))?;
+    let order = Order { id, account, verb, deadline, keep: r#async };
+    let running = match state.dispatch.submit(order).await {
+        Ok(running) => running,
+        Err(refusal) => return Ok(refused(&refusal)),
+    };
+    if r#async {
+        let id = running.id;
+        running.detach();
+        return Ok(goes_on(id));
+    }
+    Ok(answer(running, wait.unwrap_or(LONGEST)).await)
+}
+
+/// Waits for the answer; for its beginning, where it may be long.
+async fn answer(mut running: Running, patience: Duration) -> Response {
+    let id = running.id;
+    let Ok(first) = timeout(patience, running.next()).await else {
+        running.detach();
+        return goes_on(id);
+    };
+    let response = match first {
+        Some(Event::Piece(content, bytes)) if running.mutation => whole(running, content, bytes).await,
+        Some(Event::Piece(content, bytes)) => streamed(running, content, bytes),
+        Some(Event::Ended(content, ending)) => ended(content, ending, Bytes::new()),
+        Some(Event::Forgotten(ending)) => forgotten(&ending),
+        None => stopping(),
+    };
+    ([(OPERATION_HEADER, id.to_string())], response).into_response()
+}
+
+/// What came of a mutation is small, and its status is known at the end.
+async fn whole(mut running: Running, content: Content, first: Bytes) -> Response {
+    let mut body = BytesMut::from(first);
+    loop {
+        match running.next().await {
+            Some(Event::Piece(_, bytes)) => body.extend_from_slice(&bytes),
+            Some(Event::Ended(_, ending)) => return ended(content, ending, body.freeze()),
+            Some(Event::Forgotten(ending)) => return forgotten(&ending),
+            None => return stopping(),
+        }
+    }
+}
+
+/// What is read is passed on as it comes; if it breaks off, so does the body, which then never looks complete.
+fn streamed(running: Running, content: Content, first: Bytes) -> Response {
+    let rest = stream::unfold(Some(running), |running| async {
+        let mut running = running?;
+        match running.next().await {
+            Some(Event::Piece(_, bytes)) => Some((Ok(bytes), Some(running))),
+            Some(Event::Ended(_, Ending { outcome: Outcome::Succeeded { .. }, .. })) => None,
+            _ => Some((Err(std::io::Error::other("the answer broke off")), None)),
+        }
+    });
+    let pieces = futures::StreamExt::chain(stream::once(async { Ok(first) }), rest);
+    ([(header::CONTENT_TYPE, content.media_type())], Body::from_stream(pieces)).into_response()
+}
+
+fn ended(content: Content, Ending { outcome, took: _ }: Ending, body: Bytes) -> Response {
+    match outcome {
+        Outcome::Succeeded { code } => {
+            let code = StatusCode::from_u16(code).unwrap_or(StatusCode::OK);
+            (code, [(header::CONTENT_TYPE, content.media_type())], body).into_response()
+        }
+        Outcome::Failed { code, status } => status_of(code, status),
+        Outcome::Unknown { reason } => {
+            let message = format!("nobody knows whether it was done: {reason}; look before you ask again");
+            refused(&Refusal::new(502, "OutcomeUnknown", message))
+        }
+        Outcome::Cancelled => {
+            refused(&Refusal::new(409, "Cancelled", "the operation was called off before anything was changed"))
+        }
+        Outcome::Expired => {
+            refused(&Refusal::new(504, "Timeout", "the deadline passed before anything was changed"))
+        }
+    }
+}
+
+fn forgotten(ending: &Ending) -> Response {
+    let message = format!("the operation is {}, and its answer is not kept any more", ending.outcome.word());
+    refused(&Refusal::new(410, "Gone", message))
+}
+
+fn stopping() -> Response {
+    let message = "the hub stops; the operation is carried on, and known by its id";
+    refused(&Refusal::new(503, "ServiceUnavailable", message))
+}
+
+fn goes_on(id: OperationId) -> Response {
+    let body = Json(json!({ "id": id, "state": "queued" }));
+    (StatusCode::ACCEPTED, [(OPERATION_HEADER, id.to_string())], body).into_response()
+}
+
+fn refused(refusal: &Refusal) -> Response {
+    status_of(refusal.code, refusal.document())
+}
+
+/// Kubernetes' own words, as they are.
+fn status_of(code: u16, status: Bytes) -> Response {
+    let code = StatusCode::from_u16(code).unwrap_or(StatusCode::BAD_GATEWAY);
+    (code, [(header::CONTENT_TYPE, Content::Json.media_type())], status).into_response()
+}
+
+/// `30s`, `500ms`, `2m`, `1h`, or a number of seconds.
+fn duration(field: &str, text: &str) -> Result<Duration, Error> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let number: Option<u64> = digits.parse().ok();
+    let length = number.and_then(|number| match text.get(digits.len()..)? {
+        "ms" => Some(Duration::from_millis(number)),
+        "s" | "" => Some(Duration::from_secs(number)),
+        "m" => number.checked_mul(60).map(Duration::from_secs),
+        "h" => number.checked_mul(3600).map(Duration::from_secs),
+        _ => None,
+    });
+    let fits = length.filter(|length| !length.is_zero() && *length <= LONGEST);
+    fits.ok_or_else(|| Error::bad_request(field, format_args!("expected a length such as 30s, at most 24h; found {text:?}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_of_time_are_read_as_people_write_them() {
+        for (text, length) in [
+            ("30s", Some(Duration::from_secs(30))),
+            ("30", Some(Duration::from_secs(30))),
+            ("500ms", Some(Duration::from_millis(500))),
+            ("2m", Some(Duration::from_mins(2))),
+            ("24h", Some(Duration::from_hours(24))),
+            ("25h", None),
+            ("0s", None),
+            ("-1s", None),
+            ("s", None),
+            ("1 s", None),
+        ] {
+            assert_eq!(duration("wait", text).ok(), length, "{text}");
+        }
+    }
+}
