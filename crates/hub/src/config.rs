@@ -155,7 +155,13 @@ impl Default for GrpcServer {
 impl Default for Cache {
     fn default() -> Self {
         let cache_kinds = DEFAULT_CACHE_KINDS.iter().map(ToString::to_string).collect();
-        Self { cache_kinds, cache_omit_kinds: vec![], cache_all: false, operation_wait_ms: 30_000, narrower_agent_grace_seconds: 60 }
+        Self {
+            cache_kinds,
+            cache_omit_kinds: vec![],
+            cache_all: false,
+            operation_wait_ms: 30_000,
+            narrower_agent_grace_seconds: 60,
+        }
     }
 }
 

@@ -49,7 +49,7 @@ pub use vault::{Vault, VaultError};
 pub(crate) use links::{Link, Links};
 
 use about::About;
-use admission::{Admission, Applicant, Admitted};
+use admission::{Admission, Admitted, Applicant};
 use driver::{Driver, Stage, Task};
 use running::{Arrival, Entry};
 use vault::Place;
@@ -118,7 +118,13 @@ pub const LONGEST: Duration = Duration::from_hours(24);
 
 impl Dispatch {
     /// Nothing is under way yet; [`Dispatch::start`] takes up what an earlier life left.
-    pub fn new(config: DispatchConfig, store: Store, vault: Vault, metrics: Arc<Metrics>, shutdown: &Shutdown) -> Self {
+    pub fn new(
+        config: DispatchConfig,
+        store: Store,
+        vault: Vault,
+        metrics: Arc<Metrics>,
+        shutdown: &Shutdown,
+    ) -> Self {
         let shared = Shared {
             admission: Admission::new(config.bounds),
             config,
@@ -149,7 +155,8 @@ impl Dispatch {
         let DispatchConfig { hub, tenant, silence, .. } = &shared.config;
         let about = About::of(&verb);
         let mutation = verb.is_mutation();
-        let route = shared.store.route(tenant, &account, *silence).await.map_err(|error| shared.failed(&error))?;
+        let route =
+            shared.store.route(tenant, &account, *silence).await.map_err(|error| shared.failed(&error))?;
         let route = route.ok_or_else(|| Refusal::no_account(&account))?;
         if let Some(freeze) = route.frozen.as_ref().filter(|_| mutation) {
             return Err(Refusal::frozen(&account, &freeze.reason));

@@ -58,7 +58,8 @@ fn reason_of(status: &[u8]) -> String {
         reason: String,
     }
     let reason = serde_json::from_slice(status).map(|Status { reason }| reason).unwrap_or_default();
-    let fits = !reason.is_empty() && reason.len() <= 64 && reason.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let fits =
+        !reason.is_empty() && reason.len() <= 64 && reason.bytes().all(|byte| byte.is_ascii_alphanumeric());
     if fits { reason } else { "failed".to_owned() }
 }
 
@@ -89,7 +90,12 @@ impl Metrics {
         };
         // As the original's timer `kubesvc.ops.processTime` is scraped.
         let help = "How long operations took";
-        registry.register_with_unit("kubesvc_ops_processTime", help, Unit::Seconds, metrics.process_time.clone());
+        registry.register_with_unit(
+            "kubesvc_ops_processTime",
+            help,
+            Unit::Seconds,
+            metrics.process_time.clone(),
+        );
         let registry = registry.sub_registry_with_prefix("spindrift_hub");
         let gauges = [
             ("sessions", "Agents with an open Control channel", &metrics.sessions),

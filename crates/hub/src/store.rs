@@ -60,8 +60,8 @@ pub use feed::{Change, FeedPoint, Position};
 pub use hub::HubRow;
 pub use object::{ObjectQuery, StoredObject};
 pub use operation::{
-    AnswerPart, Candidate, Freeze, Inserted, NewOperation, OperationEnd, OperationQuery, OperationRow, OperationState,
-    Route, Seat,
+    AnswerPart, Candidate, Freeze, Inserted, NewOperation, OperationEnd, OperationQuery, OperationRow,
+    OperationState, Route, Seat,
 };
 pub use scope::{KindRow, ScopeCounts, ScopeRow, StoredScope};
 pub use session::{NewSession, SessionRow};

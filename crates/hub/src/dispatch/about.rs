@@ -113,9 +113,18 @@ mod tests {
     #[test]
     fn targets_are_what_people_would_call_them() {
         for (verb, target) in [
-            (r#"{"verb":"apply","manifest":{"kind":"Deployment","metadata":{"name":"web"}},"namespace":"shop"}"#, "Deployment shop/web"),
-            (r#"{"verb":"create","manifest":{"kind":"Job","metadata":{"generateName":"run-","namespace":"a"}},"namespace":"b"}"#, "Job a/run-"),
-            (r#"{"verb":"delete","kind":"pods","namespace":"shop","labelSelector":"app=web"}"#, "pods shop/app=web"),
+            (
+                r#"{"verb":"apply","manifest":{"kind":"Deployment","metadata":{"name":"web"}},"namespace":"shop"}"#,
+                "Deployment shop/web",
+            ),
+            (
+                r#"{"verb":"create","manifest":{"kind":"Job","metadata":{"generateName":"run-","namespace":"a"}},"namespace":"b"}"#,
+                "Job a/run-",
+            ),
+            (
+                r#"{"verb":"delete","kind":"pods","namespace":"shop","labelSelector":"app=web"}"#,
+                "pods shop/app=web",
+            ),
             (r#"{"verb":"list","kind":"nodes"}"#, "nodes *"),
             (r#"{"verb":"get","target":{"kind":"po","name":"x"}}"#, "po x"),
         ] {

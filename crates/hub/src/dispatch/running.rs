@@ -88,11 +88,7 @@ impl Running {
 // === impl Entry ===
 
 impl Entry {
-    pub(super) fn new(
-        id: OperationId,
-        keep: bool,
-        arrivals_tx: mpsc::UnboundedSender<Arrival>,
-    ) -> Arc<Self> {
+    pub(super) fn new(id: OperationId, keep: bool, arrivals_tx: mpsc::UnboundedSender<Arrival>) -> Arc<Self> {
         let flow = Mutex::new(Flow { taken: 0, granted: FIRST_CREDIT, down_tx: None });
         Arc::new(Self { id, arrivals_tx, cancel: CancellationToken::new(), keep: keep.into(), flow })
     }

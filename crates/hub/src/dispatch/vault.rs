@@ -96,7 +96,12 @@ impl Vault {
         self.lasting
     }
 
-    pub(super) fn seal(&self, operation: OperationId, place: Place, plain: &[u8]) -> Result<Bytes, VaultError> {
+    pub(super) fn seal(
+        &self,
+        operation: OperationId,
+        place: Place,
+        plain: &[u8],
+    ) -> Result<Bytes, VaultError> {
         let mut nonce = [0; NONCE_LEN];
         rand::fill(&mut nonce).map_err(|_| VaultError::Random)?;
         let mut sealed = plain.to_vec();

@@ -91,7 +91,10 @@ pub(super) async fn get(
     params(("id" = String, Path)),
     responses((status = 200, body = String), (status = 404, body = super::error::ErrorBody))
 )]
-pub(super) async fn result(State(state): State<RestState>, Path(id): Path<String>) -> Result<Response, Error> {
+pub(super) async fn result(
+    State(state): State<RestState>,
+    Path(id): Path<String>,
+) -> Result<Response, Error> {
     let row = find(&state, &id).await?;
     if row.answer_bytes.is_none() || row.ended_at.is_none() {
         return Err(Error::not_found(format!("operation {id} has no answer that is kept")));

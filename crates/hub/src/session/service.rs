@@ -54,7 +54,17 @@ impl HubService {
         metrics: Arc<Metrics>,
     ) -> Self {
         let fingerprinting = Semaphore::new(FINGERPRINTING);
-        Self { context: Arc::new(Context { config, store, committer, sessions, dispatch, fingerprinting, metrics }) }
+        Self {
+            context: Arc::new(Context {
+                config,
+                store,
+                committer,
+                sessions,
+                dispatch,
+                fingerprinting,
+                metrics,
+            }),
+        }
     }
 
     /// As tonic serves it. A registration names all accounts and namespaces of an agent; all else is in small chunks.

@@ -18,7 +18,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use jiff::Timestamp;
-use spindrift_model::{AccountName, AgentId, Content, Ending, HubId, Incarnation, OperationId, Outcome, TenantId};
+use spindrift_model::{
+    AccountName, AgentId, Content, Ending, HubId, Incarnation, OperationId, Outcome, TenantId,
+};
 use sqlx::any::AnyRow;
 
 use super::{Store, StoreError, row::Columns};
@@ -64,7 +66,9 @@ pub struct Seat {
 pub enum Inserted {
     New,
     /// There was one of this id, for this request.
-    Known { digest: String },
+    Known {
+        digest: String,
+    },
 }
 
 /// Where an operation stands.
@@ -180,7 +184,8 @@ impl Store {
         let text = "SELECT claim, digest FROM spindrift_operation WHERE tenant = ? AND id = ?";
         let statement = self.statement(text).bind(tenant.as_str()).bind(&*id.to_string());
         let row = statement.fetch_optional("read who inserted an operation", &mut connection).await?;
-        let row = row.ok_or_else(|| StoreError::at("read who inserted an operation")(sqlx::Error::RowNotFound))?;
+        let row =
+            row.ok_or_else(|| StoreError::at("read who inserted an operation")(sqlx::Error::RowNotFound))?;
         self.relax(durable, connection).await?;
         Ok(if row.text("claim")? == claim {
             Inserted::New
@@ -241,7 +246,8 @@ impl Store {
 
     /// Asks whoever carries it on to call it off; false if it has ended.
     pub async fn cancel_operation(&self, tenant: &TenantId, id: OperationId) -> Result<bool, StoreError> {
-        let text = "UPDATE spindrift_operation SET cancelling = 1 WHERE tenant = ? AND id = ? AND ended_at = 0";
+        let text =
+            "UPDATE spindrift_operation SET cancelling = 1 WHERE tenant = ? AND id = ? AND ended_at = 0";
         self.step(text, "cancel an operation", &[tenant.as_str(), &id.to_string()]).await
     }
 
@@ -305,14 +311,19 @@ impl Store {
         id: OperationId,
     ) -> Result<Option<(String, Bytes)>, StoreError> {
         let mut connection = self.reader("connect to read a request").await?;
-        let text = "SELECT key_id, body FROM spindrift_operation WHERE tenant = ? AND id = ? AND ended_at = 0";
+        let text =
+            "SELECT key_id, body FROM spindrift_operation WHERE tenant = ? AND id = ? AND ended_at = 0";
         let statement = self.statement(text).bind(tenant.as_str()).bind(&*id.to_string());
         let row = statement.fetch_optional("read a request", &mut connection).await?;
         row.map(|row| Ok((row.text("key_id")?.to_owned(), row.bytes("body")?))).transpose()
     }
 
     /// Operations that have not ended and are this hub's to carry on.
-    pub async fn open_operations(&self, tenant: &TenantId, hub: &HubId) -> Result<Vec<OperationRow>, StoreError> {
+    pub async fn open_operations(
+        &self,
+        tenant: &TenantId,
+        hub: &HubId,
+    ) -> Result<Vec<OperationRow>, StoreError> {
         let mut connection = self.reader("connect to read open operations").await?;
         let statement = self.statement(COLUMNS).push(" WHERE tenant = ? AND driver = ? AND ended_at = 0");
         let statement = statement.push(" ORDER BY created_at, id").bind(tenant.as_str()).bind(hub.as_str());
@@ -413,8 +424,15 @@ impl OperationRow {
 // === impl OperationState ===
 
 impl OperationState {
-    const ALL: [Self; 7] =
-        [Self::Queued, Self::Sent, Self::Completed, Self::Failed, Self::Unknown, Self::Cancelled, Self::Expired];
+    const ALL: [Self; 7] = [
+        Self::Queued,
+        Self::Sent,
+        Self::Completed,
+        Self::Failed,
+        Self::Unknown,
+        Self::Cancelled,
+        Self::Expired,
+    ];
 
     /// As it is stored and shown.
     pub fn word(self) -> &'static str {

@@ -42,7 +42,9 @@ async fn a_token_opens_its_own_channel_once() -> anyhow::Result<()> {
         let (ours, theirs) = (session("one"), session("two"));
         bench.store.open_session(&ours).await?;
         bench.store.open_session(&theirs).await?;
-        let take = async |channel, token: Vec<u8>| bench.store.take_token(&ours.id, channel, &token, &hub("hub")).await;
+        let take = async |channel, token: Vec<u8>| {
+            bench.store.take_token(&ours.id, channel, &token, &hub("hub")).await
+        };
 
         assert_eq!(take(Channel::Control, b"guess".to_vec()).await?, Err(TokenRefused::Wrong));
         assert_eq!(take(Channel::Control, vec![]).await?, Err(TokenRefused::Wrong));

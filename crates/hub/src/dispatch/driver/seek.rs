@@ -65,7 +65,8 @@ impl Driver {
             return Found::Here(link);
         }
         let capable = || route.candidates.iter().filter(|candidate| candidate.can(task.verb));
-        let caching = capable().find(|candidate| task.mutation && Some(&candidate.agent) == route.holder.as_ref());
+        let caching =
+            capable().find(|candidate| task.mutation && Some(&candidate.agent) == route.holder.as_ref());
         match caching.or_else(|| capable().next()) {
             Some(candidate) if candidate.hub != config.hub => Found::There(candidate.hub.clone()),
             // Its channel has just ended.

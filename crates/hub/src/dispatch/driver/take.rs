@@ -26,7 +26,9 @@ impl Driver {
         }
         if part.offset == 0 {
             if self.answer.passed {
-                return Some(End::broken("the agent began its answer anew, and a part of it had been passed on"));
+                return Some(End::broken(
+                    "the agent began its answer anew, and a part of it had been passed on",
+                ));
             }
             self.begin(&down_tx).await;
             self.answer.content = part.content;
@@ -69,7 +71,9 @@ impl Driver {
         }
         if self.entry.is_kept() {
             if self.answer.received > LARGEST_STORED {
-                let message = format!("the answer is longer than {LARGEST_STORED} bytes and cannot be kept; wait for it");
+                let message = format!(
+                    "the answer is longer than {LARGEST_STORED} bytes and cannot be kept; wait for it"
+                );
                 return Some(End::ours(Refusal::new(413, "RequestEntityTooLarge", message)));
             }
             if let Err(error) = answer::store(&self.shared, self.task.id, &mut self.answer, &chunk).await {

@@ -97,7 +97,8 @@ impl Driver {
             return Some(Ok(Stage::Following));
         }
         let asked = self.sent.clone()?;
-        let route = self.shared.store.route(&config.tenant, &self.task.account, config.silence).await.ok()??;
+        let route =
+            self.shared.store.route(&config.tenant, &self.task.account, config.silence).await.ok()??;
         let seen = route.candidates.into_iter().rfind(|candidate| candidate.agent == asked.agent)?;
         if seen.incarnation != asked.incarnation {
             return Some(Err(self.died()));
@@ -159,7 +160,9 @@ impl Driver {
                 () = sleep_until(self.deadline + 2 * GRACE) => return Err(self.overdue()),
                 _ = poll.tick() => {}
             }
-            let Ok(Some(row)) = self.shared.store.operation(&config.tenant, self.task.id).await else { continue };
+            let Ok(Some(row)) = self.shared.store.operation(&config.tenant, self.task.id).await else {
+                continue;
+            };
             self.sent = row.sent.as_ref().map(|(_, _, seat)| seat.clone());
             if let Err(end) = answer::pump(&self.shared, &row, &mut self.answer, &self.events_tx).await {
                 return Err(end);

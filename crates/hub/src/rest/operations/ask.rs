@@ -20,7 +20,10 @@ use utoipa::IntoParams;
 use super::OPERATION_HEADER;
 use crate::{
     dispatch::{Event, LONGEST, Order, Refusal, Running},
-    rest::{RestState, error::{Error, Query}},
+    rest::{
+        RestState,
+        error::{Error, Query},
+    },
 };
 
 /// The largest request: more than any API server takes.
@@ -146,9 +149,11 @@ fn ended(content: Content, Ending { outcome, took: _ }: Ending, body: Bytes) -> 
             let message = format!("nobody knows whether it was done: {reason}; look before you ask again");
             refused(&Refusal::new(502, "OutcomeUnknown", message))
         }
-        Outcome::Cancelled => {
-            refused(&Refusal::new(409, "Cancelled", "the operation was called off before anything was changed"))
-        }
+        Outcome::Cancelled => refused(&Refusal::new(
+            409,
+            "Cancelled",
+            "the operation was called off before anything was changed",
+        )),
         Outcome::Expired => {
             refused(&Refusal::new(504, "Timeout", "the deadline passed before anything was changed"))
         }
@@ -192,7 +197,9 @@ fn duration(field: &str, text: &str) -> Result<Duration, Error> {
         _ => None,
     });
     let fits = length.filter(|length| !length.is_zero() && *length <= LONGEST);
-    fits.ok_or_else(|| Error::bad_request(field, format_args!("expected a length such as 30s, at most 24h; found {text:?}")))
+    fits.ok_or_else(|| {
+        Error::bad_request(field, format_args!("expected a length such as 30s, at most 24h; found {text:?}"))
+    })
 }
 
 #[cfg(test)]

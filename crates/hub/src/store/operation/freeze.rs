@@ -25,9 +25,15 @@ const FROZEN: OnConflict = OnConflict {
 
 impl Store {
     /// Lets nothing be changed in the account from here on.
-    pub async fn freeze(&self, tenant: &TenantId, account: &AccountName, reason: &str) -> Result<(), StoreError> {
+    pub async fn freeze(
+        &self,
+        tenant: &TenantId,
+        account: &AccountName,
+        reason: &str,
+    ) -> Result<(), StoreError> {
         let mut connection = self.writer("connect to freeze an account").await?;
-        let text = "INSERT INTO spindrift_freeze (tenant, account, reason, frozen_at) VALUES (?, ?, ?, {now})";
+        let text =
+            "INSERT INTO spindrift_freeze (tenant, account, reason, frozen_at) VALUES (?, ?, ?, {now})";
         let statement = self.statement(text).push(&self.dialect.on_conflict(&FROZEN));
         let statement = statement.bind(tenant.as_str()).bind(account.as_str()).bind(reason);
         statement.execute("freeze an account", &mut connection).await.map(drop)
@@ -45,11 +51,15 @@ impl Store {
     pub async fn frozen(&self, tenant: &TenantId) -> Result<HashMap<AccountName, Freeze>, StoreError> {
         let mut connection = self.reader("connect to read frozen accounts").await?;
         let text = "SELECT account, reason, frozen_at FROM spindrift_freeze WHERE tenant = ?";
-        let rows =
-            self.statement(text).bind(tenant.as_str()).fetch_all("read frozen accounts", &mut connection).await?;
+        let rows = self
+            .statement(text)
+            .bind(tenant.as_str())
+            .fetch_all("read frozen accounts", &mut connection)
+            .await?;
         rows.iter()
             .map(|row| {
-                let freeze = Freeze { reason: row.text("reason")?.to_owned(), at: row.timestamp("frozen_at")? };
+                let freeze =
+                    Freeze { reason: row.text("reason")?.to_owned(), at: row.timestamp("frozen_at")? };
                 Ok((row.name("account")?, freeze))
             })
             .collect()

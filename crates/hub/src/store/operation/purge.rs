@@ -12,7 +12,8 @@ impl Store {
     pub async fn purge_operations(&self, older_than: Duration) -> Result<u64, StoreError> {
         let mut connection = self.writer("connect to purge operations").await?;
         let text = "DELETE FROM spindrift_operation WHERE ended_at > 0 AND ended_at < {now} - ?";
-        let purged = self.statement(text).bind(older_than).execute("purge operations", &mut connection).await?;
+        let purged =
+            self.statement(text).bind(older_than).execute("purge operations", &mut connection).await?;
         if purged > 0 {
             let text = "DELETE FROM spindrift_operation_part WHERE NOT EXISTS (SELECT 1 FROM spindrift_operation \
                         WHERE spindrift_operation.tenant = spindrift_operation_part.tenant \

@@ -49,7 +49,8 @@ impl Store {
                     LEFT JOIN spindrift_freeze f ON f.tenant = a.tenant AND f.account = a.name \
                     WHERE a.tenant = ? AND a.name = ?";
         let statement = self.statement(text).bind(tenant.as_str()).bind(account.as_str());
-        let Some(row) = statement.fetch_optional("read where an account is served", &mut connection).await? else {
+        let Some(row) = statement.fetch_optional("read where an account is served", &mut connection).await?
+        else {
             return Ok(None);
         };
         let frozen = match row.number("frozen_at")? {
