@@ -1,6 +1,7 @@
 //! What is fuzzed, and what each of it promises.
 
 mod config;
+mod merges;
 mod objects;
 mod streams;
 
@@ -9,8 +10,15 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use crate::Target;
 
 /// Everything that reads what others write.
-pub const TARGETS: [Target; 6] =
-    [streams::EVENTS, streams::PAGES, objects::SCRUB, objects::RESULTS, config::AGENT, config::REDACTIONS];
+pub const TARGETS: [Target; 7] = [
+    streams::EVENTS,
+    streams::PAGES,
+    objects::SCRUB,
+    objects::RESULTS,
+    merges::MERGES,
+    config::AGENT,
+    config::REDACTIONS,
+];
 
 /// Words of Kubernetes' JSON.
 const JSON: &[&str] = &[

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use spindrift_kubernetes::{Api, ApiOptions, Redactions, Schemas, WatchTarget};
+use spindrift_kubernetes::{Api, ApiOptions, Discovery, Redactions, Schemas, WatchTarget};
 use spindrift_model::{AccountDescription, AccountName, Resource};
 use spindrift_process::{
     backoff::{Backoff, BackoffConfig},
@@ -76,6 +76,15 @@ impl Account {
     pub fn target(&self, resource: Resource, namespace: Option<Arc<str>>) -> WatchTarget {
         WatchTarget::new(resource, namespace).redacted(&self.redactions)
     }
+
+    /// The kinds that settings name and the API server does not serve, with the setting.
+    pub fn unserved_kinds<'a>(
+        &'a self,
+        discovery: &'a Discovery,
+    ) -> impl Iterator<Item = (&'static str, &'a str)> {
+        let redacted = self.redactions.unserved(discovery).map(|kind| ("redact", kind));
+        self.config.unserved_kinds(discovery).chain(redacted)
+    }
 }
 
 impl fmt::Debug for Account {
@@ -137,6 +146,10 @@ impl Preparation {
         let api = self.budgets.load(connecting).await.map_err(|error| report(&error))?;
         let failed = |error| report(&error);
         self.metrics.kubernetes_requests.inc_by(3);
+        if !redactions.is_empty() {
+            // Nothing is answered before it is known which kinds the rules mean.
+            redactions.learn(&api.discover().await.map_err(failed)?);
+        }
         let kubernetes_version = api.version().await.map_err(failed)?;
         let cluster = api.identity().await.map_err(failed)?;
         let namespaces = if config.namespaces.is_empty() {

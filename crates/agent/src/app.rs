@@ -111,8 +111,8 @@ impl Agent {
         let pace = BackoffConfig::from(&config.clouddriver.backoff);
         shutdown.spawn("uplink", uplink.run(pace, shutdown.clone()));
 
-        let tasks = shutdown.clone();
-        let state = EndpointState { board, ready_rx, link_rx, shown_rx, logging, tasks };
+        let (tasks, remote_changes) = (shutdown.clone(), config.server.remote_changes);
+        let state = EndpointState { board, ready_rx, link_rx, shown_rx, logging, remote_changes, tasks };
         let routes =
             endpoints::router(state.clone()).merge(spindrift_process::metrics::router(registry.clone()));
         let serve = |name, setting, listener, tls: Option<ServerTls>, routes| {

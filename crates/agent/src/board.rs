@@ -175,9 +175,9 @@ impl Board {
     /// Something the operator should see, though the account works.
     pub fn problem(&self, account: &AccountName, problem: String) {
         self.write(account.as_str(), |lines| {
-            if lines.problems.back() != Some(&problem) {
-                lines.problems.push_back(problem);
-            }
+            // What is said again is not another one: it would drive out what was said once.
+            lines.problems.retain(|known| *known != problem);
+            lines.problems.push_back(problem);
             if lines.problems.len() > PROBLEMS {
                 lines.problems.pop_front();
             }
@@ -210,9 +210,12 @@ impl Board {
         });
     }
 
-    /// A watch is in this state.
+    /// A watch is in this state; what one still says whose account was let go is of no interest.
     pub fn watch(&self, account: &AccountName, scope: &Scope, state: WatchState, error: Option<String>) {
         self.write(account.as_str(), |lines| {
+            if !lines.caching {
+                return;
+            }
             let line = WatchLine { state, listings: 0, error: None };
             let line = lines.watches.entry(scope.clone()).or_insert(line);
             line.listings += u64::from(state == WatchState::Listing);
@@ -296,5 +299,38 @@ impl AccountLines {
     fn denied(&self) -> impl Iterator<Item = String> {
         let denied = self.watches.iter().filter(|(_, line)| line.state == WatchState::Denied);
         denied.map(|(scope, line)| format!("{scope}: {}", line.error.as_deref().unwrap_or_default()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn board() -> (Board, AccountName) {
+        let board = Board::default();
+        board.configured("main");
+        (board, AccountName::parse("main").unwrap())
+    }
+
+    #[test]
+    fn problems_that_alternate_drive_out_no_others() {
+        let (board, main) = board();
+        board.problem(&main, "once".into());
+        for group in ["a", "b"].repeat(PROBLEMS) {
+            board.problem(&main, group.into());
+        }
+        assert_eq!(board.accounts()[0].problems, ["once", "a", "b"]);
+    }
+
+    #[test]
+    fn nothing_is_shown_of_watches_whose_account_was_let_go() {
+        let (board, main) = board();
+        let scope = Scope { group: "".into(), kind: "Pod".into(), namespace: None };
+        board.caching(&main, vec!["Pod".into()]);
+        board.watch(&main, &scope, WatchState::Watching, None);
+        assert_eq!(board.watch_counts().len(), 1);
+        board.not_caching(&main);
+        board.watch(&main, &scope, WatchState::Resuming, None);
+        assert!(board.watch_counts().is_empty());
     }
 }

@@ -30,6 +30,8 @@ pub struct EndpointState {
     pub shown_rx: watch::Receiver<Configuration>,
     /// The logging of this process, if it is ours.
     pub logging: Option<Logging>,
+    /// Whether everybody may change what can be changed.
+    pub remote_changes: bool,
     /// What runs.
     pub tasks: Shutdown,
 }

@@ -21,6 +21,9 @@ pub mod roster;
 pub mod uplink;
 pub mod watch;
 
+mod attended;
+#[cfg(test)]
+mod testing;
 mod zone;
 
 /// This build's release.

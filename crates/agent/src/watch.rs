@@ -16,20 +16,21 @@ mod stand_ins;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
+    convert::Infallible,
     sync::Arc,
     time::Duration,
 };
 
-use spindrift_kubernetes::Discovery;
+use spindrift_kubernetes::{Discovery, WatchTarget};
 use spindrift_model::{
-    CacheKinds, Declaration, DeniedScope, Item, KindPattern, ResumePoint, Scope, ScopeDeclaration, ScopeId,
-    ScrubRevision,
+    AccountDescription, CacheKinds, Declaration, DeniedScope, Item, ResumePoint, Scope, ScopeDeclaration,
+    ScopeId, ScrubRevision,
 };
 use spindrift_process::{
     backoff::{Backoff, BackoffConfig},
     report,
 };
-use tokio::{sync::Notify, task::JoinSet, time::sleep};
+use tokio::{sync::Notify, time::sleep};
 use tracing::{debug, error, info, warn};
 
 pub use budget::{AccountBudget, Budgets, Limits};
@@ -40,7 +41,12 @@ use filter::NamespaceFilter;
 use scope::{ScopePlan, ScopeWatch};
 use selection::Chosen;
 
-use crate::{account::Account, board::Board, metrics::Metrics};
+use crate::{
+    account::Account,
+    attended::{Attended, Death, News},
+    board::{Board, WatchState},
+    metrics::Metrics,
+};
 
 /// CRDs tell when they change; whatever else changes what is served (an aggregated API, an upgrade) is found by this.
 const REDISCOVERY: Duration = Duration::from_mins(1);
@@ -88,7 +94,7 @@ pub struct Engine {
     kinds: CacheKinds,
     resume_points: HashMap<Scope, ResumePoint>,
     running: BTreeMap<Scope, Running>,
-    tasks: JoinSet<()>,
+    tasks: Attended<Scope, Infallible>,
     next_id: u32,
     /// How many of the [`RECHECKS`] were done since the last change of a CRD.
     rechecked: usize,
@@ -104,7 +110,6 @@ struct Running {
     id: ScopeId,
     chosen: Chosen,
     scrub_revision: ScrubRevision,
-    task: tokio::task::AbortHandle,
 }
 
 // === impl Engine ===
@@ -126,7 +131,7 @@ impl Engine {
             kinds,
             resume_points: resume_points.into_iter().map(|point| (point.scope.clone(), point)).collect(),
             running: BTreeMap::new(),
-            tasks: JoinSet::new(),
+            tasks: Attended::new(),
             next_id: 0,
             rechecked: RECHECKS.len(),
             declared: false,
@@ -173,12 +178,11 @@ impl Engine {
                     return sleep(SETTLE).await;
                 }
                 () = shared.redeclare.notified() => self.redeclare().await,
-                // A scope watches for good: one that ended has a bug. It is started anew with the next discovery.
-                Some(ended) = self.tasks.join_next() => {
-                    let account = &shared.account.description.name;
-                    error!(%account, ?ended, "a watch ended by itself");
-                    shared.board.problem(account, format!("a watch ended by itself: {ended:?}"));
-                }
+                news = self.tasks.next() => match news {
+                    News::Died(death) => self.died(death),
+                    News::Due(scope) => self.restart(scope).await,
+                    News::Ended(_, never) => match never {},
+                },
                 () = &mut due => {
                     self.rechecked = self.rechecked.saturating_add(1);
                     return;
@@ -190,12 +194,13 @@ impl Engine {
     /// Stops what is no longer served, declares what is, starts what is new.
     async fn reconcile(&mut self, discovery: &Discovery) {
         let account = self.shared.account.clone();
+        account.redactions.learn(discovery);
         let undiscovered: Vec<Arc<str>> =
             discovery.undiscovered_groups.iter().map(|group| group.as_str().into()).collect();
         let scopes = selection::scopes(&account.config, &self.kinds, discovery);
 
         let stale = |scope: &Scope, running: &Running| match scopes.get(scope) {
-            Some(chosen) => *chosen != running.chosen || running.task.is_finished(),
+            Some(chosen) => *chosen != running.chosen || self.aim(scope, chosen).2 != running.scrub_revision,
             // A group that does not answer may be back at once; its watches find out for themselves.
             None => !undiscovered.contains(&scope.group),
         };
@@ -218,6 +223,7 @@ impl Engine {
         let started: Vec<_> = fresh.into_iter().map(|(scope, chosen)| self.plan(scope, chosen)).collect();
         info!(account = %account.description.name, scopes = self.running.len() + started.len(), stopped = stopped.len(), started = started.len(), "Using kind list: [{}]", kinds.join(", "));
         if first {
+            self.tell_result(kinds.len());
             self.warn_of_unknown_kinds(discovery);
         }
         self.shared.board.caching(&account.description.name, kinds);
@@ -269,31 +275,49 @@ impl Engine {
 
     fn plan(&mut self, scope: Scope, chosen: Chosen) -> ScopePlan {
         self.next_id += 1;
+        let (target, filter, scrub_revision) = self.aim(&scope, &chosen);
+        let resume = self.resume_points.remove(&scope);
+        ScopePlan { id: ScopeId(self.next_id), scope, chosen, target, filter, scrub_revision, resume }
+    }
+
+    /// What is watched of a scope, and what of that may be told.
+    fn aim(&self, scope: &Scope, chosen: &Chosen) -> (WatchTarget, NamespaceFilter, ScrubRevision) {
         let account = &self.shared.account;
         let target = account.target(chosen.resource.clone(), scope.namespace.clone());
         let filter = NamespaceFilter::new(&account.config, &chosen.resource);
         let scrub_revision = filter.revise(target.scrub_revision());
-        let resume = self.resume_points.remove(&scope);
-        ScopePlan { id: ScopeId(self.next_id), scope, chosen, target, filter, scrub_revision, resume }
+        (target, filter, scrub_revision)
     }
 
     fn start(&mut self, plan: ScopePlan) {
         let (id, scope, chosen) = (plan.id, plan.scope.clone(), plan.chosen.clone());
         let scrub_revision = plan.scrub_revision;
-        let task = self.tasks.spawn(ScopeWatch::new(self.shared.clone(), plan).run());
-        self.running.insert(scope, Running { id, chosen, scrub_revision, task });
+        self.tasks.start(scope.clone(), ScopeWatch::new(self.shared.clone(), plan).run());
+        self.running.insert(scope, Running { id, chosen, scrub_revision });
+    }
+
+    /// A watch panicked, which is a bug. It is its own affair: the others go on, and so does the account.
+    fn died(&self, Death { key: scope, words, pause }: Death<Scope>) {
+        let Shared { account, board, .. } = &*self.shared;
+        let account = &account.description.name;
+        error!(%account, %scope, error = words, retry_in = ?pause, "a watch has died and is started again");
+        board.problem(account, format!("the watch of {scope} has died and is started again: {words}"));
+        board.watch(account, &scope, WatchState::Waiting, Some(words));
+    }
+
+    /// Starts the watch of a scope again, under another id: what the dead one said does not count any more.
+    async fn restart(&mut self, scope: Scope) {
+        let Some(Running { chosen, .. }) = self.running.remove(&scope) else { return };
+        let plan = self.plan(scope, chosen);
+        self.declare(std::slice::from_ref(&plan)).await;
+        self.start(plan);
     }
 
     /// Ends watches and waits for them: nothing of theirs may follow the declaration that leaves them out.
     async fn stop(&mut self, scopes: &[Scope]) {
         for scope in scopes {
-            if let Some(running) = self.running.remove(scope) {
-                running.task.abort();
-                while !running.task.is_finished() {
-                    if self.tasks.join_next().await.is_none() {
-                        break;
-                    }
-                }
+            if self.running.remove(scope).is_some() {
+                self.tasks.stop(scope).await;
                 debug!(account = %self.shared.account.description.name, %scope, "watch ended");
                 self.shared.account.permissions.forget(scope);
                 self.shared.board.unwatched(&self.shared.account.description.name, scope);
@@ -301,20 +325,23 @@ impl Engine {
         }
     }
 
-    /// A kind that is misspelt, or not installed yet, would be missed without a word.
+    /// Says in the original's words what became of an account's discovery.
+    fn tell_result(&self, kinds: usize) {
+        let AccountDescription { name, namespaces, .. } = &self.shared.account.description;
+        let (namespaces, errors) = (namespaces.len(), self.undiscovered.len());
+        info!(
+            account = %name, namespaces, kinds, errors,
+            "Account discovery result received: account={name}, namespaces={namespaces}, kinds={kinds}, errors={errors}"
+        );
+    }
+
+    /// A kind that is misspelt, or not installed yet, would be missed, cached or shown without a word.
     fn warn_of_unknown_kinds(&self, discovery: &Discovery) {
-        let Account { config, description, .. } = &*self.shared.account;
-        for text in &config.kinds {
-            let pattern = KindPattern::parse(text);
-            let is_served = discovery.resources.iter().any(|resource| {
-                pattern.matches(resource) || pattern.matches_with(resource, discovery.short_names(resource))
-            });
-            if !is_served {
-                warn!(account = %description.name, kind = text, "the API server serves no such kind (kinds)");
-                self.shared
-                    .board
-                    .problem(&description.name, format!("the API server serves no kind {text:?} (kinds)"));
-            }
+        let account = &*self.shared.account;
+        let name = &account.description.name;
+        for (setting, kind) in account.unserved_kinds(discovery) {
+            warn!(account = %name, kind, "the API server serves no such kind ({setting})");
+            self.shared.board.problem(name, format!("the API server serves no kind {kind:?} ({setting})"));
         }
     }
 }
@@ -324,3 +351,6 @@ fn stable_hash<'a>(parts: impl IntoIterator<Item = &'a str>) -> u64 {
     let bytes = parts.into_iter().flat_map(|part| part.bytes().chain([0]));
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 
 use std::{
     fs,
+    path::Path,
     process::{Child, Command, Stdio},
     time::Duration,
 };
@@ -14,13 +15,19 @@ const SETTING: &str = "MALLOC_ARENA_MAX=";
 /// Long for a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// An agent without accounts; killed when dropped.
+/// An agent that has no hub; killed when dropped.
 struct Agent(Child);
 
 impl Agent {
-    fn start(directory: &std::path::Path, env: &[(&str, &str)]) -> Self {
+    fn start(directory: &Path, env: &[(&str, &str)]) -> Self {
+        Self::with_accounts(directory, "[]", env)
+    }
+
+    fn with_accounts(directory: &Path, accounts: &str, env: &[(&str, &str)]) -> Self {
         let config = directory.join("armory-agent.yml");
-        fs::write(&config, "server: { host: 127.0.0.1, port: 0 }\n").unwrap();
+        let text =
+            format!("server: {{ host: 127.0.0.1, port: 0 }}\nkubernetes: {{ accounts: {accounts} }}\n");
+        fs::write(&config, text).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_spindrift-agent"));
         command.arg("--config").arg(config).stdout(Stdio::null()).stderr(Stdio::null());
         // Whatever the machine's own settings are.
@@ -59,4 +66,38 @@ async fn the_allocator_is_thrifty_unless_the_environment_says_otherwise() {
     assert_eq!(thrifty.setting().await, "1");
     let generous = Agent::start(directory.path(), &[("MALLOC_ARENA_MAX", "8")]);
     assert_eq!(generous.setting().await, "8");
+}
+
+/// What a credential plugin finds in its environment.
+async fn seen_by_a_plugin(env: &[(&str, &str)]) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let (kubeconfig, seen) = (directory.path().join("kubeconfig"), directory.path().join("seen"));
+    let script = format!("env > {0}.part && mv {0}.part {0}", seen.display());
+    let text = format!(
+        "{{apiVersion: v1, kind: Config, current-context: c, contexts: [{{name: c, context: {{cluster: c, user: u}}}}],
+          clusters: [{{name: c, cluster: {{server: 'http://127.0.0.1:1'}}}}],
+          users: [{{name: u, user: {{exec: {{command: sh, args: [-c, '{script}'], interactiveMode: Never,
+            apiVersion: client.authentication.k8s.io/v1}}}}}}]}}"
+    );
+    fs::write(&kubeconfig, text).unwrap();
+    let accounts = format!("[{{ name: a, kubeconfigFile: {} }}]", kubeconfig.display());
+    let agent = Agent::with_accounts(directory.path(), &accounts, env);
+    assert!(!agent.setting().await.is_empty());
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Ok(seen) = fs::read_to_string(&seen) {
+            return seen;
+        }
+        assert!(Instant::now() < deadline, "the plugin was not run");
+        sleep(Duration::from_millis(25)).await;
+    }
+}
+
+#[tokio::test]
+async fn programs_that_the_agent_runs_get_only_what_others_have_set() {
+    let seen = seen_by_a_plugin(&[("COLOUR", "green")]).await;
+    assert!(seen.contains("COLOUR=green") && seen.contains("KUBERNETES_EXEC_INFO="), "{seen}");
+    assert!(!seen.contains("MALLOC_") && !seen.contains("SPINDRIFT_"), "{seen}");
+    let seen = seen_by_a_plugin(&[("MALLOC_ARENA_MAX", "8")]).await;
+    assert!(seen.contains("MALLOC_ARENA_MAX=8"), "{seen}");
 }

@@ -20,7 +20,7 @@ use spindrift_protocol::DESCRIPTORS;
 use tokio::net::TcpListener;
 use tracing::info;
 
-use background::{Housekeeping, Polling};
+use background::{History, Housekeeping, Polling};
 
 use crate::{
     cache::{Committer, CommitterConfig, Feed},
@@ -28,6 +28,7 @@ use crate::{
     dispatch::{Dispatch, DispatchConfig, Vault, open_vault},
     metrics::Metrics,
     rest::{self, RestState},
+    schedule::Schedule,
     session::{Budget, HubService, SessionConfig, Sessions, SubjectFilter},
     store::{Store, StoreConfig},
 };
@@ -51,6 +52,7 @@ pub struct Hub {
     id: HubId,
     store: Store,
     vault: Vault,
+    schedule: Schedule,
     tls: Option<ServerTls>,
     subjects: SubjectFilter,
     grpc: TcpListener,
@@ -88,8 +90,10 @@ impl Hub {
         };
         let store = Store::open(&store).await.context("open the store (sql.url)")?;
         let vault = open_vault(&config)?;
+        let cron = &config.kubesvc.jobs.operation_history.purge.cron;
+        let schedule = cron.parse().context("kubesvc.jobs.operation-history.purge.cron")?;
         let (grpc_address, rest_address) = (grpc.local_addr()?, rest.local_addr()?);
-        Ok(Self { config, id, store, vault, tls, subjects, grpc, rest, grpc_address, rest_address })
+        Ok(Self { config, id, store, vault, schedule, tls, subjects, grpc, rest, grpc_address, rest_address })
     }
 
     /// Forgets the accounts that this agent once served and does not serve now.
@@ -106,7 +110,8 @@ impl Hub {
 
     /// Starts everything; it ends with the shutdown.
     pub fn start(self, shutdown: &Shutdown) {
-        let Self { config, id, store, vault, tls, subjects, grpc, rest, grpc_address, rest_address } = self;
+        let Self { config, id, store, vault, schedule, tls, subjects, grpc, rest, grpc_address, rest_address } =
+            self;
         let mut registry = Registry::default();
         let longest = config.kubesvc.ops.process_time.metric.result.max_length;
         let metrics = Arc::new(Metrics::register(&mut registry, longest));
@@ -135,9 +140,13 @@ impl Hub {
             base_url: base_url(&id, rest_address),
             id: id.clone(),
             retention: config.sql.tombstone_retention(),
+            answers: config.kubesvc.operations.result_retention(),
             unready: Some(readiness.register("the first heartbeat")),
         };
         shutdown.spawn("store.housekeeping", housekeeping.run(shutdown.clone()));
+        let keep = config.kubesvc.jobs.operation_history.purge.keep();
+        let history = History { store: store.clone(), keep, schedule };
+        shutdown.spawn("operations.history", history.run(shutdown.clone()));
 
         let operations = &config.kubesvc.operations;
         let dispatch = DispatchConfig {

@@ -23,7 +23,7 @@ mod running;
 mod vault;
 
 use std::{
-    collections::{HashMap, hash_map},
+    collections::{HashMap, HashSet, hash_map},
     sync::Arc,
     time::Duration,
 };
@@ -108,7 +108,16 @@ struct Shared {
     links: Arc<Links>,
     admission: Arc<Admission>,
     open: Mutex<HashMap<OperationId, Arc<Entry>>>,
+    /// Those whose rows may be there, and that nobody drives yet.
+    submitting: Mutex<HashSet<OperationId>>,
     tasks: TaskGroup,
+}
+
+/// Keeps the reconciler from taking up what is just being taken on.
+#[derive(Debug)]
+struct Submitting {
+    shared: Arc<Shared>,
+    id: OperationId,
 }
 
 /// What follows something goes on until its caller leaves, or at most so long.
@@ -133,6 +142,7 @@ impl Dispatch {
             metrics,
             links: Arc::new(Links::new()),
             open: Mutex::default(),
+            submitting: Mutex::default(),
             tasks: shutdown.group("operations"),
         };
         Self { shared: Arc::new(shared) }
@@ -199,6 +209,7 @@ impl Dispatch {
             key_id: shared.vault.key_id().to_owned(),
             body: sealed,
         };
+        let _submitting = shared.submitting(id);
         match shared.store.insert_operation(&new).await.map_err(|error| shared.failed(&error))? {
             Inserted::New => {}
             Inserted::Known { digest: other } if other == digest => {
@@ -262,6 +273,11 @@ impl Shared {
         self.open.lock().get(&id).cloned()
     }
 
+    /// None if another caller is just taking the same one on.
+    fn submitting(self: &Arc<Self>, id: OperationId) -> Option<Submitting> {
+        self.submitting.lock().insert(id).then(|| Submitting { shared: Arc::clone(self), id })
+    }
+
     /// Begins to carry an operation on.
     fn drive(
         self: &Arc<Self>,
@@ -300,6 +316,14 @@ impl Shared {
     fn failed(&self, error: &StoreError) -> Refusal {
         error!(error = %report(error), "an operation was not taken on");
         Refusal::store()
+    }
+}
+
+// === impl Submitting ===
+
+impl Drop for Submitting {
+    fn drop(&mut self) {
+        self.shared.submitting.lock().remove(&self.id);
     }
 }
 

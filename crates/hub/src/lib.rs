@@ -12,6 +12,7 @@ pub mod config;
 pub mod dispatch;
 pub mod metrics;
 pub mod rest;
+mod schedule;
 pub mod session;
 pub mod store;
 

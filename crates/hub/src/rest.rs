@@ -78,6 +78,8 @@ pub fn router(state: RestState, registry: Arc<Registry>) -> Router {
         .routes(routes!(freeze::freeze, freeze::unfreeze))
         .routes(routes!(armory::agents))
         .routes(routes!(armory::agent))
+        .routes(routes!(armory::operations::operations))
+        .routes(routes!(armory::operations::operation))
         .routes(routes!(armory::hubs))
         .routes(routes!(armory::account))
         .with_state(state)

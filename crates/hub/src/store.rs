@@ -53,7 +53,7 @@ pub use commit::{
     AccountWrite, DeclaredScopes, ObjectWrite, Prune, RejectedRow, ScopeProgress, WriteOutcome,
 };
 pub use config::StoreConfig;
-pub use cursor::{AttachOutcome, AttachRequest};
+pub use cursor::{AttachOutcome, AttachRequest, Predecessor};
 pub use error::StoreError;
 pub use examination::{Examination, Location, Schema};
 pub use feed::{Change, FeedPoint, Position};

@@ -16,7 +16,7 @@ use spindrift_model::{ClusterIdentity, Resource};
 use tokio::time::timeout;
 
 pub use call::{Call, Pieces, Reply};
-pub use connect::{ApiOptions, ConnectError, Credentials};
+pub use connect::{ApiOptions, ConnectError, Credentials, KubeconfigText};
 pub use inspect::{Inspection, Way};
 pub use review::{Access, AccessRules, Greeting, ReviewError};
 

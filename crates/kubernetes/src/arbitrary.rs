@@ -24,7 +24,8 @@ pub(crate) enum Tree {
 pub(crate) struct Spelling(u64);
 
 /// Keys that mean something somewhere, so that they turn up everywhere.
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 17] = [
+    "k8s.io/initial-events-end",
     "kubectl.kubernetes.io/last-applied-configuration",
     "annotations",
     "labels",
@@ -44,7 +45,7 @@ const KEYS: [&str; 16] = [
 ];
 
 /// Paths that hit some of them.
-const PATHS: [&str; 14] = [
+const PATHS: [&str; 15] = [
     "data",
     "data.*",
     "spec.*.a",
@@ -56,6 +57,7 @@ const PATHS: [&str; 14] = [
     "status.*",
     "a['a.b']",
     "*.b.*.a",
+    "metadata.annotations",
     "metadata.annotations.*",
     "metadata.annotations['a.b']",
     "metadata.labels",

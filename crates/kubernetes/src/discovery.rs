@@ -26,9 +26,11 @@ pub struct Discovery {
     pub resources: Vec<Resource>,
     /// Groups that answered with an error or with old knowledge: what they serve is not known.
     pub undiscovered_groups: Vec<String>,
-    /// By group and kind; only those that have any.
-    short_names: HashMap<(Arc<str>, Arc<str>), Vec<String>>,
+    short_names: ShortNames,
 }
+
+/// By group and kind; only of those that have any.
+pub(crate) type ShortNames = HashMap<(Arc<str>, Arc<str>), Vec<String>>;
 
 /// A group as either form of discovery tells it.
 struct Group {
@@ -98,6 +100,16 @@ impl Discovery {
     pub fn short_names(&self, resource: &Resource) -> &[String] {
         let key = (resource.group.clone(), resource.kind.clone());
         self.short_names.get(&key).map_or(&[], Vec::as_slice)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn serving(resources: impl IntoIterator<Item = (Resource, Vec<String>)>) -> Self {
+        let mut discovery = Self::default();
+        for (resource, short_names) in resources {
+            discovery.short_names.insert((resource.group.clone(), resource.kind.clone()), short_names);
+            discovery.resources.push(resource);
+        }
+        discovery
     }
 
     fn of(groups: Vec<Group>) -> Self {

@@ -35,6 +35,9 @@ pub enum Malformed {
     /// A field that every object has is not there exactly once.
     #[error("{0} is not there exactly once")]
     NotOnce(&'static str),
+    /// A field that says something of every object says nothing.
+    #[error("{0} is empty")]
+    Empty(&'static str),
     /// A key, or what is around the objects, is longer than it can mean well.
     #[error("a key, or what is around the objects, is too long")]
     TooLong,
@@ -108,6 +111,11 @@ impl<'a> Fields<'a> {
     /// The value of a field that must be there.
     pub(crate) fn require(&self, name: &'static str) -> Result<&'a RawValue, Malformed> {
         self.get(name)?.ok_or(Malformed::NotOnce(name))
+    }
+
+    /// The text of a field that must be there, and say something.
+    pub(crate) fn require_text(&self, name: &'static str) -> Result<Cow<'a, str>, Malformed> {
+        Some(text(self.require(name)?)?).filter(|text| !text.is_empty()).ok_or(Malformed::Empty(name))
     }
 }
 

@@ -54,8 +54,8 @@ mod schema;
 mod arbitrary;
 
 pub use api::{
-    Access, AccessRules, Api, ApiOptions, Call, ConnectError, Credentials, Greeting, Inspection, Pieces,
-    Reply, ReviewError, Way,
+    Access, AccessRules, Api, ApiOptions, Call, ConnectError, Credentials, Greeting, Inspection,
+    KubeconfigText, Pieces, Reply, ReviewError, Way,
 };
 pub use discovery::Discovery;
 pub use error::ApiError;

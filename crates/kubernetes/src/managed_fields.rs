@@ -85,7 +85,8 @@ fn is(entry: &Value, manager: &str, by: Ownership) -> bool {
 
 /// Joins two sets of fields.
 fn union(a: Value, b: Value) -> Value {
-    let (Value::Object(mut a), Value::Object(b)) = (a, b) else { return json!({}) };
+    let map = |fields: Value| if let Value::Object(map) = fields { map } else { Object::new() };
+    let (mut a, b) = (map(a), map(b));
     for (name, fields) in b {
         let joined = match a.remove(&name) {
             Some(own) => union_of_member(own, fields),
@@ -97,12 +98,14 @@ fn union(a: Value, b: Value) -> Value {
 }
 
 /// Joins what is said of one field. One that has no fields is a member itself; one that has, only if it says so by `.`.
-fn union_of_member(mut a: Value, b: Value) -> Value {
+fn union_of_member(a: Value, b: Value) -> Value {
     let is_leaf = |fields: &Value| fields.as_object().is_none_or(Object::is_empty);
-    if is_leaf(&a) != is_leaf(&b) {
-        a["."] = json!({});
+    let itself = is_leaf(&a) != is_leaf(&b);
+    let mut joined = union(a, b);
+    if itself {
+        joined["."] = json!({});
     }
-    union(a, b)
+    joined
 }
 
 // === impl Ownership ===
@@ -117,6 +120,7 @@ impl Ownership {
 }
 
 #[cfg(test)]
+#[expect(clippy::needless_pass_by_value, reason = "so that json! can stand in its place")]
 mod tests {
     use super::*;
 

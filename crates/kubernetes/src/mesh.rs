@@ -60,7 +60,10 @@ impl Mesh {
         let here = rules.iter().filter(|(path, _)| path.is_empty());
         let fate = here.map(|(_, fate)| *fate).max();
         self.0.push(Place { fate, ..Place::default() });
-        if matches!(fate, Some(Fate::Redact | Fate::Cut | Fate::Pass)) {
+        if fate == Some(Fate::Redact) {
+            return self.spare(id, rules);
+        }
+        if matches!(fate, Some(Fate::Cut | Fate::Pass)) {
             return id;
         }
         let mut names: Vec<&str> = rules.iter().filter_map(|(path, _)| path.first()?.name()).collect();
@@ -79,6 +82,28 @@ impl Mesh {
         let elements = (!elements.is_empty()).then(|| self.add(&elements));
         self.0[id] = Place { fate, members, other_members, elements };
         id
+    }
+
+    /// Looks into a place that is redacted if members of it pass whatever is said; all others go then.
+    fn spare(&mut self, id: PlaceId, rules: &[(&[Step], Fate)]) -> PlaceId {
+        let spared = rules.iter().filter_map(|(path, fate)| match path {
+            [Step::Member(name)] if *fate == Fate::Pass => Some(name.clone()),
+            _ => None,
+        });
+        let mut members = Vec::new();
+        for name in spared {
+            members.push((name, self.leaf(Fate::Pass)));
+        }
+        if !members.is_empty() {
+            let other_members = Some(self.leaf(Fate::Cut));
+            self.0[id] = Place { fate: Some(Fate::Redact), members, other_members, elements: None };
+        }
+        id
+    }
+
+    fn leaf(&mut self, fate: Fate) -> PlaceId {
+        self.0.push(Place { fate: Some(fate), ..Place::default() });
+        self.0.len() - 1
     }
 }
 

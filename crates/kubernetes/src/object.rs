@@ -43,8 +43,8 @@ impl RawObject {
         let namespace = parts.metadata.get("namespace")?.map(text).transpose()?;
         Ok(Self {
             namespace: namespace.unwrap_or_default().into(),
-            name: text(parts.metadata.require("name")?)?.into(),
-            uid: Uid::from(&*text(parts.metadata.require("uid")?)?),
+            name: parts.metadata.require_text("name")?.into(),
+            uid: Uid::from(&*parts.metadata.require_text("uid")?),
             resource_version: parts.resource_version()?,
             body: rules.complete(scrubbed, &parts)?,
         })
@@ -61,11 +61,13 @@ impl<'a> Parts<'a> {
     }
 
     pub(crate) fn resource_version(&self) -> Result<ResourceVersion, Malformed> {
-        Ok(ResourceVersion::from(&*text(self.metadata.require("resourceVersion")?)?))
+        Ok(ResourceVersion::from(&*self.metadata.require_text("resourceVersion")?))
     }
 
     pub(crate) fn ends_initial_events(&self) -> Result<bool, Malformed> {
-        let Some(annotations) = self.metadata.get("annotations")? else {
+        // Where they are redacted, they are null.
+        let Some(annotations) = self.metadata.get("annotations")?.filter(|value| value.get() != "null")
+        else {
             return Ok(false);
         };
         let Some(marker) = Fields::of(annotations)?.get(INITIAL_EVENTS_END)? else {

@@ -95,7 +95,7 @@ impl PageSplitter {
         match metadata {
             Metadata { r#continue, .. } if !r#continue.is_empty() => Ok(PageEnd::Continue(r#continue)),
             Metadata { resource_version, .. } if resource_version.is_empty() => {
-                Err(Malformed::NotOnce("metadata.resourceVersion"))
+                Err(Malformed::Empty("metadata.resourceVersion"))
             }
             Metadata { resource_version, .. } => Ok(PageEnd::Complete(resource_version.into())),
         }

@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
+use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
 use spindrift_model::{KindPattern, Resource};
 
-use crate::path::{InvalidPath, Path};
+use crate::{
+    discovery::{Discovery, ShortNames},
+    path::{InvalidPath, Path},
+};
 
 /// A rule as it is configured.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -17,14 +21,20 @@ pub struct RedactRule {
     pub paths: Vec<String>,
 }
 
-/// The rules that hold for an account, understood. Clones share them.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub struct Redactions(Arc<[Redaction]>);
+/// The rules that hold for an account, understood. Clones share them, and what is learnt.
+#[derive(Debug, Clone, Default)]
+pub struct Redactions {
+    rules: Arc<[Redaction]>,
+    /// What the API server calls its kinds. Only ever more: a rule that held goes on to hold.
+    short_names: Arc<RwLock<ShortNames>>,
+}
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug)]
 struct Redaction {
+    /// As it was written.
+    kind: String,
     /// None is every kind.
-    kind: Option<KindPattern>,
+    pattern: Option<KindPattern>,
     paths: Vec<Path>,
 }
 
@@ -88,13 +98,39 @@ impl Redactions {
     pub fn compile<'a>(rules: impl IntoIterator<Item = &'a RedactRule>) -> Result<Self, InvalidRedaction> {
         let compiled: Result<Vec<_>, _> =
             rules.into_iter().enumerate().map(|(i, rule)| Redaction::compile(i + 1, rule)).collect();
-        Ok(Self(compiled?.into()))
+        Ok(Self { rules: compiled?.into(), short_names: Arc::default() })
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// Learns by which short names kinds may be meant; until then only those of built-in kinds are known.
+    pub fn learn(&self, discovery: &Discovery) {
+        let named = discovery.resources.iter().map(|resource| (resource, discovery.short_names(resource)));
+        let mut known = self.short_names.write();
+        for (Resource { group, kind, .. }, short) in named.filter(|(_, short)| !short.is_empty()) {
+            known.insert((group.clone(), kind.clone()), short.to_vec());
+        }
+    }
+
+    /// The kinds of rules that hold for nothing that is served: misspelt perhaps, or not installed yet.
+    pub fn unserved<'a>(&'a self, discovery: &'a Discovery) -> impl Iterator<Item = &'a str> {
+        let holds = |pattern: &KindPattern| {
+            discovery.resources.iter().any(|it| pattern.covers(it, discovery.short_names(it)))
+        };
+        let idle = move |rule: &&Redaction| rule.pattern.as_ref().is_some_and(|pattern| !holds(pattern));
+        self.rules.iter().filter(idle).map(|rule| rule.kind.as_str())
     }
 
     /// The paths that are redacted in objects of a resource: sorted, each once.
     pub(crate) fn paths_of(&self, resource: &Resource) -> Vec<Path> {
-        let meant = |rule: &&Redaction| rule.kind.as_ref().is_none_or(|kind| kind.matches(resource));
-        let mut paths: Vec<_> = self.0.iter().filter(meant).flat_map(|rule| rule.paths.clone()).collect();
+        let known = self.short_names.read();
+        let short =
+            known.get(&(resource.group.clone(), resource.kind.clone())).map_or(&[][..], Vec::as_slice);
+        let meant = |rule: &&Redaction| rule.pattern.as_ref().is_none_or(|kind| kind.covers(resource, short));
+        let mut paths: Vec<_> = self.rules.iter().filter(meant).flat_map(|rule| rule.paths.clone()).collect();
         paths.sort_unstable();
         paths.dedup();
         paths
@@ -113,7 +149,8 @@ impl Redaction {
             return Err(InvalidRedaction::NoPaths { number, kind: kind.into() });
         }
         let paths: Result<Vec<_>, _> = rule.paths.iter().map(|path| read_path(number, kind, path)).collect();
-        Ok(Self { kind: (kind != "*").then(|| KindPattern::parse(kind)), paths: paths? })
+        let pattern = (kind != "*").then(|| KindPattern::parse(kind));
+        Ok(Self { kind: kind.into(), pattern, paths: paths? })
     }
 }
 
@@ -174,6 +211,33 @@ mod tests {
             paths(resource("other.com", "Widget", "widgets")),
             ["metadata.annotations['a.b/c']".to_owned()]
         );
+    }
+
+    #[test]
+    fn a_rule_holds_by_the_short_name_of_the_server_in_any_version_and_for_mirrors() {
+        let rules = [
+            rule("wg", &["spec.a"]),
+            rule("Widget.v1.example.com", &["spec.b"]),
+            rule("Event", &["message"]),
+            rule("Wigdet", &["spec"]),
+        ];
+        let redactions = Redactions::compile(&rules).unwrap();
+        let paths = |resource: &Resource| {
+            redactions.paths_of(resource).iter().map(Path::to_string).collect::<Vec<_>>()
+        };
+        let widget = Resource { version: "v2".into(), ..resource("example.com", "Widget", "widgets") };
+        let events = resource("events.k8s.io", "Event", "events");
+        let discovery =
+            Discovery::serving([(widget.clone(), vec!["wg".to_owned()]), (events.clone(), vec![])]);
+        assert_eq!(paths(&widget), ["spec.b"], "its short name is not known yet");
+        redactions.clone().learn(&discovery);
+        assert_eq!(paths(&widget), ["spec.a", "spec.b"]);
+        assert_eq!(paths(&events), ["message"]);
+        assert_eq!(redactions.unserved(&discovery).collect::<Vec<_>>(), ["Wigdet"]);
+
+        // A group that does not answer for a moment is not forgotten.
+        redactions.learn(&Discovery::default());
+        assert_eq!(paths(&widget), ["spec.a", "spec.b"]);
     }
 
     #[test]

@@ -61,10 +61,13 @@ pub fn scrub(object: &[u8], rules: &ScrubRules) -> Result<Bytes, Malformed> {
 impl ScrubRules {
     /// The rules for a resource; Secrets are seen as metadata only, whatever is asked for.
     pub fn new(resource: &Resource, view: View, redactions: &Redactions) -> Self {
+        Self::redacting(resource, view, redactions.paths_of(resource))
+    }
+
+    pub(crate) fn redacting(resource: &Resource, view: View, redacted: Vec<Path>) -> Self {
         let Resource { group, version, kind, .. } = resource;
         let api_version = if group.is_empty() { version.to_string() } else { format!("{group}/{version}") };
         let view = view.of(resource);
-        let redacted = redactions.paths_of(resource);
         Self {
             view,
             kind: quote(kind),

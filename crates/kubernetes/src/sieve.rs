@@ -78,6 +78,8 @@ struct Container {
     is_object: bool,
     /// Where the member that it is begins in its buffer, and whether others stand before that.
     member: (usize, bool),
+    /// Where it begins itself.
+    start: usize,
     has_kept: bool,
     has_cut: bool,
 }
@@ -234,7 +236,7 @@ impl Sieve {
             self.begin_item();
         }
         match fate {
-            Some(Fate::Cut | Fate::Redact) => {
+            Some(Fate::Cut | Fate::Redact) if !is_walked => {
                 self.held_back += 1;
                 if fate == Some(Fate::Redact) {
                     self.keep(if byte == b'"' { REDACTED } else { ABSENT });
@@ -243,9 +245,16 @@ impl Sieve {
             }
             _ if !is_walked => self.begin_opaque(byte, true),
             _ => {
+                let (member, start) = (self.member, self.buffer().len());
                 self.keep(&[byte]);
-                let member = self.member;
-                self.open.push(Container { place: id, is_object, member, has_kept: false, has_cut: false });
+                self.open.push(Container {
+                    place: id,
+                    is_object,
+                    member,
+                    start,
+                    has_kept: false,
+                    has_cut: false,
+                });
                 self.expect = if is_object { Expect::FirstMember } else { Expect::FirstElement };
                 Ok(1)
             }
@@ -326,8 +335,11 @@ impl Sieve {
 
     fn close(&mut self, byte: u8) -> Option<Sifted> {
         let container = self.open.pop().expect("what is closed was opened");
-        let is_thin = self.mesh.place(container.place).fate() == Some(Fate::Thin);
-        if is_thin && container.has_cut && !container.has_kept {
+        let fate = self.mesh.place(container.place).fate();
+        if fate == Some(Fate::Redact) && !container.has_kept {
+            self.buffer().truncate(container.start);
+            self.keep(ABSENT);
+        } else if fate == Some(Fate::Thin) && container.has_cut && !container.has_kept {
             let (start, after_others) = container.member;
             self.buffer().truncate(start);
             if let Some(parent) = self.open.last_mut() {

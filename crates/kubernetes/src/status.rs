@@ -79,9 +79,9 @@ impl Status {
         self.code == 401
     }
 
-    /// Whether the credentials do not allow this.
+    /// Whether the credentials do not allow this. What something in between forbids says nothing about that.
     pub fn is_forbidden(&self) -> bool {
-        self.code == 403
+        self.code == 403 && self.reason == "Forbidden"
     }
 
     /// Whether the resource or the object does not exist.
@@ -150,6 +150,8 @@ mod tests {
         assert_eq!(status.retry_after, Some(Duration::from_secs(7)));
         assert_eq!(status.to_string(), "503 : <html>Bad day</html>");
         assert_eq!(answer(429, &[("retry-after", "soon")], "").retry_after, None);
+        assert!(!answer(403, &[], "<html>Access denied by the gateway</html>").is_forbidden());
+        assert!(answer(403, &[], r#"{"kind":"Status","reason":"Forbidden","code":403}"#).is_forbidden());
         assert_eq!(answer(500, &[], &"é".repeat(999)).message.chars().count(), 256);
     }
 

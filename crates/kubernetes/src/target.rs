@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use spindrift_model::{Resource, ScrubRevision};
 
-use crate::{redact::Redactions, request::Get, scrub::ScrubRules};
+use crate::{path::Path, redact::Redactions, request::Get, scrub::ScrubRules};
 
 /// How much of each object is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -24,8 +24,8 @@ pub struct WatchTarget {
     pub namespace: Option<Arc<str>>,
     /// How much of each object; Secrets are seen as metadata only, whatever this says.
     pub view: View,
-    /// What is kept back of each object, where rules name its kind.
-    pub redactions: Redactions,
+    /// What is kept back of each object.
+    pub(crate) redacted: Vec<Path>,
 }
 
 const JSON: &str = "application/json";
@@ -46,13 +46,13 @@ impl View {
 impl WatchTarget {
     /// The target with as much of each object as may be seen: all of it, or for Secrets the metadata.
     pub fn new(resource: Resource, namespace: Option<Arc<str>>) -> Self {
-        Self { view: View::Full.of(&resource), resource, namespace, redactions: Redactions::default() }
+        Self { view: View::Full.of(&resource), resource, namespace, redacted: vec![] }
     }
 
-    /// The same target, with less of each object where rules name its kind.
+    /// The same target, with less of each object where rules name its kind, as far as they are known to now.
     #[must_use]
     pub fn redacted(self, redactions: &Redactions) -> Self {
-        Self { redactions: redactions.clone(), ..self }
+        Self { redacted: redactions.paths_of(&self.resource), ..self }
     }
 
     /// What changes when more or less is cut from objects of this resource: what was sent before is stale then.
@@ -61,7 +61,7 @@ impl WatchTarget {
     }
 
     pub(crate) fn scrub_rules(&self) -> ScrubRules {
-        ScrubRules::new(&self.resource, self.view, &self.redactions)
+        ScrubRules::redacting(&self.resource, self.view, self.redacted.clone())
     }
 
     pub(crate) fn watch_request(&self) -> Get {

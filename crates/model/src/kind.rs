@@ -133,7 +133,7 @@ impl KindPattern {
 
     /// Whether the resource is meant, given the short names that it has.
     pub fn matches_with(&self, resource: &Resource, short_names: &[impl AsRef<str>]) -> bool {
-        let Resource { group, version, kind, plural, namespaced: _ } = resource;
+        let Resource { group, version, .. } = resource;
         let group_fits = match &self.group {
             Some(wanted) => {
                 let group = group.to_lowercase();
@@ -141,8 +141,29 @@ impl KindPattern {
             }
             None => !MIRROR_GROUPS.contains(&&**group),
         };
-        let is_short = || short_names.iter().any(|short| self.name == short.as_ref().to_lowercase());
-        group_fits && (self.name == kind.to_lowercase() || self.name == plural.to_lowercase() || is_short())
+        group_fits && self.names(resource, short_names)
+    }
+
+    /// Whether the resource may be meant, given the short names that it has: in whatever version it is served, and also
+    /// by a group that mirrors another. For rules of which it is better that they hold too often than not at all.
+    pub fn covers(&self, resource: &Resource, short_names: &[impl AsRef<str>]) -> bool {
+        let group = resource.group.to_lowercase();
+        let group_fits = self.group.as_ref().is_none_or(|wanted| {
+            let bare =
+                wanted.split_once('.').filter(|(version, _)| is_version(version)).map(|(_, bare)| bare);
+            *wanted == group || bare == Some(group.as_str())
+        });
+        group_fits && self.names(resource, short_names)
+    }
+
+    /// Whether the name is one of the resource's, whatever its group.
+    fn names(&self, resource: &Resource, short_names: &[impl AsRef<str>]) -> bool {
+        let Resource { kind, plural, .. } = resource;
+        let built_in = resource.short_names().iter().copied();
+        let mut short = short_names.iter().map(AsRef::as_ref).chain(built_in);
+        self.name == kind.to_lowercase()
+            || self.name == plural.to_lowercase()
+            || short.any(|short| self.name == short.to_lowercase())
     }
 }
 
@@ -151,6 +172,11 @@ impl fmt::Display for KindPattern {
         f.write_str(&self.name)?;
         self.group.iter().try_for_each(|group| write!(f, ".{group}"))
     }
+}
+
+/// `v1`, `v1beta2`: no group begins like that.
+fn is_version(text: &str) -> bool {
+    text.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 // === impl CacheKinds ===
@@ -211,6 +237,20 @@ mod tests {
         assert!(!KindPattern::parse("svc").matches(&widget), "another group's kind of the same name");
         assert!(KindPattern::parse("WG").matches_with(&widget, &["wg"]));
         assert_eq!(resource("", "Service", "services").short_names(), ["svc"]);
+    }
+
+    #[test]
+    fn what_must_not_be_missed_is_covered_in_every_version_and_by_mirrors_too() {
+        let widget = resource("example.com", "Widget", "widgets");
+        for text in ["wg", "Widget.v1.example.com", "widgets.v2beta1.example.com", "WG.example.com"] {
+            assert!(KindPattern::parse(text).covers(&widget, &["wg"]), "{text}");
+        }
+        for text in ["wg.other.com", "Widget.v1.com", "Widget.com", "gadget"] {
+            assert!(!KindPattern::parse(text).covers(&widget, &["wg"]), "{text}");
+        }
+        let mirror = resource("events.k8s.io", "Event", "events");
+        assert!(KindPattern::parse("Event").covers(&mirror, &NONE));
+        assert!(KindPattern::parse("pods.v1.").covers(&resource("", "Pod", "pods"), &NONE));
     }
 
     #[test]

@@ -137,6 +137,14 @@ impl ConfigFiles {
         }
     }
 
+    /// Lists the files of the configuration, with the one that they import, whether it is there or not.
+    fn named(&self) -> Vec<PathBuf> {
+        let Located { mut files, .. } = self.locate();
+        let trees: Vec<_> = files.iter().filter_map(|file| read_file(file).ok()).collect();
+        files.extend(trees.iter().rev().find_map(Import::of).map(|import| import.path));
+        files
+    }
+
     fn locate(&self) -> Located {
         let profiles = locate::active_profiles(&self.env);
         match &self.file {
@@ -152,16 +160,11 @@ fn read_all(mut files: Vec<PathBuf>) -> Result<(Vec<PathBuf>, Vec<Tree>), Config
     for file in &files {
         trees.push(read_file(file)?);
     }
-    if let Some(import) = trees.iter().rev().find_map(imported) {
-        let (path, optional) = match import.strip_prefix("optional:") {
-            Some(path) => (path, true),
-            None => (import.as_str(), false),
-        };
-        let path = crate::file_uri::to_path(path);
-        if !optional || path.is_file() {
-            trees.push(read_file(&path)?);
-            files.push(path);
-        }
+    if let Some(Import { path, optional }) = trees.iter().rev().find_map(Import::of)
+        && (!optional || path.is_file())
+    {
+        trees.push(read_file(&path)?);
+        files.push(path);
     }
     Ok((files, trees))
 }
@@ -172,11 +175,22 @@ fn read_file(file: &Path) -> Result<Tree, ConfigError> {
     parse::parse(file, &text)
 }
 
-/// Gives the extra file that a tree asks for.
-fn imported(tree: &Tree) -> Option<String> {
-    let import = tree.get(["spring", "config", "import"]).or_else(|| tree.get(["spring.config.import"]))?;
-    match &import.value {
-        Value::Scalar(scalar) => Some(scalar.text.clone()),
-        _ => None,
+/// The extra file that `spring.config.import` names.
+struct Import {
+    path: PathBuf,
+    /// Whether it need not be there.
+    optional: bool,
+}
+
+// === impl Import ===
+
+impl Import {
+    fn of(tree: &Tree) -> Option<Self> {
+        let import =
+            tree.get(["spring", "config", "import"]).or_else(|| tree.get(["spring.config.import"]))?;
+        let Value::Scalar(scalar) = &import.value else { return None };
+        let bare = scalar.text.strip_prefix("optional:");
+        let path = crate::file_uri::to_path(bare.unwrap_or(&scalar.text));
+        Some(Self { path, optional: bare.is_some() })
     }
 }

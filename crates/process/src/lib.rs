@@ -20,6 +20,7 @@ pub mod logging;
 pub mod metrics;
 pub mod open_files;
 pub mod private_file;
+pub mod program;
 pub mod proxy;
 pub mod readiness;
 mod report;

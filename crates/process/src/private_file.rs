@@ -1,52 +1,53 @@
 //! Files for what only this process may read: secrets that others insist on being given as a path.
+//!
+//! They are in memory, not on any disk, and go with the process, however that ends.
 
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fs::{File, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use aws_lc_rs::digest::{SHA256, digest};
-use nix::unistd::geteuid;
+use nix::fcntl::{FcntlArg, SealFlag, fcntl};
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use parking_lot::Mutex;
+
+/// The files by the digests of their contents.
+static HELD: Mutex<Option<HashMap<Vec<u8>, File>>> = Mutex::new(None);
 
 /// Puts content into a file and gives its path. The same content always has the same path, so that reading a
 /// configuration twice gives the same settings.
 ///
-/// The files stay until the machine's, or the container's, temporary directory goes.
+/// The path names this process, so that programs which it runs can follow it too.
 pub fn hold(content: &[u8]) -> io::Result<PathBuf> {
-    let directory = directory()?;
-    let digest = digest(&SHA256, content);
-    let start = digest.as_ref().first_chunk().copied().unwrap_or_default();
-    let name = format!("{:032x}", u128::from_be_bytes(start));
-    let path = directory.join(&name);
-    if fs::read(&path).is_ok_and(|held| held == content) {
-        return Ok(path);
-    }
-    // Written aside and moved: a reader never sees a half, and nobody's link is followed.
-    let fresh = directory.join(format!("{name}.{}", fastrand::u64(..)));
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh)?;
-    file.write_all(content)?;
-    fs::rename(&fresh, &path)?;
-    Ok(path)
+    let mut held = HELD.lock();
+    let held = held.get_or_insert_default();
+    let file = match held.entry(digest(&SHA256, content).as_ref().to_owned()) {
+        Entry::Occupied(entry) => entry.into_mut(),
+        Entry::Vacant(entry) => entry.insert(fresh(content)?),
+    };
+    Ok(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()).into())
 }
 
-/// A directory that nobody else can enter.
-fn directory() -> io::Result<PathBuf> {
-    let user = geteuid();
-    let directory = std::env::temp_dir().join(format!("spindrift-{user}"));
-    match DirBuilder::new().mode(0o700).create(&directory) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
-    }
-    let metadata = fs::symlink_metadata(&directory)?;
-    if !metadata.is_dir() || metadata.uid() != user.as_raw() || metadata.mode() & 0o077 != 0 {
-        let message = format!("{} is not ours alone; remove it", directory.display());
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
-    }
-    Ok(directory)
+fn fresh(content: &[u8]) -> io::Result<File> {
+    let flags = MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING;
+    let mut file = File::from(memfd_create("spindrift-secret", flags)?);
+    file.set_permissions(Permissions::from_mode(0o600))?;
+    file.write_all(content)?;
+    // Whoever opens the path gets what was written, whatever others do with it.
+    let seals = SealFlag::F_SEAL_WRITE | SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SHRINK;
+    fcntl(&file, FcntlArg::F_ADD_SEALS(seals))?;
+    Ok(file)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::process::Command;
+
     use super::*;
 
     #[test]
@@ -54,6 +55,16 @@ mod tests {
         let path = hold(b"one").unwrap();
         assert_eq!(hold(b"one").unwrap(), path);
         assert_ne!(hold(b"two").unwrap(), path);
-        assert_eq!(fs::read(path).unwrap(), b"one");
+        assert_eq!(fs::read(&path).unwrap(), b"one");
+        assert_eq!(fs::read(&path).unwrap(), b"one", "each reader begins at its start");
+        fs::write(&path, "other").unwrap_err();
+        let read = Command::new("cat").arg(&path).output().unwrap();
+        assert_eq!(read.stdout, b"one", "programs that are run can read it too");
+    }
+
+    #[test]
+    fn no_file_system_has_it() {
+        let target = fs::read_link(hold(b"hunter2").unwrap()).unwrap();
+        assert_eq!(target.to_str(), Some("/memfd:spindrift-secret (deleted)"));
     }
 }

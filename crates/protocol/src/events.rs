@@ -126,17 +126,19 @@ impl TryFrom<v1::EventsMessage> for EventsUp {
         match message.ok_or(InvalidMessage::missing("events.message"))? {
             Message::Attach(v1::Attach { account }) => Ok(Self::Attach(name("attach.account", &account)?)),
             Message::Detach(v1::Detach { account }) => Ok(Self::Detach(name("detach.account", &account)?)),
-            Message::Batch(v1::Batch { account, epoch, seq, items }) => Ok(Self::Batch(Batch {
-                account: name("batch.account", &account)?,
-                cursor: Cursor { epoch: Epoch(epoch), seq: Seq(seq) },
-                items: items
-                    .into_iter()
-                    .enumerate()
-                    .map(|(i, item)| {
-                        items::item(item).map_err(|e| e.within(format_args!("batch.items[{i}]")))
-                    })
-                    .collect::<Result<_, _>>()?,
-            })),
+            Message::Batch(v1::Batch { account, epoch, seq, items }) => {
+                let account: AccountName = name("batch.account", &account)?;
+                let item = |(i, item)| {
+                    let blame = |e: InvalidMessage| e.within(format_args!("batch.items[{i}]"));
+                    items::item(item).map_err(|invalid| blame(invalid).about(account.clone()))
+                };
+                let items = items.into_iter().enumerate().map(item).collect::<Result<_, _>>()?;
+                Ok(Self::Batch(Batch {
+                    account,
+                    cursor: Cursor { epoch: Epoch(epoch), seq: Seq(seq) },
+                    items,
+                }))
+            }
         }
     }
 }

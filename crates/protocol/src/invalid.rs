@@ -1,6 +1,6 @@
 //! The one error of this crate: a message that does not fit, and where.
 
-use spindrift_model::InvalidName;
+use spindrift_model::{AccountName, InvalidName};
 
 /// A message from the peer that cannot be understood; names the field and what was expected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -8,6 +8,8 @@ use spindrift_model::InvalidName;
 pub struct InvalidMessage {
     field: String,
     expected: String,
+    /// The one account that it is about, if that can be told.
+    account: Option<AccountName>,
 }
 
 // === impl InvalidMessage ===
@@ -15,7 +17,7 @@ pub struct InvalidMessage {
 impl InvalidMessage {
     /// The field does not hold what it should.
     pub fn new(field: impl Into<String>, expected: impl Into<String>) -> Self {
-        Self { field: field.into(), expected: expected.into() }
+        Self { field: field.into(), expected: expected.into(), account: None }
     }
 
     /// The field is not there.
@@ -28,6 +30,17 @@ impl InvalidMessage {
     pub fn within(mut self, outer: impl std::fmt::Display) -> Self {
         self.field = format!("{outer}.{}", self.field);
         self
+    }
+
+    /// The same error, of a message that is about one account and no other.
+    #[must_use]
+    pub fn about(self, account: AccountName) -> Self {
+        Self { account: Some(account), ..self }
+    }
+
+    /// The one account that the message is about, if that can be told: all others are still in step.
+    pub fn account(&self) -> Option<&AccountName> {
+        self.account.as_ref()
     }
 }
 

@@ -29,14 +29,17 @@ pub(super) async fn section(config: &AgentConfig) -> Section {
             None => section.push(health.taken("another process")),
         }
     }
-    if config.prometheus.enabled {
-        let port = config.prometheus.port;
-        let metrics = Port { check: "metrics", name: "metrics", setting: "prometheus.port", host, port };
-        match metrics.bind(&mut section).await {
-            Binding::Taken(_) if runs => {
-                section.ok("metrics", format!("the agent that runs has port {port}"));
-            }
-            Binding::Taken(_) => section.push(metrics.taken("another process")),
+    for (enabled, name, setting, port) in [
+        (config.prometheus.enabled, "metrics", "prometheus.port", config.prometheus.port),
+        (config.pprof.enabled, "debugging", "pprof.port", config.pprof.port),
+    ] {
+        if !enabled {
+            continue;
+        }
+        let place = Port { check: name, name, setting, host, port };
+        match place.bind(&mut section).await {
+            Binding::Taken(_) if runs => section.ok(name, format!("the agent that runs has port {port}")),
+            Binding::Taken(_) => section.push(place.taken("another process")),
             Binding::Free | Binding::Impossible => {}
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use futures::{StreamExt, TryStreamExt, stream};
-use spindrift_kubernetes::{Access, Api};
+use spindrift_kubernetes::{Access, Api, Redactions};
 use spindrift_model::{CacheKinds, DEFAULT_CACHE_KINDS, KindPattern, Resource};
 use spindrift_process::{check::Section, report};
 
@@ -32,15 +32,11 @@ pub(super) async fn check(config: &AccountConfig, api: &Api, user: &str, section
         let remedy = "repair the aggregated API behind it (kubectl get apiservices), or remove it";
         section.warn("kinds", format!("API group {group} does not answer"), remedy);
     }
-    for pattern in &config.kinds {
-        let parsed = KindPattern::parse(pattern);
-        let is_meant = |resource: &Resource| {
-            parsed.matches(resource) || parsed.matches_with(resource, discovery.short_names(resource))
-        };
-        if !discovery.resources.iter().any(is_meant) {
-            let remedy = format!("correct kinds of account {}", config.name);
-            section.warn("kinds", format!("the API server serves no kind {pattern:?}"), remedy);
-        }
+    let redactions = Redactions::compile(&config.redact).unwrap_or_default();
+    let redacted = redactions.unserved(&discovery).map(|kind| ("redact", kind));
+    for (setting, kind) in config.unserved_kinds(&discovery).chain(redacted) {
+        let remedy = format!("correct {setting} of account {}", config.name);
+        section.warn("kinds", format!("the API server serves no kind {kind:?} ({setting})"), remedy);
     }
     let cached = |resource: &&Resource| is_cached(config, resource, discovery.short_names(resource));
     let kinds: Vec<_> = discovery.resources.iter().filter(cached).cloned().collect();

@@ -5,9 +5,9 @@ use std::{path::PathBuf, time::Duration};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use spindrift_kubernetes::{Credentials, RedactRule};
+use spindrift_kubernetes::{Credentials, Discovery, KubeconfigText, RedactRule};
 use spindrift_model::{KindPattern, Resource};
-use spindrift_process::{config::redact, private_file};
+use spindrift_process::config::redact;
 
 use super::Permissions;
 
@@ -119,9 +119,10 @@ impl AccountConfig {
             (Some(path), None, false) => {
                 Ok(kubeconfig(PathBuf::from(path.strip_prefix("file://").unwrap_or(path))))
             }
-            (None, Some(contents), false) => private_file::hold(&decoded(contents))
-                .map(kubeconfig)
-                .map_err(|error| format!("kubeconfigContents cannot be put into a file: {error}")),
+            (None, Some(contents), false) => {
+                let kubeconfig = KubeconfigText::from(&*String::from_utf8_lossy(&decoded(contents)));
+                Ok(Credentials::Contents { kubeconfig, context: self.context.clone() })
+            }
             (None, None, true) => Ok(Credentials::ServiceAccount),
             (None, None, false) => {
                 Err("expected kubeconfigFile, kubeconfigContents, or serviceAccount: true".into())
@@ -177,6 +178,20 @@ impl AccountConfig {
             )),
             None => Ok(()),
         }
+    }
+
+    /// The kinds that `kinds` and `omitKinds` name and the API server does not serve, with the setting.
+    pub fn unserved_kinds<'a>(
+        &'a self,
+        discovery: &'a Discovery,
+    ) -> impl Iterator<Item = (&'static str, &'a str)> {
+        let is_served = |text: &str| {
+            let pattern = KindPattern::parse(text);
+            discovery.resources.iter().any(|it| pattern.matches_with(it, discovery.short_names(it)))
+        };
+        let named = |setting, texts: &'a [String]| texts.iter().map(move |text| (setting, text.as_str()));
+        let all = named("kinds", &self.kinds).chain(named("omitKinds", &self.omit_kinds));
+        all.filter(move |(_, text)| !is_served(text))
     }
 
     /// Whether the account's own `kinds` and `omitKinds` let a resource pass, which its server gives these short names.
@@ -260,9 +275,11 @@ mod tests {
         for contents in ["kind: Config\n", "a2luZDogQ29u\nZmlnCg=="] {
             let account =
                 AccountConfig { kubeconfig_contents: Some(contents.into()), ..AccountConfig::default() };
-            let Ok(Credentials::Kubeconfig { path, .. }) = account.credentials() else { panic!("a file") };
-            assert_eq!(std::fs::read_to_string(path).unwrap(), "kind: Config\n");
-            assert!(!serde_json::to_string(&account).unwrap().contains("Config\\n"), "it is never logged");
+            let kubeconfig = KubeconfigText::from("kind: Config\n");
+            let credentials = account.credentials().unwrap();
+            assert_eq!(credentials, Credentials::Contents { kubeconfig, context: None });
+            let shown = format!("{credentials:?} {}", serde_json::to_string(&account).unwrap());
+            assert!(!shown.contains("Config\\n"), "it is never logged: {shown}");
         }
     }
 

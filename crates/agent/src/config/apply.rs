@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ServerSideApply {
-    /// `always`, `never`, or `allowed`: where the kind or the manifest asks for it. For operations, which come with a
-    /// later version.
+    /// `always`, `never`, or `allowed`: where the kind, or the manifest's annotation
+    /// `agent-k8s.armory.io/serverside-apply`, asks for it. A request that says how beats all.
     pub enabled: Choice,
     /// Whether the agent becomes the only owner of all fields.
     pub clear_managed_fields: Choice,

@@ -16,6 +16,9 @@ pub struct Server {
     pub port: u16,
     /// TLS.
     pub ssl: Ssl,
+    /// Whether `PUT /logging/level` is taken from everybody who reaches the port. Otherwise only from this machine (in
+    /// Kubernetes: by `kubectl port-forward` or `exec`), and from clients that show a certificate (`ssl.clientAuth`).
+    pub remote_changes: bool,
 }
 
 /// `server.ssl.*`.
@@ -62,7 +65,7 @@ pub struct Pprof {
 
 impl Default for Server {
     fn default() -> Self {
-        Self { host: String::new(), port: 8082, ssl: Ssl::default() }
+        Self { host: String::new(), port: 8082, ssl: Ssl::default(), remote_changes: false }
     }
 }
 

@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::AgentConfig;
 use crate::watch::{Limits, Pace};
 
+/// As good as never; what is longer would be beyond the end of the clock.
+const LONGEST: Duration = Duration::from_hours(24 * 365);
+
 /// `tasks.*`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -39,7 +42,7 @@ impl AgentConfig {
             total: self.tasks.total_budget,
             per_account: self.tasks.budget_per_account,
             group_size: self.kubernetes.cache_group_size,
-            group_delay: Duration::from_millis(self.kubernetes.cache_group_delay_ms),
+            group_delay: Duration::from_millis(self.kubernetes.cache_group_delay_ms).min(LONGEST),
         }
     }
 }
@@ -63,9 +66,7 @@ impl Default for Watches {
 impl Watches {
     /// The same as times.
     pub fn pace(&self) -> Pace {
-        Pace {
-            silence: Duration::from_millis(self.silence_ms.max(1)),
-            denied_retry: Duration::from_millis(self.denied_retry_ms.max(1)),
-        }
+        let time = |ms: u64| Duration::from_millis(ms.max(1)).min(LONGEST);
+        Pace { silence: time(self.silence_ms), denied_retry: time(self.denied_retry_ms) }
     }
 }

@@ -86,6 +86,19 @@ logging: { multiWrite: true, maxSizeMb: 2, fields: { agentCluster: , team: 7 } }
 }
 
 #[test]
+fn a_session_has_pings_whatever_the_keep_alive_says() {
+    let pace = |text: &str| {
+        let clouddriver = load(&[("armory-agent.yml", text)]).clouddriver;
+        let heartbeat = clouddriver.heartbeat(Duration::from_secs(5));
+        (heartbeat.as_secs(), clouddriver.silence(heartbeat).as_secs())
+    };
+    assert_eq!(pace(""), (5, 15), "unset");
+    assert_eq!(pace("clouddriver: { keepAliveHeartbeatSeconds: 0, keepAliveTimeOutSeconds: 0 }"), (5, 15));
+    assert_eq!(pace("clouddriver: { keepAliveHeartbeatSeconds: 60 }"), (5, 15), "the hub's is quicker");
+    assert_eq!(pace("clouddriver: { keepAliveHeartbeatSeconds: 2 }"), (2, 6), "the agent's is quicker");
+}
+
+#[test]
 fn options_without_effect_say_why_unless_they_ask_for_nothing() {
     let warnings = |text: &str| read(&[("armory-agent.yml", text)]).warnings;
     let text =
@@ -133,6 +146,13 @@ fn options_of_the_watch_engine_are_read_without_a_warning() {
     assert_eq!((limits.total, limits.per_account, limits.group_size), (7, 0, 5));
     assert_eq!(limits.group_delay, Duration::from_secs(5));
     assert_eq!(config.kubernetes.watches.pace().denied_retry, Duration::from_mins(5));
+    let endless = load(&[(
+        "armory-agent.yml",
+        "kubernetes: { cacheGroupDelayMs: 18446744073709551615, watches: { deniedRetryMs: 18446744073709551615 } }",
+    )]);
+    let now = tokio::time::Instant::now();
+    assert!(now.checked_add(endless.limits().group_delay).is_some(), "the clock reaches that far");
+    assert!(now.checked_add(endless.kubernetes.watches.pace().denied_retry).is_some());
     let scopes =
         config.kubernetes.accounts[0].custom_resource_definitions.iter().map(|declared| declared.scope);
     assert_eq!(scopes.collect::<Vec<_>>(), [CustomResourceScope::Cluster, CustomResourceScope::Namespaced]);

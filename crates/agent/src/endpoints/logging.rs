@@ -1,9 +1,9 @@
 //! `/logging/level`: what is logged, changed while the agent runs.
 
-use axum::{Json, extract::State, http::StatusCode};
+use axum::{Extension, Json, extract::State, http::StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use spindrift_process::logging::Logging;
+use spindrift_process::{logging::Logging, serve::PeerInfo};
 use tracing::info;
 
 use super::{EndpointState, Wrong};
@@ -14,6 +14,9 @@ struct Level {
     level: String,
 }
 
+const FORBIDDEN: &str = "the level is changed from this machine only (in Kubernetes: kubectl port-forward), unless \
+    server.ssl.clientAuth verifies who asks, or server.remoteChanges is true";
+
 pub(super) async fn level(State(state): State<EndpointState>) -> Result<Json<Value>, Wrong> {
     Ok(Json(json!({ "level": ours(&state)?.level() })))
 }
@@ -21,8 +24,12 @@ pub(super) async fn level(State(state): State<EndpointState>) -> Result<Json<Val
 /// Takes a level as JSON, or the bare word; it holds until the configuration says another, or the agent ends.
 pub(super) async fn set_level(
     State(state): State<EndpointState>,
+    Extension(peer): Extension<PeerInfo>,
     body: String,
 ) -> Result<Json<Value>, Wrong> {
+    if !state.remote_changes && !may_change(&peer) {
+        return Err(Wrong(StatusCode::FORBIDDEN, FORBIDDEN.into()));
+    }
     let logging = ours(&state)?;
     let level = match serde_json::from_str::<Level>(&body) {
         Ok(Level { level }) => level,
@@ -36,7 +43,37 @@ pub(super) async fn set_level(
     Ok(Json(json!({ "level": logging.level() })))
 }
 
+/// Whoever is on this machine, or has shown a certificate, which was then verified.
+fn may_change(peer: &PeerInfo) -> bool {
+    peer.remote.ip().to_canonical().is_loopback() || peer.certificates.is_some()
+}
+
 fn ours(state: &EndpointState) -> Result<&Logging, Wrong> {
     let message = "this agent shares its process with a hub, whose command line chose the level";
     state.logging.as_ref().ok_or_else(|| Wrong(StatusCode::NOT_FOUND, message.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn only_this_machine_and_those_with_a_certificate_may_change_anything() {
+        let peer = |remote: &str, shown: bool| PeerInfo {
+            remote: remote.parse().unwrap(),
+            certificates: shown.then(|| Arc::new(Vec::new())),
+        };
+        for (remote, shown, allowed) in [
+            ("127.0.0.1:9", false, true),
+            ("[::1]:9", false, true),
+            ("[::ffff:127.0.0.1]:9", false, true),
+            ("10.0.0.7:9", false, false),
+            ("[fd00::7]:9", false, false),
+            ("10.0.0.7:9", true, true),
+        ] {
+            assert_eq!(may_change(&peer(remote, shown)), allowed, "{remote} {shown}");
+        }
+    }
 }

@@ -131,7 +131,7 @@ impl Hand {
     }
 
     /// Refuses what the account's configuration keeps out of reach.
-    fn allow(&self, aim: &Aim) -> Result<(), Failure> {
+    pub(super) fn allow(&self, aim: &Aim) -> Result<(), Failure> {
         let Aim { resource, namespace, name } = aim;
         let account = &self.account.description.name;
         let config = &self.account.config;

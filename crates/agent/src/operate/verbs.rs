@@ -8,9 +8,9 @@ mod get;
 mod list;
 mod matches;
 mod patch;
+mod place;
 mod recreate;
 mod replace;
-mod subject;
 
 use spindrift_model::{RolloutAction, Verb};
 

@@ -5,10 +5,8 @@ use std::{io, process::Stdio, time::Duration};
 use http::HeaderValue;
 use parking_lot::Mutex;
 use serde::Deserialize;
-use tokio::{
-    process::Command,
-    time::{Instant, timeout},
-};
+use spindrift_process::program::program;
+use tokio::time::{Instant, timeout};
 use tonic::{
     Request, Status,
     metadata::{Ascii, MetadataValue},
@@ -94,6 +92,11 @@ impl Bearer {
         Ok(value.and_then(|value| HeaderValue::from_bytes(value.as_bytes()).ok()))
     }
 
+    /// Forgets a token that was not accepted, however young it is: the program may know a better one.
+    pub(super) fn refused(&self) {
+        *self.printed.lock() = None;
+    }
+
     /// What to show on the next connection.
     pub(super) async fn authorization(&self) -> Result<Authorization, BearerError> {
         let Auth { token, token_command } = &self.auth;
@@ -117,7 +120,7 @@ impl Bearer {
 }
 
 async fn print(command: &str, options: &TokenCommand) -> Result<String, BearerError> {
-    let run = Command::new(command).args(&options.args).stdin(Stdio::null()).kill_on_drop(true).output();
+    let run = program(command).args(&options.args).stdin(Stdio::null()).kill_on_drop(true).output();
     let command = command.to_owned();
     let output = match timeout(PATIENCE, run).await {
         Ok(Ok(output)) => output,
@@ -204,6 +207,8 @@ mod tests {
         );
         let kept = shell(&script, TokenFormat::Raw, 3600);
         assert_eq!((shown(&kept).await, shown(&kept).await), ("Bearer 3".into(), "Bearer 3".into()));
+        kept.refused();
+        assert_eq!((shown(&kept).await, shown(&kept).await), ("Bearer 4".into(), "Bearer 4".into()));
     }
 
     #[tokio::test]

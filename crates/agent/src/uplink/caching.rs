@@ -71,16 +71,14 @@ enum Ended {
 // === impl CachingAccount ===
 
 impl CachingAccount {
-    /// Attaches and caches, for as long as the session lives or until it is stopped; gives the account's name then.
-    pub(super) async fn run(mut self) -> AccountName {
+    /// Attaches and caches, for as long as the session lives or until it is stopped.
+    pub(super) async fn run(mut self) {
         let name = self.account.description.name.clone();
-        if let Ended::Stopped = self.attach_until_stopped().await
-            && self.send(EventsUp::Detach(name.clone())).await.is_ok()
-        {
-            return name;
+        let ended = self.attach_until_stopped().await;
+        if matches!(ended, Ended::SessionOver) || self.send(EventsUp::Detach(name)).await.is_err() {
+            // The session drops this task when it ends, so there is nothing to say when it does.
+            std::future::pending::<()>().await;
         }
-        // The session drops this task when it ends, so there is nothing to say when it does.
-        std::future::pending().await
     }
 
     /// Stops only where no answer to an attach is awaited: whoever comes after must not take it for their own.

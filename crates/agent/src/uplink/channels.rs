@@ -15,7 +15,7 @@ use tokio::{
 };
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{
-    Request, Status, Streaming,
+    Code, Request, Status, Streaming,
     metadata::{MetadataMap, MetadataValue},
 };
 use tracing::debug;
@@ -101,6 +101,9 @@ impl Channels {
         let authorization = bearer.authorization().await?;
         let mut client = HubClient::with_interceptor(dialer.dial(FIRST_HEARTBEAT).await?, authorization);
         let answer = client.register(v1::RegisterRequest::from(registration)).await;
+        if answer.as_ref().is_err_and(|status| status.code() == Code::Unauthenticated) {
+            bearer.refused();
+        }
         let answer = answer.map_err(|status| match status.source() {
             Some(cause) => OpenError::Unanswered { hint: dialer.unanswered_hint(), cause: report(cause) },
             None => OpenError::Register(status),

@@ -126,7 +126,9 @@ impl Dialer {
     async fn reach(&self, host: &str, port: u16) -> io::Result<TcpStream> {
         // gRPC is taken for HTTPS also in plaintext, as the original does.
         if let Some(proxy) = self.proxies.to(host, port, Speaks::Https).map_err(io::Error::other)? {
-            return proxy.tunnel(host, port).await.map_err(io::Error::other);
+            let (its_host, its_port) = proxy.place();
+            let tunnel = proxy.tunnel_by(connect(its_host, its_port), host, port);
+            return tunnel.await.map_err(io::Error::other);
         }
         let tcp = connect(host.trim_matches(['[', ']']), port).await?;
         tcp.set_nodelay(true)?;
@@ -167,4 +169,42 @@ async fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
         }
     }
     Err(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use spindrift_process::config::Env;
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::TcpListener,
+    };
+
+    use super::*;
+
+    /// How much the kernel may hold of what is said.
+    fn send_buffer(stream: TcpStream) -> u32 {
+        TcpSocket::from_std_stream(stream.into_std().unwrap()).send_buffer_size().unwrap()
+    }
+
+    #[tokio::test]
+    async fn the_kernel_holds_no_more_for_a_proxy_than_for_the_hub_itself() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let env: Env = [("HTTPS_PROXY", format!("http://{address}"))].into_iter().collect();
+        let dialer = Dialer::new("hub.example.com:9091", None).through(Proxies::of(&env));
+        let proxy = async {
+            let (mut asked, _) = listener.accept().await.unwrap();
+            let mut question = [0; 512];
+            let read = asked.read(&mut question).await.unwrap();
+            assert!(question[..read].starts_with(b"CONNECT hub.example.com:9091 "));
+            asked.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
+            asked
+        };
+        let (tunnel, _asked) = tokio::join!(dialer.reach("hub.example.com", 9091), proxy);
+        let direct = connect("127.0.0.1", address.port()).await.unwrap();
+        let usual = TcpStream::connect(address).await.unwrap();
+        let bounded = send_buffer(direct);
+        assert_eq!(send_buffer(tunnel.unwrap()), bounded);
+        assert_ne!(send_buffer(usual), bounded, "else this proves nothing");
+    }
 }

@@ -15,19 +15,25 @@ use spindrift_protocol::{
 };
 use tokio::{
     sync::mpsc,
-    task::{JoinError, JoinSet},
     time::{Instant, MissedTickBehavior, interval},
 };
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
-use tracing::{debug, info, warn};
+use tracing::{debug, error, info, warn};
 
 use super::{
     Link, Uplink,
     caching::CachingAccount,
     channels::{Channels, OpenError},
 };
-use crate::{account::Account, operate::Outbox};
+use crate::{
+    account::Account,
+    attended::{Attended, Death, News},
+    operate::Outbox,
+};
+
+/// After this many pings, accounts that the hub has refused are announced again: with its pace, every minute.
+const REFUSED_PINGS: u64 = 12;
 
 /// A session that is open.
 pub(super) struct Session<'a> {
@@ -38,10 +44,12 @@ pub(super) struct Session<'a> {
     outbox: VecDeque<ControlUp>,
     /// The accounts that the hub has been told of, as they were then.
     announced: HashMap<AccountName, Arc<Account>>,
+    /// Those of them that it has refused, and why: what is in their way may go.
+    refused: HashMap<AccountName, String>,
     /// Those that it has accepted.
     accounts: HashMap<AccountName, Served>,
     /// One task per account that is cached; they end when they are stopped, or with the session.
-    caching: JoinSet<AccountName>,
+    caching: Attended<AccountName, ()>,
     /// Operations of which not all parts have come.
     operations: Operations,
     heard: Instant,
@@ -97,8 +105,9 @@ impl<'a> Session<'a> {
             channels,
             outbox: VecDeque::new(),
             announced,
+            refused: HashMap::new(),
             accounts: HashMap::new(),
-            caching: JoinSet::new(),
+            caching: Attended::new(),
             operations: Operations::default(),
             heard: Instant::now(),
         };
@@ -109,7 +118,10 @@ impl<'a> Session<'a> {
         outbox.begin_session();
         let ended = session.serve(shutdown).await;
         outbox.end_session();
-        for account in session.accounts.keys() {
+        let Self { accounts, caching, .. } = session;
+        // Nothing of theirs may be shown as running afterwards.
+        drop(caching);
+        for account in accounts.keys() {
             uplink.board.not_caching(account);
         }
         Ok(ended)
@@ -144,13 +156,23 @@ impl<'a> Session<'a> {
                 down = self.channels.events_down.message() => self.events(down),
                 down = self.channels.results_down.message() => self.results(down),
                 () = &mut answers => Err(Ended::because("the Results channel broke")),
-                Some(ended) = self.caching.join_next() => self.stopped(ended),
+                news = self.caching.next() => {
+                    match news {
+                        News::Ended(account, ()) => self.stopped(&account),
+                        News::Died(death) => self.died(&death),
+                        News::Due(account) => self.announce_again(&account),
+                    }
+                    Ok(())
+                }
                 _ = ping.tick() => {
                     nonce += 1;
                     if self.heard.elapsed() > silence {
                         Err(Ended::because(format!("no word from the hub for {:?}", self.heard.elapsed())))
                     } else {
                         self.outbox.push_back(ControlUp::Ping { nonce });
+                        if nonce % REFUSED_PINGS == 0 {
+                            self.ask_again();
+                        }
                         Ok(())
                     }
                 }
@@ -237,25 +259,40 @@ impl<'a> Session<'a> {
                 None => self.leave(&name),
             }
         }
-        let fresh: Vec<_> =
-            ready.into_iter().filter(|(name, _)| !self.announced.contains_key(name)).collect();
+        let is_fresh = |name: &AccountName| !self.announced.contains_key(name) && !self.caching.rests(name);
+        let fresh: Vec<_> = ready.into_iter().filter(|(name, _)| is_fresh(name)).collect();
         self.announce(fresh);
     }
 
     /// The task of an account has let go of it.
-    fn stopped(&mut self, ended: Result<AccountName, JoinError>) -> Result<(), Ended> {
-        // Anything but a stop is a bug that must not pass unseen.
-        let name = ended.map_err(|error| Ended::because(format!("the task of an account ended: {error}")))?;
-        self.accounts.remove(&name);
-        self.uplink.board.not_caching(&name);
-        self.leave(&name);
-        let again = self.uplink.ready_rx.borrow().get(&name).cloned();
+    fn stopped(&mut self, name: &AccountName) {
+        self.accounts.remove(name);
+        self.uplink.board.not_caching(name);
+        self.leave(name);
+        self.announce_again(name);
+    }
+
+    /// The task of an account panicked, which is a bug. The others go on; this one is free for other agents, and comes
+    /// again after a pause.
+    fn died(&mut self, Death { key: name, words, pause }: &Death<AccountName>) {
+        error!(account = %name, error = words, retry_in = ?pause, "the caching of an account has died and is started again");
+        self.accounts.remove(name);
+        self.uplink.board.not_caching(name);
+        self.uplink
+            .board
+            .failed(name.as_str(), format!("its caching has died and is started again: {words}"));
+        self.leave(name);
+    }
+
+    /// Tells the hub of an account that has left, if there still is one of that name.
+    fn announce_again(&mut self, name: &AccountName) {
+        let again = self.uplink.ready_rx.borrow().get(name).cloned();
         self.announce(again.into_iter().map(|account| (name.clone(), account)).collect());
-        Ok(())
     }
 
     fn leave(&mut self, name: &AccountName) {
         self.announced.remove(name);
+        self.refused.remove(name);
         info!(account = %name, "account withdrawn");
         self.outbox.push_back(ControlUp::Withdraw(name.clone()));
     }
@@ -269,23 +306,35 @@ impl<'a> Session<'a> {
         self.outbox.push_back(ControlUp::Announce(descriptions));
     }
 
+    /// Announces once more what the hub has refused.
+    fn ask_again(&mut self) {
+        let account = |name: &AccountName| Some((name.clone(), self.announced.get(name)?.clone()));
+        let refused = self.refused.keys().filter_map(account).collect();
+        self.announce(refused);
+    }
+
     /// Starts to cache an account that the hub accepts; shows why it does not accept another.
     fn judge(&mut self, verdict: Verdict) {
         let Verdict { account: name, refused } = verdict;
         if let Some(reason) = refused {
-            warn!(account = %name, reason, "the hub refused the account");
-            self.uplink.board.problem(&name, format!("the hub refused the account: {reason}"));
+            if self.refused.get(&name) != Some(&reason) {
+                warn!(account = %name, reason, "the hub refused the account");
+                self.uplink.board.problem(&name, format!("the hub refused the account: {reason}"));
+            }
+            self.refused.insert(name, reason);
             return;
         }
+        self.refused.remove(&name);
         // A second verdict on the same account starts no second watch.
         let Some(account) = self.announced.get(&name).cloned() else { return };
         if self.accounts.contains_key(&name) {
             return;
         }
         info!(account = %name, "starting agentCreator {name}");
+        self.uplink.board.discovered(name.as_str());
         let (down_tx, down_rx) = mpsc::unbounded_channel();
         let stop = CancellationToken::new();
-        self.accounts.insert(name, Served { down_tx, stop: stop.clone() });
+        self.accounts.insert(name.clone(), Served { down_tx, stop: stop.clone() });
         let caching = CachingAccount {
             account,
             kinds: self.welcome.kinds.clone(),
@@ -296,7 +345,7 @@ impl<'a> Session<'a> {
             metrics: self.uplink.metrics.clone(),
             stop,
         };
-        self.caching.spawn(caching.run());
+        self.caching.start(name, caching.run());
     }
 }
 
@@ -324,3 +373,6 @@ fn broken(status: &Status) -> Ended {
 fn nonsense(invalid: &InvalidMessage) -> Ended {
     Ended::because(format!("the hub said something that makes no sense: {invalid}"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -32,6 +32,8 @@ pub struct Permissions {
 enum Known {
     /// Nothing speaks against it.
     Allowed,
+    /// It was read.
+    Read,
     Denied(Denial),
 }
 
@@ -122,6 +124,14 @@ impl Permissions {
         self.known.lock().insert(scope.clone(), Known::Allowed);
     }
 
+    pub(crate) fn read(&self, scope: &Scope) {
+        self.known.lock().insert(scope.clone(), Known::Read);
+    }
+
+    pub(crate) fn was_read(&self, scope: &Scope) -> bool {
+        matches!(self.known.lock().get(scope), Some(Known::Read))
+    }
+
     /// The scope is no longer there; should it come back, it is asked about anew.
     pub(crate) fn forget(&self, scope: &Scope) {
         self.known.lock().remove(scope);
@@ -130,7 +140,7 @@ impl Permissions {
     pub(crate) fn denial(&self, scope: &Scope) -> Option<Denial> {
         match self.known.lock().get(scope) {
             Some(Known::Denied(denial)) => Some(denial.clone()),
-            Some(Known::Allowed) | None => None,
+            Some(Known::Allowed | Known::Read) | None => None,
         }
     }
 }

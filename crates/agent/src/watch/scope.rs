@@ -7,6 +7,7 @@ mod state;
 mod tell;
 
 use std::{
+    convert::Infallible,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
@@ -22,7 +23,7 @@ use self::{
     tell::Teller,
 };
 use super::{Shared, budget::Turn, filter::NamespaceFilter, selection::Chosen, stand_ins::StandIns};
-use crate::{board::WatchState, metrics::Relist};
+use crate::{account::Account, board::WatchState, metrics::Relist};
 
 /// API servers end watches after some minutes anyway; shorter than most proxies' patience. Spread, so that watches
 /// that began together do not end together.
@@ -65,13 +66,19 @@ pub(super) struct ScopePlan {
 impl ScopeWatch {
     pub(super) fn new(shared: Arc<Shared>, plan: ScopePlan) -> Self {
         let begin = position(&shared, &plan);
+        let Account { permissions, pace, .. } = &*shared.account;
+        let was_read = match permissions.denial(&plan.scope) {
+            Some(_) => false,
+            None => matches!(begin, Position::UpTo(_)) || permissions.was_read(&plan.scope),
+        };
+        let patience = Patience::new(was_read, pace.denied_retry);
         let ScopePlan { id, scope, chosen: Chosen { resource, read, stand_ins }, target, filter, .. } = plan;
         let tell = Teller::new(shared.clone(), id, scope.clone(), resource, filter);
-        Self { shared, scope, target, tell, patience: Patience::new(), read, stand_ins, begin }
+        Self { shared, scope, target, tell, patience, read, stand_ins, begin }
     }
 
     /// Runs until it is aborted.
-    pub(super) async fn run(mut self) {
+    pub(super) async fn run(mut self) -> Infallible {
         if !self.read {
             return self.stand_in().await;
         }
@@ -101,12 +108,12 @@ impl ScopeWatch {
     }
 
     /// Tells what stands in for the scope; that never changes.
-    async fn stand_in(&mut self) {
+    async fn stand_in(&mut self) -> Infallible {
         if let Some(stand_ins) = &self.stand_ins {
             self.tell.stand_ins(stand_ins).await;
         }
         self.show_as(WatchState::Watching, None);
-        std::future::pending::<()>().await;
+        std::future::pending().await
     }
 
     /// Tells everything there is. A streamed listing goes over into a watch at the bookmark that ends it.
@@ -142,12 +149,13 @@ impl ScopeWatch {
             api.watch(&self.target, start, LIST_TIMEOUT).await.map_err(|error| self.failed(&error))?
         };
         // Nothing is begun before the first word: a listing that is refused leaves the hub's resume point alone.
-        let mut begun = false;
+        unlisted.begun = false;
+        let mut spoilt = false;
         let mut objects = 0_u64;
         loop {
             let event = self.next(&mut events, LIST_SILENCE.min(self.shared.account.pace.silence)).await?;
-            if !begun {
-                begun = true;
+            if !unlisted.begun {
+                unlisted.begun = true;
                 // Should it break off: what was told by then must not become older, so only the newest state will do.
                 unlisted.not_older_than = None;
                 self.tell.begin().await;
@@ -162,7 +170,7 @@ impl ScopeWatch {
                     info!(account = %self.shared.account.description.name, scope = %self.scope,
                         "Watcher: full kind recache with {objects} objects");
                     self.tell.end(resource_version.clone()).await;
-                    self.patience.listed();
+                    self.patience.listed(spoilt);
                     return Ok((resource_version, events));
                 }
                 // Servers before 1.27 that take the question for an ordinary watch never say that they have told all.
@@ -172,6 +180,7 @@ impl ScopeWatch {
                     if !self.patience.bears_spoilt() {
                         return Err(Ended::Spoilt);
                     }
+                    spoilt = true;
                 }
                 Event::Error(status) => return Err(Ended::from(&status)),
             }
@@ -200,7 +209,8 @@ impl ScopeWatch {
     /// Tells what changes, until the stream ends.
     async fn watch(&mut self, mut version: ResourceVersion, mut events: EventStream) -> State {
         let (started, began_at) = (Instant::now(), version.clone());
-        self.shared.account.permissions.allow(&self.scope);
+        self.shared.account.permissions.read(&self.scope);
+        self.patience.admitted();
         let ended = loop {
             match self.next(&mut events, self.shared.account.pace.silence).await {
                 Ok(Event::Object(object)) => {
@@ -220,13 +230,17 @@ impl ScopeWatch {
                 }
                 Ok(Event::Unparseable { error, bytes }) => {
                     self.tell.unreadable(&error, bytes);
-                    break Ended::Spoilt;
+                    // Where something can never be read, listing all the rest again would not help.
+                    if !self.patience.bears_spoilt() {
+                        break Ended::Spoilt;
+                    }
                 }
                 Ok(Event::Error(status)) => break Ended::from(&status),
                 Err(ended) => break ended,
             }
             self.patience.heard();
         };
+        self.patience.lived(started.elapsed());
         let at_once = version == began_at && started.elapsed() < SHORT_LIFE;
         let ended = if at_once && matches!(ended, Ended::Closed) { Ended::ClosedAtOnce } else { ended };
         self.ended(Position::UpTo(version), ended)

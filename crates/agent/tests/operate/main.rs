@@ -2,5 +2,6 @@
 
 mod delete;
 mod executor;
+mod manifests;
 mod reading;
 mod support;

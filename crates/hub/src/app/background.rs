@@ -2,12 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
+use jiff::Timestamp;
 use spindrift_model::{HubId, TenantId};
 use spindrift_process::{readiness::ReadinessGuard, report, shutdown::Shutdown};
-use tracing::warn;
+use tracing::{info, warn};
 
 use crate::{
     cache::Feed,
+    schedule::Schedule,
     store::{Store, StoreError},
 };
 
@@ -32,7 +34,16 @@ pub(super) struct Housekeeping {
     pub(super) id: HubId,
     pub(super) base_url: String,
     pub(super) retention: Duration,
+    /// How long the answers of operations are kept.
+    pub(super) answers: Duration,
     pub(super) unready: Option<ReadinessGuard>,
+}
+
+/// Forgets operations that ended long ago, by the clock.
+pub(super) struct History {
+    pub(super) store: Store,
+    pub(super) keep: Duration,
+    pub(super) schedule: Schedule,
 }
 
 // === impl Polling ===
@@ -73,6 +84,32 @@ impl Housekeeping {
         self.unready = None;
         self.store.purge_sessions(FORGET).await?;
         self.store.purge_hubs(FORGET).await?;
+        self.store.purge_answers(self.answers).await?;
         self.store.purge_tombstones(self.retention).await.map(drop)
+    }
+}
+
+// === impl History ===
+
+impl History {
+    pub(super) async fn run(self, shutdown: Shutdown) -> anyhow::Result<()> {
+        let token = shutdown.token();
+        loop {
+            // By the wall clock, which may be set: it is looked at again and again.
+            let now = Timestamp::now();
+            let next = self.schedule.next_after(now);
+            let left = next.and_then(|next| Duration::try_from(next.duration_since(now)).ok());
+            let pause = left.unwrap_or(FORGET).min(FORGET);
+            if token.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
+                return Ok(());
+            }
+            if next.is_none_or(|next| Timestamp::now() < next) {
+                continue;
+            }
+            match self.store.purge_operations(self.keep).await {
+                Ok(operations) => info!(operations, "the record of old operations was purged"),
+                Err(error) => warn!(error = %report(&error), "the record of old operations was not purged"),
+            }
+        }
     }
 }

@@ -59,7 +59,6 @@ pub struct Limits {
 #[serde(default, rename_all = "camelCase")]
 pub struct Jobs {
     /// The record of operations.
-    #[serde(rename = "operation-history")]
     pub operation_history: OperationHistory,
 }
 
@@ -75,7 +74,7 @@ pub struct OperationHistory {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Purge {
-    /// How many weeks an operation that ended is kept.
+    /// How many weeks an operation that ended is kept. The original spells it `operation-history`; both are one key.
     pub weeks: u32,
     /// When older ones are forgotten: second, minute, hour, day of month, month, day of week, in UTC.
     pub cron: String,

@@ -55,7 +55,7 @@ pub(super) struct Follower {
 
 impl Answer {
     /// How long the stored answer is, if there is one.
-    pub(super) fn is_stored(&self, kept: bool) -> Option<u64> {
+    pub(super) fn stored_bytes(&self, kept: bool) -> Option<u64> {
         (kept || self.stored > 0).then_some(self.stored)
     }
 }

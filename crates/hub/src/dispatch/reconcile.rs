@@ -70,9 +70,12 @@ impl Reconciler {
     async fn take_up(&self) -> Result<(), StoreError> {
         let config = &self.shared.config;
         for row in self.shared.store.open_operations(&config.tenant, &config.hub).await? {
+            // In this order: it is driven before it is no longer being submitted.
+            let submitting = self.shared.submitting.lock().contains(&row.id);
             match self.shared.entry(row.id) {
                 Some(entry) if row.cancelling => entry.cancel.cancel(),
                 Some(_) => {}
+                None if submitting => {}
                 None => drop(self.shared.adopt(row.id)),
             }
         }

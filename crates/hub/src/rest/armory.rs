@@ -1,5 +1,7 @@
 //! The endpoints of the Scale Agent's plugin that operators use to see who is connected.
 
+pub(super) mod operations;
+
 use std::collections::HashMap;
 
 use axum::{

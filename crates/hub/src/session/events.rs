@@ -20,7 +20,7 @@ use std::{
 use futures::{FutureExt, Stream, StreamExt, stream::FuturesUnordered};
 use spindrift_model::{AccountName, Batch, Cursor, Epoch, SessionId};
 use spindrift_process::shutdown::BoxError;
-use spindrift_protocol::{Assembler, EventsDown, EventsUp, Rejected, v1};
+use spindrift_protocol::{Assembler, EventsDown, EventsUp, InvalidMessage, Rejected, v1};
 use tokio::sync::mpsc;
 use tonic::Status;
 use tracing::{debug, info, warn};
@@ -36,8 +36,9 @@ use crate::{
 };
 use hold::Hold;
 
-/// A standby asks again after this long; a holder that leaves is followed within it.
-const STANDBY_RETRY: Duration = Duration::from_secs(2);
+/// A standby asks again after about this long, in milliseconds; a holder that leaves is followed within it. Spread, so
+/// that the accounts of an agent do not ask in step.
+const STANDBY_RETRY: std::ops::Range<u64> = 1500..2500;
 
 /// What a channel must be rid of: the agent has gone, or speaks nonsense.
 type Ended = String;
@@ -69,9 +70,10 @@ type Work = Pin<Box<dyn Future<Output = Done> + Send>>;
 
 /// What became of it.
 enum Done {
-    Attached(AccountName, Option<Inheritance>, Result<AttachOutcome, StoreError>),
+    Attached(AccountName, Result<AttachOutcome, StoreError>),
     Committed(Outcome),
-    Renewed(Result<Vec<AccountName>, StoreError>),
+    /// With the attachments that are over.
+    Renewed(Result<Vec<(AccountName, Epoch)>, StoreError>),
     /// Nobody waits for it.
     Nothing,
 }
@@ -124,7 +126,9 @@ impl EventsChannel {
             self.release(&account);
         }
         while let Some(done) = self.work.next().await {
-            let Done::Attached(account, _, Ok(AttachOutcome::Attached(attachment))) = done else { continue };
+            let Done::Attached(account, Ok(AttachOutcome::Attached { attachment, .. })) = done else {
+                continue;
+            };
             self.give_back(account, attachment.cursor.epoch);
         }
     }
@@ -153,17 +157,25 @@ impl EventsChannel {
                     match message.and_then(|message| message.map(EventsUp::try_from).transpose()) {
                         Ok(None) => {}
                         Ok(Some(message)) => self.handle(message).await?,
-                        Err(invalid) => {
-                            // Which account it was about is unknown, so none of them can be trusted to be in step.
-                            self.options.context.metrics.violations.inc();
-                            warn!(agent = %self.options.info.agent, %invalid, "events channel closed: message not understood");
-                            self.fail(Status::invalid_argument(invalid.to_string())).await;
-                            return Err(invalid.to_string());
-                        }
+                        Err(invalid) => self.misunderstood(&invalid).await?,
                     }
                 }
             }
         }
+    }
+
+    /// Ends what a message that makes no sense was about: one account, or the channel.
+    async fn misunderstood(&mut self, invalid: &InvalidMessage) -> Result<(), Ended> {
+        let EventsOptions { context, info, .. } = &self.options;
+        context.metrics.violations.inc();
+        if let Some(account) = invalid.account() {
+            warn!(%account, agent = %info.agent, %invalid, "account detached: batch not understood");
+            return self.detach(account.clone(), invalid.to_string()).await;
+        }
+        // Which account it was about is unknown, so none of them can be trusted to be in step.
+        warn!(agent = %info.agent, %invalid, "events channel closed: message not understood");
+        self.fail(Status::invalid_argument(invalid.to_string())).await;
+        Err(invalid.to_string())
     }
 
     async fn handle(&mut self, message: EventsUp) -> Result<(), Ended> {
@@ -181,9 +193,7 @@ impl EventsChannel {
 
     async fn finish(&mut self, done: Done) -> Result<(), Ended> {
         match done {
-            Done::Attached(account, inheritance, outcome) => {
-                self.attached(account, inheritance, outcome).await
-            }
+            Done::Attached(account, outcome) => self.attached(account, outcome).await,
             Done::Committed(outcome) => self.acknowledge(outcome).await,
             Done::Renewed(outcome) => self.renewed(outcome).await,
             Done::Nothing => Ok(()),
@@ -208,14 +218,7 @@ impl EventsChannel {
             lease: context.config.lease,
         };
         let context = Arc::clone(context);
-        let attach = async move {
-            let inheritance = Inheritance::left_to(&request, &context.store, &context.config.kinds).await;
-            let inheritance = inheritance.unwrap_or_else(|error| {
-                debug!(%account, %error, "what the account's agent before could read is not known");
-                None
-            });
-            Done::Attached(account, inheritance, context.store.attach(&request).await)
-        };
+        let attach = async move { Done::Attached(account, context.store.attach(&request).await) };
         self.work.push(attach.boxed());
         Ok(())
     }
@@ -223,15 +226,17 @@ impl EventsChannel {
     async fn attached(
         &mut self,
         account: AccountName,
-        inheritance: Option<Inheritance>,
         outcome: Result<AttachOutcome, StoreError>,
     ) -> Result<(), Ended> {
         let wanted = self.attaching.remove(&account);
         let EventsOptions { context, info, .. } = &self.options;
-        let not_attached =
-            |reason| EventsDown::NotAttached { account: account.clone(), reason, retry_after: STANDBY_RETRY };
+        let not_attached = |reason| EventsDown::NotAttached {
+            account: account.clone(),
+            reason,
+            retry_after: Duration::from_millis(fastrand::u64(STANDBY_RETRY)),
+        };
         let answer = match outcome {
-            Ok(AttachOutcome::Attached(attachment)) => {
+            Ok(AttachOutcome::Attached { attachment, predecessor }) => {
                 info!(%account, agent = %info.agent, epoch = %attachment.cursor.epoch, seq = %attachment.cursor.seq,
                     resumable = attachment.resume_points.len(), "account attached");
                 if !wanted {
@@ -243,6 +248,8 @@ impl EventsChannel {
                 let hold = Hold::new(folding, &context.config.budget, &context.metrics);
                 let credit_bytes = hold.credit();
                 self.holds.insert(account.clone(), hold);
+                let inheritance =
+                    predecessor.map(|before| Inheritance::left_by(before, &context.config.kinds));
                 self.succession.attached(&account, inheritance);
                 EventsDown::Attached { account, attachment, credit_bytes }
             }
@@ -340,12 +347,15 @@ impl EventsChannel {
         self.work.push(renewal.boxed());
     }
 
-    async fn renewed(&mut self, outcome: Result<Vec<AccountName>, StoreError>) -> Result<(), Ended> {
+    async fn renewed(&mut self, outcome: Result<Vec<(AccountName, Epoch)>, StoreError>) -> Result<(), Ended> {
         self.renewing = false;
         match outcome {
             Ok(lost) => {
-                for account in lost {
-                    self.detach(account, "another attachment has taken over the account".into()).await?;
+                for (account, epoch) in lost {
+                    // It may be attached anew since it was asked for.
+                    if self.holds.get(&account).is_some_and(|hold| hold.epoch() == epoch) {
+                        self.detach(account, "another attachment has taken over the account".into()).await?;
+                    }
                 }
             }
             Err(error) => warn!(%error, "leases were not renewed"),

@@ -12,7 +12,7 @@ use spindrift_model::{
 use spindrift_protocol::EventsDown;
 use tokio::time::Instant;
 
-use crate::store::{AttachRequest, ScopeRow, Store, StoreError, StoredScope};
+use crate::store::{Predecessor, ScopeRow, StoredScope};
 
 /// A standby that sees less asks again after this long.
 const RETRY: Duration = Duration::from_secs(5);
@@ -108,24 +108,13 @@ impl Succession {
 // === impl Inheritance ===
 
 impl Inheritance {
-    /// What another agent that cached the account before could read of it; to be asked before the account is taken.
-    pub(super) async fn left_to(
-        heir: &AttachRequest,
-        store: &Store,
-        kinds: &CacheKinds,
-    ) -> Result<Option<Self>, StoreError> {
-        let AttachRequest { tenant, account, agent, .. } = heir;
-        let Some(row) = store.account(tenant, account).await? else { return Ok(None) };
-        let Some(holder) = row.holder.filter(|holder| holder.agent != *agent) else { return Ok(None) };
-        if holder.lease_left.is_some() {
-            // It is still there, so this agent will not get the account.
-            return Ok(None);
-        }
-        let scopes = store.scopes(tenant, account).await?;
+    /// What another agent that cached the account before could read of it, and is still wanted.
+    pub(super) fn left_by(predecessor: Predecessor, kinds: &CacheKinds) -> Self {
+        let Predecessor { agent, scopes } = predecessor;
         let readable =
             |stored: &StoredScope| stored.denied.is_none() && kinds.wants(&resource(&stored.row), &[""; 0]);
         let scopes = scopes.into_iter().filter(readable).map(|stored| stored.row.scope).collect();
-        Ok(Some(Self { predecessor: holder.agent, scopes }))
+        Self { predecessor: agent, scopes }
     }
 }
 

@@ -7,7 +7,7 @@ use spindrift_model::{AccountName, AgentId, Attachment, Cursor, Epoch, HubId, Se
 use sqlx::AnyConnection;
 
 use super::dialect::OnConflict;
-use super::{Store, StoreError, row::Columns, scope};
+use super::{Store, StoreError, row::Columns, scope, scope::StoredScope};
 
 /// An agent that offers to cache an account.
 #[derive(Debug, Clone)]
@@ -26,13 +26,25 @@ pub struct AttachRequest {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AttachOutcome {
     /// The account is the agent's; every earlier attachment is refused from here on.
-    Attached(Attachment),
+    Attached {
+        attachment: Attachment,
+        /// Whom it was taken over from, if that was another agent.
+        predecessor: Option<Predecessor>,
+    },
     /// Another agent holds it.
     Busy { agent: AgentId, lease_left: Duration },
     /// A newer session of the same agent has taken this one's place.
     SessionClosed,
     /// The agent was not accepted for this account, or has withdrawn it.
     NotAccepted,
+}
+
+/// The agent that cached an account before another one took it over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Predecessor {
+    pub agent: AgentId,
+    /// What it had declared.
+    pub scopes: Vec<StoredScope>,
 }
 
 const NEW_CURSOR: OnConflict =
@@ -47,6 +59,14 @@ impl Store {
     /// Gives the account to the agent, unless another one's lease is alive.
     pub async fn attach(&self, request: &AttachRequest) -> Result<AttachOutcome, StoreError> {
         let AttachRequest { tenant, account, agent, session, hub, lease } = request;
+        // Standbys ask every other second: a read is enough to answer them.
+        let mut connection = self.reader("connect to read the account's holder").await?;
+        let holder = self.holder(tenant, account, &mut connection).await?;
+        drop(connection);
+        if let Some((holder, lease_left)) = holder.filter(|(holder, left)| holder != agent && !left.is_zero())
+        {
+            return Ok(AttachOutcome::Busy { agent: holder, lease_left });
+        }
         let mut transaction = self.begin("begin to attach").await?;
         self.statement(
             "INSERT INTO spindrift_cursor (tenant, account, epoch, seq, feed_floor, holder_agent, holder_session, \
@@ -59,11 +79,10 @@ impl Store {
         .await?;
         let taken = self
             .statement(
-                "UPDATE spindrift_cursor SET epoch = epoch + 1, holder_agent = ?, holder_session = ?, \
-                 holder_hub = ?, lease_until = {now} + ? \
+                "UPDATE spindrift_cursor SET epoch = epoch + 1, holder_session = ?, holder_hub = ?, \
+                 lease_until = {now} + ? \
                  WHERE tenant = ? AND account = ? AND (lease_until <= {now} OR holder_agent = ?)",
             )
-            .bind(agent.as_str())
             .bind(session.as_str())
             .bind(hub.as_str())
             .bind(*lease)
@@ -73,17 +92,24 @@ impl Store {
             .execute("take an account", &mut transaction)
             .await?;
 
+        let holder = self.holder(tenant, account, &mut transaction).await?;
         let outcome = if taken == 0 {
-            self.busy(tenant, account, &mut transaction).await?
+            let (agent, lease_left) = holder
+                .ok_or_else(|| StoreError::at("read the account's holder")(sqlx::Error::RowNotFound))?;
+            AttachOutcome::Busy { agent, lease_left }
         } else if let Some(refused) = self.refusal(request, &mut transaction).await? {
             refused
         } else {
             // Read under the cursor's row lock: no commit comes between the cursor and its resume points.
             let cursor = self.read_cursor(tenant, account, &mut transaction).await?;
-            let resume_points = scope::resume_points(self, tenant, account, &mut transaction).await?;
-            AttachOutcome::Attached(Attachment { cursor, resume_points })
+            let scopes = scope::stored(self, tenant, account, &mut transaction).await?;
+            let resume_points = scopes.iter().cloned().filter_map(StoredScope::resume_point).collect();
+            self.name_holder(request, &mut transaction).await?;
+            let predecessor = holder.map(|(holder, _)| holder).filter(|holder| holder != agent);
+            let predecessor = predecessor.map(|agent| Predecessor { agent, scopes });
+            AttachOutcome::Attached { attachment: Attachment { cursor, resume_points }, predecessor }
         };
-        if let AttachOutcome::Attached(_) = outcome {
+        if let AttachOutcome::Attached { .. } = outcome {
             transaction.commit().await.map_err(StoreError::at("commit an attachment"))?;
         } else {
             transaction.rollback().await.map_err(StoreError::at("roll back an attachment"))?;
@@ -91,18 +117,33 @@ impl Store {
         Ok(outcome)
     }
 
-    async fn busy(
+    /// The agent that cached the account last, and how much longer it is its own.
+    async fn holder(
         &self,
         tenant: &TenantId,
         account: &AccountName,
         connection: &mut AnyConnection,
-    ) -> Result<AttachOutcome, StoreError> {
+    ) -> Result<Option<(AgentId, Duration)>, StoreError> {
         let text = "SELECT holder_agent, lease_until - {now} AS lease_left FROM spindrift_cursor \
                     WHERE tenant = ? AND account = ?";
         let statement = self.statement(text).bind(tenant.as_str()).bind(account.as_str());
         let row = statement.fetch_optional("read the account's holder", connection).await?;
-        let row = row.ok_or_else(|| StoreError::at("read the account's holder")(sqlx::Error::RowNotFound))?;
-        Ok(AttachOutcome::Busy { agent: row.name("holder_agent")?, lease_left: row.duration("lease_left")? })
+        let Some(row) = row else { return Ok(None) };
+        let Some(agent) = row.optional_name("holder_agent")? else { return Ok(None) };
+        Ok(Some((agent, row.duration("lease_left")?)))
+    }
+
+    /// Writes down who has the account; the last step of taking it, since until then its holder is the predecessor.
+    async fn name_holder(
+        &self,
+        request: &AttachRequest,
+        connection: &mut AnyConnection,
+    ) -> Result<(), StoreError> {
+        let AttachRequest { tenant, account, agent, .. } = request;
+        let text = "UPDATE spindrift_cursor SET holder_agent = ? WHERE tenant = ? AND account = ?";
+        let statement =
+            self.statement(text).bind(agent.as_str()).bind(tenant.as_str()).bind(account.as_str());
+        statement.execute("name the account's holder", connection).await.map(drop)
     }
 
     /// Why this session may not attach this account.
@@ -166,13 +207,13 @@ impl Store {
         statement.execute("give an account back", &mut connection).await.map(drop)
     }
 
-    /// Extends the leases of accounts that had nothing to commit; answers with those that are another epoch's by now.
+    /// Extends the leases of accounts that had nothing to commit; answers with those of the epochs that are over.
     pub async fn renew(
         &self,
         tenant: &TenantId,
         held: &[(AccountName, Epoch)],
         lease: Duration,
-    ) -> Result<Vec<AccountName>, StoreError> {
+    ) -> Result<Vec<(AccountName, Epoch)>, StoreError> {
         let mut connection = self.writer("connect to renew leases").await?;
         let mut lost = Vec::new();
         for chunk in held.chunks(RENEWED_AT_ONCE) {
@@ -199,7 +240,7 @@ impl Store {
         tenant: &TenantId,
         held: &[(AccountName, Epoch)],
         connection: &mut AnyConnection,
-    ) -> Result<Vec<AccountName>, StoreError> {
+    ) -> Result<Vec<(AccountName, Epoch)>, StoreError> {
         let accounts = vec!["?"; held.len()].join(", ");
         let mut statement = self
             .statement(format!(
@@ -213,10 +254,6 @@ impl Store {
         for row in statement.unprepared().fetch_all("read epochs", connection).await? {
             epochs.insert(row.name("account")?, Epoch(row.count("epoch")?));
         }
-        Ok(held
-            .iter()
-            .filter(|(account, epoch)| epochs.get(account) != Some(epoch))
-            .map(|(account, _)| account.clone())
-            .collect())
+        Ok(held.iter().filter(|(account, epoch)| epochs.get(account) != Some(epoch)).cloned().collect())
     }
 }

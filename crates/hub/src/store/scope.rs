@@ -127,16 +127,6 @@ pub(super) async fn stored(
     rows.iter().map(StoredScope::read).collect()
 }
 
-pub(super) async fn resume_points(
-    store: &Store,
-    tenant: &TenantId,
-    account: &AccountName,
-    connection: &mut AnyConnection,
-) -> Result<Vec<ResumePoint>, StoreError> {
-    let scopes = stored(store, tenant, account, connection).await?;
-    Ok(scopes.into_iter().filter_map(StoredScope::resume_point).collect())
-}
-
 // === impl StoredScope ===
 
 impl StoredScope {
@@ -161,7 +151,7 @@ impl StoredScope {
         })
     }
 
-    fn resume_point(self) -> Option<ResumePoint> {
+    pub(super) fn resume_point(self) -> Option<ResumePoint> {
         let Self { row: ScopeRow { scope, api_version, scrub_revision, .. }, resource_version, age, .. } =
             self;
         Some(ResumePoint { scope, api_version, scrub_revision, resource_version: resource_version?, age })

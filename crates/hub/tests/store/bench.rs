@@ -42,7 +42,7 @@ impl Bench {
 
     pub(crate) async fn attach(&self, account: &str) -> anyhow::Result<Attachment> {
         match self.store.attach(&offer(account, "agent")).await? {
-            AttachOutcome::Attached(attachment) => Ok(attachment),
+            AttachOutcome::Attached { attachment, .. } => Ok(attachment),
             other => bail!("attach {account}: {other:?}"),
         }
     }

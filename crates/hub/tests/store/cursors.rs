@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use spindrift_hub::store::{AttachOutcome, AttachRequest, WriteOutcome};
+use spindrift_hub::store::{AttachOutcome, AttachRequest, Predecessor, WriteOutcome};
 use spindrift_model::{Cursor, Epoch, Seq, TenantId};
-use spindrift_testkit::eventually;
+use spindrift_testkit::{Engine, eventually};
 
 use crate::bench::{Bench, LEASE, account, agent, declare, offer, pod, pods, reached, tenant, write};
 
@@ -87,7 +87,7 @@ async fn another_agent_waits_for_the_lease_and_the_same_agent_does_not() -> anyh
         assert_eq!(again.cursor.epoch, Epoch(2));
         // Tenants have cursors of their own.
         let elsewhere = AttachRequest { tenant: TenantId::parse("acme")?, ..offer("prod", "other") };
-        assert!(matches!(bench.store.attach(&elsewhere).await?, AttachOutcome::Attached(_)));
+        assert!(matches!(bench.store.attach(&elsewhere).await?, AttachOutcome::Attached { .. }));
     }
     Ok(())
 }
@@ -97,12 +97,12 @@ async fn a_lease_ends_by_time_or_by_release() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         let short = AttachRequest { lease: Duration::from_millis(300), ..offer("prod", "first") };
-        let AttachOutcome::Attached(first) = bench.store.attach(&short).await? else {
+        let AttachOutcome::Attached { attachment: first, .. } = bench.store.attach(&short).await? else {
             panic!("nobody holds it")
         };
         eventually!(
             "the lease ends",
-            matches!(bench.store.attach(&offer("prod", "second")).await, Ok(AttachOutcome::Attached(_)))
+            matches!(bench.store.attach(&offer("prod", "second")).await, Ok(AttachOutcome::Attached { .. }))
         );
 
         assert!(
@@ -111,7 +111,49 @@ async fn a_lease_ends_by_time_or_by_release() -> anyhow::Result<()> {
         );
         assert!(matches!(bench.store.attach(&offer("prod", "third")).await?, AttachOutcome::Busy { .. }));
         assert!(bench.store.release(&tenant(), &account("prod"), first.cursor.epoch.next()).await?);
-        assert!(matches!(bench.store.attach(&offer("prod", "third")).await?, AttachOutcome::Attached(_)));
+        assert!(matches!(bench.store.attach(&offer("prod", "third")).await?, AttachOutcome::Attached { .. }));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn whoever_takes_an_account_over_learns_from_whom_and_what_that_one_read() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        bench.announce();
+        let first = bench.attach("prod").await?;
+        bench
+            .write_at("prod", first.cursor, |write| write.declared = Some(declare(&[("", "Pod", "v1")])))
+            .await?;
+        // The lease ends after any look that somebody else may have taken at it.
+        assert!(matches!(bench.store.attach(&offer("prod", "other")).await?, AttachOutcome::Busy { .. }));
+        assert!(bench.store.release(&tenant(), &account("prod"), first.cursor.epoch).await?);
+        let taken = bench.store.attach(&offer("prod", "other")).await?;
+        let AttachOutcome::Attached { predecessor: Some(Predecessor { agent: before, scopes }), .. } = taken
+        else {
+            panic!("it had a holder: {taken:?}")
+        };
+        assert_eq!(before, agent("agent"));
+        assert_eq!(scopes.iter().map(|stored| &stored.row.scope).collect::<Vec<_>>(), [&pods()]);
+
+        let again = bench.store.attach(&offer("prod", "other")).await?;
+        assert!(matches!(again, AttachOutcome::Attached { predecessor: None, .. }), "its own: {again:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_standby_is_answered_while_the_account_is_being_written() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        bench.announce();
+        bench.attach("prod").await?;
+        // Whoever had to write for the answer would wait for this one.
+        let mut writer = bench.database.connect().await?;
+        let begin = if bench.database.engine() == Engine::Sqlite { "BEGIN IMMEDIATE" } else { "BEGIN" };
+        for text in [begin, "UPDATE spindrift_cursor SET seq = seq + 1 WHERE account = 'prod'"] {
+            sqlx::raw_sql(text).execute(&mut writer).await?;
+        }
+        assert!(matches!(bench.store.attach(&offer("prod", "other")).await?, AttachOutcome::Busy { .. }));
+        sqlx::raw_sql("ROLLBACK").execute(&mut writer).await?;
     }
     Ok(())
 }
@@ -125,7 +167,7 @@ async fn renewal_extends_leases_and_names_the_lost_accounts() -> anyhow::Result<
         bench.attach("lost").await?;
         let held = [(account("kept"), kept), (account("lost"), lost), (account("never"), kept)];
         let longer = LEASE * 10;
-        assert_eq!(bench.store.renew(&tenant(), &held, longer).await?, [account("lost"), account("never")]);
+        assert_eq!(bench.store.renew(&tenant(), &held, longer).await?, held[1..], "with their epochs");
         let AttachOutcome::Busy { lease_left, .. } = bench.store.attach(&offer("kept", "other")).await?
         else {
             panic!("the lease is alive");

@@ -10,5 +10,6 @@ mod feed;
 mod isolation;
 mod objects;
 mod opening;
+mod operations;
 mod scopes;
 mod sessions;

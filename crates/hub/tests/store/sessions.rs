@@ -124,9 +124,9 @@ async fn a_new_session_of_an_agent_takes_the_place_of_its_old_one() -> anyhow::R
 
         let from =
             |session: &NewSession| AttachRequest { session: session.id.clone(), ..offer("prod", "one") };
-        assert!(matches!(bench.store.attach(&from(&new)).await?, AttachOutcome::Attached(_)));
+        assert!(matches!(bench.store.attach(&from(&new)).await?, AttachOutcome::Attached { .. }));
         assert_eq!(bench.store.attach(&from(&old)).await?, AttachOutcome::SessionClosed);
-        let AttachOutcome::Attached(again) = bench.store.attach(&from(&new)).await? else {
+        let AttachOutcome::Attached { attachment: again, .. } = bench.store.attach(&from(&new)).await? else {
             panic!("it is its own")
         };
         assert_eq!(again.cursor.epoch.0, 2, "a refused attachment takes no epoch");
@@ -146,15 +146,20 @@ async fn a_session_attaches_only_what_it_was_accepted_for_and_has_not_withdrawn(
         };
         assert_eq!(attach("other").await?, AttachOutcome::NotAccepted);
         bench.store.accept(&tenant(), &session.id, &[account("other"), account("prod")]).await?;
-        assert!(matches!(attach("other").await?, AttachOutcome::Attached(_)));
+        assert!(matches!(attach("other").await?, AttachOutcome::Attached { .. }));
 
-        let AttachOutcome::Attached(held) = attach("prod").await? else { panic!("it was accepted") };
+        let AttachOutcome::Attached { attachment: held, .. } = attach("prod").await? else {
+            panic!("it was accepted")
+        };
         bench.store.withdraw(&tenant(), &session.id, &account("prod")).await?;
         assert_eq!(attach("prod").await?, AttachOutcome::NotAccepted);
         let late = write("prod", held.cursor);
         assert_eq!(bench.store.commit(&[late]).await?, [WriteOutcome::Stale], "what it still had to say");
         let standby = bench.store.attach(&offer("prod", "two")).await?;
-        assert!(matches!(standby, AttachOutcome::Attached(_)), "the account is free at once: {standby:?}");
+        assert!(
+            matches!(standby, AttachOutcome::Attached { .. }),
+            "the account is free at once: {standby:?}"
+        );
 
         // To withdraw what another one holds by now takes nothing from it.
         bench.store.withdraw(&tenant(), &session.id, &account("prod")).await?;

@@ -2,7 +2,7 @@
 
 mod error;
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 pub use error::ConnectError;
 
@@ -21,7 +21,18 @@ pub enum Credentials {
         /// The context; the file's current one if none is named.
         context: Option<String>,
     },
+    /// A context of a kubeconfig that is in no file.
+    Contents {
+        /// The kubeconfig.
+        kubeconfig: KubeconfigText,
+        /// The context; its current one if none is named.
+        context: Option<String>,
+    },
 }
+
+/// The text of a kubeconfig; never shown, since it holds secrets.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct KubeconfigText(Arc<str>);
 
 /// How to talk to the API server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -56,12 +67,42 @@ impl Credentials {
     /// Where they come from, for people.
     pub fn origin(&self) -> String {
         match self {
-            Self::ServiceAccount => "the pod's service account".to_owned(),
-            Self::Kubeconfig { path, context: None } => format!("kubeconfig {}", path.display()),
-            Self::Kubeconfig { path, context: Some(context) } => {
-                format!("context {context} of kubeconfig {}", path.display())
+            Self::Kubeconfig { context: Some(context), .. }
+            | Self::Contents { context: Some(context), .. } => {
+                format!("context {context} of {}", self.place())
             }
+            _ => self.place(),
         }
+    }
+
+    /// The same without the context.
+    pub(crate) fn place(&self) -> String {
+        match self {
+            Self::ServiceAccount => "the pod's service account".to_owned(),
+            Self::Kubeconfig { path, .. } => format!("kubeconfig {}", path.display()),
+            Self::Contents { .. } => "kubeconfigContents".to_owned(),
+        }
+    }
+}
+
+// === impl KubeconfigText ===
+
+impl KubeconfigText {
+    /// The text itself.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for KubeconfigText {
+    fn from(text: &str) -> Self {
+        Self(text.into())
+    }
+}
+
+impl fmt::Debug for KubeconfigText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("…")
     }
 }
 

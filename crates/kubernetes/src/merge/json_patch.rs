@@ -58,15 +58,15 @@ fn step(target: &mut Value, operation: Operation) -> Result<(), &'static str> {
 }
 
 fn add(target: &mut Value, path: &str, value: Value) -> Result<(), &'static str> {
-    let Some((parent, last)) = split(path) else {
+    let Some((parent, name)) = split(path) else {
         *target = value;
         return Ok(());
     };
     match target.pointer_mut(parent).ok_or(NOWHERE)? {
-        Value::Object(map) => _ = map.insert(last, value),
-        Value::Array(list) if last == "-" => list.push(value),
+        Value::Object(map) => _ = map.insert(name, value),
+        Value::Array(list) if name == "-" => list.push(value),
         Value::Array(list) => {
-            let index = last.parse().ok().filter(|index| *index <= list.len()).ok_or(NOWHERE)?;
+            let index = name.parse().ok().filter(|index| *index <= list.len()).ok_or(NOWHERE)?;
             list.insert(index, value);
         }
         _ => return Err(NOWHERE),
@@ -75,11 +75,11 @@ fn add(target: &mut Value, path: &str, value: Value) -> Result<(), &'static str>
 }
 
 fn remove(target: &mut Value, path: &str) -> Result<Value, &'static str> {
-    let (parent, last) = split(path).ok_or(NO_OBJECT)?;
+    let (parent, name) = split(path).ok_or(NO_OBJECT)?;
     match target.pointer_mut(parent).ok_or(NOWHERE)? {
-        Value::Object(map) => map.remove(&last).ok_or(NOWHERE),
+        Value::Object(map) => map.remove(&name).ok_or(NOWHERE),
         Value::Array(list) => {
-            let index = last.parse().ok().filter(|index| *index < list.len()).ok_or(NOWHERE)?;
+            let index = name.parse().ok().filter(|index| *index < list.len()).ok_or(NOWHERE)?;
             Ok(list.remove(index))
         }
         _ => Err(NOWHERE),
@@ -88,8 +88,8 @@ fn remove(target: &mut Value, path: &str) -> Result<Value, &'static str> {
 
 /// The path of what contains it, and its own name; none for the whole document.
 fn split(path: &str) -> Option<(&str, String)> {
-    let (parent, last) = path.rsplit_once('/')?;
-    Some((parent, last.replace("~1", "/").replace("~0", "~")))
+    let (parent, name) = path.rsplit_once('/')?;
+    Some((parent, name.replace("~1", "/").replace("~0", "~")))
 }
 
 #[cfg(test)]
@@ -98,9 +98,9 @@ mod tests {
 
     use super::*;
 
-    fn patched(object: Value, patch: Value) -> Result<Value, MergeError> {
+    fn patched(object: Value, patch: &Value) -> Result<Value, MergeError> {
         let Value::Object(object) = object else { panic!("an object") };
-        apply(object, &patch).map(Value::Object)
+        apply(object, patch).map(Value::Object)
     }
 
     #[test]
@@ -145,11 +145,7 @@ mod tests {
             ),
         ];
         for (patch, a, list) in cases {
-            assert_eq!(
-                patched(object.clone(), patch.clone()),
-                Ok(json!({ "a": a, "list": list })),
-                "{patch}"
-            );
+            assert_eq!(patched(object.clone(), &patch), Ok(json!({ "a": a, "list": list })), "{patch}");
         }
     }
 
@@ -164,7 +160,7 @@ mod tests {
             json!({ "op": "shake", "path": "/a" }),
             json!({ "op": "add", "path": "/b" }),
         ] {
-            let error = patched(json!({ "a": 1 }), json!([test, wrong])).unwrap_err();
+            let error = patched(json!({ "a": 1 }), &json!([test, wrong])).unwrap_err();
             assert!(matches!(error, MergeError::JsonPatch { index: 1, .. }), "{wrong}: {error}");
         }
     }

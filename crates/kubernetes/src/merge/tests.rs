@@ -1,5 +1,7 @@
 //! One table per directive: what was applied, what is there, what is wanted, and the patch that kubectl sends.
 
+#![expect(clippy::needless_pass_by_value, reason = "so that json! can stand in its place")]
+
 mod json_merge;
 mod laws;
 mod lists;

@@ -51,6 +51,7 @@ struct Patch {
 #[derive(Deserialize)]
 struct RequestBody {
     #[serde(default)]
+    #[expect(clippy::zero_sized_map_values, reason = "only the names of the media types count")]
     content: BTreeMap<String, IgnoredAny>,
 }
 
@@ -103,8 +104,7 @@ const STRATEGIC_MERGE_PATCH: &str = "application/strategic-merge-patch+json";
 pub(super) fn read(document: &[u8]) -> Result<Schema, InvalidOpenApi> {
     let Document { paths, components } =
         serde_json::from_slice(document).map_err(|error| InvalidOpenApi::Malformed(error.into()))?;
-    let strategic: BTreeSet<GroupVersionKind> =
-        paths.into_iter().filter_map(|(_, path)| strategic_kind(path)).collect();
+    let strategic: BTreeSet<GroupVersionKind> = paths.into_values().filter_map(strategic_kind).collect();
     let mut schema = Schema::default();
     for (name, TypeDocument { properties, kinds }) in components.schemas {
         for kind in kinds.into_iter().filter(|kind| strategic.contains(kind)) {

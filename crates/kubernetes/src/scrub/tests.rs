@@ -204,6 +204,14 @@ fn expected(tree: &Tree, place: &[Step], rules: &[(Path, Fate)]) -> Option<Tree>
     Some(match (fate, tree) {
         (Some(Fate::Cut), _) => return None,
         (Some(Fate::Redact), Tree::Text(_)) => Tree::Text("REDACTED".into()),
+        (Some(Fate::Redact), Tree::Object(members)) => {
+            let passes = |name: &str| {
+                let spared = below(Step::Member(name.into()));
+                rules.iter().any(|(path, fate)| *fate == Fate::Pass && path.steps() == spared)
+            };
+            let spared: Vec<_> = members.iter().filter(|(key, _)| passes(key)).cloned().collect();
+            if spared.is_empty() { Tree::Scalar("null") } else { Tree::Object(spared) }
+        }
         (Some(Fate::Redact), _) => Tree::Scalar("null"),
         (Some(Fate::Pass), _) => tree.clone(),
         (_, Tree::Object(members)) => {

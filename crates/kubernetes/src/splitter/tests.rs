@@ -35,6 +35,15 @@ fn a_line_that_cannot_be_read_is_one_event_and_the_next_ones_are_not_touched() {
         (r#"{"type":"ADDED","object":{},"object":{}}"#, "object is not there exactly once"),
         (r#"{"type":"ADDED"}"#, "object is not there exactly once"),
         (r#"{"type":"ADDED","object":{"metadata":{"name":"unfinished"#, "the JSON ends too early"),
+        (
+            r#"{"type":"ADDED","object":{"metadata":{"name":"a","uid":"","resourceVersion":"1"}}}"#,
+            "uid is empty",
+        ),
+        (
+            r#"{"type":"ADDED","object":{"metadata":{"name":"","uid":"u","resourceVersion":"1"}}}"#,
+            "name is empty",
+        ),
+        (r#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":""}}}"#, "resourceVersion is empty"),
         (r#"{"type":"ADDED","object":{"metadata":{}}}}"#, "no JSON from line 1 column 42 on"),
     ];
     let mut body = format!("\n{managed}\n\r\n");
@@ -56,9 +65,16 @@ fn a_line_that_cannot_be_read_is_one_event_and_the_next_ones_are_not_touched() {
 #[test]
 fn bookmarks_are_understood_whatever_is_redacted() {
     let bookmark = r#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9","annotations":{"k8s.io/initial-events-end":"true"}}}}"#;
-    let rules = rules(View::Full, &["metadata.annotations.*"]);
-    let events = split([format!("{bookmark}\n").into()], &rules);
-    assert_eq!(events, [Event::Bookmark { resource_version: "9".into(), initial_events_end: true }]);
+    let middle =
+        r#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"8","annotations":{"a":"b"}}}}"#;
+    for path in ["metadata.annotations.*", "metadata.annotations"] {
+        let events = split([format!("{middle}\n{bookmark}\n").into()], &rules(View::Full, &[path]));
+        let expected = [("8", false), ("9", true)].map(|(version, initial_events_end)| Event::Bookmark {
+            resource_version: version.into(),
+            initial_events_end,
+        });
+        assert_eq!(events, expected, "{path}");
+    }
 }
 
 #[test]

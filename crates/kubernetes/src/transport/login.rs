@@ -18,6 +18,7 @@ mod user;
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
+use futures::{FutureExt, future::BoxFuture};
 use http::{HeaderMap, HeaderValue, Request, header};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::RwLock;
@@ -41,8 +42,17 @@ pub(crate) struct Login {
     credentials: Credentials,
     options: ApiOptions,
     current: RwLock<Current>,
-    /// Held by the one who renews; when the API server's refusal was last a reason to.
-    turn: Mutex<Option<Instant>>,
+    /// Held by the one who renews.
+    turn: Mutex<Turn>,
+}
+
+#[derive(Default)]
+struct Turn {
+    /// When the API server's refusal was last a reason to renew.
+    refused: Option<Instant>,
+    /// A renewal that has begun. Who began it may be in more of a hurry than a plugin that logs in somewhere; the next
+    /// one goes on waiting for it.
+    loading: Option<BoxFuture<'static, Result<Standing, ConnectError>>>,
 }
 
 #[derive(Clone)]
@@ -76,7 +86,7 @@ const MARGIN: SignedDuration = SignedDuration::from_secs(10);
 impl Login {
     /// Reads the credentials, and runs the plugin if they name one.
     pub(crate) async fn open(credentials: &Credentials, options: &ApiOptions) -> Result<Self, ConnectError> {
-        let standing = Arc::new(Standing::load(credentials, options).await?);
+        let standing = Arc::new(Standing::load(credentials.clone(), options.clone()).await?);
         Ok(Self {
             credentials: credentials.clone(),
             options: options.clone(),
@@ -94,7 +104,7 @@ impl Login {
         if let Some(standing) = self.just_seen() {
             return Ok(standing);
         }
-        let _turn = self.turn.lock().await;
+        let mut turn = self.turn.lock().await;
         // Others may have looked meanwhile.
         if let Some(standing) = self.just_seen() {
             return Ok(standing);
@@ -104,7 +114,7 @@ impl Login {
             self.current.write().looked = Instant::now();
             return Ok(last);
         }
-        match Standing::load(&self.credentials, &self.options).await {
+        match self.load(&mut turn).await {
             Ok(standing) => Ok(self.adopt(standing).0),
             Err(error) if last.has_ended() => Err(error),
             Err(error) => {
@@ -125,11 +135,12 @@ impl Login {
         if !last.is_same(refused) {
             return Ok(Some(last));
         }
-        if turn.is_some_and(|refused| refused.elapsed() < REFUSAL_PAUSE) {
+        // What nobody has waited for to its end is another matter.
+        if turn.loading.is_none() && turn.refused.is_some_and(|refused| refused.elapsed() < REFUSAL_PAUSE) {
             return Ok(None);
         }
-        *turn = Some(Instant::now());
-        match Standing::load(&self.credentials, &self.options).await {
+        turn.refused = Some(Instant::now());
+        match self.load(&mut turn).await {
             Ok(standing) => {
                 let (standing, differs) = self.adopt(standing);
                 Ok(differs.then_some(standing))
@@ -138,6 +149,14 @@ impl Login {
             Err(error) if error.is_plugin() => Err(error),
             Err(_) => Ok(None),
         }
+    }
+
+    /// Reads the credentials anew, or waits for the reading that has begun.
+    async fn load(&self, turn: &mut Turn) -> Result<Standing, ConnectError> {
+        let begin = || Standing::load(self.credentials.clone(), self.options.clone()).boxed();
+        let loaded = turn.loading.get_or_insert_with(begin).await;
+        turn.loading = None;
+        loaded
     }
 
     fn just_seen(&self) -> Option<Arc<Standing>> {
@@ -173,10 +192,9 @@ impl Login {
 // === impl Standing ===
 
 impl Standing {
-    async fn load(credentials: &Credentials, options: &ApiOptions) -> Result<Self, ConnectError> {
+    async fn load(credentials: Credentials, options: ApiOptions) -> Result<Self, ConnectError> {
         let origin = credentials.origin();
         let unusable = |source| ConnectError::Unusable { origin: origin.clone(), source: Box::new(source) };
-        let (credentials, options) = (credentials.clone(), options.clone());
         let read = spawn_blocking(move || {
             let mut reading = Reading::of(&credentials, &options)?;
             let user = User::read(&mut reading, options.impersonate.as_deref());

@@ -2,6 +2,7 @@ use std::{
     fs,
     os::unix::fs::{PermissionsExt, symlink},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -216,6 +217,28 @@ async fn a_plugin_is_asked_again_when_its_token_is_refused() -> anyhow::Result<(
     assert_eq!(robot.runs(), 2);
     config_map(robot.cluster, &robot.namespace, "told").await?;
     next_change(&mut events).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_plugin_that_is_slow_is_not_ended_by_requests_that_are_in_a_hurry() -> anyhow::Result<()> {
+    let robot = Robot::new(Cluster::shared().await?).await?;
+    let token = robot.token("first").await?;
+    fs::write(robot.file("short"), credential(&token, SignedDuration::from_secs(12)))?;
+    fs::write(robot.file("long"), credential(&token, SignedDuration::from_mins(10)))?;
+    let directory = robot.directory.path().display();
+    let script =
+        format!("cd '{directory}'; if [ $(wc -l < runs) = 1 ]; then cat short; else sleep 4; cat long; fi");
+    let path = robot.kubeconfig("kubeconfig", &robot.plugin(&script)?)?;
+    let credentials = Credentials::Kubeconfig { path, context: None };
+    let options =
+        ApiOptions { no_proxy: true, request_timeout: Some(Duration::from_secs(1)), ..ApiOptions::default() };
+    let api = Api::connect(&credentials, &options).await?;
+    eventually!("its second answer is used", {
+        let named = api.user_name().await;
+        robot.runs() > 1 && named.is_ok_and(|user| user == robot.user())
+    });
+    assert_eq!(robot.runs(), 2, "it was asked once, and waited for");
     Ok(())
 }
 

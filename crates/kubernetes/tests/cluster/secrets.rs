@@ -41,8 +41,8 @@ async fn no_value_of_a_secret_is_ever_told() -> anyhow::Result<()> {
     assert!(CANARIES.iter().all(|canary| stored.contains(canary)), "else this proves nothing");
 
     // Even who asks for more gets no more.
-    let secrets = WatchTarget::new(resource(&api, "", "Secret").await?, Some(namespace.as_str().into()));
-    let target = WatchTarget { view: View::Full, ..secrets };
+    let mut target = WatchTarget::new(resource(&api, "", "Secret").await?, Some(namespace.as_str().into()));
+    target.view = View::Full;
     let mut events = api.watch(&target, INITIAL, LONG).await?;
     let (streamed, _) = listing(&mut events).await?;
     assert_clean(&streamed[0], "one");

@@ -32,6 +32,10 @@ pub(super) fn expired_event() -> Bytes {
 
 fn status(code: u16) -> Value {
     let (reason, message) = match code {
+        409 => (
+            "Conflict",
+            "the object has been modified; please apply your changes to the latest version and try again",
+        ),
         410 => ("Expired", "too old resource version: the playground forgot it"),
         429 => ("TooManyRequests", "the playground is asked too often, please try again later"),
         503 => ("ServiceUnavailable", "the playground is currently unable to handle the request"),

@@ -19,9 +19,9 @@ use tokio::time::{Instant, sleep, timeout};
 use tracing::debug;
 
 use super::error::ConfigError;
-use super::locate::Located;
 use super::schema::Schema;
 use super::{ConfigFiles, Loaded};
+use crate::report;
 
 mod hints;
 
@@ -43,6 +43,8 @@ pub struct Follower<T> {
     /// The files of the last configuration that could be used, with what they import.
     used: Vec<PathBuf>,
     seen: Content,
+    /// What was wrong when it was last tried. It may mend itself without a change of the files that are followed.
+    wrong: Option<String>,
     /// Files that said something when they were last used.
     written: BTreeSet<PathBuf>,
     hints: Option<Hints>,
@@ -63,6 +65,7 @@ impl<T: Schema> Follower<T> {
             files,
             used: Vec::new(),
             seen: Content::default(),
+            wrong: None,
             written: BTreeSet::new(),
             hints,
             settings: PhantomData,
@@ -75,21 +78,32 @@ impl<T: Schema> Follower<T> {
 
     /// Waits until the files say something else, and reads them.
     ///
-    /// An error is a configuration that cannot be used: the last one stays good, and the next change is waited for as
-    /// always. Each state of the files is told once.
+    /// An error is a configuration that cannot be used: the last one stays good, and it is tried again with the next
+    /// change, and from time to time without one. What is wrong is told once.
     pub async fn next(&mut self) -> Result<Loaded<T>, ConfigError> {
         loop {
             self.hint().await;
             self.listen();
             let content = self.look();
-            if content == self.seen {
+            let changed = content != self.seen;
+            if !changed && self.wrong.is_none() {
                 continue;
             }
             self.seen = content;
-            let loaded = self.load()?;
-            self.use_files(loaded.files.clone());
-            self.listen();
-            return Ok(loaded);
+            match self.load() {
+                Ok(loaded) => {
+                    self.wrong = None;
+                    self.use_files(loaded.files.clone());
+                    self.listen();
+                    return Ok(loaded);
+                }
+                Err(error) => {
+                    let wrong = Some(report(&error));
+                    if std::mem::replace(&mut self.wrong, wrong.clone()) != wrong || changed {
+                        return Err(error);
+                    }
+                }
+            }
         }
     }
 
@@ -123,17 +137,22 @@ impl<T: Schema> Follower<T> {
     /// Directories come and go, so they are named again each time; naming one twice changes nothing.
     fn listen(&self) {
         let Some(hints) = &self.hints else { return };
-        let real = self.used.iter().filter_map(|file| file.canonicalize().ok());
+        let followed = self.followed();
+        let real = followed.iter().filter_map(|file| file.canonicalize().ok());
         let parents =
-            self.used.iter().cloned().chain(real).filter_map(|file| file.parent().map(Path::to_path_buf));
+            followed.iter().cloned().chain(real).filter_map(|file| file.parent().map(Path::to_path_buf));
         for directory in self.files.directories().into_iter().chain(parents) {
             hints.watch(&directory);
         }
     }
 
+    /// What is named now, and what was used last.
+    fn followed(&self) -> BTreeSet<PathBuf> {
+        self.files.named().into_iter().chain(self.used.iter().cloned()).collect()
+    }
+
     fn look(&self) -> Content {
-        let Located { files, .. } = self.files.locate();
-        let hashed = files.into_iter().chain(self.used.iter().cloned()).map(|file| {
+        let hashed = self.followed().into_iter().map(|file| {
             let content = std::fs::read(&file).ok().map(|bytes| {
                 let mut hasher = DefaultHasher::new();
                 bytes.hash(&mut hasher);

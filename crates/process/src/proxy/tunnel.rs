@@ -15,9 +15,23 @@ const LONGEST_ANSWER: usize = 16 * 1024;
 impl Proxy {
     /// Connects to a host through the proxy; what follows on the stream is between the caller and that host.
     pub async fn tunnel(&self, host: &str, port: u16) -> Result<TcpStream, ProxyError> {
+        self.tunnel_by(TcpStream::connect(self.place()), host, port).await
+    }
+
+    /// Where the proxy takes connections.
+    pub fn place(&self) -> (&str, u16) {
+        (&self.host, self.port)
+    }
+
+    /// Connects to a host through the proxy, given a way to connect to the proxy's place.
+    pub async fn tunnel_by(
+        &self,
+        connecting: impl Future<Output = io::Result<TcpStream>>,
+        host: &str,
+        port: u16,
+    ) -> Result<TcpStream, ProxyError> {
         let proxy = self.to_string();
-        let stream = TcpStream::connect((self.host.as_str(), self.port)).await;
-        let mut stream = stream.map_err(|source| ProxyError::Unreachable { proxy, source })?;
+        let mut stream = connecting.await.map_err(|source| ProxyError::Unreachable { proxy, source })?;
         let bare = host.trim_matches(['[', ']']);
         let target = if bare.contains(':') { format!("[{bare}]:{port}") } else { format!("{bare}:{port}") };
         let head = self.ask(&mut stream, &target).await.map_err(|source| ProxyError::Broken {

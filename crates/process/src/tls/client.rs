@@ -12,7 +12,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::error::TlsError;
-use super::pem::{PemFile, native_roots};
+use super::pem::{PemFile, native_roots, usable_roots};
 use super::provider;
 use super::skip_verify::SkipVerify;
 
@@ -104,11 +104,7 @@ impl ClientTls {
         let verifier = match trust {
             Trust::System => trusting(native_roots()?)?,
             Trust::Authorities(authorities) => {
-                let mut roots = RootCertStore::empty();
-                for authority in authorities {
-                    roots.add(authority.into())?;
-                }
-                trusting(roots)?
+                trusting(usable_roots(authorities.into_iter().map(Into::into).collect())?)?
             }
             Trust::Anyone => anyone(),
         };

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use rustls::RootCertStore;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tracing::debug;
 
 use super::encrypted_key;
 use super::error::TlsError;
@@ -81,11 +82,7 @@ impl PemFile {
     }
 
     pub(super) fn roots(&self) -> Result<RootCertStore, TlsError> {
-        let mut roots = RootCertStore::empty();
-        for certificate in self.certificates()? {
-            roots.add(certificate).map_err(|source| self.refused(source))?;
-        }
-        Ok(roots)
+        usable_roots(self.certificates()?).map_err(|source| self.refused(source))
     }
 
     pub(super) fn refused(&self, source: rustls::Error) -> TlsError {
@@ -110,6 +107,25 @@ impl PemFile {
 
     fn empty(&self, wanted: &'static str) -> TlsError {
         TlsError::Empty { setting: self.setting.clone(), file: self.path.clone(), wanted }
+    }
+}
+
+/// Collects the certificates that can be used. Bundles have old and odd ones in them, which nobody needs; an error if
+/// not even one is left.
+pub(super) fn usable_roots(
+    certificates: Vec<CertificateDer<'static>>,
+) -> Result<RootCertStore, rustls::Error> {
+    let mut roots = RootCertStore::empty();
+    let mut odd = None;
+    for certificate in certificates {
+        if let Err(error) = roots.add(certificate) {
+            debug!(%error, "a certificate authority cannot be used and is passed over");
+            odd = Some(error);
+        }
+    }
+    match odd.filter(|_| roots.is_empty()) {
+        Some(error) => Err(error),
+        None => Ok(roots),
     }
 }
 

@@ -2,16 +2,24 @@
 
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use parking_lot::Mutex;
 use rustls::ServerConfig;
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+use tracing::warn;
 
 use super::error::TlsError;
 use super::pem::{PemFile, native_roots};
 use super::provider;
+use crate::report;
+
+/// Files are read again no more often than this.
+const LOOK: Duration = Duration::from_mins(1);
 
 /// Whether clients show a certificate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,11 +49,13 @@ pub struct ServerTlsFiles {
     pub alpn: Vec<Vec<u8>>,
 }
 
-/// TLS of a server; clones share it, and a reload reaches all of them.
+/// TLS of a server, whose files may be replaced while the process runs; clones share it.
 #[derive(Debug, Clone)]
 pub struct ServerTls {
     files: Arc<ServerTlsFiles>,
     config: Arc<ArcSwap<ServerConfig>>,
+    /// When the files are to be read again.
+    due: Arc<Mutex<Instant>>,
 }
 
 // === impl ClientAuth ===
@@ -85,18 +95,34 @@ impl ServerTls {
     /// Reads the files.
     pub fn open(files: ServerTlsFiles) -> Result<Self, TlsError> {
         let config = Arc::new(ArcSwap::new(build(&files)?));
-        Ok(Self { files: Arc::new(files), config })
+        Ok(Self { files: Arc::new(files), config, due: Arc::new(Mutex::new(Instant::now() + LOOK)) })
     }
 
-    /// Gives the configuration for a new connection.
+    /// Gives the configuration for a new connection. Files that cannot be used, such as those that are just being
+    /// replaced, change nothing.
     pub fn config(&self) -> Arc<ServerConfig> {
+        let is_due = {
+            let mut due = self.due.lock();
+            let is_due = Instant::now() >= *due;
+            if is_due {
+                *due = Instant::now() + LOOK;
+            }
+            is_due
+        };
+        if is_due && let Err(error) = self.reload() {
+            warn!(error = %report(&error), "TLS files cannot be used; those read before still are");
+        }
         self.config.load_full()
     }
 
-    /// Reads the files again; new connections use what is found, and if that is broken nothing changes.
-    pub fn reload(&self) -> Result<(), TlsError> {
+    fn reload(&self) -> Result<(), TlsError> {
         self.config.store(build(&self.files)?);
         Ok(())
+    }
+
+    #[cfg(test)]
+    pub(super) fn look_now(&self) {
+        *self.due.lock() = Instant::now();
     }
 }
 

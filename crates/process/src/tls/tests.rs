@@ -63,22 +63,6 @@ async fn clients_trust_whom_they_are_told_to() {
     assert!(handshake(&server, named("else.example")).await.unwrap_err().contains("not valid for name"));
 }
 
-#[tokio::test]
-async fn reload_serves_the_new_certificate_and_survives_a_broken_one() {
-    let pki = Pki::new();
-    let server = server(&pki, ClientAuth::None);
-    let renewed = Pki::new();
-    let client = ClientTlsFiles { ca: Some(renewed.ca()), ..ClientTlsFiles::default() };
-    handshake(&server, client.clone()).await.unwrap_err();
-    pki.replace_server_with(&renewed);
-    server.reload().unwrap();
-    handshake(&server, client.clone()).await.unwrap();
-
-    std::fs::write(pki.path("server.pem"), "").unwrap();
-    server.reload().unwrap_err();
-    handshake(&server, client).await.unwrap();
-}
-
 #[test]
 fn errors_name_setting_and_file() {
     let pki = Pki::new();
@@ -161,4 +145,45 @@ async fn files_of_a_client_that_are_replaced_hold_from_the_next_connection_on() 
     }
     handshake_of(&after, client.current()).await.unwrap();
     handshake_of(&before, client.current()).await.unwrap_err();
+}
+
+#[tokio::test]
+async fn a_bundle_is_trusted_for_the_authorities_in_it_that_can_be_used() {
+    let pki = Pki::new();
+    let server = server(&pki, ClientAuth::None);
+    let odd = "-----BEGIN CERTIFICATE-----\nMAMCAQE=\n-----END CERTIFICATE-----\n";
+    let bundle = format!("{odd}{}", std::fs::read_to_string(pki.path("ca.pem")).unwrap());
+    std::fs::write(pki.path("bundle.pem"), bundle).unwrap();
+    std::fs::write(pki.path("odd.pem"), odd).unwrap();
+    let trusting =
+        |name: &str| ClientTlsFiles { ca: Some(pki.pem("trust", name)), ..ClientTlsFiles::default() };
+    handshake(&server, trusting("bundle.pem")).await.unwrap();
+    let error = ClientTls::open(trusting("odd.pem")).unwrap_err();
+    assert!(matches!(error, TlsError::Refused { .. }), "{error:?}");
+
+    let authorities = |name: &str| {
+        let certificates = pki.pem("trust", name).certificates().unwrap();
+        Trust::Authorities(certificates.iter().map(|certificate| certificate.to_vec()).collect())
+    };
+    let of = |name: &str| {
+        ClientTls::build(ClientTlsParts { trust: authorities(name), ..ClientTlsParts::default() })
+    };
+    handshake_of(&server, of("bundle.pem").unwrap()).await.unwrap();
+    assert!(of("odd.pem").is_err());
+}
+
+#[tokio::test]
+async fn files_of_a_server_that_are_replaced_hold_for_later_connections() {
+    let (pki, renewed) = (Pki::new(), Pki::new());
+    let server = server(&pki, ClientAuth::None);
+    let client = ClientTlsFiles { ca: Some(renewed.ca()), ..ClientTlsFiles::default() };
+    pki.replace_server_with(&renewed);
+    handshake(&server, client.clone()).await.unwrap_err();
+    server.look_now();
+    handshake(&server, client.clone()).await.unwrap();
+
+    // What is broken changes nothing.
+    std::fs::write(pki.path("server.pem"), "").unwrap();
+    server.look_now();
+    handshake(&server, client).await.unwrap();
 }

@@ -1,7 +1,7 @@
 //! Ports that are taken: by a stranger, or by the daemon that runs.
 
 use serde_json::{Value, json};
-use spindrift_testkit::{Certificates, Daemon, Database, HubProcess, Identity, binary, scratch};
+use spindrift_testkit::{Certificates, Daemon, Database, HubProcess, Identity, binary, free_port, scratch};
 
 use crate::support::{Page, dialling, hub, hub_on, rest};
 
@@ -34,6 +34,21 @@ async fn a_port_of_a_stranger_is_told_from_that_of_a_hub() {
 
     let page = Page::of_agent(&dialling_with_port(&running, rest(&running).port())).await;
     page.wrong("endpoints", "health", "is taken by another process", "change server.port");
+}
+
+#[tokio::test]
+async fn ports_of_the_agents_that_are_opened_on_demand_are_checked_too() {
+    let (_database, hub) = hub(&[]).await;
+    let stranger = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = stranger.local_addr().unwrap().port();
+    let mut settings = dialling(hub.grpc(), json!({}));
+    let page = Page::of_agent(&settings).await;
+    assert!(page.lines("endpoints", "debugging").is_empty(), "{}", page.text());
+    settings["prometheus"] = json!({ "enabled": true, "port": free_port() });
+    settings["pprof"] = json!({ "enabled": true, "port": taken });
+    let page = Page::of_agent(&settings).await;
+    page.ok("endpoints", "metrics", "is free");
+    page.wrong("endpoints", "debugging", &format!("port {taken} (debugging) is taken"), "change pprof.port");
 }
 
 fn dialling_with_port(hub: &HubProcess, port: u16) -> Value {

@@ -5,7 +5,7 @@ use std::{net::SocketAddr, sync::Arc};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use spindrift_protocol::v1::{self, hub_server};
-use spindrift_testkit::{AgentProcess, Cluster, eventually};
+use spindrift_testkit::{AgentProcess, Cluster, eventually, scratch};
 use tokio::net::TcpListener;
 use tokio_stream::{Empty, wrappers::TcpListenerStream};
 use tonic::{Request, Response, Status, Streaming, transport::Server};
@@ -74,13 +74,19 @@ async fn a_token_or_what_a_program_prints_is_shown_with_each_registration() {
     assert!(!fixed.daemon().log().contains("s3cret"), "a token is never logged");
     drop(fixed);
 
-    let _printing = agent(address, &json!({ "tokenCommand": print("echo token-$$") }), cluster);
+    let directory = scratch("program").unwrap();
+    let seen = directory.path().join("environment");
+    let script = format!("env > '{}'; echo token-$$", seen.display());
+    let _printing = agent(address, &json!({ "tokenCommand": print(&script) }), cluster);
     eventually!("each registration has a fresh token", LONG, {
         let mut printed = porter.shown.lock().clone();
         printed.retain(|token| token.starts_with("Bearer token-"));
         printed.dedup();
         printed.len() > 1
     });
+    let seen = std::fs::read_to_string(seen).unwrap();
+    assert!(seen.contains("HOSTNAME=agent-a"), "a program has the agent's environment: {seen}");
+    assert!(!seen.contains("MALLOC_"), "but not what is for the agent's memory: {seen}");
 
     let failing =
         agent(address, &json!({ "tokenCommand": print("echo 'log in first' >&2; exit 1") }), cluster);

@@ -47,6 +47,9 @@ async fn operators_see_accounts_filtered_and_paged_versions_tasks_and_metrics() 
         assert!(answered == status && body.contains(says), "{path}: {answered} {body}");
     }
     assert!(get("/debug/tasks").await.1.contains("account bad/preparation"), "it is still tried");
+    let log = stack.agent.daemon().log();
+    let told = log.lines().find(|line| line.contains("Account discovery result received: account=good, "));
+    assert!(told.is_some_and(|line| line.contains(", kinds=1, errors=0\"")), "{told:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,5 +1,7 @@
 //! One bad account, kind, object or row disturbs no other, and can be seen.
 
+mod huge;
+mod nonsense;
 mod objects;
 
 use serde_json::{Value, json};

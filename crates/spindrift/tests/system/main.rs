@@ -5,15 +5,19 @@
 
 mod assume;
 mod bearer;
+mod by_hand;
 mod channels;
+mod credentials;
 mod endpoints;
 mod engine;
+mod holds;
 mod isolation;
 mod kinds;
 mod live;
 mod load;
 mod logging;
 mod memory;
+mod operations;
 mod permissions;
 mod pressure;
 mod proxies;
@@ -22,6 +26,7 @@ mod redact;
 mod refusals;
 mod reload;
 mod secrets;
+mod sessions;
 mod starting;
 mod support;
 mod up;

@@ -10,6 +10,7 @@ use spindrift_playground::{
 use spindrift_process::shutdown::Shutdown;
 use spindrift_testkit::{AgentProcess, Database, HubProcess, eventually, scratch};
 use tempfile::TempDir;
+use tokio::time::Instant;
 
 use crate::support::{LONG, Stack};
 
@@ -194,18 +195,35 @@ async fn a_slow_link_lets_pings_pass_while_a_listing_goes_on() {
     let database = Database::sqlite().unwrap();
     let hub = HubProcess::start("hub-a", &database, &settings).await.unwrap();
     let link = spindrift_testkit::FaultProxy::start(hub.grpc()).await.unwrap();
-    // Uncompressed, these pods would take minutes.
-    link.throttle(20_000);
+    // Some megabytes of pods keep it busy for longer than the silence that would end the session.
+    link.throttle(200_000);
     let agent = AgentProcess::with_settings(
         "agent-a",
         json!({
-            "clouddriver": { "grpc": link.addr().to_string() },
+            "clouddriver": { "grpc": link.addr().to_string(), "compression": false },
             "kubernetes": { "accounts": clusters.accounts },
             "logging": { "level": "debug" },
         }),
     )
     .unwrap();
+    let name = clusters.name(0);
+    eventually!("the listing has begun", LONG, !stored(&hub, name).await.unwrap().is_empty());
+    let (began, before) = (Instant::now(), pongs(&agent));
+    let mut answered = before;
+    loop {
+        let now = pongs(&agent);
+        if stored(&hub, name).await.unwrap().len() == PODS as usize {
+            break;
+        }
+        answered = now;
+        assert!(began.elapsed() < LONG, "the listing does not end");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(
+        answered >= before + 2,
+        "{before} pings were answered, then {answered}, in {:?}",
+        began.elapsed()
+    );
     clusters.converges(&hub, 0).await;
-    eventually!("pings are answered", LONG, pongs(&agent) >= 2);
     assert_eq!(metric(&agent, "kubesvc_connection_count").await, 1, "the session lives");
 }

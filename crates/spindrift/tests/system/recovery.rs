@@ -199,3 +199,23 @@ async fn a_batch_that_a_second_hub_delivers_late_is_never_written() {
         assert_converged(&cluster, &second, "main", &[CONFIG_MAPS]).await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_account_is_served_when_its_name_is_free() {
+    let cluster = Cluster::shared().await.unwrap();
+    let other = Cluster::builder().bare().start().await.unwrap();
+    let mut stack = Stack::start(cluster, Database::sqlite().unwrap(), &["ConfigMap"]).await;
+    stack.synced("main").await;
+    let accounts = json!([account("main", &other)]);
+    let mut second = AgentProcess::start("agent-b", stack.hub.grpc(), &accounts).unwrap();
+    // Accounts are offered again with every twelfth ping.
+    second.configure(|all| all["clouddriver"]["keepAliveHeartbeatSeconds"] = json!(1));
+    second.restart().unwrap();
+    second.daemon().wait_for_log("the hub refused the account").await.unwrap();
+    let session = second.daemon().log().matches("registering with").count();
+
+    stack.agent.kill();
+    stack.database.execute("DELETE FROM spindrift_account WHERE name = 'main'").await.unwrap();
+    eventually!("the other cluster's is taken", LONG, stack.account("main").await["cachedBy"] == "agent-b");
+    assert_eq!(second.daemon().log().matches("registering with").count(), session, "in the same session");
+}

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use spindrift_testkit::{Cluster, Database, eventually};
 
-use crate::support::{LONG, Stack};
+use crate::support::{LONG, Stack, widget, widget_crd};
 
 /// The one object of this kind and name, as the hub has it.
 async fn stored(stack: &Stack, namespace: &str, kind: &str, name: &str) -> Option<Value> {
@@ -77,4 +77,36 @@ async fn new_rules_send_again_what_they_touch_and_nothing_else() {
         let accounts = stack.agent.text("/accounts").await.unwrap_or_default();
         accounts.contains("redact rule 1, for ConfigMap")
     });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_holds_by_whatever_name_the_server_has_and_one_that_holds_for_nothing_is_told() {
+    let cluster = Cluster::shared().await.unwrap();
+    let namespace = &cluster.namespace("named").await.unwrap();
+    let group = "named.example.com";
+    let mut crd = widget_crd(group);
+    crd["spec"]["names"]["shortNames"] = json!(["nwg"]);
+    cluster.kubectl_stdin(&["apply", "-f", "-"], &crd.to_string()).await.unwrap();
+    let made = widget(group, namespace, "made", 4711).to_string();
+    eventually!("the kind is served", LONG, cluster.kubectl_stdin(&["create", "-f", "-"], &made).await);
+
+    let account = json!([{
+        "name": "main",
+        "kubeconfigFile": cluster.kubeconfig(),
+        "namespaces": [namespace],
+        "omitKinds": ["Sercet"],
+        "redact": [
+            { "kind": "NWG", "paths": ["spec.size"] },
+            { "kind": "Wigdet", "paths": ["spec"] },
+        ],
+    }]);
+    let kinds = ["Widget.named.example.com"];
+    let stack = Stack::with_accounts(Database::sqlite().unwrap(), &kinds, account).await;
+    let stored = eventually!("the widget arrives", LONG, stored(&stack, namespace, "Widget", "made").await);
+    assert_eq!(stored["spec"], json!({ "size": null }));
+    let problems = stack.agent.get("/accounts").await.unwrap()[0]["Problems"].to_string();
+    for unserved in [r#"no kind \"Wigdet\" (redact)"#, r#"no kind \"Sercet\" (omitKinds)"#] {
+        assert!(problems.contains(unserved), "{problems}");
+    }
+    assert!(!problems.contains("NWG"), "{problems}");
 }

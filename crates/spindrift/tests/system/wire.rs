@@ -6,19 +6,12 @@ use spindrift_playground::{
     fleet::{Content, Fleet, FleetOptions, Pods},
 };
 use spindrift_process::shutdown::Shutdown;
-use spindrift_protocol::{
-    Cutter, DICTIONARY_METADATA, Dictionary, FINGERPRINTS_METADATA, SESSION_METADATA, TOKEN_METADATA,
-    v1::{self, hub_client::HubClient},
-};
-use spindrift_testkit::{
-    AgentProcess, Cluster, Database, HubProcess, PATIENCE, assert_converged, eventually, scratch,
-};
-use tokio::{sync::mpsc, time::timeout};
-use tokio_stream::wrappers::ReceiverStream;
-use tonic::{Code, Request, Response, Status, Streaming};
+use spindrift_protocol::{Cutter, DICTIONARY_METADATA, Dictionary, FINGERPRINTS_METADATA, v1};
+use spindrift_testkit::{AgentProcess, Cluster, Database, HubProcess, assert_converged, eventually, scratch};
+use tonic::Code;
 
 use crate::{
-    channels::{Caller, registration},
+    by_hand::ByHand,
     support::{CONFIG_MAPS, LONG, Stack, account, config_maps},
 };
 
@@ -42,40 +35,6 @@ async fn pods(pods: u32, shutdown: &Shutdown) -> Fleet {
     spindrift_playground::fleet::start(options, shutdown).await.unwrap()
 }
 
-/// An Events channel that the test speaks on by itself, in the name of an agent with the account `main`.
-struct ByHand {
-    up_tx: mpsc::Sender<v1::EventsUp>,
-    answer: Response<Streaming<v1::EventsDown>>,
-}
-
-// === impl ByHand ===
-
-impl ByHand {
-    async fn open(hub: &HubProcess, metadata: &[(&'static str, &str)]) -> Self {
-        let main = v1::Account { name: "main".into(), host: "nowhere".into(), ..v1::Account::default() };
-        let named = v1::RegisterRequest { accounts: vec![main], ..registration("by-hand") };
-        let welcome = Caller::dial(hub).await.register(named).await.unwrap();
-        let mut client = HubClient::connect(format!("http://{}", hub.grpc())).await.unwrap();
-        let (up_tx, up_rx) = mpsc::channel(8);
-        let mut request = Request::new(ReceiverStream::new(up_rx));
-        let token = welcome.tokens.events.to_metadata();
-        let own = [(SESSION_METADATA, welcome.session.as_str()), (TOKEN_METADATA, &token)];
-        for (name, value) in own.iter().chain(metadata) {
-            request.metadata_mut().insert(*name, value.parse().unwrap());
-        }
-        Self { up_tx, answer: client.events(request).await.unwrap() }
-    }
-
-    fn said(&self, name: &str) -> Option<&str> {
-        self.answer.metadata().get(name).map(|value| value.to_str().unwrap())
-    }
-
-    async fn say(&mut self, frame: v1::EventsUp) -> Result<Option<v1::EventsDown>, Status> {
-        self.up_tx.send(frame).await.unwrap();
-        timeout(PATIENCE, self.answer.get_mut().message()).await.expect("an answer")
-    }
-}
-
 fn attach(account: &str) -> v1::EventsMessage {
     let attach = v1::Attach { account: account.into() };
     v1::EventsMessage { message: Some(v1::events_message::Message::Attach(attach)) }
@@ -86,10 +45,10 @@ async fn peers_that_do_not_know_of_compression_speak_plainly() {
     let database = Database::sqlite().unwrap();
     let hub = HubProcess::start("hub-a", &database, &[]).await.unwrap();
     for metadata in [&[][..], &[(DICTIONARY_METADATA, "7,8")]] {
-        let mut old = ByHand::open(&hub, metadata).await;
+        let mut old = ByHand::open(&hub, "by-hand", &["main"], metadata).await;
         assert_eq!((old.said(DICTIONARY_METADATA), old.said(FINGERPRINTS_METADATA)), (None, None));
         let frame = Cutter::new(None).cut(&attach("main")).next().unwrap();
-        let answer = old.say(frame).await.unwrap().unwrap().message;
+        let answer = old.frame(frame).await.unwrap().unwrap().message;
         assert!(matches!(answer, Some(v1::events_down::Message::Attached(_))), "{answer:?}");
     }
 }
@@ -99,19 +58,19 @@ async fn garbage_ends_the_channel_with_a_clear_error() {
     let database = Database::sqlite().unwrap();
     let hub = HubProcess::start("hub-a", &database, &[]).await.unwrap();
     let offer = Dictionary::offer();
-    let mut agent =
-        ByHand::open(&hub, &[(DICTIONARY_METADATA, &offer), (FINGERPRINTS_METADATA, "yes")]).await;
+    let metadata = [(DICTIONARY_METADATA, &*offer), (FINGERPRINTS_METADATA, "yes")];
+    let mut agent = ByHand::open(&hub, "by-hand", &["main"], &metadata).await;
     assert_eq!(
         (agent.said(DICTIONARY_METADATA), agent.said(FINGERPRINTS_METADATA)),
         (Some(&*offer), Some("yes"))
     );
     let dictionary = Dictionary::choose(&offer);
     let frame = Cutter::new(dictionary).cut(&attach("other")).next().unwrap();
-    let answer = agent.say(frame).await.unwrap().unwrap().message;
+    let answer = agent.frame(frame).await.unwrap().unwrap().message;
     let Some(v1::events_down::Message::NotAttached(refused)) = answer else { panic!("{answer:?}") };
     assert!(refused.reason.contains("not accepted"), "{refused:?}");
 
-    let status = agent.say(v1::EventsUp { chunk: "garbage".into(), more: false }).await.unwrap_err();
+    let status = agent.frame(v1::EventsUp { chunk: "garbage".into(), more: false }).await.unwrap_err();
     assert_eq!(status.code(), Code::InvalidArgument);
     let expected = format!("events.chunk: is not zstd with dictionary {offer}: ");
     assert!(status.message().starts_with(&expected), "{status}");
@@ -183,8 +142,20 @@ async fn a_relist_mentions_what_the_hub_has_and_sends_what_changed() {
     }
 }
 
+/// Rows vanish with the first batch that is written while a listing has begun and not ended.
+const VANISHING: [&str; 3] = [
+    "CREATE TABLE vanishing (once INTEGER)",
+    "INSERT INTO vanishing VALUES (1)",
+    "CREATE TRIGGER vanish AFTER UPDATE OF seq ON spindrift_cursor
+     WHEN EXISTS (SELECT 1 FROM vanishing) AND EXISTS (SELECT 1 FROM spindrift_scope WHERE resource_version = '')
+     BEGIN
+       DELETE FROM spindrift_object WHERE name LIKE 'steady-1%';
+       DELETE FROM vanishing;
+     END",
+];
+
 #[tokio::test(flavor = "multi_thread")]
-async fn rows_that_vanish_behind_the_hubs_back_are_sent_by_the_next_listing() {
+async fn rows_that_vanish_during_a_listing_are_sent_by_the_next_one() {
     let cluster = Cluster::shared().await.unwrap();
     let namespace = &cluster.namespace("vanish").await.unwrap();
     let maps = config_maps(namespace, "steady", 50, "x");
@@ -200,9 +171,16 @@ async fn rows_that_vanish_behind_the_hubs_back_are_sent_by_the_next_listing() {
     eventually!("all are stored", LONG, stored(&stack.hub).await >= 50);
     let all = stored(&stack.hub).await;
     stack.agent.kill();
-    stack.database.execute("DELETE FROM spindrift_object WHERE name LIKE 'steady-1%'").await.unwrap();
+    // Once, between the answer that they are there and the end of the listing that counts on it.
+    for statement in VANISHING {
+        stack.database.execute(statement).await.unwrap();
+    }
     stack.agent.restart().unwrap();
+    stack.hub.daemon().wait_for_log("a listing counted on objects that are not stored").await.unwrap();
+    stack.agent.daemon().wait_for_log("account detached").await.unwrap();
+    assert!(metric(&stack.agent, "spindrift_agent_mentioned_objects_total").await > 0);
     eventually!("what vanished is there again", LONG, stored(&stack.hub).await == all);
+    stack.synced("main").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -15,7 +15,7 @@ use spindrift_model::{Apply, ApplyMode};
 
 use super::{
     super::{Answer, Failure, Hand},
-    subject::{Subject, Writing, bad_request, go_ahead},
+    place::{Place, Writing, bad_request},
 };
 pub(super) use decision::decide;
 pub(super) use plan::{Merge, Plan};
@@ -29,14 +29,14 @@ pub(super) const SERVER_SIDE_MANAGER: &str = "kubectl";
 
 pub(super) async fn run(hand: &Hand, apply: Apply) -> Result<Answer, Failure> {
     let Apply { manifest, namespace, mode, field_manager, force_conflicts, force, dry_run, validate } = apply;
-    let subject = Subject::of(hand, manifest, namespace).await?;
-    let decision = decide(&hand.server_side_apply, &subject, mode);
+    let mut place = Place::of(hand, manifest, namespace).await?;
+    let decision = decide(&hand.server_side_apply, &mut place, mode);
     let writing = |manager: &str| Writing {
         manager: field_manager.unwrap_or_else(|| manager.to_owned()),
         dry_run,
         validate: Some(validate),
     };
-    go_ahead(hand)?;
+    hand.go_on()?;
     match decision.mode {
         ApplyMode::ServerSide if force => Err(bad_request(
             "force: deletes and creates, which server-side apply cannot; expected forceConflicts",
@@ -47,12 +47,11 @@ pub(super) async fn run(hand: &Hand, apply: Apply) -> Result<Answer, Failure> {
                 // Whoever becomes the only owner takes from all others.
                 force_conflicts: force_conflicts || decision.clear_managed_fields,
                 clear_managed_fields: decision.clear_managed_fields,
-                manifest_defaults: decision.manifest_defaults,
             };
-            server_side.apply(subject).await
+            server_side.apply(&place).await
         }
         ApplyMode::Configured | ApplyMode::ClientSide => {
-            client_side::apply(&subject, &writing(CLIENT_SIDE_MANAGER), force).await
+            client_side::apply(&place, &writing(CLIENT_SIDE_MANAGER), force).await
         }
     }
 }

@@ -5,23 +5,23 @@ use spindrift_model::{Create, DryRun};
 
 use super::{
     super::{Answer, Failure, Hand},
-    subject::{Subject, Writing, encode, go_ahead},
+    place::{Place, Writing, encode},
 };
 
 const MANAGER: &str = "kubectl-create";
 
 pub(super) async fn run(hand: &Hand, create: Create) -> Result<Answer, Failure> {
     let Create { manifest, namespace, save_config, field_manager, dry_run, validate } = create;
-    let subject = Subject::of(hand, manifest, namespace).await?;
+    let place = Place::of(hand, manifest, namespace).await?;
     let manager = field_manager.unwrap_or_else(|| MANAGER.to_owned());
     let writing = Writing { manager, dry_run, validate: Some(validate) };
-    let object = with_annotation(&subject.manifest, save_config);
+    let object = with_annotation(&place.manifest, save_config);
     if dry_run == DryRun::Client {
-        return subject.changed(201, "created", encode(&object), &[]);
+        return place.changed(201, "created", encode(&object), &[]);
     }
-    go_ahead(hand)?;
-    let reply = subject.create(object, &writing).await.map_err(|error| writing.failure(&error))?;
-    subject.changed(reply.code, "created", reply.body, &reply.warnings)
+    hand.go_on()?;
+    let reply = place.create(object, &writing).await.map_err(|error| writing.failure(&error))?;
+    place.changed(reply.code, "created", reply.body, &reply.warnings)
 }
 
 /// A manifest with the annotation of client-side apply, where that is wanted or there already.

@@ -10,7 +10,7 @@ use spindrift_model::{ApplyMode, Diff, DryRun};
 use super::{
     super::{Answer, Failure, Hand},
     apply::{CLIENT_SIDE_MANAGER, Plan, SERVER_SIDE_MANAGER, ServerSide, decide},
-    subject::{Live, Subject, Writing, metadata_text, reason},
+    place::{Live, Place, Writing, metadata_text, reason},
 };
 
 /// How often it is tried to see both sides of the same version; then any will do.
@@ -18,9 +18,9 @@ const MOST_CONFLICTS: usize = 3;
 
 pub(super) async fn run(hand: &Hand, diff: Diff) -> Result<Answer, Failure> {
     let Diff { manifest, namespace, mode, field_manager, force_conflicts } = diff;
-    let subject = Subject::of(hand, manifest, namespace).await?;
-    let name = subject.require_name("diff")?;
-    let decision = decide(&hand.server_side_apply, &subject, mode);
+    let mut place = Place::of(hand, manifest, namespace).await?;
+    let decision = decide(&hand.server_side_apply, &mut place, mode);
+    let name = place.require_name("diff")?;
     let writing = |manager: &str| Writing {
         manager: field_manager.clone().unwrap_or_else(|| manager.to_owned()),
         dry_run: DryRun::Server,
@@ -28,34 +28,33 @@ pub(super) async fn run(hand: &Hand, diff: Diff) -> Result<Answer, Failure> {
     };
     let (live, merged) = match decision.mode {
         ApplyMode::ServerSide => {
-            let live = subject.live(name).await?;
+            let live = place.live(name).await?;
             let server_side = ServerSide {
                 writing: writing(SERVER_SIDE_MANAGER),
                 force_conflicts: force_conflicts || decision.clear_managed_fields,
                 clear_managed_fields: false,
-                manifest_defaults: decision.manifest_defaults,
             };
-            let reply = server_side.send(&subject, name).await.map_err(|error| Failure::of_read(&error))?;
+            let reply = server_side.send(&place, name).await.map_err(|error| Failure::of_read(&error))?;
             (live, reply.body)
         }
-        _ => client_side(&subject, name, &writing(CLIENT_SIDE_MANAGER)).await?,
+        _ => client_side(&place, name, &writing(CLIENT_SIDE_MANAGER)).await?,
     };
-    tell(&subject, live, merged)
+    tell(&place, live, merged)
 }
 
 async fn client_side(
-    subject: &Subject<'_>,
+    place: &Place<'_>,
     name: &str,
     writing: &Writing,
 ) -> Result<(Option<Live>, Bytes), Failure> {
-    let modified = unannotated(&subject.manifest);
+    let modified = unannotated(&place.manifest);
     let mut conflicts = 0;
     loop {
-        let Some(live) = subject.live(name).await? else {
-            let created = subject.create(subject.manifest.clone(), writing).await;
+        let Some(live) = place.live(name).await? else {
+            let created = place.create(place.manifest.clone(), writing).await;
             return Ok((None, created.map_err(|error| Failure::of_read(&error))?.body));
         };
-        let mut plan = Plan::of(subject, &modified, &live.object).await?;
+        let mut plan = Plan::of(place, &modified, &live.object).await?;
         if plan.patch.is_empty() {
             let merged = live.body.clone();
             return Ok((Some(live), merged));
@@ -65,7 +64,7 @@ async fn client_side(
         {
             pin(&mut plan.patch, version);
         }
-        match subject.write(plan.call(subject, name), writing).await {
+        match place.write(plan.call(place, name), writing).await {
             Ok(reply) => return Ok((Some(live), reply.body)),
             Err(error) if reason(&error) == "Conflict" && conflicts < MOST_CONFLICTS => conflicts += 1,
             Err(error) => return Err(Failure::of_read(&error)),
@@ -80,13 +79,13 @@ fn pin(patch: &mut Object, version: &str) {
 }
 
 /// Both sides, without what may not leave the cluster; of Secrets it can be seen that a value changed, and no more.
-fn tell(subject: &Subject<'_>, live: Option<Live>, merged: Bytes) -> Result<Answer, Failure> {
+fn tell(place: &Place<'_>, live: Option<Live>, merged: Bytes) -> Result<Answer, Failure> {
     let unreadable = || Failure::ours(502, "BadGateway", "the answer is no object in JSON");
     let scrubbed = |body: Bytes| -> Result<Value, Failure> {
-        let body = scrub_result(body, subject.hand.redactions()).map_err(|_| unreadable())?;
+        let body = scrub_result(body, place.hand.redactions()).map_err(|_| unreadable())?;
         serde_json::from_slice(&body).map_err(|_| unreadable())
     };
-    let is_secret = subject.resource.group.is_empty() && &*subject.resource.kind == "Secret";
+    let is_secret = place.resource.group.is_empty() && &*place.resource.kind == "Secret";
     let masks = if is_secret {
         let merged: Object = serde_json::from_slice(&merged).map_err(|_| unreadable())?;
         let before = live.as_ref().and_then(|live| live.object.get("data"));

@@ -12,8 +12,8 @@ use spindrift_kubernetes::{Object, last_applied, live, prune_nulls};
 use spindrift_model::{Manifest, Matches, ObjectRef};
 
 use super::{
-    super::{Answer, Failure, Hand},
-    subject::{Live, Subject, bad_request},
+    super::{Answer, Failure, Hand, subject::Aim},
+    place::{Live, Place, bad_request},
 };
 
 pub(super) async fn run(hand: &Hand, matches: Matches) -> Result<Answer, Failure> {
@@ -24,7 +24,7 @@ pub(super) async fn run(hand: &Hand, matches: Matches) -> Result<Answer, Failure
             Some(Ok(applied)) => (content(applied) == content(manifest), "lastApplied"),
             _ => (holding(&object) == holding(&manifest), "data"),
         },
-        (None, Some(other)) => (holding(&object) == holding(&read(hand, other).await?), "data"),
+        (None, Some(other)) => (holding(&object) == holding(&read_other(hand, other).await?), "data"),
         (Some(_), None) => return Err(bad_request("manifest: expected an object")),
         _ => return Err(bad_request("expected either manifest or other")),
     };
@@ -32,10 +32,17 @@ pub(super) async fn run(hand: &Hand, matches: Matches) -> Result<Answer, Failure
 }
 
 async fn read(hand: &Hand, target: ObjectRef) -> Result<Object, Failure> {
-    let (subject, name) = Subject::named(hand, target).await?;
-    let call = subject.call(Method::GET, Some(&name));
-    let reply = hand.api().call(&call, hand.deadline).await.map_err(|error| Failure::of_read(&error))?;
+    let (place, name) = Place::named(hand, target).await?;
+    let call = place.call(Method::GET, Some(&name));
+    let reply = hand.read(&call).await.map_err(|error| Failure::of_read(&error))?;
     Ok(Live::of(reply.body)?.object)
+}
+
+/// The other one may be elsewhere, where this account has nothing to look for.
+async fn read_other(hand: &Hand, other: ObjectRef) -> Result<Object, Failure> {
+    let (place, name) = Place::named(hand, other.clone()).await?;
+    hand.allow(&Aim { resource: place.resource, namespace: place.namespace, name: Some(name) })?;
+    read(hand, other).await
 }
 
 /// All but the metadata, with numbers as they are read from what was applied.
@@ -54,9 +61,7 @@ fn holding(object: &Object) -> (Object, BTreeMap<String, Vec<u8>>) {
     let is_secret = rest.get("kind").is_some_and(|kind| kind == "Secret");
     let is_config_map = rest.get("kind").is_some_and(|kind| kind == "ConfigMap");
     if is_secret || is_config_map {
-        rest.retain(|name, value| {
-            !(name == "immutable" && *value == false) && !(name == "type" && value == "Opaque")
-        });
+        rest.retain(|name, value| !is_default(name, value));
         let encoded = if is_secret { "data" } else { "binaryData" };
         let plain = if is_secret { "stringData" } else { "data" };
         for (name, value) in take(&mut rest, encoded) {
@@ -66,6 +71,15 @@ fn holding(object: &Object) -> (Object, BTreeMap<String, Vec<u8>>) {
         held.extend(take(&mut rest, plain).map(|(name, value)| (name, value.into_bytes())));
     }
     (rest, held)
+}
+
+/// What the API server assumes of a field that is not there.
+fn is_default(name: &str, value: &Value) -> bool {
+    match name {
+        "immutable" => *value == false,
+        "type" => value == "Opaque",
+        _ => false,
+    }
 }
 
 fn take(object: &mut Object, field: &str) -> impl Iterator<Item = (String, String)> + use<> {

@@ -8,31 +8,31 @@ use spindrift_model::{DryRun, Manifest, Patch, PatchKind};
 use super::{
     super::{Answer, Failure, Hand},
     apply::Merge,
-    subject::{Live, Subject, Writing, bad_request, encode, go_ahead},
+    place::{Live, Place, Writing, bad_request, encode},
 };
 
 const MANAGER: &str = "kubectl-patch";
 
 pub(super) async fn run(hand: &Hand, patch: Patch) -> Result<Answer, Failure> {
     let Patch { target, kind, patch: Manifest(patch), subresource, field_manager, dry_run } = patch;
-    let (subject, name) = Subject::named(hand, target).await?;
+    let (place, name) = Place::named(hand, target).await?;
     let at = |call: Call| match &subresource {
         Some(subresource) => call.subresource(subresource),
         None => call,
     };
-    let read = hand.api().call(&at(subject.call(Method::GET, Some(&name))), hand.deadline).await;
+    let read = hand.read(&at(place.call(Method::GET, Some(&name)))).await;
     let before = Live::of(read.map_err(|error| Failure::of_read(&error))?.body)?;
     if dry_run == DryRun::Client {
-        let after = locally(&subject, before.object.clone(), kind, patch).await?;
-        return subject.changed(200, word(&before.object, &after), encode(&after), &[]);
+        let after = locally(&place, before.object.clone(), kind, patch).await?;
+        return place.changed(200, word(&before.object, &after), encode(&after), &[]);
     }
     let manager = field_manager.unwrap_or_else(|| MANAGER.to_owned());
     let writing = Writing { manager, dry_run, validate: None };
-    let call = at(subject.call(Method::PATCH, Some(&name))).body(media_type(kind), patch.to_string());
-    go_ahead(hand)?;
-    let reply = subject.write(call, &writing).await.map_err(|error| writing.failure(&error))?;
+    let call = at(place.call(Method::PATCH, Some(&name))).body(media_type(kind), patch.to_string());
+    hand.go_on()?;
+    let reply = place.write(call, &writing).await.map_err(|error| writing.failure(&error))?;
     let after = Live::of(reply.body)?;
-    subject.changed(reply.code, word(&before.object, &after.object), after.body, &reply.warnings)
+    place.changed(reply.code, word(&before.object, &after.object), after.body, &reply.warnings)
 }
 
 fn media_type(kind: PatchKind) -> &'static str {
@@ -48,7 +48,7 @@ fn word(before: &Object, after: &Object) -> &'static str {
 }
 
 async fn locally(
-    subject: &Subject<'_>,
+    place: &Place<'_>,
     object: Object,
     kind: PatchKind,
     patch: Value,
@@ -60,12 +60,12 @@ async fn locally(
     match kind {
         PatchKind::Json => apply_json_patch(object, &patch).map_err(|error| bad_request(error.to_string())),
         PatchKind::Merge => Ok(apply_json_merge(object, map(patch)?)),
-        PatchKind::Strategic => match Merge::of(subject).await {
+        PatchKind::Strategic => match Merge::of(place).await {
             Merge::Json => Err(bad_request(format!(
                 "strategic merge patch is not supported for {} locally, expected the type merge",
-                subject.resource.kind
+                place.resource.kind
             ))),
-            merge => merge.apply(subject, object, map(patch)?),
+            merge @ Merge::Strategic { .. } => merge.apply(place, object, map(patch)?),
         },
     }
 }

@@ -8,8 +8,8 @@ use spindrift_model::{DryRun, Replace};
 use super::{
     super::{Answer, Failure, Hand},
     create::with_annotation,
+    place::{Place, Writing, bad_request, encode, metadata_text, reason},
     recreate::recreate,
-    subject::{Subject, Writing, bad_request, encode, go_ahead, metadata_text, reason},
 };
 
 const MANAGER: &str = "kubectl-replace";
@@ -23,53 +23,46 @@ pub(super) async fn run(hand: &Hand, replace: Replace) -> Result<Answer, Failure
     if force && dry_run != DryRun::None {
         return Err(bad_request("dryRun: cannot be used when force is set"));
     }
-    let subject = Subject::of(hand, manifest, namespace).await?;
-    let name = subject.require_name("replace")?;
+    let place = Place::of(hand, manifest, namespace).await?;
+    let name = place.require_name("replace")?;
     let manager = field_manager.unwrap_or_else(|| MANAGER.to_owned());
     let writing = Writing { manager, dry_run, validate: Some(validate) };
-    let object = with_annotation(&subject.manifest, save_config);
-    go_ahead(hand)?;
+    let object = with_annotation(&place.manifest, save_config);
+    hand.go_on()?;
     if dry_run == DryRun::Client {
-        return subject.changed(200, "replaced", encode(&object), &[]);
+        return place.changed(200, "replaced", encode(&object), &[]);
     }
     if force {
-        let live = subject.live(name).await?;
-        let reply = recreate(&subject, name, live, object, &writing).await?;
-        return subject.changed(reply.code, "replaced", reply.body, &reply.warnings);
+        let live = place.live(name).await?;
+        let reply = recreate(&place, name, live, object, &writing).await?;
+        return place.changed(reply.code, "replaced", reply.body, &reply.warnings);
     }
-    let (action, reply) = match put(&subject, name, &object, &writing).await {
-        Err(error) if or_create && error.is_not_found() => {
-            ("created", subject.create(object, &writing).await)
-        }
+    let (action, reply) = match put(&place, name, &object, &writing).await {
+        Err(error) if or_create && error.is_not_found() => ("created", place.create(object, &writing).await),
         put => ("replaced", put),
     };
     let reply = reply.map_err(|error| writing.failure(&error))?;
-    subject.changed(reply.code, action, reply.body, &reply.warnings)
+    place.changed(reply.code, action, reply.body, &reply.warnings)
 }
 
 /// Puts it in the place of what is there; unless the manifest names a version, of whatever version that is.
-async fn put(
-    subject: &Subject<'_>,
-    name: &str,
-    object: &Object,
-    writing: &Writing,
-) -> Result<Reply, ApiError> {
+async fn put(place: &Place<'_>, name: &str, object: &Object, writing: &Writing) -> Result<Reply, ApiError> {
     let mut conflicts = 0;
     loop {
         let mut object = object.clone();
         let own_version = metadata_text(&object, "resourceVersion").is_some();
         // What cannot be read is put all the same: then the API server says what is wrong.
         if !own_version
-            && let Ok(Some(live)) = subject.live(name).await
+            && let Ok(Some(live)) = place.live(name).await
             && let Some(Value::Object(metadata)) = object.get_mut("metadata")
             && let Some(version) = metadata_text(&live.object, "resourceVersion")
         {
             metadata.insert("resourceVersion".to_owned(), version.into());
         }
-        let call = subject.call(Method::PUT, Some(name)).body("application/json", encode(&object));
-        match subject.write(call, writing).await {
+        let call = place.call(Method::PUT, Some(name)).body("application/json", encode(&object));
+        match place.write(call, writing).await {
             Err(error) if !own_version && reason(&error) == "Conflict" && conflicts < MOST_CONFLICTS => {
-                conflicts += 1
+                conflicts += 1;
             }
             answer => return answer,
         }

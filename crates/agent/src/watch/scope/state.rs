@@ -7,7 +7,7 @@
 //!      ▲                      │                     │                              ▲     │
 //!      └──── broke off ───────┘                     └─ closed, cut, silent ────────┘     │
 //!                                                                                        │
-//!      any of them ──403──▶ Denied ──allowed──▶ where it was       429, 5xx, no connection, …
+//!      any of them ──403──▶ Denied ──allowed──▶ where it was       429, 5xx, no connection, a first 403, …
 //!                                                                           └──▶ Waiting ──▶ where it was
 //! ```
 
@@ -19,6 +19,7 @@ use spindrift_process::{
     backoff::{Backoff, BackoffConfig},
     report,
 };
+use tokio::time::Instant;
 
 use crate::{metrics::Relist, watch::budget::Turn};
 
@@ -34,6 +35,11 @@ const UNFINISHED_LISTINGS: u32 = 2;
 /// After this many listings in a row with events that cannot be read, one is taken as it is: the object that is
 /// missing then is visible as a problem, and all others are live again.
 const SPOILT_LISTINGS: u32 = 3;
+/// A stream that lived this long was a good one, also if nothing was to be told in it.
+const HEALTHY: Duration = Duration::from_secs(10);
+/// What was read before and is forbidden now is asked for again for this long, before it is taken for denied: bindings
+/// are deleted and made anew, and an API server that has just started does not know all of them yet.
+const DOUBT: Duration = Duration::from_secs(90);
 
 /// What a scope does.
 pub(super) enum State {
@@ -67,6 +73,8 @@ pub(super) struct Unlisted {
     pub(super) not_older_than: Option<ResourceVersion>,
     /// Why.
     pub(super) why: Relist,
+    /// Whether something of the listing was told.
+    pub(super) begun: bool,
 }
 
 /// Why a listing or a watch came to its end.
@@ -98,6 +106,11 @@ pub(super) struct Patience {
     backoff: Backoff,
     unfinished: u32,
     spoilt: u32,
+    /// How long a refusal of what was read before is doubted.
+    doubt: Duration,
+    was_read: bool,
+    /// Since when it is refused although it was read before.
+    refused: Option<Instant>,
 }
 
 // === impl Position ===
@@ -117,20 +130,23 @@ impl Position {
 impl Unlisted {
     /// With the newest state, whatever was told before.
     pub(super) fn because(why: Relist) -> Self {
-        Self { not_older_than: None, why }
+        Self { not_older_than: None, why, begun: false }
     }
 
     /// With a state that is not older than what was told before.
     pub(super) fn after(version: ResourceVersion, why: Relist) -> Self {
-        Self { not_older_than: Some(version), why }
+        Self { not_older_than: Some(version), why, begun: false }
     }
 }
 
 // === impl Patience ===
 
 impl Patience {
-    pub(super) fn new() -> Self {
-        Self { backoff: Backoff::new(RETRY), unfinished: 0, spoilt: 0 }
+    /// For a scope that was read before, or not; nothing is doubted for longer than denials last.
+    pub(super) fn new(was_read: bool, denied_retry: Duration) -> Self {
+        let backoff = Backoff::new(RETRY);
+        let doubt = DOUBT.min(denied_retry);
+        Self { backoff, unfinished: 0, spoilt: 0, doubt, was_read, refused: None }
     }
 
     /// Whether streamed listings have broken off so often that pages are tried.
@@ -138,9 +154,14 @@ impl Patience {
         self.unfinished >= UNFINISHED_LISTINGS
     }
 
-    /// Whether a listing is to be taken as it is, even if something in it cannot be read.
+    /// Whether what comes is to be taken as it is, even if something in it cannot be read.
     pub(super) fn bears_spoilt(&self) -> bool {
         self.spoilt >= SPOILT_LISTINGS
+    }
+
+    /// The server lets us read.
+    pub(super) fn admitted(&mut self) {
+        (self.was_read, self.refused) = (true, None);
     }
 
     /// The server speaks to us.
@@ -148,9 +169,19 @@ impl Patience {
         self.backoff.reset();
     }
 
-    /// A listing came to its end.
-    pub(super) fn listed(&mut self) {
-        *self = Self::new();
+    /// A stream has ended that lived this long.
+    pub(super) fn lived(&mut self, life: Duration) {
+        if life >= HEALTHY {
+            self.backoff.reset();
+        }
+    }
+
+    /// A listing came to its end. If something in it could not be read, the next thing that cannot be is no news.
+    pub(super) fn listed(&mut self, spoilt: bool) {
+        self.admitted();
+        self.backoff.reset();
+        self.unfinished = 0;
+        self.spoilt = if spoilt { self.spoilt } else { 0 };
     }
 
     /// The one place that decides what follows when a listing or a watch has ended.
@@ -176,9 +207,23 @@ impl Patience {
                 self.spoilt += 1;
                 self.list_after_pause("an event could not be read", Relist::Unreadable)
             }
-            (Ended::Forbidden(reason), then) => State::Denied { reason, then },
+            (Ended::Forbidden(reason), then) if self.is_doubtful() => self.wait(reason, None, then),
+            (Ended::Forbidden(reason), then) => {
+                (self.was_read, self.refused) = (false, None);
+                State::Denied { reason, then }
+            }
+            (Ended::Failed { reason, retry_after }, Nothing(unlisted)) if unlisted.begun => {
+                self.unfinished += 1;
+                let then = Nothing(Unlisted { why: Relist::BrokeOff, ..unlisted });
+                self.wait(reason, retry_after, then)
+            }
             (Ended::Failed { reason, retry_after }, then) => self.wait(reason, retry_after, then),
         }
+    }
+
+    /// Whether a refusal may be gone in a moment.
+    fn is_doubtful(&mut self) -> bool {
+        self.was_read && self.refused.get_or_insert_with(Instant::now).elapsed() < self.doubt
     }
 
     fn list_after_pause(&mut self, reason: &str, why: Relist) -> State {

@@ -116,7 +116,10 @@ impl Driver {
         let end = OperationEnd {
             ending,
             content,
-            answer_bytes: self.answer.is_stored(self.entry.is_kept()),
+            answer_bytes: match ending.outcome {
+                Outcome::Succeeded { .. } => self.answer.stored_bytes(self.entry.is_kept()),
+                _ => None,
+            },
             answered_to: by_agent.then_some(&config.hub),
         };
         for attempt in 1..=ATTEMPTS {

@@ -64,14 +64,12 @@ impl Driver {
         if let Some(link) = shared.choose_here(task, &route) {
             return Found::Here(link);
         }
-        let capable = || route.candidates.iter().filter(|candidate| candidate.can(task.verb));
-        let caching =
-            capable().find(|candidate| task.mutation && Some(&candidate.agent) == route.holder.as_ref());
+        let present = || route.candidates.iter().filter(|candidate| shared.is_present(candidate));
+        let capable = || present().filter(|candidate| candidate.can(task.verb));
+        let caching = capable().find(|candidate| task.mutation && Some(&candidate.agent) == route.holder.as_ref());
         match caching.or_else(|| capable().next()) {
-            Some(candidate) if candidate.hub != config.hub => Found::There(candidate.hub.clone()),
-            // Its channel has just ended.
-            Some(_) => Found::Nobody(nobody(task)),
-            None if route.candidates.is_empty() => Found::Nobody(nobody(task)),
+            Some(candidate) => Found::There(candidate.hub.clone()),
+            None if present().next().is_none() => Found::Nobody(nobody(task)),
             None => {
                 let message = format!("no agent of account {} knows the verb {}", task.account, task.verb);
                 Found::Nobody(Refusal::new(501, "NotImplemented", message))
@@ -110,7 +108,8 @@ fn nobody(task: &Task) -> Refusal {
 impl Shared {
     /// An agent whose channel ends here, if it is the one to ask.
     pub(in crate::dispatch) fn choose_here(&self, task: &Task, route: &Route) -> Option<Arc<Link>> {
-        let capable = route.candidates.iter().filter(|candidate| candidate.can(task.verb));
+        let present = route.candidates.iter().filter(|candidate| self.is_present(candidate));
+        let capable = present.filter(|candidate| candidate.can(task.verb));
         let link = |candidate: &Candidate| self.links.of_session(&candidate.session);
         if !task.mutation {
             let near: Vec<_> = capable.filter_map(link).collect();
@@ -120,6 +119,11 @@ impl Shared {
         let caching = capable.iter().find(|candidate| Some(&candidate.agent) == route.holder.as_ref());
         // Where nobody caches, the one that has been there for longest would.
         caching.or(capable.first()).and_then(|candidate| link(candidate))
+    }
+
+    /// A session that should end here and does not is one of this hub's earlier life, or has just ended.
+    fn is_present(&self, candidate: &Candidate) -> bool {
+        candidate.hub != self.config.hub || self.links.of_session(&candidate.session).is_some()
     }
 }
 

@@ -1,8 +1,8 @@
 //! Waits for the agent's word, through all that can come between.
 
-use std::{future::pending, sync::Arc};
+use std::{future::pending, sync::Arc, time::Duration};
 
-use tokio::time::{MissedTickBehavior, interval, sleep_until};
+use tokio::time::{Instant, MissedTickBehavior, interval, interval_at, sleep_until};
 use tracing::debug;
 
 use super::{Driver, End, GRACE, Next, POLL, Stage};
@@ -11,6 +11,9 @@ use crate::{
     store::{OperationRow, OperationState},
 };
 
+/// How often the store is asked where an agent went that was lost: it mostly comes back here.
+const LOOK: Duration = Duration::from_secs(1);
+
 // === impl Driver ===
 
 impl Driver {
@@ -18,8 +21,8 @@ impl Driver {
     /// same incarnation has to come back.
     pub(super) async fn wait(&mut self, mut link: Option<Arc<Link>>) -> Next {
         let mut tick_rx = self.shared.links.subscribe();
-        let mut poll = interval(POLL);
-        poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut look = interval_at(Instant::now() + LOOK, LOOK);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut told = false;
         let unheard = self.events_tx.clone();
         loop {
@@ -55,7 +58,7 @@ impl Driver {
                 }
                 () = gone(link.as_deref()) => link = None,
                 _ = tick_rx.changed(), if link.is_none() => {}
-                _ = poll.tick(), if link.is_none() => {
+                _ = look.tick(), if link.is_none() => {
                     if let Some(next) = self.look_elsewhere().await {
                         return next;
                     }

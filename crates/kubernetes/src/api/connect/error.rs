@@ -1,7 +1,5 @@
 //! Why credentials cannot be used.
 
-use std::path::PathBuf;
-
 use kube::config::{InClusterError, KubeconfigError};
 
 use crate::transport::login::LoginError;
@@ -12,27 +10,27 @@ pub enum ConnectError {
     /// This process does not run in a pod with a service account.
     #[error("use the pod's service account")]
     ServiceAccount(#[source] InClusterError),
-    /// The file cannot be read, or lacks something.
-    #[error("load kubeconfig {}", path.display())]
+    /// The kubeconfig cannot be read, or lacks something.
+    #[error("load {kubeconfig}")]
     Kubeconfig {
-        /// The file.
-        path: PathBuf,
+        /// The file, or what stands in for it.
+        kubeconfig: String,
         /// What is wrong.
         source: KubeconfigError,
     },
-    /// The file is not a kubeconfig. The parser's own words are left out: they quote what they read.
-    #[error("load kubeconfig {}: line {line} is not YAML of the expected form", path.display())]
+    /// This is not a kubeconfig. The parser's own words are left out: they quote what they read.
+    #[error("load {kubeconfig}: line {line} is not YAML of the expected form")]
     Unreadable {
-        /// The file.
-        path: PathBuf,
+        /// The file, or what stands in for it.
+        kubeconfig: String,
         /// Counted from 1; 0 if it is not known.
         line: u64,
     },
     /// A context names a user that is not there.
-    #[error("load kubeconfig {}: there is no user {user:?}, which the context names", path.display())]
+    #[error("load {kubeconfig}: there is no user {user:?}, which the context names")]
     NoSuchUser {
-        /// The file.
-        path: PathBuf,
+        /// The file, or what stands in for it.
+        kubeconfig: String,
         /// The user.
         user: String,
     },

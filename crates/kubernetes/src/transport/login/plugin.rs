@@ -7,7 +7,8 @@ use kube::config::{ExecConfig, ExecInteractiveMode};
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::json;
-use tokio::{process::Command, time::timeout};
+use spindrift_process::program::program;
+use tokio::time::timeout;
 
 use super::error::PluginError;
 
@@ -51,7 +52,7 @@ pub(super) async fn run(plugin: &ExecConfig) -> Result<Issued, PluginError> {
     if plugin.interactive_mode == Some(ExecInteractiveMode::Always) {
         return Err(PluginError::Interactive { command: name });
     }
-    let mut command = Command::new(&name);
+    let mut command = program(&name);
     command.args(plugin.args.iter().flatten());
     for variable in plugin.env.iter().flatten() {
         if let Some((key, value)) = variable.get("name").zip(variable.get("value")) {

@@ -1,7 +1,5 @@
 //! One reading of credentials: which API server, which way to it, and whom to be there.
 
-use std::path::Path;
-
 use http::Uri;
 use kube::{
     Config,
@@ -38,7 +36,15 @@ impl Reading {
     pub(crate) fn of(credentials: &Credentials, options: &ApiOptions) -> Result<Self, ConnectError> {
         let (mut reading, proxy_url) = match credentials {
             Credentials::ServiceAccount => (service_account()?, None),
-            Credentials::Kubeconfig { path, context } => kubeconfig(path, context.as_deref())?,
+            Credentials::Kubeconfig { path, context } => {
+                let stamps = Stamps::of(path);
+                let read = Kubeconfig::read_from(path);
+                kubeconfig(read, &credentials.place(), context.as_deref(), stamps)?
+            }
+            Credentials::Contents { kubeconfig: text, context } => {
+                let read = Kubeconfig::from_yaml(text.as_str());
+                kubeconfig(read, &credentials.place(), context.as_deref(), Stamps::default())?
+            }
         };
         if reading.authorities.as_ref().is_some_and(Vec::is_empty) {
             return Err(ConnectError::NoAuthority { origin: credentials.origin() });
@@ -78,20 +84,23 @@ fn service_account() -> Result<Reading, ConnectError> {
 }
 
 /// With the proxy that it names.
-fn kubeconfig(path: &Path, context: Option<&str>) -> Result<(Reading, Option<String>), ConnectError> {
+fn kubeconfig(
+    read: Result<Kubeconfig, KubeconfigError>,
+    place: &str,
+    context: Option<&str>,
+    mut stamps: Stamps,
+) -> Result<(Reading, Option<String>), ConnectError> {
     let failed = |source| match source {
         KubeconfigError::Parse(error) => {
             let line = error.location().map_or(0, |location| location.line());
-            ConnectError::Unreadable { path: path.to_owned(), line }
+            ConnectError::Unreadable { kubeconfig: place.to_owned(), line }
         }
-        source => ConnectError::Kubeconfig { path: path.to_owned(), source },
+        source => ConnectError::Kubeconfig { kubeconfig: place.to_owned(), source },
     };
-    let mut stamps = Stamps::default();
-    stamps.add(path);
-    let file = Kubeconfig::read_from(path).map_err(failed)?;
+    let file = read.map_err(failed)?;
     let (cluster, user) = chosen(&file, context).map_err(|problem| match problem {
         Problem::Kubeconfig(source) => failed(source),
-        Problem::NoSuchUser(user) => ConnectError::NoSuchUser { path: path.to_owned(), user },
+        Problem::NoSuchUser(user) => ConnectError::NoSuchUser { kubeconfig: place.to_owned(), user },
     })?;
     cluster.certificate_authority.iter().for_each(|file| stamps.add(file));
     // This form of a cluster is what plugins are told. It has the authorities read from wherever they are.

@@ -19,6 +19,13 @@ struct Stamp {
 // === impl Stamps ===
 
 impl Stamps {
+    /// The stamp of one file.
+    pub(super) fn of(path: impl Into<PathBuf>) -> Self {
+        let mut stamps = Self::default();
+        stamps.add(path);
+        stamps
+    }
+
     /// To be called before the file is read: what changes in between is then noticed.
     pub(super) fn add(&mut self, path: impl Into<PathBuf>) {
         let path = path.into();

@@ -142,3 +142,34 @@ async fn a_broken_an_emptied_and_a_removed_file_are_told_once_and_mended() {
     followed.write("armory-agent.yml", "name: a");
     assert_eq!(followed.next().await.unwrap().name, "a");
 }
+
+#[tokio::test]
+async fn an_import_that_is_mended_or_appears_later_is_read() {
+    let mut followed = Followed::start(&[("armory-agent.yml", "name: a")]);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let target = elsewhere.path().join("more.yml");
+    let import = |prefix: &str| format!("spring.config.import: {prefix}{}\nname: b", target.display());
+    followed.write("armory-agent.yml", &import(""));
+    assert!(matches!(followed.next().await, Err(ConfigError::Read { .. })));
+    fs::write(&target, "size: [").unwrap();
+    assert!(matches!(followed.next().await, Err(ConfigError::Syntax { .. })));
+    fs::write(&target, "size: 3").unwrap();
+    assert_eq!(followed.next().await.unwrap(), Settings { name: "b".into(), size: 3 });
+
+    fs::remove_file(&target).unwrap();
+    assert!(matches!(followed.next().await, Err(ConfigError::Read { .. })));
+    followed.write("armory-agent.yml", &import("optional:"));
+    assert_eq!(followed.next().await.unwrap().size, 0);
+    fs::write(&target, "size: 4").unwrap();
+    assert_eq!(followed.next().await.unwrap().size, 4);
+}
+
+#[tokio::test]
+async fn what_was_wrong_for_a_moment_is_not_told_for_ever() {
+    let mut followed = Followed::start(&[("armory-agent.yml", "name: a")]);
+    followed.write("armory-agent.yml", "name: b");
+    followed.follower.seen = followed.follower.look();
+    // As if the disk had failed just when this content was read.
+    followed.follower.wrong = Some("read armory-agent.yml".into());
+    assert_eq!(followed.next().await.unwrap().name, "b");
+}

@@ -68,6 +68,49 @@ fn trigger(engine: Engine) -> &'static str {
     }
 }
 
+/// A trigger by which every write of the account `stuck` takes longer than the database allows, and what removes it.
+fn stall(engine: Engine) -> Option<(&'static str, &'static str)> {
+    match engine {
+        Engine::Sqlite => None,
+        Engine::Postgres => Some((
+            "CREATE FUNCTION stall() RETURNS trigger AS $$
+             BEGIN RAISE EXCEPTION 'canceling statement due to statement timeout' USING ERRCODE = '57014'; END $$
+             LANGUAGE plpgsql;
+             CREATE TRIGGER stall BEFORE INSERT ON spindrift_object FOR EACH ROW
+             WHEN (NEW.account = 'stuck') EXECUTE FUNCTION stall()",
+            "DROP TRIGGER stall ON spindrift_object",
+        )),
+        Engine::MariaDb => Some((
+            "CREATE TRIGGER stall BEFORE INSERT ON spindrift_object FOR EACH ROW IF NEW.account = 'stuck' THEN
+             SIGNAL SQLSTATE '70100' SET MYSQL_ERRNO = 1969, MESSAGE_TEXT = 'Query execution was interrupted'; END IF",
+            "DROP TRIGGER stall",
+        )),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_that_the_database_never_commits_holds_up_no_other() {
+    let cluster = Cluster::shared().await.unwrap();
+    for database in Database::all().await.unwrap() {
+        let Some((stall, unstall)) = stall(database.engine()) else { continue };
+        let namespace = &cluster.namespace("stuck").await.unwrap();
+        let limited = |name: &str| json!({ "name": name, "kubeconfigFile": cluster.kubeconfig(), "namespaces": [namespace] });
+        let accounts = json!([limited("stuck"), limited("good")]);
+        let stack = Stack::with_accounts(database, &["ConfigMap"], accounts).await;
+        for account in ["stuck", "good"] {
+            assert_flows(cluster, &stack.hub, account, namespace).await;
+        }
+        stack.database.execute(stall).await.unwrap();
+        for _ in 0..3 {
+            assert_flows(cluster, &stack.hub, "good", namespace).await;
+        }
+        stack.hub.daemon().wait_for_log("the store does not commit an account").await.unwrap();
+        assert_eq!(stack.account("stuck").await["cachedBy"], "agent-a", "it is waited for, and not dropped");
+        stack.database.execute(unstall).await.unwrap();
+        assert_flows(cluster, &stack.hub, "stuck", namespace).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_large_object_arrives_whole() {
     let cluster = Cluster::shared().await.unwrap();
@@ -131,6 +174,23 @@ async fn an_event_that_cannot_be_read_is_counted_and_the_others_arrive() {
     arrives(&stack.hub, "good", namespace, "marked").await;
     let query = [("account", "bad"), ("namespace", namespace), ("name", "marked")];
     assert_eq!(stack.hub.objects(&query).await.unwrap(), [], "what could not be read is not stored");
+
+    // After some listings it is left out; then its changes are counted, and cost no listing.
+    let relists = async || stack.metric("spindrift_agent_relists_total{reason=\"unreadable\"}").await;
+    let unread = async || line(&stack.agent, "bad").await.unwrap()["UnparseableEvents"].as_u64().unwrap();
+    eventually!("it is left out", LONG, relists().await >= 3);
+    stack.synced("bad").await;
+    let (listed, counted) = (relists().await, unread().await);
+    for count in 1..=2 {
+        let label = format!("count={count}");
+        cluster
+            .kubectl(&["label", "--overwrite", "configmap", "marked", &label, "-n", namespace])
+            .await
+            .unwrap();
+        eventually!("the change is counted", LONG, unread().await >= counted + count);
+    }
+    assert_flows(cluster, &stack.hub, "bad", namespace).await;
+    assert_eq!(relists().await, listed);
 
     // The road is repaired; the object's next change is read.
     road.tampering.heal();

@@ -8,8 +8,8 @@ use spindrift_model::DryRun;
 use super::{
     super::{
         super::{Answer, Failure},
+        place::{Place, Writing, encode, metadata_text, pause, reason},
         recreate::recreate,
-        subject::{Subject, Writing, encode, go_ahead, metadata_text, pause, reason},
     },
     Plan,
 };
@@ -20,13 +20,13 @@ const MOST_CONFLICTS: usize = 5;
 /// Before each of them but the first.
 const PAUSE: Duration = Duration::from_secs(1);
 
-pub(super) async fn apply(subject: &Subject<'_>, writing: &Writing, force: bool) -> Result<Answer, Failure> {
-    let name = subject.require_name("apply")?;
-    let modified = annotated(&subject.manifest);
+pub(super) async fn apply(place: &Place<'_>, writing: &Writing, force: bool) -> Result<Answer, Failure> {
+    let name = place.require_name("apply")?;
+    let modified = annotated(&place.manifest);
     let mut conflicts = 0;
     loop {
-        let Some(live) = subject.live(name).await? else {
-            match create(subject, &modified, writing).await? {
+        let Some(live) = place.live(name).await? else {
+            match create(place, &modified, writing).await? {
                 Created::Answered(answer) => return Ok(answer),
                 // Somebody was quicker: it is there now, and can be changed.
                 Created::Exists(_) if conflicts < MOST_CONFLICTS => {
@@ -36,31 +36,31 @@ pub(super) async fn apply(subject: &Subject<'_>, writing: &Writing, force: bool)
                 Created::Exists(error) => return Err(writing.failure(&error)),
             }
         };
-        let mut warnings = warnings_about(subject, &live.object);
-        let plan = Plan::of(subject, &modified, &live.object).await?;
+        let mut warnings = warnings_about(place, &live.object);
+        let plan = Plan::of(place, &modified, &live.object).await?;
         if plan.patch.is_empty() {
-            return subject.changed(200, "unchanged", live.body, &warnings);
+            return place.changed(200, "unchanged", live.body, &warnings);
         }
         if writing.dry_run == DryRun::Client {
-            let object = plan.locally(subject, live.object)?;
-            return subject.changed(200, "configured", encode(&object), &warnings);
+            let object = plan.locally(place, live.object)?;
+            return place.changed(200, "configured", encode(&object), &warnings);
         }
-        go_ahead(subject.hand)?;
-        match subject.write(plan.call(subject, name), writing).await {
+        place.hand.go_on()?;
+        match place.write(plan.call(place, name), writing).await {
             Ok(reply) => {
                 warnings.extend(reply.warnings);
-                return subject.changed(reply.code, "configured", reply.body, &warnings);
+                return place.changed(reply.code, "configured", reply.body, &warnings);
             }
             Err(error) if reason(&error) == "Conflict" && conflicts < MOST_CONFLICTS => {
                 conflicts += 1;
                 if conflicts > 1 {
-                    pause(subject.hand, PAUSE).await?;
+                    pause(place.hand, PAUSE).await?;
                 }
             }
             Err(error) if force && matches!(reason(&error), "Conflict" | "Invalid") => {
-                let reply = recreate(subject, name, Some(live), modified, writing).await?;
+                let reply = recreate(place, name, Some(live), modified, writing).await?;
                 warnings.extend(reply.warnings);
-                return subject.changed(reply.code, "configured", reply.body, &warnings);
+                return place.changed(reply.code, "configured", reply.body, &warnings);
             }
             Err(error) => return Err(writing.failure(&error)),
         }
@@ -73,17 +73,17 @@ enum Created {
 }
 
 /// Creates what is missing. Nulls are left out, as an update would leave them out; the annotation keeps them.
-async fn create(subject: &Subject<'_>, modified: &Object, writing: &Writing) -> Result<Created, Failure> {
+async fn create(place: &Place<'_>, modified: &Object, writing: &Writing) -> Result<Created, Failure> {
     let mut object = modified.clone();
     object.retain(|_, value| !value.is_null());
     object.values_mut().for_each(prune_nulls);
     if writing.dry_run == DryRun::Client {
-        return Ok(Created::Answered(subject.changed(201, "created", encode(&object), &[])?));
+        return Ok(Created::Answered(place.changed(201, "created", encode(&object), &[])?));
     }
-    go_ahead(subject.hand)?;
-    match subject.create(object, writing).await {
+    place.hand.go_on()?;
+    match place.create(object, writing).await {
         Ok(reply) => {
-            let answer = subject.changed(reply.code, "created", reply.body, &reply.warnings)?;
+            let answer = place.changed(reply.code, "created", reply.body, &reply.warnings)?;
             Ok(Created::Answered(answer))
         }
         Err(error) if reason(&error) == "AlreadyExists" => Ok(Created::Exists(error)),
@@ -92,11 +92,11 @@ async fn create(subject: &Subject<'_>, modified: &Object, writing: &Writing) -> 
 }
 
 /// What kubectl warns of.
-fn warnings_about(subject: &Subject<'_>, live: &Object) -> Vec<String> {
+fn warnings_about(place: &Place<'_>, live: &Object) -> Vec<String> {
     let mut warnings = Vec::new();
     let annotations = live.get("metadata").and_then(|metadata| metadata.get("annotations"));
     if annotations.and_then(|annotations| annotations.get(LAST_APPLIED)).is_none() {
-        let (plural, name) = (&subject.resource.plural, subject.name().unwrap_or_default());
+        let (plural, name) = (&place.resource.plural, place.name().unwrap_or_default());
         warnings.push(format!(
             "resource {plural}/{name} is missing the {LAST_APPLIED} annotation which is required by kubectl apply. \
              kubectl apply should only be used on resources created declaratively by either kubectl create \

@@ -4,7 +4,7 @@ use serde_json::Value;
 use spindrift_kubernetes::Object;
 use spindrift_model::{ApplyMode, Resource};
 
-use super::super::subject::Subject;
+use super::{super::place::Place, defaults};
 use crate::config::{Choice, KindApply, ServerSideApply};
 
 /// How a manifest is applied.
@@ -14,8 +14,8 @@ pub(in super::super) struct Decision {
     pub(in super::super) mode: ApplyMode,
     /// Server-side: takes all fields from all others first.
     pub(in super::super) clear_managed_fields: bool,
-    /// Server-side: fills in what old API servers need to tell the elements of lists apart.
-    pub(in super::super) manifest_defaults: bool,
+    /// Server-side: the manifest names what old API servers need to tell the elements of lists apart.
+    manifest_defaults: bool,
 }
 
 const SERVER_SIDE: &str = "agent-k8s.armory.io/serverside-apply";
@@ -23,9 +23,13 @@ const CLEAR_MANAGED_FIELDS: &str = "agent-k8s.armory.io/ssa-clear-managed-fields
 const MANIFEST_DEFAULTS: &str = "agent-k8s.armory.io/ssa-manifest-defaults";
 
 /// Decides: what the request says comes first, then what is configured for all, for the kind, and what the manifest's
-/// annotation says. Where nobody says anything, it is client-side.
-pub(in super::super) fn decide(config: &ServerSideApply, subject: &Subject<'_>, mode: ApplyMode) -> Decision {
-    decide_for(config, &subject.resource, &subject.manifest, mode)
+/// annotation says. Where nobody says anything, it is client-side. The manifest gets the defaults that it then needs.
+pub(in super::super) fn decide(config: &ServerSideApply, place: &mut Place<'_>, mode: ApplyMode) -> Decision {
+    let decision = decide_for(config, &place.resource, &place.manifest, mode);
+    if decision.manifest_defaults {
+        defaults::fill_in(&mut place.manifest);
+    }
+    decision
 }
 
 fn decide_for(config: &ServerSideApply, resource: &Resource, manifest: &Object, mode: ApplyMode) -> Decision {

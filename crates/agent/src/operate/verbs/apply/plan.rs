@@ -10,7 +10,7 @@ use spindrift_kubernetes::{
 
 use super::super::{
     super::Failure,
-    subject::{Subject, bad_request, encode},
+    place::{Place, bad_request, encode},
 };
 
 /// A patch, and how the API server has to read it.
@@ -32,30 +32,30 @@ pub(in super::super) enum Merge {
 impl Plan {
     /// Computes what is to be done to a live object.
     pub(in super::super) async fn of(
-        subject: &Subject<'_>,
+        place: &Place<'_>,
         modified: &Object,
         current: &Object,
     ) -> Result<Self, Failure> {
         let original = last_applied(current).unwrap_or_else(|| Ok(Object::new()));
         let original = original
-            .map_err(|_| bad_request(format!("the last-applied annotation of {subject} is no JSON")))?;
+            .map_err(|_| bad_request(format!("the last-applied annotation of {place} is no JSON")))?;
         let current = live(current.clone());
-        let merge = Merge::of(subject).await;
+        let merge = Merge::of(place).await;
         let patch = match merge.shape() {
             Some(shape) => three_way_strategic(&original, modified, &current, shape),
             None => three_way_json(&original, modified, &current),
         };
-        Ok(Self { patch: patch.map_err(|error| impossible(subject, &error))?, merge })
+        Ok(Self { patch: patch.map_err(|error| impossible(place, &error))?, merge })
     }
 
     /// The call that does it.
-    pub(in super::super) fn call(&self, subject: &Subject<'_>, name: &str) -> Call {
-        subject.call(Method::PATCH, Some(name)).body(self.merge.media_type(), encode(&self.patch))
+    pub(in super::super) fn call(&self, place: &Place<'_>, name: &str) -> Call {
+        place.call(Method::PATCH, Some(name)).body(self.merge.media_type(), encode(&self.patch))
     }
 
     /// What would come of it, without defaults and admission.
-    pub(in super::super) fn locally(&self, subject: &Subject<'_>, object: Object) -> Result<Object, Failure> {
-        self.merge.apply(subject, object, self.patch.clone())
+    pub(in super::super) fn locally(&self, place: &Place<'_>, object: Object) -> Result<Object, Failure> {
+        self.merge.apply(place, object, self.patch.clone())
     }
 }
 
@@ -63,10 +63,10 @@ impl Plan {
 
 impl Merge {
     /// As the API server says it, or else as the built-in kinds are merged.
-    pub(in super::super) async fn of(subject: &Subject<'_>) -> Self {
-        let (hand, api_version) = (subject.hand, subject.api_version());
+    pub(in super::super) async fn of(place: &Place<'_>) -> Self {
+        let (hand, api_version) = (place.hand, place.api_version());
         let facts = hand.account.schemas.of(hand.api(), &api_version).await;
-        let strategic = Self::Strategic { facts, api_version, kind: subject.resource.kind.clone() };
+        let strategic = Self::Strategic { facts, api_version, kind: place.resource.kind.clone() };
         if strategic.shape().is_some() { strategic } else { Self::Json }
     }
 
@@ -88,17 +88,17 @@ impl Merge {
 
     pub(in super::super) fn apply(
         &self,
-        subject: &Subject<'_>,
+        place: &Place<'_>,
         object: Object,
         patch: Object,
     ) -> Result<Object, Failure> {
         match self.shape() {
-            Some(shape) => apply_strategic(object, patch, shape).map_err(|error| impossible(subject, &error)),
+            Some(shape) => apply_strategic(object, patch, shape).map_err(|error| impossible(place, &error)),
             None => Ok(apply_json_merge(object, patch)),
         }
     }
 }
 
-fn impossible(subject: &Subject<'_>, error: &MergeError) -> Failure {
-    bad_request(format!("no patch can be computed for {subject}: {error}"))
+fn impossible(place: &Place<'_>, error: &MergeError) -> Failure {
+    bad_request(format!("no patch can be computed for {place}: {error}"))
 }

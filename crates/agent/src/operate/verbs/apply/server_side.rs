@@ -14,11 +14,10 @@ use spindrift_model::DryRun;
 use super::{
     super::{
         super::{Answer, Failure},
-        subject::{Live, Subject, Writing, encode, go_ahead, reason},
+        place::{Live, Place, Writing, encode, reason},
     },
     SERVER_SIDE_MANAGER,
     client_side::warning_of_deletion,
-    defaults,
 };
 
 /// How a manifest is applied server-side.
@@ -28,8 +27,6 @@ pub(in super::super) struct ServerSide {
     pub(in super::super) force_conflicts: bool,
     /// Takes all fields from all managers, before.
     pub(in super::super) clear_managed_fields: bool,
-    /// Fills in what old API servers need.
-    pub(in super::super) manifest_defaults: bool,
 }
 
 /// Takes care of the annotation of client-side apply.
@@ -41,62 +38,58 @@ const MOST_CONFLICTS: usize = 5;
 // === impl ServerSide ===
 
 impl ServerSide {
-    pub(in super::super) async fn apply(&self, mut subject: Subject<'_>) -> Result<Answer, Failure> {
-        if self.manifest_defaults {
-            defaults::fill_in(&mut subject.manifest);
-        }
-        let subject = &subject;
-        let name = subject.require_name("apply")?;
+    pub(in super::super) async fn apply(&self, place: &Place<'_>) -> Result<Answer, Failure> {
+        let name = place.require_name("apply")?;
         if self.writing.dry_run == DryRun::Client {
             return Err(super::bad_request(
                 "dryRun: client cannot tell what the server would do; expected server",
             ));
         }
         if self.clear_managed_fields {
-            self.clear_managed_fields(subject, name).await?;
+            self.clear_managed_fields(place, name).await?;
         }
-        let first = self.send(subject, name).await.map_err(|error| self.writing.failure(&error))?;
+        let first = self.send(place, name).await.map_err(|error| self.writing.failure(&error))?;
         let code = first.code;
         let mut warnings = first.warnings;
         let live = Live::of(first.body)?;
         warnings.extend(warning_of_deletion(&live.object));
-        let (live, more) = self.take_over(subject, name, live).await;
+        let (live, more) = self.take_over(place, name, live).await;
         warnings.extend(more);
-        subject.changed(code, "serverside-applied", live.body, &warnings)
+        place.changed(code, "serverside-applied", live.body, &warnings)
     }
 
     /// Sends the manifest as it is.
-    pub(in super::super) async fn send(&self, subject: &Subject<'_>, name: &str) -> Result<Reply, ApiError> {
+    pub(in super::super) async fn send(&self, place: &Place<'_>, name: &str) -> Result<Reply, ApiError> {
         let force = if self.force_conflicts { "true" } else { "false" };
-        self.send_apply(subject, name, &subject.manifest, &self.writing, Some(force)).await
+        self.send_apply(place, name, &place.manifest, &self.writing, Some(force)).await
     }
 
     async fn send_apply(
         &self,
-        subject: &Subject<'_>,
+        place: &Place<'_>,
         name: &str,
         object: &Object,
         writing: &Writing,
         force: Option<&str>,
     ) -> Result<Reply, ApiError> {
         let mut call =
-            subject.call(Method::PATCH, Some(name)).body("application/apply-patch+yaml", encode(object));
+            place.call(Method::PATCH, Some(name)).body("application/apply-patch+yaml", encode(object));
         if let Some(force) = force {
             call = call.query("force", force);
         }
-        subject.write(call, writing).await
+        place.write(call, writing).await
     }
 
     /// Moves what client-side apply owns. The object is applied already, so that a failure is only warned of, and
     /// repaired by the next apply.
-    async fn take_over(&self, subject: &Subject<'_>, name: &str, live: Live) -> (Live, Option<String>) {
+    async fn take_over(&self, place: &Place<'_>, name: &str, live: Live) -> (Live, Option<String>) {
         let warn = |what: &str, error: &ApiError| {
             let error = error
                 .status()
                 .map_or_else(|| spindrift_process::report(error), |status| status.message.clone());
             Some(format!("{what}. This is non-fatal and will be retried next time you apply. Error: {error}"))
         };
-        let live = match self.keep_annotation(subject, name, &live).await {
+        let live = match self.keep_annotation(place, name, &live).await {
             Ok(kept) => kept.unwrap_or(live),
             Err(error) => {
                 return (
@@ -105,7 +98,7 @@ impl ServerSide {
                 );
             }
         };
-        match self.move_ownership(subject, name, &live).await {
+        match self.move_ownership(place, name, &live).await {
             Ok(false) => return (live, None),
             Ok(true) => {}
             Err(error) => {
@@ -114,7 +107,7 @@ impl ServerSide {
             }
         }
         // Only now can what the manifest dropped really go.
-        match self.send(subject, name).await.map(|reply| Live::of(reply.body)) {
+        match self.send(place, name).await.map(|reply| Live::of(reply.body)) {
             Ok(Ok(again)) => (again, None),
             Ok(Err(_)) => (live, None),
             Err(error) => {
@@ -127,7 +120,7 @@ impl ServerSide {
     /// Gives the annotation an owner that stays, or it would go with its former one.
     async fn keep_annotation(
         &self,
-        subject: &Subject<'_>,
+        place: &Place<'_>,
         name: &str,
         live: &Live,
     ) -> Result<Option<Live>, ApiError> {
@@ -139,38 +132,37 @@ impl ServerSide {
             return Ok(None);
         }
         let mut metadata = json!({ "name": name, "annotations": { LAST_APPLIED: annotation } });
-        if let Some(namespace) = &subject.namespace {
+        if let Some(namespace) = &place.namespace {
             metadata["namespace"] = namespace.as_str().into();
         }
         let object: Object = [
-            ("apiVersion".to_owned(), subject.api_version().into()),
-            ("kind".to_owned(), subject.resource.kind.as_ref().into()),
+            ("apiVersion".to_owned(), place.api_version().into()),
+            ("kind".to_owned(), place.resource.kind.as_ref().into()),
             ("metadata".to_owned(), metadata),
         ]
         .into_iter()
         .collect();
         let writing = Writing { manager: ANNOTATION_MANAGER.to_owned(), ..self.writing.clone() };
-        let reply = self.send_apply(subject, name, &object, &writing, None).await?;
+        let reply = self.send_apply(place, name, &object, &writing, None).await?;
         Ok(Live::of(reply.body).ok())
     }
 
     /// Whether there was anything to be moved.
-    async fn move_ownership(&self, subject: &Subject<'_>, name: &str, live: &Live) -> Result<bool, ApiError> {
+    async fn move_ownership(&self, place: &Place<'_>, name: &str, live: &Live) -> Result<bool, ApiError> {
         let former = owners_of_last_applied(&live.object, Ownership::Update);
         let mut newer: Option<Live> = None;
         let mut conflicts = 0;
         loop {
             let object = newer.as_ref().map_or(&live.object, |newer| &newer.object);
             let Some(patch) = move_to_apply(object, &former, &self.writing.manager) else { return Ok(false) };
-            let call = subject
-                .call(Method::PATCH, Some(name))
-                .body("application/json-patch+json", patch.to_string());
-            match subject.write(call, &self.writing).await {
+            let call =
+                place.call(Method::PATCH, Some(name)).body("application/json-patch+json", patch.to_string());
+            match place.write(call, &self.writing).await {
                 Ok(_) => return Ok(true),
                 Err(error) if reason(&error) == "Conflict" && conflicts < MOST_CONFLICTS => conflicts += 1,
                 Err(error) => return Err(error),
             }
-            match subject.live(name).await {
+            match place.live(name).await {
                 Ok(Some(live)) => newer = Some(live),
                 _ => return Ok(false),
             }
@@ -178,17 +170,16 @@ impl ServerSide {
     }
 
     /// Takes all fields from all managers, of exactly the version that was seen.
-    async fn clear_managed_fields(&self, subject: &Subject<'_>, name: &str) -> Result<(), Failure> {
+    async fn clear_managed_fields(&self, place: &Place<'_>, name: &str) -> Result<(), Failure> {
         let mut conflicts = 0;
         loop {
-            let Some(live) = subject.live(name).await? else { return Ok(()) };
+            let Some(live) = place.live(name).await? else { return Ok(()) };
             let version = live.object.get("metadata").map(|metadata| metadata["resourceVersion"].clone());
             let patch = json!({ "metadata": { "managedFields": [{}], "resourceVersion": version } });
-            let call = subject
-                .call(Method::PATCH, Some(name))
-                .body("application/merge-patch+json", patch.to_string());
-            go_ahead(subject.hand)?;
-            match subject.write(call, &self.writing).await {
+            let call =
+                place.call(Method::PATCH, Some(name)).body("application/merge-patch+json", patch.to_string());
+            place.hand.go_on()?;
+            match place.write(call, &self.writing).await {
                 Ok(_) => return Ok(()),
                 Err(error) if reason(&error) == "Conflict" && conflicts < MOST_CONFLICTS => conflicts += 1,
                 Err(error) => return Err(self.writing.failure(&error)),

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 use spindrift_kubernetes::LAST_APPLIED;
 
-use crate::support::Pair;
+use super::pair::Pair;
 
 fn config_map(name: &str, data: Value) -> Value {
     json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name }, "data": data })

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 use spindrift_kubernetes::LAST_APPLIED;
 
-use crate::support::{Pair, attempt, configured};
+use super::pair::Pair;
 
 fn deployment(env: &[&str]) -> Value {
     let env: Vec<Value> = env.iter().map(|name| json!({ "name": name, "value": "1" })).collect();
@@ -23,7 +23,7 @@ fn config_map(data: Value) -> Value {
 
 fn variables(deployment: &Value) -> Vec<String> {
     let env = &deployment["spec"]["template"]["spec"]["containers"][0]["env"];
-    env.as_array().into_iter().flatten().map(|env| env["name"].as_str().unwrap().to_owned()).collect()
+    env.as_array().into_iter().flatten().map(|env| env["name"].as_str().expect("a name").to_owned()).collect()
 }
 
 #[tokio::test]
@@ -72,34 +72,25 @@ async fn fields_of_others_are_refused_or_taken() -> anyhow::Result<()> {
 }
 
 #[tokio::test]
-async fn the_configuration_decides_who_does_not() -> anyhow::Result<()> {
-    let pair = Pair::new("configured").await?;
-    let by_kind = configured(&pair.hand, r#"{"kinds":[{"kind":"ConfigMap","enabled":"always"}]}"#)?;
-    let verb = |manifest: &Value| json!({ "verb": "apply", "namespace": pair.ours, "manifest": manifest });
-    let (_, answer) = attempt(&by_kind, verb(&config_map(json!({ "a": "1" })))).await?.expect("applied");
-    assert_eq!(answer["action"], "serverside-applied");
-    let (_, answer) = attempt(&by_kind, verb(&deployment(&[]))).await?.expect("applied");
-    assert_eq!(answer["action"], "created", "other kinds are applied client-side");
-
+async fn the_configuration_decides_where_the_request_does_not() -> anyhow::Result<()> {
+    let settings = json!({ "kinds": [{ "kind": "ConfigMap", "enabled": "always" }] });
+    let pair = Pair::configured("configured", settings).await?;
+    assert_eq!(pair.apply(&config_map(json!({ "a": "1" }))).await?.1["action"], "serverside-applied");
+    assert_eq!(pair.apply(&deployment(&[])).await?.1["action"], "created", "others are applied client-side");
     let mut asking = deployment(&["A"]);
     asking["metadata"]["annotations"] = json!({ "agent-k8s.armory.io/serverside-apply": "enabled" });
-    let (_, answer) = pair.run(verb(&asking)).await?;
-    assert_eq!(answer["action"], "serverside-applied");
+    assert_eq!(pair.apply(&asking).await?.1["action"], "serverside-applied");
     Ok(())
 }
 
 #[tokio::test]
 async fn all_fields_can_be_taken_from_everyone() -> anyhow::Result<()> {
-    let pair = Pair::new("cleared").await?;
+    let settings =
+        json!({ "enabled": "always", "clearManagedFields": "always", "manifestDefaults": "always" });
+    let pair = Pair::configured("cleared", settings).await?;
     pair.meanwhile(&["create", "configmap", "shared", "--from-literal=a=1", "--from-literal=theirs=2"])
         .await?;
-    let sole = configured(
-        &pair.hand,
-        r#"{"enabled":"always","clearManagedFields":"always","manifestDefaults":"always"}"#,
-    )?;
-    let manifest = config_map(json!({ "a": "9" }));
-    let verb = json!({ "verb": "apply", "namespace": pair.ours, "manifest": manifest });
-    attempt(&sole, verb).await?.expect("applied");
+    pair.apply(&config_map(json!({ "a": "9" }))).await?;
     let ours = pair.our("configmap/shared").await?;
     assert_eq!(ours["data"]["a"], "9");
     let managers = ours["metadata"]["managedFields"].as_array().unwrap();

@@ -1,12 +1,7 @@
-use anyhow::ensure;
-use futures::future::try_join_all;
 use serde_json::{Value, json};
-use spindrift_agent::operate::Failure;
 use spindrift_kubernetes::LAST_APPLIED;
-use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
-use crate::support::{Pair, attempt};
+use super::pair::Pair;
 
 fn deployment(spec: Value, strategy: Value) -> Value {
     json!({
@@ -197,16 +192,19 @@ async fn what_the_api_server_refuses_is_told_in_its_own_words() -> anyhow::Resul
     let generated = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "generateName": "a-" } });
     let status = pair.refusal(apply(&generated)).await?;
     assert_eq!(status["message"], "from a-: cannot use generate name with apply");
-    for (manifest, field) in [
-        (json!([]), "manifest: expected an object"),
-        (json!({ "kind": "ConfigMap" }), "manifest.apiVersion: expected a name"),
-        (json!({ "apiVersion": "v1", "kind": "" }), "manifest.kind: expected a name"),
+    for (manifest, message) in [
+        (json!({ "kind": "ConfigMap" }), "manifest.apiVersion: expected a text that is not empty"),
+        (json!({ "apiVersion": "v1", "kind": "" }), "manifest.kind: expected a text that is not empty"),
         (
             json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": 1 }),
             "manifest.metadata: expected an object",
         ),
+        (
+            json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": {} }),
+            "manifest.metadata.name: resource name may not be empty",
+        ),
     ] {
-        assert_eq!(pair.refusal(apply(&manifest)).await?["message"], field);
+        assert_eq!(pair.refusal(apply(&manifest)).await?["message"], message);
     }
     Ok(())
 }
@@ -284,29 +282,16 @@ async fn an_object_of_others_is_warned_of_and_taken_over() -> anyhow::Result<()>
 #[tokio::test]
 async fn all_who_apply_at_once_succeed() -> anyhow::Result<()> {
     let pair = Pair::new("at-once").await?;
-    let manifests: Vec<Value> =
-        (0..8).map(|i| config_map("shared", json!({ "same": "1", format!("k{i}"): "v" }))).collect();
-    let answers = try_join_all(manifests.iter().map(|manifest| pair.apply(manifest))).await?;
-    let created = answers.iter().filter(|(_, answer)| answer["action"] == "created").count();
+    let applies: Vec<Value> = (0..8)
+        .map(|i| {
+            let manifest = config_map("shared", json!({ "same": "1", format!("k{i}"): "v" }));
+            json!({ "verb": "apply", "namespace": pair.ours, "manifest": manifest })
+        })
+        .collect();
+    let answers = pair.run_all(&applies).await;
+    let created = answers.iter().filter(|answer| answer["action"] == "created").count();
     assert_eq!(created, 1, "one creates it, the others change it");
-    Ok(())
-}
-
-#[tokio::test]
-async fn nothing_is_changed_for_those_who_have_left() -> anyhow::Result<()> {
-    let pair = Pair::new("left").await?;
-    let verb =
-        || json!({ "verb": "apply", "namespace": pair.ours, "manifest": config_map("late", json!({})) });
-    let mut hand = pair.hand.clone();
-    hand.cancelled = CancellationToken::new();
-    hand.cancelled.cancel();
-    assert_eq!(attempt(&hand, verb()).await?.unwrap_err(), Failure::Cancelled);
-
-    let mut hand = pair.hand.clone();
-    hand.deadline = Instant::now();
-    let failure = attempt(&hand, verb()).await?.unwrap_err();
-    // Even the questions before the change are too late by then.
-    ensure!(matches!(failure, Failure::Expired | Failure::Refused { code: 504, .. }), "{failure:?}");
-    assert!(pair.our("configmap/late").await.is_err());
+    let left = pair.our("configmap/shared").await?["data"].clone();
+    assert_eq!(left, json!({ "same": "1", "k7": "v" }), "in the order in which they were asked for");
     Ok(())
 }

@@ -1,69 +1,54 @@
-//! An account in reach of verbs, and kubectl beside it.
-
-use std::{sync::Arc, time::Duration};
+//! Two namespaces of one cluster: kubectl works in one, and we in the other.
 
 use anyhow::{Context, bail, ensure};
-use bytes::Bytes;
-use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
-use spindrift_agent::{
-    account::{Accounts, Preparation},
-    board::Board,
-    config::{AccountConfig, AgentConfig, ServerSideApply},
-    metrics::Metrics,
-    operate::{Answer, AnswerSink, Failure, Gone, Hand, run},
-    watch::Budgets,
-};
-use spindrift_kubernetes::{ApiOptions, LAST_APPLIED};
-use spindrift_model::{Content, Verb};
+use spindrift_kubernetes::LAST_APPLIED;
+use spindrift_model::Outcome;
 use spindrift_testkit::Cluster;
-use tokio::{sync::watch, time::Instant};
-use tokio_util::sync::CancellationToken;
 
-/// Two namespaces of one cluster: kubectl works in one, and we in the other.
+use crate::support::{Bench, Done};
+
 pub(crate) struct Pair {
     pub(crate) cluster: &'static Cluster,
-    pub(crate) hand: Hand,
+    bench: Bench,
     pub(crate) ours: String,
     pub(crate) theirs: String,
 }
-
-/// Verbs with manifests answer at once.
-struct NoPieces;
 
 // === impl Pair ===
 
 impl Pair {
     pub(crate) async fn new(test: &str) -> anyhow::Result<Self> {
+        Self::configured(test, json!({})).await
+    }
+
+    /// With `kubernetes.serverSideApply` as given.
+    pub(crate) async fn configured(test: &str, server_side_apply: Value) -> anyhow::Result<Self> {
         let cluster = Cluster::shared().await?;
-        let hand = hand(cluster).await?;
+        let settings = json!({ "kubernetes": { "serverSideApply": server_side_apply } });
+        let bench = Bench::with(cluster.kubeconfig(), json!({}), settings).await;
         let (ours, theirs) = (cluster.namespace(test).await?, cluster.namespace(test).await?);
-        Ok(Self { cluster, hand, ours, theirs })
+        Ok(Self { cluster, bench, ours, theirs })
     }
 
-    /// Does a verb, given as JSON, and gives the code and the answer.
+    /// Does a verb, and gives its answer.
     pub(crate) async fn run(&self, verb: Value) -> anyhow::Result<(u16, Value)> {
-        match self.attempt(verb).await? {
-            Ok(answered) => Ok(answered),
-            Err(failure) => bail!("{failure:?}"),
+        let done = self.bench.run(verb).await;
+        match done.outcome {
+            Outcome::Succeeded { code } => Ok((code, done.json())),
+            other => bail!("{other:?}"),
         }
     }
 
-    /// Does a verb that may fail.
-    pub(crate) async fn attempt(&self, verb: Value) -> anyhow::Result<Result<(u16, Value), Failure>> {
-        attempt(&self.hand, verb).await
-    }
-
-    /// Does a verb that the API server refuses, and gives its Status.
+    /// Does a verb that is refused, and gives the Status.
     pub(crate) async fn refusal(&self, verb: Value) -> anyhow::Result<Value> {
-        match self.attempt(verb).await? {
-            Err(Failure::Refused { code, status }) => {
-                let status: Value = serde_json::from_slice(&status)?;
-                ensure!(status["code"] == code, "{status}");
-                Ok(status)
-            }
-            other => bail!("not refused: {other:?}"),
-        }
+        Ok(self.bench.run(verb).await.refusal())
+    }
+
+    /// Does several at once, and gives their answers.
+    pub(crate) async fn run_all(&self, verbs: &[Value]) -> Vec<Value> {
+        let operations: Vec<_> = verbs.iter().map(|verb| self.bench.submit(verb)).collect();
+        self.bench.answers(&operations).await.iter().map(Done::json).collect()
     }
 
     pub(crate) async fn apply(&self, manifest: &Value) -> anyhow::Result<(u16, Value)> {
@@ -158,58 +143,5 @@ impl Pair {
             }
         }
         object
-    }
-}
-
-pub(crate) async fn attempt(hand: &Hand, verb: Value) -> anyhow::Result<Result<(u16, Value), Failure>> {
-    let verb: Verb = serde_json::from_value(verb)?;
-    match run(hand, verb, &NoPieces).await {
-        Ok(Answer { code, body }) => Ok(Ok((code, serde_json::from_slice(&body)?))),
-        Err(failure) => Ok(Err(failure)),
-    }
-}
-
-/// As a user's configuration would have it.
-pub(crate) fn configured(hand: &Hand, server_side_apply: &str) -> anyhow::Result<Hand> {
-    let server_side_apply: ServerSideApply = serde_json::from_str(server_side_apply)?;
-    Ok(Hand { server_side_apply: Arc::new(server_side_apply), ..hand.clone() })
-}
-
-async fn hand(cluster: &Cluster) -> anyhow::Result<Hand> {
-    let config = AgentConfig::default();
-    let name = "tested";
-    let account = AccountConfig {
-        name: name.into(),
-        kubeconfig_file: Some(cluster.kubeconfig().to_string_lossy().into_owned()),
-        ..AccountConfig::default()
-    };
-    let board = Board::default();
-    let preparation = Preparation {
-        config: account,
-        options: ApiOptions { no_proxy: true, ..ApiOptions::default() },
-        board: board.clone(),
-        metrics: Arc::new(Metrics::register(&mut Registry::default(), board)),
-        budgets: Budgets::new(config.limits()),
-        pace: config.kubernetes.watches.pace(),
-    };
-    let (ready_tx, ready_rx) = watch::channel(Accounts::default());
-    preparation.run(ready_tx, CancellationToken::new()).await?;
-    let account = ready_rx.borrow().values().next().context("it is ready")?.clone();
-    Ok(Hand {
-        account,
-        server_side_apply: Arc::new(config.kubernetes.server_side_apply.clone()),
-        retries: config.kubernetes.retries.clone(),
-        deadline: Instant::now() + Duration::from_mins(5),
-        cancelled: CancellationToken::new(),
-    })
-}
-
-// === impl NoPieces ===
-
-impl AnswerSink for NoPieces {
-    fn begin(&self, _: Content) {}
-
-    async fn send(&self, _: Bytes) -> Result<(), Gone> {
-        Ok(())
     }
 }

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::support::Pair;
+use super::pair::Pair;
 
 fn secret(name: &str, value: &str) -> Value {
     json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": name }, "stringData": { "key": value } })

@@ -1,4 +1,4 @@
-//! What a manifest is about: its resource, its place, and the calls that every verb with a manifest makes.
+//! Where a manifest belongs: its resource, its namespace, and the calls that every verb with a manifest makes.
 
 use std::{fmt, time::Duration};
 
@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout_at};
 use super::super::{Answer, Failure, Hand};
 
 /// A manifest, and where it belongs.
-pub(super) struct Subject<'a> {
+pub(super) struct Place<'a> {
     pub(super) hand: &'a Hand,
     pub(super) resource: Resource,
     /// None for kinds without namespaces.
@@ -39,9 +39,6 @@ pub(super) struct Live {
     pub(super) body: Bytes,
 }
 
-/// Where an object is that has no namespace and needs one: what kubectl assumes, too.
-const DEFAULT_NAMESPACE: &str = "default";
-
 #[derive(Serialize)]
 struct Changed<'a> {
     action: &'a str,
@@ -49,9 +46,9 @@ struct Changed<'a> {
     warnings: &'a [String],
 }
 
-// === impl Subject ===
+// === impl Place ===
 
-impl<'a> Subject<'a> {
+impl<'a> Place<'a> {
     /// Finds out what a manifest is about. Its own namespace comes before that of the request.
     pub(super) async fn of(
         hand: &'a Hand,
@@ -63,7 +60,7 @@ impl<'a> Subject<'a> {
         };
         let text = |field: &str| {
             let text = manifest.get(field).and_then(Value::as_str).filter(|text| !text.is_empty());
-            text.ok_or_else(|| bad_request(format!("manifest.{field}: expected a name")))
+            text.ok_or_else(|| bad_request(format!("manifest.{field}: expected a text that is not empty")))
         };
         let (api_version, kind) = (text("apiVersion")?, text("kind")?);
         let resource = hand.resolve(Some(api_version), kind).await?;
@@ -72,9 +69,7 @@ impl<'a> Subject<'a> {
             return Err(bad_request("manifest.metadata: expected an object"));
         };
         let own = metadata.get("namespace").and_then(Value::as_str).filter(|name| !name.is_empty());
-        let namespace = resource
-            .namespaced
-            .then(|| own.map(str::to_owned).or(namespace).unwrap_or_else(|| DEFAULT_NAMESPACE.to_owned()));
+        let namespace = hand.namespace(&resource, own.or(namespace.as_deref())).map(str::to_owned);
         match &namespace {
             Some(namespace) => _ = metadata.insert("namespace".to_owned(), namespace.as_str().into()),
             None => _ = metadata.remove("namespace"),
@@ -89,8 +84,7 @@ impl<'a> Subject<'a> {
             return Err(bad_request("target.name: resource name may not be empty"));
         }
         let resource = hand.resolve(api_version.as_deref(), &kind).await?;
-        let namespace =
-            resource.namespaced.then(|| namespace.unwrap_or_else(|| DEFAULT_NAMESPACE.to_owned()));
+        let namespace = hand.namespace(&resource, namespace.as_deref()).map(str::to_owned);
         Ok((Self { hand, resource, namespace, manifest: Object::new() }, name))
     }
 
@@ -123,7 +117,7 @@ impl<'a> Subject<'a> {
     /// The object as it is in the cluster; none if it is not there.
     pub(super) async fn live(&self, name: &str) -> Result<Option<Live>, Failure> {
         let call = self.call(Method::GET, Some(name));
-        match self.hand.api().call(&call, self.hand.deadline).await {
+        match self.hand.read(&call).await {
             Ok(reply) => Live::of(reply.body).map(Some),
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(Failure::of_read(&error)),
@@ -139,7 +133,7 @@ impl<'a> Subject<'a> {
         if writing.dry_run == DryRun::Server {
             call = call.query("dryRun", "All");
         }
-        self.hand.api().call(&call, self.hand.deadline).await
+        self.hand.change(&call).await
     }
 
     /// Creates the object; a version that it may name is that of another one.
@@ -164,7 +158,7 @@ impl<'a> Subject<'a> {
 }
 
 /// As kubectl names objects in what it says: `deployments.apps/web`.
-impl fmt::Display for Subject<'_> {
+impl fmt::Display for Place<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.resource.plural)?;
         if !self.resource.group.is_empty() {
@@ -206,22 +200,11 @@ pub(super) fn changed(
     warnings: &[String],
 ) -> Result<Answer, Failure> {
     let unreadable =
-        |_| Failure::Unknown("it was done, and the answer of the API server is not readable".into());
-    let object = scrub_result(object, hand.redactions()).map_err(|_| unreadable(()))?;
-    let object = serde_json::from_slice(&object).map_err(|_| unreadable(()))?;
-    let body = serde_json::to_vec(&Changed { action, object, warnings }).map_err(|_| unreadable(()))?;
+        || Failure::Unknown("it was done, and the answer of the API server is not readable".into());
+    let object = scrub_result(object, hand.redactions()).map_err(|_| unreadable())?;
+    let object = serde_json::from_slice(&object).map_err(|_| unreadable())?;
+    let body = serde_json::to_vec(&Changed { action, object, warnings }).map_err(|_| unreadable())?;
     Ok(Answer { code, body: body.into() })
-}
-
-/// Whether it is not too late, or unwanted, to change something.
-pub(super) fn go_ahead(hand: &Hand) -> Result<(), Failure> {
-    if hand.cancelled.is_cancelled() {
-        return Err(Failure::Cancelled);
-    }
-    if hand.deadline <= tokio::time::Instant::now() {
-        return Err(Failure::Expired);
-    }
-    Ok(())
 }
 
 /// Waits, unless the caller loses interest or the time is over.

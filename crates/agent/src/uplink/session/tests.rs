@@ -1,0 +1,200 @@
+//! An account whose caching dies. No input is known that makes it panic, so the test brings a task of its own.
+
+use std::{future::pending, pin::Pin};
+
+use futures::{Stream, StreamExt, stream};
+use prometheus_client::registry::Registry;
+use spindrift_model::{AgentId, CacheKinds, HubId, Incarnation, SessionId};
+use spindrift_protocol::{
+    Assembler, ChannelToken, ChannelTokens, EventsUp, Pacing,
+    v1::{self, hub_server},
+};
+use tokio::{net::TcpListener, sync::watch};
+use tokio_stream::wrappers::TcpListenerStream;
+use tonic::{Request, Response, Streaming, transport::Server};
+
+use super::*;
+use crate::{
+    account::Accounts,
+    board::{AccountState, Board},
+    config::{AgentConfig, Clouddriver},
+    metrics::Metrics,
+    operate::Executor,
+    testing,
+    uplink::{Bearer, Dialer},
+};
+
+/// A hub that accepts whatever is announced, and passes on what it hears.
+struct Hub {
+    heard_tx: mpsc::UnboundedSender<Heard>,
+}
+
+#[derive(Debug, PartialEq)]
+enum Heard {
+    Withdraw(String),
+    Announce(Vec<String>),
+    Attach(String),
+}
+
+type Down<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
+
+#[tonic::async_trait]
+impl hub_server::Hub for Hub {
+    async fn register(
+        &self,
+        _: Request<v1::RegisterRequest>,
+    ) -> Result<Response<v1::RegisterResponse>, Status> {
+        let token = || ChannelToken::new([7; 32]);
+        let welcome = Welcome {
+            session: SessionId::parse("session").unwrap(),
+            protocol: 1,
+            hub: HubId::parse("hub").unwrap(),
+            hub_version: "0".into(),
+            tokens: ChannelTokens { control: token(), events: token(), results: token() },
+            kinds: CacheKinds::default(),
+            pacing: Pacing { heartbeat: Duration::from_secs(1), batch_bytes: 1000 },
+            accounts: Vec::new(),
+        };
+        Ok(Response::new(welcome.into()))
+    }
+
+    type ControlStream = Down<v1::ControlDown>;
+    async fn control(
+        &self,
+        request: Request<Streaming<v1::ControlUp>>,
+    ) -> Result<Response<Down<v1::ControlDown>>, Status> {
+        let heard_tx = self.heard_tx.clone();
+        let answers = request.into_inner().flat_map(move |message| {
+            let answers = match ControlUp::try_from(message.unwrap()).unwrap() {
+                ControlUp::Ping { nonce } => vec![ControlDown::Pong { nonce }],
+                ControlUp::Withdraw(name) => {
+                    heard_tx.send(Heard::Withdraw(name.to_string())).unwrap();
+                    Vec::new()
+                }
+                ControlUp::Announce(accounts) => {
+                    let names = accounts.iter().map(|account| account.name.to_string());
+                    heard_tx.send(Heard::Announce(names.collect())).unwrap();
+                    let accept = |account: AccountName| Verdict { account, refused: None };
+                    accounts.into_iter().map(|account| ControlDown::Verdict(accept(account.name))).collect()
+                }
+            };
+            stream::iter(answers.into_iter().map(|answer| Ok(answer.into())))
+        });
+        Ok(Response::new(answers.boxed()))
+    }
+
+    type EventsStream = Down<v1::EventsDown>;
+    async fn events(
+        &self,
+        request: Request<Streaming<v1::EventsUp>>,
+    ) -> Result<Response<Down<v1::EventsDown>>, Status> {
+        let (heard_tx, mut assembler) = (self.heard_tx.clone(), Assembler::new(None));
+        let silence = request.into_inner().filter_map(move |frame| {
+            let message = assembler.push(frame.unwrap()).unwrap();
+            if let Some(Ok(EventsUp::Attach(name))) = message.map(EventsUp::try_from) {
+                heard_tx.send(Heard::Attach(name.to_string())).unwrap();
+            }
+            std::future::ready(None)
+        });
+        Ok(Response::new(silence.boxed()))
+    }
+
+    type ResultsStream = Down<v1::ResultsDown>;
+    async fn results(
+        &self,
+        _: Request<Streaming<v1::ResultsUp>>,
+    ) -> Result<Response<Down<v1::ResultsDown>>, Status> {
+        Ok(Response::new(stream::pending().boxed()))
+    }
+}
+
+/// An uplink with these accounts, to a hub of which the test hears.
+async fn uplink(names: &[&str]) -> (Uplink, mpsc::UnboundedReceiver<Heard>, tokio::task::JoinSet<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (heard_tx, heard_rx) = mpsc::unbounded_channel();
+    let mut tasks = tokio::task::JoinSet::new();
+    let server = Server::builder().add_service(hub_server::HubServer::new(Hub { heard_tx }));
+    tasks.spawn(async move { server.serve_with_incoming(TcpListenerStream::new(listener)).await.unwrap() });
+    let board = Board::default();
+    let mut accounts = Accounts::new();
+    for name in names {
+        board.configured(name);
+        let account = testing::account(name).await;
+        accounts.insert(account.description.name.clone(), Arc::new(account));
+    }
+    let ready_rx = watch::channel(accounts).1;
+    let metrics = Arc::new(Metrics::register(&mut Registry::default(), board.clone()));
+    let uplink = Uplink {
+        dialer: Dialer::new(address.to_string(), None),
+        bearer: Bearer::default(),
+        config: Clouddriver::default(),
+        pause: None,
+        agent: AgentId::parse("agent").unwrap(),
+        incarnation: Incarnation::fresh(),
+        zone: String::new(),
+        executor: Executor::new(&AgentConfig::default(), ready_rx.clone(), metrics.clone(), &Shutdown::new()),
+        ready_rx,
+        metrics,
+        board,
+        link_tx: watch::channel(Link::default()).0,
+    };
+    (uplink, heard_rx, tasks)
+}
+
+#[tokio::test]
+async fn an_account_whose_caching_dies_leaves_and_comes_again_and_the_session_goes_on() {
+    let (uplink, mut heard_rx, _tasks) = uplink(&["bad", "steady"]).await;
+    let registration = Registration {
+        agent: uplink.agent.clone(),
+        incarnation: uplink.incarnation,
+        version: String::new(),
+        protocol: SUPPORTED,
+        zone: String::new(),
+        accounts: Vec::new(),
+        verbs: Vec::new(),
+    };
+    let opened = Channels::open(&uplink.dialer, &uplink.bearer, registration, &uplink.metrics).await;
+    let (welcome, channels) = opened.unwrap();
+    let mut session = Session {
+        uplink: &uplink,
+        welcome,
+        channels,
+        outbox: VecDeque::new(),
+        announced: uplink.ready_rx.borrow().clone().into_iter().collect(),
+        refused: HashMap::new(),
+        accounts: HashMap::new(),
+        caching: Attended::new(),
+        operations: Operations::default(),
+        heard: Instant::now(),
+    };
+    for name in ["bad", "steady"].map(|name| AccountName::parse(name).unwrap()) {
+        let served = Served { down_tx: mpsc::unbounded_channel().0, stop: CancellationToken::new() };
+        session.accounts.insert(name.clone(), served);
+        session.caching.start(name.clone(), async move {
+            assert!(name.as_str() != "bad", "a bug");
+            pending::<()>().await;
+        });
+    }
+
+    let state = |index: usize| uplink.board.accounts().remove(index).state;
+    let story = async {
+        assert_eq!(heard_rx.recv().await, Some(Heard::Withdraw("bad".into())));
+        let shown = state(0);
+        assert_eq!(shown.name, AccountState::DiscoveryError);
+        assert_eq!(shown.error.unwrap(), "its caching has died and is started again: a bug");
+        assert_eq!(heard_rx.recv().await, Some(Heard::Announce(vec!["bad".into()])));
+        assert_eq!(
+            heard_rx.recv().await,
+            Some(Heard::Attach("bad".into())),
+            "it is served by a task of its own"
+        );
+        assert_eq!(state(0).name, AccountState::Healthy);
+    };
+    let shutdown = Shutdown::new();
+    tokio::select! {
+        ended = session.serve(&shutdown) => panic!("{}", ended.reason),
+        () = story => {}
+    }
+    assert_eq!(session.accounts.len(), 2, "the other one has felt nothing");
+}

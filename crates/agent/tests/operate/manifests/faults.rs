@@ -1,0 +1,94 @@
+//! What becomes of a manifest when the API server misbehaves: the playground does it on demand.
+
+use std::{fs, sync::Arc};
+
+use serde_json::{Value, json};
+use spindrift_model::Outcome;
+use spindrift_playground::{Cluster, Effect, Fault, FaultId, Faults, Playground, Verb};
+use spindrift_process::shutdown::Shutdown;
+use spindrift_testkit::scratch;
+use tempfile::TempDir;
+
+use crate::support::{Bench, Done};
+
+struct Troubled {
+    bench: Bench,
+    faults: Arc<Faults>,
+    _playground: Playground,
+    _files: TempDir,
+    shutdown: Shutdown,
+}
+
+// === impl Troubled ===
+
+impl Troubled {
+    async fn start() -> anyhow::Result<Self> {
+        let shutdown = Shutdown::new();
+        let playground = Playground::bind(([127, 0, 0, 1], 0).into()).await?;
+        let cluster = Cluster::new("troubled");
+        let faults = Faults::before(&cluster);
+        playground.add(cluster);
+        playground.start(&shutdown);
+        let files = scratch("playground")?;
+        let kubeconfig = files.path().join("kubeconfig");
+        fs::write(&kubeconfig, playground.kubeconfig())?;
+        let bench = Bench::with(&kubeconfig, json!({}), json!({})).await;
+        Ok(Self { bench, faults, _playground: playground, _files: files, shutdown })
+    }
+
+    async fn apply(&self, data: Value) -> Done {
+        let manifest =
+            json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" }, "data": data });
+        self.bench.run(json!({ "verb": "apply", "manifest": manifest })).await
+    }
+
+    fn inject(&self, effect: Effect, times: u32) -> FaultId {
+        self.faults.inject(Fault::new(effect).of_verbs([Verb::Patch]).times(times))
+    }
+
+    fn hits(&self, fault: FaultId) -> u32 {
+        self.faults.hits(fault).expect("it is there until it is lifted")
+    }
+
+    async fn data(&self) -> Value {
+        let target = json!({ "apiVersion": "v1", "kind": "ConfigMap", "name": "a" });
+        self.bench.run(json!({ "verb": "get", "target": target })).await.json()["data"].clone()
+    }
+}
+
+impl Drop for Troubled {
+    fn drop(&mut self) {
+        self.shutdown.trigger();
+    }
+}
+
+const CONFLICT: Effect = Effect::Status { code: 409, retry_after: None };
+
+#[tokio::test]
+async fn what_has_changed_meanwhile_is_computed_anew() -> anyhow::Result<()> {
+    let troubled = Troubled::start().await?;
+    assert_eq!(troubled.apply(json!({ "a": "1" })).await.json()["action"], "created");
+    let fault = troubled.inject(CONFLICT, 2);
+    assert_eq!(troubled.apply(json!({ "a": "2" })).await.json()["action"], "configured");
+    assert_eq!((troubled.hits(fault), troubled.data().await), (2, json!({ "a": "2" })));
+
+    // As often as kubectl tries, and not more often.
+    let fault = troubled.inject(CONFLICT, 100);
+    let refused = troubled.apply(json!({ "a": "3" })).await.refusal();
+    assert_eq!((&refused["code"], &refused["reason"]), (&json!(409), &json!("Conflict")));
+    assert_eq!((troubled.hits(fault), troubled.data().await), (6, json!({ "a": "2" })));
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_got_no_answer_is_unknown_and_not_sent_again() -> anyhow::Result<()> {
+    let troubled = Troubled::start().await?;
+    troubled.apply(json!({ "a": "1" })).await.json();
+    let fault = troubled.inject(Effect::Cut, 100);
+    let done = troubled.apply(json!({ "a": "2" })).await;
+    assert!(matches!(done.outcome, Outcome::Unknown { .. }), "{done:?}");
+    assert_eq!(troubled.hits(fault), 1, "it was sent once");
+    troubled.faults.lift(fault);
+    assert_eq!(troubled.apply(json!({ "a": "2" })).await.json()["action"], "configured");
+    Ok(())
+}

@@ -1,0 +1,50 @@
+//! What is asked of the hub is done by an agent, at most once, and whatever happens, something is said about it.
+
+mod asking;
+mod faults;
+mod hubs;
+
+use serde_json::{Value, json};
+use spindrift_testkit::HubProcess;
+
+/// What the hub answered.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) id: String,
+    pub(crate) body: Value,
+}
+
+/// Asks, and waits for the answer.
+pub(crate) async fn ask(hub: &HubProcess, account: &str, query: &str, verb: &Value) -> Answer {
+    try_ask(hub, account, query, verb).await.unwrap()
+}
+
+/// The same, where the hub may die meanwhile.
+pub(crate) async fn try_ask(
+    hub: &HubProcess,
+    account: &str,
+    query: &str,
+    verb: &Value,
+) -> reqwest::Result<Answer> {
+    let url = format!("{}/v1/accounts/{account}/operations?{query}", hub.url());
+    let response = reqwest::Client::new().post(url).json(verb).send().await?;
+    let status = response.status().as_u16();
+    let id = response.headers().get("spindrift-operation").map(|id| id.to_str().unwrap().to_owned());
+    let text = response.text().await?;
+    let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
+    Ok(Answer { status, id: id.unwrap_or_default(), body })
+}
+
+/// An operation as the hub remembers it.
+pub(crate) async fn remembered(hub: &HubProcess, id: &str) -> Value {
+    hub.get(&format!("/v1/operations/{id}")).await.unwrap()
+}
+
+fn get(namespace: &str, name: &str) -> Value {
+    json!({ "verb": "get", "target": config_map(namespace, name) })
+}
+
+fn config_map(namespace: &str, name: &str) -> Value {
+    json!({ "apiVersion": "v1", "kind": "ConfigMap", "namespace": namespace, "name": name })
+}

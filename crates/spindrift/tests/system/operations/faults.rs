@@ -1,0 +1,215 @@
+//! Faults between the caller and the API server. Each test counts what the API server really shows: never twice what was
+//! asked for once, and never silence about what may have been done.
+
+mod outage;
+mod two_agents;
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::{Value, json};
+use spindrift_model::OperationId;
+use spindrift_playground::{Effect, Fault, FaultId, Faults, Verb};
+use spindrift_testkit::eventually;
+
+use super::{Answer, ask, remembered, try_ask};
+use crate::{
+    engine::Stage,
+    support::{LONG, Stack},
+};
+
+/// An agent and a hub before a simulated cluster that misbehaves on demand.
+struct Scene {
+    stage: Stage,
+    faults: Arc<Faults>,
+    stack: Stack,
+    account: String,
+}
+
+// === impl Scene ===
+
+impl Scene {
+    async fn set() -> Self {
+        let stage = Stage::set(1).await;
+        let faults = Faults::before(&stage.fleet.clusters[0]);
+        let account = stage.fleet.clusters[0].name().to_owned();
+        let stack = Stack::with_settings(&["Secret"], json!(stage.accounts()), &[]).await;
+        stack.synced(&account).await;
+        Self { stage, faults, stack, account }
+    }
+
+    /// Each time that it is done there is one ConfigMap more.
+    fn create() -> Value {
+        let metadata = json!({ "generateName": "effect-", "namespace": "default" });
+        json!({ "verb": "create", "manifest": { "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata } })
+    }
+
+    fn effects(&self) -> usize {
+        let all = self.stage.fleet.clusters[0].list("", "configmaps", Some("default"));
+        let ours = all.iter().filter_map(|object| object["metadata"]["name"].as_str());
+        ours.filter(|name| name.starts_with("effect-")).count()
+    }
+
+    /// The API server takes what is to be created, and does not get around to it.
+    fn hold(&self) -> FaultId {
+        self.faults.inject(Fault::new(Effect::Freeze).of_verbs([Verb::Create]).of_resource("configmaps"))
+    }
+
+    async fn held(&self, fault: FaultId) {
+        eventually!("the API server is asked", LONG, self.faults.hits(fault) == Some(1));
+    }
+
+    async fn ask(&self, query: &str, verb: &Value) -> Answer {
+        ask(&self.stack.hub, &self.account, query, verb).await
+    }
+
+    /// Waits until the operation is in this state.
+    async fn becomes(&self, id: &str, state: &str) -> Value {
+        eventually!(format!("operation {id} is {state}"), LONG, {
+            let operation = remembered(&self.stack.hub, id).await;
+            if operation["state"] == state { Ok(operation) } else { Err(operation) }
+        })
+    }
+
+    async fn connected(&self) {
+        eventually!("the agent is connected", LONG, {
+            self.stack.agent.get("/health").await.is_ok_and(|health| health["hub"] == "connected")
+        });
+    }
+}
+
+fn assert_unknown(answer: &Answer) {
+    assert_eq!((answer.status, &answer.body["reason"]), (502, &json!("OutcomeUnknown")), "{answer:?}");
+    let message = answer.body["message"].as_str().unwrap();
+    assert!(message.starts_with("nobody knows whether it was done: "), "{message}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_asked_is_done_once_and_counted() {
+    let scene = Scene::set().await;
+    let created = scene.ask("", &Scene::create()).await;
+    assert_eq!((created.status, &created.body["action"]), (201, &json!("created")), "{created:?}");
+    assert_eq!(scene.effects(), 1);
+    let metrics = scene.stack.hub.text("/metrics").await.unwrap();
+    let line = r#"spindrift_hub_operations_total{verb="create",outcome="completed"} 1"#;
+    assert!(metrics.contains(line) && metrics.contains(r#"kubesvc_ops_processTime_seconds_count{result="completed"} 1"#), "{metrics}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_killed_before_it_was_asked_changes_nothing() {
+    let mut scene = Scene::set().await;
+    scene.stack.agent.kill();
+    scene.stack.hub.configure("/kubesvc/operations/retry", json!({ "maxRetries": 2, "backoffMs": 100 }));
+    scene.stack.hub.restart().await.unwrap();
+    let refused = scene.ask("", &Scene::create()).await;
+    assert_eq!((refused.status, &refused.body["reason"]), (503, &json!("ServiceUnavailable")), "{refused:?}");
+    let message = format!("no agent that serves account {} is connected", scene.account);
+    assert_eq!(refused.body["message"], message);
+    assert_eq!(scene.effects(), 0);
+    assert_eq!(remembered(&scene.stack.hub, &refused.id).await["state"], "failed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_comes_in_time_is_waited_for() {
+    let mut scene = Scene::set().await;
+    scene.stack.agent.kill();
+    let started = scene.ask("async=true", &Scene::create()).await;
+    assert_eq!(started.status, 202, "{started:?}");
+    scene.stack.agent.restart().unwrap();
+    scene.becomes(&started.id, "completed").await;
+    assert_eq!(scene.effects(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_id_posted_twice_at_once_has_one_effect_and_both_hear_of_it() {
+    let scene = Scene::set().await;
+    for round in 1..=5 {
+        let query = format!("id={}", OperationId::fresh());
+        let create = Scene::create();
+        let posts = (0..4).map(|_| scene.ask(&query, &create));
+        let answers = futures::future::join_all(posts).await;
+        for answer in &answers {
+            assert_eq!((answer.status, &answer.body), (201, &answers[0].body), "{answer:?}");
+        }
+        assert_eq!(scene.effects(), round, "one for each id");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deadline_that_passes_while_the_api_server_is_silent_is_told() {
+    let scene = Scene::set().await;
+    let fault = scene.hold();
+    let asked = scene.ask("deadline=1s", &Scene::create()).await;
+    assert_unknown(&asked);
+    scene.faults.lift(fault);
+    let operation = remembered(&scene.stack.hub, &asked.id).await;
+    assert_eq!(operation["state"], "unknown", "{operation}");
+    assert!(!operation["reason"].as_str().unwrap().is_empty());
+    assert!(scene.effects() <= 1);
+    let metrics = scene.stack.hub.text("/metrics").await.unwrap();
+    let line = r#"spindrift_hub_operations_total{verb="create",outcome="unknown"} 1"#;
+    assert!(metrics.contains(line), "{metrics}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_no_longer_gets_the_id_and_the_answer_later() {
+    let scene = Scene::set().await;
+    let fault = scene.hold();
+    let asked = scene.ask("wait=200ms", &Scene::create()).await;
+    assert_eq!((asked.status, &asked.body["id"]), (202, &json!(asked.id)), "{asked:?}");
+    scene.held(fault).await;
+    scene.faults.lift(fault);
+    scene.becomes(&asked.id, "completed").await;
+    let result = scene.stack.hub.get(&format!("/v1/operations/{}/result", asked.id)).await.unwrap();
+    assert_eq!(result["action"], "created");
+    assert_eq!(scene.effects(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_called_off_before_it_began_changes_nothing() {
+    let mut scene = Scene::set().await;
+    scene.stack.agent.kill();
+    let started = scene.ask("async=true", &Scene::create()).await;
+    let url = format!("{}/v1/operations/{}", scene.stack.hub.url(), started.id);
+    assert_eq!(reqwest::Client::new().delete(&url).send().await.unwrap().status(), 202);
+    scene.becomes(&started.id, "cancelled").await;
+    scene.stack.agent.restart().unwrap();
+    scene.connected().await;
+    let again = scene.ask(&format!("id={}", started.id), &Scene::create()).await;
+    assert_eq!((again.status, &again.body["reason"]), (409, &json!("Cancelled")), "{again:?}");
+    assert_eq!(scene.effects(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_namespace_that_is_not_the_accounts_is_refused() {
+    let stage = Stage::set(1).await;
+    let mut accounts = stage.accounts();
+    accounts[0]["namespaces"] = json!(["shop"]);
+    let stack = Stack::with_settings(&["Secret"], json!(accounts), &[]).await;
+    let account = stage.fleet.clusters[0].name();
+    stack.synced(account).await;
+    let refused = ask(&stack.hub, account, "", &Scene::create()).await;
+    assert_eq!((refused.status, &refused.body["reason"]), (401, &json!("Unauthorized")), "{refused:?}");
+    let message =
+        format!("namespace default has not been authorized in the configuration of account {account}");
+    assert_eq!(refused.body["message"], message);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_that_leaves_does_not_stop_what_it_asked_for() {
+    let scene = Scene::set().await;
+    let fault = scene.hold();
+    let id = OperationId::fresh().to_string();
+    let query = format!("id={id}");
+    let create = Scene::create();
+    let left = tokio::time::timeout(Duration::from_secs(1), async {
+        try_ask(&scene.stack.hub, &scene.account, &query, &create).await
+    });
+    assert!(left.await.is_err());
+    scene.held(fault).await;
+    scene.faults.lift(fault);
+    scene.becomes(&id, "completed").await;
+    assert_eq!(scene.effects(), 1);
+    let again = scene.ask(&query, &create).await;
+    assert_eq!((again.status, &again.body["action"]), (201, &json!("created")), "{again:?}");
+    assert_eq!(scene.effects(), 1);
+}

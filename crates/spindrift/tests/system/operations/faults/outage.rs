@@ -1,0 +1,115 @@
+//! The link, the hub or the agent goes away while an operation is under way.
+
+use serde_json::json;
+use spindrift_model::OperationId;
+
+use super::{Scene, assert_unknown};
+use crate::operations::{ask, try_ask};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_that_was_lost_on_the_way_is_sent_again() {
+    let scene = Scene::set().await;
+    let fault = scene.hold();
+    let create = Scene::create();
+    let asking = ask(&scene.stack.hub, &scene.account, "deadline=60s", &create);
+    let (asked, ()) = tokio::join!(asking, async {
+        scene.held(fault).await;
+        scene.stack.link.cut();
+        scene.faults.lift(fault);
+        spindrift_testkit::eventually!("it is done", crate::support::LONG, scene.effects() == 1);
+        scene.stack.link.heal();
+    });
+    assert_eq!((asked.status, &asked.body["action"]), (201, &json!("created")), "{asked:?}");
+    assert_eq!(scene.effects(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_killed_after_the_call_leaves_an_outcome_that_nobody_knows() {
+    let mut scene = Scene::set().await;
+    let fault = scene.hold();
+    let id = OperationId::fresh().to_string();
+    let query = format!("id={id}&async=true&deadline=60s");
+    assert_eq!(scene.ask(&query, &Scene::create()).await.status, 202);
+    scene.held(fault).await;
+    scene.stack.link.cut();
+    scene.faults.lift(fault);
+    spindrift_testkit::eventually!("it is done", crate::support::LONG, scene.effects() == 1);
+    // It could not tell, and it never will: the next one is another incarnation.
+    scene.stack.agent.kill();
+    scene.stack.link.heal();
+    scene.stack.agent.restart().unwrap();
+    let operation = scene.becomes(&id, "unknown").await;
+    let reason = operation["reason"].as_str().unwrap();
+    assert!(reason.starts_with("agent agent-a was restarted after the operation had been sent"), "{reason}");
+    let told = scene.ask(&format!("id={id}"), &Scene::create()).await;
+    assert_unknown(&told);
+    assert_eq!(scene.effects(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_killed_during_the_call_leaves_an_outcome_that_nobody_knows() {
+    let mut scene = Scene::set().await;
+    let fault = scene.hold();
+    let id = OperationId::fresh().to_string();
+    let query = format!("id={id}&async=true&deadline=60s");
+    assert_eq!(scene.ask(&query, &Scene::create()).await.status, 202);
+    scene.held(fault).await;
+    scene.stack.agent.restart().unwrap();
+    scene.becomes(&id, "unknown").await;
+    scene.faults.lift(fault);
+    assert_unknown(&scene.ask(&format!("id={id}"), &Scene::create()).await);
+    assert!(scene.effects() <= 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hub_killed_while_it_waits_hears_of_it_in_its_next_life() {
+    let mut scene = Scene::set().await;
+    let fault = scene.hold();
+    let (id, create) = (OperationId::fresh().to_string(), Scene::create());
+    let query = format!("id={id}&deadline=60s");
+    let (asked, ()) = tokio::join!(
+        try_ask(&scene.stack.hub, &scene.account, &query, &create),
+        async {
+            scene.held(fault).await;
+            scene.stack.hub.daemon().kill();
+        }
+    );
+    assert!(asked.is_err(), "nobody answers: {asked:?}");
+    scene.faults.lift(fault);
+    scene.stack.hub.restart().await.unwrap();
+    scene.becomes(&id, "completed").await;
+    let again = scene.ask(&query, &create).await;
+    assert_eq!((again.status, &again.body["action"]), (201, &json!("created")), "{again:?}");
+    assert_eq!(scene.effects(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hub_killed_before_an_agent_came_goes_on_in_its_next_life() {
+    let mut scene = Scene::set().await;
+    scene.stack.agent.kill();
+    let started = scene.ask("async=true&deadline=60s", &Scene::create()).await;
+    assert_eq!(started.status, 202, "{started:?}");
+    scene.stack.hub.restart().await.unwrap();
+    scene.stack.agent.restart().unwrap();
+    scene.becomes(&started.id, "completed").await;
+    assert_eq!(scene.effects(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_is_asked_of_the_agent_again_when_the_link_comes_back() {
+    let scene = Scene::set().await;
+    let get = json!({ "verb": "get", "target": { "apiVersion": "v1", "kind": "Namespace", "name": "default" } });
+    let fault = scene.faults.inject(
+        spindrift_playground::Fault::new(spindrift_playground::Effect::Freeze)
+            .of_verbs([spindrift_playground::Verb::Get])
+            .of_resource("namespaces"),
+    );
+    let asking = ask(&scene.stack.hub, &scene.account, "deadline=60s", &get);
+    let (asked, ()) = tokio::join!(asking, async {
+        scene.held(fault).await;
+        scene.stack.link.cut();
+        scene.faults.lift(fault);
+        scene.stack.link.heal();
+    });
+    assert_eq!((asked.status, &asked.body["metadata"]["name"]), (200, &json!("default")), "{asked:?}");
+}
