@@ -110,8 +110,19 @@ impl Hub {
 
     /// Starts everything; it ends with the shutdown.
     pub fn start(self, shutdown: &Shutdown) {
-        let Self { config, id, store, vault, schedule, tls, subjects, grpc, rest, grpc_address, rest_address } =
-            self;
+        let Self {
+            config,
+            id,
+            store,
+            vault,
+            schedule,
+            tls,
+            subjects,
+            grpc,
+            rest,
+            grpc_address,
+            rest_address,
+        } = self;
         let mut registry = Registry::default();
         let longest = config.kubesvc.ops.process_time.metric.result.max_length;
         let metrics = Arc::new(Metrics::register(&mut registry, longest));

@@ -22,7 +22,9 @@ pub(crate) struct Schedule {
 
 /// A text that is no schedule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("expected second, minute, hour, day of month, month and day of week, such as \"0 0 0 * * 0\"; {problem}")]
+#[error(
+    "expected second, minute, hour, day of month, month and day of week, such as \"0 0 0 * * 0\"; {problem}"
+)]
 pub(crate) struct InvalidSchedule {
     problem: String,
 }

@@ -24,6 +24,8 @@ mod status;
 mod transport;
 
 mod discovery;
+mod resolve;
+pub mod rollout;
 
 mod list;
 mod target;
@@ -57,7 +59,7 @@ pub use api::{
     Access, AccessRules, Api, ApiOptions, Call, ConnectError, Credentials, Greeting, Inspection,
     KubeconfigText, Pieces, Reply, ReviewError, Way,
 };
-pub use discovery::Discovery;
+pub use discovery::{Catalogue, Discovery, ServedResource};
 pub use error::ApiError;
 pub use event::Event;
 pub use json::Malformed;
@@ -72,6 +74,7 @@ pub use object::RawObject;
 pub use page::{PageEnd, PageSplitter};
 pub use path::InvalidPath;
 pub use redact::{InvalidRedaction, RedactRule, Redactions};
+pub use resolve::Resolver;
 pub use result::scrub_result;
 pub use schema::{InvalidOpenApi, Schema, Schemas, Shape};
 pub use scrub::{ScrubRules, scrub};

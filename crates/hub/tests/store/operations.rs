@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use spindrift_hub::store::{
-    AnswerPart, Inserted, NewOperation, NewSession, OperationEnd, OperationQuery, OperationState, Seat, TokenHash,
+    AnswerPart, Inserted, NewOperation, NewSession, OperationEnd, OperationQuery, OperationState, Seat,
+    TokenHash,
 };
 use spindrift_model::{
     AccountDescription, ClusterIdentity, Content, Ending, Incarnation, OperationId, Outcome, SessionId,
@@ -60,7 +61,10 @@ async fn of_many_that_insert_an_id_one_does_and_the_others_hear_what_it_asked() 
         }
         assert_eq!(first, 1);
         let row = bench.store.operation(&tenant(), new.id).await?.expect("it was inserted");
-        assert_eq!((row.state, &*row.target, row.mutation), (OperationState::Queued, "Deployment shop/web", true));
+        assert_eq!(
+            (row.state, &*row.target, row.mutation),
+            (OperationState::Queued, "Deployment shop/web", true)
+        );
         assert!(row.time_left() > MINUTE / 2 && row.ending().is_none());
         let body = bench.store.operation_body(&tenant(), new.id).await?;
         assert_eq!(body, Some(("k1".into(), Bytes::from_static(b"sealed"))));
@@ -251,7 +255,11 @@ async fn an_account_knows_who_can_be_asked_and_whether_it_is_frozen() -> anyhow:
         };
         store.open_session(&session).await?;
         let route = store.route(&tenant, &account("prod"), MINUTE).await?.expect("it is announced");
-        assert_eq!((&*route.properties, route.candidates.len()), (&*description.properties, 0), "no channel yet");
+        assert_eq!(
+            (&*route.properties, route.candidates.len()),
+            (&*description.properties, 0),
+            "no channel yet"
+        );
 
         store.take_token(&session.id, Channel::Control, b"c", &hub("hub-b")).await?.expect("its token");
         store.take_token(&session.id, Channel::Events, b"e", &hub("hub-c")).await?.expect("its token");

@@ -66,7 +66,8 @@ impl Driver {
         }
         let present = || route.candidates.iter().filter(|candidate| shared.is_present(candidate));
         let capable = || present().filter(|candidate| candidate.can(task.verb));
-        let caching = capable().find(|candidate| task.mutation && Some(&candidate.agent) == route.holder.as_ref());
+        let caching =
+            capable().find(|candidate| task.mutation && Some(&candidate.agent) == route.holder.as_ref());
         match caching.or_else(|| capable().next()) {
             Some(candidate) => Found::There(candidate.hub.clone()),
             None if present().next().is_none() => Found::Nobody(nobody(task)),

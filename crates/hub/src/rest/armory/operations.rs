@@ -157,10 +157,11 @@ impl From<OperationRow> for OperationHistoryRecord {
             final_outcome: row.ended_at.map(|_| row.state.word()),
             op_received_by_clouddriver: hub(&row.received_by, row.created_at),
             op_processed_by_clouddriver: row.sent.as_ref().map(|(at, by, _)| hub(by, *at)),
-            op_sent_to_agent: row.sent.as_ref().zip(agent).map(|((at, ..), agent)| AgentHop {
-                agent_id: agent,
-                time: at.to_string(),
-            }),
+            op_sent_to_agent: row
+                .sent
+                .as_ref()
+                .zip(agent)
+                .map(|((at, ..), agent)| AgentHop { agent_id: agent, time: at.to_string() }),
             result_received_from_agent: result,
             // The hub that received the operation hears of it when the row says how it ended.
             result_received_by_clouddriver: row.ended_at.map(|at| hub(&row.received_by, at)),

@@ -32,7 +32,11 @@ async fn what_is_asked_of_the_hub_is_done_by_the_agent() {
 
         let list = json!({ "verb": "list", "kind": "ConfigMap", "namespace": namespace, "apiVersion": "v1", "labelSelector": "batch=cm" });
         let listed = ask(&stack.hub, "main", "", &list).await;
-        assert_eq!((listed.status, listed.body["items"].as_array().map(Vec::len)), (200, Some(3)), "{listed:?}");
+        assert_eq!(
+            (listed.status, listed.body["items"].as_array().map(Vec::len)),
+            (200, Some(3)),
+            "{listed:?}"
+        );
     }
 }
 
@@ -62,7 +66,8 @@ async fn who_does_not_wait_asks_later_and_nobody_reads_it_in_the_database() {
     cluster.kubectl(&note).await.unwrap();
     for database in Database::all().await.unwrap() {
         let stack = stack(cluster, database).await;
-        let target = json!({ "apiVersion": "v1", "kind": "ServiceAccount", "namespace": namespace, "name": "robot" });
+        let target =
+            json!({ "apiVersion": "v1", "kind": "ServiceAccount", "namespace": namespace, "name": "robot" });
         let question = json!({ "verb": "get", "target": target });
         let started = ask(&stack.hub, "main", "async=true", &question).await;
         assert_eq!((started.status, &started.body["id"]), (202, &json!(started.id)), "{started:?}");
@@ -85,8 +90,10 @@ async fn the_same_id_is_the_same_operation() {
         let stack = stack(cluster, database).await;
         let query = format!("id={}", OperationId::fresh());
         let question = get(&namespace, "cm-0");
-        let (one, two) =
-            tokio::join!(ask(&stack.hub, "main", &query, &question), ask(&stack.hub, "main", &query, &question));
+        let (one, two) = tokio::join!(
+            ask(&stack.hub, "main", &query, &question),
+            ask(&stack.hub, "main", &query, &question)
+        );
         assert_eq!((one.status, two.status), (200, 200), "{one:?} {two:?}");
         assert_eq!((&one.body, &one.id), (&two.body, &two.id));
         let other = ask(&stack.hub, "main", &query, &get(&namespace, "cm-1")).await;

@@ -91,7 +91,11 @@ async fn what_is_asked_is_done_once_and_counted() {
     assert_eq!(scene.effects(), 1);
     let metrics = scene.stack.hub.text("/metrics").await.unwrap();
     let line = r#"spindrift_hub_operations_total{verb="create",outcome="completed"} 1"#;
-    assert!(metrics.contains(line) && metrics.contains(r#"kubesvc_ops_processTime_seconds_count{result="completed"} 1"#), "{metrics}");
+    assert!(
+        metrics.contains(line)
+            && metrics.contains(r#"kubesvc_ops_processTime_seconds_count{result="completed"} 1"#),
+        "{metrics}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -85,7 +85,9 @@ async fn hubs_without_a_common_key_say_what_is_missing() {
     let refused = ask(&pair.asked, pair.account(), "", &create()).await;
     assert_eq!((refused.status, &refused.body["reason"]), (503, &json!("ServiceUnavailable")), "{refused:?}");
     let message = refused.body["message"].as_str().unwrap();
-    assert!(message.contains("connected to hub hub-b") && message.contains("kubesvc.operations.encryption.key"));
+    assert!(
+        message.contains("connected to hub hub-b") && message.contains("kubesvc.operations.encryption.key")
+    );
     let created = ask(&pair.connected, pair.account(), "", &create()).await;
     assert_eq!(created.status, 201, "{created:?}");
     assert_eq!(pair.effects(), 1);

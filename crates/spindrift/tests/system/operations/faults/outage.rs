@@ -67,13 +67,10 @@ async fn a_hub_killed_while_it_waits_hears_of_it_in_its_next_life() {
     let fault = scene.hold();
     let (id, create) = (OperationId::fresh().to_string(), Scene::create());
     let query = format!("id={id}&deadline=60s");
-    let (asked, ()) = tokio::join!(
-        try_ask(&scene.stack.hub, &scene.account, &query, &create),
-        async {
-            scene.held(fault).await;
-            scene.stack.hub.daemon().kill();
-        }
-    );
+    let (asked, ()) = tokio::join!(try_ask(&scene.stack.hub, &scene.account, &query, &create), async {
+        scene.held(fault).await;
+        scene.stack.hub.daemon().kill();
+    });
     assert!(asked.is_err(), "nobody answers: {asked:?}");
     scene.faults.lift(fault);
     scene.stack.hub.restart().await.unwrap();
@@ -98,7 +95,8 @@ async fn a_hub_killed_before_an_agent_came_goes_on_in_its_next_life() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_read_is_asked_of_the_agent_again_when_the_link_comes_back() {
     let scene = Scene::set().await;
-    let get = json!({ "verb": "get", "target": { "apiVersion": "v1", "kind": "Namespace", "name": "default" } });
+    let get =
+        json!({ "verb": "get", "target": { "apiVersion": "v1", "kind": "Namespace", "name": "default" } });
     let fault = scene.faults.inject(
         spindrift_playground::Fault::new(spindrift_playground::Effect::Freeze)
             .of_verbs([spindrift_playground::Verb::Get])

@@ -10,7 +10,8 @@ use crate::{operations::remembered, support::LONG};
 #[tokio::test(flavor = "multi_thread")]
 async fn the_one_that_caches_is_asked_and_when_it_dies_the_other_is_asked_for_what_comes_next() {
     let mut scene = Scene::set().await;
-    let standby = AgentProcess::start("agent-b", scene.stack.hub.grpc(), &json!(scene.stage.accounts())).unwrap();
+    let standby =
+        AgentProcess::start("agent-b", scene.stack.hub.grpc(), &json!(scene.stage.accounts())).unwrap();
     eventually!("the standby is connected", LONG, {
         standby.get("/health").await.is_ok_and(|health| health["hub"] == "connected")
     });
