@@ -60,7 +60,10 @@ impl History {
             let account = line.account();
             let found = match subjects.in_account(&crew, account, &chosen).await {
                 Ok(found) => found,
-                Err(trouble) => return Ok(line.fail(&trouble.to_string())),
+                Err(trouble) => {
+                    line.fail(&trouble.to_string());
+                    return Ok(());
+                }
             };
             for (target, _) in found {
                 let title = title(&target);
