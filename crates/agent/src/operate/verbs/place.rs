@@ -151,7 +151,7 @@ impl<'a> Place<'a> {
         self.write(call, writing).await
     }
 
-    /// The answer of a verb that changed something, or tried to: without what may not leave the cluster.
+    /// The answer of a verb that changed something, or tried to.
     pub(super) fn changed(
         &self,
         code: u16,
@@ -159,10 +159,7 @@ impl<'a> Place<'a> {
         object: Bytes,
         warnings: &[String],
     ) -> Result<Answer, Failure> {
-        let object = scrub_result(object, self.hand.redactions()).map_err(|_| unreadable())?;
-        let object = serde_json::from_slice(&object).map_err(|_| unreadable())?;
-        let body = serde_json::to_vec(&Changed { action, object, warnings }).map_err(|_| unreadable())?;
-        Ok(Answer { code, body: body.into() })
+        changed(self.hand, code, action, object, warnings)
     }
 }
 
@@ -204,6 +201,20 @@ impl Live {
             object.map_err(|_| Failure::ours(502, "BadGateway", "the answer is no object in JSON"))?;
         Ok(Self { object, body })
     }
+}
+
+/// The answer about an object that was changed: without what may not leave the cluster.
+pub(super) fn changed(
+    hand: &Hand,
+    code: u16,
+    action: &str,
+    object: Bytes,
+    warnings: &[String],
+) -> Result<Answer, Failure> {
+    let object = scrub_result(object, hand.redactions()).map_err(|_| unreadable())?;
+    let object = serde_json::from_slice(&object).map_err(|_| unreadable())?;
+    let body = serde_json::to_vec(&Changed { action, object, warnings }).map_err(|_| unreadable())?;
+    Ok(Answer { code, body: body.into() })
 }
 
 /// Waits, unless the caller loses interest or the time is over.
