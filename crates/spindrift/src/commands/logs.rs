@@ -138,11 +138,7 @@ impl Logs {
     }
 
     async fn read(&self, crew: &Crew<'_>, line: &Line, target: ObjectRef, many: bool) -> anyhow::Result<()> {
-        let prefix = if self.prefix {
-            format!("[{}/{}] ", target.kind, target.name)
-        } else {
-            String::new()
-        };
+        let prefix = if self.prefix { format!("[{}/{}] ", target.kind, target.name) } else { String::new() };
         let verb = self.verb(target, many);
         let mut reply = match crew.ask(line.account(), &verb, self.follow.then_some(FOLLOWED)).await {
             Ok(reply) => reply,
