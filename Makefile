@@ -1,12 +1,12 @@
 # Each target is one command; what takes more than that is a script in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help test lint fmt docs audit bench bench-agent chaos fuzz dist testenv dictionary picture
+.PHONY: help test lint fmt docs audit bench bench-agent bench-operations chaos parity fuzz dist testenv dictionary picture
 
 # A version, so that a new release of the tool changes nothing unasked.
 CARGO_DENY := 0.20.2
 
 help: ## Lists the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: ## Runs all that CI runs: lint and every test, on real Kubernetes and real databases
 	@scripts/test
@@ -41,10 +41,19 @@ bench-agent: ## Measures the agent beside a client-go informer: memory, time to 
 	SPINDRIFT_AGENT_BINARY=$${CARGO_TARGET_DIR:-target}/lean/spindrift-agent \
 	  $${CARGO_TARGET_DIR:-target}/release/spindrift-bench agent $(if $(QUICK),--quick)
 
+bench-operations: ## Measures a deploy through hub and agent beside the same calls straight to the API server; QUICK=1 for a look
+	cargo build --release --locked --bins --workspace
+	$${CARGO_TARGET_DIR:-target}/release/spindrift-bench operations $(if $(QUICK),--quick)
+
 chaos: ## Breaks everything at random while things change, and compares whenever it is quiet; SECONDS=600 SEED=random
 	cargo build --workspace --locked --bins --test chaos
 	SPINDRIFT_CHAOS_SECONDS=$(or $(SECONDS),600) SPINDRIFT_CHAOS_SEED=$(SEED) \
 	  cargo test --workspace --locked --test chaos -- --nocapture
+
+parity: ## Does some 3,000 things beside the real kubectl, compares, and writes docs/parity.md; CASES=2000 SEED=6
+	cargo build --workspace --locked --bins --test parity
+	SPINDRIFT_PARITY_CASES=$(or $(CASES),2000) SPINDRIFT_PARITY_SEED=$(SEED) SPINDRIFT_PARITY_WRITE=1 \
+	  cargo test --workspace --locked --test parity -- --nocapture
 
 dist: ## Builds the binaries that are shipped: target/dist, and the agent in target/lean
 	cargo build --profile dist --locked --bins -p spindrift -p spindrift-hub

@@ -6,6 +6,8 @@
 //!
 //! agent beside an informer of client-go: memory, time and bytes on the wire
 //!
+//! a deploy through hub and agent, beside the same calls straight to the API server
+//!
 //! playground of 1,000 clusters ──▶ lists and watches of all of them
 //!
 //! figure <name> = <value> <unit> (peer <value>, ratio <r>, goal <g>)
@@ -26,6 +28,8 @@ mod latency;
 mod memory;
 
 mod agent;
+
+mod operations;
 
 mod playground;
 
@@ -55,6 +59,8 @@ enum Part {
     Stack,
     /// The agent beside an informer of client-go: memory, time and bytes on the wire.
     Agent,
+    /// Deploys through hub and agent, beside the same calls straight to the API server.
+    Operations,
     /// A thousand simulated clusters.
     Playground,
 }
@@ -90,6 +96,12 @@ async fn run(Arguments { quick, part }: Arguments) -> anyhow::Result<()> {
     }
     if wanted(Part::Agent) {
         agent::measure(if quick { &agent::QUICK } else { &agent::FULL }).await?;
+    }
+    if wanted(Part::Operations) {
+        let size = if quick { operations::QUICK } else { operations::FULL };
+        for figure in operations::measure(&size).await? {
+            println!("{figure}");
+        }
     }
     if wanted(Part::Playground) {
         let size = if quick { playground::QUICK } else { playground::FULL };

@@ -57,14 +57,19 @@ impl ProcessMemory {
 impl Stack {
     /// Caches the pods of a cluster.
     pub(crate) async fn start(cluster: &Cluster) -> anyhow::Result<Self> {
-        Self::with_accounts(&json!([pods_of(cluster)]), &["Pod"]).await
+        Self::with_accounts(&json!([account_of(cluster)]), &["Pod"]).await
+    }
+
+    /// Caches other kinds of a cluster.
+    pub(crate) async fn of_kinds(cluster: &Cluster, kinds: &[&str]) -> anyhow::Result<Self> {
+        Self::with_accounts(&json!([account_of(cluster)]), kinds).await
     }
 
     /// Caches the pods of a cluster, and counts what agent and hub say to each other.
     pub(crate) async fn counted(cluster: &Cluster) -> anyhow::Result<Self> {
         let (database, hub) = hub(&["Pod"]).await?;
         let link = FaultProxy::start(hub.grpc()).await?;
-        let agent = agent(link.addr(), &json!([pods_of(cluster)]))?;
+        let agent = agent(link.addr(), &json!([account_of(cluster)]))?;
         Ok(Self { agent, link: Some(link), hub, started: Instant::now(), _database: database })
     }
 
@@ -170,7 +175,7 @@ fn agent(hub: SocketAddr, accounts: &Value) -> anyhow::Result<AgentProcess> {
     AgentProcess::with_settings("bench-agent", settings)
 }
 
-fn pods_of(cluster: &Cluster) -> Value {
+fn account_of(cluster: &Cluster) -> Value {
     json!({ "name": ACCOUNT, "kubeconfigFile": cluster.kubeconfig() })
 }
 

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use spindrift_kubernetes::{Api, ApiOptions, Discovery, Redactions, Schemas, WatchTarget};
+use spindrift_kubernetes::{Api, ApiOptions, Discovery, Redactions, Resolver, Schemas, WatchTarget};
 use spindrift_model::{AccountDescription, AccountName, Resource};
 use spindrift_process::{
     backoff::{Backoff, BackoffConfig},
@@ -38,6 +38,8 @@ pub struct Account {
     pub redactions: Redactions,
     /// Its API server.
     pub api: Api,
+    /// Which resources it serves, as far as operations had to know.
+    pub resolver: Resolver,
     /// Whether its API server cannot send a list through a watch; learnt once.
     pub paged_lists_only: AtomicBool,
     /// What its credentials are known not to allow; learnt over sessions.
@@ -173,6 +175,7 @@ impl Preparation {
             config,
             redactions,
             api,
+            resolver: Resolver::default(),
             paged_lists_only: AtomicBool::new(false),
             permissions: Permissions::default(),
             budget: self.budgets.account(),

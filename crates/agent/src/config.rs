@@ -87,7 +87,8 @@ pub struct Clouddriver {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ResponseRetries {
-    /// Whether results of operations that did not arrive are sent again. For operations, which come with a later version.
+    /// Whether results of operations that did not arrive are sent again: to the next
+    /// session, and if nobody acknowledges them.
     pub enabled: bool,
     /// How often at most.
     pub max_retries: u32,
@@ -156,11 +157,11 @@ pub struct Kubernetes {
     pub server_side_apply: ServerSideApply,
 }
 
-/// `kubernetes.retries.*`. For operations, which come with a later version; watches have a pace of their own.
+/// `kubernetes.retries.*`. For operations; watches have a pace of their own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Retries {
-    /// Whether failed requests of operations are repeated. For operations, which come with a later version.
+    /// Whether failed requests of operations are repeated: reads, and changes that cannot happen twice.
     pub enabled: bool,
     /// How often at most.
     pub max_retries: u32,

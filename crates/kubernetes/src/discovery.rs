@@ -2,10 +2,12 @@
 //!
 //! ```text
 //! GET /api, /apis ──▶ aggregated (all in two answers, since 1.26) ──┐
-//!        └─ old server ──▶ legacy (one question per version) ───────┴──▶ groups ──▶ preferred ──▶ Discovery
+//!        └─ old server ──▶ legacy (one question per version) ───────┴──▶ groups ─┬▶ watchable, preferred ──▶ Discovery
+//!                                                                                └▶ everything ──▶ Catalogue
 //! ```
 
 mod aggregated;
+mod catalogue;
 mod legacy;
 
 use std::{
@@ -17,6 +19,7 @@ use futures::try_join;
 use serde::Deserialize;
 use spindrift_model::{ApiVersion, Resource};
 
+pub use self::catalogue::{Catalogue, ServedResource};
 use crate::{api::Api, error::ApiError, json::Malformed, request::Get};
 
 /// What can be listed and watched.

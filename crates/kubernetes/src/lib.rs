@@ -24,6 +24,8 @@ mod status;
 mod transport;
 
 mod discovery;
+mod resolve;
+pub mod rollout;
 
 mod list;
 mod target;
@@ -57,11 +59,11 @@ pub use api::{
     Access, AccessRules, Api, ApiOptions, Call, ConnectError, Credentials, Greeting, Inspection,
     KubeconfigText, Pieces, Reply, ReviewError, Way,
 };
-pub use discovery::Discovery;
+pub use discovery::{Catalogue, Discovery, ServedResource};
 pub use error::ApiError;
 pub use event::Event;
 pub use json::Malformed;
-pub use last_applied::{LAST_APPLIED, annotated, last_applied, live, unannotated};
+pub use last_applied::{LAST_APPLIED, annotated, last_applied, normalized, unannotated};
 pub use list::ListStart;
 pub use managed_fields::{Ownership, move_to_apply, owners_of_last_applied};
 pub use merge::{
@@ -72,8 +74,9 @@ pub use object::RawObject;
 pub use page::{PageEnd, PageSplitter};
 pub use path::InvalidPath;
 pub use redact::{InvalidRedaction, RedactRule, Redactions};
+pub use resolve::Resolver;
 pub use result::scrub_result;
-pub use schema::{InvalidOpenApi, Schema, Schemas, Shape};
+pub use schema::{Schema, Schemas, Shape};
 pub use scrub::{ScrubRules, scrub};
 pub use splitter::EventSplitter;
 pub use status::Status;

@@ -133,8 +133,13 @@ impl Verb {
             | Self::Delete(_)
             | Self::Scale(_) => true,
             Self::Rollout(rollout) => rollout.action.is_mutation(),
-            Self::Get(_) | Self::List(_) | Self::Logs(_) | Self::Top(_) => false,
-            Self::Discover {} | Self::Diff(_) | Self::Matches(_) => false,
+            Self::Get(_)
+            | Self::List(_)
+            | Self::Logs(_)
+            | Self::Top(_)
+            | Self::Discover {}
+            | Self::Diff(_)
+            | Self::Matches(_) => false,
         }
     }
 }

@@ -38,4 +38,4 @@ pub use eventually::{Attempt, PATIENCE, eventually};
 pub use fault_proxy::{FaultProxy, Traffic};
 pub use guardian::scratch;
 pub use port::free_port;
-pub use stack::{AgentProcess, HubProcess, StoredObject, Watch, WatchEvent};
+pub use stack::{AgentProcess, HubProcess, Operated, Operations, StoredObject, Watch, WatchEvent};

@@ -6,6 +6,7 @@
 
 mod agent;
 mod hub;
+mod operations;
 
 use std::path::Path;
 
@@ -13,6 +14,7 @@ use anyhow::Context;
 
 pub use agent::AgentProcess;
 pub use hub::{HubProcess, StoredObject, Watch, WatchEvent};
+pub use operations::{Operated, Operations};
 
 /// Writes a configuration file for a daemon.
 fn write_config(directory: &Path, name: &str, settings: &serde_json::Value) -> anyhow::Result<()> {

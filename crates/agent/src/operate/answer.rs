@@ -3,7 +3,7 @@
 use std::future::Future;
 
 use bytes::Bytes;
-use serde_json::{Value, json};
+use serde_json::Value;
 use spindrift_model::Content;
 
 /// How a verb that succeeded ends.
@@ -32,11 +32,6 @@ pub struct Gone;
 // === impl Answer ===
 
 impl Answer {
-    /// The answer of a verb that changed an object: what was done, in kubectl's word, and what the object is now.
-    pub fn changed(code: u16, action: &str, object: &Value, warnings: &[String]) -> Self {
-        Self::document(code, &json!({ "action": action, "object": object, "warnings": warnings }))
-    }
-
     /// A document.
     pub fn document(code: u16, document: &Value) -> Self {
         Self { code, body: document.to_string().into() }

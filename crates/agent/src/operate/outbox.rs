@@ -49,6 +49,8 @@ pub struct Outbox {
     state: Mutex<State>,
     /// Told when there may be something to send.
     stirred: Notify,
+    /// Told when the hub has an answer.
+    delivered: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -57,22 +59,17 @@ struct State {
     /// Whose turn it is; nobody twice.
     turns: VecDeque<OperationId>,
     past: Past,
-}
-
-/// What is known of an id that arrives.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Known {
-    /// Never heard of.
-    New,
-    /// It is being done, or its answer is on its way.
-    Already,
+    /// How many letters were opened.
+    opened: u64,
 }
 
 /// Where one operation writes its answer.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Letterbox {
     outbox: Arc<Outbox>,
     operation: OperationId,
+    /// Which letter: a read that was cut off may be asked for again under its id before it has noticed.
+    serial: u64,
 }
 
 // === impl Outbox ===
@@ -80,60 +77,50 @@ pub(super) struct Letterbox {
 impl Outbox {
     /// Without any letter yet.
     pub fn new(retries: ResponseRetries) -> Self {
-        Self { retries, state: Mutex::default(), stirred: Notify::new() }
+        Self { retries, state: Mutex::default(), stirred: Notify::new(), delivered: Notify::new() }
     }
 
-    /// Opens the answer of an operation, unless its id is known: then what is known of it is told again.
+    /// Opens the answer of an operation; none if its id is known: then what is known of it is told again.
     pub(super) fn open(
-        &self,
+        self: &Arc<Self>,
         operation: OperationId,
         is_mutation: bool,
         cancelled: &CancellationToken,
-    ) -> Known {
+    ) -> Option<Letterbox> {
         let mut state = self.state.lock();
         if let Some(letter) = state.letters.get_mut(&operation) {
-            debug!(%operation, "the operation is known already");
+            debug!(operationId = %operation, "the operation is known already");
             if letter.keeping == Keeping::Whole {
                 letter.begin_anew();
-                state.stir(operation);
-                self.stirred.notify_one();
+                self.stir(&mut state, operation);
             }
-            return Known::Already;
+            return None;
         }
         let keeping = if is_mutation { Keeping::Whole } else { Keeping::Passing };
-        let mut letter = Letter::new(keeping, cancelled.clone());
-        let ended = state.past.of(operation);
-        let known = if let Some(outcome) = ended {
-            debug!(%operation, "the operation was done before");
+        state.opened += 1;
+        let serial = state.opened;
+        let mut letter = Letter::new(serial, keeping, cancelled.clone());
+        if let Some(outcome) = state.past.of(operation) {
+            debug!(operationId = %operation, "the operation was done before");
             letter.ending = Some(Ending { outcome, took: Duration::ZERO });
-            Known::Already
-        } else {
-            Known::New
-        };
-        state.letters.insert(operation, letter);
-        if known == Known::Already {
-            state.stir(operation);
-            self.stirred.notify_one();
+            state.letters.insert(operation, letter);
+            self.stir(&mut state, operation);
+            return None;
         }
-        known
+        state.letters.insert(operation, letter);
+        Some(Letterbox { outbox: self.clone(), operation, serial })
+    }
+
+    /// Calls an operation off, if it is not done yet.
+    pub(super) fn cancel(&self, operation: OperationId) {
+        if let Some(letter) = self.state.lock().letters.get(&operation) {
+            letter.cancelled.cancel();
+        }
     }
 
     /// How many answers are being written or sent.
     pub(super) fn len(&self) -> usize {
         self.state.lock().letters.len()
-    }
-
-    /// The answer is complete.
-    pub(super) fn close(&self, operation: OperationId, rest: Bytes, ending: Ending) {
-        let mut state = self.state.lock();
-        if let Some(letter) = state.letters.get_mut(&operation) {
-            letter.push(rest);
-            letter.ending = Some(ending);
-            letter.closed_at = Some(Instant::now());
-            state.shed(operation);
-            state.stir(operation);
-            self.stirred.notify_one();
-        }
     }
 
     /// A session begins: what is kept is told to it from the start.
@@ -176,8 +163,7 @@ impl Outbox {
             ResultsDown::Credit(operation, credit) => {
                 if let Some(letter) = state.letters.get_mut(&operation) {
                     letter.credit = letter.credit.max(credit);
-                    state.stir(operation);
-                    self.stirred.notify_one();
+                    self.stir(&mut state, operation);
                 }
             }
             ResultsDown::Done(operation) => {
@@ -188,7 +174,19 @@ impl Outbox {
                         None => letter.cancelled.cancel(),
                     }
                 }
+                self.delivered.notify_waiters();
             }
+        }
+    }
+
+    /// Waits until the hub has the answers of all mutations that were begun.
+    pub async fn settled(&self) {
+        loop {
+            let delivered = self.delivered.notified();
+            if !self.state.lock().letters.values().any(|letter| letter.keeping == Keeping::Whole) {
+                return;
+            }
+            delivered.await;
         }
     }
 
@@ -212,11 +210,22 @@ impl Outbox {
             }
         }
     }
+
+    /// Gives a letter its turn if it has something to say, and wakes the one who sends.
+    fn stir(&self, state: &mut State, operation: OperationId) {
+        state.stir(operation);
+        self.stirred.notify_one();
+    }
 }
 
 // === impl State ===
 
 impl State {
+    /// None if nobody wants it any more.
+    fn letter(&mut self, letterbox: &Letterbox) -> Option<&mut Letter> {
+        self.letters.get_mut(&letterbox.operation).filter(|letter| letter.serial == letterbox.serial)
+    }
+
     /// Gives a letter its turn if it has something to say.
     fn stir(&mut self, operation: OperationId) {
         if let Some(letter) = self.letters.get_mut(&operation)
@@ -306,14 +315,21 @@ impl State {
 // === impl Letterbox ===
 
 impl Letterbox {
-    pub(super) fn new(outbox: Arc<Outbox>, operation: OperationId) -> Self {
-        Self { outbox, operation }
+    /// The answer is complete.
+    pub(super) fn close(&self, rest: Bytes, ending: Ending) {
+        let mut state = self.outbox.state.lock();
+        let Some(letter) = state.letter(self) else { return };
+        letter.push(rest);
+        letter.ending = Some(ending);
+        letter.closed_at = Some(Instant::now());
+        state.shed(self.operation);
+        self.outbox.stir(&mut state, self.operation);
     }
 }
 
 impl AnswerSink for Letterbox {
     fn begin(&self, content: Content) {
-        if let Some(letter) = self.outbox.state.lock().letters.get_mut(&self.operation) {
+        if let Some(letter) = self.outbox.state.lock().letter(self) {
             letter.content = content;
         }
     }
@@ -322,11 +338,10 @@ impl AnswerSink for Letterbox {
         loop {
             let room = {
                 let mut state = self.outbox.state.lock();
-                let letter = state.letters.get_mut(&self.operation).ok_or(Gone)?;
+                let letter = state.letter(self).ok_or(Gone)?;
                 if letter.has_room() {
                     letter.push(piece);
-                    state.stir(self.operation);
-                    self.outbox.stirred.notify_one();
+                    self.outbox.stir(&mut state, self.operation);
                     return Ok(());
                 }
                 letter.room.clone().notified_owned()

@@ -1,50 +1,40 @@
 //! From the kind that a request names to the resource that the API server serves.
 
-use http::Method;
-use serde::Deserialize;
-use spindrift_kubernetes::Call;
 use spindrift_model::Resource;
 
 use super::{Failure, Hand};
 
-#[derive(Deserialize)]
-struct Served {
-    resources: Vec<ServedResource>,
-}
-
-#[derive(Deserialize)]
-struct ServedResource {
-    name: String,
-    kind: String,
-    namespaced: bool,
-}
-
 // === impl Hand ===
 
 impl Hand {
-    /// The resource of a kind, by the version that the request names first.
+    /// The resource of a kind, by whatever name, in the version that the request names, if it does.
     pub async fn resolve(&self, api_version: Option<&str>, kind: &str) -> Result<Resource, Failure> {
-        let api_version = api_version.unwrap_or("v1");
-        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-        let call = match group {
-            "" => Call::new(Method::GET, ["api", version]),
-            _ => Call::new(Method::GET, ["apis", group, version]),
+        let mut attempts = self.attempts();
+        let found = loop {
+            match self.account.resolver.resolve(self.api(), api_version, kind).await {
+                Ok(found) => break found,
+                Err(error) => attempts.after(error).await.map_err(|error| Failure::of_read(&error))?,
+            }
         };
-        let reply = self.api().call(&call, self.deadline).await.map_err(|error| Failure::of_read(&error))?;
-        let Served { resources } = serde_json::from_slice(&reply.body).map_err(|error| {
-            Failure::ours(502, "BadGateway", format!("discovery of {api_version}: {error}"))
-        })?;
-        let found = resources.into_iter().find(|served| served.kind == kind && !served.name.contains('/'));
-        let found = found.ok_or_else(|| {
-            let account = &self.account.description.name;
-            Failure::ours(404, "NotFound", format!("no kind {kind} in {api_version} of account {account}"))
-        })?;
-        Ok(Resource {
-            group: group.into(),
-            version: version.into(),
-            kind: found.kind.into(),
-            plural: found.name.into(),
-            namespaced: found.namespaced,
-        })
+        found.ok_or_else(|| self.no_such_kind(api_version, kind))
+    }
+
+    fn no_such_kind(&self, api_version: Option<&str>, kind: &str) -> Failure {
+        let account = &self.account.description.name;
+        let message = match api_version.filter(|version| !version.is_empty()) {
+            Some(api_version) => {
+                let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+                format!(
+                    "no matches for kind {kind:?} in version {api_version:?} (group {group:?}, version {version:?}) of account {account}"
+                )
+            }
+            None => {
+                let (name, group) = kind.split_once('.').unwrap_or((kind, ""));
+                format!(
+                    "the server doesn't have a resource type {name:?} in group {group:?}, in account {account}"
+                )
+            }
+        };
+        Failure::ours(404, "NotFound", message)
     }
 }

@@ -57,6 +57,7 @@ impl<'a> Subject<'a> {
                 name: None,
                 everywhere: true,
             },
+            // What is measured is no object; `top` looks at namespaces itself.
             Verb::Top(_) | Verb::Discover {} => return Ok(None),
         }))
     }
@@ -133,17 +134,16 @@ impl Hand {
     /// Refuses what the account's configuration keeps out of reach.
     pub(super) fn allow(&self, aim: &Aim) -> Result<(), Failure> {
         let Aim { resource, namespace, name } = aim;
-        let account = &self.account.description.name;
         let config = &self.account.config;
-        let is_namespace = resource.group.is_empty() && &*resource.kind == "Namespace";
-        let namespace = namespace.as_ref().or(name.as_ref().filter(|_| is_namespace));
         let refused = |what: String| {
+            let account = &self.account.description.name;
             let message = format!("{what} not been authorized in the configuration of account {account}");
             Err(Failure::ours(401, "Unauthorized", message))
         };
-        if let Some(namespace) = namespace {
-            let listed = config.namespaces.is_empty() || config.namespaces.contains(namespace);
-            if !listed || config.omit_namespaces.contains(namespace) {
+        let is_namespace = resource.group.is_empty() && &*resource.kind == "Namespace";
+        if let Some(namespace) = namespace.as_ref().or(name.as_ref().filter(|_| is_namespace)) {
+            let is_listed = config.namespaces.is_empty() || config.namespaces.contains(namespace);
+            if !is_listed || config.omit_namespaces.contains(namespace) {
                 return refused(format!("namespace {namespace} has"));
             }
         } else if !resource.namespaced && config.only_namespaced_resources {

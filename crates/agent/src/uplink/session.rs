@@ -15,7 +15,7 @@ use spindrift_protocol::{
 };
 use tokio::{
     sync::mpsc,
-    time::{Instant, MissedTickBehavior, interval},
+    time::{Instant, MissedTickBehavior, interval, timeout},
 };
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
@@ -34,6 +34,9 @@ use crate::{
 
 /// After this many pings, accounts that the hub has refused are announced again: with its pace, every minute.
 const REFUSED_PINGS: u64 = 12;
+
+/// How long an agent that stops waits for the hub to take the answers of what it has done.
+const FAREWELL: Duration = Duration::from_secs(5);
 
 /// A session that is open.
 pub(super) struct Session<'a> {
@@ -137,12 +140,18 @@ impl<'a> Session<'a> {
         // What changed while we registered is not seen as a change.
         ready_rx.mark_changed();
         let control_tx = self.channels.control_tx.clone();
-        let mut answers = pin!(send_answers(self.uplink.executor.outbox(), self.channels.results_tx.clone()));
+        let outbox = self.uplink.executor.outbox();
+        let mut answers = pin!(send_answers(outbox, self.channels.results_tx.clone()));
+        let mut farewell = pin!(async {
+            token.cancelled().await;
+            // What was begun is told, so that nobody has to wonder what came of it.
+            timeout(FAREWELL, outbox.settled()).await.ok();
+        });
         let mut nonce = 0;
         loop {
             let step = tokio::select! {
                 biased;
-                () = token.cancelled() => return Ended::because("the agent stops"),
+                () = &mut farewell => return Ended::because("the agent stops"),
                 permit = control_tx.reserve(), if !self.outbox.is_empty() => match permit {
                     Ok(permit) => {
                         if let Some(message) = self.outbox.pop_front() {

@@ -2,6 +2,12 @@
 
 mod delete;
 mod executor;
+mod failures;
+mod kinds;
+mod logs;
 mod manifests;
 mod reading;
+mod rollout;
+mod scale;
 mod support;
+mod top;

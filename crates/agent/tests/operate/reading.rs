@@ -119,6 +119,9 @@ async fn what_an_account_may_not_see_is_neither_read_nor_listed() {
     let get = json!({ "verb": "get", "target": target });
     let expected = format!("namespace {other} has not been authorized in the configuration of account prod");
     assert_eq!(bench.run(get.clone()).await.refused(), (401, expected.clone()));
+    let own = json!({ "apiVersion": "v1", "kind": "ConfigMap", "namespace": mine, "name": "scoped" });
+    let matches = json!({ "verb": "matches", "target": own, "other": target });
+    assert_eq!(bench.run(matches).await.refused(), (401, expected.clone()), "nor compared");
     let gone = json!({ "verb": "delete", "apiVersion": "v1", "kind": "Namespace", "name": other });
     assert_eq!(bench.run(gone).await.refused(), (401, expected), "a namespace is within itself");
 

@@ -89,15 +89,23 @@ impl Api {
 
     /// None if this version answers with an error: its own server may be down. No answer at all is not its fault.
     async fn legacy_resources(&self, group: &str, version: &str) -> Result<Option<Vec<Served>>, ApiError> {
-        let get =
-            if group.is_empty() { Get::new(["api", version]) } else { Get::new(["apis", group, version]) };
-        match self.read_json::<ResourceList>(&get).await {
-            Ok(ResourceList { resources }) => {
-                Ok(Some(resources.unwrap_or_default().into_iter().map(Served::from).collect()))
-            }
+        match self.version_resources(group, version).await {
+            Ok(served) => Ok(Some(served)),
             Err(ApiError::Refused { .. } | ApiError::Malformed { .. }) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// What one version of a group serves.
+    pub(super) async fn version_resources(
+        &self,
+        group: &str,
+        version: &str,
+    ) -> Result<Vec<Served>, ApiError> {
+        let get =
+            if group.is_empty() { Get::new(["api", version]) } else { Get::new(["apis", group, version]) };
+        let ResourceList { resources } = self.read_json(&get).await?;
+        Ok(resources.unwrap_or_default().into_iter().map(Served::from).collect())
     }
 }
 

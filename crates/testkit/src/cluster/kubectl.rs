@@ -1,7 +1,7 @@
 //! The real kubectl.
 
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Output, Stdio};
 
 use anyhow::{Context, bail};
 use tempfile::TempDir;
@@ -43,6 +43,15 @@ impl Kubectl {
 
     /// Runs it with an input and gives what it prints; the error contains its stderr.
     pub async fn run(&self, args: &[&str], input: &str) -> anyhow::Result<String> {
+        let output = self.output(args, input).await?;
+        if !output.status.success() {
+            bail!("kubectl {}: {}", args.join(" "), String::from_utf8_lossy(&output.stderr).trim());
+        }
+        String::from_utf8(output.stdout).context("kubectl printed something other than UTF-8")
+    }
+
+    /// Runs it with an input; gives all that it says, however it ends.
+    pub async fn output(&self, args: &[&str], input: &str) -> anyhow::Result<Output> {
         let mut child = Command::new(&self.testenv)
             .arg("kubectl")
             .args(args)
@@ -60,10 +69,6 @@ impl Kubectl {
             stdin.write_all(input.as_bytes()).await.ok();
         };
         let (output, ()) = tokio::join!(child.wait_with_output(), feed);
-        let output = output.context("run kubectl")?;
-        if !output.status.success() {
-            bail!("kubectl {}: {}", args.join(" "), String::from_utf8_lossy(&output.stderr).trim());
-        }
-        String::from_utf8(output.stdout).context("kubectl printed something other than UTF-8")
+        output.context("run kubectl")
     }
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::write_config;
+use super::{Operations, write_config};
 use crate::{Daemon, Database, PATIENCE, binary, eventually, free_port, scratch};
 
 /// A running hub; killed when dropped. It keeps its ports over restarts.
@@ -129,6 +129,11 @@ impl HubProcess {
     /// A page of its REST API.
     pub async fn text(&self, path: &str) -> anyhow::Result<String> {
         Ok(reqwest::get(format!("{}{path}", self.url())).await?.error_for_status()?.text().await?)
+    }
+
+    /// What it can be asked to do in an account's cluster.
+    pub fn operations(&self, account: &str) -> Operations {
+        Operations::new(&self.url(), account)
     }
 
     /// All objects that match, over all pages.

@@ -16,6 +16,7 @@ const UNSENT_BYTES: u64 = 4 * RESULT_PIECE_BYTES as u64;
 /// An answer.
 #[derive(Debug)]
 pub(super) struct Letter {
+    pub(super) serial: u64,
     pub(super) keeping: Keeping,
     pub(super) content: Content,
     /// What is written and still here, in order.
@@ -51,8 +52,9 @@ pub(super) enum Keeping {
 // === impl Letter ===
 
 impl Letter {
-    pub(super) fn new(keeping: Keeping, cancelled: CancellationToken) -> Self {
+    pub(super) fn new(serial: u64, keeping: Keeping, cancelled: CancellationToken) -> Self {
         Self {
+            serial,
             keeping,
             content: Content::default(),
             pieces: VecDeque::new(),

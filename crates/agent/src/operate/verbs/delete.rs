@@ -9,7 +9,7 @@ use spindrift_kubernetes::{ApiError, Call};
 use spindrift_model::{Delete, DryRun, Preconditions, Propagation, Resource};
 
 use self::gone::wait_until_gone;
-use super::{Answer, Failure, Hand, list::Listing};
+use super::{Answer, Failure, Hand, failed, list::Listing};
 
 /// How many of those that a selector finds are told to go at once.
 const AT_ONCE: usize = 8;
@@ -68,7 +68,7 @@ async fn delete_named(
     match delete_one(hand, resource, delete, target, &delete.preconditions).await {
         Ok(deleted) => Ok(Some(deleted)),
         Err(error) if error.is_not_found() && delete.ignore_not_found => Ok(None),
-        Err(error) => Err(Failure::of_mutation(&error)),
+        Err(error) => Err(failed(&error, delete.dry_run)),
     }
 }
 
@@ -105,7 +105,7 @@ async fn delete_found(
     match delete_one(hand, resource, delete, target, &preconditions).await {
         Ok(deleted) => Ok(Some(deleted)),
         Err(error) if is_gone_already(&error) => Ok(None),
-        Err(error) => Err(Failure::of_mutation(&error)),
+        Err(error) => Err(failed(&error, delete.dry_run)),
     }
 }
 

@@ -47,11 +47,19 @@ struct Page {
 impl<'a> Listing<'a> {
     /// Nothing is asked for before the first object is.
     pub(in super::super) fn begin(self) -> Objects<'a> {
-        let given = self.namespace.filter(|namespace| !namespace.is_empty() && self.resource.namespaced);
-        let allowed: VecDeque<_> = self.hand.namespaces().map(Some).collect();
-        let is_limited = given.is_none() && self.resource.namespaced && !allowed.is_empty();
-        let scopes = if is_limited { allowed } else { [given].into() };
+        let scopes = self.scopes();
         Objects { listing: self, scopes, token: None, page: None, version: None }
+    }
+
+    /// The namespaces to ask for, one after the other; none is all of them.
+    pub(in super::super) fn scopes(&self) -> VecDeque<Option<&'a str>> {
+        let given = self.namespace.filter(|namespace| !namespace.is_empty() && self.resource.namespaced);
+        let is_limited = !self.hand.account.config.namespaces.is_empty() && self.resource.namespaced;
+        if given.is_none() && is_limited {
+            self.hand.namespaces().map(Some).collect()
+        } else {
+            [given].into()
+        }
     }
 
     fn call(&self, namespace: Option<&str>, token: Option<&str>) -> Call {

@@ -1,0 +1,66 @@
+use super::*;
+
+fn served(group: &str, version: &str, kind: &str, plural: &str, short_names: &[&str]) -> ServedResource {
+    let resource = Resource {
+        group: group.into(),
+        version: version.into(),
+        kind: kind.into(),
+        plural: plural.into(),
+        namespaced: true,
+    };
+    let short_names = short_names.iter().map(ToString::to_string).collect();
+    ServedResource { resource, verbs: vec![], short_names }
+}
+
+fn everything() -> Vec<ServedResource> {
+    vec![
+        served("", "v1", "Pod", "pods", &["po"]),
+        served("", "v1", "Event", "events", &["ev"]),
+        served("apiregistration.k8s.io", "v1", "APIService", "apiservices", &[]),
+        served("apps", "v1", "Deployment", "deployments", &["deploy"]),
+        served("events.k8s.io", "v1", "Event", "events", &["ev"]),
+        served("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", &["hpa"]),
+        served("autoscaling", "v1", "HorizontalPodAutoscaler", "horizontalpodautoscalers", &["hpa"]),
+        served("batch", "v1", "Job", "jobs", &[]),
+        served("batch.volcano.sh", "v1alpha1", "Job", "jobs", &["vj"]),
+        // Its name is another's short name.
+        served("odd.example.com", "v1", "Deploy", "deploys", &["pods"]),
+    ]
+}
+
+#[test]
+fn a_kind_is_found_by_every_name_that_people_give_it() {
+    for (name, expected) in [
+        ("Pod", "pods."),
+        ("pods", "pods."),
+        ("po", "pods."),
+        ("PODS", "pods."),
+        ("ApiService", "apiservices.apiregistration.k8s.io"),
+        ("Deployment.apps", "deployments.apps"),
+        ("deployments.v1.apps", "deployments.apps"),
+        ("deployments.ap", "deployments.apps"),
+        // A full name counts before a short one.
+        ("deploy", "deploys.odd.example.com"),
+        ("events", "events."),
+        ("events.events.k8s.io", "events.events.k8s.io"),
+        ("job", "jobs.batch"),
+        ("Job.batch", "jobs.batch"),
+        ("Job.batch.volcano.sh", "jobs.batch.volcano.sh"),
+        ("jobs.v1alpha1.batch.volcano.sh", "jobs.batch.volcano.sh"),
+        ("vj", "jobs.batch.volcano.sh"),
+    ] {
+        let found = Name::parse(name).among(&everything()).unwrap_or_else(|| panic!("{name} is not found"));
+        assert_eq!(format!("{}.{}", found.plural, found.group), expected, "{name}");
+    }
+    for name in ["", ".", "pod.apps", "unicorn", "jobs.v2.batch"] {
+        assert_eq!(Name::parse(name).among(&everything()), None, "{name}");
+    }
+}
+
+#[test]
+fn without_a_version_it_is_the_one_that_the_server_prefers() {
+    let found = Name::parse("hpa").among(&everything()).unwrap();
+    assert_eq!(found.version.as_str(), "v2");
+    let found = Name::parse("hpa.v1.autoscaling").among(&everything()).unwrap();
+    assert_eq!(found.version.as_str(), "v1");
+}

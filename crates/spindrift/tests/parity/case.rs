@@ -1,0 +1,113 @@
+//! Cases: what is done one after the other, on both sides, before the objects are compared.
+//!
+//! ```text
+//! first manifest ──▶ somebody else changes the object ──▶ second manifest, or another verb ──▶ compare
+//! ```
+
+use serde_json::Value;
+
+use crate::{
+    action::{Action, LABEL},
+    dice::Dice,
+    features::Feature,
+    kinds::{Kind, SIDE},
+    meddling::Meddling,
+};
+
+/// Everything about it follows from the seed and its number.
+#[derive(Debug)]
+pub(crate) struct Case {
+    pub(crate) number: u64,
+    /// What it is a case of, as the table of results calls it.
+    pub(crate) verb: String,
+    pub(crate) kind: &'static Kind,
+    /// By which a selector finds its objects.
+    pub(crate) label: String,
+    /// The objects it leaves behind; the first one is its own.
+    pub(crate) names: Vec<String>,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) features: Vec<Feature>,
+    pub(crate) cluster: Where,
+}
+
+/// One after the other.
+#[derive(Debug)]
+pub(crate) enum Step {
+    Act(Action),
+    Meddle(Meddling),
+    /// Controllers have seen what was done.
+    Settle,
+    /// Our object is changed behind our back, to see that it is noticed.
+    Sabotage,
+}
+
+/// Which cluster a case needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Where {
+    /// Only an API server: nobody acts but those who are compared.
+    Bare,
+    /// Controllers run, and so do pods.
+    Living,
+}
+
+// === impl Case ===
+
+impl Case {
+    /// A case that ends with this action on the object of the first manifest.
+    pub(crate) fn new(number: u64, kind: &'static Kind, steps: Vec<Step>) -> Self {
+        let action = steps.iter().rev().find_map(|step| match step {
+            Step::Act(action) => Some(action),
+            _ => None,
+        });
+        let verb = action.unwrap().name();
+        let names = vec![kind.object_name(number)];
+        let label = label(number);
+        Self { number, verb, kind, label, names, steps, features: Vec::new(), cluster: Where::Bare }
+    }
+
+    /// All that is needed to understand what it did.
+    pub(crate) fn describe(&self) -> String {
+        let mut text = format!("case {}: {} of {}", self.number, self.verb, self.kind.name);
+        for step in &self.steps {
+            let step = match step {
+                Step::Act(action) => match action {
+                    Action::Apply { manifest, mode } => format!("apply {mode:?} {manifest}"),
+                    Action::Create { manifest } => format!("create {manifest}"),
+                    Action::Replace { manifest } => format!("replace {manifest}"),
+                    Action::Patch { sort, patch } => format!("patch {sort} {patch}"),
+                    other => format!("{other:?}"),
+                },
+                Step::Meddle(Meddling::Patch(patch)) => format!("somebody else patches {patch}"),
+                Step::Meddle(other) => format!("somebody else: {other:?}"),
+                Step::Settle => "controllers settle".to_owned(),
+                Step::Sabotage => "sabotage".to_owned(),
+            };
+            // An overlong manifest is odd only in its length.
+            text.push_str("\n      ");
+            text.extend(step.chars().take(6_000));
+        }
+        text
+    }
+}
+
+/// The dice of a case.
+pub(crate) fn dice(seed: u64, number: u64) -> Dice {
+    Dice::new(seed, number)
+}
+
+/// Of objects without a namespace, sides have their own.
+fn label(case: u64) -> String {
+    format!("{case}-{SIDE}")
+}
+
+/// A manifest without what keeps its object from going away, and with the label of its case.
+pub(crate) fn deletable(mut manifest: Value, case: u64, name: &str) -> Value {
+    let metadata = &mut manifest["metadata"];
+    if let Some(metadata) = metadata.as_object_mut() {
+        metadata.remove("finalizers");
+        metadata.remove("ownerReferences");
+    }
+    metadata["name"] = name.into();
+    metadata["labels"][LABEL] = label(case).into();
+    manifest
+}

@@ -1,0 +1,35 @@
+//! Who acts: the real kubectl, or hub and agent.
+
+mod kubectl;
+mod spindrift;
+
+pub(crate) use kubectl::KubectlHand;
+pub(crate) use spindrift::{SpindriftHand, refusal};
+
+use crate::{
+    action::{Action, Target},
+    outcome::Outcome,
+};
+
+pub(crate) enum Hand {
+    Kubectl(KubectlHand),
+    Spindrift(SpindriftHand),
+}
+
+/// What became of an action, and the patch that was sent for it, if that is known.
+pub(crate) struct Answer {
+    pub(crate) outcome: Outcome,
+    pub(crate) patch: Option<String>,
+}
+
+// === impl Hand ===
+
+impl Hand {
+    /// Does all of these, in no order; the answers are in order.
+    pub(crate) async fn act(&self, actions: &[(Target<'_>, &Action)]) -> Vec<Answer> {
+        match self {
+            Self::Kubectl(kubectl) => kubectl.act(actions).await,
+            Self::Spindrift(spindrift) => spindrift.act(actions).await,
+        }
+    }
+}

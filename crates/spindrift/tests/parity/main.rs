@@ -1,0 +1,112 @@
+//! Whatever kubectl makes of a cluster, we make of it.
+//!
+//! ```text
+//! seed ──▶ Case: first manifest, somebody else's change, second manifest, or another verb
+//!            ├─ west: kubectl ─────────────────▶ kube-apiserver ─┐
+//!            └─ east: REST ─▶ hub ══ agent ────▶ kube-apiserver ─┴─▶ outcomes and objects are the same
+//! ```
+//!
+//! Objects are compared but for what is given out anew each time; outcomes by the API server's reason and words.
+//! `make parity` runs long and writes the tables of `docs/parity.md`; without settings it is a short test. A case is
+//! played again by its seed and number: `SPINDRIFT_PARITY_SEED=6 SPINDRIFT_PARITY_ONLY=42`.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
+
+mod action;
+mod case;
+mod compare;
+mod dice;
+mod features;
+mod hand;
+mod kinds;
+mod logs;
+mod meddling;
+mod outcome;
+mod page;
+mod plan;
+mod play;
+mod settings;
+mod side;
+mod site;
+mod tally;
+mod twist;
+mod world;
+
+use spindrift_testkit::Cluster;
+use tokio::sync::Mutex;
+
+use case::{Case, Step, Where};
+use hand::{Hand, KubectlHand};
+use settings::Settings;
+use site::Site;
+use tally::Tally;
+use world::World;
+
+/// Batches of cases that are played at once: kubectl is slow to start, API servers are not.
+const WORKERS: usize = 3;
+
+/// Names of objects follow from numbers of cases, so that only one test at a time can use the cluster.
+static TURN: Mutex<()> = Mutex::const_new(());
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_we_do_is_what_kubectl_does() {
+    let _turn = TURN.lock().await;
+    let settings = Settings::from_env();
+    println!("parity: seed {}, {} cases of applying and more of other verbs", settings.seed, settings.cases);
+    let world = World::start(WORKERS).await;
+    let mut tally = Tally::default();
+    let (bare, living): (Vec<_>, Vec<_>) = plan::cases(settings.seed, settings.cases)
+        .into_iter()
+        .filter(|case| settings.only.is_none_or(|only| only == case.number))
+        .partition(|case| case.cluster == Where::Bare);
+    // Told at once: a long run may be cut short.
+    let mut tell = |verdict| {
+        if let Some(difference) = tally.add(&verdict) {
+            println!("{difference}");
+        }
+    };
+    play::play_all(&world.bare, bare, WORKERS, &mut tell).await;
+    if !living.is_empty() {
+        play::play_all(world.living().await, living, WORKERS, &mut tell).await;
+    }
+    if settings.only.is_none() {
+        logs::compare(&mut tally).await;
+    }
+
+    println!("{}\n\n{}", tally.tables(), tally.figures());
+    if settings.writes {
+        page::write(&settings, &tally);
+    }
+    assert_eq!(tally.differing().join("\n"), "", "seed {}", settings.seed);
+    if settings.only.is_none() {
+        assert_eq!(tally.neglected(settings.is_long()), Vec::<String>::new(), "seed {}", settings.seed);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn kubectl_beside_itself_differs_in_nothing_but_what_is_planted() {
+    let _turn = TURN.lock().await;
+    let cluster = Cluster::shared().await.unwrap();
+    let hand = KubectlHand::new(cluster.kubeconfig()).await;
+    let site = Site::new(cluster, [Hand::Kubectl(hand.clone()), Hand::Kubectl(hand)]);
+    site.prepare(WORKERS).await;
+    let cases =
+        || plan::cases(Settings::from_env().seed, 12).into_iter().filter(|case| case.number < 100_000);
+
+    let mut plain = Tally::default();
+    play::play_all(&site, cases().collect(), WORKERS, |verdict| {
+        plain.add(&verdict);
+    })
+    .await;
+    assert_eq!((plain.cases(), plain.differences()), (12, 0), "{}", plain.differing().join("\n"));
+
+    let sabotage = |mut case: Case| {
+        case.steps.push(Step::Sabotage);
+        case
+    };
+    let mut planted = Tally::default();
+    play::play_all(&site, cases().map(sabotage).collect(), WORKERS, |verdict| {
+        planted.add(&verdict);
+    })
+    .await;
+    assert_eq!((planted.cases(), planted.differences()), (12, 12));
+}

@@ -1,0 +1,81 @@
+//! What came of an action.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::side::either;
+
+/// The API server may quote the uid that it gave to an object.
+static UID: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}").unwrap());
+
+/// What one side says of one action.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// In kubectl's words, such as `configured`; of a deletion, the names of what it deleted.
+    Done(String),
+    Refused(Refusal),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    /// The API server's; none where the side itself refuses.
+    pub(crate) reason: Option<String>,
+    pub(crate) message: String,
+    /// The messages of the causes.
+    pub(crate) causes: Vec<String>,
+}
+
+// === impl Outcome ===
+
+impl Outcome {
+    pub(crate) fn is_refused(&self) -> bool {
+        matches!(self, Self::Refused(_))
+    }
+
+    /// In what our outcome differs from kubectl's.
+    pub(crate) fn difference(kubectl: &Self, ours: &Self) -> Option<String> {
+        let same = match (kubectl, ours) {
+            (Self::Done(theirs), Self::Done(ours)) => either(theirs) == either(ours),
+            (Self::Refused(theirs), Self::Refused(ours)) => theirs.is_told_by(ours),
+            _ => false,
+        };
+        (!same).then(|| format!("outcomes differ\n      kubectl: {kubectl:?}\n      ours:    {ours:?}"))
+    }
+}
+
+// === impl Refusal ===
+
+impl Refusal {
+    /// kubectl puts the API server's words into sentences of its own: they must be in there.
+    fn is_told_by(&self, ours: &Self) -> bool {
+        if self.reason.is_none() {
+            return true;
+        }
+        let text = plain(&self.message);
+        let told = |words: &str| text.contains(plain(words).trim());
+        // For some objects kubectl prints the causes only.
+        let causes = !ours.causes.is_empty() && ours.causes.iter().all(|cause| told(cause));
+        self.reason == ours.reason && (told(&ours.message) || causes)
+    }
+}
+
+/// As it would be said of any object of either side.
+fn plain(text: &str) -> String {
+    UID.replace_all(&either(text), "uid").into_owned()
+}
+
+#[test]
+fn outcomes_are_compared_by_what_the_api_server_said() {
+    let refusal = |reason: Option<&str>, message: &str| {
+        let (reason, message) = (reason.map(str::to_owned), message.to_owned());
+        Outcome::Refused(Refusal { reason, message, causes: Vec::new() })
+    };
+    let kubectl = refusal(Some("NotFound"), "Error from server (NotFound): pods \"x-west\" not found");
+    assert_eq!(Outcome::difference(&kubectl, &refusal(Some("NotFound"), "pods \"x-east\" not found")), None);
+    assert!(Outcome::difference(&kubectl, &refusal(Some("NotFound"), "no pods")).is_some());
+    assert!(Outcome::difference(&kubectl, &refusal(Some("Gone"), "pods \"x-east\" not found")).is_some());
+    assert!(Outcome::difference(&kubectl, &Outcome::Done("configured".to_owned())).is_some());
+    assert_eq!(Outcome::difference(&refusal(None, "error: no"), &refusal(Some("BadRequest"), "never")), None);
+}

@@ -1,0 +1,39 @@
+//! `docs/parity.md`, as a long run found it.
+
+use crate::{settings::Settings, tally::Tally};
+
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/parity.md");
+
+/// Writes the page anew.
+pub(crate) fn write(settings: &Settings, tally: &Tally) {
+    let text = format!(
+        "\
+# Beside kubectl
+
+<!-- Written by `make parity`; what is changed here by hand is lost. -->
+
+What the agent does for the hub is compared with what the real kubectl (v1.36) does on the same real API server: kubectl
+acts in one namespace, hub and agent act in another, by the same manifests, patches and flags, after the same changes by
+somebody else. Then the objects must be the same but for what is given out anew each time (uids, versions, times,
+addresses, managed fields), the last-applied annotation included; and the outcomes must be the same: kubectl's word for
+what was done (`created`, `configured`, `unchanged` …), or the API server's reason and message.
+
+Cases are made up from a seed: every one can be played again by it and its number, and `make test` plays some of them.
+Rollouts, and deletions that wait for controllers, run on a cluster with controllers; logs are the playground's.
+
+The last long run, by seed {seed}:
+
+```
+{figures}
+```
+
+Cases of each verb and kind; a number alone means that none of them differs:
+
+{tables}
+",
+        seed = settings.seed,
+        figures = tally.figures(),
+        tables = tally.tables(),
+    );
+    std::fs::write(PAGE, text).unwrap();
+}

@@ -1,0 +1,44 @@
+//! How many cases, by which seed.
+
+use std::{env, fmt, str::FromStr};
+
+pub(crate) struct Settings {
+    pub(crate) seed: u64,
+    /// Of applying; other verbs come on top.
+    pub(crate) cases: u64,
+    /// Only this one, to play it again.
+    pub(crate) only: Option<u64>,
+    /// `docs/parity.md` is written anew.
+    pub(crate) writes: bool,
+}
+
+/// Three of each kind.
+const SHORT: u64 = 57;
+/// The cases of a short run are always the same.
+const SEED: u64 = 6;
+/// From so many cases on, everything must have been seen often.
+const LONG: u64 = 2_000;
+
+// === impl Settings ===
+
+impl Settings {
+    /// Of `SPINDRIFT_PARITY_{CASES,SEED,ONLY,WRITE}`.
+    pub(crate) fn from_env() -> Self {
+        Self {
+            seed: read("SEED").unwrap_or(SEED),
+            cases: read("CASES").unwrap_or(SHORT),
+            only: read("ONLY"),
+            writes: read::<u8>("WRITE") == Some(1),
+        }
+    }
+
+    pub(crate) fn is_long(&self) -> bool {
+        self.cases >= LONG
+    }
+}
+
+fn read<T: FromStr<Err: fmt::Debug>>(name: &str) -> Option<T> {
+    let variable = format!("SPINDRIFT_PARITY_{name}");
+    let text = env::var(&variable).ok().filter(|text| !text.is_empty())?;
+    Some(text.parse().unwrap_or_else(|error| panic!("{variable}: {text:?} is no number: {error:?}")))
+}

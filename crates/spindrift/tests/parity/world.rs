@@ -1,0 +1,79 @@
+//! Real clusters, a hub and an agent that serves both.
+
+use serde_json::json;
+use spindrift_testkit::{AgentProcess, Cluster, Database, HubProcess, eventually};
+use tokio::sync::OnceCell;
+
+use crate::{
+    hand::{Hand, KubectlHand, SpindriftHand},
+    site::Site,
+};
+
+pub(crate) struct World {
+    /// Only an API server.
+    pub(crate) bare: Site,
+    /// With controllers; not before somebody needs it.
+    living: OnceCell<(Site, Cluster, Stack)>,
+    workers: usize,
+    _stack: Stack,
+}
+
+/// A hub and its agent, with one account.
+pub(crate) struct Stack {
+    // The order of the fields is the order of their end.
+    _agent: AgentProcess,
+    pub(crate) hub: HubProcess,
+    _database: Database,
+}
+
+pub(crate) const ACCOUNT: &str = "parity";
+
+// === impl World ===
+
+impl World {
+    pub(crate) async fn start(workers: usize) -> Self {
+        let cluster = Cluster::shared().await.unwrap();
+        let (bare, stack) = site(cluster, workers).await;
+        Self { bare, living: OnceCell::new(), workers, _stack: stack }
+    }
+
+    pub(crate) async fn living(&self) -> &Site {
+        let living = self.living.get_or_init(|| async {
+            let cluster = Cluster::builder().controllers().start().await.unwrap();
+            let (site, stack) = site(&cluster, self.workers).await;
+            (site, cluster, stack)
+        });
+        &living.await.0
+    }
+}
+
+async fn site(cluster: &Cluster, workers: usize) -> (Site, Stack) {
+    let kubectl = KubectlHand::new(cluster.kubeconfig()).await;
+    let stack = Stack::start(&json!({ "kubeconfigFile": cluster.kubeconfig() })).await;
+    let ours = SpindriftHand::new(stack.hub.operations(ACCOUNT));
+    let site = Site::new(cluster, [Hand::Kubectl(kubectl), Hand::Spindrift(ours)]);
+    site.prepare(workers).await;
+    (site, stack)
+}
+
+// === impl Stack ===
+
+impl Stack {
+    /// Starts both for one account, and waits until it can be asked.
+    pub(crate) async fn start(account: &serde_json::Value) -> Self {
+        let mut account = account.clone();
+        account["name"] = ACCOUNT.into();
+        let database = Database::sqlite().unwrap();
+        // Something is cached, as it is in life, and not what changes here all the time.
+        let settings = [("/kubesvc/cache/cacheKinds", json!(["Namespace"]))];
+        let hub = HubProcess::start("hub", &database, &settings).await.unwrap();
+        let agent = AgentProcess::start("agent", hub.grpc(), &json!([account])).unwrap();
+        let stack = Self { _agent: agent, hub, _database: database };
+        let operations = stack.hub.operations(ACCOUNT);
+        eventually!("the account can be asked", {
+            let answer = operations.ask(&json!({ "verb": "list", "kind": "Namespace" })).await.unwrap();
+            if answer.is_done() { Ok(()) } else { Err(answer.status().to_string()) }
+        });
+        stack
+    }
+}

@@ -1,0 +1,193 @@
+//! What an API server refuses arrives at the caller in its own words: status, reason, message and causes.
+
+mod webhook;
+
+use http::Request;
+use kube::{
+    Client, Config,
+    client::Body,
+    config::{KubeConfigOptions, Kubeconfig},
+};
+use serde_json::{Value, json};
+use spindrift_playground::{Effect, Fault, Faults, Verb};
+use spindrift_testkit::{Cluster, Database, eventually};
+
+use crate::{
+    load::playground::Playground,
+    support::{LONG, Stack, account},
+};
+use webhook::{Manner, Webhook};
+
+/// What both are asked for: the hub by a verb, the API server by a request.
+struct Question {
+    verb: Value,
+    method: &'static str,
+    path: String,
+    body: Value,
+}
+
+// === impl Question ===
+
+impl Question {
+    /// Creates an object.
+    fn create(namespace: &str, group_version: &str, plural: &str, manifest: Value) -> Self {
+        let path = format!("/{group_version}/namespaces/{namespace}/{plural}?fieldValidation=Strict");
+        let verb = json!({ "verb": "create", "manifest": &manifest, "namespace": namespace });
+        Self { verb, method: "POST", path, body: manifest }
+    }
+
+    /// The API server's own answer.
+    async fn raw(&self, client: &Client) -> Value {
+        let request = Request::builder().method(self.method).uri(&self.path);
+        let request = request.header("content-type", "application/json");
+        let body = if self.body.is_null() { Vec::new() } else { serde_json::to_vec(&self.body).unwrap() };
+        let response = client.send(request.body(Body::from(body)).unwrap()).await.unwrap();
+        let code = response.status().as_u16();
+        let status: Value =
+            serde_json::from_slice(&response.into_body().collect_bytes().await.unwrap()).unwrap();
+        assert_eq!(status["code"], code, "it is refused: {status}");
+        status
+    }
+}
+
+fn config_map(name: &str, namespace: &str) -> Value {
+    json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name, "namespace": namespace } })
+}
+
+/// The hub refuses as the API server does.
+async fn assert_same_words(stack: &Stack, account: &str, client: &Client, question: &Question) -> Value {
+    let raw = question.raw(client).await;
+    let answer = stack.hub.operations(account).ask(&question.verb).await.unwrap();
+    let status = answer.status();
+    assert_eq!(i64::from(answer.code), raw["code"], "{status}");
+    for field in ["status", "reason", "message", "code", "details"] {
+        assert_eq!(status[field], raw[field], "{field} of {status}");
+    }
+    raw
+}
+
+/// A client of the API server, with the credentials of a kubeconfig.
+async fn client_of(kubeconfig: &std::path::Path) -> Client {
+    let kubeconfig = Kubeconfig::read_from(kubeconfig).unwrap();
+    let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
+    // Whatever the machine's proxy settings say, the loopback is near.
+    config.proxy_url = None;
+    Client::try_from(config).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_words_of_the_api_server_arrive_unchanged() {
+    let cluster = Cluster::shared().await.unwrap();
+    let namespace = &cluster.namespace("refusals").await.unwrap();
+    let stack = Stack::start(cluster, Database::sqlite().unwrap(), &["ConfigMap"]).await;
+    stack.synced("main").await;
+    let client = cluster.client();
+    let there = config_map("there", namespace);
+    cluster.kubectl_stdin(&["create", "-f", "-"], &there.to_string()).await.unwrap();
+
+    let absent = Question {
+        verb: json!({ "verb": "get", "target": { "kind": "ConfigMap", "namespace": namespace, "name": "absent" } }),
+        method: "GET",
+        path: format!("/api/v1/namespaces/{namespace}/configmaps/absent"),
+        body: Value::Null,
+    };
+    let nowhere = Question::create("nowhere", "api/v1", "configmaps", config_map("lost", "nowhere"));
+    let twice = Question::create(namespace, "api/v1", "configmaps", there.clone());
+    let mut outdated = there;
+    outdated["metadata"]["resourceVersion"] = "1".into();
+    let conflict = Question {
+        verb: json!({ "verb": "replace", "manifest": &outdated }),
+        method: "PUT",
+        path: format!("/api/v1/namespaces/{namespace}/configmaps/there"),
+        body: outdated,
+    };
+    let mut bad = config_map("Bad_Name", namespace);
+    bad["data"] = json!({ "bad key": "x", "worse key": "y" });
+    let invalid = Question::create(namespace, "api/v1", "configmaps", bad);
+    let mut odd = config_map("odd", namespace);
+    odd["colour"] = "blue".into();
+    let unknown_field = Question::create(namespace, "api/v1", "configmaps", odd);
+    let mut huge = config_map("huge", namespace);
+    huge["data"] = json!({ "value": "x".repeat(4 << 20) });
+    let too_large = Question::create(namespace, "api/v1", "configmaps", huge);
+
+    for (question, code, reason, causes) in [
+        (&absent, 404, "NotFound", 0),
+        (&nowhere, 404, "NotFound", 0),
+        (&twice, 409, "AlreadyExists", 0),
+        (&conflict, 409, "Conflict", 0),
+        (&invalid, 422, "Invalid", 3),
+        (&unknown_field, 400, "BadRequest", 0),
+        (&too_large, 413, "RequestEntityTooLarge", 0),
+    ] {
+        let raw = assert_same_words(&stack, "main", &client, question).await;
+        assert_eq!((&raw["code"], &raw["reason"]), (&json!(code), &json!(reason)), "{raw}");
+        let told = raw["details"]["causes"].as_array().map_or(0, Vec::len);
+        assert_eq!(told, causes, "{raw}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_may_not_is_told_so_by_the_api_server() {
+    let cluster = Cluster::shared().await.unwrap();
+    let namespace = &cluster.namespace("refusals").await.unwrap();
+    let kubeconfig = cluster.kubeconfig_for("nobody").unwrap();
+    let nobody = json!({ "name": "nobody", "kubeconfigFile": kubeconfig });
+    let accounts = json!([account("main", cluster), nobody]);
+    let stack = Stack::with_accounts(Database::sqlite().unwrap(), &["ConfigMap"], accounts).await;
+    stack.synced("main").await;
+    eventually!("the account is known", LONG, !stack.account("nobody").await.is_null());
+    let question = Question::create(namespace, "api/v1", "configmaps", config_map("mine", namespace));
+    let raw = assert_same_words(&stack, "nobody", &client_of(&kubeconfig).await, &question).await;
+    assert_eq!(raw["reason"], "Forbidden");
+    assert!(raw["message"].as_str().unwrap().contains("User \"nobody\" cannot create"), "{raw}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_admission_webhook_has_the_last_word() {
+    let cluster = Cluster::shared().await.unwrap();
+    let stack = Stack::start(cluster, Database::sqlite().unwrap(), &["ConfigMap"]).await;
+    stack.synced("main").await;
+    let denies = Manner::Denies { code: 422, reason: "Friday", message: "not on a Friday: \"ask <ops>\"" };
+    for (manner, code, words) in [
+        (
+            denies,
+            422,
+            "admission webhook \"guard.example.com\" denied the request: not on a Friday: \"ask <ops>\"",
+        ),
+        (Manner::Hangs, 500, "failed calling webhook \"guard.example.com\""),
+    ] {
+        let namespace = &cluster.namespace("guarded").await.unwrap();
+        let webhook = Webhook::start(manner).await;
+        let configuration = webhook.configuration(namespace).to_string();
+        cluster.kubectl_stdin(&["create", "-f", "-"], &configuration).await.unwrap();
+        let client = cluster.client();
+        eventually!("the API server asks the webhook", LONG, {
+            let probe =
+                json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "generateName": "probe-" } });
+            let path = format!("/api/v1/namespaces/{namespace}/configmaps");
+            client
+                .request::<Value>(Request::post(path).body(serde_json::to_vec(&probe).unwrap()).unwrap())
+                .await
+                .is_err()
+        });
+        let question = Question::create(namespace, "api/v1", "configmaps", config_map("guarded", namespace));
+        let raw = assert_same_words(&stack, "main", &client, &question).await;
+        assert_eq!(raw["code"], code, "{raw}");
+        assert!(raw["message"].as_str().unwrap().contains(words), "{raw}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_timeout_of_the_api_server_is_told_as_such() {
+    let playground = Playground::start().await;
+    let stack =
+        Stack::with_accounts(Database::sqlite().unwrap(), &["ConfigMap"], playground.accounts()).await;
+    stack.synced(playground.name()).await;
+    let faults = Faults::before(&playground.cluster());
+    let timeout = Effect::Status { code: 504, retry_after: None };
+    faults.inject(Fault::new(timeout).of_verbs([Verb::Create]).of_resource("configmaps"));
+    let question = Question::create("default", "api/v1", "configmaps", config_map("late", "default"));
+    let raw = assert_same_words(&stack, playground.name(), &playground.client().await, &question).await;
+    assert_eq!(raw["code"], 504, "{raw}");
+}

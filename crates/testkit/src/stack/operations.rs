@@ -1,0 +1,55 @@
+//! Operations as a caller of the REST API sees them.
+
+use anyhow::Context;
+use bytes::Bytes;
+use serde_json::Value;
+
+/// Asks a hub to do something in one account's cluster, over connections that stay open.
+#[derive(Debug, Clone)]
+pub struct Operations {
+    client: reqwest::Client,
+    url: String,
+}
+
+/// How the hub answered.
+#[derive(Debug, Clone)]
+pub struct Operated {
+    /// The HTTP status.
+    pub code: u16,
+    /// The answer of the verb, or a `Status`.
+    pub body: Bytes,
+}
+
+// === impl Operations ===
+
+impl Operations {
+    pub(super) fn new(hub: &str, account: &str) -> Self {
+        Self { client: reqwest::Client::new(), url: format!("{hub}/v1/accounts/{account}/operations") }
+    }
+
+    /// Asks for a verb, such as `{"verb": "get", "target": …}`, and waits for what comes of it.
+    pub async fn ask(&self, verb: &Value) -> anyhow::Result<Operated> {
+        let response = self.client.post(&self.url).json(verb).send().await.context("ask the hub")?;
+        let code = response.status().as_u16();
+        Ok(Operated { code, body: response.bytes().await.context("read the hub's answer")? })
+    }
+}
+
+// === impl Operated ===
+
+impl Operated {
+    /// Whether it was done.
+    pub fn is_done(&self) -> bool {
+        (200..300).contains(&self.code)
+    }
+
+    /// The answer, if it is JSON, else null.
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_default()
+    }
+
+    /// The `Status` of what was not done.
+    pub fn status(&self) -> Value {
+        self.json()
+    }
+}
