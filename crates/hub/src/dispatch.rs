@@ -24,6 +24,7 @@ mod vault;
 
 use std::{
     collections::{HashMap, HashSet, hash_map},
+    convert::Infallible,
     sync::Arc,
     time::Duration,
 };
@@ -31,7 +32,7 @@ use std::{
 use aws_lc_rs::digest;
 use bytes::Bytes;
 use parking_lot::Mutex;
-use spindrift_model::{AccountName, HubId, OperationId, TenantId, Verb};
+use spindrift_model::{AccountName, Content, Ending, HubId, OperationId, TenantId, Verb};
 use spindrift_process::{
     report,
     shutdown::{Shutdown, TaskGroup},
@@ -56,7 +57,7 @@ use vault::Place;
 
 use crate::{
     metrics::Metrics,
-    store::{Inserted, NewOperation, Seat, Store, StoreError},
+    store::{Inserted, NewOperation, OperationEnd, Seat, Store, StoreError},
 };
 
 /// How operations are sent.
@@ -119,6 +120,9 @@ struct Submitting {
     shared: Arc<Shared>,
     id: OperationId,
 }
+
+/// How often a row is looked for that may have been inserted though the store said nothing.
+const WITHDRAWAL: Duration = Duration::from_secs(2);
 
 /// What follows something goes on until its caller leaves, or at most so long.
 pub const LONGEST: Duration = Duration::from_hours(24);
@@ -209,8 +213,19 @@ impl Dispatch {
             key_id: shared.vault.key_id().to_owned(),
             body: sealed,
         };
-        let _submitting = shared.submitting(id);
-        match shared.store.insert_operation(&new).await.map_err(|error| shared.failed(&error))? {
+        let submitting = shared.submitting(id);
+        let inserted = match shared.store.insert_operation(&new).await {
+            Ok(inserted) => inserted,
+            Err(error) => {
+                let refusal = shared.failed(&error);
+                if let Some(submitting) = submitting {
+                    let withdrawal = withdraw(submitting, refusal.clone(), Instant::now() + time_left);
+                    shared.tasks.spawn(format!("withdraw {id}"), withdrawal);
+                }
+                return Err(refusal);
+            }
+        };
+        match inserted {
             Inserted::New => {}
             Inserted::Known { digest: other } if other == digest => {
                 return Ok(self.follow(id, mutation, Instant::now() + time_left));
@@ -293,10 +308,10 @@ impl Shared {
         let (id, mutation) = (task.id, task.mutation);
         let entry = Entry::new(id, keep, arrivals_tx);
         self.open.lock().insert(id, Arc::clone(&entry));
-        let driver = Driver::new(Arc::clone(self), Arc::clone(&entry), task, deadline)
+        let channels = (arrivals_rx, events_tx);
+        let driver = Driver::new(Arc::clone(self), Arc::clone(&entry), task, deadline, channels)
             .with_body(body)
-            .with_admission(admitted)
-            .with_channels(arrivals_rx, events_tx);
+            .with_admission(admitted);
         self.tasks.spawn(format!("operation {id}"), driver.run(stage));
         Running { id, mutation, entry: Some(entry), events_rx }
     }
@@ -325,6 +340,24 @@ impl Drop for Submitting {
     fn drop(&mut self) {
         self.shared.submitting.lock().remove(&self.id);
     }
+}
+
+/// The store did not say whether the row is there, and the caller was told that nothing was sent: so it stays. Until its
+/// deadline nobody takes it up, and if it is found it is ended.
+async fn withdraw(submitting: Submitting, refusal: Refusal, deadline: Instant) -> Result<(), Infallible> {
+    let Submitting { shared, id } = &submitting;
+    let ending = Ending { outcome: refusal.into(), took: Duration::ZERO };
+    let end = OperationEnd { ending: &ending, content: Content::Json, answer_bytes: None, answered_to: None };
+    let token = shared.tasks.token();
+    while Instant::now() < deadline {
+        if matches!(shared.store.end_operation(&shared.config.tenant, *id, &end).await, Ok(true)) {
+            break;
+        }
+        if token.run_until_cancelled(tokio::time::sleep(WITHDRAWAL)).await.is_none() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 fn digest_of(account: &AccountName, body: &[u8]) -> String {

@@ -29,7 +29,7 @@ pub enum ApiError {
         /// Method and path.
         request: String,
         /// The answer.
-        source: Status,
+        source: Box<Status>,
     },
     /// The answer broke off.
     #[error("read the answer to {request}")]

@@ -30,8 +30,8 @@ pub fn unannotated(manifest: &Object) -> Object {
     modified
 }
 
-/// A live object as Go reads it.
-pub fn live(object: Object) -> Object {
+/// An object with its numbers as Go reads them, so that it can be compared with what was applied.
+pub fn normalized(object: Object) -> Object {
     let mut object = Value::Object(object);
     go_json::normalize(&mut object);
     match object {

@@ -64,7 +64,7 @@ pub use error::ApiError;
 pub use event::Event;
 pub use go_json::encode as encode_like_go;
 pub use json::Malformed;
-pub use last_applied::{LAST_APPLIED, annotated, last_applied, live, unannotated};
+pub use last_applied::{LAST_APPLIED, annotated, last_applied, normalized, unannotated};
 pub use list::ListStart;
 pub use managed_fields::{Ownership, move_to_apply, owners_of_last_applied};
 pub use merge::{
@@ -77,7 +77,7 @@ pub use path::InvalidPath;
 pub use redact::{InvalidRedaction, RedactRule, Redactions};
 pub use resolve::Resolver;
 pub use result::scrub_result;
-pub use schema::{InvalidOpenApi, Schema, Schemas, Shape};
+pub use schema::{Schema, Schemas, Shape};
 pub use scrub::{ScrubRules, scrub};
 pub use splitter::EventSplitter;
 pub use status::Status;

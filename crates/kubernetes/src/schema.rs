@@ -16,7 +16,6 @@ mod table;
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
-pub use openapi::InvalidOpenApi;
 pub use schemas::Schemas;
 
 /// The merge facts of the kinds of one API server, or of one of its group versions.

@@ -65,6 +65,13 @@ pub fn describe(subject: &Subject<'_>) -> String {
     page.to_string()
 }
 
+/// Describes what a workload makes its pods of, without an object around it: a revision.
+pub fn describe_template(template: &Value) -> String {
+    let mut page = Page::default();
+    pod::template(template, &mut page);
+    page.to_string()
+}
+
 /// Leaves the events that were seen last, the newest at the end.
 pub fn keep_newest(events: &mut Vec<Value>, count: usize) {
     events.sort_by_cached_key(last_seen);

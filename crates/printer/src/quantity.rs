@@ -1,7 +1,7 @@
 //! Kubernetes' quantities: `500m`, `1Gi`, `2e3`.
 
 /// The value of a quantity, if it is one; near enough to compare and to add up.
-pub(crate) fn parse(text: &str) -> Option<f64> {
+pub fn parse(text: &str) -> Option<f64> {
     let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '+' | '-');
     let (number, suffix) = text.split_at(text.find(|c| !is_number(c)).unwrap_or(text.len()));
     if !number.contains(|c: char| c.is_ascii_digit()) {

@@ -6,14 +6,25 @@
 mod accounts;
 mod agents;
 mod api_resources;
+mod apply;
 mod completion;
 mod config;
 mod contexts;
+mod delete;
 mod describe;
+mod diff;
+mod freeze;
 mod get;
 mod listing;
 mod live;
+mod logs;
+mod operate;
+mod operations;
+mod patch;
 mod playground;
+mod rollout;
+mod scale;
+mod top;
 mod up;
 mod version;
 mod watches;
@@ -56,6 +67,28 @@ pub(crate) enum Command {
     Get(get::Get),
     /// Describes objects of all clusters, with their events.
     Describe(describe::Describe),
+    /// Makes objects what manifests say, in one cluster or in many.
+    Apply(apply::Apply),
+    /// Shows what applying manifests would change.
+    Diff(diff::Diff),
+    /// Deletes objects, and waits until they are gone.
+    Delete(delete::Delete),
+    /// Changes parts of objects.
+    Patch(patch::Patch),
+    /// Sets how many replicas there are.
+    Scale(scale::Scale),
+    /// Goes back, holds, restarts or follows the rollout of a workload.
+    Rollout(rollout::Rollout),
+    /// Shows what containers write.
+    Logs(logs::Logs),
+    /// Shows what pods and nodes use.
+    Top(top::Top),
+    /// Shows what was done and is under way, or calls it off.
+    Operations(operations::Operations),
+    /// Lets nobody change anything in an account.
+    Freeze(freeze::Freeze),
+    /// Lets an account be changed again.
+    Unfreeze(freeze::Unfreeze),
     /// Shows the clusters, who caches them, and how far.
     Accounts(accounts::Accounts),
     /// Shows the agents that are connected, and what they cache.
@@ -89,6 +122,11 @@ pub(crate) struct Context {
 #[error("the command failed")]
 pub(crate) struct Reported;
 
+/// The command has said all it has to say, and ends with this code.
+#[derive(Debug, thiserror::Error)]
+#[error("the command ends with code {0}")]
+pub(crate) struct Ended(pub(crate) u8);
+
 // === impl Command ===
 
 impl Command {
@@ -98,6 +136,17 @@ impl Command {
             Self::Playground(command) => command.run(context).await,
             Self::Get(command) => Box::pin(command.run(context)).await,
             Self::Describe(command) => Box::pin(command.run(context)).await,
+            Self::Apply(command) => Box::pin(command.run(context)).await,
+            Self::Diff(command) => Box::pin(command.run(context)).await,
+            Self::Delete(command) => Box::pin(command.run(context)).await,
+            Self::Patch(command) => Box::pin(command.run(context)).await,
+            Self::Scale(command) => Box::pin(command.run(context)).await,
+            Self::Rollout(command) => Box::pin(command.run(context)).await,
+            Self::Logs(command) => Box::pin(command.run(context)).await,
+            Self::Top(command) => Box::pin(command.run(context)).await,
+            Self::Operations(command) => command.run(context).await,
+            Self::Freeze(command) => command.run(context).await,
+            Self::Unfreeze(command) => command.run(context).await,
             Self::Accounts(command) => command.run(context).await,
             Self::Agents(command) => command.run(context).await,
             Self::Watches(command) => command.run(context).await,
@@ -111,7 +160,18 @@ impl Command {
 
     /// Whether it has an end of its own for Ctrl-C; the others just end.
     pub(crate) fn stops_by_itself(&self) -> bool {
-        matches!(self, Self::Up(_) | Self::Playground(_) | Self::Live(_))
+        let calls_off = matches!(
+            self,
+            Self::Apply(_)
+                | Self::Diff(_)
+                | Self::Delete(_)
+                | Self::Patch(_)
+                | Self::Scale(_)
+                | Self::Rollout(_)
+                | Self::Logs(_)
+                | Self::Top(_)
+        );
+        calls_off || matches!(self, Self::Up(_) | Self::Playground(_) | Self::Live(_))
     }
 }
 

@@ -74,13 +74,40 @@ pub(crate) fn kinds(current: &OsStr) -> Vec<CompletionCandidate> {
 
 /// Names of objects of the kind, accounts and namespace that the line names.
 pub(crate) fn names(current: &OsStr) -> Vec<CompletionCandidate> {
-    let Words { account, namespace, all_namespaces, kind: Some(kind), .. } = Words::of_line() else {
-        return Vec::new();
-    };
+    let words = Words::of_line();
+    let Some(kind) = words.kind.clone() else { return Vec::new() };
+    matching(current, names_of(words, kind))
+}
+
+/// Kinds, then names of the kind, or both in one word: `deploy web`, `deploy/web`.
+pub(crate) fn subjects(current: &OsStr) -> Vec<CompletionCandidate> {
+    let words = Words::of_line();
+    let begun = current.to_str().unwrap_or_default();
+    match (begun.split_once('/'), &words.kind) {
+        (Some((kind, name)), _) => {
+            let names = matching(OsStr::new(name), names_of(words, kind.to_owned()));
+            names.into_iter().map(|name| name.add_prefix(format!("{kind}/"))).collect()
+        }
+        (None, Some(kind)) if kind != begun && !kind.contains('/') => names(current),
+        (None, _) => kinds(current),
+    }
+}
+
+/// Names of pods, or `kind/name` of what has pods.
+pub(crate) fn pods(current: &OsStr) -> Vec<CompletionCandidate> {
+    if current.to_str().is_some_and(|begun| begun.contains('/')) {
+        return subjects(current);
+    }
+    matching(current, names_of(Words::of_line(), "pods".to_owned()))
+}
+
+/// Names of objects of a kind, where the line looks for them.
+fn names_of(words: Words, kind: String) -> Vec<Offer> {
+    let Words { account, namespace, all_namespaces, .. } = words;
     let namespace = namespace.or_else(|| (!all_namespaces).then(|| DEFAULT_NAMESPACE.to_owned()));
     let selection =
         Selection { account, namespace, kind: Some(kind), limit: Some(NAMES), ..Selection::default() };
-    let names = ask(async |hub| {
+    ask(async |hub| {
         let mut objects = hub.page(&selection, None).await?.items;
         if objects.is_empty() {
             // The kind may have no namespaces.
@@ -92,8 +119,7 @@ pub(crate) fn names(current: &OsStr) -> Vec<CompletionCandidate> {
         names.sort();
         names.dedup();
         Ok(names)
-    });
-    matching(current, names)
+    })
 }
 
 /// A value and what it is.

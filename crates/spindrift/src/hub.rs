@@ -4,11 +4,14 @@
 //! Client ──page, pages──▶ Page (a few hundred objects at a time, never all)
 //!        ──watch──▶ Told: Upsert, Delete, Reset, Synced, and Lost / Back around every break
 //!        ──accounts, agents, watches, api_resources, namespaces, version──▶ one answer each
+//!        ──operate──▶ Answer (bytes as they come), or a Refusal in Kubernetes' words
 //! ```
 
 mod answers;
 mod error;
+mod operations;
 mod sse;
+mod status;
 mod watch;
 
 use std::time::Duration;
@@ -19,6 +22,8 @@ use serde::{Serialize, de::DeserializeOwned};
 
 pub(crate) use answers::{Account, Agent, ApiResource, Deleted, Object, Page, Release, Watched};
 pub(crate) use error::HubError;
+pub(crate) use operations::{Answer, Record, Refusal, Request, Which};
+pub(crate) use status::Status;
 pub(crate) use watch::Told;
 
 /// A host that is there answers sooner.
@@ -27,11 +32,15 @@ const CONNECT: Duration = Duration::from_secs(5);
 const ANSWER: Duration = Duration::from_mins(1);
 /// The hub says something every 15 seconds, be it that there is nothing to say.
 const SILENCE: Duration = Duration::from_secs(45);
+/// Finds out that a hub is gone which has nothing to say for hours.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// One hub; clones share its connections.
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
     http: reqwest::Client,
+    /// For answers that may take as long as a rollout does, or as a container is silent.
+    patient: reqwest::Client,
     /// Ends in a slash.
     base: Url,
 }
@@ -56,16 +65,18 @@ pub(crate) struct Selection {
 
 impl Client {
     pub(crate) fn new(base: Url) -> Result<Self, HubError> {
-        let mut builder = reqwest::Client::builder()
-            .user_agent(concat!("spindrift/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(CONNECT)
-            .read_timeout(SILENCE.max(ANSWER));
-        // A proxy cannot reach what is on this machine.
-        if is_loopback(&base) {
-            builder = builder.no_proxy();
-        }
-        let http = builder.build().map_err(|error| HubError::request(&base, &error))?;
-        Ok(Self { http, base })
+        let builder = || {
+            let builder = reqwest::Client::builder()
+                .user_agent(concat!("spindrift/", env!("CARGO_PKG_VERSION")))
+                .connect_timeout(CONNECT)
+                .tcp_keepalive(KEEP_ALIVE);
+            // A proxy cannot reach what is on this machine.
+            if is_loopback(&base) { builder.no_proxy() } else { builder }
+        };
+        let failed = |error| HubError::request(&base, &error);
+        let http = builder().read_timeout(SILENCE.max(ANSWER)).build().map_err(failed)?;
+        let patient = builder().build().map_err(failed)?;
+        Ok(Self { http, patient, base })
     }
 
     /// The hub's address, as people write it.

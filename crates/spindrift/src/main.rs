@@ -18,7 +18,7 @@ use clap_complete::CompleteEnv;
 use spindrift_process::{report, tls};
 use tokio::task::JoinSet;
 
-use commands::{Command, Context, Global, Reported};
+use commands::{Command, Context, Ended, Global, Reported};
 
 /// One live view of, and one hand on, thousands of Kubernetes clusters.
 #[derive(Debug, Parser)]
@@ -76,9 +76,16 @@ fn failed(error: &anyhow::Error) -> ExitCode {
     if error.is::<Reported>() {
         return ExitCode::FAILURE;
     }
-    let text = report(error.as_ref());
-    eprintln!("error: {}", text.split_whitespace().collect::<Vec<_>>().join(" "));
-    ExitCode::FAILURE
+    // Alone it says that all was said; around another error, only how to end.
+    let (code, error) = match error.downcast_ref::<Ended>() {
+        Some(Ended(code)) => match error.source() {
+            None => return ExitCode::from(*code),
+            Some(cause) => (ExitCode::from(*code), cause),
+        },
+        None => (ExitCode::FAILURE, error.as_ref()),
+    };
+    eprintln!("error: {}", report(error).split_whitespace().collect::<Vec<_>>().join(" "));
+    code
 }
 
 #[cfg(test)]

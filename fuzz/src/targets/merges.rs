@@ -3,7 +3,7 @@
 use serde_json::Value;
 use spindrift_kubernetes::{
     MergeError, Object, Schema, Shape, annotated, apply_json_merge, apply_json_patch, apply_strategic,
-    last_applied, live, three_way_json, three_way_strategic,
+    last_applied, normalized, three_way_json, three_way_strategic,
 };
 
 use super::{JSON, behaviour};
@@ -37,7 +37,7 @@ fn merged(input: &[u8]) -> u64 {
     };
     let modified = annotated(&modified);
     assert!(last_applied(&modified).is_some_and(|applied| applied.is_ok()), "what is written can be read");
-    let current = live(current);
+    let current = normalized(current);
     let shape = Schema::builtin().shape("v1", "Pod").expect("a built-in kind");
     let strategic = strategically(&original, &modified, &current, shape);
     let json =

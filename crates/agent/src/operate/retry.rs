@@ -121,7 +121,7 @@ mod tests {
             retry_after: retry_after.map(Duration::from_secs),
             ..Status::default()
         };
-        ApiError::Refused { request: "GET /x".into(), source }
+        ApiError::Refused { request: "GET /x".into(), source: source.into() }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use tracing::warn;
 
 use super::{
     Shared,
-    driver::{End, GRACE, POLL},
+    driver::{GRACE, POLL},
     refusal::Refusal,
     running::Event,
     vault::Place,
@@ -42,6 +42,10 @@ pub(super) struct Answer {
     /// How many bytes are in the store.
     pub(super) stored: u64,
 }
+
+/// A stored answer was encrypted by another key.
+#[derive(Debug)]
+pub(super) struct Unreadable;
 
 /// Tells another caller of the same operation what comes of it.
 pub(super) struct Follower {
@@ -91,13 +95,11 @@ pub(super) async fn pump(
     row: &OperationRow,
     answer: &mut Answer,
     events_tx: &mpsc::UnboundedSender<Event>,
-) -> Result<(), End> {
+) -> Result<(), Unreadable> {
     loop {
         let pieces = match stored(shared, row.id, answer.received).await {
             Ok(pieces) => pieces,
-            Err(StoreError::Sealed) => {
-                return Err(End::broken("the answer was stored by a hub with another key"));
-            }
+            Err(StoreError::Sealed) => return Err(Unreadable),
             Err(error) => {
                 warn!(operation = %row.id, error = %report(&error), "an answer could not be read");
                 return Ok(());
@@ -152,7 +154,7 @@ impl Follower {
             }
             return match pump(&self.shared, &row, &mut answer, &self.events_tx).await {
                 Ok(()) => Event::Ended(row.content, ending),
-                Err(_) => Event::Forgotten(ending),
+                Err(Unreadable) => Event::Forgotten(ending),
             };
         }
         let refusal = Refusal::new(504, "Timeout", "the operation has not ended yet");

@@ -59,6 +59,9 @@ pub(super) enum Stage {
 /// What comes next: a stage, or the end.
 pub(super) type Next = Result<Stage, End>;
 
+/// What comes from the agent, and what goes to whoever waits for it.
+pub(super) type Channels = (mpsc::UnboundedReceiver<Arrival>, mpsc::UnboundedSender<Event>);
+
 /// Carries one operation on.
 #[derive(Debug)]
 pub(super) struct Driver {
@@ -82,9 +85,13 @@ pub(super) struct Driver {
 // === impl Driver ===
 
 impl Driver {
-    pub(super) fn new(shared: Arc<Shared>, entry: Arc<Entry>, task: Task, deadline: Instant) -> Self {
-        let (_, arrivals_rx) = mpsc::unbounded_channel();
-        let (events_tx, _) = mpsc::unbounded_channel();
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        entry: Arc<Entry>,
+        task: Task,
+        deadline: Instant,
+        (arrivals_rx, events_tx): Channels,
+    ) -> Self {
         Self {
             shared,
             entry,
@@ -113,20 +120,14 @@ impl Driver {
         Self { delivered: sent.is_some(), sent, ..self }
     }
 
-    pub(super) fn with_channels(
-        self,
-        arrivals_rx: mpsc::UnboundedReceiver<Arrival>,
-        events_tx: mpsc::UnboundedSender<Event>,
-    ) -> Self {
-        Self { arrivals_rx, events_tx, ..self }
-    }
-
     /// Runs until it has ended; when the hub stops, the row tells the next one where it stands.
     pub(super) async fn run(mut self, stage: Stage) -> Result<(), Infallible> {
         let token = self.shared.tasks.token();
-        if let Some(end) = token.run_until_cancelled(self.carry(stage)).await {
+        let whole = async {
+            let end = self.carry(stage).await;
             self.conclude(end).await;
-        }
+        };
+        token.run_until_cancelled(whole).await;
         self.shared.open.lock().remove(&self.task.id);
         Ok(())
     }

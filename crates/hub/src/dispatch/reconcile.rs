@@ -98,10 +98,9 @@ pub(super) async fn adopt(
             let deadline = Instant::now() + row.time_left();
             let sent = row.sent.as_ref().map(|(_, _, seat)| seat.clone());
             let stage = if sent.is_some() { Stage::Waiting(None) } else { Stage::Seeking };
-            let driver = Driver::new(Arc::clone(&shared), entry, Task::of(&row), deadline)
-                .with_sent(sent)
-                .with_channels(arrivals_rx, events_tx);
-            return driver.run(stage).await;
+            let channels = (arrivals_rx, events_tx);
+            let driver = Driver::new(Arc::clone(&shared), entry, Task::of(&row), deadline, channels);
+            return driver.with_sent(sent).run(stage).await;
         }
         // What has ended is of no interest any more, and what was never known neither: the agent may forget it.
         Ok(_) => {

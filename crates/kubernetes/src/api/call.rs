@@ -168,7 +168,7 @@ impl Api {
         let body = body.map(Collected::to_bytes).unwrap_or_default();
         Err(ApiError::Refused {
             request: call.title(),
-            source: Status::of_answer(head.status, &head.headers, &body),
+            source: Status::of_answer(head.status, &head.headers, &body).into(),
         })
     }
 }

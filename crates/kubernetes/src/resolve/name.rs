@@ -25,23 +25,23 @@ impl Name {
 
     /// The resource of this name in one version of a group, which is known without it.
     pub(super) fn within(&self, served: &[ServedResource]) -> Option<Resource> {
-        self.first(served.iter())
+        self.first(&served.iter())
     }
 
     /// The resource of this name in whatever group it names: that group, else one that begins so.
     pub(super) fn among(&self, served: &[ServedResource]) -> Option<Resource> {
-        let Some(rest) = &self.rest else { return self.first(served.iter()) };
+        let Some(rest) = &self.rest else { return self.first(&served.iter()) };
         let (version, group) = rest.split_once('.').unwrap_or((rest, ""));
         let in_version = served.iter().filter(|served| {
             *served.resource.version.as_str() == *version && *served.resource.group == *group
         });
         let in_group = served.iter().filter(|served| *served.resource.group == **rest);
         let in_similar = served.iter().filter(|served| served.resource.group.starts_with(&**rest));
-        self.first(in_version).or_else(|| self.first(in_group)).or_else(|| self.first(in_similar))
+        self.first(&in_version).or_else(|| self.first(&in_group)).or_else(|| self.first(&in_similar))
     }
 
     /// Full names count before short ones, wherever they stand.
-    fn first<'a>(&self, served: impl Iterator<Item = &'a ServedResource> + Clone) -> Option<Resource> {
+    fn first<'a>(&self, served: &(impl Iterator<Item = &'a ServedResource> + Clone)) -> Option<Resource> {
         let by_name = served.clone().find(|served| self.is_name_of(&served.resource));
         let found = by_name.or_else(|| served.clone().find(|served| self.is_short_for(served)))?;
         Some(found.resource.clone())

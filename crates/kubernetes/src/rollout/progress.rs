@@ -120,11 +120,12 @@ fn number(object: &Value, pointer: &str) -> Option<i64> {
     object.pointer(pointer)?.as_i64()
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "what every step of the rules above gives")]
 fn waiting(message: impl Into<String>) -> Result<Progress, String> {
     Ok(Progress { message: message.into(), done: false })
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "beside waiting")]
+#[expect(clippy::unnecessary_wraps, reason = "what every step of the rules above gives")]
 fn done(message: String) -> Result<Progress, String> {
     Ok(Progress { message, done: true })
 }

@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn deployment(status: Value) -> Value {
+fn deployment(status: &Value) -> Value {
     json!({
         "metadata": { "name": "web", "uid": "d", "generation": 2, "annotations": {
             "deployment.kubernetes.io/revision": "3", "team": "new",
@@ -68,7 +68,7 @@ fn a_deployment_tells_its_progress_in_kubectls_words() {
             r#"error: deployment "web" exceeded its progress deadline"#,
         ),
     ] {
-        assert_eq!(said(Workload::Deployment, &deployment(status)), expected);
+        assert_eq!(said(Workload::Deployment, &deployment(&status)), expected);
     }
 }
 
@@ -130,7 +130,7 @@ fn the_others_tell_theirs() {
 
 #[test]
 fn revisions_are_those_that_the_workload_controls() {
-    let deployment = deployment(json!({}));
+    let deployment = deployment(&json!({}));
     let found =
         vec![replica_set("3", "d"), replica_set("10", "d"), replica_set("2", "d"), replica_set("4", "other")];
     let revisions = revisions(Workload::Deployment, &deployment, found);
@@ -149,7 +149,7 @@ fn revisions_are_those_that_the_workload_controls() {
 
 #[test]
 fn going_back_takes_the_template_and_leaves_what_is_the_deployments_own() {
-    let mut deployment = deployment(json!({}));
+    let mut deployment = deployment(&json!({}));
     let revisions =
         revisions(Workload::Deployment, &deployment, vec![replica_set("2", "d"), replica_set("3", "d")]);
     assert_eq!(undo(Workload::Deployment, &deployment, &revisions[1]), Ok(Undo::Nothing), "but for the hash");

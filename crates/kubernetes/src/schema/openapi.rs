@@ -9,7 +9,7 @@ use crate::json::Malformed;
 
 /// Why an OpenAPI document could not be understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidOpenApi {
+pub(super) enum InvalidOpenApi {
     /// It is no OpenAPI document.
     #[error("read the OpenAPI document")]
     Malformed(#[source] Malformed),

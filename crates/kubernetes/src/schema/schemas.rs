@@ -11,7 +11,10 @@ use serde::Deserialize;
 use tokio::time::Instant;
 use tracing::debug;
 
-use super::{InvalidOpenApi, Schema, openapi};
+use super::{
+    Schema,
+    openapi::{self, InvalidOpenApi},
+};
 use crate::{api::Api, error::ApiError, request::Get};
 
 /// The merge facts of one API server, by group version.

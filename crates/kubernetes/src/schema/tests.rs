@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::*;
+use super::{openapi::InvalidOpenApi, *};
 
 fn document() -> Vec<u8> {
     let refers =

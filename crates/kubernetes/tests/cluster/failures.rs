@@ -17,7 +17,7 @@ async fn failure(api: &Api, target: &WatchTarget, start: WatchStart) -> anyhow::
             Event::Error(status) => Ok(status),
             event => anyhow::bail!("unexpected: {event:?}"),
         },
-        Err(ApiError::Refused { source, .. }) => Ok(source),
+        Err(ApiError::Refused { source, .. }) => Ok(*source),
         Err(error) => Err(error.into()),
     }
 }

@@ -154,7 +154,8 @@ pub struct Delete {
     pub dry_run: DryRun,
 }
 
-/// Sets the number of replicas.
+/// Sets the number of replicas. The object of the answer is a `Scale`; `target` beside it says of what (`apiVersion`,
+/// `kind`, `name`).
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Scale {

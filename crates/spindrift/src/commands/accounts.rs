@@ -49,6 +49,16 @@ impl Account {
         };
         if *denied > 0 { format!("{state}, {denied} denied") } else { state }
     }
+
+    /// What the operator should know, if anything: that somebody has frozen it, too.
+    fn trouble(&self) -> Option<String> {
+        let frozen = self.frozen.as_ref().map(|frozen| match frozen.reason.as_str() {
+            "" => "frozen".to_owned(),
+            reason => format!("frozen: {reason}"),
+        });
+        let all: Vec<_> = self.problem.iter().cloned().chain(frozen).collect();
+        (!all.is_empty()).then(|| all.join("; "))
+    }
 }
 
 impl Listed for Account {
@@ -80,7 +90,7 @@ impl Listed for Account {
             or_none(Some(&self.kubernetes_version)),
             self.objects.to_string(),
             since(now, &self.last_seen),
-            or_none(self.problem.as_deref()),
+            or_none(self.trouble().as_deref()),
             self.host.clone(),
             if self.namespaces.is_empty() { "<all>".into() } else { self.namespaces.join(",") },
             self.seq.to_string(),
@@ -88,8 +98,9 @@ impl Listed for Account {
     }
 
     fn essence(&self) -> String {
-        let Self { kubernetes_version, objects, problem, hub, .. } = self;
-        format!("{} {kubernetes_version} {objects} {problem:?} {hub:?} {:?}", self.state(), self.cached_by)
+        let Self { kubernetes_version, objects, hub, cached_by, .. } = self;
+        let trouble = self.trouble();
+        format!("{} {kubernetes_version} {objects} {trouble:?} {hub:?} {cached_by:?}", self.state())
     }
 }
 
@@ -98,6 +109,30 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    fn account(fields: &serde_json::Value) -> Account {
+        let mut account = json!({
+            "name": "main", "host": "", "kubernetesVersion": "", "namespaces": [], "cachedBy": "a", "seq": 1,
+            "objects": 0, "watches": 1, "listing": 0, "lastSeen": "",
+        });
+        for (field, value) in fields.as_object().unwrap() {
+            account[field] = value.clone();
+        }
+        serde_json::from_value(account).unwrap()
+    }
+
+    #[test]
+    fn an_account_that_is_frozen_says_why() {
+        let frozen = |reason: &str| json!({ "reason": reason, "since": "2026-11-16T08:00:00Z" });
+        for (fields, expected) in [
+            (json!({}), None),
+            (json!({ "frozen": frozen("it moves") }), Some("frozen: it moves")),
+            (json!({ "frozen": frozen("") }), Some("frozen")),
+            (json!({ "frozen": frozen("it moves"), "problem": "two" }), Some("two; frozen: it moves")),
+        ] {
+            assert_eq!(account(&fields).trouble().as_deref(), expected);
+        }
+    }
 
     #[test]
     fn what_is_denied_is_not_taken_for_what_is_still_to_come() {
@@ -109,11 +144,9 @@ mod tests {
             (Some("a"), 0, 0, 0, "syncing 0/0"),
             (None, 12, 0, 1, "stale"),
         ] {
-            let account: Account = serde_json::from_value(json!({
-                "name": "main", "host": "", "kubernetesVersion": "", "namespaces": [], "cachedBy": agent, "seq": 1,
-                "objects": 0, "watches": watches, "listing": listing, "denied": denied, "lastSeen": "",
-            }))
-            .unwrap();
+            let account = account(
+                &json!({ "cachedBy": agent, "watches": watches, "listing": listing, "denied": denied }),
+            );
             assert_eq!(account.state(), expected);
         }
     }

@@ -27,6 +27,7 @@ use crate::{
     complete,
     hub::{ApiResource, Client, Selection},
 };
+pub(crate) use documents::mark;
 pub(crate) use fetch::{Fetch, Found};
 pub(crate) use output::yaml;
 pub(crate) use target::{Scope, Target, resolve};

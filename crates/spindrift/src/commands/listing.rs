@@ -63,6 +63,15 @@ pub(crate) struct Listing {
 /// Quick enough for a person, and cheap for the hub.
 const PACE: Duration = Duration::from_secs(2);
 
+// === impl Show ===
+
+impl Show {
+    /// Whether the user left it to us.
+    pub(crate) fn is_table(&self) -> bool {
+        self.output.is_none()
+    }
+}
+
 // === impl Listing ===
 
 impl Listing {

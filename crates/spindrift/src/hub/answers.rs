@@ -32,6 +32,17 @@ pub(crate) struct Account {
     pub(crate) last_seen: String,
     /// What the operator should know.
     pub(crate) problem: Option<String>,
+    /// That nothing may be changed in it; a hub of the release before does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) frozen: Option<Frozen>,
+}
+
+/// That nothing may be changed in an account.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Frozen {
+    pub(crate) reason: String,
+    /// RFC 3339.
+    pub(crate) since: String,
 }
 
 /// A connected agent.

@@ -40,6 +40,9 @@ async fn accounts_namespaces_and_kinds_come_from_the_hub() {
         (&["live", "-k", "cm,na"], &["cm,namespaces"]),
         (&["get", "-n", namespace, "cm", "t"], &["tea"]),
         (&["get", "-a", "main", "ns", "completion-"], &[namespace]),
+        (&["delete", "-n", namespace, "cm", "t"], &["tea"]),
+        (&["patch", "-n", namespace, "cm/t"], &["cm/tea"]),
+        (&["rollout", "restart", "dep"], &["deploy", "deployments"]),
     ] {
         // Completion has little patience with a busy hub, and the hub must hear of what is new.
         eventually!(format!("{line:?} is completed"), LONG, {

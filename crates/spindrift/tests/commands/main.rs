@@ -8,5 +8,6 @@ mod config;
 mod errors;
 mod fleet;
 mod get;
+mod operate;
 mod rest;
 mod support;

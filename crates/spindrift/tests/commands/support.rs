@@ -1,6 +1,12 @@
 //! A hub with an agent, and the command line in a home of its own.
 
-use std::{path::PathBuf, process::Command, time::Duration};
+use std::{
+    fs::{self, File},
+    io::Write,
+    path::PathBuf,
+    process::{Child, Command},
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 use spindrift_testkit::{AgentProcess, Cluster, Database, HubProcess, binary, eventually, scratch};
@@ -21,6 +27,13 @@ pub(crate) struct Stack {
 pub(crate) struct Shell {
     pub(crate) home: TempDir,
     env: Vec<(String, String)>,
+}
+
+/// A command that runs beside the test.
+pub(crate) struct Started {
+    child: Child,
+    out: PathBuf,
+    err: PathBuf,
 }
 
 /// What a command said.
@@ -78,6 +91,27 @@ impl Shell {
         said(command)
     }
 
+    /// Runs `spindrift` with an input.
+    pub(crate) fn spindrift_stdin(&self, args: &[&str], input: &str) -> Said {
+        let mut command = self.command(binary("spindrift").unwrap());
+        let (stdin, mut writer) = std::io::pipe().unwrap();
+        let input = input.to_owned();
+        // It may end without reading it all, and then says why.
+        let feed = std::thread::spawn(move || writer.write_all(input.as_bytes()).ok());
+        command.args(args).stdin(stdin);
+        let said = said(command);
+        feed.join().unwrap();
+        said
+    }
+
+    /// Starts `spindrift`; both its streams go to files, `out` and `err` of its home.
+    pub(crate) fn start(&self, args: &[&str]) -> Started {
+        let [out, err] = ["out", "err"].map(|name| self.home.path().join(name));
+        let mut command = self.command(binary("spindrift").unwrap());
+        command.stdout(File::create(&out).unwrap()).stderr(File::create(&err).unwrap());
+        Started { child: command.args(args).spawn().unwrap(), out, err }
+    }
+
     /// Runs a script; `$SPINDRIFT` is the program.
     pub(crate) fn bash(&self, script: &str) -> Said {
         let mut command = self.command("bash".into());
@@ -107,6 +141,36 @@ fn said(mut command: Command) -> Said {
         code: output.status.code(),
         out: String::from_utf8(output.stdout).unwrap(),
         err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+// === impl Started ===
+
+impl Started {
+    /// What it has said so far.
+    pub(crate) fn out(&self) -> String {
+        fs::read_to_string(&self.out).unwrap()
+    }
+
+    /// Whether it has ended by itself.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
+    /// Presses Ctrl-C, and waits for its end.
+    pub(crate) fn interrupt(mut self) -> Said {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        let code = self.child.wait().unwrap().code();
+        Said { code, out: self.out(), err: fs::read_to_string(&self.err).unwrap() }
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        // It has ended already, unless the test has failed.
+        self.child.kill().ok();
+        self.child.wait().ok();
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use http::Method;
 use serde_json::{Value, json};
-use spindrift_kubernetes::{Object, last_applied, live, prune_nulls};
+use spindrift_kubernetes::{Object, last_applied, normalized, prune_nulls};
 use spindrift_model::{Manifest, Matches, ObjectRef};
 
 use super::{
@@ -50,7 +50,7 @@ fn content(mut object: Object) -> Object {
     object.remove("metadata");
     object.retain(|_, value| !value.is_null());
     object.values_mut().for_each(prune_nulls);
-    live(object)
+    normalized(object)
 }
 
 /// What an object holds, however that is written: values of a Secret may be encoded or not.

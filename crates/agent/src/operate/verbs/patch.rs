@@ -31,7 +31,7 @@ pub(super) async fn run(hand: &Hand, patch: Patch) -> Result<Answer, Failure> {
     let call = at(place.call(Method::PATCH, Some(&name))).body(media_type(kind), patch.to_string());
     hand.go_on()?;
     let reply = place.write(call, &writing).await.map_err(|error| writing.failure(&error))?;
-    let after = Live::of(reply.body)?;
+    let after = Live::written(reply.body)?;
     place.changed(reply.code, word(&before.object, &after.object), after.body, &reply.warnings)
 }
 

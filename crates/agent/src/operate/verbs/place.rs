@@ -124,7 +124,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Sends something that changes the cluster, once.
+    /// Sends something that changes the cluster, once; again only if it was turned away at the door.
     pub(super) async fn write(&self, call: Call, writing: &Writing) -> Result<Reply, ApiError> {
         let mut call = call.query("fieldManager", &writing.manager);
         if let Some(validation) = writing.validate {
@@ -133,7 +133,13 @@ impl<'a> Place<'a> {
         if writing.dry_run == DryRun::Server {
             call = call.query("dryRun", "All");
         }
-        self.hand.change(&call).await
+        let mut attempts = self.hand.attempts();
+        loop {
+            match self.hand.change(&call).await {
+                Err(error) if is_turned_away(&error) => attempts.after(error).await?,
+                answer => return answer,
+            }
+        }
     }
 
     /// Creates the object; a version that it may name is that of another one.
@@ -183,6 +189,12 @@ impl Writing {
 // === impl Live ===
 
 impl Live {
+    /// What a write was answered: without that, nobody knows what has become of it.
+    pub(super) fn written(body: Bytes) -> Result<Self, Failure> {
+        Self::of(body).map_err(|_| unreadable())
+    }
+
+    /// What a read was answered.
     pub(super) fn of(body: Bytes) -> Result<Self, Failure> {
         let object = serde_json::from_slice(&body);
         let object =
@@ -199,8 +211,6 @@ pub(super) fn changed(
     object: Bytes,
     warnings: &[String],
 ) -> Result<Answer, Failure> {
-    let unreadable =
-        || Failure::Unknown("it was done, and the answer of the API server is not readable".into());
     let object = scrub_result(object, hand.redactions()).map_err(|_| unreadable())?;
     let object = serde_json::from_slice(&object).map_err(|_| unreadable())?;
     let body = serde_json::to_vec(&Changed { action, object, warnings }).map_err(|_| unreadable())?;
@@ -215,6 +225,10 @@ pub(super) async fn pause(hand: &Hand, pause: Duration) -> Result<(), Failure> {
         Ok(None) => Err(Failure::Cancelled),
         Err(_) => Err(Failure::Expired),
     }
+}
+
+fn unreadable() -> Failure {
+    Failure::Unknown("it was done, and the answer of the API server is not readable".into())
 }
 
 pub(super) fn bad_request(message: impl Into<String>) -> Failure {
@@ -234,6 +248,11 @@ pub(super) fn metadata_text<'a>(object: &'a Object, field: &str) -> Option<&'a s
 /// The reason that the API server gives, as a word.
 pub(super) fn reason(error: &ApiError) -> &str {
     error.status().map_or("", |status| &status.reason)
+}
+
+/// Whether the API server had too much to do to even look at it.
+fn is_turned_away(error: &ApiError) -> bool {
+    error.status().is_some_and(|status| status.code == 429 && status.retry_after.is_some())
 }
 
 fn word(validation: Validation) -> &'static str {

@@ -1,5 +1,6 @@
 //! Sets the number of replicas, by the `scale` subresource: of every kind that has one.
 
+use bytes::Bytes;
 use http::Method;
 use serde_json::{Value, json};
 use spindrift_kubernetes::{Call, Reply};
@@ -21,7 +22,17 @@ pub(super) async fn run(hand: &Hand, scale: Scale) -> Result<Answer, Failure> {
             .body("application/merge-patch+json", patch.to_string());
         hand.change(&call).await.map_err(|error| failed(&error, scale.dry_run))?
     };
-    changed(hand, reply.code, "scaled", reply.body, &reply.warnings)
+    let answer = changed(hand, reply.code, "scaled", reply.body, &reply.warnings)?;
+    Ok(Answer { body: with_target(&answer.body, &resource, &scale)?, ..answer })
+}
+
+/// The object of the answer is a `Scale`; of what, stands beside it.
+fn with_target(body: &[u8], resource: &Resource, scale: &Scale) -> Result<Bytes, Failure> {
+    let mut answer: Value = parsed(body)?;
+    answer["target"] = json!({
+        "apiVersion": resource.api_version(), "kind": resource.kind, "name": scale.target.name,
+    });
+    Ok(answer.to_string().into())
 }
 
 /// Only if it is what it is thought to be: read, compared, and written back with its version.

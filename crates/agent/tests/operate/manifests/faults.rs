@@ -1,6 +1,6 @@
 //! What becomes of a manifest when the API server misbehaves: the playground does it on demand.
 
-use std::{fs, sync::Arc};
+use std::{fs, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use spindrift_model::Outcome;
@@ -77,6 +77,16 @@ async fn what_has_changed_meanwhile_is_computed_anew() -> anyhow::Result<()> {
     let refused = troubled.apply(json!({ "a": "3" })).await.refusal();
     assert_eq!((&refused["code"], &refused["reason"]), (&json!(409), &json!("Conflict")));
     assert_eq!((troubled.hits(fault), troubled.data().await), (6, json!({ "a": "2" })));
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_was_turned_away_at_the_door_knocks_again() -> anyhow::Result<()> {
+    let troubled = Troubled::start().await?;
+    troubled.apply(json!({ "a": "1" })).await.json();
+    let fault = troubled.inject(Effect::Status { code: 429, retry_after: Some(Duration::from_secs(1)) }, 2);
+    assert_eq!(troubled.apply(json!({ "a": "2" })).await.json()["action"], "configured");
+    assert_eq!((troubled.hits(fault), troubled.data().await), (2, json!({ "a": "2" })));
     Ok(())
 }
 

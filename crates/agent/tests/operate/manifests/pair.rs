@@ -127,8 +127,10 @@ impl Pair {
         for volatile in ["uid", "resourceVersion", "creationTimestamp", "namespace", "generation"] {
             metadata.remove(volatile);
         }
-        for entry in metadata.get_mut("managedFields").and_then(Value::as_array_mut).into_iter().flatten() {
-            entry.as_object_mut().expect("an entry").remove("time");
+        // They are sorted by their times, which are whole seconds.
+        if let Some(Value::Array(owners)) = metadata.get_mut("managedFields") {
+            owners.iter_mut().filter_map(Value::as_object_mut).for_each(|owner| _ = owner.remove("time"));
+            owners.sort_by_key(ToString::to_string);
         }
         if let Some(Value::String(applied)) =
             metadata.get_mut("annotations").and_then(|annotations| annotations.get_mut(LAST_APPLIED))

@@ -14,9 +14,11 @@ use crate::{
     store::OperationEnd,
 };
 
-/// How often the end is written down if the store does not answer.
+/// A store that is away for a moment is waited for before the caller hears; one that is away for longer is asked on and on,
+/// since an end that nobody wrote down would be no end to the next hub that finds the row.
 const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(200);
+const LONG_PAUSE: Duration = Duration::from_secs(2);
 
 /// How an operation ended, and who says so.
 #[derive(Debug)]
@@ -32,6 +34,8 @@ enum SaidBy {
     Agent(mpsc::UnboundedSender<ResultsDown>),
     /// It is written down already.
     Row,
+    /// It is written down already, and its answer cannot be read.
+    RowAlone,
 }
 
 // === impl End ===
@@ -79,6 +83,10 @@ impl End {
     pub(in crate::dispatch) fn elsewhere(ending: Ending, content: Content) -> Self {
         Self { ending, content, said_by: SaidBy::Row }
     }
+
+    pub(in crate::dispatch) fn forgotten(ending: Ending) -> Self {
+        Self { ending, content: Content::Json, said_by: SaidBy::RowAlone }
+    }
 }
 
 // === impl Driver ===
@@ -87,32 +95,58 @@ impl Driver {
     /// Writes down how it ended, and tells all who want to know.
     pub(super) async fn conclude(&mut self, end: End) {
         let End { ending, content, said_by } = end;
-        if !matches!(said_by, SaidBy::Row) {
-            let recorded = self.record(&ending, content, matches!(said_by, SaidBy::Agent(_))).await;
-            if let (true, SaidBy::Agent(down_tx)) = (recorded, &said_by) {
-                down_tx.send(ResultsDown::Done(self.task.id)).ok();
+        let by_agent = match &said_by {
+            SaidBy::Row => return self.tell(content, ending),
+            SaidBy::RowAlone => {
+                self.events_tx.send(Event::Forgotten(ending)).ok();
+                return;
             }
-            self.shared.metrics.operation(self.task.verb, &ending);
+            SaidBy::Us => false,
+            SaidBy::Agent(_) => true,
+        };
+        self.store_whole().await;
+        self.shared.metrics.operation(self.task.verb, &ending);
+        let mut recorded = false;
+        for _ in 0..ATTEMPTS {
+            recorded = self.record(&ending, content, by_agent).await;
+            if recorded {
+                break;
+            }
+            sleep(PAUSE).await;
         }
+        self.tell(content, ending.clone());
+        while !recorded {
+            sleep(LONG_PAUSE).await;
+            recorded = self.record(&ending, content, by_agent).await;
+        }
+        if let SaidBy::Agent(down_tx) = said_by {
+            down_tx.send(ResultsDown::Done(self.task.id)).ok();
+        }
+    }
+
+    fn tell(&mut self, content: Content, ending: Ending) {
         for piece in self.answer.whole.drain(..) {
             self.events_tx.send(Event::Piece(content, piece)).ok();
         }
         self.events_tx.send(Event::Ended(content, ending)).ok();
     }
 
-    /// Whether the row says so now.
-    async fn record(&mut self, ending: &Ending, content: Content, by_agent: bool) -> bool {
-        let task = &self.task;
-        if self.entry.is_kept() || self.events_tx.is_closed() {
-            let whole = std::mem::take(&mut self.answer.whole);
-            for piece in &whole {
-                if let Err(error) = answer::store(&self.shared, task.id, &mut self.answer, piece).await {
-                    warn!(operation = %task.id, %error, "an answer was not kept");
-                }
-            }
-            self.answer.whole = whole;
+    /// The answer of a mutation is stored at its end, if anybody may ask for it.
+    async fn store_whole(&mut self) {
+        if !self.entry.is_kept() && !self.events_tx.is_closed() {
+            return;
         }
-        let config = &self.shared.config;
+        for piece in self.answer.whole.clone() {
+            if let Err(error) = answer::store(&self.shared, self.task.id, &mut self.answer, &piece).await {
+                warn!(operation = %self.task.id, %error, "an answer was not kept");
+                return;
+            }
+        }
+    }
+
+    /// Whether the row says so now.
+    async fn record(&self, ending: &Ending, content: Content, by_agent: bool) -> bool {
+        let (task, config) = (&self.task, &self.shared.config);
         let end = OperationEnd {
             ending,
             content,
@@ -122,21 +156,18 @@ impl Driver {
             },
             answered_to: by_agent.then_some(&config.hub),
         };
-        for attempt in 1..=ATTEMPTS {
-            match self.shared.store.end_operation(&config.tenant, task.id, &end).await {
-                Ok(first) => {
-                    if first {
-                        let (outcome, took) = (ending.outcome.word(), ending.took);
-                        info!(operation = %task.id, account = %task.account, verb = task.verb, target = task.target, outcome, ?took, "operation ended");
-                    }
-                    return true;
+        match self.shared.store.end_operation(&config.tenant, task.id, &end).await {
+            Ok(first) => {
+                if first {
+                    let (outcome, took) = (ending.outcome.word(), ending.took);
+                    info!(operation = %task.id, account = %task.account, verb = task.verb, target = task.target, outcome, ?took, "operation ended");
                 }
-                Err(error) if attempt == ATTEMPTS || !error.is_retryable() => {
-                    warn!(operation = %task.id, error = %report(&error), "the end of an operation was not recorded");
-                }
-                Err(_) => sleep(PAUSE).await,
+                true
+            }
+            Err(error) => {
+                warn!(operation = %task.id, error = %report(&error), "the end of an operation was not recorded");
+                false
             }
         }
-        false
     }
 }

@@ -79,7 +79,7 @@ impl Driver {
     }
 
     /// The agent's channel ends at another hub, which carries it on from here.
-    pub(super) async fn hand_over(&mut self, to: &HubId) -> Next {
+    async fn hand_over(&mut self, to: &HubId) -> Next {
         let (shared, task) = (&self.shared, &self.task);
         if !shared.vault.is_lasting() {
             let message = format!(

@@ -26,9 +26,9 @@ impl Driver {
         }
         if part.offset == 0 {
             if self.answer.passed {
-                return Some(End::broken(
-                    "the agent began its answer anew, and a part of it had been passed on",
-                ));
+                return Some(
+                    self.broken("the agent began its answer anew, and a part of it had been passed on"),
+                );
             }
             self.begin(&down_tx).await;
             self.answer.content = part.content;
@@ -38,7 +38,7 @@ impl Driver {
         }
         self.answer.received += part.chunk.len() as u64;
         if self.answer.received > self.entry.granted() {
-            return Some(End::broken("the agent sent more than it was asked for"));
+            return Some(self.broken("the agent sent more than it was asked for"));
         }
         if !part.chunk.is_empty()
             && let Some(end) = self.pass_on(part.chunk).await
@@ -46,6 +46,11 @@ impl Driver {
             return Some(end);
         }
         part.ending.map(|ending| End::told(ending, self.answer.content, down_tx))
+    }
+
+    /// An answer that cannot be made whole. Whether a change was made, only a whole one tells.
+    fn broken(&self, problem: &str) -> End {
+        if self.task.mutation { End::unknown(problem.to_owned()) } else { End::broken(problem) }
     }
 
     async fn begin(&mut self, down_tx: &tokio::sync::mpsc::UnboundedSender<ResultsDown>) {
@@ -63,7 +68,7 @@ impl Driver {
         // What came of a mutation is told whole: its status goes first.
         if self.task.mutation {
             if self.answer.received > LARGEST_WHOLE {
-                return Some(End::broken("the answer is too long"));
+                return Some(self.broken("the answer is too long"));
             }
             self.entry.take(chunk.len());
             self.answer.whole.push(chunk);

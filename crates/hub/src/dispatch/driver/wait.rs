@@ -7,7 +7,10 @@ use tracing::debug;
 
 use super::{Driver, End, GRACE, Next, POLL, Stage};
 use crate::{
-    dispatch::{answer, links::Link},
+    dispatch::{
+        answer::{self, Unreadable},
+        links::Link,
+    },
     store::{OperationRow, OperationState},
 };
 
@@ -107,8 +110,11 @@ impl Driver {
             return Some(Err(self.died()));
         }
         // Without a common key the other hub could not ask again; but what the agent tells it, it writes down.
-        let other = seen.hub != config.hub && self.shared.vault.is_lasting();
-        if other { Some(self.hand_over(&seen.hub).await) } else { None }
+        if seen.hub == config.hub || !self.shared.vault.is_lasting() {
+            return None;
+        }
+        let handed = self.shared.store.hand_over(&config.tenant, self.task.id, &config.hub, &seen.hub).await;
+        handed.is_ok().then_some(Ok(Stage::Following))
     }
 
     async fn call_off(&mut self, link: Option<&Link>) -> Option<Next> {
@@ -167,11 +173,11 @@ impl Driver {
                 continue;
             };
             self.sent = row.sent.as_ref().map(|(_, _, seat)| seat.clone());
-            if let Err(end) = answer::pump(&self.shared, &row, &mut self.answer, &self.events_tx).await {
-                return Err(end);
-            }
-            if let Some(ending) = row.ending() {
-                return Err(End::elsewhere(ending, row.content));
+            let pumped = answer::pump(&self.shared, &row, &mut self.answer, &self.events_tx).await;
+            match (row.ending(), pumped) {
+                (Some(ending), Ok(())) => return Err(End::elsewhere(ending, row.content)),
+                (Some(ending), Err(Unreadable)) => return Err(End::forgotten(ending)),
+                (None, _) => {}
             }
             if row.driver == config.hub {
                 return Ok(self.resume(&row));

@@ -38,11 +38,11 @@ fn directives_of_lists_of_scalars_are_obeyed() {
     for (patch, expected) in [
         (json!({ "$deleteFromPrimitiveList/finalizers": ["b", "absent"] }), &["a", "c"][..]),
         (json!({ "finalizers": ["d", "a"] }), &["d", "a", "b", "c"]),
-        (json!({ "$setElementOrder/finalizers": ["c", "a"] }), &["c", "a", "b"]),
+        (json!({ "$setElementOrder/finalizers": ["c", "a"] }), &["b", "c", "a"]),
         (
             json!({ "$setElementOrder/finalizers": ["a", "x"], "finalizers": ["x"],
                  "$deleteFromPrimitiveList/finalizers": ["b"] }),
-            &["a", "c", "x"],
+            &["a", "x", "c"],
         ),
     ] {
         let patch = json!({ "metadata": patch });

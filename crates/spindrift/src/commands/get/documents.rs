@@ -107,13 +107,17 @@ pub(crate) fn name(target: &Target, value: &Value) -> String {
 /// The object, which says its account if the user did not.
 pub(crate) fn marked(found: Found, scope: &Scope) -> Value {
     let Found { account, mut value } = found;
-    if !scope.is_one_account()
-        && let Some(metadata) = value.pointer_mut("/metadata").and_then(Value::as_object_mut)
-    {
-        let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
-        if let Some(annotations) = annotations.as_object_mut() {
-            annotations.insert(ACCOUNT.to_owned(), account.into());
-        }
+    if !scope.is_one_account() {
+        mark(&mut value, &account);
     }
     value
+}
+
+/// Notes in an object which account it is in.
+pub(crate) fn mark(value: &mut Value, account: &str) {
+    let Some(metadata) = value.pointer_mut("/metadata").and_then(Value::as_object_mut) else { return };
+    let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
+    if let Some(annotations) = annotations.as_object_mut() {
+        annotations.insert(ACCOUNT.to_owned(), account.into());
+    }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::Method;
 use spindrift_kubernetes::{
-    Call, MergeError, Object, Schema, Shape, apply_json_merge, apply_strategic, last_applied, live,
+    Call, MergeError, Object, Schema, Shape, apply_json_merge, apply_strategic, last_applied, normalized,
     three_way_json, three_way_strategic,
 };
 
@@ -39,7 +39,7 @@ impl Plan {
         let original = last_applied(current).unwrap_or_else(|| Ok(Object::new()));
         let original = original
             .map_err(|_| bad_request(format!("the last-applied annotation of {place} is no JSON")))?;
-        let current = live(current.clone());
+        let current = normalized(current.clone());
         let merge = Merge::of(place).await;
         let patch = match merge.shape() {
             Some(shape) => three_way_strategic(&original, modified, &current, shape),

@@ -51,7 +51,7 @@ impl ServerSide {
         let first = self.send(place, name).await.map_err(|error| self.writing.failure(&error))?;
         let code = first.code;
         let mut warnings = first.warnings;
-        let live = Live::of(first.body)?;
+        let live = Live::written(first.body)?;
         warnings.extend(warning_of_deletion(&live.object));
         let (live, more) = self.take_over(place, name, live).await;
         warnings.extend(more);
@@ -92,10 +92,8 @@ impl ServerSide {
         let live = match self.keep_annotation(place, name, &live).await {
             Ok(kept) => kept.unwrap_or(live),
             Err(error) => {
-                return (
-                    live,
-                    warn(&format!("failed to migrate {LAST_APPLIED} for Server-Side Apply"), &error),
-                );
+                let what = format!("failed to migrate {LAST_APPLIED} for Server-Side Apply");
+                return (live, warn(&what, &error));
             }
         };
         match self.move_ownership(place, name, &live).await {

@@ -164,7 +164,7 @@ fn a_refusal_means_the_same_as_an_answer_and_as_an_event() {
         let reason = if code == 403 { "Forbidden" } else { "" }.to_owned();
         Status { code, reason, message: message.into(), ..Status::default() }
     };
-    let refused = |source| ApiError::Refused { request: "/p".into(), source };
+    let refused = |source: Status| ApiError::Refused { request: "/p".into(), source: source.into() };
     for (status, expected) in [
         (status(410, ""), "Gone"),
         (status(504, "Too large resource version: 9"), "Ahead"),

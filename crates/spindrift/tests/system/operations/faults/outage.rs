@@ -2,9 +2,14 @@
 
 use serde_json::json;
 use spindrift_model::OperationId;
+use spindrift_playground::{Effect, Fault, Verb};
+use spindrift_testkit::eventually;
 
 use super::{Scene, assert_unknown};
-use crate::operations::{ask, try_ask};
+use crate::{
+    operations::{ask, try_ask},
+    support::LONG,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_result_that_was_lost_on_the_way_is_sent_again() {
@@ -16,10 +21,43 @@ async fn a_result_that_was_lost_on_the_way_is_sent_again() {
         scene.held(fault).await;
         scene.stack.link.cut();
         scene.faults.lift(fault);
-        spindrift_testkit::eventually!("it is done", crate::support::LONG, scene.effects() == 1);
+        eventually!("it is done", LONG, scene.effects() == 1);
         scene.stack.link.heal();
     });
     assert_eq!((asked.status, &asked.body["action"]), (201, &json!("created")), "{asked:?}");
+    assert_eq!(scene.effects(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_that_carries_nothing_either_way_loses_nothing_and_repeats_nothing() {
+    let scene = Scene::set().await;
+    let fault = scene.hold();
+    let create = Scene::create();
+    let asking = ask(&scene.stack.hub, &scene.account, "deadline=120s", &create);
+    let (asked, ()) = tokio::join!(asking, async {
+        scene.held(fault).await;
+        scene.stack.link.half_open();
+        scene.faults.lift(fault);
+        eventually!("it is done", LONG, scene.effects() == 1);
+        eventually!("both sides see that the link is dead", LONG, {
+            scene.stack.hub.daemon().log().contains("session ended")
+        });
+        scene.stack.link.heal();
+    });
+    assert_eq!((asked.status, &asked.body["action"]), (201, &json!("created")), "{asked:?}");
+    assert_eq!(scene.effects(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_is_past_calling_off_is_told_as_it_went() {
+    let scene = Scene::set().await;
+    let fault = scene.hold();
+    let started = scene.ask("async=true&deadline=60s", &Scene::create()).await;
+    scene.held(fault).await;
+    let url = format!("{}/v1/operations/{}", scene.stack.hub.url(), started.id);
+    assert_eq!(reqwest::Client::new().delete(&url).send().await.unwrap().status(), 202);
+    scene.faults.lift(fault);
+    scene.becomes(&started.id, "completed").await;
     assert_eq!(scene.effects(), 1);
 }
 
@@ -33,7 +71,7 @@ async fn an_agent_killed_after_the_call_leaves_an_outcome_that_nobody_knows() {
     scene.held(fault).await;
     scene.stack.link.cut();
     scene.faults.lift(fault);
-    spindrift_testkit::eventually!("it is done", crate::support::LONG, scene.effects() == 1);
+    eventually!("it is done", LONG, scene.effects() == 1);
     // It could not tell, and it never will: the next one is another incarnation.
     scene.stack.agent.kill();
     scene.stack.link.heal();
@@ -97,11 +135,8 @@ async fn a_read_is_asked_of_the_agent_again_when_the_link_comes_back() {
     let scene = Scene::set().await;
     let get =
         json!({ "verb": "get", "target": { "apiVersion": "v1", "kind": "Namespace", "name": "default" } });
-    let fault = scene.faults.inject(
-        spindrift_playground::Fault::new(spindrift_playground::Effect::Freeze)
-            .of_verbs([spindrift_playground::Verb::Get])
-            .of_resource("namespaces"),
-    );
+    let silence = Fault::new(Effect::Freeze).of_verbs([Verb::Get]).of_resource("namespaces");
+    let fault = scene.faults.inject(silence);
     let asking = ask(&scene.stack.hub, &scene.account, "deadline=60s", &get);
     let (asked, ()) = tokio::join!(asking, async {
         scene.held(fault).await;

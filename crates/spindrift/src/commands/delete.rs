@@ -1,0 +1,232 @@
+//! `spindrift delete`: deletes objects, and waits until they are gone.
+
+use std::{cell::Cell, io::Write, time::Duration};
+
+use anyhow::ensure;
+use clap::{Args, ValueEnum};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use spindrift_model::{Delete as DeleteVerb, Preconditions, Propagation, Verb};
+
+use super::{
+    Context,
+    operate::{Change, Dry, Format, Line, Step, Subject, Subjects, Told, Where, after, duration, prefix},
+};
+
+const EXAMPLES: &str = "Examples:
+  spindrift delete -f web.yaml -a eu-west
+  spindrift delete deploy/web svc/web -n shop -a eu-west,us-east
+  spindrift delete pods -l app=web --wait=false
+  spindrift delete pod web-1 --grace-period=0 --force";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Delete {
+    #[command(flatten)]
+    subjects: Subjects,
+    #[command(flatten)]
+    wherever: Where,
+    /// Only objects with these fields, such as status.phase=Failed.
+    #[arg(long)]
+    field_selector: Option<String>,
+    /// All objects of the kind.
+    #[arg(long, conflicts_with_all = ["selector", "files"])]
+    all: bool,
+    /// In all namespaces; needs -l, --field-selector or --all.
+    #[arg(short = 'A', long)]
+    all_namespaces: bool,
+    /// What becomes of what they own.
+    #[arg(long, value_enum, default_value = "background", value_name = "HOW")]
+    cascade: Cascade,
+    /// Seconds that they have to end by themselves; their own wish if negative.
+    #[arg(long, default_value_t = -1, allow_negative_numbers = true, value_name = "SECONDS")]
+    grace_period: i64,
+    /// Deletes at once, and does not wait for anybody's word that it has ended.
+    #[arg(long)]
+    force: bool,
+    /// Shortens the time that they have to end to a second.
+    #[arg(long, conflicts_with = "force")]
+    now: bool,
+    /// Does not mind if something is not there.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    ignore_not_found: Option<bool>,
+    /// Waits until they are gone; =false does not.
+    #[arg(
+        long,
+        num_args = 0..=1,
+        require_equals = true,
+        default_value_t = true,
+        default_missing_value = "true",
+        action = clap::ArgAction::Set,
+        value_name = "BOOL"
+    )]
+    wait: bool,
+    /// How long to wait until they are gone.
+    #[arg(long, value_parser = duration, default_value = "5m", value_name = "TIME")]
+    timeout: Duration,
+    /// Whether it is only tried.
+    #[arg(long, value_enum, default_value_t, value_name = "WHERE")]
+    dry_run: Dry,
+    /// How to show what was deleted; kubectl's words if absent.
+    #[arg(short, long, value_enum, value_name = "FORMAT")]
+    output: Option<Format>,
+}
+
+/// What becomes of what a deleted object owns.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Cascade {
+    /// It is deleted afterwards.
+    Background,
+    /// It is deleted first.
+    Foreground,
+    /// It stays.
+    Orphan,
+}
+
+/// What an agent answers.
+#[derive(Debug, Deserialize)]
+struct Deleted {
+    deleted: Vec<Gone>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Gone {
+    #[serde(default)]
+    api_version: Option<String>,
+    kind: String,
+    #[serde(default)]
+    namespace: Option<String>,
+    name: String,
+    #[serde(default)]
+    uid: Option<String>,
+}
+
+/// True of every object: an agent deletes nothing that is neither named nor selected.
+const EVERY: &str = "metadata.name!=";
+
+/// What kubectl warns of.
+const IMMEDIATE: &str = "Warning: Immediate deletion does not wait for confirmation that the running resource has been \
+    terminated. The resource may continue to run on the cluster indefinitely.";
+
+// === impl Delete ===
+
+impl Delete {
+    pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
+        let grace = self.grace()?;
+        let subjects = self.chosen()?;
+        if grace == Some(0) {
+            context.note(IMMEDIATE);
+        }
+        let steps: Vec<_> = subjects.iter().map(|subject| self.step(subject, grace)).collect();
+        let Self { wherever, output, dry_run, timeout, .. } = &self;
+        let deadline = self.wait.then_some(*timeout).filter(|timeout| !timeout.is_zero());
+        let change = Change { wherever, doing: "deleting", output: *output, dry: *dry_run, deadline };
+        let (forced, any) = (grace == Some(0), Cell::new(false));
+        let told = |Deleted { deleted }: Deleted, _: &Line| {
+            any.set(any.get() || !deleted.is_empty());
+            deleted.into_iter().map(|gone| gone.told(forced, *dry_run)).collect()
+        };
+        change.tell(context, async |_, _| Ok(steps.clone()), told).await?;
+        if !any.get() && !self.ignore_not_found.unwrap_or_default() {
+            writeln!(std::io::stdout().lock(), "No resources found")?;
+        }
+        Ok(())
+    }
+
+    /// The time to end, by kubectl's rules: zero only for those who say --force.
+    fn grace(&self) -> anyhow::Result<Option<u64>> {
+        ensure!(!self.now || self.grace_period < 0, "--now and --grace-period cannot be specified together");
+        let forced = self.force && self.grace_period <= 0;
+        ensure!(
+            !self.force || self.grace_period <= 0,
+            "--force and --grace-period greater than 0 cannot be specified together"
+        );
+        Ok(match u64::try_from(self.grace_period) {
+            _ if self.now => Some(1),
+            _ if forced => Some(0),
+            Ok(0) => Some(1),
+            Ok(seconds) => Some(seconds),
+            Err(_) => None,
+        })
+    }
+
+    fn chosen(&self) -> anyhow::Result<Vec<Subject>> {
+        let subjects = self.subjects.named(&self.wherever)?;
+        ensure!(!subjects.is_empty(), "no objects passed to delete");
+        let selects = self.all || self.subjects.selector.is_some() || self.field_selector.is_some();
+        let by_name = |subject: &&Subject| subject.name.is_some();
+        if let Some(Subject { kind, .. }) = subjects.iter().find(by_name) {
+            ensure!(
+                !selects || !self.subjects.files.is_empty(),
+                "name cannot be provided when a selector is specified, for {kind}"
+            );
+            ensure!(!self.all_namespaces, "a resource cannot be retrieved by name across all namespaces");
+        } else {
+            ensure!(
+                selects,
+                "resource(s) were provided, but no name was specified; name them, or say -l, --field-selector or --all"
+            );
+        }
+        Ok(subjects)
+    }
+
+    fn step(&self, subject: &Subject, grace: Option<u64>) -> Step {
+        let Subject { api_version, kind, namespace, name, file } = subject.clone();
+        // What files name is what is deleted, whatever its labels.
+        let (label_selector, field_selector) = match &name {
+            Some(_) => (None, None),
+            None if self.all => (None, Some(self.field_selector.clone().unwrap_or_else(|| EVERY.to_owned()))),
+            None => (self.subjects.selector.clone(), self.field_selector.clone()),
+        };
+        let title = format!("{kind} {}", name.as_deref().unwrap_or_default());
+        // What was asked for by labels and is not there was not asked for.
+        let found_by_labels = name.is_none();
+        let verb = Verb::Delete(DeleteVerb {
+            api_version,
+            kind,
+            namespace: (!self.all_namespaces).then_some(namespace),
+            name,
+            label_selector,
+            field_selector,
+            grace_period_seconds: grace,
+            force: grace == Some(0),
+            propagation_policy: Some(self.cascade.into()),
+            preconditions: Preconditions::default(),
+            wait: self.wait && grace != Some(0),
+            ignore_not_found: self.ignore_not_found.unwrap_or(found_by_labels),
+            dry_run: self.dry_run.into(),
+        });
+        Step { verb, title, file }
+    }
+}
+
+// === impl Gone ===
+
+impl Gone {
+    fn told(self, forced: bool, dry: Dry) -> Told {
+        let Self { api_version, kind, namespace, name, uid } = self;
+        let prefix = prefix(api_version.as_deref().unwrap_or_default(), &kind);
+        let word = if forced { "force deleted" } else { "deleted" };
+        let place = namespace.as_deref().filter(|namespace| !namespace.is_empty());
+        let place = place.map(|namespace| format!(" from {namespace} namespace")).unwrap_or_default();
+        let line = format!("{prefix} \"{name}\" {word}{place}{}", after(dry));
+        let object: Value = json!({
+            "apiVersion": api_version, "kind": kind,
+            "metadata": { "namespace": namespace, "name": name, "uid": uid },
+        });
+        Told { name: format!("{prefix}/{name}"), line, word: word.to_owned(), object }
+    }
+}
+
+// === impl Cascade ===
+
+impl From<Cascade> for Propagation {
+    fn from(cascade: Cascade) -> Self {
+        match cascade {
+            Cascade::Background => Self::Background,
+            Cascade::Foreground => Self::Foreground,
+            Cascade::Orphan => Self::Orphan,
+        }
+    }
+}

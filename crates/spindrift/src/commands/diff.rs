@@ -1,0 +1,162 @@
+//! `spindrift diff`: what applying manifests would change, as a patch of YAML.
+
+mod unified;
+
+use std::cell::Cell;
+
+use anyhow::ensure;
+use clap::Args;
+use serde::Deserialize;
+use serde_json::Value;
+use spindrift_model::{Diff as DiffVerb, Manifest, Verb};
+
+use self::unified::unified;
+use super::{
+    Context, Ended, Reported,
+    apply::How,
+    get::yaml,
+    operate::{Crew, Files, Line, Source, View, Where},
+};
+
+const EXAMPLES: &str = "Examples:
+  spindrift diff -f web.yaml -a eu-west
+  spindrift diff -f shop/ -R --all-accounts
+  spindrift diff -f web.yaml --server-side
+
+Exit codes: 0 nothing would change, 1 something would, more: it failed";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Diff {
+    #[command(flatten)]
+    files: Files,
+    #[command(flatten)]
+    wherever: Where,
+    #[command(flatten)]
+    how: How,
+    /// Shows who manages which field.
+    #[arg(long)]
+    show_managed_fields: bool,
+}
+
+/// What an agent answers; of Secrets it says only whether a value differs.
+#[derive(Debug, Deserialize)]
+struct Both {
+    /// None if it would be created.
+    live: Option<Value>,
+    merged: Value,
+}
+
+const DIFFERENT: u8 = 1;
+const FAILED: u8 = 2;
+
+// === impl Diff ===
+
+impl Diff {
+    pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
+        let differs = Cell::new(false);
+        match self.compare(context, &differs).await {
+            Ok(()) if differs.get() => Err(Ended(DIFFERENT).into()),
+            Ok(()) => Ok(()),
+            Err(error) if error.is::<Reported>() => Err(Ended(FAILED).into()),
+            Err(error) => Err(error.context(Ended(FAILED))),
+        }
+    }
+
+    async fn compare(&self, context: &Context, differs: &Cell<bool>) -> anyhow::Result<()> {
+        ensure!(!self.files.is_empty(), "must specify -f: a file, a directory, or - for stdin");
+        self.how.check()?;
+        let sources = self.files.read()?;
+        ensure!(!sources.is_empty(), "no objects passed to diff");
+        let mut verbs = Vec::new();
+        for source in sources {
+            verbs.push((self.verb(&source)?, source.file));
+        }
+        let crew = Crew::new(context)?;
+        let accounts = self.wherever.accounts(crew.hub()).await?;
+        crew.everywhere(&accounts, View::Stream, async |line| {
+            let mut patches = Vec::new();
+            for (verb, file) in &verbs {
+                let answer = async { crew.ask(line.account(), verb, None).await?.json::<Both>().await };
+                match answer.await {
+                    Ok(both) => patches.push(self.patch(both, line)?),
+                    Err(trouble) => line.fail(&trouble.about("diffing", Some(file)).to_string()),
+                }
+            }
+            // By name, as the files that kubectl compares.
+            patches.sort();
+            for text in patches.into_iter().flatten() {
+                differs.set(true);
+                line.bare(&if context.color { coloured(&text) } else { text })?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    fn verb(&self, source: &Source) -> anyhow::Result<Verb> {
+        Ok(Verb::Diff(DiffVerb {
+            manifest: Manifest(source.manifest.clone()),
+            namespace: Some(source.namespace(&self.wherever)?),
+            mode: self.how.mode(),
+            field_manager: self.how.field_manager.clone(),
+            force_conflicts: self.how.force_conflicts,
+        }))
+    }
+
+    /// A patch, unless there is no difference.
+    fn patch(&self, both: Both, line: &Line) -> anyhow::Result<Option<String>> {
+        let Both { mut live, mut merged } = both;
+        let mut name = file_name(&merged);
+        if line.is_one_of_several() {
+            name = format!("{}/{name}", line.account());
+        }
+        if !self.show_managed_fields {
+            live.iter_mut().chain([&mut merged]).for_each(forget_managers);
+        }
+        let live = live.map(|live| yaml(&live)).transpose()?.unwrap_or_default();
+        let hunks = unified(&live, &yaml(&merged)?);
+        let (from, to) = (format!("LIVE/{name}"), format!("MERGED/{name}"));
+        let patch = || format!("diff -u -N {from} {to}\n--- {from}\n+++ {to}\n{hunks}");
+        Ok((!hunks.is_empty()).then(patch))
+    }
+}
+
+fn forget_managers(object: &mut Value) {
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+    }
+}
+
+/// As kubectl names it: `apps.v1.Deployment.shop.web`.
+fn file_name(object: &Value) -> String {
+    let text = |pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let version = text("/apiVersion").replace('/', ".");
+    [&version, text("/kind"), text("/metadata/namespace"), text("/metadata/name")].join(".")
+}
+
+fn coloured(text: &str) -> String {
+    let line = |line: &str| match line.as_bytes().first() {
+        _ if line.starts_with("+++") || line.starts_with("---") => format!("\x1b[1m{line}\x1b[0m\n"),
+        Some(b'+') => format!("\x1b[32m{line}\x1b[0m\n"),
+        Some(b'-') => format!("\x1b[31m{line}\x1b[0m\n"),
+        Some(b'@') => format!("\x1b[36m{line}\x1b[0m\n"),
+        _ => format!("{line}\n"),
+    };
+    text.lines().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn files_are_named_as_kubectl_names_them() {
+        let object = json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "namespace": "shop", "name": "web" } });
+        assert_eq!(file_name(&object), "apps.v1.Deployment.shop.web");
+        let object = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "shop" } });
+        assert_eq!(file_name(&object), "v1.Namespace..shop");
+    }
+}

@@ -1,0 +1,198 @@
+//! `spindrift logs`: what containers write, of one cluster or of many at once.
+
+use std::{io::Write, time::Duration};
+
+use anyhow::{bail, ensure};
+use clap::Args;
+use clap_complete::ArgValueCompleter;
+use jiff::Timestamp;
+use spindrift_model::{List, Logs as LogsVerb, ObjectRef, Verb};
+
+use super::{
+    Context,
+    operate::{Crew, Line, Trouble, View, Where, duration},
+};
+use crate::complete;
+
+const EXAMPLES: &str = "Examples:
+  spindrift logs web-6444769cf-6v88s -n shop -a eu-west
+  spindrift logs -f deploy/web -n shop -a eu-west,us-east   as they are written
+  spindrift logs -l app=web --tail=20 --prefix
+  spindrift logs web-0 -c sidecar --previous --since=10m";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Logs {
+    /// A pod, or something that has pods: deploy/web, job/import.
+    #[arg(value_name = "POD|KIND/NAME", add = ArgValueCompleter::new(complete::pods))]
+    subject: Option<String>,
+    #[command(flatten)]
+    wherever: Where,
+    /// Pods with these labels, such as app=web.
+    #[arg(short = 'l', long, conflicts_with = "subject")]
+    selector: Option<String>,
+    /// The container; the only one, or the one that the pod names as its default, if absent.
+    #[arg(short, long, value_name = "NAME")]
+    container: Option<String>,
+    /// Goes on as long as the container writes.
+    #[arg(short, long)]
+    follow: bool,
+    /// Of the container's life before this one.
+    #[arg(short, long)]
+    previous: bool,
+    /// The last lines only; all if negative. With -l, the last ten unless told otherwise.
+    #[arg(long, allow_negative_numbers = true, value_name = "LINES")]
+    tail: Option<i64>,
+    /// Only what is newer than this: 5s, 2m, 3h.
+    #[arg(long, value_parser = duration, value_name = "TIME", conflicts_with = "since_time")]
+    since: Option<Duration>,
+    /// Only what was written after this moment (RFC 3339).
+    #[arg(long, value_name = "MOMENT")]
+    since_time: Option<String>,
+    /// Puts its time before each line.
+    #[arg(long)]
+    timestamps: bool,
+    /// No more than this of each container.
+    #[arg(long, value_name = "BYTES")]
+    limit_bytes: Option<u64>,
+    /// Puts the pod before each line.
+    #[arg(long)]
+    prefix: bool,
+}
+
+/// A container may be silent for long, but no operation lives for ever.
+const FOLLOWED: Duration = Duration::from_hours(24);
+/// What is shown of each of many pods, as kubectl does it.
+const TAIL_OF_MANY: u64 = 10;
+
+// === impl Logs ===
+
+impl Logs {
+    pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
+        self.check()?;
+        let crew = Crew::new(context)?;
+        let accounts = self.wherever.accounts(crew.hub()).await?;
+        crew.everywhere(&accounts, View::Stream, async |line| {
+            match self.targets(&crew, line.account()).await {
+                Ok(targets) if targets.is_empty() => {
+                    line.note(&format!("No resources found in {} namespace.", self.wherever.namespace()));
+                }
+                Ok(targets) => self.show(&crew, line, targets).await?,
+                Err(trouble) => line.fail(&trouble.to_string()),
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    fn check(&self) -> anyhow::Result<()> {
+        ensure!(
+            self.subject.is_some() || self.selector.is_some(),
+            "expected a pod, such as: logs web-0; something that has pods: logs deploy/web; or labels: logs -l app=web"
+        );
+        if let Some(moment) = &self.since_time
+            && moment.parse::<Timestamp>().is_err()
+        {
+            bail!("--since-time {moment:?} is no moment such as 2026-11-16T08:00:00Z");
+        }
+        Ok(())
+    }
+
+    /// One after the other; those that are followed at once.
+    async fn show(&self, crew: &Crew<'_>, line: &Line, targets: Vec<ObjectRef>) -> anyhow::Result<()> {
+        let many = targets.len() > 1;
+        let each = targets.into_iter().map(|target| self.read(crew, line, target, many));
+        if self.follow {
+            futures::future::try_join_all(each).await?;
+            return Ok(());
+        }
+        for read in each {
+            read.await?;
+        }
+        Ok(())
+    }
+
+    async fn targets(&self, crew: &Crew<'_>, account: &str) -> Result<Vec<ObjectRef>, Trouble> {
+        let namespace = Some(self.wherever.namespace().to_owned());
+        let object = |kind: &str, name: &str| ObjectRef {
+            api_version: None,
+            kind: kind.to_owned(),
+            namespace: namespace.clone(),
+            name: name.to_owned(),
+        };
+        if let Some(subject) = &self.subject {
+            let (kind, name) = subject.split_once('/').unwrap_or(("pods", subject));
+            return Ok(vec![object(kind, name)]);
+        }
+        let list = Verb::List(List {
+            api_version: Some("v1".to_owned()),
+            kind: "Pod".to_owned(),
+            namespace: namespace.clone(),
+            label_selector: self.selector.clone(),
+            field_selector: None,
+        });
+        let found: serde_json::Value = crew.ask(account, &list, None).await?.json().await?;
+        let pods = found["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let names = pods.iter().filter_map(|pod| pod["metadata"]["name"].as_str());
+        Ok(names.map(|name| object("pods", name)).collect())
+    }
+
+    async fn read(&self, crew: &Crew<'_>, line: &Line, target: ObjectRef, many: bool) -> anyhow::Result<()> {
+        let prefix = match self.prefix {
+            true => format!("[{}/{}] ", target.kind.trim_end_matches('s'), target.name),
+            false => String::new(),
+        };
+        let verb = self.verb(target, many);
+        let mut reply = match crew.ask(line.account(), &verb, self.follow.then_some(FOLLOWED)).await {
+            Ok(reply) => reply,
+            Err(trouble) => return Ok(line.fail(&trouble.to_string())),
+        };
+        // Bytes as they are, unless lines must be told apart.
+        let is_plain = !line.is_one_of_several() && prefix.is_empty() && !(many && self.follow);
+        let ended = if is_plain {
+            loop {
+                match reply.next().await {
+                    Ok(Some(bytes)) => {
+                        let mut out = std::io::stdout().lock();
+                        out.write_all(&bytes)?;
+                        out.flush()?;
+                    }
+                    Ok(None) => break Ok(()),
+                    Err(trouble) => break Err(trouble),
+                }
+            }
+        } else {
+            reply
+                .lines(|text| {
+                    let text = String::from_utf8_lossy(text);
+                    // An empty line is one, too.
+                    Ok(line.print(&format!("{prefix}{text}\n"))?)
+                })
+                .await?
+        };
+        if let Err(trouble) = ended {
+            line.fail(&trouble.to_string());
+        }
+        Ok(())
+    }
+
+    fn verb(&self, target: ObjectRef, many: bool) -> Verb {
+        let tail_lines = match self.tail {
+            Some(lines) => u64::try_from(lines).ok(),
+            None if many || self.selector.is_some() => Some(TAIL_OF_MANY),
+            None => None,
+        };
+        Verb::Logs(LogsVerb {
+            target,
+            container: self.container.clone(),
+            previous: self.previous,
+            follow: self.follow,
+            tail_lines,
+            // The API server takes no part of a second, and none at all for the whole log.
+            since_seconds: self.since.map(|since| since.as_secs().max(1)),
+            since_time: self.since_time.clone(),
+            timestamps: self.timestamps,
+            limit_bytes: self.limit_bytes,
+        })
+    }
+}

@@ -1,0 +1,125 @@
+//! In which accounts: never in more than the user has named.
+
+use anyhow::bail;
+use clap::{Args, builder::NonEmptyStringValueParser};
+use clap_complete::ArgValueCompleter;
+
+use super::DEFAULT_NAMESPACE;
+use crate::{complete, hub::Client};
+
+/// Where it is done.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Where {
+    /// The accounts, joined by commas; patterns such as 'eu-*' too. The only one there is, if absent.
+    #[arg(
+        short,
+        long = "account",
+        value_delimiter = ',',
+        value_name = "ACCOUNT",
+        value_parser = NonEmptyStringValueParser::new(),
+        add = ArgValueCompleter::new(complete::accounts)
+    )]
+    accounts: Vec<String>,
+    /// In all accounts.
+    #[arg(long, conflicts_with = "accounts")]
+    all_accounts: bool,
+    /// The namespace; default, if absent.
+    #[arg(short, long, add = ArgValueCompleter::new(complete::namespaces))]
+    pub(crate) namespace: Option<String>,
+}
+
+// === impl Where ===
+
+impl Where {
+    /// The accounts that are meant; fails before anything is done if one of them is not there.
+    pub(crate) async fn accounts(&self, hub: &Client) -> anyhow::Result<Vec<String>> {
+        let known: Vec<_> = hub.accounts().await?.into_iter().map(|account| account.name).collect();
+        self.among(&known)
+    }
+
+    /// As [`Self::accounts`], but all of them if the user named none: for those who only look.
+    pub(crate) async fn accounts_or_all(&self, hub: &Client) -> anyhow::Result<Vec<String>> {
+        if self.accounts.is_empty() {
+            return Self { all_accounts: true, ..self.clone() }.accounts(hub).await;
+        }
+        self.accounts(hub).await
+    }
+
+    /// The namespace of what does not say its own.
+    pub(crate) fn namespace(&self) -> &str {
+        self.namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE)
+    }
+
+    fn among(&self, known: &[String]) -> anyhow::Result<Vec<String>> {
+        if known.is_empty() {
+            bail!("the hub has no accounts: no agent has connected to it yet");
+        }
+        if self.all_accounts {
+            return Ok(known.to_vec());
+        }
+        let Some(unfound) = self.accounts.iter().find(|wanted| !known.iter().any(|name| fits(wanted, name)))
+        else {
+            return match known {
+                [only] if self.accounts.is_empty() => Ok(vec![only.clone()]),
+                _ if self.accounts.is_empty() => bail!(
+                    "which account? name it with -a, or all of them with --all-accounts; the hub has {}",
+                    known.join(", ")
+                ),
+                _ => {
+                    let meant = |name: &&String| self.accounts.iter().any(|wanted| fits(wanted, name));
+                    Ok(known.iter().filter(meant).cloned().collect())
+                }
+            };
+        };
+        bail!("there is no account {unfound:?}; the hub has {}", known.join(", "))
+    }
+}
+
+/// Whether a name is what a pattern means: `*` stands for any characters, `?` for one.
+fn fits(pattern: &str, name: &str) -> bool {
+    let mut rest = pattern.chars();
+    match rest.next() {
+        None => name.is_empty(),
+        Some('*') => {
+            let ends = name.char_indices().map(|(start, _)| start).chain([name.len()]);
+            ends.into_iter().any(|start| fits(rest.as_str(), &name[start..]))
+        }
+        Some(wanted) => {
+            let mut letters = name.chars();
+            letters.next().is_some_and(|letter| wanted == '?' || wanted == letter)
+                && fits(rest.as_str(), letters.as_str())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(accounts: &[&str]) -> Where {
+        let accounts = accounts.iter().map(ToString::to_string).collect();
+        Where { accounts, all_accounts: false, namespace: None }
+    }
+
+    #[test]
+    fn accounts_are_found_by_name_and_by_pattern_and_never_by_chance() {
+        let known = ["asia-1", "eu-1", "eu-2"].map(str::to_owned);
+        for (accounts, expected) in [
+            (&["eu-1"][..], &["eu-1"][..]),
+            (&["eu-*", "eu-1"], &["eu-1", "eu-2"]),
+            (&["*-1"], &["asia-1", "eu-1"]),
+            (&["e?-2"], &["eu-2"]),
+            (&["*"], &["asia-1", "eu-1", "eu-2"]),
+        ] {
+            assert_eq!(wanted(accounts).among(&known).unwrap(), expected, "{accounts:?}");
+        }
+        for accounts in [&["eu-3"][..], &["eu-1", "us-*"], &["eu"], &["eu-1?"]] {
+            let error = wanted(accounts).among(&known).unwrap_err().to_string();
+            assert!(error.ends_with("the hub has asia-1, eu-1, eu-2"), "{error}");
+        }
+        let error = wanted(&[]).among(&known).unwrap_err().to_string();
+        assert!(error.contains("name it with -a"), "several, and none named: {error}");
+        assert_eq!(wanted(&[]).among(&known[..1]).unwrap(), ["asia-1"], "there is only one");
+        assert!(wanted(&[]).among(&[]).unwrap_err().to_string().contains("no agent has connected"));
+    }
+}

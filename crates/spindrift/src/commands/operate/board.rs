@@ -1,0 +1,250 @@
+//! What happens in each account, as a person sees it.
+//!
+//! One account: kubectl's own lines. Several: on a terminal a live line for each that is worked on, which ends as one line
+//! of what came of it; in a pipe, and of what streams, every line with its account in front.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::BTreeMap,
+    io::{self, IsTerminal, Write},
+    time::Duration,
+};
+
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::commands::Context;
+
+/// What there is to see of several accounts on a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum View {
+    /// How far each is.
+    Progress,
+    /// What each says, as it says it.
+    Stream,
+}
+
+/// All accounts of a command.
+pub(crate) struct Board {
+    style: Style,
+    /// The length of the longest name.
+    widest: usize,
+    color: bool,
+}
+
+#[derive(Clone)]
+enum Style {
+    /// As kubectl.
+    One,
+    /// Each line with its account.
+    Plain,
+    Live(MultiProgress),
+}
+
+/// One account.
+pub(crate) struct Line {
+    account: String,
+    style: Style,
+    widest: usize,
+    /// Drawn only while the account is worked on.
+    bar: Option<ProgressBar>,
+    failed: Cell<bool>,
+    told: RefCell<Told>,
+}
+
+/// What a live line keeps to itself until its end.
+#[derive(Default)]
+struct Told {
+    last: Option<String>,
+    /// How often each word was said: 2 created, 1 configured.
+    words: BTreeMap<String, usize>,
+}
+
+/// As often as an eye wants it.
+const REFRESH: Duration = Duration::from_millis(120);
+
+// === impl Board ===
+
+impl Board {
+    pub(crate) fn new(accounts: &[String], view: View, context: &Context) -> Self {
+        let live = view == View::Progress
+            && io::stdout().is_terminal()
+            && io::stderr().is_terminal()
+            && !context.quiet;
+        let style = match accounts {
+            [_] => Style::One,
+            // Lines are drawn where errors go, so that stdout has only what stays.
+            _ if live => Style::Live(MultiProgress::with_draw_target(ProgressDrawTarget::stderr())),
+            _ => Style::Plain,
+        };
+        let widest = accounts.iter().map(String::len).max().unwrap_or_default();
+        Self { style, widest, color: context.color }
+    }
+
+    /// An account that is worked on from now on.
+    pub(crate) fn line(&self, account: &str) -> Line {
+        let bar = match &self.style {
+            Style::Live(screen) => {
+                let bar = screen.add(bar(account, self.widest, self.color));
+                // Not before it is on the screen, or it would draw itself beside it.
+                bar.enable_steady_tick(REFRESH);
+                Some(bar)
+            }
+            _ => None,
+        };
+        Line {
+            account: account.to_owned(),
+            style: self.style.clone(),
+            widest: self.widest,
+            bar,
+            failed: Cell::new(false),
+            told: RefCell::default(),
+        }
+    }
+
+    /// Draws no more.
+    pub(crate) fn hide(&self) {
+        if let Style::Live(screen) = &self.style {
+            // A terminal that is gone need not be cleared.
+            screen.clear().ok();
+            screen.set_draw_target(ProgressDrawTarget::hidden());
+        }
+    }
+}
+
+fn bar(account: &str, widest: usize, color: bool) -> ProgressBar {
+    let color = if color { ".cyan" } else { "" };
+    let template = format!("{{prefix:{widest}}}  {{spinner{color}}} {{wide_msg}}");
+    let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_spinner());
+    ProgressBar::new_spinner().with_style(style).with_prefix(account.to_owned())
+}
+
+// === impl Line ===
+
+impl Line {
+    pub(crate) fn account(&self) -> &str {
+        &self.account
+    }
+
+    /// Whether other accounts are worked on beside this one.
+    pub(crate) fn is_one_of_several(&self) -> bool {
+        !matches!(self.style, Style::One)
+    }
+
+    /// What is being done; seen only where lines are live.
+    pub(crate) fn doing(&self, text: &str) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(text.to_owned());
+        }
+    }
+
+    /// Something was done: the line that says so, and its word for those who count.
+    pub(crate) fn done(&self, line: &str, word: &str) -> io::Result<()> {
+        *self.told.borrow_mut().words.entry(word.to_owned()).or_default() += 1;
+        self.progress(line)
+    }
+
+    /// How far it is.
+    pub(crate) fn progress(&self, line: &str) -> io::Result<()> {
+        match &self.bar {
+            Some(bar) => {
+                bar.set_message(line.to_owned());
+                self.told.borrow_mut().last = Some(line.to_owned());
+                Ok(())
+            }
+            None => self.print(line),
+        }
+    }
+
+    /// What was asked for, line by line; it stays on every screen.
+    pub(crate) fn print(&self, text: &str) -> io::Result<()> {
+        let mut lines = String::new();
+        for line in text.lines() {
+            match self.style {
+                Style::One => lines.extend([line, "\n"]),
+                _ => lines.push_str(&format!("{:widest$}  {line}\n", self.account, widest = self.widest)),
+            }
+        }
+        self.bare(&lines)
+    }
+
+    /// As it is, without the account.
+    pub(crate) fn bare(&self, text: &str) -> io::Result<()> {
+        self.aside(|| {
+            let mut out = io::stdout().lock();
+            out.write_all(text.as_bytes())?;
+            out.flush()
+        })
+    }
+
+    /// Something that was not asked for, such as a warning of the API server.
+    pub(crate) fn note(&self, text: &str) {
+        let text = match self.style {
+            Style::One => text.to_owned(),
+            _ => format!("{}: {text}", self.account),
+        };
+        self.aside(|| eprintln!("{text}"));
+    }
+
+    /// Something came to nothing; the rest goes on.
+    pub(crate) fn fail(&self, text: &str) {
+        self.failed.set(true);
+        *self.told.borrow_mut().words.entry("failed".to_owned()).or_default() += 1;
+        self.note(text);
+    }
+
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed.get()
+    }
+
+    /// All has been done here: a live line becomes one that stays.
+    pub(crate) fn end(&self) -> io::Result<()> {
+        let Some(bar) = &self.bar else { return Ok(()) };
+        bar.finish_and_clear();
+        match self.told.take().sum() {
+            Some(sum) => self.print(&sum),
+            None => Ok(()),
+        }
+    }
+
+    /// Does not write into live lines.
+    fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
+        match &self.style {
+            Style::Live(screen) => screen.suspend(write),
+            _ => write(),
+        }
+    }
+}
+
+// === impl Told ===
+
+impl Told {
+    /// One line for all: the only one, or how often which word was said.
+    fn sum(self) -> Option<String> {
+        let Self { last, words } = self;
+        let all: usize = words.values().sum();
+        if all <= 1 {
+            return last;
+        }
+        let counted: Vec<_> = words.iter().map(|(word, count)| format!("{count} {word}")).collect();
+        Some(counted.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_live_line_ends_as_the_only_word_or_as_a_count() {
+        let sum = |words: &[(&str, usize)], last: Option<&str>| {
+            let words = words.iter().map(|(word, count)| ((*word).to_owned(), *count)).collect();
+            Told { last: last.map(str::to_owned), words }.sum()
+        };
+        assert_eq!(sum(&[], None), None);
+        assert_eq!(sum(&[], Some("2 of 3 available")).unwrap(), "2 of 3 available");
+        assert_eq!(sum(&[("scaled", 1)], Some("deploy/web scaled")).unwrap(), "deploy/web scaled");
+        let words = [("unchanged", 2), ("created", 1)];
+        assert_eq!(sum(&words, Some("x")).unwrap(), "1 created, 2 unchanged");
+        assert_eq!(sum(&[("failed", 1)], None), None, "said already");
+    }
+}

@@ -1,0 +1,209 @@
+//! What is meant by `deploy/web`, `deploy web api`, `-f web.yaml` or `deploy -l app=web`.
+
+use anyhow::{bail, ensure};
+use clap::Args;
+use clap_complete::ArgValueCompleter;
+use serde::Deserialize;
+use spindrift_model::{List, ObjectRef, Verb};
+
+use super::{
+    Where,
+    crew::{Crew, Trouble},
+    manifests::Files,
+};
+use crate::complete;
+
+/// Objects by words, by files, or by their labels.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Subjects {
+    /// KIND/NAME …, or KIND NAME …
+    #[arg(value_name = "KIND[/NAME]", add = ArgValueCompleter::new(complete::subjects))]
+    words: Vec<String>,
+    #[command(flatten)]
+    pub(crate) files: Files,
+    /// Only objects with these labels, such as app=web,tier!=cache.
+    #[arg(short = 'l', long)]
+    pub(crate) selector: Option<String>,
+}
+
+/// An object; or, without a name, those of a kind that a selector finds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Subject {
+    pub(crate) api_version: Option<String>,
+    pub(crate) kind: String,
+    pub(crate) namespace: String,
+    pub(crate) name: Option<String>,
+    /// The file that names it.
+    pub(crate) file: Option<String>,
+}
+
+// === impl Subjects ===
+
+impl Subjects {
+    /// What the user has named.
+    pub(crate) fn named(&self, wherever: &Where) -> anyhow::Result<Vec<Subject>> {
+        if self.files.is_empty() {
+            return named(&self.words, wherever.namespace());
+        }
+        ensure!(
+            self.words.is_empty(),
+            "when paths are provided as input, you may not specify objects as words"
+        );
+        let mut subjects = Vec::new();
+        for source in self.files.read()? {
+            subjects.push(Subject {
+                api_version: Some(source.text("/apiVersion").to_owned()),
+                kind: source.text("/kind").to_owned(),
+                namespace: source.namespace(wherever)?,
+                name: Some(source.text("/metadata/name").to_owned()),
+                file: Some(source.file),
+            });
+        }
+        Ok(subjects)
+    }
+
+    /// As [`Self::named`], and every kind without a name has a selector to go by.
+    pub(crate) fn chosen(&self, wherever: &Where) -> anyhow::Result<Vec<Subject>> {
+        let subjects = self.named(wherever)?;
+        if self.selector.is_none()
+            && let Some(Subject { kind, .. }) = subjects.iter().find(|subject| subject.name.is_none())
+        {
+            bail!("which of the {kind}? give a name, or labels by -l");
+        }
+        Ok(subjects)
+    }
+
+    /// The objects in an account; those without a name are looked for.
+    pub(crate) async fn in_account(
+        &self,
+        crew: &Crew<'_>,
+        account: &str,
+        subjects: &[Subject],
+    ) -> Result<Vec<(ObjectRef, Option<String>)>, Trouble> {
+        let mut found = Vec::new();
+        for subject in subjects {
+            match &subject.name {
+                Some(name) => found.push((subject.object(name), subject.file.clone())),
+                None => {
+                    let names = self.find(crew, account, subject).await?;
+                    found.extend(names.iter().map(|name| (subject.object(name), None)));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    async fn find(&self, crew: &Crew<'_>, account: &str, subject: &Subject) -> Result<Vec<String>, Trouble> {
+        #[derive(Deserialize)]
+        struct Found {
+            items: Vec<Item>,
+        }
+        #[derive(Deserialize)]
+        struct Item {
+            metadata: Metadata,
+        }
+        #[derive(Deserialize)]
+        struct Metadata {
+            name: String,
+        }
+        let list = Verb::List(List {
+            api_version: subject.api_version.clone(),
+            kind: subject.kind.clone(),
+            namespace: Some(subject.namespace.clone()),
+            label_selector: self.selector.clone(),
+            field_selector: None,
+        });
+        let Found { items } = crew.ask(account, &list, None).await?.json().await?;
+        Ok(items.into_iter().map(|item| item.metadata.name).collect())
+    }
+}
+
+/// `deploy/web svc/web`, `deploy web api`, `deploy,svc web`, or kinds alone.
+fn named(words: &[String], namespace: &str) -> anyhow::Result<Vec<Subject>> {
+    let subject = |kind: &str, name: Option<&str>| Subject {
+        api_version: None,
+        kind: kind.to_owned(),
+        namespace: namespace.to_owned(),
+        name: name.map(str::to_owned),
+        file: None,
+    };
+    let Some((first, names)) = words.split_first() else {
+        bail!("what? name objects as KIND/NAME or KIND NAME, or the files that do with -f");
+    };
+    if !first.contains('/') {
+        ensure!(
+            !names.iter().any(|name| name.contains('/')),
+            "there is no need to specify a resource type as a separate argument when passing arguments in resource/name \
+             form (e.g. '{}' instead of '{first} {}')",
+            names[0],
+            names[0]
+        );
+        let kinds = first.split(',').filter(|kind| !kind.is_empty());
+        return Ok(kinds
+            .flat_map(|kind| match names {
+                [] => vec![subject(kind, None)],
+                names => names.iter().map(|name| subject(kind, Some(name))).collect(),
+            })
+            .collect());
+    }
+    let mut subjects = Vec::new();
+    for word in words {
+        match word.split_once('/') {
+            Some((kind, name)) if !kind.is_empty() && !name.is_empty() && !name.contains('/') => {
+                subjects.push(subject(kind, Some(name)));
+            }
+            _ => bail!("arguments in resource/name form must have a single resource and name: {word:?}"),
+        }
+    }
+    Ok(subjects)
+}
+
+// === impl Subject ===
+
+impl Subject {
+    fn object(&self, name: &str) -> ObjectRef {
+        ObjectRef {
+            api_version: self.api_version.clone(),
+            kind: self.kind.clone(),
+            namespace: Some(self.namespace.clone()),
+            name: name.to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Result<Vec<String>, String> {
+        let words: Vec<_> = line.split_whitespace().map(str::to_owned).collect();
+        let subjects = named(&words, "shop").map_err(|error| error.to_string())?;
+        Ok(subjects
+            .into_iter()
+            .map(|subject| format!("{}/{}", subject.kind, subject.name.unwrap_or_default()))
+            .collect())
+    }
+
+    #[test]
+    fn objects_are_named_in_every_way_that_kubectl_knows() {
+        for (line, expected) in [
+            ("deploy/web", &["deploy/web"][..]),
+            ("deploy/web svc/api", &["deploy/web", "svc/api"]),
+            ("deploy web api", &["deploy/web", "deploy/api"]),
+            ("deploy,svc web", &["deploy/web", "svc/web"]),
+            ("deployments.apps", &["deployments.apps/"]),
+        ] {
+            assert_eq!(read(line).unwrap(), expected, "{line}");
+        }
+        for (line, expected) in [
+            ("", "KIND/NAME"),
+            ("deploy svc/web", "there is no need to specify a resource type"),
+            ("deploy/web api", "must have a single resource and name: \"api\""),
+            ("deploy/", "must have a single resource and name"),
+            ("a/b/c", "must have a single resource and name"),
+        ] {
+            let error = read(line).unwrap_err();
+            assert!(error.contains(expected), "{line}: {error}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Kubectl's words.
+
+use std::time::Duration;
+
+use anyhow::bail;
+use clap::ValueEnum;
+use jiff::SignedDuration;
+use serde_json::Value;
+use spindrift_model::DryRun;
+
+/// Whether it is only tried.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Dry {
+    /// It is done.
+    #[default]
+    None,
+    /// Nothing is sent to the API server that could change anything.
+    Client,
+    /// The API server tries it, and stores nothing.
+    Server,
+}
+
+// === impl Dry ===
+
+impl From<Dry> for DryRun {
+    fn from(dry: Dry) -> Self {
+        match dry {
+            Dry::None => Self::None,
+            Dry::Client => Self::Client,
+            Dry::Server => Self::Server,
+        }
+    }
+}
+
+/// What stands behind a word of what was done.
+pub(crate) fn after(dry: Dry) -> &'static str {
+    match dry {
+        Dry::None => "",
+        Dry::Client => " (dry run)",
+        Dry::Server => " (server dry run)",
+    }
+}
+
+/// A kind as kubectl names it before a slash: `pod`, `deployment.apps`.
+pub(crate) fn prefix(api_version: &str, kind: &str) -> String {
+    let kind = kind.to_lowercase();
+    match api_version.split_once('/') {
+        Some((group, _)) => format!("{kind}.{group}"),
+        None => kind,
+    }
+}
+
+/// An object as kubectl names it: `deployment.apps/web`.
+pub(crate) fn title(object: &Value) -> String {
+    let text = |pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    format!("{}/{}", prefix(text("/apiVersion"), text("/kind")), text("/metadata/name"))
+}
+
+/// A time as kubectl reads it: `90s`, `5m`, `1h30m`; a bare number is of seconds.
+pub(crate) fn duration(text: &str) -> anyhow::Result<Duration> {
+    if let Ok(seconds) = text.parse() {
+        return Ok(Duration::from_secs(seconds));
+    }
+    match text.parse::<SignedDuration>().ok().and_then(|duration| Duration::try_from(duration).ok()) {
+        Some(duration) => Ok(duration),
+        None => bail!("{text:?} is no time such as 90s, 5m or 1h30m"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn objects_are_named_as_kubectl_names_them() {
+        for (api_version, kind, expected) in [
+            ("v1", "Pod", "pod/web"),
+            ("apps/v1", "Deployment", "deployment.apps/web"),
+            ("rbac.authorization.k8s.io/v1", "Role", "role.rbac.authorization.k8s.io/web"),
+        ] {
+            let object = json!({ "apiVersion": api_version, "kind": kind, "metadata": { "name": "web" } });
+            assert_eq!(title(&object), expected);
+        }
+    }
+
+    #[test]
+    fn times_are_read_as_kubectl_reads_them() {
+        for (text, seconds) in [("90", 90), ("90s", 90), ("5m", 300), ("1h30m", 5400), ("0", 0)] {
+            assert_eq!(duration(text).unwrap(), Duration::from_secs(seconds), "{text}");
+        }
+        for text in ["", "-5s", "soon", "5 apples"] {
+            assert!(duration(text).unwrap_err().to_string().contains("is no time such as"), "{text}");
+        }
+    }
+}

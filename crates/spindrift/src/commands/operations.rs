@@ -1,0 +1,141 @@
+//! `spindrift operations`: what was done, what is under way, and calling it off.
+
+use std::io::Write;
+
+use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
+use clap_complete::ArgValueCompleter;
+use jiff::Timestamp;
+use spindrift_model::OperationId;
+use spindrift_printer::since;
+
+use super::{
+    Context,
+    get::yaml,
+    listing::{Listed, Listing, Show, or_none},
+};
+use crate::{
+    complete,
+    hub::{Record, Status, Which},
+};
+
+const EXAMPLES: &str = "Examples:
+  spindrift operations -a eu-west --limit 10          the newest
+  spindrift operations --state unknown                what nobody can tell any more
+  spindrift operations 01KA3V0T5W9Z1C7Q8R2M4N6P8S      all that is known of one
+  spindrift operations cancel 01KA3V0T5W9Z1C7Q8R2M4N6P8S";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+pub(crate) struct Operations {
+    #[command(subcommand)]
+    action: Option<Action>,
+    /// All that is known of this one.
+    id: Option<OperationId>,
+    /// Of these accounts, joined by commas; of all if absent.
+    #[arg(
+        short,
+        long = "account",
+        value_delimiter = ',',
+        value_name = "ACCOUNT",
+        value_parser = NonEmptyStringValueParser::new(),
+        add = ArgValueCompleter::new(complete::accounts)
+    )]
+    accounts: Vec<String>,
+    /// In this state: queued, sent, completed, failed, unknown, cancelled or expired.
+    #[arg(long)]
+    state: Option<String>,
+    /// How many of the newest.
+    #[arg(long, value_name = "N")]
+    limit: Option<u32>,
+    #[command(flatten)]
+    show: Show,
+    /// Goes on, and shows what changes.
+    #[arg(short, long)]
+    watch: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Calls an operation off; what has begun to change something is not torn.
+    Cancel { id: OperationId },
+}
+
+// === impl Operations ===
+
+impl Operations {
+    pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
+        let hub = context.hub()?;
+        if let Some(Action::Cancel { id }) = self.action {
+            hub.cancel(&id.to_string()).await?;
+            let record = hub.operation(&id.to_string()).await?;
+            return Ok(writeln!(std::io::stdout().lock(), "operation/{id} {}", record.state)?);
+        }
+        if let Some(id) = self.id {
+            let record = hub.operation(&id.to_string()).await?;
+            if self.show.is_table() {
+                return Ok(std::io::stdout().lock().write_all(yaml(&record)?.as_bytes())?);
+            }
+            return Listing::new(self.show).print(&[record], "", context);
+        }
+        let Self { accounts, state, limit, watch, show, .. } = self;
+        let ask = async || {
+            let of = |account| Which { account, state: state.clone(), limit };
+            if accounts.is_empty() {
+                return hub.operations(&of(None)).await;
+            }
+            let mut found = Vec::new();
+            for account in &accounts {
+                found.extend(hub.operations(&of(Some(account.clone()))).await?);
+            }
+            // Ids sort by the time they were made.
+            found.sort_by(|left: &Record, right| right.id.cmp(&left.id));
+            found.truncate(limit.map_or(usize::MAX, |limit| limit as usize));
+            Ok(found)
+        };
+        let mut listing = Listing::new(show);
+        if watch {
+            return listing.watch(ask, context).await;
+        }
+        listing.print(&ask().await?, "no operations", context)
+    }
+}
+
+// === impl Record ===
+
+impl Record {
+    /// Why it ended as it did.
+    fn why(&self) -> Option<String> {
+        let status = self.status.clone().and_then(|status| serde_json::from_value::<Status>(status).ok());
+        let message = status.map(|status| status.message).filter(|message| !message.is_empty());
+        message.or_else(|| self.reason.clone())
+    }
+}
+
+impl Listed for Record {
+    const COLUMNS: &[&str] =
+        &["ID", "ACCOUNT", "VERB", "TARGET", "STATE", "TOOK", "AGE", "REASON", "CODE", "AGENT"];
+    const NARROW: usize = 8;
+
+    fn name(&self) -> String {
+        self.id.clone()
+    }
+
+    fn cells(&self, now: Timestamp) -> Vec<String> {
+        vec![
+            self.id.clone(),
+            self.account.clone(),
+            self.verb.clone(),
+            or_none(self.target.as_deref()),
+            self.state.clone(),
+            self.took_ms.map_or_else(|| "<none>".to_owned(), |took| format!("{took}ms")),
+            since(now, &self.created_at),
+            or_none(self.why().as_deref()),
+            self.code.map_or_else(|| "<none>".to_owned(), |code| code.to_string()),
+            or_none(self.agent.as_deref()),
+        ]
+    }
+
+    fn essence(&self) -> String {
+        format!("{} {:?} {:?}", self.state, self.sent_at, self.ended_at)
+    }
+}

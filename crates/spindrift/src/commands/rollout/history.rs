@@ -1,0 +1,141 @@
+//! `rollout history`: which revisions there are, or what one of them is made of.
+
+use anyhow::ensure;
+use clap::Args;
+use serde::Deserialize;
+use serde_json::Value;
+use spindrift_model::{DryRun, ObjectRef, Rollout, RolloutAction, Verb};
+use spindrift_printer::describe_template;
+
+use crate::commands::{
+    Context,
+    operate::{Crew, Subjects, View, Where},
+};
+
+#[derive(Debug, Args)]
+pub(super) struct History {
+    #[command(flatten)]
+    subjects: Subjects,
+    #[command(flatten)]
+    wherever: Where,
+    /// Shows what this revision is made of.
+    #[arg(long, default_value_t = 0, value_name = "REVISION")]
+    revision: u64,
+}
+
+/// What an agent answers.
+#[derive(Debug, Deserialize)]
+struct Revisions {
+    revisions: Vec<Revision>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Revision {
+    revision: u64,
+    #[serde(default)]
+    change_cause: Option<String>,
+    #[serde(default)]
+    template: Value,
+}
+
+/// The kinds that have revisions, by every name that people give them.
+const KINDS: [(&str, &[&str]); 3] = [
+    ("deployment.apps", &["deployment", "deployments", "deploy"]),
+    ("statefulset.apps", &["statefulset", "statefulsets", "sts"]),
+    ("daemonset.apps", &["daemonset", "daemonsets", "ds"]),
+];
+
+// === impl History ===
+
+impl History {
+    pub(super) async fn run(self, context: &Context) -> anyhow::Result<()> {
+        let Self { subjects, wherever, revision } = &self;
+        let chosen = subjects.chosen(wherever)?;
+        ensure!(!chosen.is_empty(), "no objects passed to rollout");
+        let wanted = Some(*revision).filter(|revision| *revision > 0);
+        let crew = Crew::new(context)?;
+        let accounts = wherever.accounts(crew.hub()).await?;
+        crew.everywhere(&accounts, View::Stream, async |line| {
+            let account = line.account();
+            let found = match subjects.in_account(&crew, account, &chosen).await {
+                Ok(found) => found,
+                Err(trouble) => return Ok(line.fail(&trouble.to_string())),
+            };
+            for (target, _) in found {
+                let title = title(&target);
+                let action = RolloutAction::History { revision: wanted };
+                let verb = Verb::Rollout(Rollout { target, action, dry_run: DryRun::None });
+                let answer = async { crew.ask(account, &verb, None).await?.json::<Revisions>().await };
+                match answer.await {
+                    Ok(Revisions { revisions }) => line.print(&page(&title, &revisions, wanted))?,
+                    Err(trouble) => line.fail(&trouble.to_string()),
+                }
+            }
+            Ok(())
+        })
+        .await
+    }
+}
+
+/// As kubectl names it, whatever the user called it.
+fn title(target: &ObjectRef) -> String {
+    let kind = target.kind.to_lowercase();
+    let word = kind.split('.').next().unwrap_or_default();
+    let known = KINDS.iter().find(|(_, names)| names.contains(&word));
+    format!("{}/{}", known.map_or(kind.as_str(), |(kind, _)| kind), target.name)
+}
+
+fn page(title: &str, revisions: &[Revision], wanted: Option<u64>) -> String {
+    if let Some(wanted) = wanted {
+        let template = revisions.iter().find(|revision| revision.revision == wanted);
+        let template = template.map(|revision| describe_template(&revision.template)).unwrap_or_default();
+        return format!("{title} with revision #{wanted}\n{template}\n");
+    }
+    let cause = |revision: &Revision| match revision.change_cause.as_deref() {
+        None | Some("") => "<none>".to_owned(),
+        Some(cause) => cause.to_owned(),
+    };
+    let rows = revisions.iter().map(|revision| (revision.revision.to_string(), cause(revision)));
+    let header = ("REVISION".to_owned(), "CHANGE-CAUSE".to_owned());
+    let rows: Vec<_> = std::iter::once(header).chain(rows).collect();
+    let widest = rows.iter().map(|(revision, _)| revision.len()).max().unwrap_or_default();
+    let rows: String =
+        rows.iter().map(|(revision, cause)| format!("{revision:widest$}  {cause}\n")).collect();
+    format!("{title} \n{rows}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn revisions_are_shown_as_kubectl_shows_them() {
+        let revision = |revision, cause: Option<&str>| Revision {
+            revision,
+            change_cause: cause.map(str::to_owned),
+            template: Value::Null,
+        };
+        let shown =
+            page("deployment.apps/web", &[revision(1, None), revision(12, Some("a new image"))], None);
+        let expected =
+            "deployment.apps/web \nREVISION  CHANGE-CAUSE\n1         <none>\n12        a new image\n\n";
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn workloads_have_one_name() {
+        for (kind, expected) in [
+            ("deploy", "deployment.apps/web"),
+            ("Deployment", "deployment.apps/web"),
+            ("deployments.v1.apps", "deployment.apps/web"),
+            ("sts", "statefulset.apps/web"),
+            ("ds", "daemonset.apps/web"),
+            ("pod", "pod/web"),
+        ] {
+            let target =
+                ObjectRef { api_version: None, kind: kind.into(), namespace: None, name: "web".into() };
+            assert_eq!(title(&target), expected);
+        }
+    }
+}

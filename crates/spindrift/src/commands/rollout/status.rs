@@ -1,0 +1,99 @@
+//! `rollout status`: how far a rollout is, line by line, until it is done.
+
+use std::time::Duration;
+
+use anyhow::ensure;
+use clap::Args;
+use serde::Deserialize;
+use spindrift_model::{DryRun, ObjectRef, Rollout, RolloutAction, Verb};
+
+use crate::commands::{
+    Context,
+    operate::{Crew, Line, Subjects, View, Where, duration},
+};
+
+#[derive(Debug, Args)]
+pub(super) struct Status {
+    #[command(flatten)]
+    subjects: Subjects,
+    #[command(flatten)]
+    wherever: Where,
+    /// Goes on until it is done; =false looks once.
+    #[arg(
+        short,
+        long,
+        num_args = 0..=1,
+        require_equals = true,
+        default_value_t = true,
+        default_missing_value = "true",
+        action = clap::ArgAction::Set,
+        value_name = "BOOL"
+    )]
+    watch: bool,
+    /// How long to wait at most; 0 is for as long as it takes, up to a day.
+    #[arg(long, value_parser = duration, default_value = "0", value_name = "TIME")]
+    timeout: Duration,
+}
+
+/// A line of an agent's answer.
+#[derive(Debug, Deserialize)]
+struct Progress {
+    message: String,
+    #[serde(default)]
+    done: bool,
+}
+
+/// Nobody waits longer, and no operation lives for ever.
+const AS_LONG_AS_IT_TAKES: Duration = Duration::from_hours(24);
+
+// === impl Status ===
+
+impl Status {
+    pub(super) async fn run(self, context: &Context) -> anyhow::Result<()> {
+        let Self { subjects, wherever, .. } = &self;
+        let chosen = subjects.chosen(wherever)?;
+        ensure!(!chosen.is_empty(), "no objects passed to rollout");
+        let crew = Crew::new(context)?;
+        let accounts = wherever.accounts(crew.hub()).await?;
+        crew.everywhere(&accounts, View::Progress, async |line| {
+            match subjects.in_account(&crew, line.account(), &chosen).await {
+                Ok(found) => {
+                    for (target, _) in found {
+                        self.follow(&crew, line, target).await?;
+                    }
+                }
+                Err(trouble) => line.fail(&trouble.to_string()),
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    async fn follow(&self, crew: &Crew<'_>, line: &Line, target: ObjectRef) -> anyhow::Result<()> {
+        let action = RolloutAction::Status { follow: self.watch };
+        let verb = Verb::Rollout(Rollout { target, action, dry_run: DryRun::None });
+        let deadline = if self.timeout.is_zero() { AS_LONG_AS_IT_TAKES } else { self.timeout };
+        let deadline = self.watch.then_some(deadline);
+        let mut is_done = false;
+        let followed = match crew.ask(line.account(), &verb, deadline).await {
+            Ok(mut reply) => {
+                reply
+                    .lines(|json| {
+                        let Progress { message, done } = serde_json::from_slice(json)?;
+                        is_done |= done;
+                        Ok(line.progress(message.trim_end())?)
+                    })
+                    .await?
+            }
+            Err(trouble) => Err(trouble),
+        };
+        match followed {
+            Ok(()) if is_done || !self.watch => {}
+            Ok(()) => line.fail("error: the rollout's progress broke off before it was done; try again"),
+            // In kubectl's words, which scripts look for.
+            Err(trouble) if trouble.is("Timeout") => line.fail("error: timed out waiting for the condition"),
+            Err(trouble) => line.fail(&trouble.to_string()),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,218 @@
+//! `spindrift top`: what pods and nodes use, in all clusters.
+
+mod usage;
+
+use std::{cell::RefCell, collections::BTreeMap, io::Write};
+
+use clap::{Args, Subcommand, ValueEnum};
+use clap_complete::ArgValueCompleter;
+use serde_json::Value;
+use spindrift_model::{List, Top as TopVerb, Verb};
+use spindrift_printer::Layout;
+
+use self::usage::{Usage, node_rows, pod_rows};
+use super::{
+    Context,
+    operate::{Crew, Trouble, View, Where},
+};
+use crate::complete;
+
+const EXAMPLES: &str = "Examples:
+  spindrift top pods -n shop                 in all clusters
+  spindrift top pods -A -a eu-west --sort-by=memory
+  spindrift top nodes -a eu-west";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Top {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// What pods use.
+    #[command(visible_aliases = ["pod", "po"])]
+    Pods(Pods),
+    /// What nodes use, of what they have.
+    #[command(visible_aliases = ["node", "no"])]
+    Nodes(Nodes),
+}
+
+#[derive(Debug, Args)]
+struct Pods {
+    /// This one only.
+    #[arg(add = ArgValueCompleter::new(complete::pods))]
+    name: Option<String>,
+    #[command(flatten)]
+    common: Common,
+    /// In all namespaces.
+    #[arg(short = 'A', long)]
+    all_namespaces: bool,
+    /// Each container on a line of its own.
+    #[arg(long)]
+    containers: bool,
+}
+
+#[derive(Debug, Args)]
+struct Nodes {
+    /// This one only.
+    name: Option<String>,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Debug, Args)]
+struct Common {
+    #[command(flatten)]
+    wherever: Where,
+    /// Only those with these labels, such as app=web.
+    #[arg(short = 'l', long, conflicts_with = "name")]
+    selector: Option<String>,
+    /// Those that use most first; by name if absent.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    sort_by: Option<SortBy>,
+    /// Leaves out the names of the columns.
+    #[arg(long)]
+    no_headers: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SortBy {
+    Cpu,
+    Memory,
+}
+
+// === impl Top ===
+
+impl Top {
+    pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
+        match self.action {
+            Action::Pods(pods) => pods.run(context).await,
+            Action::Nodes(nodes) => nodes.run(context).await,
+        }
+    }
+}
+
+// === impl Pods ===
+
+impl Pods {
+    async fn run(self, context: &Context) -> anyhow::Result<()> {
+        let Self { name, common, all_namespaces, containers } = &self;
+        let namespace = (!all_namespaces).then(|| common.wherever.namespace().to_owned());
+        let columns: Vec<_> = [("NAMESPACE", *all_namespaces), ("POD", *containers)]
+            .into_iter()
+            .filter_map(|(column, is_shown)| is_shown.then_some(column))
+            .chain(["NAME", "CPU(cores)", "MEMORY(bytes)"])
+            .collect();
+        let nothing = match &namespace {
+            Some(namespace) => format!("No resources found in {namespace} namespace."),
+            None => "No resources found".to_owned(),
+        };
+        common
+            .run(context, &columns, &nothing, async |crew, account| {
+                let verb = common.verb("pods", namespace.clone(), name.clone());
+                let metrics = items(crew.ask(account, &verb, None).await?.json().await?);
+                Ok(pod_rows(&metrics, *all_namespaces, *containers))
+            })
+            .await
+    }
+}
+
+// === impl Nodes ===
+
+impl Nodes {
+    async fn run(self, context: &Context) -> anyhow::Result<()> {
+        let Self { name, common } = &self;
+        let columns = ["NAME", "CPU(cores)", "CPU(%)", "MEMORY(bytes)", "MEMORY(%)"];
+        common
+            .run(context, &columns, "No resources found", async |crew, account| {
+                let verb = common.verb("nodes", None, name.clone());
+                let metrics = items(crew.ask(account, &verb, None).await?.json().await?);
+                let list = Verb::List(List {
+                    api_version: Some("v1".to_owned()),
+                    kind: "Node".to_owned(),
+                    namespace: None,
+                    label_selector: common.selector.clone(),
+                    field_selector: name.as_ref().map(|name| format!("metadata.name={name}")),
+                });
+                let nodes = items(crew.ask(account, &list, None).await?.json().await?);
+                Ok(node_rows(&metrics, &nodes))
+            })
+            .await
+    }
+}
+
+// === impl Common ===
+
+impl Common {
+    fn verb(&self, kind: &str, namespace: Option<String>, name: Option<String>) -> Verb {
+        Verb::Top(TopVerb { kind: kind.to_owned(), namespace, name, label_selector: self.selector.clone() })
+    }
+
+    /// Asks all accounts, and shows one table when all have answered.
+    async fn run(
+        &self,
+        context: &Context,
+        columns: &[&str],
+        nothing: &str,
+        rows: impl AsyncFn(&Crew<'_>, &str) -> Result<Vec<Usage>, Trouble>,
+    ) -> anyhow::Result<()> {
+        let crew = Crew::new(context)?;
+        let accounts = self.wherever.accounts_or_all(crew.hub()).await?;
+        let found = RefCell::new(BTreeMap::new());
+        let done = crew
+            .everywhere(&accounts, View::Progress, async |line| {
+                match rows(&crew, line.account()).await {
+                    Ok(rows) => {
+                        found.borrow_mut().insert(line.account().to_owned(), rows);
+                    }
+                    Err(trouble) => line.fail(&trouble.to_string()),
+                }
+                Ok(())
+            })
+            .await;
+        let found = found.into_inner();
+        let is_empty = found.values().all(Vec::is_empty);
+        if is_empty && done.is_ok() {
+            context.note(nothing);
+        } else if !is_empty {
+            std::io::stdout().lock().write_all(self.table(columns, found, accounts.len() > 1).as_bytes())?;
+        }
+        done
+    }
+
+    fn table(&self, columns: &[&str], found: BTreeMap<String, Vec<Usage>>, with_account: bool) -> String {
+        let mut usages: Vec<_> = found
+            .into_iter()
+            .flat_map(|(account, rows)| rows.into_iter().map(move |row| (account.clone(), row)))
+            .collect();
+        // By name is how they come.
+        match self.sort_by {
+            None => {}
+            Some(SortBy::Cpu) => usages.sort_by_key(|(_, usage)| std::cmp::Reverse(usage.millicores)),
+            Some(SortBy::Memory) => usages.sort_by_key(|(_, usage)| std::cmp::Reverse(usage.bytes)),
+        }
+        let header = (!self.no_headers)
+            .then(|| ("ACCOUNT".to_owned(), columns.iter().map(ToString::to_string).collect()));
+        let rows =
+            header.into_iter().chain(usages.into_iter().map(|(account, usage)| (account, usage.cells)));
+        let rows: Vec<_> = rows
+            .map(|(account, cells): (String, Vec<String>)| {
+                let account = with_account.then_some(account);
+                // Kubectl pads the last column too.
+                account.into_iter().chain(cells).chain([String::new()]).collect()
+            })
+            .collect();
+        Layout::default().lines(&rows)
+    }
+}
+
+/// A list's items; one object is a list of itself.
+fn items(mut answer: Value) -> Vec<Value> {
+    match answer.get_mut("items").map(Value::take) {
+        Some(Value::Array(items)) => items,
+        Some(_) => Vec::new(),
+        None => vec![answer],
+    }
+}

@@ -1,0 +1,158 @@
+//! Kubernetes' `Status`: why something was not done, in the API server's words, shown as kubectl shows it.
+
+use std::fmt;
+
+use serde::Deserialize;
+
+/// A refusal, by the API server or by whoever stands before it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub(crate) struct Status {
+    /// An HTTP status.
+    pub(crate) code: u16,
+    pub(crate) reason: String,
+    pub(crate) message: String,
+    details: Option<Details>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+struct Details {
+    name: String,
+    kind: String,
+    causes: Vec<Cause>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+struct Cause {
+    field: String,
+    message: String,
+}
+
+/// Reasons that API servers give only with details: without them, the word is the hub's or the agent's.
+const OUR_OWN: [&str; 12] = [
+    "BadGateway",
+    "Cancelled",
+    "Conflict",
+    "Gone",
+    "Locked",
+    "NotFound",
+    "NotImplemented",
+    "OutcomeUnknown",
+    "ServiceUnavailable",
+    "Timeout",
+    "TooManyRequests",
+    "Unauthorized",
+];
+
+// === impl Status ===
+
+impl Status {
+    /// A body, if it is a `Status`.
+    pub(super) fn read(body: &[u8]) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Kind {
+            kind: String,
+        }
+        let Kind { kind } = serde_json::from_slice(body).ok()?;
+        (kind == "Status").then(|| serde_json::from_slice(body).ok()).flatten()
+    }
+
+    /// Says what was being done with which file, as kubectl does: `error when applying "web.yaml": …`.
+    pub(crate) fn about(mut self, doing: &str, source: &str) -> Self {
+        self.message = format!("error when {doing} {source:?}: {}", self.message);
+        self
+    }
+
+    /// Each field that is wrong, once.
+    fn causes(&self) -> Vec<String> {
+        let mut causes = Vec::new();
+        for Cause { field, message } in self.details.iter().flat_map(|details| &details.causes) {
+            let cause = format!("{field}: {message}");
+            if !causes.contains(&cause) {
+                causes.push(cause);
+            }
+        }
+        causes
+    }
+
+    /// What kubectl makes of an object that is not valid: its name, and what is wrong with it.
+    fn invalid(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let causes = self.causes();
+        match &self.details {
+            Some(Details { name, kind, .. }) if !name.is_empty() || !kind.is_empty() => {
+                write!(f, "The {kind} {name:?} is invalid")?;
+            }
+            _ if causes.is_empty() && !self.message.is_empty() => {
+                return write!(f, "The request is invalid: {}", self.message);
+            }
+            _ => f.write_str("The request is invalid")?,
+        }
+        match &causes[..] {
+            [] => Ok(()),
+            [only] => write!(f, ": {only}"),
+            several => {
+                f.write_str(": ")?;
+                several.iter().try_for_each(|cause| write!(f, "\n* {cause}"))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { reason, message, .. } = self;
+        match reason.as_str() {
+            "Invalid" => self.invalid(f),
+            "" => write!(f, "Error from server: {message}"),
+            ours if self.details.is_none() && OUR_OWN.contains(&ours) => write!(f, "error: {message}"),
+            _ => write!(f, "Error from server ({reason}): {message}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn status(reason: &str, message: &str, details: &serde_json::Value) -> Status {
+        let body = json!({ "kind": "Status", "code": 400, "reason": reason, "message": message, "details": details });
+        Status::read(body.to_string().as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn refusals_are_shown_as_kubectl_shows_them() {
+        let nothing = json!(null);
+        let one = json!({ "kind": "Deployment", "name": "web", "causes": [{ "field": "spec.replicas", "message": "no" }] });
+        let two = json!({ "kind": "Deployment", "name": "web", "causes": [
+            { "field": "a", "message": "no" }, { "field": "a", "message": "no" }, { "field": "b", "message": "nor" }] });
+        for (reason, message, details, expected) in [
+            (
+                "NotFound",
+                "pods \"x\" not found",
+                &nothing,
+                "Error from server (NotFound): pods \"x\" not found",
+            ),
+            ("", "what?", &nothing, "Error from server: what?"),
+            ("OutcomeUnknown", "nobody knows", &nothing, "error: nobody knows"),
+            ("Invalid", "long", &one, "The Deployment \"web\" is invalid: spec.replicas: no"),
+            ("Invalid", "long", &two, "The Deployment \"web\" is invalid: \n* a: no\n* b: nor"),
+            ("Invalid", "long", &json!({ "kind": "Pod", "name": "x" }), "The Pod \"x\" is invalid"),
+            ("Invalid", "all of it", &nothing, "The request is invalid: all of it"),
+        ] {
+            assert_eq!(status(reason, message, details).to_string(), expected);
+        }
+        let about = status("Forbidden", "no", &nothing).about("applying", "web.yaml");
+        assert_eq!(about.to_string(), "Error from server (Forbidden): error when applying \"web.yaml\": no");
+    }
+
+    #[test]
+    fn other_bodies_are_no_status() {
+        for body in ["", "<html>", "{}", r#"{"kind":"Pod"}"#, r#"{"status":404,"message":"no"}"#] {
+            assert_eq!(Status::read(body.as_bytes()), None, "{body}");
+        }
+    }
+}

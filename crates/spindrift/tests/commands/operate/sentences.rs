@@ -1,0 +1,115 @@
+//! What goes wrong on the way is one clear sentence, and an exit code.
+
+use serde_json::json;
+
+use super::scripted::{Scripted, broken_off, refuse, respond};
+use crate::support::Shell;
+
+const SCALE: [&str; 5] = ["scale", "deploy/web", "--replicas=3", "-a", "east"];
+
+#[test]
+fn refusals_are_passed_on_in_the_words_of_whoever_refused() {
+    for (code, reason, message, expected) in [
+        (403, "Forbidden", "no", "Error from server (Forbidden): no"),
+        (409, "Conflict", "it is paused", "error: it is paused"),
+        (423, "Locked", "account east is frozen: it moves", "error: account east is frozen: it moves"),
+        (
+            502,
+            "OutcomeUnknown",
+            "nobody knows: the agent has gone",
+            "error: nobody knows: the agent has gone",
+        ),
+        (503, "ServiceUnavailable", "no agent of east is connected", "error: no agent of east is connected"),
+        (504, "Timeout", "the deadline passed", "error: the deadline passed"),
+    ] {
+        let hub = Scripted::start(move |_| Some(refuse(code, reason, message)));
+        let said = Shell::new(None).with("SPINDRIFT_HUB", &hub.url).spindrift(&SCALE);
+        assert_eq!((said.code, said.out.as_str(), said.err.trim_end()), (Some(1), "", expected), "{said:?}");
+    }
+}
+
+#[test]
+fn an_answer_that_breaks_off_is_never_taken_for_a_whole_one() {
+    for (record, expected) in [
+        (json!({ "reason": "the agent has gone" }), "error: the agent has gone"),
+        (
+            json!({ "status": { "kind": "Status", "reason": "Expired", "message": "the log was rotated" } }),
+            "Error from server (Expired): the log was rotated",
+        ),
+        (json!({}), "error: the answer of the hub at"),
+    ] {
+        let hub = Scripted::start(move |asked| {
+            if asked.line.starts_with("POST") {
+                return Some(broken_off("first\nsec"));
+            }
+            let mut answer = json!({ "id": "x", "account": "east", "verb": "logs", "state": "failed",
+                "createdAt": "2026-11-16T08:00:00Z" });
+            answer.as_object_mut().unwrap().extend(record.as_object().unwrap().clone());
+            Some(respond(200, &answer))
+        });
+        let shell = Shell::new(None).with("SPINDRIFT_HUB", &hub.url);
+        let said = shell.spindrift(&["logs", "-f", "web-0", "-a", "east"]);
+        assert_eq!((said.code, said.out.as_str()), (Some(1), "first\nsec"), "{said:?}");
+        assert!(said.err.starts_with(expected) && said.err.lines().count() == 1, "{said:?}");
+    }
+}
+
+#[test]
+fn nothing_is_done_anywhere_if_the_question_makes_no_sense() {
+    let hub = Scripted::start(|_| None);
+    let shell = Shell::new(None).with("SPINDRIFT_HUB", &hub.url);
+    std::fs::write(
+        shell.home.path().join("pod.yaml"),
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: b}",
+    )
+    .unwrap();
+    for (words, expected) in [
+        (
+            &["scale", "deploy/web", "--replicas=3"][..],
+            "which account? name it with -a, or all of them with --all-accounts; the hub has east, west",
+        ),
+        (
+            &["scale", "deploy/web", "--replicas=3", "-a", "east,north"],
+            "there is no account \"north\"; the hub has east, west",
+        ),
+        (
+            &["scale", "deploy", "--replicas=3", "-a", "east"],
+            "which of the deploy? give a name, or labels by -l",
+        ),
+        (&["apply", "-a", "east"], "must specify -f"),
+        (&["apply", "-f", "nowhere.yaml", "-a", "east"], "the path \"nowhere.yaml\" does not exist"),
+        (
+            &["apply", "-f", "pod.yaml", "-n", "c", "-a", "east"],
+            "the namespace from the provided object \"b\" does not match the namespace \"c\". You must pass '--namespace=b' to perform this operation.",
+        ),
+        (
+            &["apply", "-f", "pod.yaml", "--force-conflicts", "-a", "east"],
+            "--force-conflicts only works with --server-side",
+        ),
+        (&["delete", "pods", "-a", "east"], "no name was specified"),
+        (
+            &["delete", "pods", "web", "-l", "a=b", "-a", "east"],
+            "name cannot be provided when a selector is specified",
+        ),
+        (
+            &["delete", "pod", "web", "--force", "--grace-period=5", "-a", "east"],
+            "cannot be specified together",
+        ),
+        (&["patch", "deploy/web", "-a", "east"], "must specify -p or --patch-file"),
+        (&["patch", "deploy/web", "-p", "[]", "-a", "east"], "a map of fields is expected"),
+        (&["logs", "-a", "east"], "expected a pod"),
+        (&["logs", "web", "--since-time", "soon", "-a", "east"], "is no moment such as"),
+    ] {
+        let error = shell.spindrift(words).error();
+        assert!(error.contains(expected), "{words:?}: {error}");
+    }
+    assert!(hub.asked().is_empty(), "{:?}", hub.asked());
+
+    let said = shell.spindrift(&["diff", "-f", "nowhere.yaml", "-a", "east"]);
+    assert_eq!(said.code, Some(2), "one would mean a difference: {said:?}");
+    assert_eq!(said.err, "error: the path \"nowhere.yaml\" does not exist\n");
+    assert_eq!(shell.spindrift(&["scale", "deploy/web"]).code, Some(2));
+
+    let away = Shell::new(None).with("SPINDRIFT_HUB", "http://127.0.0.1:1").spindrift(&SCALE).error();
+    assert!(away.contains("no hub answers at http://127.0.0.1:1") && away.contains("spindrift up"), "{away}");
+}
