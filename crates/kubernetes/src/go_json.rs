@@ -8,7 +8,7 @@ use serde_json::{Number, Value, ser::Formatter};
 use crate::merge::Object;
 
 /// Writes an object as Go's encoder does: keys sorted, `<`, `>` and `&` escaped, and a new line at the end.
-pub(crate) fn encode(object: &Object) -> String {
+pub fn encode(object: &Object) -> String {
     let mut out = Vec::new();
     let mut serializer = serde_json::Serializer::with_formatter(&mut out, GoFormatter);
     object.serialize(&mut serializer).expect("JSON can be written as JSON");

@@ -95,6 +95,12 @@ impl Kind {
         manifest["apiVersion"] = self.api_version.into();
         manifest["kind"] = self.name.into();
         manifest["metadata"] = self.metadata(case, &dice.within("metadata"));
+        // Whoever shares a selector with others adopts what they leave behind.
+        for app in ["/spec/selector/matchLabels/app", "/spec/template/metadata/labels/app"] {
+            if let (Some(app), true) = (manifest.pointer_mut(app), self.api_version == "apps/v1") {
+                *app = self.object_name(case).into();
+            }
+        }
         if self.name == "CustomResourceDefinition" {
             manifest["spec"]["group"] = custom::GROUP.into();
             manifest["spec"]["names"]["plural"] = format!("things{case}{SIDE}").into();

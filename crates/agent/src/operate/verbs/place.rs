@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::Method;
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
-use spindrift_kubernetes::{ApiError, Call, Object, Reply, scrub_result};
+use spindrift_kubernetes::{ApiError, Call, Object, Reply, encode_like_go, scrub_result};
 use spindrift_model::{DryRun, Manifest, ObjectRef, Resource, Validation};
 use tokio::time::{sleep, timeout_at};
 
@@ -235,8 +235,9 @@ pub(super) fn bad_request(message: impl Into<String>) -> Failure {
     Failure::ours(400, "BadRequest", message)
 }
 
+/// As Go writes JSON. What is applied server-side is read as YAML, which breaks lines at characters that Go escapes.
 pub(super) fn encode(object: &Object) -> Bytes {
-    serde_json::to_vec(object).expect("JSON can be written as JSON").into()
+    encode_like_go(object).into()
 }
 
 /// A text in an object's metadata that is not empty.
