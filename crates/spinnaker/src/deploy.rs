@@ -1,0 +1,396 @@
+//! A deployment, step by step, without asking anybody: whoever runs it is told what to look up and what to send.
+//!
+//! ```text
+//! Deploy::begin ─▶ for each manifest, in order: lookups() ─▶ prepare(live) ─▶ … ─▶ check() ─▶ Deliveries
+//!                                                                                                  │
+//!              OperationResult ◀── finish() ◀── delivered(what the cluster has now) ◀── send ◀─────┘
+//! ```
+//!
+//! Everything is prepared before anything is sent. Then objects are sent one by one, and the first error ends it; what
+//! was sent stays.
+
+use serde_json::Value;
+
+use crate::{
+    Artifact, Binding, Coordinates, DeployManifest, DeployStrategy, Failure, FullName, ImageMatch, Kind,
+    KindRules, Line, Lines, Manifest, Moniker, Operation, OperationResult, Pool, Version, Wishes, bind,
+    check_bound, operation::RolloutStrategy, traffic, version,
+};
+
+mod label;
+mod order;
+
+pub use label::Labelling;
+use order::sort;
+
+/// What holds for an account that is deployed to.
+#[derive(Debug, Clone)]
+pub struct Target<'a> {
+    pub account: &'a str,
+    pub rules: &'a KindRules,
+    pub images: ImageMatch,
+    pub labelling: Labelling<'a>,
+}
+
+/// A deployment that is being prepared.
+#[derive(Debug)]
+pub struct Deploy<'a> {
+    target: Target<'a>,
+    request: &'a DeployManifest,
+    moniker: Option<Moniker>,
+    /// As they were asked for, in the order of deployment; the first `ready.len()` are prepared.
+    manifests: Vec<Manifest>,
+    ready: Vec<Manifest>,
+    pool: Pool,
+    created: Vec<Artifact>,
+    bound: Vec<Artifact>,
+    history: Vec<Line>,
+}
+
+/// What has to be known of the cluster to prepare a manifest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lookup {
+    /// All objects of a kind in a namespace; empty means the default.
+    List { kind: Kind, namespace: String },
+    /// One object, if there is one.
+    Get(Coordinates),
+}
+
+/// What was found for a [`Lookup`].
+#[derive(Debug, Clone, Default)]
+pub struct Live {
+    pub listed: Vec<Manifest>,
+    pub got: Vec<Manifest>,
+}
+
+/// An object to send, and how.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Delivery {
+    pub manifest: Manifest,
+    pub method: Method,
+    /// The labels that it must have, or it is not sent.
+    pub selected: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// The server makes up its name.
+    Create,
+    Strategy(DeployStrategy),
+}
+
+/// A deployment that is being sent.
+#[derive(Debug)]
+pub struct Deliveries {
+    account: String,
+    selectors: String,
+    allow_nothing: bool,
+    pending: std::vec::IntoIter<Delivery>,
+    result: OperationResult,
+    history: Vec<Line>,
+}
+
+// === impl Deploy ===
+
+impl<'a> Deploy<'a> {
+    /// Puts manifests, which are in their namespaces already, into the order of deployment.
+    pub fn begin(
+        target: Target<'a>,
+        request: &'a DeployManifest,
+        manifests: Vec<Manifest>,
+    ) -> (Self, Result<(), Failure>) {
+        let binds = request.enable_artifact_binding.unwrap_or(true);
+        let pool = if binds {
+            Pool::new(&request.required_artifacts, &request.optional_artifacts)
+        } else {
+            Pool::default()
+        };
+        let mut deploy = Self {
+            target,
+            request,
+            moniker: request.moniker.clone(),
+            manifests: Vec::new(),
+            ready: Vec::new(),
+            pool,
+            created: Vec::new(),
+            bound: Vec::new(),
+            history: Vec::new(),
+        };
+        let outcome = deploy.order(manifests);
+        (deploy, outcome)
+    }
+
+    fn order(&mut self, mut manifests: Vec<Manifest>) -> Result<(), Failure> {
+        self.history.extend(Lines(Operation::DeployManifest).start(self.target.account));
+        self.say("Sorting manifests by priority...");
+        let mut compared = Vec::new();
+        let sorted = sort(&mut manifests, self.target.rules, |kind| compared.push(kind.clone()));
+        compared.iter().for_each(|kind| self.finding(kind));
+        sorted.map_err(|error| Failure::illegal_state(error.to_string()))?;
+        let names: Vec<_> = manifests.iter().map(|manifest| manifest.full_name().to_string()).collect();
+        self.say(format!("Deploy order is: {}", names.join(", ")));
+        self.manifests = manifests;
+        Ok(())
+    }
+
+    /// What has to be looked up for the next manifest; nothing if all are prepared.
+    pub fn lookups(&self) -> Option<Vec<Lookup>> {
+        let manifest = self.manifests.get(self.ready.len())?;
+        let wishes = Wishes::of(manifest);
+        let mut lookups = Vec::new();
+        if self.is_versioned(manifest) {
+            let (kind, namespace) = (manifest.kind().clone(), manifest.namespace().to_owned());
+            lookups.push(Lookup::List { kind, namespace });
+        } else if wishes.use_source_capacity && manifest.kind().has_source_capacity() {
+            lookups.push(Lookup::Get(manifest.coordinates()));
+        }
+        let services = self.load_balancers(manifest).into_iter();
+        let services =
+            services.filter_map(|name| Some(FullName::parse(&name).ok()?.at(manifest.namespace())));
+        lookups.extend(services.filter(|service| self.in_request(service).is_none()).map(Lookup::Get));
+        Some(lookups)
+    }
+
+    /// Prepares the next manifest with what was found.
+    pub fn prepare(&mut self, live: &Live) -> Result<(), Failure> {
+        let Some(mut manifest) = self.manifests.get(self.ready.len()).cloned() else { return Ok(()) };
+        self.check_history(&manifest)?;
+        let (kind, full_name) = (manifest.kind().clone(), manifest.full_name().to_string());
+        self.say(format!("Binding artifacts in {full_name}..."));
+        self.finding(&kind);
+        self.bind(&mut manifest);
+        self.finding(&kind);
+        let Some(moniker) = self.moniker.clone() else {
+            return Err(Failure::illegal_argument("deployManifest needs a moniker with an app"));
+        };
+        let versioned = self.is_versioned(&manifest);
+        let number = versioned.then(|| Version::of(&manifest, &live.listed));
+        let text = number.map(|version| version.to_string());
+        let artifact = Artifact::created(&manifest, self.target.account, text.as_deref());
+        self.created.push(artifact.clone());
+        self.pool.put(artifact.clone());
+        self.say(format!("Annotating manifest {full_name} with artifact, relationships & moniker..."));
+        artifact.annotate(&mut manifest);
+        self.take_source_capacity(&mut manifest, versioned, live);
+        self.attach(&mut manifest, live)?;
+        let moniker = moniker.for_deployment(&full_name, number.map(|Version(number)| number));
+        self.target.labelling.apply(
+            &mut manifest,
+            &moniker,
+            self.request.skip_spec_template_labels == Some(true),
+        );
+        if let Some(name) = &artifact.reference {
+            manifest.set_name(name);
+        }
+        self.ready.push(manifest);
+        Ok(())
+    }
+
+    /// Checks the whole, and what remains is to be sent.
+    pub fn check(&mut self) -> Result<Deliveries, Failure> {
+        self.say("Checking if all requested artifacts were bound...");
+        if self.request.enable_artifact_binding.unwrap_or(true) {
+            check_bound(&self.request.required_artifacts, &self.bound)
+                .map_err(|unbound| Failure::illegal_argument(unbound.in_deployment()))?;
+        }
+        let selectors = &self.request.label_selectors;
+        let deliveries: Vec<_> =
+            self.ready.drain(..).map(|manifest| Delivery::new(manifest, selectors)).collect();
+        let replaces = |delivery: &Delivery| delivery.method == Method::Strategy(DeployStrategy::Replace);
+        if !selectors.is_empty() && deliveries.iter().any(replaces) {
+            let message = "label selectors not supported with replace strategy, not deploying";
+            return Err(Failure::illegal_state(message));
+        }
+        let mut result = OperationResult::new();
+        result.add_created(self.created.drain(..));
+        result.add_bound(self.bound.drain(..));
+        Ok(Deliveries {
+            account: self.target.account.to_owned(),
+            selectors: selectors.to_string(),
+            allow_nothing: selectors.is_empty() || self.request.allow_nothing_selected == Some(true),
+            pending: deliveries.into_iter(),
+            result,
+            history: Vec::new(),
+        })
+    }
+
+    /// What was said since the last time.
+    pub fn take_history(&mut self) -> Vec<Line> {
+        std::mem::take(&mut self.history)
+    }
+
+    /// Red/black needs the version before the newest.
+    fn check_history(&self, manifest: &Manifest) -> Result<(), Failure> {
+        let strategy = self.request.strategy;
+        let red_black = matches!(strategy, Some(RolloutStrategy::RedBlack | RolloutStrategy::BlueGreen));
+        if red_black && Wishes::of(manifest).max_version_history.is_some_and(|history| history < 2) {
+            return Err(Failure::runtime(
+                "The max version history specified in your manifest conflicts with the behavior of the Red/Black \
+                 rollout strategy. Please update your strategy.spinnaker.io/max-version-history annotation to a value \
+                 greater than or equal to 2.",
+            ));
+        }
+        Ok(())
+    }
+
+    fn bind(&mut self, manifest: &mut Manifest) {
+        let namespace = manifest.namespace().to_owned();
+        let Target { account, images, .. } = self.target;
+        let binding = Binding { account, namespace: &namespace, images };
+        let kind = manifest.kind().clone();
+        let bound = bind(&kind, manifest.as_map_mut(), self.pool.artifacts(), binding);
+        let names: Vec<_> = bound.iter().map(ToString::to_string).collect();
+        self.say(format!("Bound artifacts: [{}]...", names.join(", ")));
+        self.bound.extend(bound);
+    }
+
+    fn take_source_capacity(&self, manifest: &mut Manifest, versioned: bool, live: &Live) {
+        let wanted = Wishes::of(manifest).use_source_capacity && manifest.kind().has_source_capacity();
+        let coordinates = manifest.coordinates();
+        let source = if versioned {
+            version::latest(manifest, &live.listed)
+        } else {
+            live.got.iter().find(|object| is_same(object, &coordinates))
+        };
+        let replicas = source.and_then(|source| source.pointer("/spec/replicas"));
+        if let (true, Some(replicas)) = (wanted, replicas) {
+            manifest.set_replicas(replicas.clone());
+        }
+    }
+
+    fn attach(&mut self, manifest: &mut Manifest, live: &Live) -> Result<(), Failure> {
+        traffic::annotate(manifest, &self.request.services)?;
+        if !manifest.kind().can_receive_traffic() || self.request.enable_traffic == Some(false) {
+            return Ok(());
+        }
+        let shown = self.manifests.get(self.ready.len()).map(Manifest::full_name);
+        for name in traffic::load_balancers(manifest) {
+            let service = traffic::load_balancer(&name)?.at(manifest.namespace());
+            let found =
+                self.in_request(&service).or_else(|| live.got.iter().find(|it| is_same(it, &service)));
+            let Some(found) = found.cloned() else {
+                return Err(Failure::illegal_argument(format!("Load balancer {name} does not exist")));
+            };
+            if let Some(shown) = &shown {
+                self.say(format!("Attaching load balancer {name} to {shown}"));
+            }
+            traffic::attach(&found, manifest)?;
+        }
+        Ok(())
+    }
+
+    fn load_balancers(&self, manifest: &Manifest) -> Vec<String> {
+        if !manifest.kind().can_receive_traffic() || self.request.enable_traffic == Some(false) {
+            return Vec::new();
+        }
+        let annotated = traffic::load_balancers(manifest);
+        if annotated.is_empty() { self.request.services.clone() } else { annotated }
+    }
+
+    fn in_request(&self, service: &Coordinates) -> Option<&Manifest> {
+        self.manifests.iter().find(|manifest| is_same(manifest, service))
+    }
+
+    fn is_versioned(&self, manifest: &Manifest) -> bool {
+        Wishes::of(manifest).is_versioned(self.request.versioned, manifest, self.target.rules)
+    }
+
+    fn finding(&mut self, kind: &Kind) {
+        self.say(format!("Finding deployer for {kind}..."));
+    }
+
+    fn say(&mut self, status: impl Into<String>) {
+        self.history.push(Line::new(Operation::DeployManifest.phase(), status));
+    }
+}
+
+/// Whether an object is the one that is meant; no namespace means the default, whichever that is.
+fn is_same(object: &Manifest, wanted: &Coordinates) -> bool {
+    *object.kind() == wanted.kind
+        && object.name() == Some(&wanted.name)
+        && (wanted.namespace.is_empty() || object.namespace() == wanted.namespace)
+}
+
+// === impl Delivery ===
+
+impl Delivery {
+    fn new(manifest: Manifest, selectors: &crate::LabelSelectors) -> Self {
+        let method = if manifest.name().is_none() && manifest.generate_name().is_some() {
+            Method::Create
+        } else {
+            Method::Strategy(Wishes::of(&manifest).strategy)
+        };
+        let selected = selectors.matches(|key| manifest.label(key));
+        Self { manifest, method, selected }
+    }
+
+    /// The failure that what kubectl would have said amounts to.
+    pub fn failed(&self, said: &str) -> Failure {
+        let verb = match self.method {
+            Method::Create => "Create",
+            Method::Strategy(DeployStrategy::Replace) => "Replace",
+            Method::Strategy(_) => "Deploy",
+        };
+        Failure::kubectl(format!("{verb} failed for manifest: {}. Error: {said}", self.manifest.full_name()))
+    }
+}
+
+// === impl Deliveries ===
+
+impl Deliveries {
+    /// The next object; one that is not selected only has to be acknowledged.
+    pub fn next(&mut self) -> Option<Delivery> {
+        let delivery = self.pending.next()?;
+        let (kind, name) = (delivery.manifest.kind(), delivery.manifest.full_name());
+        self.say(format!("Finding deployer for {kind}..."));
+        self.say(format!("Submitting manifest {name} to kubernetes master..."));
+        Some(delivery)
+    }
+
+    /// What the cluster has now, or nothing if the object was not selected.
+    pub fn delivered(&mut self, delivery: &Delivery, object: Option<&Manifest>) {
+        if let Some(object) = object {
+            self.result.add_manifest(object);
+        }
+        let (name, account) = (delivery.manifest.full_name(), &self.account);
+        self.say(format!(
+            "Deploy manifest task completed successfully for manifest {name} in account {account}"
+        ));
+    }
+
+    /// The result, when all were delivered.
+    pub fn finish(&mut self) -> Result<OperationResult, Failure> {
+        let Self { account, selectors, .. } = &*self;
+        if self.result.is_empty() && !self.allow_nothing {
+            return Err(Failure::illegal_state(format!(
+                "nothing deployed to account {account} with label selector(s) {selectors}"
+            )));
+        }
+        self.say(format!(
+            "Deploy manifest task completed successfully for all manifests in account {account}"
+        ));
+        Ok(std::mem::take(&mut self.result))
+    }
+
+    /// What was said since the last time.
+    pub fn take_history(&mut self) -> Vec<Line> {
+        std::mem::take(&mut self.history)
+    }
+
+    fn say(&mut self, status: impl Into<String>) {
+        self.history.push(Line::new(Operation::DeployManifest.phase(), status));
+    }
+}
+
+/// The manifest of a job, as a deployment's: in the namespace of the request, and made anew.
+pub fn job_manifest(manifest: Option<&Value>, namespace: &str) -> Result<Manifest, Failure> {
+    let manifest = manifest.and_then(|manifest| Manifest::try_from(manifest.clone()).ok());
+    let Some(mut manifest) = manifest.filter(|manifest| manifest.kind().is("job")) else {
+        return Err(Failure::illegal_argument("Only kind of Job is accepted for the Run Job operation."));
+    };
+    if !namespace.is_empty() {
+        manifest.set_namespace(namespace);
+    }
+    crate::strategy::recreate(&mut manifest);
+    Ok(manifest)
+}
