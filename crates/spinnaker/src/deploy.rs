@@ -9,8 +9,6 @@
 //! Everything is prepared before anything is sent. Then objects are sent one by one, and the first error ends it; what
 //! was sent stays.
 
-use serde_json::Value;
-
 use crate::{
     Artifact, Binding, Coordinates, DeployManifest, DeployStrategy, Failure, FullName, ImageMatch, Kind,
     KindRules, Line, Lines, Manifest, Moniker, Operation, OperationResult, Pool, Version, Wishes, bind,
@@ -380,17 +378,4 @@ impl Deliveries {
     fn say(&mut self, status: impl Into<String>) {
         self.history.push(Line::new(Operation::DeployManifest.phase(), status));
     }
-}
-
-/// The manifest of a job, as a deployment's: in the namespace of the request, and made anew.
-pub fn job_manifest(manifest: Option<&Value>, namespace: &str) -> Result<Manifest, Failure> {
-    let manifest = manifest.and_then(|manifest| Manifest::try_from(manifest.clone()).ok());
-    let Some(mut manifest) = manifest.filter(|manifest| manifest.kind().is("job")) else {
-        return Err(Failure::illegal_argument("Only kind of Job is accepted for the Run Job operation."));
-    };
-    if !namespace.is_empty() {
-        manifest.set_namespace(namespace);
-    }
-    crate::strategy::recreate(&mut manifest);
-    Ok(manifest)
 }

@@ -59,7 +59,7 @@ pub use artifact::{
     Artifact, ArtifactKey, Binding, ImageMatch, Pool, Unbound, bind, check_bound, extract, image_name,
 };
 pub use cleanup::{Cleanup, Outdated};
-pub use deploy::{Deliveries, Delivery, Deploy, Labelling, Live, Lookup, Method, Target, job_manifest};
+pub use deploy::{Deliveries, Delivery, Deploy, Labelling, Live, Lookup, Method, Target};
 pub use error::{ErrorBody, Problem, Refusal};
 pub use failure::Failure;
 pub use gson::with_floats;

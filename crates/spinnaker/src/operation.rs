@@ -4,6 +4,7 @@ use std::fmt;
 
 mod delete;
 mod description;
+mod job;
 mod lines;
 mod patch;
 mod request;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::{Artifact, LabelSelectors, Moniker, lenient};
 
 /// `deployManifest`.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeployManifest {
     /// `null` if the key is missing, which is an error of its own.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::KUBERNETES;
+use crate::Row;
 
 /// A cluster by its names: there is one exactly while an object is a part of it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,6 +48,19 @@ struct MinimalCluster<'a> {
     load_balancers: [(); 0],
     server_groups: [(); 0],
     provider: &'static str,
+}
+
+// === impl ClusterRef ===
+
+impl ClusterRef {
+    /// The cluster that an object is a part of.
+    pub fn of(row: &Row) -> Option<Self> {
+        Some(Self {
+            application: row.application.clone()?,
+            account: row.account.to_string(),
+            cluster: row.cluster.clone()?,
+        })
+    }
 }
 
 /// All applications, sorted by name whatever its case. `names` are those that something belongs to, also without a
