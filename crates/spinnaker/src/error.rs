@@ -2,6 +2,10 @@
 
 use serde::Serialize;
 
+mod missing;
+
+pub use missing::Missing;
+
 use crate::{InvalidRequest, TaskError, Violation};
 
 /// An error of Clouddriver's own.

@@ -60,7 +60,7 @@ pub use artifact::{
 };
 pub use cleanup::{Cleanup, Outdated};
 pub use deploy::{Deliveries, Delivery, Deploy, Labelling, Live, Lookup, Method, Target};
-pub use error::{ErrorBody, Problem, Refusal};
+pub use error::{ErrorBody, Missing, Problem, Refusal};
 pub use failure::Failure;
 pub use gson::with_floats;
 pub use inventory::Inventory;

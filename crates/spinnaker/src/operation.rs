@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::Capability;
+
 mod delete;
 mod description;
 mod job;
@@ -140,6 +142,19 @@ impl Operation {
             Self::UndoRolloutManifest => "UNDO_ROLLOUT_KUBERNETES_MANIFEST",
             Self::ResizeServerGroup => "RESIZE_KUBERNETES_SERVER_GROUP",
         }
+    }
+
+    /// What the kind of its target has to be capable of.
+    pub fn capability(self) -> Option<Capability> {
+        Some(match self {
+            Self::ScaleManifest => Capability::Scale,
+            Self::ResizeServerGroup => Capability::Resize,
+            Self::PauseRolloutManifest => Capability::PauseRollout,
+            Self::ResumeRolloutManifest => Capability::ResumeRollout,
+            Self::UndoRolloutManifest => Capability::UndoRollout,
+            Self::RollingRestartManifest => Capability::RollingRestart,
+            _ => return None,
+        })
     }
 
     /// What its validation errors begin with; two operations are not validated.

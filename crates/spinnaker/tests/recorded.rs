@@ -7,6 +7,8 @@
 mod deployments;
 #[path = "recorded/manifests.rs"]
 mod manifests;
+#[path = "recorded/operations.rs"]
+mod operations;
 #[path = "recorded/views.rs"]
 mod views;
 

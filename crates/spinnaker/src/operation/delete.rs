@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::Failure;
+use super::DeleteManifest;
+use crate::{Coordinates, Failure, FullName, Kind};
 
 /// What becomes of the objects that a deleted one owns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +19,43 @@ pub enum Cascade {
 pub struct DeleteOptions {
     pub cascade: Option<Cascade>,
     pub grace_period_seconds: Option<i64>,
+}
+
+// === impl DeleteManifest ===
+
+impl DeleteManifest {
+    /// What is deleted: one object by name, or what is labelled so of some kinds, which then have no name.
+    pub fn targets(&self) -> Vec<Coordinates> {
+        let name = self.manifest_name.as_deref().filter(|name| !name.is_empty());
+        match name {
+            Some(name) => FullName::parse(name).map(|name| name.at(&*self.location)).into_iter().collect(),
+            None => {
+                let kinds = self.kinds.iter().map(|kind| Kind::parse(kind));
+                kinds.map(|kind| Coordinates::new(kind, &*self.location, "")).collect()
+            }
+        }
+    }
+
+    /// An object is named or labelled, not both; the sentences are kubectl's.
+    pub fn check(&self, target: &Coordinates) -> Result<(), &'static str> {
+        match (target.name.is_empty(), self.label_selectors.is_empty()) {
+            (false, false) => {
+                Err("error: selectors and the all flag cannot be used when passing resource/name arguments\n")
+            }
+            (true, true) => Err("error: resource(s) were provided, but no name was specified\n"),
+            _ => Ok(()),
+        }
+    }
+
+    /// The failure that what kubectl would have said amounts to.
+    pub fn failed(&self, target: &Coordinates, said: &str) -> Failure {
+        let Coordinates { kind, namespace, name } = target;
+        if name.is_empty() {
+            let selectors = &self.label_selectors;
+            return Failure::kubectl(format!("Failed to delete {selectors} from {namespace}: {said}"));
+        }
+        Failure::kubectl(format!("Failed to delete {kind}/{name} from {namespace}: {said}"))
+    }
 }
 
 // === impl Cascade ===
@@ -37,8 +75,8 @@ impl Cascade {
 
 impl DeleteOptions {
     /// Reads a request's `options`: `orphanDependents` wins over `cascading`. What is null is not there. The error is
-    /// kubectl's, without a prefix.
-    pub fn parse(options: &BTreeMap<String, Value>) -> Result<Self, Failure> {
+    /// kubectl's.
+    pub fn parse(options: &BTreeMap<String, Value>) -> Result<Self, String> {
         let text = |key: &str| match options.get(key) {
             Some(Value::String(text)) => Some(text.clone()),
             Some(Value::Null) | None => None,
@@ -59,14 +97,14 @@ impl DeleteOptions {
     }
 }
 
-fn parse_cascading(text: &str) -> Result<Cascade, Failure> {
+fn parse_cascading(text: &str) -> Result<Cascade, String> {
     match text.to_lowercase().as_str() {
         "false" | "orphan" => Ok(Cascade::Orphan),
         "true" | "background" => Ok(Cascade::Background),
         "foreground" => Ok(Cascade::Foreground),
-        _ => Err(Failure::kubectl(format!(
+        _ => Err(format!(
             "error: invalid cascade value ({text}). Must be \"background\", \"foreground\", or \"orphan\"\n"
-        ))),
+        )),
     }
 }
 
@@ -103,8 +141,29 @@ mod tests {
         }
         let bogus = serde_json::from_value(json!({"cascading": "bogus"})).unwrap();
         assert_eq!(
-            DeleteOptions::parse(&bogus).unwrap_err().message,
+            DeleteOptions::parse(&bogus).unwrap_err(),
             "error: invalid cascade value (bogus). Must be \"background\", \"foreground\", or \"orphan\"\n"
         );
+    }
+
+    #[test]
+    fn an_object_is_named_or_labelled() {
+        let delete = |json: Value| serde_json::from_value::<DeleteManifest>(json).unwrap();
+        let selectors = json!({"selectors": [{"kind": "EXISTS", "key": "pick"}]});
+        let labelled =
+            delete(json!({"kinds": ["cm", "secret"], "location": "ns", "labelSelectors": selectors}));
+        let targets: Vec<_> = labelled.targets().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            targets,
+            [
+                "KubernetesCoordinates(kind=configMap, namespace=ns, name=)",
+                "KubernetesCoordinates(kind=secret, namespace=ns, name=)"
+            ]
+        );
+        assert_eq!(labelled.check(&labelled.targets()[0]), Ok(()));
+        let failure = labelled.failed(&labelled.targets()[0], "no");
+        assert_eq!(failure.message, "Failed to delete pick from ns: no");
+        let neither = delete(json!({"kinds": ["cm"], "location": "ns"}));
+        assert!(neither.check(&neither.targets()[0]).unwrap_err().contains("no name was specified"));
     }
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{Common, KUBERNETES};
-use crate::{Aspect, HealthState, Moniker, PodHealth, Row};
+use crate::{Aspect, HealthState, Manifest, Moniker, PodHealth, Row};
 
 /// A pod with all there is to show.
 #[derive(Debug, Serialize)]
@@ -143,10 +143,32 @@ impl Serialize for Source<'_> {
 
 // === impl Console ===
 
+/// The containers of a pod in the order in which their logs are shown: those that prepare it first.
+pub fn containers(pod: &Manifest) -> Vec<&str> {
+    let lists = ["/spec/initContainers", "/spec/containers"].into_iter();
+    let containers = lists.filter_map(|list| pod.pointer(list)?.as_array()).flatten();
+    containers.filter_map(|container| container.get("name")?.as_str()).collect()
+}
+
 impl Console {
     /// What is answered if there is no such pod.
     pub fn without_pod() -> Self {
         let output = "Failed to retrieve pod data; pod may have been deleted.".to_owned();
         Self { output: vec![ConsoleOutput { name: "Error".to_owned(), output }] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn logs_begin_with_the_containers_that_prepare_a_pod() {
+        let pod = json!({"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [{"name": "main"}, {"name": "side"}],
+            "initContainers": [{"name": "prep"}]}});
+        assert_eq!(containers(&pod.try_into().unwrap()), ["prep", "main", "side"]);
+        assert!(containers(&json!({"apiVersion": "v1", "kind": "Pod"}).try_into().unwrap()).is_empty());
     }
 }

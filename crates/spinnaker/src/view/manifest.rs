@@ -1,11 +1,10 @@
 //! An object as the cluster has it now, with what Spinnaker makes of it: `/manifests`.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{Artifact, Manifest, Moniker, Status, UnsupportedVersion, extract, gson, status};
+use super::ContainerMetrics;
+use crate::{Artifact, Coordinates, Manifest, Moniker, Status, UnsupportedVersion, extract, gson, status};
 
 /// What Orca polls until it is stable, and what Deck shows. Nothing in it is null, and all its numbers are floats.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -21,14 +20,6 @@ pub struct ManifestView<'a> {
     /// Always empty: Orca and Clouddriver do not agree on what is in there.
     warnings: [(); 0],
     metrics: Vec<ContainerMetrics>,
-}
-
-/// What a container uses, under kubectl's headings.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ContainerMetrics {
-    pub container_name: String,
-    pub metrics: BTreeMap<String, String>,
 }
 
 // === impl ManifestView ===
@@ -55,6 +46,12 @@ impl<'a> ManifestView<'a> {
     }
 }
 
+/// What the events of an object are found by; the kind is as Kubernetes writes it, or none would be found.
+pub fn event_selector(object: &Coordinates) -> String {
+    let (_, kind) = object.kind.in_kubernetes();
+    format!("involvedObject.name={},involvedObject.kind={kind}", object.name)
+}
+
 /// Oldest first, by when they were seen last, else first; those that say neither come last.
 pub fn sort_events(mut events: Vec<Value>) -> Vec<Value> {
     events.sort_by_cached_key(|event| {
@@ -62,4 +59,20 @@ pub fn sort_events(mut events: Vec<Value>) -> Vec<Value> {
         text("lastTimestamp").or_else(|| text("firstTimestamp")).unwrap_or_else(|| "n/a".to_owned())
     });
     events
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FullName;
+
+    #[test]
+    fn events_are_found_by_the_kind_that_kubernetes_knows() {
+        let selector = |name: &str| event_selector(&FullName::parse(name).unwrap().at("ns"));
+        assert_eq!(
+            selector("hpa shop"),
+            "involvedObject.name=shop,involvedObject.kind=HorizontalPodAutoscaler"
+        );
+        assert_eq!(selector("CronTab.x.com a"), "involvedObject.name=a,involvedObject.kind=CronTab");
+    }
 }
