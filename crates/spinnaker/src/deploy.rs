@@ -123,7 +123,9 @@ impl<'a> Deploy<'a> {
         self.say("Sorting manifests by priority...");
         let mut compared = Vec::new();
         let sorted = sort(&mut manifests, self.target.rules, |kind| compared.push(kind.clone()));
-        compared.iter().for_each(|kind| self.finding(kind));
+        for kind in &compared {
+            self.finding(kind);
+        }
         sorted.map_err(|error| Failure::illegal_state(error.to_string()))?;
         let names: Vec<_> = manifests.iter().map(|manifest| manifest.full_name().to_string()).collect();
         self.say(format!("Deploy order is: {}", names.join(", ")));
@@ -169,7 +171,7 @@ impl<'a> Deploy<'a> {
         self.pool.put(artifact.clone());
         self.say(format!("Annotating manifest {full_name} with artifact, relationships & moniker..."));
         artifact.annotate(&mut manifest);
-        self.take_source_capacity(&mut manifest, versioned, live);
+        take_source_capacity(&mut manifest, versioned, live);
         self.attach(&mut manifest, live)?;
         let moniker = moniker.for_deployment(&full_name, number.map(|Version(number)| number));
         self.target.labelling.apply(
@@ -242,20 +244,6 @@ impl<'a> Deploy<'a> {
         self.bound.extend(bound);
     }
 
-    fn take_source_capacity(&self, manifest: &mut Manifest, versioned: bool, live: &Live) {
-        let wanted = Wishes::of(manifest).use_source_capacity && manifest.kind().has_source_capacity();
-        let coordinates = manifest.coordinates();
-        let source = if versioned {
-            version::latest(manifest, &live.listed)
-        } else {
-            live.got.iter().find(|object| is_same(object, &coordinates))
-        };
-        let replicas = source.and_then(|source| source.pointer("/spec/replicas"));
-        if let (true, Some(replicas)) = (wanted, replicas) {
-            manifest.set_replicas(replicas.clone());
-        }
-    }
-
     fn attach(&mut self, manifest: &mut Manifest, live: &Live) -> Result<(), Failure> {
         traffic::annotate(manifest, &self.request.services)?;
         if !manifest.kind().can_receive_traffic() || self.request.enable_traffic == Some(false) {
@@ -302,6 +290,21 @@ impl<'a> Deploy<'a> {
     }
 }
 
+/// As many replicas as there are now, if the manifest wants that: of the same name, or of the newest version.
+fn take_source_capacity(manifest: &mut Manifest, versioned: bool, live: &Live) {
+    let wanted = Wishes::of(manifest).use_source_capacity && manifest.kind().has_source_capacity();
+    let coordinates = manifest.coordinates();
+    let source = if versioned {
+        version::latest(manifest, &live.listed)
+    } else {
+        live.got.iter().find(|object| is_same(object, &coordinates))
+    };
+    let replicas = source.and_then(|source| source.pointer("/spec/replicas"));
+    if let (true, Some(replicas)) = (wanted, replicas) {
+        manifest.set_replicas(replicas.clone());
+    }
+}
+
 /// Whether an object is the one that is meant; no namespace means the default, whichever that is.
 fn is_same(object: &Manifest, wanted: &Coordinates) -> bool {
     *object.kind() == wanted.kind
@@ -337,7 +340,7 @@ impl Delivery {
 
 impl Deliveries {
     /// The next object; one that is not selected only has to be acknowledged.
-    pub fn next(&mut self) -> Option<Delivery> {
+    pub fn next_delivery(&mut self) -> Option<Delivery> {
         let delivery = self.pending.next()?;
         let (kind, name) = (delivery.manifest.kind(), delivery.manifest.full_name());
         self.say(format!("Finding deployer for {kind}..."));

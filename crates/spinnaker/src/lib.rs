@@ -31,6 +31,8 @@
 //!
 //! Values that Clouddriver shows of Secrets are never shown here.
 
+#![cfg_attr(test, allow(clippy::needless_pass_by_value, reason = "`json!` is written where it is used"))]
+
 pub mod annotation;
 mod artifact;
 mod cleanup;

@@ -33,7 +33,7 @@ impl Criteria {
         let mut objects = cluster.to_vec();
         match self {
             Self::Oldest | Self::Newest | Self::SecondNewest => {
-                objects.sort_by_key(|object| object.created())
+                objects.sort_by_key(|object| object.created());
             }
             Self::Largest | Self::Smallest => objects.sort_by_key(|object| replicas(object)),
         }

@@ -126,7 +126,7 @@ impl TaskState {
 
 /// The state as it is shown, with what was said last.
 #[derive(Serialize)]
-struct Status<'a> {
+struct Shown<'a> {
     phase: &'a str,
     status: &'a str,
     completed: bool,
@@ -139,7 +139,7 @@ impl Serialize for Task {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { id, state, history, result_objects, start_time_ms, owner_id } = self;
         let last = history.last();
-        let status = Status {
+        let status = Shown {
             phase: last.map_or(ORCHESTRATION, |line| &line.phase),
             status: last.map_or("", |line| &line.status),
             completed: state.is_completed(),

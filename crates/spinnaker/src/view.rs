@@ -55,6 +55,10 @@ struct Common<'a> {
     created_time: Option<i64>,
 }
 
+/// A map that never has anything in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+struct Empty {}
+
 // === impl Common ===
 
 impl<'a> Common<'a> {

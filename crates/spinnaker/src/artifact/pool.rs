@@ -79,6 +79,8 @@ impl Unbound {
 
 #[cfg(test)]
 mod tests {
+    use std::slice::from_ref;
+
     use super::*;
 
     fn image(name: &str, reference: &str) -> Artifact {
@@ -101,7 +103,7 @@ mod tests {
     #[test]
     fn what_is_required_and_not_bound_is_named_as_recorded() {
         let nginx = image("nginx", "nginx:1.27");
-        assert_eq!(check_bound(&[nginx.clone()], &[nginx.clone()]), Ok(()));
+        assert_eq!(check_bound(from_ref(&nginx), from_ref(&nginx)), Ok(()));
         let unbound = check_bound(&[nginx.clone(), nginx], &[image("nginx", "nginx:1.28")]).unwrap_err();
         assert_eq!(
             unbound.in_deployment(),

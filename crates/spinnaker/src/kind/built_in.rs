@@ -8,6 +8,7 @@ use super::{
     },
 };
 
+#[derive(Clone, Copy)]
 pub(super) struct BuiltIn {
     /// Spinnaker's spelling.
     pub(super) name: &'static str,

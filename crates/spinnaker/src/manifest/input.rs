@@ -20,14 +20,12 @@ pub fn expand(manifests: Vec<Value>) -> Result<Vec<Manifest>, InvalidManifest> {
     for manifest in manifests {
         match manifest {
             Value::Null => {}
-            mut list if is_list(&list) => match list.get_mut("items").map(Value::take) {
-                Some(Value::Array(items)) => {
-                    for item in items.into_iter().filter(|item| !item.is_null()) {
-                        expanded.push(item.try_into()?);
-                    }
+            mut list if is_list(&list) => {
+                let items = list.get_mut("items").and_then(Value::as_array_mut).map(std::mem::take);
+                for item in items.into_iter().flatten().filter(|item| !item.is_null()) {
+                    expanded.push(item.try_into()?);
                 }
-                _ => {}
-            },
+            }
             manifest => expanded.push(manifest.try_into()?),
         }
     }

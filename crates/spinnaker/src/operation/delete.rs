@@ -26,14 +26,11 @@ pub struct DeleteOptions {
 impl DeleteManifest {
     /// What is deleted: one object by name, or what is labelled so of some kinds, which then have no name.
     pub fn targets(&self) -> Vec<Coordinates> {
-        let name = self.manifest_name.as_deref().filter(|name| !name.is_empty());
-        match name {
-            Some(name) => FullName::parse(name).map(|name| name.at(&*self.location)).into_iter().collect(),
-            None => {
-                let kinds = self.kinds.iter().map(|kind| Kind::parse(kind));
-                kinds.map(|kind| Coordinates::new(kind, &*self.location, "")).collect()
-            }
+        if let Some(name) = self.manifest_name.as_deref().filter(|name| !name.is_empty()) {
+            return FullName::parse(name).map(|name| name.at(&*self.location)).into_iter().collect();
         }
+        let kinds = self.kinds.iter().map(|kind| Kind::parse(kind));
+        kinds.map(|kind| Coordinates::new(kind, &*self.location, "")).collect()
     }
 
     /// An object is named or labelled, not both; the sentences are kubectl's.

@@ -65,7 +65,9 @@ pub fn validate(
     };
     match description {
         Description::Deploy(deploy) => {
-            manifests.iter().for_each(|manifest| check(manifest.namespace()));
+            for manifest in manifests {
+                check(manifest.namespace());
+            }
             if deploy.manifests.is_none() {
                 violations.push(empty("manifests"));
             }

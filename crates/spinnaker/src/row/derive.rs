@@ -76,15 +76,12 @@ where
     Spec: Deserialize<'a>,
     Status: Deserialize<'a>,
 {
-    match serde_json::from_slice::<Object<'a, Spec, Status>>(body) {
-        Ok(Object { api_version, metadata, spec, status }) => {
-            Some((api_version, metadata, aspect(spec, status)))
-        }
-        Err(_) => {
-            let (api_version, metadata, _) = bare(body)?;
-            Some((api_version, metadata, aspect(None, None)))
-        }
-    }
+    let Ok(object) = serde_json::from_slice(body) else {
+        let (api_version, metadata, _) = bare(body)?;
+        return Some((api_version, metadata, aspect(None, None)));
+    };
+    let Object { api_version, metadata, spec, status } = object;
+    Some((api_version, metadata, aspect(spec, status)))
 }
 
 fn bare(body: &[u8]) -> Option<Read<'_>> {

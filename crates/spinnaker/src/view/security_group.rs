@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Common, KUBERNETES};
+use super::{Common, Empty, KUBERNETES};
 use crate::{Aspect, Inventory, Moniker, Row, SpinnakerKind, row};
 
 /// A network policy in a list; its moniker is always empty.
@@ -12,7 +12,7 @@ use crate::{Aspect, Inventory, Moniker, Row, SpinnakerKind, row};
 pub struct SecurityGroupSummary {
     name: String,
     id: String,
-    moniker: BTreeMap<(), ()>,
+    moniker: Empty,
 }
 
 /// A network policy with all there is to show.
@@ -73,7 +73,7 @@ pub fn security_groups<'a>(
 impl SecurityGroupSummary {
     pub fn new(row: &Row) -> Self {
         let name = row.full_name();
-        Self { id: name.clone(), name, moniker: BTreeMap::new() }
+        Self { id: name.clone(), name, moniker: Empty {} }
     }
 }
 

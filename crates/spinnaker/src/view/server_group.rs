@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::{
-    Common, Instance, KUBERNETES,
+    Common, Empty, Instance, KUBERNETES,
     instance::{InstanceSummary, overall},
 };
 use crate::{HealthState, Inventory, KindRules, Moniker, Row, SpinnakerKind, Workload};
@@ -43,7 +43,8 @@ pub struct ServerGroup<'a> {
     moniker: &'a Moniker,
     instances: Vec<Instance<'a>>,
     load_balancers: BTreeSet<String>,
-    server_group_managers: Vec<ManagerRef<'a>>,
+    #[serde(rename = "serverGroupManagers")]
+    managers: Vec<ManagerRef<'a>>,
     disabled: bool,
     capacity: Capacity,
     name: String,
@@ -52,7 +53,7 @@ pub struct ServerGroup<'a> {
     build_info: BuildInfo<'a>,
     zones: [(); 0],
     security_groups: [(); 0],
-    launch_config: BTreeMap<(), ()>,
+    launch_config: Empty,
     region: &'a str,
     cloud_provider: &'static str,
     instance_counts: InstanceCounts,
@@ -149,7 +150,7 @@ impl<'a> ServerGroup<'a> {
             moniker: &row.summary.moniker,
             instances: inventory.instances_of(row).map(Instance::new).collect(),
             load_balancers: parts.load_balancers,
-            server_group_managers: parts.managers,
+            managers: parts.managers,
             disabled: parts.disabled,
             capacity: parts.capacity,
             name: row.full_name(),
@@ -157,7 +158,7 @@ impl<'a> ServerGroup<'a> {
             build_info: BuildInfo { images: parts.images },
             zones: [],
             security_groups: [],
-            launch_config: BTreeMap::new(),
+            launch_config: Empty {},
             region: &row.object.namespace,
             cloud_provider: KUBERNETES,
             instance_counts: parts.counts,

@@ -35,7 +35,8 @@ fn deployments_are_prepared_as_recorded() {
         let recording = &entry["recording"];
         let deployed = cluster.run(&entry);
         let history: Vec<_> = deployed.history.iter().map(|line| line.status.as_str()).collect();
-        let recorded: Vec<_> = entry["history"].as_array().unwrap().iter().flat_map(Value::as_str).collect();
+        let recorded: Vec<_> =
+            entry["history"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
         assert_eq!(history, recorded, "recording {recording}");
         match deployed.outcome {
             Ok(result) => {
@@ -134,7 +135,7 @@ impl Cluster {
         });
         let mut history = deploy.take_history();
         let outcome = outcome.and_then(|mut deliveries| {
-            while let Some(delivery) = deliveries.next() {
+            while let Some(delivery) = deliveries.next_delivery() {
                 let object = delivery.selected.then(|| self.deliver(&delivery, &mut applied));
                 deliveries.delivered(&delivery, object.as_ref());
             }

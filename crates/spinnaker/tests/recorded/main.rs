@@ -1,15 +1,14 @@
 //! What a real Clouddriver answered, compared with what these rules make of the same requests and objects.
 //!
-//! `recorded/*.jsonl` is extracted from recordings: requests and answers as they were; ids, times and names of pods as
+//! `*.jsonl` is extracted from recordings: requests and answers as they were; ids, times and names of pods as
 //! they happened to be. What was in the cluster is made up from the answers.
 
-#[path = "recorded/deployments.rs"]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may panic")]
+#![allow(clippy::needless_pass_by_value, reason = "`json!` is written where it is used")]
+
 mod deployments;
-#[path = "recorded/manifests.rs"]
 mod manifests;
-#[path = "recorded/operations.rs"]
 mod operations;
-#[path = "recorded/views.rs"]
 mod views;
 
 use serde_json::Value;
