@@ -10,14 +10,16 @@
 //! was sent stays.
 
 use crate::{
-    Artifact, Binding, Coordinates, DeployManifest, DeployStrategy, Failure, FullName, ImageMatch, Kind,
-    KindRules, Line, Lines, Manifest, Moniker, Operation, OperationResult, Pool, Version, Wishes, bind,
-    check_bound, operation::RolloutStrategy, traffic, version,
+    Artifact, Binding, Coordinates, DeployManifest, Failure, FullName, ImageMatch, Kind, KindRules, Line,
+    Lines, Manifest, Moniker, Operation, OperationResult, Pool, Version, Wishes, bind, check_bound,
+    operation::RolloutStrategy, traffic, version,
 };
 
+mod delivery;
 mod label;
 mod order;
 
+pub use delivery::{Deliveries, Delivery, Method};
 pub use label::Labelling;
 use order::sort;
 
@@ -59,33 +61,6 @@ pub enum Lookup {
 pub struct Live {
     pub listed: Vec<Manifest>,
     pub got: Vec<Manifest>,
-}
-
-/// An object to send, and how.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Delivery {
-    pub manifest: Manifest,
-    pub method: Method,
-    /// The labels that it must have, or it is not sent.
-    pub selected: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
-    /// The server makes up its name.
-    Create,
-    Strategy(DeployStrategy),
-}
-
-/// A deployment that is being sent.
-#[derive(Debug)]
-pub struct Deliveries {
-    account: String,
-    selectors: String,
-    allow_nothing: bool,
-    pending: std::vec::IntoIter<Delivery>,
-    result: OperationResult,
-    history: Vec<Line>,
 }
 
 // === impl Deploy ===
@@ -193,25 +168,10 @@ impl<'a> Deploy<'a> {
             check_bound(&self.request.required_artifacts, &self.bound)
                 .map_err(|unbound| Failure::illegal_argument(unbound.in_deployment()))?;
         }
-        let selectors = &self.request.label_selectors;
-        let deliveries: Vec<_> =
-            self.ready.drain(..).map(|manifest| Delivery::new(manifest, selectors)).collect();
-        let replaces = |delivery: &Delivery| delivery.method == Method::Strategy(DeployStrategy::Replace);
-        if !selectors.is_empty() && deliveries.iter().any(replaces) {
-            let message = "label selectors not supported with replace strategy, not deploying";
-            return Err(Failure::illegal_state(message));
-        }
         let mut result = OperationResult::new();
         result.add_created(self.created.drain(..));
         result.add_bound(self.bound.drain(..));
-        Ok(Deliveries {
-            account: self.target.account.to_owned(),
-            selectors: selectors.to_string(),
-            allow_nothing: selectors.is_empty() || self.request.allow_nothing_selected == Some(true),
-            pending: deliveries.into_iter(),
-            result,
-            history: Vec::new(),
-        })
+        Deliveries::new(self.target.account, self.request, std::mem::take(&mut self.ready), result)
     }
 
     /// What was said since the last time.
@@ -310,75 +270,4 @@ fn is_same(object: &Manifest, wanted: &Coordinates) -> bool {
     *object.kind() == wanted.kind
         && object.name() == Some(&wanted.name)
         && (wanted.namespace.is_empty() || object.namespace() == wanted.namespace)
-}
-
-// === impl Delivery ===
-
-impl Delivery {
-    fn new(manifest: Manifest, selectors: &crate::LabelSelectors) -> Self {
-        let method = if manifest.name().is_none() && manifest.generate_name().is_some() {
-            Method::Create
-        } else {
-            Method::Strategy(Wishes::of(&manifest).strategy)
-        };
-        let selected = selectors.matches(|key| manifest.label(key));
-        Self { manifest, method, selected }
-    }
-
-    /// The failure that what kubectl would have said amounts to.
-    pub fn failed(&self, said: &str) -> Failure {
-        let verb = match self.method {
-            Method::Create => "Create",
-            Method::Strategy(DeployStrategy::Replace) => "Replace",
-            Method::Strategy(_) => "Deploy",
-        };
-        Failure::kubectl(format!("{verb} failed for manifest: {}. Error: {said}", self.manifest.full_name()))
-    }
-}
-
-// === impl Deliveries ===
-
-impl Deliveries {
-    /// The next object; one that is not selected only has to be acknowledged.
-    pub fn next_delivery(&mut self) -> Option<Delivery> {
-        let delivery = self.pending.next()?;
-        let (kind, name) = (delivery.manifest.kind(), delivery.manifest.full_name());
-        self.say(format!("Finding deployer for {kind}..."));
-        self.say(format!("Submitting manifest {name} to kubernetes master..."));
-        Some(delivery)
-    }
-
-    /// What the cluster has now, or nothing if the object was not selected.
-    pub fn delivered(&mut self, delivery: &Delivery, object: Option<&Manifest>) {
-        if let Some(object) = object {
-            self.result.add_manifest(object);
-        }
-        let (name, account) = (delivery.manifest.full_name(), &self.account);
-        self.say(format!(
-            "Deploy manifest task completed successfully for manifest {name} in account {account}"
-        ));
-    }
-
-    /// The result, when all were delivered.
-    pub fn finish(&mut self) -> Result<OperationResult, Failure> {
-        let Self { account, selectors, .. } = &*self;
-        if self.result.is_empty() && !self.allow_nothing {
-            return Err(Failure::illegal_state(format!(
-                "nothing deployed to account {account} with label selector(s) {selectors}"
-            )));
-        }
-        self.say(format!(
-            "Deploy manifest task completed successfully for all manifests in account {account}"
-        ));
-        Ok(std::mem::take(&mut self.result))
-    }
-
-    /// What was said since the last time.
-    pub fn take_history(&mut self) -> Vec<Line> {
-        std::mem::take(&mut self.history)
-    }
-
-    fn say(&mut self, status: impl Into<String>) {
-        self.history.push(Line::new(Operation::DeployManifest.phase(), status));
-    }
 }

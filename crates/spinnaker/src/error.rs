@@ -6,7 +6,7 @@ mod missing;
 
 pub use missing::Missing;
 
-use crate::{InvalidRequest, TaskError, Violation};
+use crate::{InvalidRequest, TaskError, Violation, manifest::InvalidManifest};
 
 /// An error of Clouddriver's own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -107,11 +107,20 @@ impl From<InvalidRequest> for Refusal {
                 let class = "com.netflix.spinnaker.clouddriver.orchestration.AtomicOperationConverterNotFoundException";
                 Self::new(400, class, error.to_string())
             }
-            InvalidRequest::NoAccount { .. } => Self::invalid_request(error.to_string()),
+            InvalidRequest::NoAccount { operation } => match Violation::account_empty(operation) {
+                Some(violation) => vec![violation].into(),
+                None => Self::invalid_request(error.to_string()),
+            },
             InvalidRequest::Undecodable { .. } | InvalidRequest::BadName(_) => {
                 Self::illegal_argument(error.to_string())
             }
         }
+    }
+}
+
+impl From<InvalidManifest> for Refusal {
+    fn from(error: InvalidManifest) -> Self {
+        Self::illegal_argument(error.to_string())
     }
 }
 
@@ -189,6 +198,11 @@ mod tests {
                 "exception": "com.netflix.spinnaker.clouddriver.deploy.DescriptionValidationException",
                 "message": "Validation Failed",
                 "errors": ["recorder is not authorized (account: wide, description: KubernetesDeployManifestDescription)"]})
+        );
+        let nobody = Refusal::from(InvalidRequest::NoAccount { operation: Operation::ScaleManifest });
+        assert_eq!(
+            written(nobody)["errors"],
+            json!(["scaleKubernetesManifest.scaleKubernetesManifest.account.empty"])
         );
         let unknown = Refusal::unknown_account("nope", ["account1", "wide"]);
         assert_eq!(unknown.message, "credentials not found (name: nope, names: account1,wide)");

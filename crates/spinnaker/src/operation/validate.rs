@@ -42,6 +42,11 @@ impl Violation {
         Self { context, attribute: attribute.into(), code }
     }
 
+    /// There is no account at all.
+    pub fn account_empty(operation: Operation) -> Option<Self> {
+        Some(Self::new(operation.validation_context()?, "account", "empty"))
+    }
+
     /// There is no such account, though the description names another that there is.
     pub fn account_not_found(operation: Operation) -> Option<Self> {
         Some(Self::new(operation.validation_context()?, "account", "notFound"))

@@ -76,6 +76,24 @@ fn selectors_and_replacement_do_not_go_together() {
 }
 
 #[test]
+fn without_binding_only_what_the_deployment_makes_is_bound() {
+    let template =
+        json!({"spec": {"containers": [{"image": "nginx"}], "volumes": [{"configMap": {"name": "cm"}}]}});
+    let description = json!({"account": "account1", "moniker": {"app": "shop"}, "enableArtifactBinding": false,
+        "requiredArtifacts": [{"type": "docker/image", "name": "nginx", "reference": "nginx:2"}],
+        "manifests": [
+            {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d", "namespace": "ns"},
+                "spec": {"template": template}},
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "cm", "namespace": "ns"}}]});
+    let deployed =
+        Cluster::default().run(&json!({"operation": "deployManifest", "description": description}));
+    assert!(deployed.outcome.is_ok());
+    let pods = &deployed.applied[1]["spec"]["template"]["spec"];
+    assert_eq!(pods["containers"][0]["image"], "nginx");
+    assert_eq!(pods["volumes"][0]["configMap"]["name"], "cm-v000");
+}
+
+#[test]
 fn a_replica_set_takes_the_capacity_of_the_version_before() {
     let mut cluster = Cluster::default();
     let mut deploy = |replicas: i32, annotation: &str| {
