@@ -197,7 +197,8 @@ mod tests {
             json!({"timestamp": "2026-11-15T20:37:54.599+00:00", "status": 400, "error": "Bad Request",
                 "exception": "com.netflix.spinnaker.clouddriver.deploy.DescriptionValidationException",
                 "message": "Validation Failed",
-                "errors": ["recorder is not authorized (account: wide, description: KubernetesDeployManifestDescription)"]})
+                "errors": ["recorder is not authorized (account: wide, description: \
+                            KubernetesDeployManifestDescription)"]})
         );
         let nobody = Refusal::from(InvalidRequest::NoAccount { operation: Operation::ScaleManifest });
         assert_eq!(

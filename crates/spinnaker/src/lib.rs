@@ -15,9 +15,9 @@
 //!      └── Line by line into the task's history              live object ─▶ view::ManifestView (status, artifacts)
 //! ```
 //!
-//! **Rows.** When an object is committed, [`Row::derive`] makes its row from the bytes in one partial parse. Its columns
-//! are what is searched by: account, kind, namespace, name, [`SpinnakerKind`], application, cluster, owners. Its
-//! [`Summary`] is a few hundred bytes of JSON with all that lists and details show. So:
+//! **Rows.** When an object is committed, [`Row::derive`] makes its row from the bytes in one partial parse. Its
+//! columns are what is searched by: account, kind, namespace, name, [`SpinnakerKind`], application, cluster, owners.
+//! Its [`Summary`] is a few hundred bytes of JSON with all that lists and details show. So:
 //!
 //! - `/applications` and its clusters need only distinct `(application, account, cluster)`: [`view::ClusterRef`];
 //! - the views of an application need its rows, the rows of kind `instances` that its server groups own, and the
@@ -25,8 +25,8 @@
 //! - a single object needs its own row and the same neighbours;
 //! - only `/manifests` and jobs need bodies, and those are read live.
 //!
-//! **Operations.** Whatever has to be known of a cluster is asked for as data ([`Lookup`]) and whatever is to be done is
-//! told as data ([`Delivery`], [`traffic::patch`], [`Cleanup`], …). The sentences of a task's history come along as
+//! **Operations.** Whatever has to be known of a cluster is asked for as data ([`Lookup`]) and whatever is to be done
+//! is told as data ([`Delivery`], [`traffic::patch`], [`Cleanup`], …). The sentences of a task's history come along as
 //! [`Line`]s, since Orca copies them into its stages and people look for them.
 //!
 //! Values that Clouddriver shows of Secrets are never shown here.

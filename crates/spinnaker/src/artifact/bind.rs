@@ -199,7 +199,10 @@ mod tests {
     #[test]
     fn extraction_is_as_recorded() {
         // recordings 255 (deployment), 212 (pod), 220 (autoscaler)
-        let image = |name: &str, reference: &str| json!({"type": "docker/image", "customKind": false, "name": name, "reference": reference, "metadata": {}});
+        let image = |name: &str, reference: &str| {
+            let (of_type, metadata) = ("docker/image", json!({}));
+            json!({"type": of_type, "customKind": false, "name": name, "reference": reference, "metadata": metadata})
+        };
         let side = "registry.example.com:5000/team/side@sha256:aaaa";
         let table = [
             (

@@ -67,7 +67,8 @@ mod tests {
 
     fn labelled(labelling: Labelling<'_>, skip_pods: bool) -> Value {
         let mut manifest: Manifest = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
-            "metadata": {"name": "x", "labels": {"app.kubernetes.io/name": "mine", "app.kubernetes.io/managed-by": "helm"}},
+            "metadata": {"name": "x",
+                "labels": {"app.kubernetes.io/name": "mine", "app.kubernetes.io/managed-by": "helm"}},
             "spec": {"template": {"metadata": {"labels": {"app": "x"}}}}})
         .try_into()
         .unwrap();

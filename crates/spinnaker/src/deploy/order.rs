@@ -5,8 +5,8 @@ use crate::{Kind, KindRules, Manifest, NotDeployable};
 /// As long as a run that Java's `TimSort` sorts by insertion alone.
 const SHORT: usize = 32;
 
-/// Sorts manifests by the priority of their kinds. `looked_at` is told each kind whose priority is asked for: Clouddriver
-/// writes a line into the task's history for each, so that it shows how Java sorts.
+/// Sorts manifests by the priority of their kinds. `looked_at` is told each kind whose priority is asked for:
+/// Clouddriver writes a line into the task's history for each, so that it shows how Java sorts.
 pub(super) fn sort(
     manifests: &mut Vec<Manifest>,
     rules: &KindRules,

@@ -50,20 +50,23 @@ const STORAGE: &str = "storage.k8s.io";
 const NETWORKING: &str = "networking.k8s.io";
 const ADMISSION: &str = "admissionregistration.k8s.io";
 
+const REVISIONS: &str = "Controller revisions cannot be deployed.";
+const EVENTS: &str = "Events cannot be deployed.";
+
 #[rustfmt::skip]
 pub(super) const BUILT_IN: [BuiltIn; 35] = [
     cluster("apiService", "", "apiregistration.k8s.io", "APIService", 80),
     cluster("clusterRole", "", RBAC, "ClusterRole", 20),
     cluster("clusterRoleBinding", "", RBAC, "ClusterRoleBinding", 30),
     versioned(namespaced("configMap", "cm", "", "ConfigMap", Configs, 50)),
-    never_deployed(namespaced("controllerRevision", "", "apps", "ControllerRevision", Unclassified, 0), "Controller revisions cannot be deployed."),
+    never_deployed(REVISIONS, namespaced("controllerRevision", "", "apps", "ControllerRevision", Unclassified, 0)),
     namespaced("cronJob", "", "batch", "CronJob", ServerGroups, 100),
     only_spelled(cluster("csiDriver", "", STORAGE, "CSIDriver", 1000)),
     only_spelled(cluster("csiNode", "", STORAGE, "CSINode", 1000)),
     cluster("customResourceDefinition", "crd", "apiextensions.k8s.io", "CustomResourceDefinition", 30),
     namespaced("daemonSet", "ds", "apps", "DaemonSet", ServerGroups, 100),
     namespaced("deployment", "deploy", "apps", "Deployment", ServerGroupManagers, 100),
-    never_deployed(namespaced("event", "", "", "Event", Unclassified, 0), "Events cannot be deployed."),
+    never_deployed(EVENTS, namespaced("event", "", "", "Event", Unclassified, 0)),
     namespaced("horizontalpodautoscaler", "hpa", "autoscaling", "HorizontalPodAutoscaler", Unclassified, 110),
     namespaced("ingress", "", NETWORKING, "Ingress", LoadBalancers, 70),
     namespaced("job", "", "batch", "Job", ServerGroups, 100),
@@ -135,7 +138,7 @@ const fn only_spelled(kind: BuiltIn) -> BuiltIn {
     BuiltIn { handled: false, ..kind }
 }
 
-const fn never_deployed(kind: BuiltIn, why: &'static str) -> BuiltIn {
+const fn never_deployed(why: &'static str, kind: BuiltIn) -> BuiltIn {
     BuiltIn { priority: DeployPriority::Never(why), ..kind }
 }
 

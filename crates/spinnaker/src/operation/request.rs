@@ -262,7 +262,8 @@ mod tests {
 
     #[test]
     fn credentials_stand_in_for_an_account() {
-        let body = json!([{"pauseRolloutManifest": {"manifestName": "deployment x", "credentials": "b", "account": null}}]);
+        let pause = json!({"manifestName": "deployment x", "credentials": "b", "account": null});
+        let body = json!([{"pauseRolloutManifest": pause}]);
         assert_eq!(parse(body).unwrap()[0].account.wanted(), Some("b"));
     }
 }

@@ -140,7 +140,10 @@ mod tests {
 
     #[test]
     fn violations_are_named_as_recorded() {
-        let deployment = |namespace: &str| json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "x", "namespace": namespace}});
+        let deployment = |namespace: &str| {
+            let metadata = json!({"name": "x", "namespace": namespace});
+            json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata})
+        };
         let name = "deployment x";
         let table = [
             (

@@ -193,7 +193,8 @@ mod tests {
             "metadata": {"name": "shop-web-5c6-abc", "namespace": "web", "uid": "u1",
                 "creationTimestamp": "2026-11-15T20:37:59Z", "labels": {"app": "shop"}, "annotations": annotations,
                 "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "shop-web-5c6"}]},
-            "status": {"phase": "Running", "containerStatuses": [{"name": "main", "ready": true}, {"name": "side", "ready": false}]}})
+            "status": {"phase": "Running",
+                "containerStatuses": [{"name": "main", "ready": true}, {"name": "side", "ready": false}]}})
     }
 
     #[test]

@@ -217,7 +217,10 @@ mod tests {
             failed["completionDetails"][key] = value.into();
         }
         assert_eq!(view(&job(late), &json!([])), failed);
-        let pod = |name: &str, start: &str| json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "status": {"startTime": start, "n": 0}});
+        let pod = |name: &str, start: &str| {
+            let status = json!({"startTime": start, "n": 0});
+            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "status": status})
+        };
         let succeeded = view(&job(json!({"succeeded": 1})), &json!([pod("late", "2"), pod("early", "1")]));
         assert_eq!(succeeded["jobState"], "Succeeded");
         assert_eq!(succeeded["mostRecentPodName"], "late");

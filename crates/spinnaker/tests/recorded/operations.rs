@@ -1,5 +1,5 @@
-//! Operations on objects that are there: what each says, does and leaves behind. What the cluster answers is told by the
-//! recording: whether it went well, and what kubectl had to say if not.
+//! Operations on objects that are there: what each says, does and leaves behind. What the cluster answers is told by
+//! the recording: whether it went well, and what kubectl had to say if not.
 
 use serde_json::{Value, json};
 use spindrift_spinnaker::{
