@@ -15,7 +15,6 @@ use crate::{Kind, Row, SpinnakerKind};
 #[derive(Debug)]
 pub struct Inventory<'a> {
     rows: Vec<&'a Row>,
-    by_name: HashMap<Place<'a>, &'a Row>,
     owned: HashMap<Place<'a>, Vec<&'a Row>>,
     /// Load balancers by the workloads they send traffic to, and the reverse.
     balancers: HashMap<Place<'a>, Vec<&'a Row>>,
@@ -45,9 +44,8 @@ impl<'a> Inventory<'a> {
                 owned.entry(place).or_default().push(*row);
             }
         }
-        let by_name = rows.iter().map(|row| (Place::of(row), *row)).collect();
         let (balancers, balanced) = balance(&rows);
-        Self { rows, by_name, owned, balancers, balanced }
+        Self { rows, owned, balancers, balanced }
     }
 
     /// All rows of a kind, sorted by account and name.
@@ -67,7 +65,8 @@ impl<'a> Inventory<'a> {
 
     /// One object.
     pub fn find(&self, account: &str, namespace: &str, kind: &Kind, name: &str) -> Option<&'a Row> {
-        self.by_name.get(&Place { account, namespace, kind, name }).copied()
+        let place = Place { account, namespace, kind, name };
+        self.rows.iter().copied().find(|row| Place::of(row) == place)
     }
 
     pub(crate) fn instances_of(&self, row: &'a Row) -> impl Iterator<Item = &'a Row> {

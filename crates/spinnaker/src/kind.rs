@@ -134,10 +134,16 @@ impl fmt::Debug for Kind {
     }
 }
 
+/// A known kind is never spelled otherwise, so only the others are compared letter by letter.
 impl PartialEq for Kind {
     fn eq(&self, other: &Self) -> bool {
-        let ((name, group), (other_name, other_group)) = (self.identity(), other.identity());
-        group == other_group && name.eq_ignore_ascii_case(other_name)
+        match (&self.0, &other.0) {
+            (Spelling::Known(known), Spelling::Known(other)) => known.name == other.name,
+            (Spelling::Other { name, group }, Spelling::Other { name: other_name, group: other_group }) => {
+                group == other_group && name.eq_ignore_ascii_case(other_name)
+            }
+            _ => false,
+        }
     }
 }
 
@@ -145,9 +151,10 @@ impl Eq for Kind {}
 
 impl Hash for Kind {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let (name, group) = self.identity();
-        folded(name).for_each(|byte| byte.hash(state));
-        group.hash(state);
+        match &self.0 {
+            Spelling::Known(known) => known.name.hash(state),
+            Spelling::Other { name, group } => (name.to_ascii_lowercase(), group).hash(state),
+        }
     }
 }
 
@@ -159,6 +166,9 @@ impl PartialOrd for Kind {
 
 impl Ord for Kind {
     fn cmp(&self, other: &Self) -> Ordering {
+        if self == other {
+            return Ordering::Equal;
+        }
         let ((name, group), (other_name, other_group)) = (self.identity(), other.identity());
         folded(name).cmp(folded(other_name)).then_with(|| group.cmp(other_group))
     }

@@ -11,8 +11,10 @@ use crate::{Coordinates, FullName, Kind, KindRules, Moniker, SpinnakerKind};
 
 mod derive;
 mod facts;
+mod labels;
 
 pub(crate) use derive::milliseconds;
+pub use labels::Labels;
 
 /// How the objects of an account are kept.
 #[derive(Debug, Clone, Copy)]
@@ -48,8 +50,8 @@ pub struct Summary {
     /// In milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created: Option<i64>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub labels: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Labels::is_empty")]
+    pub labels: Labels,
     pub moniker: Moniker,
     #[serde(default, skip_serializing_if = "Aspect::is_none")]
     pub aspect: Aspect,

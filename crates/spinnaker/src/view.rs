@@ -2,11 +2,9 @@
 //!
 //! A null is never written; a list or map is always there, empty if need be.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
-use crate::{Kind, Row};
+use crate::{Kind, Row, row::Labels};
 
 mod account;
 mod application;
@@ -50,7 +48,7 @@ struct Common<'a> {
     display_name: &'a str,
     api_version: &'a str,
     kind: &'a Kind,
-    labels: &'a BTreeMap<String, String>,
+    labels: &'a Labels,
     #[serde(skip_serializing_if = "Option::is_none")]
     created_time: Option<i64>,
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, de::IgnoredAny};
 use spindrift_model::ObjectKey;
 
 use super::{
-    Aspect, Balancer, HealthState, PodHealth, Row, RowRules, Rules, Summary, Workload,
+    Aspect, Balancer, HealthState, Labels, PodHealth, Row, RowRules, Rules, Summary, Workload,
     facts::{
         Annotations, Bare, Metadata, Object, PodStatus, PodTemplate, PolicyRule, PolicySpec, ServiceSpec,
         WorkloadSpec,
@@ -58,7 +58,7 @@ impl Row {
                 uid: uid.into_owned(),
                 api_version: api_version.to_lowercase(),
                 created: creation_timestamp.as_deref().and_then(milliseconds),
-                labels: labels.unwrap_or_default(),
+                labels: Labels::of(labels),
                 moniker,
                 aspect,
             },

@@ -4,6 +4,7 @@
 use std::{borrow::Cow, collections::BTreeMap};
 
 use serde::{Deserialize, de::IgnoredAny};
+use serde_json::value::RawValue;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -25,7 +26,8 @@ pub(super) struct Metadata<'a> {
     pub(super) uid: Cow<'a, str>,
     #[serde(borrow)]
     pub(super) creation_timestamp: Option<Cow<'a, str>>,
-    pub(super) labels: Option<BTreeMap<String, String>>,
+    #[serde(borrow)]
+    pub(super) labels: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) annotations: Option<Annotations<'a>>,
     #[serde(borrow)]

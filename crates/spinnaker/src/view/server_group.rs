@@ -8,7 +8,7 @@ use super::{
     Common, Empty, Instance, KUBERNETES,
     instance::{InstanceSummary, overall},
 };
-use crate::{HealthState, Inventory, KindRules, Moniker, Row, SpinnakerKind, Workload};
+use crate::{HealthState, Inventory, KindRules, Moniker, Row, SpinnakerKind, Workload, row::Labels};
 
 /// A server group in a list.
 #[derive(Debug, Serialize)]
@@ -31,8 +31,8 @@ pub struct ServerGroupSummary<'a> {
     load_balancers: BTreeSet<String>,
     security_groups: [(); 0],
     instance_counts: InstanceCounts,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    labels: &'a BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Labels::is_empty")]
+    labels: &'a Labels,
     server_group_managers: Vec<ManagerRef<'a>>,
 }
 
