@@ -11,7 +11,7 @@
 
 use crate::{
     Artifact, Binding, Coordinates, DeployManifest, Failure, FullName, ImageMatch, Kind, KindRules, Line,
-    Lines, Manifest, Moniker, Operation, OperationResult, Pool, Version, Wishes, bind, check_bound,
+    Lines, Manifest, Operation, OperationResult, Pool, Version, Wishes, bind, check_bound,
     operation::RolloutStrategy, traffic, version,
 };
 
@@ -37,7 +37,6 @@ pub struct Target<'a> {
 pub struct Deploy<'a> {
     target: Target<'a>,
     request: &'a DeployManifest,
-    moniker: Option<Moniker>,
     /// As they were asked for, in the order of deployment; the first `ready.len()` are prepared.
     manifests: Vec<Manifest>,
     ready: Vec<Manifest>,
@@ -66,34 +65,27 @@ pub struct Live {
 // === impl Deploy ===
 
 impl<'a> Deploy<'a> {
-    /// Puts manifests, which are in their namespaces already, into the order of deployment.
-    pub fn begin(
-        target: Target<'a>,
-        request: &'a DeployManifest,
-        manifests: Vec<Manifest>,
-    ) -> (Self, Result<(), Failure>) {
+    pub fn new(target: Target<'a>, request: &'a DeployManifest) -> Self {
         let binds = request.enable_artifact_binding.unwrap_or(true);
         let pool = if binds {
             Pool::new(&request.required_artifacts, &request.optional_artifacts)
         } else {
             Pool::default()
         };
-        let mut deploy = Self {
+        Self {
             target,
             request,
-            moniker: request.moniker.clone(),
             manifests: Vec::new(),
             ready: Vec::new(),
             pool,
             created: Vec::new(),
             bound: Vec::new(),
             history: Vec::new(),
-        };
-        let outcome = deploy.order(manifests);
-        (deploy, outcome)
+        }
     }
 
-    fn order(&mut self, mut manifests: Vec<Manifest>) -> Result<(), Failure> {
+    /// Puts manifests, which are in their namespaces already, into the order of deployment.
+    pub fn begin(&mut self, mut manifests: Vec<Manifest>) -> Result<(), Failure> {
         self.history.extend(Lines(Operation::DeployManifest).start(self.target.account));
         self.say("Sorting manifests by priority...");
         let mut compared = Vec::new();
@@ -135,11 +127,12 @@ impl<'a> Deploy<'a> {
         self.finding(&kind);
         self.bind(&mut manifest);
         self.finding(&kind);
-        let Some(moniker) = self.moniker.clone() else {
+        let Some(moniker) = &self.request.moniker else {
             return Err(Failure::illegal_argument("deployManifest needs a moniker with an app"));
         };
         let versioned = self.is_versioned(&manifest);
         let number = versioned.then(|| Version::of(&manifest, &live.listed));
+        let moniker = moniker.for_deployment(&full_name, number.map(|Version(number)| number));
         let text = number.map(|version| version.to_string());
         let artifact = Artifact::created(&manifest, self.target.account, text.as_deref());
         self.created.push(artifact.clone());
@@ -148,12 +141,8 @@ impl<'a> Deploy<'a> {
         artifact.annotate(&mut manifest);
         take_source_capacity(&mut manifest, versioned, live);
         self.attach(&mut manifest, live)?;
-        let moniker = moniker.for_deployment(&full_name, number.map(|Version(number)| number));
-        self.target.labelling.apply(
-            &mut manifest,
-            &moniker,
-            self.request.skip_spec_template_labels == Some(true),
-        );
+        let skip_pods = self.request.skip_spec_template_labels == Some(true);
+        self.target.labelling.apply(&mut manifest, &moniker, skip_pods);
         if let Some(name) = &artifact.reference {
             manifest.set_name(name);
         }

@@ -151,6 +151,13 @@ impl Manifest {
         }
     }
 
+    /// What finds the pods of a workload or a job, as kubectl's `-l` takes it.
+    pub fn pod_selector(&self) -> Option<String> {
+        let labels = self.pointer("/spec/selector/matchLabels")?.as_object()?.iter();
+        let pairs = labels.map(|(key, value)| Some(format!("{key}={}", value.as_str()?)));
+        pairs.collect::<Option<Vec<_>>>().filter(|pairs| !pairs.is_empty()).map(|pairs| pairs.join(","))
+    }
+
     /// The last configuration that client-side apply has sent, if it reads as JSON.
     pub fn last_applied(&self) -> Option<Value> {
         serde_json::from_str(self.annotation(annotation::LAST_APPLIED)?).ok()
@@ -248,6 +255,18 @@ mod tests {
         manifest.label_pods("a", "b", Existing::Overwrite);
         assert_eq!(manifest.pointer("/spec/template"), Some(&json!({})));
         assert_eq!(manifest.traffic_metadata(), "/metadata");
+    }
+
+    #[test]
+    fn pods_are_found_by_all_labels_of_the_selector() {
+        let job = |labels: Value| {
+            let spec = json!({"selector": {"matchLabels": labels}});
+            Manifest::try_from(json!({"apiVersion": "batch/v1", "kind": "Job", "spec": spec}))
+                .unwrap()
+                .pod_selector()
+        };
+        assert_eq!(job(json!({"a": "1", "b": "2"})).as_deref(), Some("a=1,b=2"));
+        assert_eq!((job(json!({})), job(json!(null))), (None, None), "no selector must not find all pods");
     }
 
     #[test]

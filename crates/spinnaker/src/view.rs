@@ -30,7 +30,7 @@ pub use manager::ServerGroupManager;
 pub use manifest::{ManifestView, event_selector, sort_events};
 pub use metrics::ContainerMetrics;
 pub use raw_resource::{InvalidKindExpression, KindExpressions, RawResource};
-pub use search::{Hit, SearchPage, SearchTypes, search};
+pub use search::{Hit, SearchPage, SearchTypes, Searched, search};
 pub use security_group::{SecurityGroup, SecurityGroupSummary, security_groups};
 pub use server_group::{
     ExpandedServerGroup, InstanceCounts, ServerGroup, ServerGroupSummary, server_group_id,

@@ -107,8 +107,8 @@ proptest! {
         let rules = KindRules::default();
         let target =
             Target { account: "a", rules: &rules, images: ImageMatch::default(), labelling: Labelling::default() };
-        let (mut deploy, begun) = Deploy::begin(target, &request, vec![manifest]);
-        prop_assert!(begun.is_ok());
+        let mut deploy = Deploy::new(target, &request);
+        prop_assert!(deploy.begin(vec![manifest]).is_ok());
         while deploy.lookups().is_some() {
             if deploy.prepare(&Live::default()).is_err() {
                 return Ok(());

@@ -64,6 +64,14 @@ pub struct Hit<'a> {
     cluster: Option<&'a str>,
 }
 
+/// What is searched: all applications and clusters there are, and at least the rows of the kinds that are wanted.
+#[derive(Debug, Clone, Copy)]
+pub struct Searched<'a> {
+    pub rows: &'a [Row],
+    pub clusters: &'a [ClusterRef],
+    pub applications: &'a [String],
+}
+
 /// Finds a query, in lower case, within keys.
 struct Needle {
     query: String,
@@ -93,16 +101,12 @@ impl SearchTypes {
     }
 }
 
-/// All hits. `clusters` are all there are; `rows` may be only those of the kinds that are wanted.
-pub fn search<'a>(
-    query: &str,
-    types: &SearchTypes,
-    rows: impl IntoIterator<Item = &'a Row>,
-    clusters: &'a [ClusterRef],
-) -> Vec<Hit<'a>> {
+/// All hits.
+pub fn search<'a>(query: &str, types: &SearchTypes, searched: Searched<'a>) -> Vec<Hit<'a>> {
+    let Searched { rows, clusters, applications } = searched;
     let mut needle = Needle::new(query);
     let (mut direct, mut related) = (Vec::new(), Vec::new());
-    for row in rows.into_iter().filter(|row| types.want(row)) {
+    for row in rows.iter().filter(|row| types.want(row)) {
         if needle.is_in_object(row) {
             direct.push(Hit::of_object(row));
         }
@@ -115,28 +119,21 @@ pub fn search<'a>(
             related.push(Hit { application, cluster: by_cluster, ..Hit::of_object(row) });
         }
     }
-    let mut applications: Vec<(&str, Option<&str>)> = Vec::new();
-    for ClusterRef { application, account, cluster } in clusters {
-        let found = needle.is_in_cluster(account, application, cluster);
-        if types.clusters && found {
+    for ClusterRef { application, account, cluster } in clusters.iter().filter(|_| types.clusters) {
+        if needle.is_in_cluster(account, application, cluster) {
             direct.push(Hit::of_cluster(account, application, cluster));
         }
-        if types.clusters && needle.is_in_application(application) {
+        if needle.is_in_application(application) {
             related.push(Hit::of_cluster(account, application, cluster));
         }
-        let by_cluster = found.then_some(&**cluster);
-        match applications.iter_mut().find(|(name, _)| name == application) {
-            Some((_, last)) => *last = by_cluster.or(*last),
-            None => applications.push((application, by_cluster)),
-        }
     }
-    for (application, cluster) in applications.into_iter().filter(|_| types.applications) {
+    for application in applications.iter().filter(|_| types.applications) {
         if needle.is_in_application(application) {
             direct.push(Hit::of_application(application, None));
         }
-        if cluster.is_some() {
-            related.push(Hit::of_application(application, cluster));
-        }
+        let mut clusters = clusters.iter().filter(|cluster| cluster.application == *application);
+        let found = clusters.rfind(|it| needle.is_in_cluster(&it.account, application, &it.cluster));
+        related.extend(found.map(|found| Hit::of_application(application, Some(&found.cluster))));
     }
     direct.append(&mut related);
     direct

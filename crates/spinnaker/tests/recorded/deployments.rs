@@ -143,9 +143,9 @@ impl Cluster {
         let rules = KindRules::default();
         let images = ImageMatch::default();
         let target = Target { account, rules: &rules, images, labelling: Labelling::default() };
-        let (mut deploy, begun) = Deploy::begin(target, request, manifests);
+        let mut deploy = Deploy::new(target, request);
         let mut applied = Vec::new();
-        let outcome = begun.and_then(|()| {
+        let outcome = deploy.begin(manifests).and_then(|()| {
             while let Some(lookups) = deploy.lookups() {
                 deploy.prepare(&self.answer(&lookups))?;
             }

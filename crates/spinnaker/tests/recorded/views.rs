@@ -10,8 +10,9 @@ use spindrift_spinnaker::{
     row::Summary,
     view::{
         ApplicationDetails, Cluster, ClusterRef, ClusterSummary, ExpandedServerGroup, Instance,
-        KindExpressions, LoadBalancer, RawResource, SearchPage, SearchTypes, SecurityGroup, ServerGroup,
-        ServerGroupManager, ServerGroupSummary, applications, clusters_of, search, security_groups,
+        KindExpressions, LoadBalancer, RawResource, SearchPage, SearchTypes, Searched, SecurityGroup,
+        ServerGroup, ServerGroupManager, ServerGroupSummary, applications, clusters_of, search,
+        security_groups,
     },
 };
 
@@ -53,6 +54,8 @@ fn views_are_as_recorded() {
     let inventory = Inventory::new(&rows);
     let clusters: BTreeSet<_> = rows.iter().filter_map(ClusterRef::of).collect();
     let clusters: Vec<_> = clusters.into_iter().collect();
+    let names: BTreeSet<_> = rows.iter().filter_map(|row| row.application.clone()).collect();
+    let names: Vec<_> = names.into_iter().collect();
     let kinds = KindRules::default();
     let group = |account: &str, namespace: &str, kind: &str, name: &str| {
         inventory.find(account, namespace, &Kind::parse(kind), name).unwrap()
@@ -68,7 +71,8 @@ fn views_are_as_recorded() {
         json(Cluster::find(("shop", account, name), expand, &inventory, &kinds).unwrap())
     };
     let found = |types: &str| {
-        let hits = search("shop", &SearchTypes::parse(types.split(',')), &rows, &clusters);
+        let searched = Searched { rows: &rows, clusters: &clusters, applications: &names };
+        let hits = search("shop", &SearchTypes::parse(types.split(',')), searched);
         json!([SearchPage::new("shop", hits, 1, 500)])
     };
     let entries = entries(include_str!("views.jsonl"));
@@ -77,7 +81,7 @@ fn views_are_as_recorded() {
         let recording = entry["recording"].as_u64().unwrap();
         let mut recorded = entry["body"].clone();
         let ours = match recording {
-            112 => json(applications(rows.iter().filter_map(|row| row.application.as_deref()), &clusters)),
+            112 => json(applications(names.iter().map(String::as_str), &clusters)),
             115 => json(ApplicationDetails::new("shop", &clusters)),
             118 => json(ApplicationDetails::new("junk", &clusters)),
             119 => json(clusters_of("shop", &clusters)),
@@ -170,11 +174,17 @@ fn a_workload_that_no_load_balancer_finds_is_disabled() {
 #[test]
 fn pages_are_counted_from_one() {
     let rows = rows();
-    let hits = || search("SHOP", &SearchTypes::parse(["serverGroups", "instances"]), &rows, &[]);
-    let page = |number| json(SearchPage::new("SHOP", hits(), number, 5));
+    let found = |query: &str, types: &[&str]| {
+        let searched = Searched { rows: &rows, clusters: &[], applications: &[] };
+        json(search(query, &SearchTypes::parse(types.iter().copied()), searched)).as_array().unwrap().len()
+    };
+    let page = |number| {
+        let searched = Searched { rows: &rows, clusters: &[], applications: &[] };
+        let hits = search("SHOP", &SearchTypes::parse(["serverGroups", "instances"]), searched);
+        json(SearchPage::new("SHOP", hits, number, 5))
+    };
     assert_eq!(page(2)["totalMatches"], 5);
     assert_ne!(page(1)["results"], page(2)["results"]);
     assert_eq!(page(1_000_000)["totalMatches"], 0);
-    assert!(search("shop", &SearchTypes::parse(["wibble"]), &rows, &[]).is_empty());
-    assert_eq!(search("", &SearchTypes::parse(["loadBalancers"]), &rows, &[]).len(), 12);
+    assert_eq!((found("shop", &["wibble"]), found("", &["loadBalancers"])), (0, 12));
 }
