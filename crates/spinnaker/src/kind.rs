@@ -21,7 +21,8 @@ mod capability;
 mod rules;
 
 pub use capability::{Capability, Unsupported};
-pub use rules::{CustomResource, DeployPriority, KindRules, NotDeployable};
+use rules::DeployPriority;
+pub use rules::{CustomResource, KindRules, NotDeployable};
 
 /// A kind of Kubernetes objects, as Spinnaker tells kinds apart.
 #[derive(Clone)]
@@ -66,9 +67,8 @@ impl Kind {
 
     /// The kind of this name in an API group; empty for the core group.
     pub fn of_group(group: &str, name: &str) -> Self {
-        let group = group.to_lowercase();
-        if !NATIVE_GROUPS.contains(&group.as_str()) {
-            return Self(Spelling::Other { name: name.into(), group: group.into() });
+        if !NATIVE_GROUPS.iter().any(|native| native.eq_ignore_ascii_case(group)) {
+            return Self(Spelling::Other { name: name.into(), group: group.to_lowercase().into() });
         }
         match BUILT_IN.iter().find(|known| known.is_called(name)) {
             Some(known) => Self(Spelling::Known(known)),

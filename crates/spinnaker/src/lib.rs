@@ -66,9 +66,7 @@ pub use error::{ErrorBody, Missing, Problem, Refusal};
 pub use failure::Failure;
 pub use gson::with_floats;
 pub use inventory::Inventory;
-pub use kind::{
-    Capability, CustomResource, DeployPriority, Kind, KindRules, NotDeployable, SpinnakerKind, Unsupported,
-};
+pub use kind::{Capability, CustomResource, Kind, KindRules, NotDeployable, SpinnakerKind, Unsupported};
 pub use manifest::{Existing, Manifest};
 pub use moniker::{Moniker, NameParts};
 pub use name::{Coordinates, FullName, NotAFullName};

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Kind, KindRules,
+    Kind,
     annotation::{self, unquoted},
 };
 
@@ -40,8 +40,8 @@ impl Moniker {
         let revision = || kind.is("replicaSet").then(|| number(annotation::DEPLOYMENT_REVISION)).flatten();
         let parts = NameParts::parse(name);
         Self {
-            app: text(APPLICATION).or(parts.app),
-            cluster: text(CLUSTER).or(parts.cluster),
+            app: text(APPLICATION).or_else(|| parts.app.map(str::to_owned)),
+            cluster: text(CLUSTER).or_else(|| parts.cluster.map(str::to_owned)),
             stack: text(STACK),
             detail: text(DETAIL),
             sequence: number(SEQUENCE).or_else(revision).or(parts.sequence),
@@ -63,13 +63,6 @@ impl Moniker {
             sequence: version.map(i64::from).or(self.sequence),
             ..self.clone()
         }
-    }
-}
-
-impl KindRules {
-    /// The application that an object is listed under, if its kind is listed there.
-    pub fn application_of<'a>(&self, kind: &Kind, moniker: &'a Moniker) -> Option<&'a str> {
-        self.spinnaker_kind(kind).belongs_to_application().then(|| moniker.application()).flatten()
     }
 }
 

@@ -144,7 +144,7 @@ impl Row {
 
     /// `<kind> <name>`.
     pub fn full_name(&self) -> String {
-        self.object.full_name().to_string()
+        format!("{} {}", self.object.kind, self.object.name)
     }
 
     /// Views are sorted by account, then by full name, then by namespace.

@@ -24,7 +24,7 @@ pub use account::{AccountDetails, AccountSettings, AccountView};
 pub use application::{Application, ApplicationDetails, ClusterRef, applications, clusters_of};
 pub use cluster::{Cluster, ClusterSummary};
 pub use instance::{Console, ConsoleOutput, Instance, containers};
-pub use job::{JobState, JobView, JobViewError, PodOfJob, properties};
+pub use job::{JobState, JobView, NotAJob, PodOfJob, properties};
 pub use load_balancer::{LoadBalancer, LoadBalancerServerGroup};
 pub use manager::ServerGroupManager;
 pub use manifest::{ManifestView, event_selector, sort_events};

@@ -8,7 +8,7 @@ use super::{Kind, SpinnakerKind};
 
 /// When an object is sent, compared with the others of the same request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DeployPriority {
+pub(super) enum DeployPriority {
     At(i32),
     Never(&'static str),
 }

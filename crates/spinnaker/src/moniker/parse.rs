@@ -2,20 +2,20 @@
 
 /// What a name tells by Spinnaker's convention.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct NameParts {
-    pub app: Option<String>,
-    pub cluster: Option<String>,
+pub struct NameParts<'a> {
+    pub app: Option<&'a str>,
+    pub cluster: Option<&'a str>,
     pub sequence: Option<i64>,
 }
 
 // === impl NameParts ===
 
-impl NameParts {
+impl<'a> NameParts<'a> {
     /// Takes a name apart; a name that does not follow the convention tells nothing.
-    pub fn parse(name: &str) -> Self {
+    pub fn parse(name: &'a str) -> Self {
         let (stem, sequence) = split_sequence(name);
         if stem.starts_with("system:") {
-            return Self { app: Some("system".to_owned()), cluster: Some(stem.to_owned()), sequence: None };
+            return Self { app: Some("system"), cluster: Some(stem), sequence: None };
         }
         // The first word may not have what only a detail may: `~` and `^`.
         let mut words = stem.splitn(3, '-');
@@ -27,7 +27,7 @@ impl NameParts {
         if !is_conventional {
             return Self::default();
         }
-        Self { app: Some(app.to_owned()), cluster: Some(stem.to_owned()), sequence }
+        Self { app: Some(app), cluster: Some(stem), sequence }
     }
 }
 
@@ -82,7 +82,7 @@ mod tests {
         ];
         for (name, app, cluster, sequence) in table {
             let parts = NameParts::parse(name);
-            let read = (parts.app.as_deref(), parts.cluster.as_deref(), parts.sequence);
+            let read = (parts.app, parts.cluster, parts.sequence);
             assert_eq!(read, (app, cluster, sequence), "{name}");
         }
     }
@@ -91,7 +91,7 @@ mod tests {
     fn any_name_is_read_without_a_panic() {
         proptest::proptest!(|(name in ".*")| {
             let parts = NameParts::parse(&name);
-            proptest::prop_assert!(parts.cluster.is_none_or(|cluster| name.starts_with(&cluster)));
+            proptest::prop_assert!(parts.cluster.is_none_or(|cluster| name.starts_with(cluster)));
         });
     }
 }

@@ -56,15 +56,15 @@ struct CompletionDetails<'a> {
 /// What is not a job cannot be shown as one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0} is not a job")]
-pub struct JobViewError(String);
+pub struct NotAJob(String);
 
 // === impl JobView ===
 
 impl<'a> JobView<'a> {
     /// `pods` are those that the job's selector finds, if they are to be shown.
-    pub fn new(account: &'a str, job: &'a Manifest, pods: &'a [Manifest]) -> Result<Self, JobViewError> {
+    pub fn new(account: &'a str, job: &'a Manifest, pods: &'a [Manifest]) -> Result<Self, NotAJob> {
         if !job.kind().is("job") {
-            return Err(JobViewError(job.full_name().to_string()));
+            return Err(NotAJob(job.full_name().to_string()));
         }
         let mut pods: Vec<_> = pods.iter().collect();
         pods.sort_by_key(|pod| pod.pointer("/status/startTime").and_then(Value::as_str));
