@@ -9,6 +9,7 @@
 mod deployments;
 mod manifests;
 mod operations;
+mod refusals;
 mod views;
 
 use serde_json::Value;

@@ -9,10 +9,10 @@ use spindrift_spinnaker::{
     Inventory, Kind, KindRules, Row, RowRules, SpinnakerKind,
     row::Summary,
     view::{
-        ApplicationDetails, Cluster, ClusterRef, ClusterSummary, ExpandedServerGroup, Instance,
-        KindExpressions, LoadBalancer, RawResource, SearchPage, SearchTypes, Searched, SecurityGroup,
-        ServerGroup, ServerGroupManager, ServerGroupSummary, applications, clusters_of, search,
-        security_groups,
+        AccountDetails, AccountSettings, AccountView, ApplicationDetails, Cluster, ClusterRef,
+        ClusterSummary, ExpandedServerGroup, Instance, KindExpressions, LoadBalancer, RawResource,
+        SearchPage, SearchTypes, Searched, SecurityGroup, ServerGroup, ServerGroupManager,
+        ServerGroupSummary, applications, clusters_of, search, security_groups,
     },
 };
 
@@ -42,6 +42,32 @@ fn rows() -> Vec<Row> {
         row
     };
     rows.into_iter().map(stored).collect()
+}
+
+/// The same accounts, as they are configured.
+fn accounts() -> [AccountSettings; 2] {
+    let texts = |texts: &[&str]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let custom = json!([{"kubernetesKind": "crontab.stable.example.com", "versioned": false}]);
+    let test_namespaces = (0..5).map(|number| format!("account1-testns{number:02}"));
+    let account1 = AccountSettings {
+        name: "account1".into(),
+        cache_threads: Some(3),
+        cache_interval_seconds: Some(5),
+        namespaces: std::iter::once("default".to_owned()).chain(test_namespaces).collect(),
+        kinds: KindRules::new(serde_json::from_value(custom).unwrap()),
+        ..AccountSettings::default()
+    };
+    let permissions = [("READ", " Devs"), ("WRITE", "sre")];
+    let wide = AccountSettings {
+        name: "wide".into(),
+        environment: Some("prod".into()),
+        account_type: Some("prod".into()),
+        permissions: permissions.map(|(action, role)| (action.to_owned(), texts(&[role]))).into(),
+        required_group_membership: texts(&["ignored, since there are permissions"]),
+        cache_interval_seconds: Some(5),
+        ..AccountSettings::default()
+    };
+    [account1, wide]
 }
 
 fn json(value: impl Serialize) -> Value {
@@ -76,11 +102,13 @@ fn views_are_as_recorded() {
         json!([SearchPage::new("shop", hits, 1, 500)])
     };
     let entries = entries(include_str!("views.jsonl"));
-    assert_eq!(entries.len(), 29);
+    assert_eq!(entries.len(), 31);
     for entry in entries {
         let recording = entry["recording"].as_u64().unwrap();
         let mut recorded = entry["body"].clone();
         let ours = match recording {
+            2 => accounts().iter().map(|account| json(AccountView::new(account))).collect(),
+            3 => accounts().iter().map(|account| json(AccountDetails::new(account))).collect(),
             112 => json(applications(names.iter().map(String::as_str), &clusters)),
             115 => json(ApplicationDetails::new("shop", &clusters)),
             118 => json(ApplicationDetails::new("junk", &clusters)),
