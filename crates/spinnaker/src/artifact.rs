@@ -41,9 +41,8 @@ pub struct Artifact {
 }
 
 /// An artifact as it may arrive: with nulls, and with keys that belong into its metadata.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-#[derive(Default)]
 struct Written {
     #[serde(deserialize_with = "lenient::text")]
     r#type: Option<String>,

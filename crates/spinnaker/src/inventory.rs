@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use crate::{Kind, Row, SpinnakerKind};
+use crate::{Aspect, Kind, Row, SpinnakerKind, Workload};
 
 /// Rows, related to each other. It knows only what it was given: to show the server groups of an application it needs
 /// these, the instances they own, and the services of their namespaces.
@@ -93,21 +93,47 @@ impl<'a> Inventory<'a> {
 
 type Related<'a> = HashMap<Place<'a>, Vec<&'a Row>>;
 
-/// Which services send traffic to which workloads of their namespace.
+/// Which services send traffic to which workloads of their namespace. A service is compared only with workloads that
+/// have the first label of its selector, or its name: some namespaces have thousands of both.
 fn balance<'a>(rows: &[&'a Row]) -> (Related<'a>, Related<'a>) {
-    let mut workloads: HashMap<_, Vec<&'a Row>> = HashMap::new();
-    for row in rows.iter().filter(|row| row.spinnaker_kind == SpinnakerKind::ServerGroups) {
-        workloads.entry((&*row.account, &*row.object.namespace)).or_default().push(row);
+    let mut candidates: HashMap<_, Vec<&'a Row>> = HashMap::new();
+    for row in rows.iter().copied() {
+        for mark in row.workload().into_iter().flat_map(|workload| Mark::of(row.kind(), workload)) {
+            candidates.entry((&*row.account, &*row.object.namespace, mark)).or_default().push(row);
+        }
     }
     let (mut balancers, mut balanced) = (Related::new(), Related::new());
-    for service in rows.iter().filter(|row| row.spinnaker_kind == SpinnakerKind::LoadBalancers) {
-        let neighbours = workloads.get(&(&*service.account, &*service.object.namespace));
-        for workload in neighbours.into_iter().flatten().filter(|workload| service.balances(workload)) {
-            balancers.entry(Place::of(workload)).or_default().push(service);
-            balanced.entry(Place::of(service)).or_default().push(workload);
+    for service in rows.iter().copied() {
+        let Aspect::LoadBalancer(spec) = &service.summary.aspect else { continue };
+        let label = spec.selector.iter().next().map(|(key, value)| Mark::Label(key, value));
+        for mark in label.into_iter().chain([Mark::Service(&service.object.name)]) {
+            let near = candidates.get(&(&*service.account, &*service.object.namespace, mark));
+            for workload in near.into_iter().flatten().filter(|workload| service.balances(workload)) {
+                balancers.entry(Place::of(workload)).or_default().push(service);
+                balanced.entry(Place::of(service)).or_default().push(*workload);
+            }
         }
     }
     (balancers, balanced)
+}
+
+/// What a service may know a workload by.
+#[derive(PartialEq, Eq, Hash)]
+enum Mark<'a> {
+    Label(&'a str, &'a str),
+    Service(&'a str),
+}
+
+// === impl Mark ===
+
+impl<'a> Mark<'a> {
+    fn of(kind: &Kind, workload: &'a Workload) -> Vec<Self> {
+        if kind.is("replicaSet") {
+            workload.pod_labels.iter().map(|(key, value)| Self::Label(key, value)).collect()
+        } else {
+            workload.service.iter().map(|service| Self::Service(service)).collect()
+        }
+    }
 }
 
 // === impl Place ===

@@ -82,6 +82,9 @@ pub struct Workload {
     /// The service that a stateful set names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<String>,
+    /// The names of its owners that manage server groups.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub managers: Vec<String>,
     /// The load balancers that it is to have, attached or not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub load_balancers: Vec<String>,

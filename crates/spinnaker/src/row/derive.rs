@@ -36,22 +36,27 @@ impl Row {
         if !is_kept(&annotations, rules) {
             return None;
         }
+        let owners = owner_references.unwrap_or_default().into_iter();
+        let owners: Vec<_> = owners
+            .map(|owner| FullName::new(Kind::of_manifest(&owner.api_version, &owner.kind), owner.name))
+            .collect();
         if let Aspect::ServerGroup(workload) = &mut aspect {
             let listed = annotations.load_balancers.as_deref();
             workload.load_balancers =
                 listed.and_then(|list| serde_json::from_str(list).ok()).unwrap_or_default();
+            let manages = |owner: &&FullName| {
+                rules.kinds.spinnaker_kind(&owner.kind) == SpinnakerKind::ServerGroupManagers
+            };
+            workload.managers = owners.iter().filter(manages).map(|owner| owner.name.clone()).collect();
         }
         let moniker = Moniker::read(&kind, &key.name, |key| annotations.get(key));
         let in_application = rules.all_applications || spinnaker_kind.belongs_to_application();
         let in_cluster = spinnaker_kind.belongs_to_cluster();
-        let owners = owner_references.unwrap_or_default().into_iter();
         Some(Self {
             account: account.clone(),
             application: in_application.then(|| moniker.application().map(str::to_owned)).flatten(),
             cluster: in_cluster.then(|| moniker.cluster.clone()).flatten().filter(|name| !name.is_empty()),
-            owners: owners
-                .map(|owner| FullName::new(Kind::of_manifest(&owner.api_version, &owner.kind), owner.name))
-                .collect(),
+            owners,
             object: Coordinates::new(kind, &*key.namespace, &*key.name),
             spinnaker_kind,
             summary: Summary {
@@ -137,7 +142,7 @@ fn workload(spec: Option<WorkloadSpec>, _: Option<IgnoredAny>) -> Aspect {
         images,
         pod_labels: metadata.and_then(|metadata| metadata.labels).unwrap_or_default(),
         service: service_name,
-        load_balancers: Vec::new(),
+        ..Workload::default()
     })
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::{KUBERNETES, LoadBalancer, ServerGroup};
-use crate::{Inventory, KindRules, Row, SpinnakerKind};
+use crate::{Inventory, Row, SpinnakerKind};
 
 /// An entry of `/applications/{application}/clusters/{account}`.
 #[derive(Debug, Serialize)]
@@ -71,7 +71,6 @@ impl<'a> Cluster<'a> {
         (application, account, name): (&'a str, &'a str, &'a str),
         expand: bool,
         inventory: &Inventory<'a>,
-        kinds: &KindRules,
     ) -> Option<Self> {
         let is_part = |row: &&Row| {
             &*row.account == account && row.cluster.as_deref() == Some(name) && belongs(row, application)
@@ -85,7 +84,7 @@ impl<'a> Cluster<'a> {
             groups().flat_map(|row| inventory.load_balancers_of(row)).copied().filter(|_| expand).collect();
         balancers.sort_by(|one, other| one.sort_key().cmp(&other.sort_key()));
         balancers.dedup_by(|one, other| one.object == other.object);
-        let groups = groups().filter(|_| expand).map(|row| ServerGroup::new(row, inventory, kinds));
+        let groups = groups().filter(|_| expand).map(|row| ServerGroup::new(row, inventory));
         Some(Self {
             name,
             moniker: ClusterMoniker { app: application, cluster: name },

@@ -8,7 +8,7 @@ use super::{
     Common, Empty, Instance, KUBERNETES,
     instance::{InstanceSummary, overall},
 };
-use crate::{HealthState, Inventory, KindRules, Moniker, Row, SpinnakerKind, Workload, row::Labels};
+use crate::{HealthState, Inventory, Moniker, Row, Workload, row::Labels};
 
 /// A server group in a list.
 #[derive(Debug, Serialize)]
@@ -117,8 +117,8 @@ struct Parts<'a> {
 // === impl ServerGroupSummary ===
 
 impl<'a> ServerGroupSummary<'a> {
-    pub fn new(row: &'a Row, inventory: &Inventory<'a>, kinds: &KindRules) -> Self {
-        let parts = Parts::of(row, inventory, kinds);
+    pub fn new(row: &'a Row, inventory: &Inventory<'a>) -> Self {
+        let parts = Parts::of(row, inventory);
         Self {
             name: row.full_name(),
             account: &row.account,
@@ -144,8 +144,8 @@ impl<'a> ServerGroupSummary<'a> {
 // === impl ServerGroup ===
 
 impl<'a> ServerGroup<'a> {
-    pub fn new(row: &'a Row, inventory: &Inventory<'a>, kinds: &KindRules) -> Self {
-        let parts = Parts::of(row, inventory, kinds);
+    pub fn new(row: &'a Row, inventory: &Inventory<'a>) -> Self {
+        let parts = Parts::of(row, inventory);
         Self {
             moniker: &row.summary.moniker,
             instances: inventory.instances_of(row).map(Instance::new).collect(),
@@ -170,9 +170,9 @@ impl<'a> ServerGroup<'a> {
 // === impl ExpandedServerGroup ===
 
 impl<'a> ExpandedServerGroup<'a> {
-    pub fn new(row: &'a Row, inventory: &Inventory<'a>, kinds: &KindRules) -> Self {
+    pub fn new(row: &'a Row, inventory: &Inventory<'a>) -> Self {
         Self {
-            group: ServerGroup::new(row, inventory, kinds),
+            group: ServerGroup::new(row, inventory),
             account_name: &row.account,
             cluster: row.summary.moniker.cluster.as_deref(),
             application: row.summary.moniker.application(),
@@ -183,24 +183,22 @@ impl<'a> ExpandedServerGroup<'a> {
 // === impl Parts ===
 
 impl<'a> Parts<'a> {
-    fn of(row: &'a Row, inventory: &Inventory<'a>, kinds: &KindRules) -> Self {
+    fn of(row: &'a Row, inventory: &Inventory<'a>) -> Self {
         static NONE: Workload = Workload {
             desired: 0,
             images: Vec::new(),
             pod_labels: BTreeMap::new(),
             service: None,
+            managers: Vec::new(),
             load_balancers: Vec::new(),
         };
         let workload = row.workload().unwrap_or(&NONE);
         let attached = inventory.load_balancers_of(row).iter().map(|balancer| balancer.full_name());
         let load_balancers = attached.chain(workload.load_balancers.iter().cloned()).collect();
-        let owners = row.owners.iter();
-        let managers =
-            owners.filter(|owner| kinds.spinnaker_kind(&owner.kind) == SpinnakerKind::ServerGroupManagers);
-        let reference = |name| ManagerRef { name, location: &row.object.namespace, account: &row.account };
+        let manager = |name| ManagerRef { name, location: &row.object.namespace, account: &row.account };
         Self {
             load_balancers,
-            managers: managers.map(|owner| reference(&*owner.name)).collect(),
+            managers: workload.managers.iter().map(|name| manager(name)).collect(),
             disabled: is_disabled(row, inventory),
             capacity: Capacity { desired: workload.desired, pinned: false },
             images: &workload.images,

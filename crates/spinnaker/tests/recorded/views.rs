@@ -82,20 +82,18 @@ fn views_are_as_recorded() {
     let clusters: Vec<_> = clusters.into_iter().collect();
     let names: BTreeSet<_> = rows.iter().filter_map(|row| row.application.clone()).collect();
     let names: Vec<_> = names.into_iter().collect();
-    let kinds = KindRules::default();
     let group = |account: &str, namespace: &str, kind: &str, name: &str| {
         inventory.find(account, namespace, &Kind::parse(kind), name).unwrap()
     };
     let detail = |account, namespace, kind, name| {
-        json(ServerGroup::new(group(account, namespace, kind, name), &inventory, &kinds))
+        json(ServerGroup::new(group(account, namespace, kind, name), &inventory))
     };
     let of_application = |application| -> Value {
         let groups = inventory.of_application(application, SpinnakerKind::ServerGroups);
-        groups.map(|row| json(ServerGroupSummary::new(row, &inventory, &kinds))).collect()
+        groups.map(|row| json(ServerGroupSummary::new(row, &inventory))).collect()
     };
-    let cluster = |account, name, expand| {
-        json(Cluster::find(("shop", account, name), expand, &inventory, &kinds).unwrap())
-    };
+    let cluster =
+        |account, name, expand| json(Cluster::find(("shop", account, name), expand, &inventory).unwrap());
     let found = |types: &str| {
         let searched = Searched { rows: &rows, clusters: &clusters, applications: &names };
         let hits = search("shop", &SearchTypes::parse(types.split(',')), searched);
@@ -174,7 +172,7 @@ fn an_expanded_server_group_names_its_account_cluster_and_application() {
     let rows = rows();
     let inventory = Inventory::new(&rows);
     let row = inventory.of_application("shop", SpinnakerKind::ServerGroups).next().unwrap();
-    let expanded = json(ExpandedServerGroup::new(row, &inventory, &KindRules::default()));
+    let expanded = json(ExpandedServerGroup::new(row, &inventory));
     assert_eq!(expanded["accountName"], expanded["account"]);
     assert_eq!(
         (&expanded["application"], &expanded["cluster"]),
@@ -194,7 +192,7 @@ fn a_workload_that_no_load_balancer_finds_is_disabled() {
     let inventory = Inventory::new(&rows);
     let kind = Kind::parse("replicaSet");
     let row = inventory.find("account1", "account1-testns00", &kind, "traffic-rs-v000").unwrap();
-    let detail = json(ServerGroup::new(row, &inventory, &KindRules::default()));
+    let detail = json(ServerGroup::new(row, &inventory));
     assert_eq!(detail["disabled"], true);
     assert_eq!(detail["loadBalancers"], json!(["service traffic-svc"]));
 }
