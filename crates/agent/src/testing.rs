@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use spindrift_kubernetes::{Api, ApiOptions, Credentials, Redactions, Schemas};
+use spindrift_kubernetes::{Api, ApiOptions, Credentials, Redactions, Resolver, Schemas};
 use spindrift_model::{AccountDescription, AccountName, ClusterIdentity};
 
 use crate::{
@@ -31,6 +31,7 @@ pub(crate) async fn account(name: &str) -> Account {
         config: AccountConfig::default(),
         redactions: Redactions::compile(&[]).unwrap(),
         api: Api::connect(&credentials, &ApiOptions::default()).await.unwrap(),
+        resolver: Resolver::default(),
         paged_lists_only: false.into(),
         schemas: Schemas::default(),
         permissions: Permissions::default(),

@@ -21,19 +21,16 @@ impl Hand {
 
     fn no_such_kind(&self, api_version: Option<&str>, kind: &str) -> Failure {
         let account = &self.account.description.name;
-        let message = match api_version.filter(|version| !version.is_empty()) {
-            Some(api_version) => {
-                let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-                format!(
-                    "no matches for kind {kind:?} in version {api_version:?} (group {group:?}, version {version:?}) of account {account}"
-                )
-            }
-            None => {
-                let (name, group) = kind.split_once('.').unwrap_or((kind, ""));
-                format!(
-                    "the server doesn't have a resource type {name:?} in group {group:?}, in account {account}"
-                )
-            }
+        let message = if let Some(api_version) = api_version.filter(|version| !version.is_empty()) {
+            let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+            format!(
+                "no matches for kind {kind:?} in version {api_version:?} (group {group:?}, version {version:?}) of account {account}"
+            )
+        } else {
+            let (name, group) = kind.split_once('.').unwrap_or((kind, ""));
+            format!(
+                "the server doesn't have a resource type {name:?} in group {group:?}, in account {account}"
+            )
         };
         Failure::ours(404, "NotFound", message)
     }

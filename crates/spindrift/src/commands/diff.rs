@@ -2,7 +2,7 @@
 
 mod unified;
 
-use std::cell::Cell;
+use std::{cell::Cell, fmt::Write};
 
 use anyhow::ensure;
 use clap::Args;
@@ -136,14 +136,19 @@ fn file_name(object: &Value) -> String {
 }
 
 fn coloured(text: &str) -> String {
-    let line = |line: &str| match line.as_bytes().first() {
-        _ if line.starts_with("+++") || line.starts_with("---") => format!("\x1b[1m{line}\x1b[0m\n"),
-        Some(b'+') => format!("\x1b[32m{line}\x1b[0m\n"),
-        Some(b'-') => format!("\x1b[31m{line}\x1b[0m\n"),
-        Some(b'@') => format!("\x1b[36m{line}\x1b[0m\n"),
-        _ => format!("{line}\n"),
-    };
-    text.lines().map(line).collect()
+    let mut coloured = String::new();
+    for line in text.lines() {
+        let code = match line.as_bytes().first() {
+            _ if line.starts_with("+++") || line.starts_with("---") => "1",
+            Some(b'+') => "32",
+            Some(b'-') => "31",
+            Some(b'@') => "36",
+            _ => "0",
+        };
+        // Writing to a string cannot fail.
+        writeln!(coloured, "\x1b[{code}m{line}\x1b[0m").ok();
+    }
+    coloured
 }
 
 #[cfg(test)]

@@ -121,7 +121,7 @@ impl Logs {
             name: name.to_owned(),
         };
         if let Some(subject) = &self.subject {
-            let (kind, name) = subject.split_once('/').unwrap_or(("pods", subject));
+            let (kind, name) = subject.split_once('/').unwrap_or(("pod", subject));
             return Ok(vec![object(kind, name)]);
         }
         let list = Verb::List(List {
@@ -134,18 +134,18 @@ impl Logs {
         let found: serde_json::Value = crew.ask(account, &list, None).await?.json().await?;
         let pods = found["items"].as_array().map(Vec::as_slice).unwrap_or_default();
         let names = pods.iter().filter_map(|pod| pod["metadata"]["name"].as_str());
-        Ok(names.map(|name| object("pods", name)).collect())
+        Ok(names.map(|name| object("pod", name)).collect())
     }
 
     async fn read(&self, crew: &Crew<'_>, line: &Line, target: ObjectRef, many: bool) -> anyhow::Result<()> {
-        let prefix = match self.prefix {
-            true => format!("[{}/{}] ", target.kind.trim_end_matches('s'), target.name),
-            false => String::new(),
-        };
+        let prefix = if self.prefix { format!("[{}/{}] ", target.kind, target.name) } else { String::new() };
         let verb = self.verb(target, many);
         let mut reply = match crew.ask(line.account(), &verb, self.follow.then_some(FOLLOWED)).await {
             Ok(reply) => reply,
-            Err(trouble) => return Ok(line.fail(&trouble.to_string())),
+            Err(trouble) => {
+                line.fail(&trouble.to_string());
+                return Ok(());
+            }
         };
         // Bytes as they are, unless lines must be told apart.
         let is_plain = !line.is_one_of_several() && prefix.is_empty() && !(many && self.follow);

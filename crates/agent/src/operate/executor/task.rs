@@ -89,7 +89,7 @@ impl Task {
         let stumbled = || {
             Failure::Unknown("the agent stumbled over a bug of its own while it did this; see its log".into())
         };
-        outlived(verbs::run(hand, self.verb.clone(), &self.letterbox), stumbled).await
+        outlived(Box::pin(verbs::run(hand, self.verb.clone(), &self.letterbox)), stumbled).await
     }
 
     /// At any moment it may end.
@@ -101,7 +101,7 @@ impl Task {
             if let Some(subject) = Subject::of(&self.verb)? {
                 subject.aim(hand).await?;
             }
-            verbs::run(hand, self.verb.clone(), &self.letterbox).await
+            Box::pin(verbs::run(hand, self.verb.clone(), &self.letterbox)).await
         };
         let stumbled =
             || Failure::ours(500, "InternalError", "the agent stumbled over a bug of its own; see its log");

@@ -147,9 +147,10 @@ mod tests {
 
     /// What the new text is, by the edits alone.
     fn applied(old: &[&str], new: &[&str]) -> Vec<String> {
+        let edits = edits(old, new);
         let mut old: VecDeque<_> = old.iter().copied().collect();
         let mut text = Vec::new();
-        for edit in edits(&old.make_contiguous().to_vec(), new) {
+        for edit in edits {
             match edit {
                 Edit::Keep(_, at) => {
                     assert_eq!(old.pop_front(), Some(new[at]));
@@ -165,8 +166,7 @@ mod tests {
 
     #[test]
     fn edits_make_one_text_of_the_other() {
-        let random = fastrand::Rng::with_seed(6);
-        let mut random = random;
+        let mut random = fastrand::Rng::with_seed(6);
         for _ in 0..3000 {
             let mut text = || -> Vec<_> {
                 let length = random.usize(0..12);
@@ -180,13 +180,9 @@ mod tests {
     #[test]
     fn hunks_are_those_of_the_diff_command() {
         let long = |changed: &[usize]| -> String {
-            (0..40)
-                .map(
-                    |line| {
-                        if changed.contains(&line) { format!("new {line}\n") } else { format!("{line}\n") }
-                    },
-                )
-                .collect()
+            let line =
+                |line| if changed.contains(&line) { "new\n".to_owned() } else { line.to_string() + "\n" };
+            (0..40).map(line).collect()
         };
         let cases = [
             (String::new(), "a\nb\n".to_owned()),
@@ -211,7 +207,9 @@ mod tests {
 
     #[test]
     fn texts_that_have_nothing_in_common_are_replaced_as_a_whole() {
-        let text = |prefix: char| -> String { (0..5000).map(|line| format!("{prefix}{line}\n")).collect() };
+        let text = |prefix: char| -> String {
+            (0..5000).flat_map(|line| [prefix.to_string(), line.to_string(), "\n".to_owned()]).collect()
+        };
         let hunks = unified(&text('a'), &text('b'));
         assert!(hunks.starts_with("@@ -1,5000 +1,5000 @@\n-a0\n"), "{}", &hunks[..60]);
         assert_eq!(hunks.lines().count(), 10_001);

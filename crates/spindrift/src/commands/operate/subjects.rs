@@ -82,12 +82,11 @@ impl Subjects {
     ) -> Result<Vec<(ObjectRef, Option<String>)>, Trouble> {
         let mut found = Vec::new();
         for subject in subjects {
-            match &subject.name {
-                Some(name) => found.push((subject.object(name), subject.file.clone())),
-                None => {
-                    let names = self.find(crew, account, subject).await?;
-                    found.extend(names.iter().map(|name| (subject.object(name), None)));
-                }
+            if let Some(name) = &subject.name {
+                found.push((subject.object(name), subject.file.clone()));
+            } else {
+                let names = self.find(crew, account, subject).await?;
+                found.extend(names.iter().map(|name| (subject.object(name), None)));
             }
         }
         Ok(found)

@@ -1,5 +1,7 @@
 //! `rollout history`: which revisions there are, or what one of them is made of.
 
+use std::fmt::Write;
+
 use anyhow::ensure;
 use clap::Args;
 use serde::Deserialize;
@@ -60,7 +62,10 @@ impl History {
             let account = line.account();
             let found = match subjects.in_account(&crew, account, &chosen).await {
                 Ok(found) => found,
-                Err(trouble) => return Ok(line.fail(&trouble.to_string())),
+                Err(trouble) => {
+                    line.fail(&trouble.to_string());
+                    return Ok(());
+                }
             };
             for (target, _) in found {
                 let title = title(&target);
@@ -100,9 +105,13 @@ fn page(title: &str, revisions: &[Revision], wanted: Option<u64>) -> String {
     let header = ("REVISION".to_owned(), "CHANGE-CAUSE".to_owned());
     let rows: Vec<_> = std::iter::once(header).chain(rows).collect();
     let widest = rows.iter().map(|(revision, _)| revision.len()).max().unwrap_or_default();
-    let rows: String =
-        rows.iter().map(|(revision, cause)| format!("{revision:widest$}  {cause}\n")).collect();
-    format!("{title} \n{rows}\n")
+    let mut page = format!("{title} \n");
+    for (revision, cause) in rows {
+        // Writing to a string cannot fail.
+        writeln!(page, "{revision:widest$}  {cause}").ok();
+    }
+    page.push('\n');
+    page
 }
 
 #[cfg(test)]

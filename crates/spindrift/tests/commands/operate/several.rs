@@ -8,10 +8,8 @@ use crate::support::Shell;
 #[test]
 fn each_line_says_its_account_and_the_last_one_how_many_failed() {
     let hub = Scripted::start(|asked| {
-        Some(match asked.line.contains("/west/") {
-            true => refuse(409, "Conflict", "somebody was quicker"),
-            false => changed("scaled"),
-        })
+        let is_west = asked.line.contains("/west/");
+        Some(if is_west { refuse(409, "Conflict", "somebody was quicker") } else { changed("scaled") })
     });
     let shell = Shell::new(None).with("SPINDRIFT_HUB", &hub.url);
     let said = shell.spindrift(&["scale", "deploy/web", "--replicas=3", "--all-accounts"]);

@@ -29,10 +29,15 @@ struct Scene {
 
 impl Scene {
     async fn set() -> Self {
+        Self::with(&[]).await
+    }
+
+    /// The same with further settings of the agent, by their JSON pointers.
+    async fn with(settings: &[(&str, Value)]) -> Self {
         let stage = Stage::set(1).await;
         let faults = Faults::before(&stage.fleet.clusters[0]);
         let account = stage.fleet.clusters[0].name().to_owned();
-        let stack = Stack::with_settings(&["Secret"], json!(stage.accounts()), &[]).await;
+        let stack = Stack::with_settings(&["Secret"], json!(stage.accounts()), settings).await;
         stack.synced(&account).await;
         Self { stage, faults, stack, account }
     }

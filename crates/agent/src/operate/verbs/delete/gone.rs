@@ -43,7 +43,7 @@ async fn wait_for(hand: &Hand, resource: &Resource, deleted: &Deleted) -> Result
                 return Ok(());
             }
             Err(error) => {
-                debug!(operationId = %hand.operation, %error, "whether it is gone cannot be told yet")
+                debug!(operationId = %hand.operation, %error, "whether it is gone cannot be told yet");
             }
         }
         let is_called_off = hand.cancelled.is_cancelled();
