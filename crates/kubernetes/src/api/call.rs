@@ -8,7 +8,7 @@ use http_body_util::{BodyExt, Collected, Limited};
 use spindrift_model::Resource;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Api, LARGEST_ANSWER, LARGEST_REFUSAL};
+use super::{Api, LARGEST_ANSWER};
 use crate::{
     body::Incoming,
     error::ApiError,
@@ -41,6 +41,9 @@ pub struct Reply {
 
 /// An answer that is read as far as is asked for.
 pub struct Pieces(Incoming);
+
+/// An API server that cannot make sense of a patch quotes it, twice; still, this fits into one message to the hub.
+const LARGEST_REFUSAL: usize = 3 * 1024 * 1024;
 
 // === impl Call ===
 
@@ -163,7 +166,7 @@ impl Api {
             return Ok(answer);
         }
         let (head, body) = answer.into_parts();
-        // The code alone says enough if its explanation is too long or breaks off.
+        // The code alone must do if its explanation is too long or breaks off.
         let body = Limited::new(body, LARGEST_REFUSAL).collect().await;
         let body = body.map(Collected::to_bytes).unwrap_or_default();
         Err(ApiError::Refused {

@@ -87,7 +87,7 @@ impl Twist {
                     *value = if value.is_array() { json!([]) } else { json!({}) };
                 }
             }
-            Self::TooLong => manifest["metadata"]["annotations"] = json!({ "long": "<".repeat(100_000) }),
+            Self::TooLong => manifest["metadata"]["annotations"] = json!({ "long": "<".repeat(45_000) }),
         }
         manifest
     }

@@ -1,5 +1,7 @@
 //! Operations as a caller of the REST API sees them.
 
+use std::time::Duration;
+
 use anyhow::Context;
 use bytes::Bytes;
 use serde_json::Value;
@@ -25,6 +27,13 @@ pub struct Operated {
 impl Operations {
     pub(super) fn new(hub: &str, account: &str) -> Self {
         Self { client: reqwest::Client::new(), url: format!("{hub}/v1/accounts/{account}/operations") }
+    }
+
+    /// For those who may have to wait long for their turn.
+    #[must_use]
+    pub fn within(mut self, deadline: Duration) -> Self {
+        self.url = format!("{}?deadline={}s", self.url, deadline.as_secs());
+        self
     }
 
     /// Asks for a verb, such as `{"verb": "get", "target": …}`, and waits for what comes of it.
