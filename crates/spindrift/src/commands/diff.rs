@@ -105,17 +105,17 @@ impl Diff {
     }
 
     /// A patch, unless there is no difference.
-    fn patch(&self, both: Both, line: &Line) -> anyhow::Result<Option<String>> {
+    fn patch(&self, both: Both, of: &Line) -> anyhow::Result<Option<String>> {
         let Both { mut live, mut merged } = both;
         let mut name = file_name(&merged);
-        if line.is_one_of_several() {
-            name = format!("{}/{name}", line.account());
+        if of.is_one_of_several() {
+            name = format!("{}/{name}", of.account());
         }
         if !self.show_managed_fields {
             live.iter_mut().chain([&mut merged]).for_each(forget_managers);
         }
-        let live = live.map(|live| yaml(&live)).transpose()?.unwrap_or_default();
-        let hunks = unified(&live, &yaml(&merged)?);
+        let before = live.map(|live| yaml(&live)).transpose()?.unwrap_or_default();
+        let hunks = unified(&before, &yaml(&merged)?);
         let (from, to) = (format!("LIVE/{name}"), format!("MERGED/{name}"));
         let patch = || format!("diff -u -N {from} {to}\n--- {from}\n+++ {to}\n{hunks}");
         Ok((!hunks.is_empty()).then(patch))

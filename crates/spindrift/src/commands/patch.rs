@@ -20,6 +20,7 @@ const EXAMPLES: &str = "Examples:
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
+#[expect(clippy::struct_field_names, reason = "as kubectl calls its options")]
 pub(crate) struct Patch {
     #[command(flatten)]
     subjects: Subjects,
@@ -105,12 +106,11 @@ impl Patch {
         let mut documents = parse(&text).with_context(|| format!("unable to parse {name}"))?;
         ensure!(documents.len() == 1, "unable to parse {name}: one document is expected");
         let patch = documents.remove(0);
-        match self.kind {
-            Kind::Json => {
-                ensure!(patch.is_array(), "unable to parse {name}: a JSON patch is a list of changes")
-            }
-            _ => ensure!(patch.is_object(), "unable to parse {name}: a map of fields is expected"),
-        }
+        let (fits, expected) = match self.kind {
+            Kind::Json => (patch.is_array(), "a JSON patch is a list of changes"),
+            Kind::Strategic | Kind::Merge => (patch.is_object(), "a map of fields is expected"),
+        };
+        ensure!(fits, "unable to parse {name}: {expected}");
         Ok(patch)
     }
 }

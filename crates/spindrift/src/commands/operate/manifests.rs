@@ -53,9 +53,9 @@ impl Files {
             ensure!(path.exists(), "the path \"{}\" does not exist", path.display());
             let mut files = Vec::new();
             if path.is_dir() {
-                self.visit(path, &mut files)?
+                self.visit(path, &mut files)?;
             } else {
-                files.push(path.clone())
+                files.push(path.clone());
             }
             for file in files {
                 let name = file.display().to_string();

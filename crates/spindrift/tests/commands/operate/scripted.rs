@@ -40,7 +40,7 @@ impl Scripted {
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let (script, heard) = (Arc::clone(&script), Arc::clone(&heard));
-                std::thread::spawn(move || talk(stream, &*script, &heard));
+                std::thread::spawn(move || talk(&stream, &*script, &heard));
             }
         });
         Self { url, asked }
@@ -52,7 +52,7 @@ impl Scripted {
     }
 }
 
-fn talk(stream: TcpStream, script: &dyn Fn(&Asked) -> Answer, heard: &Mutex<Vec<Asked>>) {
+fn talk(stream: &TcpStream, script: &dyn Fn(&Asked) -> Answer, log: &Mutex<Vec<Asked>>) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let mut head = Vec::new();
     // A caller that leaves is of no interest.
@@ -73,11 +73,11 @@ fn talk(stream: TcpStream, script: &dyn Fn(&Asked) -> Answer, heard: &Mutex<Vec<
     let line = head.lines().next().unwrap().rsplit_once(' ').unwrap().0.to_owned();
     let asked = Asked { line, body: serde_json::from_slice(&body).unwrap_or_default() };
     if asked.line == "GET /v1/accounts" {
-        return reply(&stream, &respond(200, &accounts()));
+        return reply(stream, &respond(200, &accounts()));
     }
-    heard.lock().push(asked.clone());
+    log.lock().push(asked.clone());
     match script(&asked) {
-        Some(answer) => reply(&stream, &answer),
+        Some(answer) => reply(stream, &answer),
         // Held open for as long as the caller is there.
         None => drop(reader.read(&mut [0])),
     }
