@@ -114,8 +114,8 @@ impl Diff {
         if !self.show_managed_fields {
             live.iter_mut().chain([&mut merged]).for_each(forget_managers);
         }
-        let live = live.map(|live| yaml(&live)).transpose()?.unwrap_or_default();
-        let hunks = unified(&live, &yaml(&merged)?);
+        let before = live.map(|live| yaml(&live)).transpose()?.unwrap_or_default();
+        let hunks = unified(&before, &yaml(&merged)?);
         let (from, to) = (format!("LIVE/{name}"), format!("MERGED/{name}"));
         let patch = || format!("diff -u -N {from} {to}\n--- {from}\n+++ {to}\n{hunks}");
         Ok((!hunks.is_empty()).then(patch))

@@ -130,12 +130,8 @@ mod tests {
         let two = json!({ "kind": "Deployment", "name": "web", "causes": [
             { "field": "a", "message": "no" }, { "field": "a", "message": "no" }, { "field": "b", "message": "nor" }] });
         for (reason, message, details, expected) in [
-            (
-                "NotFound",
-                "pods \"x\" not found",
-                &nothing,
-                "Error from server (NotFound): pods \"x\" not found",
-            ),
+            ("NotFound", "no such pod", &json!({}), "Error from server (NotFound): no such pod"),
+            ("NotFound", "no such account", &nothing, "error: no such account"),
             ("", "what?", &nothing, "Error from server: what?"),
             ("OutcomeUnknown", "nobody knows", &nothing, "error: nobody knows"),
             ("Invalid", "long", &one, "The Deployment \"web\" is invalid: spec.replicas: no"),

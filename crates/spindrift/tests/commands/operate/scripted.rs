@@ -76,7 +76,7 @@ fn talk(stream: &TcpStream, script: &dyn Fn(&Asked) -> Answer, heard: &Mutex<Vec
     if asked.line == "GET /v1/accounts" {
         return reply(stream, &respond(200, &accounts()));
     }
-    heard.lock().push(asked.clone());
+    log.lock().push(asked.clone());
     match script(&asked) {
         Some(answer) => reply(stream, &answer),
         // Held open for as long as the caller is there.
