@@ -25,6 +25,7 @@ mod vault;
 use std::{
     collections::{HashMap, HashSet, hash_map},
     convert::Infallible,
+    fmt::Write as _,
     sync::Arc,
     time::Duration,
 };
@@ -170,7 +171,7 @@ impl Dispatch {
         let about = About::of(&verb);
         let mutation = verb.is_mutation();
         let route =
-            shared.store.route(tenant, &account, *silence).await.map_err(|error| shared.failed(&error))?;
+            shared.store.route(tenant, &account, *silence).await.map_err(|error| unavailable(&error))?;
         let route = route.ok_or_else(|| Refusal::no_account(&account))?;
         if let Some(freeze) = route.frozen.as_ref().filter(|_| mutation) {
             return Err(Refusal::frozen(&account, &freeze.reason));
@@ -217,7 +218,7 @@ impl Dispatch {
         let inserted = match shared.store.insert_operation(&new).await {
             Ok(inserted) => inserted,
             Err(error) => {
-                let refusal = shared.failed(&error);
+                let refusal = unavailable(&error);
                 if let Some(submitting) = submitting {
                     let withdrawal = withdraw(submitting, refusal.clone(), Instant::now() + time_left);
                     shared.tasks.spawn(format!("withdraw {id}"), withdrawal);
@@ -327,11 +328,6 @@ impl Shared {
         self.tasks.spawn(format!("operation {id}"), adoption);
         entry
     }
-
-    fn failed(&self, error: &StoreError) -> Refusal {
-        error!(error = %report(error), "an operation was not taken on");
-        Refusal::store()
-    }
 }
 
 // === impl Submitting ===
@@ -340,6 +336,11 @@ impl Drop for Submitting {
     fn drop(&mut self) {
         self.shared.submitting.lock().remove(&self.id);
     }
+}
+
+fn unavailable(error: &StoreError) -> Refusal {
+    error!(error = %report(error), "an operation was not taken on");
+    Refusal::store()
 }
 
 /// The store did not say whether the row is there, and the caller was told that nothing was sent: so it stays. Until its
@@ -365,5 +366,12 @@ fn digest_of(account: &AccountName, body: &[u8]) -> String {
     context.update(account.as_str().as_bytes());
     context.update(&[0]);
     context.update(body);
-    context.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(context.finish().as_ref())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("a string takes all that is written");
+        text
+    })
 }

@@ -114,8 +114,8 @@ fn field(
 ) -> Result<BTreeSet<i8>, InvalidSchedule> {
     let invalid = || InvalidSchedule { problem: format!("{name}: {text:?} is not understood") };
     let number = |text: &str| {
-        let named = names.iter().zip(first_name..).find(|(name, _)| name.eq_ignore_ascii_case(text));
-        let number = named.map(|(_, number)| number).or_else(|| text.parse().ok());
+        let by_name = names.iter().zip(first_name..).find(|(known, _)| known.eq_ignore_ascii_case(text));
+        let number = by_name.map(|(_, number)| number).or_else(|| text.parse().ok());
         number.filter(|number| range.contains(number))
     };
     let mut values = BTreeSet::new();

@@ -130,7 +130,7 @@ async fn what_a_lost_session_wanted_to_read_is_cut_off() {
     let namespace = cluster.namespace("cut").await.unwrap();
     let bench = Bench::new(cluster).await;
     let list = json!({ "verb": "list", "apiVersion": "v1", "kind": "ConfigMap", "namespace": namespace });
-    let lost = bench.submit(&list);
+    let cut = bench.submit(&list);
     bench.executor.outbox().end_session();
     bench.executor.outbox().begin_session();
     let wanted = bench.submit(&list);
@@ -138,6 +138,6 @@ async fn what_a_lost_session_wanted_to_read_is_cut_off() {
     assert_eq!(part.operation, wanted, "nothing of the lost one is told");
     bench.executor.outbox().heard(ResultsDown::Done(wanted));
     // A hub that still wants it asks again, under the same id.
-    bench.submit_as(lost, &list, Duration::from_secs(30));
-    bench.answer(lost).await.json();
+    bench.submit_as(cut, &list, Duration::from_secs(30));
+    bench.answer(cut).await.json();
 }

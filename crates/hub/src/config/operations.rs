@@ -150,6 +150,7 @@ impl Default for ProcessTimeResult {
 }
 
 /// The effective configuration is logged; keys are not.
+#[expect(clippy::ref_option, reason = "serde hands over a reference to the field")]
 fn hidden<S: Serializer>(key: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
     match key {
         Some(_) => serializer.serialize_str("…"),

@@ -41,6 +41,8 @@ pub(super) enum Place {
 }
 
 const KEY_LEN: usize = 32;
+/// Enough to tell keys apart, and nothing of the key itself.
+const KEY_ID_LEN: usize = 8;
 
 // === impl Vault ===
 
@@ -82,8 +84,8 @@ impl Vault {
     fn new(key: &[u8; KEY_LEN], lasting: bool) -> Self {
         let unbound = UnboundKey::new(&AES_256_GCM, key).expect("32 bytes are a key of AES-256");
         let digest = digest::digest(&digest::SHA256, key);
-        let id = digest.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        Self { key: LessSafeKey::new(unbound), id, lasting }
+        let (id, _) = digest.as_ref().split_at(KEY_ID_LEN);
+        Self { key: LessSafeKey::new(unbound), id: super::hex(id), lasting }
     }
 
     /// Tells keys apart without telling them.

@@ -128,7 +128,8 @@ impl Delete {
             deleted.into_iter().map(|gone| gone.told(forced, *dry_run)).collect()
         };
         change.tell(context, async |_, _| Ok(steps.clone()), told).await?;
-        if !any.get() && !self.ignore_not_found.unwrap_or_default() {
+        // What was named and is not there has been said, or is of no interest.
+        if !any.get() && subjects.iter().all(|subject| subject.name.is_none()) {
             writeln!(std::io::stdout().lock(), "No resources found")?;
         }
         Ok(())

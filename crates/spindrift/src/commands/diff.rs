@@ -105,11 +105,11 @@ impl Diff {
     }
 
     /// A patch, unless there is no difference.
-    fn patch(&self, both: Both, line: &Line) -> anyhow::Result<Option<String>> {
+    fn patch(&self, both: Both, place: &Line) -> anyhow::Result<Option<String>> {
         let Both { mut live, mut merged } = both;
         let mut name = file_name(&merged);
-        if line.is_one_of_several() {
-            name = format!("{}/{name}", line.account());
+        if place.is_one_of_several() {
+            name = format!("{}/{name}", place.account());
         }
         if !self.show_managed_fields {
             live.iter_mut().chain([&mut merged]).for_each(forget_managers);

@@ -26,11 +26,11 @@ pub(crate) struct Patch {
     #[command(flatten)]
     wherever: Where,
     /// The change, in JSON or YAML.
-    #[arg(short, long, value_name = "PATCH", conflicts_with = "patch_file")]
-    patch: Option<String>,
+    #[arg(short = 'p', long = "patch", value_name = "PATCH", conflicts_with = "file")]
+    change: Option<String>,
     /// The file with the change, in JSON or YAML.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    patch_file: Option<PathBuf>,
+    #[arg(long = "patch-file", value_name = "FILE", value_hint = ValueHint::FilePath)]
+    file: Option<PathBuf>,
     /// How the change is to be read.
     #[arg(long = "type", value_enum, default_value_t, value_name = "TYPE")]
     kind: Kind,
@@ -93,7 +93,7 @@ impl Patch {
     }
 
     fn read(&self) -> anyhow::Result<Value> {
-        let (name, text) = match (&self.patch, &self.patch_file) {
+        let (name, text) = match (&self.change, &self.file) {
             (Some(text), _) => ("-p".to_owned(), text.clone()),
             (None, Some(file)) => {
                 let name = file.display().to_string();
@@ -107,7 +107,7 @@ impl Patch {
         let patch = documents.remove(0);
         match self.kind {
             Kind::Json => {
-                ensure!(patch.is_array(), "unable to parse {name}: a JSON patch is a list of changes")
+                ensure!(patch.is_array(), "unable to parse {name}: a JSON patch is a list of changes");
             }
             _ => ensure!(patch.is_object(), "unable to parse {name}: a map of fields is expected"),
         }

@@ -40,7 +40,7 @@ async fn pieces_of_many_answers_take_turns() {
 async fn no_answer_goes_further_than_its_credit() {
     let outbox = outbox();
     let [large, small] = [open(&outbox, true), open(&outbox, true)];
-    close(&large, FIRST_CREDIT as usize + 100);
+    close(&large, usize::try_from(FIRST_CREDIT).unwrap() + 100);
     let sent: usize = std::iter::from_fn(|| next(&outbox)).map(|part| part.chunk.len()).sum();
     assert_eq!(sent as u64, FIRST_CREDIT);
     close(&small, 1);

@@ -171,7 +171,7 @@ fn uid_in(answer: &[u8]) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn asked(delete: Value) -> Value {
+    fn asked(delete: &Value) -> Value {
         let mut request = json!({ "kind": "Pod", "name": "web" });
         request.as_object_mut().unwrap().extend(delete.as_object().unwrap().clone());
         let delete: Delete = serde_json::from_value(request).unwrap();
@@ -180,13 +180,13 @@ mod tests {
 
     #[test]
     fn options_are_those_of_kubectl() {
-        assert_eq!(asked(json!({}))["propagationPolicy"], "Background");
-        assert_eq!(asked(json!({}))["gracePeriodSeconds"], Value::Null);
-        assert_eq!(asked(json!({"gracePeriodSeconds": 0}))["gracePeriodSeconds"], 1);
-        assert_eq!(asked(json!({"gracePeriodSeconds": 0, "force": true}))["gracePeriodSeconds"], 0);
-        assert_eq!(asked(json!({"force": true}))["gracePeriodSeconds"], 0);
-        assert_eq!(asked(json!({"propagationPolicy": "orphan"}))["propagationPolicy"], "Orphan");
-        assert_eq!(asked(json!({"dryRun": "server"}))["dryRun"], json!(["All"]));
-        assert_eq!(asked(json!({"preconditions": {"uid": "u"}}))["preconditions"], json!({"uid": "u"}));
+        assert_eq!(asked(&json!({}))["propagationPolicy"], "Background");
+        assert_eq!(asked(&json!({}))["gracePeriodSeconds"], Value::Null);
+        assert_eq!(asked(&json!({"gracePeriodSeconds": 0}))["gracePeriodSeconds"], 1);
+        assert_eq!(asked(&json!({"gracePeriodSeconds": 0, "force": true}))["gracePeriodSeconds"], 0);
+        assert_eq!(asked(&json!({"force": true}))["gracePeriodSeconds"], 0);
+        assert_eq!(asked(&json!({"propagationPolicy": "orphan"}))["propagationPolicy"], "Orphan");
+        assert_eq!(asked(&json!({"dryRun": "server"}))["dryRun"], json!(["All"]));
+        assert_eq!(asked(&json!({"preconditions": {"uid": "u"}}))["preconditions"], json!({"uid": "u"}));
     }
 }

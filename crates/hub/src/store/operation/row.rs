@@ -60,16 +60,16 @@ impl OperationRow {
     pub(super) fn read(row: &AnyRow) -> Result<Self, StoreError> {
         let id = row.text("id")?;
         let state = row.text("state")?;
-        let sent = match row.number("sent_at")? {
-            0 => None,
-            _ => {
-                let seat = Seat { agent: row.name("agent_id")?, incarnation: row.name("incarnation")? };
-                Some((row.timestamp("sent_at")?, row.name("sent_by")?, seat))
-            }
+        let sent = if row.number("sent_at")? == 0 {
+            None
+        } else {
+            let seat = Seat { agent: row.name("agent_id")?, incarnation: row.name("incarnation")? };
+            Some((row.timestamp("sent_at")?, row.name("sent_by")?, seat))
         };
-        let answered = match row.number("answered_at")? {
-            0 => None,
-            _ => Some((row.timestamp("answered_at")?, row.name("answered_to")?)),
+        let answered = if row.number("answered_at")? == 0 {
+            None
+        } else {
+            Some((row.timestamp("answered_at")?, row.name("answered_to")?))
         };
         let code = row.number("code")?;
         Ok(Self {

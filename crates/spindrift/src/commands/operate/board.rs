@@ -161,7 +161,9 @@ impl Line {
         for line in text.lines() {
             match self.style {
                 Style::One => lines.extend([line, "\n"]),
-                _ => lines.push_str(&format!("{:widest$}  {line}\n", self.account, widest = self.widest)),
+                _ => {
+                    lines.extend([&*format!("{:widest$}  {line}", self.account, widest = self.widest), "\n"]);
+                }
             }
         }
         self.bare(&lines)

@@ -125,7 +125,7 @@ impl Change<'_> {
                             }
                         }
                         Err(trouble) => {
-                            line.fail(&trouble.about(self.doing, step.file.as_deref()).to_string())
+                            line.fail(&trouble.about(self.doing, step.file.as_deref()).to_string());
                         }
                     }
                 }

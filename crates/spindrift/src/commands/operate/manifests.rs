@@ -53,9 +53,9 @@ impl Files {
             ensure!(path.exists(), "the path \"{}\" does not exist", path.display());
             let mut files = Vec::new();
             if path.is_dir() {
-                self.visit(path, &mut files)?
+                self.visit(path, &mut files)?;
             } else {
-                files.push(path.clone())
+                files.push(path.clone());
             }
             for file in files {
                 let name = file.display().to_string();
@@ -204,7 +204,7 @@ mod tests {
     fn documents_lists_and_json_are_taken_apart() {
         let one = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" } });
         let yaml = "# nothing yet\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\n---\n";
-        assert_eq!(sources(yaml), [one.clone()]);
+        assert_eq!(sources(yaml), std::slice::from_ref(&one));
         assert_eq!(sources(&format!("{one}\n{one}")), [one.clone(), one.clone()]);
         let list = json!({ "apiVersion": "v1", "kind": "List", "items": [one, { "apiVersion": "v1", "kind": "ConfigMapList",
             "items": [one] }] });

@@ -34,7 +34,8 @@ struct Revisions {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Revision {
-    revision: u64,
+    #[serde(rename = "revision")]
+    number: u64,
     #[serde(default)]
     change_cause: Option<String>,
     #[serde(default)]
@@ -93,7 +94,7 @@ fn title(target: &ObjectRef) -> String {
 
 fn page(title: &str, revisions: &[Revision], wanted: Option<u64>) -> String {
     if let Some(wanted) = wanted {
-        let template = revisions.iter().find(|revision| revision.revision == wanted);
+        let template = revisions.iter().find(|revision| revision.number == wanted);
         let template = template.map(|revision| describe_template(&revision.template)).unwrap_or_default();
         return format!("{title} with revision #{wanted}\n{template}\n");
     }
@@ -101,7 +102,7 @@ fn page(title: &str, revisions: &[Revision], wanted: Option<u64>) -> String {
         None | Some("") => "<none>".to_owned(),
         Some(cause) => cause.to_owned(),
     };
-    let rows = revisions.iter().map(|revision| (revision.revision.to_string(), cause(revision)));
+    let rows = revisions.iter().map(|revision| (revision.number.to_string(), cause(revision)));
     let header = ("REVISION".to_owned(), "CHANGE-CAUSE".to_owned());
     let rows: Vec<_> = std::iter::once(header).chain(rows).collect();
     let widest = rows.iter().map(|(revision, _)| revision.len()).max().unwrap_or_default();
@@ -120,8 +121,8 @@ mod tests {
 
     #[test]
     fn revisions_are_shown_as_kubectl_shows_them() {
-        let revision = |revision, cause: Option<&str>| Revision {
-            revision,
+        let revision = |number, cause: Option<&str>| Revision {
+            number,
             change_cause: cause.map(str::to_owned),
             template: Value::Null,
         };

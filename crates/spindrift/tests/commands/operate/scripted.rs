@@ -40,7 +40,7 @@ impl Scripted {
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let (script, heard) = (Arc::clone(&script), Arc::clone(&heard));
-                std::thread::spawn(move || talk(stream, &*script, &heard));
+                std::thread::spawn(move || talk(&stream, &*script, &heard));
             }
         });
         Self { url, asked }
@@ -52,32 +52,33 @@ impl Scripted {
     }
 }
 
-fn talk(stream: TcpStream, script: &dyn Fn(&Asked) -> Answer, heard: &Mutex<Vec<Asked>>) {
+fn talk(stream: &TcpStream, script: &dyn Fn(&Asked) -> Answer, heard: &Mutex<Vec<Asked>>) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
-    let mut head = Vec::new();
+    let mut lines = Vec::new();
     // A caller that leaves is of no interest.
-    while let Ok(count) = reader.by_ref().take(1 << 16).read_until(b'\n', &mut head)
+    while let Ok(count) = reader.by_ref().take(1 << 16).read_until(b'\n', &mut lines)
         && count > 2
     {}
-    let head = String::from_utf8(head).unwrap();
+    let lines = String::from_utf8(lines).unwrap();
     let header = |name: &str| {
-        head.lines()
+        lines
+            .lines()
             .filter_map(|line| line.split_once(": "))
             .find(|(field, _)| field.eq_ignore_ascii_case(name))
     };
     let length = header("content-length").map_or(0, |(_, length)| length.parse().unwrap());
     let mut body = vec![0; length];
-    if head.is_empty() || reader.read_exact(&mut body).is_err() {
+    if lines.is_empty() || reader.read_exact(&mut body).is_err() {
         return;
     }
-    let line = head.lines().next().unwrap().rsplit_once(' ').unwrap().0.to_owned();
+    let line = lines.lines().next().unwrap().rsplit_once(' ').unwrap().0.to_owned();
     let asked = Asked { line, body: serde_json::from_slice(&body).unwrap_or_default() };
     if asked.line == "GET /v1/accounts" {
-        return reply(&stream, &respond(200, &accounts()));
+        return reply(stream, &respond(200, &accounts()));
     }
     heard.lock().push(asked.clone());
     match script(&asked) {
-        Some(answer) => reply(&stream, &answer),
+        Some(answer) => reply(stream, &answer),
         // Held open for as long as the caller is there.
         None => drop(reader.read(&mut [0])),
     }

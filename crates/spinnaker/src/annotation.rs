@@ -1,0 +1,56 @@
+//! The annotations and labels by which Spinnaker recognises what it deployed.
+
+/// `artifact.spinnaker.io/…`: which artifact an object is, and which version of it.
+pub mod artifact {
+    pub const TYPE: &str = "artifact.spinnaker.io/type";
+    pub const NAME: &str = "artifact.spinnaker.io/name";
+    pub const LOCATION: &str = "artifact.spinnaker.io/location";
+    pub const VERSION: &str = "artifact.spinnaker.io/version";
+}
+
+/// `moniker.spinnaker.io/…`: where an object belongs.
+pub mod moniker {
+    pub const APPLICATION: &str = "moniker.spinnaker.io/application";
+    pub const CLUSTER: &str = "moniker.spinnaker.io/cluster";
+    pub const STACK: &str = "moniker.spinnaker.io/stack";
+    pub const DETAIL: &str = "moniker.spinnaker.io/detail";
+    /// An annotation and a label.
+    pub const SEQUENCE: &str = "moniker.spinnaker.io/sequence";
+}
+
+/// `strategy.spinnaker.io/…`: how a manifest wants to be deployed.
+pub mod strategy {
+    pub const VERSIONED: &str = "strategy.spinnaker.io/versioned";
+    pub const MAX_VERSION_HISTORY: &str = "strategy.spinnaker.io/max-version-history";
+    pub const USE_SOURCE_CAPACITY: &str = "strategy.spinnaker.io/use-source-capacity";
+    pub const RECREATE: &str = "strategy.spinnaker.io/recreate";
+    pub const REPLACE: &str = "strategy.spinnaker.io/replace";
+    pub const SERVER_SIDE_APPLY: &str = "strategy.spinnaker.io/server-side-apply";
+}
+
+/// The load balancers of a workload: a JSON list of full names.
+pub const LOAD_BALANCERS: &str = "traffic.spinnaker.io/load-balancers";
+/// `true` keeps an object out of the cache.
+pub const IGNORE: &str = "caching.spinnaker.io/ignore";
+
+/// Labels that Kubernetes recommends.
+pub const NAME_LABEL: &str = "app.kubernetes.io/name";
+pub const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
+
+/// What client-side apply remembers.
+pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+/// The revision of a replica set that a deployment made.
+pub const DEPLOYMENT_REVISION: &str = "deployment.kubernetes.io/revision";
+
+/// Text of an annotation that older releases wrote as JSON, with quotes.
+pub(crate) fn unquoted(text: &str) -> Option<String> {
+    if !text.starts_with('"') {
+        return Some(text.to_owned());
+    }
+    serde_json::from_str(text).ok()
+}
+
+/// As Java's `Boolean.parseBoolean`: only `true`, in any case, is true.
+pub(crate) fn is_true(text: &str) -> bool {
+    text.eq_ignore_ascii_case("true")
+}

@@ -1,0 +1,126 @@
+//! Where in an object artifacts are named.
+
+use serde_json::{Map, Value};
+
+use super::DOCKER_IMAGE;
+use crate::Kind;
+
+/// What a place names, and how it is compared with artifacts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Image,
+    /// The image of a bare pod, which is only replaced if it is the artifact's name to the letter.
+    ExactImage,
+    Object(&'static str),
+}
+
+const CONFIG_MAP: &str = "kubernetes/configMap";
+const SECRET: &str = "kubernetes/secret";
+const DEPLOYMENT: &str = "kubernetes/deployment";
+const REPLICA_SET: &str = "kubernetes/replicaSet";
+
+// === impl Place ===
+
+impl Place {
+    pub(super) fn artifact_type(self) -> &'static str {
+        match self {
+            Self::Image | Self::ExactImage => DOCKER_IMAGE,
+            Self::Object(of_type) => of_type,
+        }
+    }
+}
+
+/// Shows every name of an artifact in an object of this kind, to be read or replaced.
+pub(super) fn visit(
+    kind: &Kind,
+    object: &mut Map<String, Value>,
+    visit: &mut impl FnMut(Place, &mut String),
+) {
+    if kind.has_pod_template() {
+        in_templates(object, visit);
+    } else if kind.is("pod") {
+        let Some(spec) = object.get_mut("spec") else { return };
+        for container in list(spec, "containers") {
+            name(container, "image", Place::ExactImage, visit);
+        }
+    } else if kind.is("horizontalpodautoscaler") {
+        let Some(target) = object.get_mut("spec").and_then(|spec| spec.get_mut("scaleTargetRef")) else {
+            return;
+        };
+        let place = match target.get("kind").and_then(Value::as_str) {
+            Some("Deployment" | "deployment") => Place::Object(DEPLOYMENT),
+            Some("ReplicaSet" | "replicaSet") => Place::Object(REPLICA_SET),
+            _ => return,
+        };
+        name(target, "name", place, visit);
+    }
+}
+
+/// Every `spec.template.spec`, at any depth: that of a cron job is further down.
+fn in_templates(map: &mut Map<String, Value>, visit: &mut impl FnMut(Place, &mut String)) {
+    if let Some(spec) = map.get_mut("spec") {
+        in_template_of(spec, visit);
+    }
+    map.values_mut().for_each(|value| below(value, visit));
+}
+
+fn below(value: &mut Value, visit: &mut impl FnMut(Place, &mut String)) {
+    match value {
+        Value::Object(map) => in_templates(map, visit),
+        Value::Array(items) => items.iter_mut().for_each(|item| below(item, visit)),
+        _ => {}
+    }
+}
+
+fn in_template_of(spec: &mut Value, visit: &mut impl FnMut(Place, &mut String)) {
+    let Some(pod) = spec.get_mut("template").and_then(|template| template.get_mut("spec")) else { return };
+    for containers in ["containers", "initContainers"] {
+        for container in list(pod, containers) {
+            name(container, "image", Place::Image, visit);
+        }
+    }
+    for containers in ["containers", "initContainers"] {
+        for container in list(pod, containers) {
+            for variable in list(container, "env") {
+                let Some(source) = variable.get_mut("valueFrom") else { continue };
+                inner_name(source, "configMapKeyRef", "name", Place::Object(CONFIG_MAP), visit);
+                inner_name(source, "secretKeyRef", "name", Place::Object(SECRET), visit);
+            }
+            for source in list(container, "envFrom") {
+                inner_name(source, "configMapRef", "name", Place::Object(CONFIG_MAP), visit);
+                inner_name(source, "secretRef", "name", Place::Object(SECRET), visit);
+            }
+        }
+    }
+    for volume in list(pod, "volumes") {
+        inner_name(volume, "configMap", "name", Place::Object(CONFIG_MAP), visit);
+        inner_name(volume, "secret", "secretName", Place::Object(SECRET), visit);
+        let Some(projected) = volume.get_mut("projected") else { continue };
+        for source in list(projected, "sources") {
+            inner_name(source, "configMap", "name", Place::Object(CONFIG_MAP), visit);
+            inner_name(source, "secret", "name", Place::Object(SECRET), visit);
+        }
+    }
+}
+
+fn list<'a>(value: &'a mut Value, key: &str) -> impl Iterator<Item = &'a mut Value> {
+    value.get_mut(key).and_then(Value::as_array_mut).into_iter().flatten()
+}
+
+fn inner_name(
+    value: &mut Value,
+    inner: &str,
+    key: &str,
+    place: Place,
+    visit: &mut impl FnMut(Place, &mut String),
+) {
+    if let Some(inner) = value.get_mut(inner) {
+        name(inner, key, place, visit);
+    }
+}
+
+fn name(value: &mut Value, key: &str, place: Place, visit: &mut impl FnMut(Place, &mut String)) {
+    if let Some(Value::String(text)) = value.get_mut(key) {
+        visit(place, text);
+    }
+}

@@ -1,0 +1,262 @@
+//! A deployment, step by step, without asking anybody: whoever runs it is told what to look up and what to send.
+//!
+//! ```text
+//! Deploy::begin ─▶ for each manifest, in order: lookups() ─▶ prepare(live) ─▶ … ─▶ check() ─▶ Deliveries
+//!                                                                                                  │
+//!              OperationResult ◀── finish() ◀── delivered(what the cluster has now) ◀── send ◀─────┘
+//! ```
+//!
+//! Everything is prepared before anything is sent. Then objects are sent one by one, and the first error ends it; what
+//! was sent stays.
+
+use crate::{
+    Artifact, Binding, Coordinates, DeployManifest, Failure, FullName, ImageMatch, Kind, KindRules, Line,
+    Lines, Manifest, Operation, OperationResult, Pool, Version, Wishes, bind, check_bound,
+    operation::RolloutStrategy, traffic, version,
+};
+
+mod delivery;
+mod label;
+mod order;
+
+pub use delivery::{Deliveries, Delivery, Method};
+pub use label::Labelling;
+use order::sort;
+
+/// What holds for an account that is deployed to.
+#[derive(Debug, Clone)]
+pub struct Target<'a> {
+    pub account: &'a str,
+    pub rules: &'a KindRules,
+    pub images: ImageMatch,
+    pub labelling: Labelling<'a>,
+}
+
+/// A deployment that is being prepared.
+#[derive(Debug)]
+pub struct Deploy<'a> {
+    target: Target<'a>,
+    request: &'a DeployManifest,
+    /// As they were asked for, in the order of deployment; the first `ready.len()` are prepared.
+    manifests: Vec<Manifest>,
+    ready: Vec<Manifest>,
+    pool: Pool,
+    created: Vec<Artifact>,
+    bound: Vec<Artifact>,
+    history: Vec<Line>,
+}
+
+/// What has to be known of the cluster to prepare a manifest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lookup {
+    /// All objects of a kind in a namespace; empty means the default.
+    List { kind: Kind, namespace: String },
+    /// One object, if there is one.
+    Get(Coordinates),
+}
+
+/// What was found for a [`Lookup`].
+#[derive(Debug, Clone, Default)]
+pub struct Live {
+    pub listed: Vec<Manifest>,
+    pub got: Vec<Manifest>,
+}
+
+// === impl Deploy ===
+
+impl<'a> Deploy<'a> {
+    pub fn new(target: Target<'a>, request: &'a DeployManifest) -> Self {
+        let binds = request.enable_artifact_binding.unwrap_or(true);
+        let pool = if binds {
+            Pool::new(&request.required_artifacts, &request.optional_artifacts)
+        } else {
+            Pool::default()
+        };
+        Self {
+            target,
+            request,
+            manifests: Vec::new(),
+            ready: Vec::new(),
+            pool,
+            created: Vec::new(),
+            bound: Vec::new(),
+            history: Vec::new(),
+        }
+    }
+
+    /// Puts manifests, which are in their namespaces already, into the order of deployment.
+    pub fn begin(&mut self, mut manifests: Vec<Manifest>) -> Result<(), Failure> {
+        self.history.extend(Lines(Operation::DeployManifest).start(self.target.account));
+        self.say("Sorting manifests by priority...");
+        let mut compared = Vec::new();
+        let sorted = sort(&mut manifests, self.target.rules, |kind| compared.push(kind.clone()));
+        for kind in &compared {
+            self.finding(kind);
+        }
+        sorted.map_err(|error| Failure::illegal_state(error.to_string()))?;
+        let names: Vec<_> = manifests.iter().map(|manifest| manifest.full_name().to_string()).collect();
+        self.say(format!("Deploy order is: {}", names.join(", ")));
+        self.manifests = manifests;
+        Ok(())
+    }
+
+    /// What has to be looked up for the next manifest; nothing if all are prepared.
+    pub fn lookups(&self) -> Option<Vec<Lookup>> {
+        let manifest = self.manifests.get(self.ready.len())?;
+        let wishes = Wishes::of(manifest);
+        let mut lookups = Vec::new();
+        if self.is_versioned(manifest) {
+            let (kind, namespace) = (manifest.kind().clone(), manifest.namespace().to_owned());
+            lookups.push(Lookup::List { kind, namespace });
+        } else if wishes.use_source_capacity && manifest.kind().has_source_capacity() {
+            lookups.push(Lookup::Get(manifest.coordinates()));
+        }
+        let services = self.load_balancers(manifest).into_iter();
+        let services =
+            services.filter_map(|name| Some(FullName::parse(&name).ok()?.at(manifest.namespace())));
+        lookups.extend(services.filter(|service| self.in_request(service).is_none()).map(Lookup::Get));
+        Some(lookups)
+    }
+
+    /// Prepares the next manifest with what was found.
+    pub fn prepare(&mut self, live: &Live) -> Result<(), Failure> {
+        let Some(mut manifest) = self.manifests.get(self.ready.len()).cloned() else { return Ok(()) };
+        self.check_history(&manifest)?;
+        let (kind, full_name) = (manifest.kind().clone(), manifest.full_name().to_string());
+        self.say(format!("Binding artifacts in {full_name}..."));
+        self.finding(&kind);
+        self.bind(&mut manifest);
+        self.finding(&kind);
+        let Some(moniker) = &self.request.moniker else {
+            return Err(Failure::illegal_argument("deployManifest needs a moniker with an app"));
+        };
+        let versioned = self.is_versioned(&manifest);
+        let number = versioned.then(|| Version::of(&manifest, &live.listed));
+        let moniker = moniker.for_deployment(&full_name, number.map(|Version(number)| number));
+        let text = number.map(|version| version.to_string());
+        let artifact = Artifact::created(&manifest, self.target.account, text.as_deref());
+        self.created.push(artifact.clone());
+        self.pool.put(artifact.clone());
+        self.say(format!("Annotating manifest {full_name} with artifact, relationships & moniker..."));
+        artifact.annotate(&mut manifest);
+        take_source_capacity(&mut manifest, versioned, live);
+        self.attach(&mut manifest, live)?;
+        let skip_pods = self.request.skip_spec_template_labels == Some(true);
+        self.target.labelling.apply(&mut manifest, &moniker, skip_pods);
+        if let Some(name) = &artifact.reference {
+            manifest.set_name(name);
+        }
+        self.ready.push(manifest);
+        Ok(())
+    }
+
+    /// Checks the whole, and what remains is to be sent.
+    pub fn check(&mut self) -> Result<Deliveries, Failure> {
+        self.say("Checking if all requested artifacts were bound...");
+        if self.request.enable_artifact_binding.unwrap_or(true) {
+            check_bound(&self.request.required_artifacts, &self.bound)
+                .map_err(|unbound| Failure::illegal_argument(unbound.in_deployment()))?;
+        }
+        let mut result = OperationResult::new();
+        result.add_created(self.created.drain(..));
+        result.add_bound(self.bound.drain(..));
+        Deliveries::new(self.target.account, self.request, std::mem::take(&mut self.ready), result)
+    }
+
+    /// What was said since the last time.
+    pub fn take_history(&mut self) -> Vec<Line> {
+        std::mem::take(&mut self.history)
+    }
+
+    /// Red/black needs the version before the newest.
+    fn check_history(&self, manifest: &Manifest) -> Result<(), Failure> {
+        let strategy = self.request.strategy;
+        let red_black = matches!(strategy, Some(RolloutStrategy::RedBlack | RolloutStrategy::BlueGreen));
+        if red_black && Wishes::of(manifest).max_version_history.is_some_and(|history| history < 2) {
+            return Err(Failure::runtime(
+                "The max version history specified in your manifest conflicts with the behavior of the Red/Black \
+                 rollout strategy. Please update your strategy.spinnaker.io/max-version-history annotation to a value \
+                 greater than or equal to 2.",
+            ));
+        }
+        Ok(())
+    }
+
+    fn bind(&mut self, manifest: &mut Manifest) {
+        let namespace = manifest.namespace().to_owned();
+        let Target { account, images, .. } = self.target;
+        let binding = Binding { account, namespace: &namespace, images };
+        let kind = manifest.kind().clone();
+        let bound = bind(&kind, manifest.as_map_mut(), self.pool.artifacts(), binding);
+        let names: Vec<_> = bound.iter().map(ToString::to_string).collect();
+        self.say(format!("Bound artifacts: [{}]...", names.join(", ")));
+        self.bound.extend(bound);
+    }
+
+    fn attach(&mut self, manifest: &mut Manifest, live: &Live) -> Result<(), Failure> {
+        traffic::annotate(manifest, &self.request.services)?;
+        if !manifest.kind().can_receive_traffic() || self.request.enable_traffic == Some(false) {
+            return Ok(());
+        }
+        let shown = self.manifests.get(self.ready.len()).map(Manifest::full_name);
+        for name in traffic::load_balancers(manifest) {
+            let service = traffic::load_balancer(&name)?.at(manifest.namespace());
+            let found =
+                self.in_request(&service).or_else(|| live.got.iter().find(|it| is_same(it, &service)));
+            let Some(found) = found.cloned() else {
+                return Err(Failure::illegal_argument(format!("Load balancer {name} does not exist")));
+            };
+            if let Some(shown) = &shown {
+                self.say(format!("Attaching load balancer {name} to {shown}"));
+            }
+            traffic::attach(&found, manifest)?;
+        }
+        Ok(())
+    }
+
+    fn load_balancers(&self, manifest: &Manifest) -> Vec<String> {
+        if !manifest.kind().can_receive_traffic() || self.request.enable_traffic == Some(false) {
+            return Vec::new();
+        }
+        let annotated = traffic::load_balancers(manifest);
+        if annotated.is_empty() { self.request.services.clone() } else { annotated }
+    }
+
+    fn in_request(&self, service: &Coordinates) -> Option<&Manifest> {
+        self.manifests.iter().find(|manifest| is_same(manifest, service))
+    }
+
+    fn is_versioned(&self, manifest: &Manifest) -> bool {
+        Wishes::of(manifest).is_versioned(self.request.versioned, manifest, self.target.rules)
+    }
+
+    fn finding(&mut self, kind: &Kind) {
+        self.say(format!("Finding deployer for {kind}..."));
+    }
+
+    fn say(&mut self, status: impl Into<String>) {
+        self.history.push(Line::new(Operation::DeployManifest.phase(), status));
+    }
+}
+
+/// As many replicas as there are now, if the manifest wants that: of the same name, or of the newest version.
+fn take_source_capacity(manifest: &mut Manifest, versioned: bool, live: &Live) {
+    let wanted = Wishes::of(manifest).use_source_capacity && manifest.kind().has_source_capacity();
+    let coordinates = manifest.coordinates();
+    let source = if versioned {
+        version::latest(manifest, &live.listed)
+    } else {
+        live.got.iter().find(|object| is_same(object, &coordinates))
+    };
+    let replicas = source.and_then(|source| source.pointer("/spec/replicas"));
+    if let (true, Some(replicas)) = (wanted, replicas) {
+        manifest.set_replicas(replicas.clone());
+    }
+}
+
+/// Whether an object is the one that is meant; no namespace means the default, whichever that is.
+fn is_same(object: &Manifest, wanted: &Coordinates) -> bool {
+    *object.kind() == wanted.kind
+        && object.name() == Some(&wanted.name)
+        && (wanted.namespace.is_empty() || object.namespace() == wanted.namespace)
+}

@@ -1,0 +1,129 @@
+//! What is sent once everything is prepared: one object after the other, and what came of it.
+
+use crate::{
+    DeployManifest, DeployStrategy, Failure, LabelSelectors, Line, Manifest, Operation, OperationResult,
+    Wishes,
+};
+
+/// An object to send, and how.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Delivery {
+    pub manifest: Manifest,
+    pub method: Method,
+    /// Whether it has the labels that the request selects by; it is not sent without.
+    pub selected: bool,
+}
+
+/// How an object is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// The server makes up its name.
+    Create,
+    Strategy(DeployStrategy),
+}
+
+/// A deployment that is being sent.
+#[derive(Debug)]
+pub struct Deliveries {
+    account: String,
+    selectors: String,
+    allow_nothing: bool,
+    pending: std::vec::IntoIter<Delivery>,
+    result: OperationResult,
+    history: Vec<Line>,
+}
+
+// === impl Delivery ===
+
+impl Delivery {
+    fn new(manifest: Manifest, selectors: &LabelSelectors) -> Self {
+        let method = if manifest.name().is_none() && manifest.generate_name().is_some() {
+            Method::Create
+        } else {
+            Method::Strategy(Wishes::of(&manifest).strategy)
+        };
+        let selected = selectors.matches(|key| manifest.label(key));
+        Self { manifest, method, selected }
+    }
+
+    /// The failure that what kubectl would have said amounts to.
+    pub fn failed(&self, said: &str) -> Failure {
+        let verb = match self.method {
+            Method::Create => "Create",
+            Method::Strategy(DeployStrategy::Replace) => "Replace",
+            Method::Strategy(_) => "Deploy",
+        };
+        Failure::kubectl(format!("{verb} failed for manifest: {}. Error: {said}", self.manifest.full_name()))
+    }
+}
+
+// === impl Deliveries ===
+
+impl Deliveries {
+    pub(super) fn new(
+        account: &str,
+        request: &DeployManifest,
+        manifests: Vec<Manifest>,
+        result: OperationResult,
+    ) -> Result<Self, Failure> {
+        let selectors = &request.label_selectors;
+        let deliveries: Vec<_> =
+            manifests.into_iter().map(|manifest| Delivery::new(manifest, selectors)).collect();
+        let replaces = |delivery: &Delivery| delivery.method == Method::Strategy(DeployStrategy::Replace);
+        if !selectors.is_empty() && deliveries.iter().any(replaces) {
+            let message = "label selectors not supported with replace strategy, not deploying";
+            return Err(Failure::illegal_state(message));
+        }
+        Ok(Self {
+            account: account.to_owned(),
+            selectors: selectors.to_string(),
+            allow_nothing: selectors.is_empty() || request.allow_nothing_selected == Some(true),
+            pending: deliveries.into_iter(),
+            result,
+            history: Vec::new(),
+        })
+    }
+
+    /// The next object; one that is not selected only has to be acknowledged.
+    pub fn next_delivery(&mut self) -> Option<Delivery> {
+        let delivery = self.pending.next()?;
+        let (kind, name) = (delivery.manifest.kind(), delivery.manifest.full_name());
+        self.say(format!("Finding deployer for {kind}..."));
+        self.say(format!("Submitting manifest {name} to kubernetes master..."));
+        Some(delivery)
+    }
+
+    /// What the cluster has now, or nothing if the object was not selected.
+    pub fn delivered(&mut self, delivery: &Delivery, object: Option<&Manifest>) {
+        if let Some(object) = object {
+            self.result.add_manifest(object);
+        }
+        let (name, account) = (delivery.manifest.full_name(), &self.account);
+        self.say(format!(
+            "Deploy manifest task completed successfully for manifest {name} in account {account}"
+        ));
+    }
+
+    /// The result, when all were delivered.
+    pub fn finish(&mut self) -> Result<OperationResult, Failure> {
+        let Self { account, selectors, .. } = &*self;
+        if self.result.is_empty() && !self.allow_nothing {
+            return Err(Failure::illegal_state(format!(
+                "nothing deployed to account {account} with label selector(s) {selectors}"
+            )));
+        }
+        self.say(format!(
+            "Deploy manifest task completed successfully for all manifests in account {account}"
+        ));
+        Ok(std::mem::take(&mut self.result))
+    }
+
+    /// What was said since the last time.
+    pub fn take_history(&mut self) -> Vec<Line> {
+        std::mem::take(&mut self.history)
+    }
+
+    fn say(&mut self, status: impl Into<String>) {
+        self.history.push(Line::new(Operation::DeployManifest.phase(), status));
+    }
+}

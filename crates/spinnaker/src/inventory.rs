@@ -1,0 +1,146 @@
+//! An inventory: rows and how they relate, from which every view is made.
+//!
+//! ```text
+//! manager ◀──owns── server group ◀──owns── instance        cluster = (account, application, name of the cluster)
+//!                        ▲
+//!              balances ─┘── load balancer
+//! ```
+
+use std::collections::HashMap;
+
+use crate::{Aspect, Kind, Row, SpinnakerKind, Workload};
+
+/// Rows, related to each other. It knows only what it was given: to show the server groups of an application it needs
+/// these, the instances they own, and the services of their namespaces.
+#[derive(Debug)]
+pub struct Inventory<'a> {
+    rows: Vec<&'a Row>,
+    owned: HashMap<Place<'a>, Vec<&'a Row>>,
+    /// Load balancers by the workloads they send traffic to, and the reverse.
+    balancers: HashMap<Place<'a>, Vec<&'a Row>>,
+    balanced: HashMap<Place<'a>, Vec<&'a Row>>,
+}
+
+/// Where an object is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Place<'a> {
+    account: &'a str,
+    namespace: &'a str,
+    kind: &'a Kind,
+    name: &'a str,
+}
+
+// === impl Inventory ===
+
+impl<'a> Inventory<'a> {
+    /// Relates rows; whatever their order, that of the views is by name.
+    pub fn new(rows: impl IntoIterator<Item = &'a Row>) -> Self {
+        let mut rows: Vec<_> = rows.into_iter().collect();
+        rows.sort_by(|one, other| one.sort_key().cmp(&other.sort_key()));
+        let mut owned: HashMap<_, Vec<_>> = HashMap::new();
+        for row in &rows {
+            for owner in &row.owners {
+                let place = Place { kind: &owner.kind, name: &owner.name, ..Place::of(row) };
+                owned.entry(place).or_default().push(*row);
+            }
+        }
+        let (balancers, balanced) = balance(&rows);
+        Self { rows, owned, balancers, balanced }
+    }
+
+    /// All rows of a kind, sorted by account and name.
+    pub fn of_kind(&self, kind: SpinnakerKind) -> impl Iterator<Item = &'a Row> {
+        self.rows.iter().copied().filter(move |row| row.spinnaker_kind == kind)
+    }
+
+    /// The rows of a kind that belong to an application.
+    pub fn of_application(&self, application: &str, kind: SpinnakerKind) -> impl Iterator<Item = &'a Row> {
+        self.of_kind(kind).filter(move |row| row.application.as_deref() == Some(application))
+    }
+
+    /// Everything.
+    pub fn rows(&self) -> impl Iterator<Item = &'a Row> {
+        self.rows.iter().copied()
+    }
+
+    /// One object.
+    pub fn find(&self, account: &str, namespace: &str, kind: &Kind, name: &str) -> Option<&'a Row> {
+        let place = Place { account, namespace, kind, name };
+        self.rows.iter().copied().find(|row| Place::of(row) == place)
+    }
+
+    pub(crate) fn instances_of(&self, row: &'a Row) -> impl Iterator<Item = &'a Row> {
+        self.owned_by(row, SpinnakerKind::Instances)
+    }
+
+    pub(crate) fn server_groups_of(&self, manager: &'a Row) -> impl Iterator<Item = &'a Row> {
+        self.owned_by(manager, SpinnakerKind::ServerGroups)
+    }
+
+    pub(crate) fn load_balancers_of(&self, workload: &'a Row) -> &[&'a Row] {
+        self.balancers.get(&Place::of(workload)).map_or(&[], Vec::as_slice)
+    }
+
+    pub(crate) fn balanced_by(&self, load_balancer: &'a Row) -> &[&'a Row] {
+        self.balanced.get(&Place::of(load_balancer)).map_or(&[], Vec::as_slice)
+    }
+
+    fn owned_by(&self, row: &'a Row, kind: SpinnakerKind) -> impl Iterator<Item = &'a Row> {
+        let owned = self.owned.get(&Place::of(row)).map_or(&[][..], Vec::as_slice);
+        owned.iter().copied().filter(move |row| row.spinnaker_kind == kind)
+    }
+}
+
+type Related<'a> = HashMap<Place<'a>, Vec<&'a Row>>;
+
+/// Which services send traffic to which workloads of their namespace. A service is compared only with workloads that
+/// have the first label of its selector, or its name: some namespaces have thousands of both.
+fn balance<'a>(rows: &[&'a Row]) -> (Related<'a>, Related<'a>) {
+    let mut candidates: HashMap<_, Vec<&'a Row>> = HashMap::new();
+    for row in rows.iter().copied() {
+        for mark in row.workload().into_iter().flat_map(|workload| Mark::of(row.kind(), workload)) {
+            candidates.entry((&*row.account, &*row.object.namespace, mark)).or_default().push(row);
+        }
+    }
+    let (mut balancers, mut balanced) = (Related::new(), Related::new());
+    for service in rows.iter().copied() {
+        let Aspect::LoadBalancer(spec) = &service.summary.aspect else { continue };
+        let label = spec.selector.iter().next().map(|(key, value)| Mark::Label(key, value));
+        for mark in label.into_iter().chain([Mark::Service(&service.object.name)]) {
+            let near = candidates.get(&(&*service.account, &*service.object.namespace, mark));
+            for workload in near.into_iter().flatten().filter(|workload| service.balances(workload)) {
+                balancers.entry(Place::of(workload)).or_default().push(service);
+                balanced.entry(Place::of(service)).or_default().push(*workload);
+            }
+        }
+    }
+    (balancers, balanced)
+}
+
+/// What a service may know a workload by.
+#[derive(PartialEq, Eq, Hash)]
+enum Mark<'a> {
+    Label(&'a str, &'a str),
+    Service(&'a str),
+}
+
+// === impl Mark ===
+
+impl<'a> Mark<'a> {
+    fn of(kind: &Kind, workload: &'a Workload) -> Vec<Self> {
+        if kind.is("replicaSet") {
+            workload.pod_labels.iter().map(|(key, value)| Self::Label(key, value)).collect()
+        } else {
+            workload.service.iter().map(|service| Self::Service(service)).collect()
+        }
+    }
+}
+
+// === impl Place ===
+
+impl<'a> Place<'a> {
+    fn of(row: &'a Row) -> Self {
+        let object = &row.object;
+        Self { account: &row.account, namespace: &object.namespace, kind: &object.kind, name: &object.name }
+    }
+}

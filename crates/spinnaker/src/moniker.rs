@@ -1,0 +1,128 @@
+//! Monikers: to which application and cluster an object belongs.
+//!
+//! Annotations tell it; what they do not tell is read out of the object's name. Labels are never asked.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Kind,
+    annotation::{self, unquoted},
+};
+
+mod parse;
+
+pub use parse::NameParts;
+
+/// Where an object belongs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Moniker {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub app: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stack: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sequence: Option<i64>,
+}
+
+// === impl Moniker ===
+
+impl Moniker {
+    /// The moniker of an object of this kind and name, whose annotations are looked up with `annotation`.
+    pub fn read<'a>(kind: &Kind, name: &str, annotation: impl Fn(&str) -> Option<&'a str>) -> Self {
+        use annotation::moniker::{APPLICATION, CLUSTER, DETAIL, SEQUENCE, STACK};
+        let text = |key| annotation(key).and_then(unquoted);
+        let number = |key| text(key).and_then(|text| text.parse().ok());
+        let revision = || kind.is("replicaSet").then(|| number(annotation::DEPLOYMENT_REVISION)).flatten();
+        let parts = NameParts::parse(name);
+        Self {
+            app: text(APPLICATION).or_else(|| parts.app.map(str::to_owned)),
+            cluster: text(CLUSTER).or_else(|| parts.cluster.map(str::to_owned)),
+            stack: text(STACK),
+            detail: text(DETAIL),
+            sequence: number(SEQUENCE).or_else(revision).or(parts.sequence),
+        }
+    }
+
+    /// The application, unless it is empty.
+    pub fn application(&self) -> Option<&str> {
+        self.app.as_deref().filter(|app| !app.is_empty())
+    }
+
+    /// The moniker that a manifest is deployed with: its cluster is its full name, unless the request names another,
+    /// and its version is the sequence.
+    #[must_use]
+    pub fn for_deployment(&self, full_name: &str, version: Option<u32>) -> Self {
+        let named = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+        Self {
+            cluster: named(&self.cluster).or_else(|| Some(full_name.to_owned())),
+            sequence: version.map(i64::from).or(self.sequence),
+            ..self.clone()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn moniker(kind: &str, name: &str, annotations: &[(&str, &str)]) -> Moniker {
+        let annotations: BTreeMap<_, _> = annotations.iter().copied().collect();
+        Moniker::read(&Kind::parse(kind), name, |key| annotations.get(key).copied())
+    }
+
+    #[test]
+    fn annotations_win_over_the_name() {
+        let read = moniker(
+            "replicaSet",
+            "shop-web-565d5b9787",
+            &[
+                ("moniker.spinnaker.io/application", "shop"),
+                ("moniker.spinnaker.io/cluster", "deployment shop-web"),
+                ("deployment.kubernetes.io/revision", "2"),
+            ],
+        );
+        let json = serde_json::json!({"app": "shop", "cluster": "deployment shop-web", "sequence": 2});
+        assert_eq!(serde_json::to_value(read).unwrap(), json);
+    }
+
+    #[test]
+    fn what_is_not_annotated_is_read_out_of_the_name() {
+        let read = moniker("replicaSet", "plain-v003", &[]);
+        let json = serde_json::json!({"app": "plain", "cluster": "plain", "sequence": 3});
+        assert_eq!(serde_json::to_value(read).unwrap(), json);
+        let read = moniker("deployment", "junk-web-blue", &[("deployment.kubernetes.io/revision", "1")]);
+        let json = serde_json::json!({"app": "junk", "cluster": "junk-web-blue"});
+        assert_eq!(serde_json::to_value(read).unwrap(), json, "only a replica set's revision is a sequence");
+    }
+
+    #[test]
+    fn annotations_of_old_releases_are_json() {
+        let read = moniker(
+            "deployment",
+            "x",
+            &[
+                ("moniker.spinnaker.io/application", "\"shop\""),
+                ("moniker.spinnaker.io/stack", "\"broken"),
+                ("moniker.spinnaker.io/sequence", "nine"),
+            ],
+        );
+        assert_eq!((read.app.as_deref(), read.stack, read.sequence), (Some("shop"), None, None));
+    }
+
+    #[test]
+    fn a_deployment_is_clustered_under_its_full_name() {
+        let request = Moniker { app: Some("shop".into()), ..Moniker::default() };
+        let deployed = request.for_deployment("replicaSet shop-rs", Some(7));
+        assert_eq!(deployed.cluster.as_deref(), Some("replicaSet shop-rs"));
+        assert_eq!(deployed.sequence, Some(7));
+        let named = Moniker { cluster: Some("mine".into()), ..request };
+        assert_eq!(named.for_deployment("replicaSet shop-rs", None).cluster.as_deref(), Some("mine"));
+    }
+}

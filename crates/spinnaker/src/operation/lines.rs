@@ -1,0 +1,175 @@
+//! What operations write into a task's history, beside deployments, which have their own. Orca copies it into its
+//! stage and Deck shows it, so the odd spots of the sentences are kept.
+
+use super::Operation;
+use crate::{Coordinates, Failure, Kind, Line};
+
+/// The lines of one operation.
+#[derive(Debug, Clone, Copy)]
+pub struct Lines(pub Operation);
+
+// === impl Lines ===
+
+impl Lines {
+    /// What is said first; a clean-up says nothing.
+    pub fn start(self, account: &str) -> Option<Line> {
+        Some(self.line(match self.0 {
+            Operation::CleanupArtifacts => return None,
+            Operation::DeployManifest => {
+                format!("Beginning deployment of manifests in account {account} ...")
+            }
+            Operation::RunJob => "Running Kubernetes job...".to_owned(),
+            Operation::PatchManifest => format!("Beginning patching of manifest in account {account}..."),
+            Operation::ResumeRolloutManifest => {
+                format!("Starting resume rollout operation in account {account} ...")
+            }
+            Operation::ResizeServerGroup => "Starting resize operation...".to_owned(),
+            _ => format!("Starting {} operation in account {account}...", self.verb()),
+        }))
+    }
+
+    /// Before the kind of the target is looked at.
+    pub fn looking_up(self) -> Line {
+        self.line("Looking up resource properties...")
+    }
+
+    /// Before the cluster is asked; the name stands where the namespace is meant.
+    pub fn calling(self, target: &Coordinates) -> Line {
+        let name = &target.name;
+        self.line(match self.0 {
+            Operation::ResizeServerGroup => "Calling resize operation...".to_owned(),
+            Operation::RollingRestartManifest => {
+                format!("Calling rolling restart operation for{name} in namespace {name}...")
+            }
+            _ => format!("Calling {} operation for {name} in namespace {name}...", self.verb()),
+        })
+    }
+
+    pub fn calling_scale(self, target: &Coordinates, replicas: i64) -> Line {
+        let name = &target.name;
+        self.line(format!(
+            "Calling scale operation for {name} in namespace {name} with replicas {replicas}..."
+        ))
+    }
+
+    pub fn looking_up_history(self) -> Line {
+        self.line("Looking up rollout history...")
+    }
+
+    pub fn picked_revision(self, revision: i64) -> Line {
+        self.line(format!("Picked revision {revision}..."))
+    }
+
+    pub fn calling_undo(self, target: &Coordinates, revision: i64) -> Line {
+        let Coordinates { namespace, name, .. } = target;
+        self.line(format!(
+            "Calling undo rollout operation for {name} in namespace {namespace} with revision {revision}..."
+        ))
+    }
+
+    /// What is said last; a resize says nothing.
+    pub fn done(self) -> Option<Line> {
+        let text = match self.0 {
+            Operation::ScaleManifest => "Scale operation completed successfully",
+            Operation::PauseRolloutManifest => "Pause rollout operation completed successfully",
+            Operation::ResumeRolloutManifest => "Resume rollout operation completed successfully",
+            Operation::RollingRestartManifest => "Rolling rollout operation completed successfully",
+            Operation::UndoRolloutManifest => "Undo rollout operation completed successfully",
+            Operation::PatchManifest => "Patch manifest operation completed successfully",
+            Operation::DeleteManifest => {
+                " delete operation completed successfully for all applicable resources"
+            }
+            _ => return None,
+        };
+        Some(self.line(text))
+    }
+
+    pub fn deleting(self, kind: &Kind) -> Line {
+        self.line(format!("Looking up resource properties for {kind}..."))
+    }
+
+    pub fn calling_delete(self, target: &Coordinates) -> Line {
+        self.line(format!("Calling delete operation for resource{target}..."))
+    }
+
+    pub fn deleted(self, target: &Coordinates) -> Line {
+        self.line(format!(" delete operation completed successfully for {}", target.name))
+    }
+
+    pub fn finding_patch_handler(self, target: &Coordinates) -> Line {
+        self.line(format!("Finding patch handler for {target}..."))
+    }
+
+    pub fn swapping_artifacts(self, target: &Coordinates) -> Line {
+        self.line(format!("Swapping out artifacts in {target} from context..."))
+    }
+
+    pub fn submitting_patch(self, target: &Coordinates) -> Line {
+        self.line(format!("Submitting manifest {} to Kubernetes master...", target.full_name()))
+    }
+
+    pub fn getting_load_balancers(self) -> Line {
+        self.line(format!("Getting load balancer list to {}...", self.verb()))
+    }
+
+    /// Where the load balancers were found.
+    pub fn using_load_balancers(self, supplied: bool, list: &[String]) -> Line {
+        let source = if supplied { "supplied" } else { "annotated" };
+        self.line(format!("Using {source} list [{}]", list.join(", ")))
+    }
+
+    pub fn patching_target(self, load_balancer: &str) -> Line {
+        self.line(format!("Patching target for '{load_balancer}\""))
+    }
+
+    pub fn patching_pods(self, load_balancer: &str) -> Line {
+        self.line(format!("Patching pods for '{load_balancer}\""))
+    }
+
+    pub fn traffic_done(self, target: &Coordinates) -> Line {
+        let verb = if self.0 == Operation::EnableManifest { "Enable" } else { "Disable" };
+        self.line(format!("{verb} operation for {target} succeeded"))
+    }
+
+    /// A clean-up names what it deletes, without the configuration that Clouddriver prints along.
+    pub fn cleaning(self, artifact: &crate::Artifact) -> Line {
+        self.line(format!("Deleting artifact '{artifact}\""))
+    }
+
+    /// The failure of what a cluster was asked for, with what kubectl would have said.
+    pub fn failed(self, target: &Coordinates, said: &str) -> Failure {
+        let Coordinates { kind, namespace, name } = target;
+        let what = match self.0 {
+            Operation::PatchManifest => {
+                return Failure::kubectl(format!(
+                    "Patch failed for: {name} in namespace: {namespace}: {said}"
+                ));
+            }
+            Operation::RollingRestartManifest => "complete rolling restart of",
+            Operation::ResizeServerGroup => "scale",
+            _ => self.verb(),
+        };
+        Failure::kubectl(format!("Failed to {what} {kind}/{name} from {namespace}: {said}"))
+    }
+
+    fn verb(self) -> &'static str {
+        match self.0 {
+            Operation::DeleteManifest => "delete",
+            Operation::DisableManifest => "disable",
+            Operation::EnableManifest => "enable",
+            Operation::PauseRolloutManifest => "pause rollout",
+            Operation::ResumeRolloutManifest => "resume rollout",
+            Operation::RollingRestartManifest => "rolling restart",
+            Operation::ScaleManifest => "scale",
+            Operation::UndoRolloutManifest => "undo rollout",
+            Operation::ResizeServerGroup => "resize",
+            Operation::PatchManifest => "patch",
+            Operation::DeployManifest | Operation::RunJob => "deploy",
+            Operation::CleanupArtifacts => "clean up",
+        }
+    }
+
+    fn line(self, status: impl Into<String>) -> Line {
+        Line::new(self.0.phase(), status)
+    }
+}

@@ -1,0 +1,269 @@
+//! From the body of a request to what is to be done: the part that is checked before a task is begun.
+
+use std::fmt;
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, MapAccess, Visitor},
+};
+use serde_json::Value;
+
+use super::{
+    CleanupArtifacts, DeleteManifest, DeployManifest, EnableManifest, Operation, PatchManifest,
+    ResizeServerGroup, RolloutManifest, RunJob, ScaleManifest, UndoRollout,
+};
+use crate::FullName;
+
+/// The body of a request: `[{"<operation>": {…}}, …]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request(Vec<(String, Value)>);
+
+/// An operation of a request, for an account.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Submission {
+    pub operation: Operation,
+    /// As the request has it; whether there is such an account is the caller's to know.
+    pub account: AccountNames,
+    pub description: Description,
+}
+
+/// The accounts that a description names: `account` is looked up, else `credentials`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AccountNames {
+    pub account: Option<String>,
+    pub credentials: Option<String>,
+}
+
+/// What an operation is asked with.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Description {
+    Deploy(DeployManifest),
+    Delete(DeleteManifest),
+    Scale(ScaleManifest),
+    Rollout(RolloutManifest),
+    Undo(UndoRollout),
+    Patch(PatchManifest),
+    Traffic(EnableManifest),
+    Cleanup(CleanupArtifacts),
+    RunJob(RunJob),
+    Resize(ResizeServerGroup),
+}
+
+/// A request that is refused before anything is done: 400.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidRequest {
+    #[error(
+        "No atomic operation converter found for description '{name}' and cloud provider '{provider}'. It is possible \
+         that either 1) the account name used for the operation is incorrect, or 2) the account name used for the \
+         operation is unhealthy/unable to communicate with {provider}."
+    )]
+    UnknownOperation { name: String, provider: String },
+    #[error("{operation} needs an account")]
+    NoAccount { operation: Operation },
+    #[error("{operation}: {reason}")]
+    Undecodable { operation: Operation, reason: String },
+    #[error("{0}")]
+    BadName(String),
+}
+
+// === impl AccountNames ===
+
+impl AccountNames {
+    fn of(description: &Value) -> Self {
+        let text = |key: &str| match description.get(key) {
+            Some(Value::String(text)) if !text.is_empty() => Some(text.clone()),
+            _ => None,
+        };
+        Self { account: text("account"), credentials: text("credentials") }
+    }
+
+    /// The account that is looked up.
+    pub fn wanted(&self) -> Option<&str> {
+        self.account.as_deref().or(self.credentials.as_deref())
+    }
+}
+
+// === impl Request ===
+
+impl Request {
+    /// One operation.
+    pub fn one(name: impl Into<String>, description: Value) -> Self {
+        Self(vec![(name.into(), description)])
+    }
+
+    /// The operations, all of them readable.
+    pub fn submissions(self, provider: &str) -> Result<Vec<Submission>, InvalidRequest> {
+        let submission = |(name, description): (String, Value)| match Operation::parse(&name) {
+            Some(operation) => Submission::parse(operation, description),
+            None => Err(InvalidRequest::UnknownOperation { name, provider: provider.to_owned() }),
+        };
+        self.0.into_iter().map(submission).collect()
+    }
+}
+
+impl<'de> Deserialize<'de> for Request {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let entries = Vec::<Entries>::deserialize(deserializer)?;
+        Ok(Self(entries.into_iter().flat_map(|entries| entries.0).collect()))
+    }
+}
+
+/// The entries of an object in the order in which they are written, which is that of the operations.
+struct Entries(Vec<(String, Value)>);
+
+impl<'de> Deserialize<'de> for Entries {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Entries;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of operations by name")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Entries, M::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    entries.push(entry);
+                }
+                Ok(Entries(entries))
+            }
+        }
+
+        deserializer.deserialize_map(InOrder)
+    }
+}
+
+// === impl Submission ===
+
+impl Submission {
+    pub fn parse(operation: Operation, description: Value) -> Result<Self, InvalidRequest> {
+        let account = AccountNames::of(&description);
+        if account.wanted().is_none() {
+            return Err(InvalidRequest::NoAccount { operation });
+        }
+        Ok(Self { operation, account, description: Description::parse(operation, description)? })
+    }
+}
+
+// === impl Description ===
+
+impl Description {
+    fn parse(operation: Operation, value: Value) -> Result<Self, InvalidRequest> {
+        let description = match operation {
+            Operation::DeployManifest => Self::Deploy(decode(operation, value)?),
+            Operation::DeleteManifest => Self::Delete(decode(operation, value)?),
+            Operation::ScaleManifest => Self::Scale(decode(operation, value)?),
+            Operation::PauseRolloutManifest
+            | Operation::ResumeRolloutManifest
+            | Operation::RollingRestartManifest => Self::Rollout(decode(operation, value)?),
+            Operation::UndoRolloutManifest => Self::Undo(decode(operation, value)?),
+            Operation::PatchManifest => Self::Patch(decode(operation, value)?),
+            Operation::EnableManifest | Operation::DisableManifest => {
+                Self::Traffic(decode(operation, value)?)
+            }
+            Operation::CleanupArtifacts => Self::Cleanup(decode(operation, value)?),
+            Operation::RunJob => Self::RunJob(decode(operation, value)?),
+            Operation::ResizeServerGroup => Self::Resize(decode(operation, value)?),
+        };
+        match description.target() {
+            Some(name) => {
+                FullName::parse(name).map_err(|error| InvalidRequest::BadName(error.to_string()))?;
+                Ok(description)
+            }
+            None => Ok(description),
+        }
+    }
+
+    /// The full name of the one object that is meant, if there is one.
+    pub fn target(&self) -> Option<&str> {
+        match self {
+            Self::Delete(delete) => delete.manifest_name.as_deref().filter(|name| !name.is_empty()),
+            Self::Scale(scale) => Some(&scale.manifest_name),
+            Self::Rollout(rollout) => Some(&rollout.manifest_name),
+            Self::Undo(undo) => Some(&undo.manifest_name),
+            Self::Patch(patch) => Some(&patch.manifest_name),
+            Self::Traffic(traffic) => Some(&traffic.manifest_name),
+            Self::Resize(resize) => Some(&resize.server_group_name),
+            Self::Deploy(_) | Self::Cleanup(_) | Self::RunJob(_) => None,
+        }
+    }
+}
+
+fn decode<T: DeserializeOwned>(operation: Operation, value: Value) -> Result<T, InvalidRequest> {
+    serde_json::from_value(value)
+        .map_err(|error| InvalidRequest::Undecodable { operation, reason: error.to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn parse(body: Value) -> Result<Vec<Submission>, InvalidRequest> {
+        serde_json::from_value::<Request>(body).unwrap().submissions("kubernetes")
+    }
+
+    #[test]
+    fn unknown_keys_are_ignored_and_scalars_are_taken_as_they_come() {
+        let body = json!([{"scaleManifest": {"manifestName": "deployment shop-api", "location": "ns", "replicas": "2",
+            "wibble": {"a": [1]}, "manifest": {"kind": "x"}, "account": "account1"}}]);
+        let [submission] = &parse(body).unwrap()[..] else { panic!("one operation") };
+        let scale = ScaleManifest {
+            manifest_name: "deployment shop-api".into(),
+            location: "ns".into(),
+            replicas: Some(2),
+        };
+        assert_eq!(submission.description, Description::Scale(scale));
+        assert_eq!(submission.account.wanted(), Some("account1"));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_refused_by_name() {
+        let table = [
+            (
+                json!([{"wibbleManifest": {"account": "a"}}]),
+                "No atomic operation converter found for description 'wibbleManifest'",
+            ),
+            (
+                json!([{"scaleManifest": {"account": "a", "manifestName": "shop-api"}}]),
+                "Expected a full resource name of the form <kind> <name>. Got: shop-api",
+            ),
+            (
+                json!([{"deployManifest": {"account": "a", "manifests": "nope"}}]),
+                "deployManifest: invalid type: string \"nope\"",
+            ),
+            (
+                json!([{"deployManifest": {"account": "a", "manifests": [], "strategy": "WIBBLE"}}]),
+                "unknown variant `WIBBLE`",
+            ),
+            (
+                json!([{"deployManifest": {"account": null, "manifests": []}}]),
+                "deployManifest needs an account",
+            ),
+        ];
+        for (body, message) in table {
+            let error = parse(body).unwrap_err().to_string();
+            assert!(error.contains(message), "{error}");
+        }
+    }
+
+    #[test]
+    fn operations_keep_the_order_in_which_they_are_written() {
+        let body = r#"[{"scaleManifest": 1, "deployManifest": 2}, {"cleanupArtifacts": 3}]"#;
+        let request: Request = serde_json::from_str(body).unwrap();
+        let names: Vec<_> = request.0.into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["scaleManifest", "deployManifest", "cleanupArtifacts"]);
+        assert!(serde_json::from_str::<Request>(r#"{"deployManifest": {}}"#).is_err());
+        assert!(serde_json::from_str::<Request>(r#"["deployManifest"]"#).is_err());
+    }
+
+    #[test]
+    fn credentials_stand_in_for_an_account() {
+        let pause = json!({"manifestName": "deployment x", "credentials": "b", "account": null});
+        let body = json!([{"pauseRolloutManifest": pause}]);
+        assert_eq!(parse(body).unwrap()[0].account.wanted(), Some("b"));
+    }
+}

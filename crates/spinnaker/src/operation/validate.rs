@@ -1,0 +1,200 @@
+//! What is checked of a description before its task is begun: `<context>.<context>.<attribute>.<code>`.
+
+use super::{Description, Operation};
+use crate::{Manifest, manifest};
+
+/// The namespaces that an account may be used with.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NamespaceRules {
+    /// Only these, unless empty.
+    pub only: Vec<String>,
+    pub omit: Vec<String>,
+}
+
+/// An error of a description.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{context}.{context}.{attribute}.{code}")]
+pub struct Violation {
+    context: &'static str,
+    attribute: String,
+    code: &'static str,
+}
+
+// === impl NamespaceRules ===
+
+impl NamespaceRules {
+    fn check(&self, namespace: &str) -> Option<&'static str> {
+        let named = |list: &[String]| list.iter().any(|name| name == namespace);
+        if namespace.is_empty() {
+            None
+        } else if !self.only.is_empty() && !named(&self.only) {
+            Some("wrongNamespace")
+        } else {
+            named(&self.omit).then_some("omittedNamespace")
+        }
+    }
+}
+
+// === impl Violation ===
+
+impl Violation {
+    fn new(context: &'static str, attribute: impl Into<String>, code: &'static str) -> Self {
+        Self { context, attribute: attribute.into(), code }
+    }
+
+    /// There is no account at all.
+    pub fn account_empty(operation: Operation) -> Option<Self> {
+        Some(Self::new(operation.validation_context()?, "account", "empty"))
+    }
+
+    /// There is no such account, though the description names another that there is.
+    pub fn account_not_found(operation: Operation) -> Option<Self> {
+        Some(Self::new(operation.validation_context()?, "account", "notFound"))
+    }
+}
+
+/// Everything that is wrong with a description. `manifests` are those of a deployment, in the namespaces that they are
+/// deployed to.
+pub fn validate(
+    operation: Operation,
+    description: &Description,
+    manifests: &[Manifest],
+    namespaces: &NamespaceRules,
+) -> Vec<Violation> {
+    let Some(context) = operation.validation_context() else { return Vec::new() };
+    let empty = |attribute: &str| Violation::new(context, attribute, "empty");
+    let mut violations = Vec::new();
+    let mut check = |namespace: &str| {
+        let violation = namespaces.check(namespace).map(|code| Violation::new(context, namespace, code));
+        violations.extend(violation);
+    };
+    match description {
+        Description::Deploy(deploy) => {
+            for manifest in manifests {
+                check(manifest.namespace());
+            }
+            if deploy.manifests.is_none() {
+                violations.push(empty("manifests"));
+            }
+        }
+        Description::Delete(delete) => check(&delete.location),
+        Description::Scale(scale) => check(&scale.location),
+        Description::Rollout(rollout) => check(&rollout.location),
+        Description::Traffic(traffic) => check(&traffic.location),
+        Description::Undo(undo) => {
+            check(&undo.location);
+            if undo.revision.is_none() && undo.num_revisions_back.is_none() {
+                violations.push(empty("numRevisionsBack & revision"));
+            }
+        }
+        Description::Patch(patch) => {
+            check(&patch.location);
+            if patch.patch_body.as_ref().is_none_or(serde_json::Value::is_null) {
+                violations.push(empty("patchBody"));
+            }
+            if patch.options.as_ref().is_none_or(|options| options.merge_strategy.is_none()) {
+                violations.push(empty("mergeStrategy"));
+            }
+        }
+        Description::Resize(resize) => {
+            check(&resize.region);
+            if resize.capacity.as_ref().is_none_or(|capacity| capacity.desired.is_none()) {
+                violations.push(empty("capacity"));
+            }
+        }
+        Description::Cleanup(_) | Description::RunJob(_) => {}
+    }
+    violations.dedup();
+    violations
+}
+
+impl Description {
+    /// The manifests that a deployment is asked for, before a namespace overrides theirs.
+    pub fn manifests(&self) -> Result<Vec<Manifest>, manifest::InvalidManifest> {
+        let Self::Deploy(deploy) = self else { return Ok(Vec::new()) };
+        let mut manifests = deploy.manifests.clone().unwrap_or_default();
+        if manifests.is_empty() {
+            manifests.extend(deploy.manifest.clone());
+        }
+        manifest::expand(manifests)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::operation::Submission;
+
+    fn errors(operation: &str, mut description: Value) -> Vec<String> {
+        description["account"] = "account1".into();
+        let operation = Operation::parse(operation).unwrap();
+        let submission = Submission::parse(operation, description).unwrap();
+        let manifests = submission.description.manifests().unwrap();
+        let namespaces =
+            NamespaceRules { only: vec!["default".into(), "testns".into()], omit: vec!["testns".into()] };
+        let violations = validate(operation, &submission.description, &manifests, &namespaces);
+        violations.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn violations_are_named_as_recorded() {
+        let deployment = |namespace: &str| {
+            let metadata = json!({"name": "x", "namespace": namespace});
+            json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata})
+        };
+        let name = "deployment x";
+        let table = [
+            (
+                "scaleManifest",
+                json!({"manifestName": name, "location": "elsewhere"}),
+                "scaleKubernetesManifest.scaleKubernetesManifest.elsewhere.wrongNamespace",
+            ),
+            (
+                "deleteManifest",
+                json!({"manifestName": name, "location": "testns"}),
+                "deleteKubernetesManifest.deleteKubernetesManifest.testns.omittedNamespace",
+            ),
+            (
+                "deployManifest",
+                json!({"manifests": [deployment(""), deployment("no"), deployment("no")]}),
+                "deployKubernetesManifest.deployKubernetesManifest.no.wrongNamespace",
+            ),
+            (
+                "deployManifest",
+                json!({"manifest": null}),
+                "deployKubernetesManifest.deployKubernetesManifest.manifests.empty",
+            ),
+            (
+                "undoRolloutManifest",
+                json!({"manifestName": name, "location": "default"}),
+                "undoRolloutKubernetesManifest.undoRolloutKubernetesManifest.numRevisionsBack & revision.empty",
+            ),
+            (
+                "resizeServerGroup",
+                json!({"serverGroupName": "replicaSet x", "region": "default"}),
+                "deployKubernetesManifest.deployKubernetesManifest.capacity.empty",
+            ),
+            (
+                "patchManifest",
+                json!({"manifestName": name, "patchBody": {"a": 1}}),
+                "patchKubernetesManifest.patchKubernetesManifest.mergeStrategy.empty",
+            ),
+        ];
+        for (operation, description, error) in table {
+            assert_eq!(errors(operation, description), [error]);
+        }
+    }
+
+    #[test]
+    fn what_is_in_order_has_no_violations() {
+        assert!(
+            errors("scaleManifest", json!({"manifestName": "deployment x", "location": "default"}))
+                .is_empty()
+        );
+        assert!(errors("scaleManifest", json!({"manifestName": "deployment x", "location": ""})).is_empty());
+        assert!(errors("runJob", json!({"namespace": "elsewhere"})).is_empty());
+        assert!(errors("deployManifest", json!({"manifests": []})).is_empty());
+    }
+}

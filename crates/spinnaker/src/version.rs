@@ -1,0 +1,157 @@
+//! Versions: objects of some kinds are never changed; each deployment makes the next, `shop-v000`, `shop-v001`, …,
+//! unless there is one with the very same content.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::{Artifact, Manifest};
+
+/// The version of an object, by count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version(pub u32);
+
+// === impl Version ===
+
+impl Version {
+    /// Reads `v` and a number.
+    pub fn parse(text: &str) -> Option<Self> {
+        text.strip_prefix('v')?.parse().ok().map(Self)
+    }
+
+    /// The version that a manifest gets, given the objects of its kind that are in its namespace.
+    ///
+    /// An object that was last applied with the same content is deployed again; else it is the version after the
+    /// newest. `manifest` is bound, but not yet annotated: the template of a replica set that is there already has
+    /// annotations, so it never is the same.
+    pub fn of(manifest: &Manifest, live: &[Manifest]) -> Self {
+        let mut versions: Vec<_> = live
+            .iter()
+            .filter_map(|object| {
+                let artifact = Artifact::deployed(object)?;
+                let version = Self::parse(artifact.version.as_deref()?)?;
+                (artifact.name.as_deref() == manifest.name()).then_some((object, version))
+            })
+            .collect();
+        versions.sort_by(|(one, _), (other, _)| one.created().cmp(other.created()));
+        let same = versions.iter().find(|(object, _)| is_applied(manifest, object));
+        match same {
+            Some((_, version)) => *version,
+            None => {
+                versions.iter().map(|(_, version)| Self(version.0.saturating_add(1))).max().unwrap_or(Self(0))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "v{:03}", self.0)
+    }
+}
+
+/// The newest object that is a version of the manifest's artifact.
+pub(crate) fn latest<'a>(manifest: &Manifest, live: &'a [Manifest]) -> Option<&'a Manifest> {
+    let version = |object: &Manifest| {
+        let artifact = Artifact::deployed(object)?;
+        (artifact.name.as_deref() == manifest.name()).then_some(())?;
+        Version::parse(artifact.version.as_deref()?)
+    };
+    live.iter().filter(|object| version(object).is_some()).max_by_key(|object| version(object))
+}
+
+/// Whether the object was last applied with this content, whatever its metadata.
+fn is_applied(manifest: &Manifest, object: &Manifest) -> bool {
+    let Some(Value::Object(mut applied)) = object.last_applied() else { return false };
+    applied.remove("metadata");
+    let wanted = manifest.as_map().iter().filter(|(key, _)| *key != "metadata");
+    applied.len() == wanted.clone().count()
+        && wanted.into_iter().all(|(key, value)| applied.get(key).is_some_and(|other| is_equal(value, other)))
+}
+
+/// Numbers are the same whether they are written as `1` or `1.0`.
+fn is_equal(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_equal(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            one.len() == other.len()
+                && one.iter().all(|(key, value)| other.get(key).is_some_and(|other| is_equal(value, other)))
+        }
+        _ => one == other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn config_map(data: &str) -> Manifest {
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shop-cm"}, "data": {"a": data}})
+            .try_into()
+            .unwrap()
+    }
+
+    fn live(name: &str, version: &str, created: u32, data: Option<&str>) -> Manifest {
+        let applied = data.map(|data| {
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": data},
+                "metadata": {"name": format!("{name}-{version}"), "annotations": {}}})
+            .to_string()
+        });
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {
+            "creationTimestamp": format!("2026-11-15T20:37:{created:02}Z"),
+            "annotations": {"artifact.spinnaker.io/type": "kubernetes/configMap",
+                "artifact.spinnaker.io/name": name, "artifact.spinnaker.io/version": version,
+                "kubectl.kubernetes.io/last-applied-configuration": applied}}})
+        .try_into()
+        .unwrap()
+    }
+
+    #[test]
+    fn versions_have_three_digits_or_more() {
+        let table = [(0, "v000"), (7, "v007"), (999, "v999"), (1000, "v1000")];
+        for (version, text) in table {
+            assert_eq!(Version(version).to_string(), text);
+            assert_eq!(Version::parse(text), Some(Version(version)));
+        }
+        assert_eq!(Version::parse(""), None);
+        assert_eq!(Version::parse("vx"), None);
+    }
+
+    #[test]
+    fn the_next_version_follows_the_newest_of_the_same_name() {
+        let objects = [
+            live("shop-cm", "v009", 2, Some("1")),
+            live("shop-cm", "v002", 3, None),
+            live("other", "v044", 4, None),
+        ];
+        assert_eq!(Version::of(&config_map("2"), &objects), Version(10));
+        assert_eq!(Version::of(&config_map("2"), &[]), Version(0));
+        let latest = latest(&config_map("2"), &objects).unwrap();
+        assert_eq!(latest.annotation("artifact.spinnaker.io/version"), Some("v009"));
+    }
+
+    #[test]
+    fn the_same_content_is_deployed_again_under_its_version() {
+        let objects = [live("shop-cm", "v001", 3, Some("1")), live("shop-cm", "v000", 1, Some("1"))];
+        assert_eq!(Version::of(&config_map("1"), &objects), Version(0), "the oldest that is the same");
+        assert_eq!(Version::of(&config_map("2"), &objects), Version(2));
+        let replaced = [live("shop-cm", "v000", 1, None)];
+        assert_eq!(
+            Version::of(&config_map("1"), &replaced),
+            Version(1),
+            "nobody knows what it was made from"
+        );
+    }
+
+    #[test]
+    fn numbers_are_the_same_however_they_are_written() {
+        assert!(is_equal(&json!({"a": [1, 2.0]}), &json!({"a": [1.0, 2]})));
+        assert!(!is_equal(&json!({"a": null}), &json!({})));
+        assert!(!is_equal(&json!([1]), &json!([1, 1])));
+    }
+}

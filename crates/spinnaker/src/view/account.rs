@@ -1,0 +1,102 @@
+//! Accounts: `/credentials`.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::KUBERNETES;
+use crate::{KindRules, SpinnakerKind};
+
+/// What is known of an account.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct AccountSettings {
+    pub name: String,
+    /// Its name, unless there is another.
+    pub environment: Option<String>,
+    pub account_type: Option<String>,
+    /// Roles by `READ`, `WRITE`, …; nobody is kept out if there are none.
+    pub permissions: BTreeMap<String, Vec<String>>,
+    pub required_group_membership: Vec<String>,
+    pub cache_threads: Option<u32>,
+    pub cache_interval_seconds: Option<u32>,
+    /// Those that are configured, else those that are known.
+    pub namespaces: Vec<String>,
+    pub kinds: KindRules,
+}
+
+/// An account in a list.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AccountView<'a> {
+    cloud_provider: &'static str,
+    name: &'a str,
+    environment: &'a str,
+    account_type: &'a str,
+    required_group_membership: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    permissions: Option<BTreeMap<&'a str, Vec<String>>>,
+    r#type: &'static str,
+    challenge_destructive_actions: bool,
+    primary_account: bool,
+}
+
+/// An account with all there is to show.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AccountDetails<'a> {
+    #[serde(flatten)]
+    account: AccountView<'a>,
+    cache_threads: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_interval_seconds: Option<u32>,
+    spinnaker_kind_map: BTreeMap<String, SpinnakerKind>,
+    docker_registries: [(); 0],
+    namespaces: &'a [String],
+    enabled: bool,
+}
+
+/// Of environments and account types of this name, Spinnaker asks twice before it destroys something.
+const DEFAULT: &str = "default";
+
+// === impl AccountView ===
+
+impl<'a> AccountView<'a> {
+    pub fn new(settings: &'a AccountSettings) -> Self {
+        let environment = settings.environment.as_deref().unwrap_or(&settings.name);
+        let account_type = settings.account_type.as_deref().unwrap_or(&settings.name);
+        let restricted = settings.permissions.values().any(|roles| !roles.is_empty());
+        Self {
+            cloud_provider: KUBERNETES,
+            name: &settings.name,
+            environment,
+            account_type,
+            required_group_membership: if restricted { &[] } else { &settings.required_group_membership },
+            permissions: restricted.then(|| normalized(&settings.permissions)),
+            r#type: KUBERNETES,
+            challenge_destructive_actions: environment == DEFAULT,
+            primary_account: account_type == DEFAULT,
+        }
+    }
+}
+
+/// Roles are compared in lower case.
+fn normalized(permissions: &BTreeMap<String, Vec<String>>) -> BTreeMap<&str, Vec<String>> {
+    let role = |role: &String| role.trim().to_lowercase();
+    permissions.iter().map(|(kind, roles)| (&**kind, roles.iter().map(role).collect())).collect()
+}
+
+// === impl AccountDetails ===
+
+impl<'a> AccountDetails<'a> {
+    pub fn new(settings: &'a AccountSettings) -> Self {
+        Self {
+            account: AccountView::new(settings),
+            cache_threads: settings.cache_threads.unwrap_or(1),
+            cache_interval_seconds: settings.cache_interval_seconds,
+            spinnaker_kind_map: settings.kinds.spinnaker_kind_map(),
+            docker_registries: [],
+            namespaces: &settings.namespaces,
+            enabled: true,
+        }
+    }
+}

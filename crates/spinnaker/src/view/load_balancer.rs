@@ -1,0 +1,93 @@
+//! Load balancers: services and ingresses, with the server groups they send traffic to.
+
+use serde::Serialize;
+
+use super::{
+    Common, KUBERNETES,
+    instance::{Health, all_health},
+    server_group::is_disabled,
+};
+use crate::{Inventory, Moniker, Row, SpinnakerKind};
+
+/// A service or an ingress.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LoadBalancer<'a> {
+    moniker: &'a Moniker,
+    server_groups: Vec<LoadBalancerServerGroup<'a>>,
+    name: String,
+    #[serde(flatten)]
+    common: Common<'a>,
+    region: &'a str,
+    cloud_provider: &'static str,
+    r#type: &'static str,
+}
+
+/// A server group as a load balancer shows it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LoadBalancerServerGroup<'a> {
+    name: String,
+    account: &'a str,
+    region: &'a str,
+    is_disabled: bool,
+    detached_instances: [(); 0],
+    instances: Vec<BalancedInstance<'a>>,
+    cloud_provider: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct BalancedInstance<'a> {
+    id: &'a str,
+    name: String,
+    zone: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    health: Option<Health<'a>>,
+}
+
+// === impl LoadBalancer ===
+
+impl<'a> LoadBalancer<'a> {
+    pub fn new(row: &'a Row, inventory: &Inventory<'a>) -> Self {
+        let groups = inventory.balanced_by(row).iter();
+        Self {
+            moniker: &row.summary.moniker,
+            server_groups: groups.map(|group| LoadBalancerServerGroup::new(group, inventory)).collect(),
+            name: row.full_name(),
+            common: Common::of(row),
+            region: &row.object.namespace,
+            cloud_provider: KUBERNETES,
+            r#type: KUBERNETES,
+        }
+    }
+
+    /// Those of an application, sorted by name.
+    pub fn of_application(application: &str, inventory: &Inventory<'a>) -> Vec<Self> {
+        let rows = inventory.of_application(application, SpinnakerKind::LoadBalancers);
+        let mut balancers: Vec<_> = rows.map(|row| Self::new(row, inventory)).collect();
+        balancers.sort_by(|one, other| one.name.cmp(&other.name));
+        balancers
+    }
+}
+
+// === impl LoadBalancerServerGroup ===
+
+impl<'a> LoadBalancerServerGroup<'a> {
+    fn new(row: &'a Row, inventory: &Inventory<'a>) -> Self {
+        let instance = |pod: &'a Row| BalancedInstance {
+            id: &pod.summary.uid,
+            name: pod.full_name(),
+            zone: &pod.object.namespace,
+            health: all_health(pod).last(),
+        };
+        Self {
+            name: row.full_name(),
+            account: &row.account,
+            region: &row.object.namespace,
+            is_disabled: is_disabled(row, inventory),
+            detached_instances: [],
+            instances: inventory.instances_of(row).map(instance).collect(),
+            cloud_provider: KUBERNETES,
+        }
+    }
+}
