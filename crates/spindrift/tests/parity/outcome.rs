@@ -6,9 +6,12 @@ use regex::Regex;
 
 use crate::side::either;
 
-/// The API server may quote the uid that it gave to an object.
-static UID: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}").unwrap());
+/// The API server may quote an object, with the uid, the version and the times that it gave to it.
+static GIVEN: LazyLock<Regex> = LazyLock::new(|| {
+    let uid = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}";
+    let time = r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z";
+    Regex::new(&format!(r"{uid}|{time}|resourceVersion\W+\d+")).unwrap()
+});
 
 /// What one side says of one action.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,7 +66,7 @@ impl Refusal {
 
 /// As it would be said of any object of either side.
 fn plain(text: &str) -> String {
-    UID.replace_all(&either(text), "uid").into_owned()
+    GIVEN.replace_all(&either(text), "given").into_owned()
 }
 
 #[test]
@@ -77,5 +80,13 @@ fn outcomes_are_compared_by_what_the_api_server_said() {
     assert!(Outcome::difference(&kubectl, &refusal(Some("NotFound"), "no pods")).is_some());
     assert!(Outcome::difference(&kubectl, &refusal(Some("Gone"), "pods \"x-east\" not found")).is_some());
     assert!(Outcome::difference(&kubectl, &Outcome::Done("configured".to_owned())).is_some());
+    let quoting = |version: u32, side: &str| {
+        let object = format!(
+            r#"{{\"resourceVersion\":\"{version}\",\"time\":\"2026-01-01T00:00:{version}Z\",\"side\":\"{side}\"}}"#
+        );
+        refusal(Some("Invalid"), &format!("is invalid: {object}"))
+    };
+    assert_eq!(Outcome::difference(&quoting(12, "west"), &quoting(34, "east")), None);
+    assert!(Outcome::difference(&quoting(12, "west"), &quoting(12, "north")).is_some());
     assert_eq!(Outcome::difference(&refusal(None, "error: no"), &refusal(Some("BadRequest"), "never")), None);
 }

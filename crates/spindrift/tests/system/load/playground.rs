@@ -3,10 +3,6 @@
 use std::{path::PathBuf, sync::Arc};
 
 use futures::{StreamExt, stream, stream::BoxStream};
-use kube::{
-    Client, Config,
-    config::{KubeConfigOptions, Kubeconfig},
-};
 use serde_json::{Value, json};
 use spindrift_playground::{
     Cluster, LogLine, LogSource, Run, Tempo,
@@ -57,14 +53,9 @@ impl Playground {
         json!([{ "name": self.name(), "kubeconfigFile": self.kubeconfig, "context": self.name() }])
     }
 
-    pub(crate) async fn client(&self) -> Client {
-        let options =
-            KubeConfigOptions { context: Some(self.name().to_owned()), ..KubeConfigOptions::default() };
-        let kubeconfig = Kubeconfig::read_from(&self.kubeconfig).unwrap();
-        let mut config = Config::from_custom_kubeconfig(kubeconfig, &options).await.unwrap();
-        // Whatever the machine's proxy settings say, the loopback is near.
-        config.proxy_url = None;
-        Client::try_from(config).unwrap()
+    /// The base address of the cluster's API.
+    pub(crate) fn url(&self) -> String {
+        self.fleet.playground.url(self.name())
     }
 }
 
