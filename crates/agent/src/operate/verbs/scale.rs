@@ -13,17 +13,33 @@ const ATTEMPTS: u32 = 5;
 
 pub(super) async fn run(hand: &Hand, scale: Scale) -> Result<Answer, Failure> {
     let resource = hand.resolve(scale.target.api_version.as_deref(), &scale.target.kind).await?;
-    let is_conditional = scale.current_replicas.is_some() || scale.resource_version.is_some();
-    let reply = if is_conditional || scale.dry_run == DryRun::Client {
-        update(hand, &resource, &scale).await?
-    } else {
-        let patch = json!({ "spec": { "replicas": scale.replicas } });
-        let call = dry_run(call(hand, Method::PATCH, &resource, &scale), scale.dry_run)
-            .body("application/merge-patch+json", patch.to_string());
-        hand.change(&call).await.map_err(|error| failed(&error, scale.dry_run))?
+    let reply = match write(hand, &resource, &scale).await {
+        Err(failure) if matches!(failure, Failure::Refused { code: 404, .. }) => {
+            return Err(missing(hand, &resource, &scale).await.unwrap_or(failure));
+        }
+        written => written?,
     };
     let answer = changed(hand, reply.code, "scaled", reply.body, &reply.warnings)?;
     Ok(Answer { body: with_target(&answer.body, &resource, &scale)?, ..answer })
+}
+
+async fn write(hand: &Hand, resource: &Resource, scale: &Scale) -> Result<Reply, Failure> {
+    let is_conditional = scale.current_replicas.is_some() || scale.resource_version.is_some();
+    if is_conditional || scale.dry_run == DryRun::Client {
+        return update(hand, resource, scale).await;
+    }
+    let patch = json!({ "spec": { "replicas": scale.replicas } });
+    let call = dry_run(call(hand, Method::PATCH, resource, scale), scale.dry_run)
+        .body("application/merge-patch+json", patch.to_string());
+    hand.change(&call).await.map_err(|error| failed(&error, scale.dry_run))
+}
+
+/// What the API server says of the object itself, if it is not there: of a kind that cannot be scaled, it would only say
+/// that.
+async fn missing(hand: &Hand, resource: &Resource, scale: &Scale) -> Option<Failure> {
+    let namespace = hand.namespace(resource, scale.target.namespace.as_deref());
+    let object = Call::about(Method::GET, resource, namespace, Some(&scale.target.name));
+    hand.read(&object).await.err().map(|error| Failure::of_read(&error))
 }
 
 /// The object of the answer is a `Scale`; of what, stands beside it.
