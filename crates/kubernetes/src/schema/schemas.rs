@@ -120,6 +120,10 @@ async fn ask(api: &Api, api_version: &str) -> Result<Arc<Schema>, Unavailable> {
     }
     let document = api.read(&Get::new(["openapi", "v3"].into_iter().chain(path.split('/')))).await?;
     let schema = Arc::new(openapi::read(&document)?);
+    // Even metadata has facts: a server that tells of none, such as the playground, knows its kinds by heart as we do.
+    if schema.types.is_empty() {
+        return Err(Unavailable::NotDescribed(api_version.into()));
+    }
     let mut shared = SHARED.lock();
     shared.retain(|_, schema| schema.strong_count() > 0);
     shared.insert(url, Arc::downgrade(&schema));

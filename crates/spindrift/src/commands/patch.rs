@@ -20,7 +20,6 @@ const EXAMPLES: &str = "Examples:
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-#[expect(clippy::struct_field_names, reason = "as kubectl calls its options")]
 pub(crate) struct Patch {
     #[command(flatten)]
     subjects: Subjects,

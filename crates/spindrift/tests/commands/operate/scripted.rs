@@ -52,26 +52,25 @@ impl Scripted {
     }
 }
 
-fn talk(stream: &TcpStream, script: &dyn Fn(&Asked) -> Answer, heard: &Mutex<Vec<Asked>>) {
+fn talk(stream: &TcpStream, script: &dyn Fn(&Asked) -> Answer, log: &Mutex<Vec<Asked>>) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
-    let mut lines = Vec::new();
+    let mut head = Vec::new();
     // A caller that leaves is of no interest.
-    while let Ok(count) = reader.by_ref().take(1 << 16).read_until(b'\n', &mut lines)
+    while let Ok(count) = reader.by_ref().take(1 << 16).read_until(b'\n', &mut head)
         && count > 2
     {}
-    let lines = String::from_utf8(lines).unwrap();
+    let head = String::from_utf8(head).unwrap();
     let header = |name: &str| {
-        lines
-            .lines()
+        head.lines()
             .filter_map(|line| line.split_once(": "))
             .find(|(field, _)| field.eq_ignore_ascii_case(name))
     };
     let length = header("content-length").map_or(0, |(_, length)| length.parse().unwrap());
     let mut body = vec![0; length];
-    if lines.is_empty() || reader.read_exact(&mut body).is_err() {
+    if head.is_empty() || reader.read_exact(&mut body).is_err() {
         return;
     }
-    let line = lines.lines().next().unwrap().rsplit_once(' ').unwrap().0.to_owned();
+    let line = head.lines().next().unwrap().rsplit_once(' ').unwrap().0.to_owned();
     let asked = Asked { line, body: serde_json::from_slice(&body).unwrap_or_default() };
     if asked.line == "GET /v1/accounts" {
         return reply(stream, &respond(200, &accounts()));
