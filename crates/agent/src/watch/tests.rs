@@ -32,6 +32,7 @@ async fn engine() -> (Engine, mpsc::UnboundedReceiver<Credited>, Board) {
         metrics: metrics.clone(),
     });
     let account = Arc::new(account("main").await);
+    board.caching(&account.description.name, Vec::new());
     (Engine::new(account, CacheKinds::default(), Vec::new(), outlet, board.clone(), metrics), items_rx, board)
 }
 

@@ -29,7 +29,10 @@ async fn create(cluster: &Cluster, group: &str, kind: &str, namespace: &str, nam
         "apiVersion": format!("{group}/v1"), "kind": kind,
         "metadata": { "name": name, "namespace": namespace }, "from": group,
     });
-    cluster.kubectl_stdin(&["create", "-f", "-"], &object.to_string()).await.unwrap();
+    // A definition that is established is served a little later, above all one that was there before.
+    spindrift_testkit::eventually!("it can be created", {
+        cluster.kubectl_stdin(&["create", "-f", "-"], &object.to_string()).await.is_ok()
+    });
 }
 
 fn get(api_version: Option<&str>, kind: &str, namespace: &str, name: &str) -> Value {

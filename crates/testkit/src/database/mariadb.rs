@@ -41,13 +41,14 @@ fn initialise(directory: &Path) -> anyhow::Result<Command> {
     let mut command = Command::new(program("mariadb-install-db")?);
     // `normal`: root comes over TCP too, without a password.
     command.args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"]);
-    command.arg(data(directory)).args(SETTINGS);
+    command.arg(data(directory)).arg(scratch(directory)).args(SETTINGS);
     Ok(command)
 }
 
 fn serve(directory: &Path, port: u16) -> anyhow::Result<Command> {
     let mut command = guardian::command(program("mariadbd")?)?;
-    command.arg("--no-defaults").arg(data(directory)).arg(format!("--port={port}")).args(SETTINGS);
+    command.arg("--no-defaults").arg(data(directory)).arg(scratch(directory));
+    command.arg(format!("--port={port}")).args(SETTINGS);
     command.arg(format!("--socket={}", directory.join("socket").display()));
     command.arg(format!("--pid-file={}", directory.join("pid").display()));
     Ok(command)
@@ -55,6 +56,11 @@ fn serve(directory: &Path, port: u16) -> anyhow::Result<Command> {
 
 fn data(directory: &Path) -> String {
     format!("--datadir={}", directory.join("data").display())
+}
+
+/// Servers that share a directory for temporary tables may remove each other's.
+fn scratch(directory: &Path) -> String {
+    format!("--tmpdir={}", directory.display())
 }
 
 fn program(name: &str) -> anyhow::Result<PathBuf> {
