@@ -102,6 +102,10 @@ fn label(case: u64) -> String {
 
 /// A manifest without what keeps its object from going away, and with the label of its case.
 pub(crate) fn deletable(mut manifest: Value, case: u64, name: &str) -> Value {
+    // A controller writes such a role, and so creates it again if it is slow.
+    if let Some(manifest) = manifest.as_object_mut() {
+        manifest.remove("aggregationRule");
+    }
     let metadata = &mut manifest["metadata"];
     if let Some(metadata) = metadata.as_object_mut() {
         metadata.remove("finalizers");
