@@ -52,7 +52,8 @@ async fn upserted(stack: &Stack) -> u64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_list_of_20_megabytes_arrives_whole() {
-    let cluster = Cluster::shared().await.unwrap();
+    // A cluster of its own: others list all that is in theirs.
+    let cluster = &Cluster::start().await.unwrap();
     let namespace = &cluster.namespace("large").await.unwrap();
     let stack = Stack::start(cluster, Database::sqlite().unwrap(), &["Service"]).await;
     stack.synced("main").await;
@@ -88,7 +89,8 @@ async fn a_list_of_20_megabytes_arrives_whole() {
             .collect()
     };
     let (told, raw) = (told(&list), told(&raw));
-    assert_eq!(told.len(), MAPS);
+    // Controllers may have put one of their own beside them.
+    assert!(told.len() >= MAPS, "{} of {MAPS}", told.len());
     assert!(told == raw, "the answer has what the API server has");
 }
 
