@@ -25,7 +25,6 @@ mod vault;
 use std::{
     collections::{HashMap, HashSet, hash_map},
     convert::Infallible,
-    fmt::Write as _,
     sync::Arc,
     time::Duration,
 };
@@ -57,6 +56,7 @@ use running::{Arrival, Entry};
 use vault::Place;
 
 use crate::{
+    hex::hex,
     metrics::Metrics,
     store::{Inserted, NewOperation, OperationEnd, Seat, Store, StoreError},
 };
@@ -367,11 +367,4 @@ fn digest_of(account: &AccountName, body: &[u8]) -> String {
     context.update(&[0]);
     context.update(body);
     hex(context.finish().as_ref())
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("a string takes all that is written");
-        text
-    })
 }

@@ -10,6 +10,7 @@ pub mod cache;
 pub mod check;
 pub mod config;
 pub mod dispatch;
+mod hex;
 pub mod metrics;
 pub mod rest;
 mod schedule;

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
+use spindrift_process::config::redact;
 
 use crate::dispatch::Bounds;
 
@@ -36,7 +37,7 @@ pub struct Retry {
 pub struct Encryption {
     /// 32 bytes in base64, the same for all hubs on one database. Without it and `keyFile`, hubs on SQLite keep one
     /// beside their database; others use one that ends with the process, and cannot pass operations to each other.
-    #[serde(serialize_with = "hidden")]
+    #[serde(serialize_with = "redact::optional")]
     pub key: Option<String>,
     /// A file that holds it.
     pub key_file: Option<String>,
@@ -146,15 +147,6 @@ impl Default for Purge {
 impl Default for ProcessTimeResult {
     fn default() -> Self {
         Self { max_length: 255 }
-    }
-}
-
-/// The effective configuration is logged; keys are not.
-#[expect(clippy::ref_option, reason = "serde hands over a reference to the field")]
-fn hidden<S: Serializer>(key: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
-    match key {
-        Some(_) => serializer.serialize_str("…"),
-        None => serializer.serialize_none(),
     }
 }
 

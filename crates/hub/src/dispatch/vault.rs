@@ -10,6 +10,8 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use bytes::Bytes;
 use spindrift_model::OperationId;
 
+use crate::hex::hex;
+
 /// AES-256-GCM under one key. The operation and the place in its answer are part of what is authenticated, so that no
 /// row can be put in another's place.
 pub struct Vault {
@@ -85,7 +87,7 @@ impl Vault {
         let unbound = UnboundKey::new(&AES_256_GCM, key).expect("32 bytes are a key of AES-256");
         let digest = digest::digest(&digest::SHA256, key);
         let (id, _) = digest.as_ref().split_at(KEY_ID_LEN);
-        Self { key: LessSafeKey::new(unbound), id: super::hex(id), lasting }
+        Self { key: LessSafeKey::new(unbound), id: hex(id), lasting }
     }
 
     /// Tells keys apart without telling them.

@@ -1,12 +1,11 @@
 //! The tokens that open a session's channels: one each, of one use.
 
-use std::fmt::Write as _;
-
 use aws_lc_rs::{constant_time, digest};
 use spindrift_model::{AgentId, HubId, Incarnation, SessionId, TenantId};
 use spindrift_protocol::Channel;
 
 use super::{Store, StoreError, row::Columns};
+use crate::hex::hex;
 
 /// What the store keeps of a token: enough to know it, not to use it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,12 +98,7 @@ impl Store {
 impl TokenHash {
     /// The SHA-256 of a token; tokens are random, so it needs no salt.
     pub fn of(token: &[u8]) -> Self {
-        let digest = digest::digest(&digest::SHA256, token);
-        let mut text = String::with_capacity(64);
-        for byte in digest.as_ref() {
-            write!(text, "{byte:02x}").expect("a string takes all that is written");
-        }
-        Self(text)
+        Self(hex(digest::digest(&digest::SHA256, token).as_ref()))
     }
 
     pub(super) fn as_str(&self) -> &str {
