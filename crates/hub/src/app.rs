@@ -24,6 +24,7 @@ use background::{History, Housekeeping, Polling};
 
 use crate::{
     cache::{Committer, CommitterConfig, Feed},
+    clouddriver::{Accounts, Live},
     config::HubConfig,
     dispatch::{Dispatch, DispatchConfig, Vault, open_vault},
     metrics::Metrics,
@@ -203,8 +204,12 @@ impl Hub {
         };
         shutdown.spawn("serve.grpc", server.run(shutdown.clone()));
 
+        let accounts =
+            Accounts::new(store.clone(), tenant.clone(), Arc::new(config.kubesvc.runtime.clone()));
         let state = RestState {
             store,
+            accounts,
+            live: Live::new(dispatch.clone()),
             dispatch,
             feed,
             custom_names: Arc::default(),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 mod operations;
+mod runtime;
 
 use serde::{Deserialize, Serialize, Serializer};
 use spindrift_model::{CacheKinds, DEFAULT_CACHE_KINDS, KindPattern};
@@ -13,6 +14,7 @@ use spindrift_process::{
 };
 
 pub use operations::{Encryption, Jobs, Operations, Ops};
+pub use runtime::{Runtime, RuntimeSettings};
 
 /// All of `spindrift-hub.yml`.
 #[derive(Debug, Clone, Serialize, Deserialize, Default)]
@@ -42,6 +44,8 @@ pub struct Kubesvc {
     pub jobs: Jobs,
     /// How operations are measured.
     pub ops: Ops,
+    /// What Spinnaker makes of accounts.
+    pub runtime: Runtime,
 }
 
 /// `kubesvc.grpc.*`.

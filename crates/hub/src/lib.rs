@@ -8,6 +8,7 @@
 pub mod app;
 pub mod cache;
 pub mod check;
+pub mod clouddriver;
 pub mod config;
 pub mod dispatch;
 mod hex;

@@ -5,6 +5,7 @@
 mod accounts;
 mod agents;
 mod armory;
+mod clouddriver;
 mod error;
 mod fields;
 mod freeze;
@@ -28,7 +29,13 @@ use tokio_util::sync::CancellationToken;
 use utoipa::OpenApi;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use crate::{cache::Feed, dispatch::Dispatch, metrics::Metrics, store::Store};
+use crate::{
+    cache::Feed,
+    clouddriver::{Accounts, Live},
+    dispatch::Dispatch,
+    metrics::Metrics,
+    store::Store,
+};
 pub use kinds::CustomNames;
 
 /// An agent or hub that was not heard of for longer is not shown as alive.
@@ -41,6 +48,10 @@ pub struct RestState {
     pub store: Store,
     /// Sends operations to agents.
     pub dispatch: Dispatch,
+    /// The accounts, as Spinnaker knows them.
+    pub accounts: Accounts,
+    /// The clusters themselves.
+    pub live: Live,
     /// Wakes readers of the change feed.
     pub feed: Arc<Feed>,
     /// What people call custom resources.
@@ -82,6 +93,7 @@ pub fn router(state: RestState, registry: Arc<Registry>) -> Router {
         .routes(routes!(armory::operations::operation))
         .routes(routes!(armory::hubs))
         .routes(routes!(armory::account))
+        .merge(clouddriver::routes())
         .with_state(state)
         .split_for_parts();
     router

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Kind, SpinnakerKind};
 
@@ -19,7 +19,7 @@ pub(super) enum DeployPriority {
 pub struct NotDeployable(pub &'static str);
 
 /// An entry of an account's `customResources`.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CustomResource {
     pub kubernetes_kind: Kind,

@@ -1,0 +1,15 @@
+//! The part of Clouddriver: Spinnaker's rules (crate `spinnaker`), put to work on the store and on agents.
+//!
+//! ```text
+//! rest/clouddriver ──▶ Accounts (what an account is, who may use it)
+//!        │
+//!        ├── reads of lists ─────────▶ store (rows, derived when objects are committed) ──▶ Inventory ──▶ views
+//!        ├── reads that decide ──────▶ Live ──▶ dispatch ──▶ agent
+//!        └── operations ──▶ tasks ───▶ Live ──▶ dispatch ──▶ agent
+//! ```
+
+mod account;
+mod live;
+
+pub use account::{Account, Accounts};
+pub use live::{Answer, Live, Trouble};

@@ -1,0 +1,147 @@
+//! Live calls: a verb sent to an agent of an account, and its whole answer.
+
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use serde_json::Value;
+use spindrift_model::{
+    AccountName, Content, Ending, Get, List, Logs, Manifest, ObjectRef, OperationId, Outcome, Verb,
+};
+
+use crate::dispatch::{Dispatch, Event, Order, Refusal};
+
+/// The clusters themselves, by way of their agents.
+#[derive(Debug, Clone)]
+pub struct Live {
+    dispatch: Dispatch,
+}
+
+/// What came of a verb.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The API server's HTTP status.
+    pub code: u16,
+    pub content: Content,
+    pub body: Bytes,
+}
+
+/// Why nothing came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trouble {
+    /// The hub did not take it on, or no agent was there.
+    Refused(Refusal),
+    /// The API server, or the agent, said no, in Kubernetes' form.
+    Failed { code: u16, reason: String, message: String },
+    /// It may or may not have been done.
+    Unknown(String),
+    /// It was called off.
+    Cancelled,
+    /// Its time was over.
+    Expired,
+    /// The hub stops; the operation goes on, under its id.
+    Stopping,
+}
+
+// === impl Live ===
+
+impl Live {
+    pub fn new(dispatch: Dispatch) -> Self {
+        Self { dispatch }
+    }
+
+    /// One verb. With an id of the caller's own, what was asked before is not done again, and answered the same.
+    pub async fn call(
+        &self,
+        account: &AccountName,
+        verb: Verb,
+        id: Option<OperationId>,
+        deadline: Option<Duration>,
+    ) -> Result<Answer, Trouble> {
+        let order = Order { id, account: account.clone(), verb, deadline, keep: id.is_some() };
+        let mut running = self.dispatch.submit(order).await.map_err(Trouble::Refused)?;
+        let mut body = BytesMut::new();
+        while let Some(event) = running.next().await {
+            match event {
+                Event::Piece(_, bytes) => body.extend_from_slice(&bytes),
+                Event::Ended(content, Ending { outcome: Outcome::Succeeded { code }, .. }) => {
+                    return Ok(Answer { code, content, body: body.freeze() });
+                }
+                Event::Ended(_, ending) => return Err(ending.outcome.into()),
+                Event::Forgotten(_) => {
+                    return Err(Trouble::Unknown("it was done, and its answer is not kept any more".into()));
+                }
+            }
+        }
+        Err(Trouble::Stopping)
+    }
+
+    /// One object, if there is one.
+    pub async fn get(&self, account: &AccountName, target: ObjectRef) -> Result<Option<Value>, Trouble> {
+        let get = Verb::Get(Get { target, reveal: false });
+        match self.call(account, get, None, None).await {
+            Ok(answer) => answer.json().map(Some),
+            Err(trouble) if trouble.is_not_found() => Ok(None),
+            Err(trouble) => Err(trouble),
+        }
+    }
+
+    /// The objects that a list has.
+    pub async fn list(&self, account: &AccountName, list: List) -> Result<Vec<Value>, Trouble> {
+        let answer = self.call(account, Verb::List(list), None, None).await?;
+        match answer.json()? {
+            Value::Object(mut document) => match document.remove("items") {
+                Some(Value::Array(items)) => Ok(items),
+                _ => Ok(Vec::new()),
+            },
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// What a container has written.
+    pub async fn logs(&self, account: &AccountName, logs: Logs) -> Result<String, Trouble> {
+        let answer = self.call(account, Verb::Logs(logs), None, None).await?;
+        Ok(String::from_utf8_lossy(&answer.body).into_owned())
+    }
+}
+
+// === impl Answer ===
+
+impl Answer {
+    /// The document that it is.
+    pub fn json(&self) -> Result<Value, Trouble> {
+        serde_json::from_slice(&self.body).map_err(|error| Trouble::Failed {
+            code: 500,
+            reason: "InternalError".into(),
+            message: format!("the answer is not JSON: {error}"),
+        })
+    }
+
+    /// The object that it is.
+    pub fn manifest(&self) -> Result<Manifest, Trouble> {
+        self.json().map(Manifest)
+    }
+}
+
+// === impl Trouble ===
+
+impl Trouble {
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::Failed { code: 404, .. })
+    }
+}
+
+impl From<Outcome> for Trouble {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Failed { code, status } => {
+                let status: Value = serde_json::from_slice(&status).unwrap_or_default();
+                let text = |key: &str| status.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+                Self::Failed { code, reason: text("reason"), message: text("message") }
+            }
+            Outcome::Unknown { reason } => Self::Unknown(reason),
+            Outcome::Cancelled => Self::Cancelled,
+            Outcome::Expired => Self::Expired,
+            Outcome::Succeeded { .. } => Self::Unknown("it was done".into()),
+        }
+    }
+}
