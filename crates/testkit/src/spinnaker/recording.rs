@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 /// A request to Clouddriver, and what it answered.
@@ -40,7 +40,7 @@ pub struct Request {
 }
 
 /// An execution that Orca carried to its end.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordedExecution {
     pub name: String,
@@ -52,7 +52,7 @@ pub struct RecordedExecution {
 }
 
 /// One of its stages.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RecordedStage {
     /// Such as `0`, or `0>1` for a stage that Orca itself put after another.
