@@ -13,6 +13,7 @@
 
 mod accepted;
 mod cluster_state;
+mod documented;
 mod failures;
 mod gate;
 mod page;
