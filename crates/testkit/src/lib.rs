@@ -29,7 +29,7 @@ mod stack;
 
 pub use binary::binary;
 pub use certificates::{Certificates, Identity};
-pub use cluster::{Backup, Cluster, ClusterBuilder, Kubectl, testenv};
+pub use cluster::{Backup, Cluster, ClusterBuilder, ContainerLog, Kubectl, testenv};
 pub use connect_proxy::{ConnectProxy, Manners};
 pub use converged::{KindToCompare, assert_converged, compare};
 pub use daemon::Daemon;

@@ -7,7 +7,7 @@ use futures::{StreamExt, TryStreamExt};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use kube::api::{PostParams, WatchEvent, WatchParams};
-use spindrift_testkit::{Cluster, FaultProxy, eventually};
+use spindrift_testkit::{Cluster, ContainerLog, FaultProxy, Kubectl, eventually};
 
 const DEPLOYMENT: &str = "
 apiVersion: apps/v1
@@ -105,6 +105,33 @@ async fn deployment_gets_ready_pods_on_a_whole_cluster() -> anyhow::Result<()> {
     cluster.kubectl(&["rollout", "status", "deployment/web", "--timeout=30s"]).await?;
     let ready = cluster.kubectl(&["get", "deployment/web", "-o", "jsonpath={.status.readyReplicas}"]).await?;
     assert_eq!(ready, "3");
+    Ok(())
+}
+
+#[tokio::test]
+async fn containers_have_written_what_the_test_says() -> anyhow::Result<()> {
+    let cluster = Cluster::builder()
+        .log(ContainerLog::of_every("hello\nlast line\n").previous("before\n"))
+        .log(ContainerLog::of("proxy", "one\ntwo\nthree\n").from("2026-01-01T00:00:00Z".parse()?))
+        .start()
+        .await?;
+    let pod = "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [
+        {name: main, image: example/web}, {name: proxy, image: example/proxy}]}}";
+    cluster.kubectl_stdin(&["create", "-f", "-"], pod).await?;
+    cluster.kubectl(&["wait", "pod/web", "--for=condition=Ready", "--timeout=60s"]).await?;
+    let main = ["logs", "web", "-c", "main"];
+    let proxy = ["logs", "web", "-c", "proxy"];
+    assert_eq!(cluster.kubectl(&main).await?, "hello\nlast line\n");
+    assert_eq!(cluster.kubectl(&[&main[..], &["--previous"]].concat()).await?, "before\n");
+    let since = "--since-time=2026-01-01T00:00:01Z";
+    let late = cluster.kubectl(&[&proxy[..], &["--timestamps", since]].concat()).await?;
+    assert_eq!(late, "2026-01-01T00:00:01.000000000Z two\n2026-01-01T00:00:02.000000000Z three\n");
+
+    let followed = Kubectl::with(cluster.kubeconfig()).await?.spawn(&[&proxy[..], &["-f"]].concat())?;
+    followed.wait_for_log("three\n").await?;
+    cluster.write_log("proxy", "four")?;
+    followed.wait_for_log("three\nfour\n").await?;
+    assert_eq!(cluster.kubectl(&[&proxy[..], &["--since=1h"]].concat()).await?, "four\n");
     Ok(())
 }
 
