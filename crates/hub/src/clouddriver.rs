@@ -9,7 +9,11 @@
 //! ```
 
 mod account;
+mod accounts;
+mod caller;
 mod live;
 
-pub use account::{Account, Accounts};
+pub use account::Account;
+pub use accounts::Accounts;
+pub use caller::Caller;
 pub use live::{Answer, Live, Trouble};
