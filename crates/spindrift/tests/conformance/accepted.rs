@@ -42,7 +42,7 @@ pub(crate) fn is_accepted(number: u32, path: &str) -> bool {
 }
 
 /// Those that nothing seen is covered by: the list is to stay short.
-pub(crate) fn superfluous(seen: &[(u32, &str)]) -> Vec<&'static str> {
+pub(crate) fn superfluous(seen: &[(u32, String)]) -> Vec<&'static str> {
     let covers_any =
         |it: &Accepted, pattern: &Regex| seen.iter().any(|(number, path)| it.covers(*number, path, pattern));
     let all = ACCEPTED.iter().zip(PATTERNS.iter());

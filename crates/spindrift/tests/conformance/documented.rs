@@ -1,13 +1,10 @@
 //! `docs/spinnaker.md`: its address is the one that a hub has, and its commands do what it says.
 
-use std::process::Stdio;
-
 use serde_json::Value;
 use spindrift_testkit::{
     eventually,
-    spinnaker::{Orca, Pace, StageSpec, Status, recorded},
+    spinnaker::{Answer, Orca, Pace, StageSpec, Status, recorded},
 };
-use tokio::process::Command;
 
 use crate::{TURN, world::World};
 
@@ -36,8 +33,8 @@ async fn what_the_page_says_can_be_done() {
         let command = command.strip_prefix("$ ").unwrap().replace(HUB, &world.hub.url());
         // What was asked for a moment ago may not be done yet.
         eventually!(command, {
-            let run = Command::new("sh").args(["-c", &command]).stdin(Stdio::null()).output().await.unwrap();
-            if run.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&run.stderr).into_owned()) }
+            let answer = curl(&command).await;
+            if answer.status == 200 { Ok(()) } else { Err(answer) }
         });
     }
     let trial = ["get", "configmap", "trial-v000", "-n", "default"];
@@ -58,4 +55,45 @@ fn all_settings_of_the_page_can_be_read() {
 fn blocks(language: &str) -> Vec<&'static str> {
     let fence = format!("```{language}\n");
     PAGE.split(&fence).skip(1).map(|rest| rest.split_once("```").unwrap().0.trim_end()).collect()
+}
+
+/// As much of curl as the page uses: not every machine has it.
+async fn curl(command: &str) -> Answer {
+    let mut words = words(command).into_iter();
+    assert_eq!(words.next().as_deref(), Some("curl"));
+    let (mut headers, mut body, mut url) = (Vec::new(), None, None);
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "-fsS" => {}
+            "-H" => headers.push(words.next().unwrap()),
+            "-d" => body = words.next(),
+            _ => url = Some(word),
+        }
+    }
+    let http = reqwest::Client::new();
+    let mut request = match body {
+        Some(body) => http.post(url.unwrap()).body(body),
+        None => http.get(url.unwrap()),
+    };
+    for (name, value) in headers.iter().filter_map(|header| header.split_once(": ")) {
+        request = request.header(name, value);
+    }
+    Answer::of(request.send().await.unwrap()).await.unwrap()
+}
+
+/// The words of a command line, where single quotes hold together.
+fn words(command: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    for (index, part) in command.split('\'').enumerate() {
+        let is_quoted = index % 2 == 1;
+        for (number, piece) in part.split(' ').enumerate() {
+            match (is_quoted, number) {
+                (false, 1..) => words.push(piece.to_owned()),
+                (true, 1..) => words.last_mut().unwrap().push_str(&format!(" {piece}")),
+                (_, 0) => words.last_mut().unwrap().push_str(piece),
+            }
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
 }

@@ -4,7 +4,9 @@ use std::{collections::BTreeMap, sync::LazyLock, time::Duration};
 
 use regex::Regex;
 use serde_json::Value;
-use spindrift_testkit::spinnaker::{Answer, Difference, Names, Recording, differences, recorded};
+use spindrift_testkit::spinnaker::{
+    Answer, Difference, Names, RecordedClouddriver, Recording, differences, recorded,
+};
 use tokio::time::Instant;
 
 use crate::{TURN, accepted, cluster_state::ClusterState, scenario, world::World};
@@ -23,9 +25,10 @@ struct Verdict {
     differences: Vec<Difference>,
 }
 
-struct Replay<'a> {
-    world: &'a World,
-    state: ClusterState,
+struct Replay {
+    url: String,
+    /// The cluster that the requests are about, if there is one.
+    cluster: Option<ClusterState>,
     http: reqwest::Client,
     names: Names,
     /// When something was changed last.
@@ -38,7 +41,7 @@ async fn every_recorded_answer_is_given() {
     let world = World::start().await;
     let recordings: BTreeMap<u32, Recording> =
         recorded::clouddriver().into_iter().map(|recording| (recording.number, recording)).collect();
-    let mut replay = Replay::new(&world);
+    let mut replay = Replay::new(world.hub.url(), Some(ClusterState::new(&world.cluster)));
     let mut verdicts = Vec::new();
     for recording in recordings.values() {
         scenario::before(&world, recording).await;
@@ -55,34 +58,44 @@ async fn every_recorded_answer_is_given() {
     println!("figure conformance-answers = {equal} of {} equal", verdicts.len());
     println!("figure conformance-accepted = {accepted} differ as docs/compatibility.md says");
     println!("figure conformance-differing = {} (goal 0)", differing.len());
-    let names: Vec<_> =
-        differing.iter().map(|verdict| format!("{:03}-{}", verdict.number, verdict.name)).collect();
+    let names: Vec<_> = differing.iter().map(|it| format!("{:03}-{}", it.number, it.name)).collect();
     assert_eq!(names, Vec::<String>::new(), "answers that differ; each field is told above");
-    let seen: Vec<_> = verdicts
-        .iter()
-        .flat_map(|it| it.differences.iter().map(|of| (it.number, of.path.as_str())))
-        .collect();
+    let of = |it: &Verdict| it.differences.iter().map(|of| (it.number, of.path.clone())).collect::<Vec<_>>();
+    let seen: Vec<_> = verdicts.iter().flat_map(of).collect();
     assert_eq!(accepted::superfluous(&seen), Vec::<&str>::new(), "accepted, and yet nothing differs so");
+}
+
+#[tokio::test]
+async fn clouddriver_beside_itself_differs_in_nothing_but_what_is_planted() {
+    let mut recordings = recorded::clouddriver();
+    let clouddriver = RecordedClouddriver::knowing(&recordings).await.unwrap();
+    let planted = recordings.iter_mut().find(|it| it.name == "manifest-deployment-v1").unwrap();
+    planted.body["manifest"]["spec"]["replicas"] = 2.into();
+    let mut replay = Replay::new(clouddriver.url(), None);
+    let mut differing = Vec::new();
+    for recording in &recordings {
+        let verdict = replay.play(recording, None).await;
+        differing.extend(verdict.differences.iter().map(|it| format!("{} {it}", verdict.name)));
+    }
+    assert_eq!(differing, ["manifest-deployment-v1 /manifest/spec/replicas: recorded 2, ours 2.0"]);
 }
 
 // === impl Replay ===
 
-impl<'a> Replay<'a> {
-    fn new(world: &'a World) -> Self {
-        Self {
-            world,
-            state: ClusterState::new(&world.cluster),
-            http: reqwest::Client::new(),
-            names: Names::default(),
-            changed: Instant::now(),
-        }
+impl Replay {
+    fn new(url: String, cluster: Option<ClusterState>) -> Self {
+        // Where nothing lives, nothing has to settle.
+        let changed = if cluster.is_some() { Instant::now() } else { Instant::now() - SETTLED };
+        Self { url, cluster, http: reqwest::Client::new(), names: Names::default(), changed }
     }
 
     /// Sends a request, and compares. What is read is read again until it is as recorded, or can change no more.
     async fn play(&mut self, recording: &Recording, later: Option<&Recording>) -> Verdict {
         self.learn_pods(&recording.request.path).await;
-        if !recording.is_read() {
-            self.state.at_rest().await;
+        if let Some(cluster) = &self.cluster
+            && !recording.is_read()
+        {
+            cluster.at_rest().await;
         }
         loop {
             let answer = self.send(recording).await;
@@ -93,7 +106,7 @@ impl<'a> Replay<'a> {
             {
                 differences.clear();
             }
-            if !recording.is_read() {
+            if !recording.is_read() && self.cluster.is_some() {
                 self.changed = Instant::now();
             }
             let may_change = if recording.is_finished_task() {
@@ -102,7 +115,7 @@ impl<'a> Replay<'a> {
                 recording.is_read() && self.changed.elapsed() < SETTLED
             };
             if differences.is_empty() || !may_change {
-                if recording.is_finished_task() {
+                if recording.is_finished_task() && self.cluster.is_some() {
                     self.changed = Instant::now();
                 }
                 let path = format!("{} {}", recording.request.method, recording.request.path);
@@ -114,7 +127,7 @@ impl<'a> Replay<'a> {
 
     async fn send(&self, recording: &Recording) -> Answer {
         let request = &recording.request;
-        let url = format!("{}{}", self.world.hub.url(), self.names.in_text(&request.path));
+        let url = format!("{}{}", self.url, self.names.in_text(&request.path));
         let mut builder = self.http.request(request.method.parse().unwrap(), url);
         let mut headers = BTreeMap::from([
             ("X-SPINNAKER-USER".to_owned(), Some("recorder".to_owned())),
@@ -153,7 +166,8 @@ impl<'a> Replay<'a> {
         let Some(parts) = POD.captures(path) else { return };
         let recorded = format!("{}{}", &parts[1], &parts[2]);
         if !self.names.knows(&recorded)
-            && let Some(now) = self.state.pod(&parts[1]).await
+            && let Some(cluster) = &self.cluster
+            && let Some(now) = cluster.pod(&parts[1]).await
         {
             self.names.learn(&recorded, &now);
         }
