@@ -10,6 +10,8 @@
 
 mod account;
 mod live;
+mod rules;
 
 pub use account::{Account, Accounts};
 pub use live::{Answer, Live, Trouble};
+pub use rules::{Deriving, RuleBook};
