@@ -42,8 +42,8 @@ fn ended(outcome: Outcome) -> Ending {
     Ending { outcome, took: Duration::from_millis(14) }
 }
 
-fn by_hub(ending: &Ending) -> OperationEnd<'_> {
-    OperationEnd { ending, content: Content::Json, answer_bytes: None, answered_to: None }
+fn by_hub(ending: &Ending) -> OperationEnd {
+    OperationEnd { ending: ending.clone(), content: Content::Json, answer_bytes: None, answered_to: None }
 }
 
 #[tokio::test]
@@ -117,7 +117,7 @@ async fn an_operation_ends_once_and_only_what_nobody_knew_is_corrected() -> anyh
         let here = hub("hub-b");
         let status = Bytes::from_static(br#"{"kind":"Status","code":422}"#);
         let failed = ended(Outcome::Failed { code: 422, status });
-        let told = OperationEnd { answered_to: Some(&here), ..by_hub(&failed) };
+        let told = OperationEnd { answered_to: Some(here.clone()), ..by_hub(&failed) };
         assert!(store.end_operation(&tenant, new.id, &told).await?, "the agent's word came after all");
         let expired = ended(Outcome::Expired);
         assert!(!store.end_operation(&tenant, new.id, &by_hub(&expired)).await?, "that was the last word");
