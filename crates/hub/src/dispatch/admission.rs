@@ -265,9 +265,8 @@ mod tests {
     fn a_flood_of_deploys_holds_up_neither_a_glance_nor_another_verb_for_long() {
         let account = AccountName::parse("one").unwrap();
         let admission = admission(1000, 1000, 100_000);
-        let deploy = |number: usize| {
-            admission.admit(applicant(&account, Some(&format!("web-{number}")))).unwrap()
-        };
+        let deploy =
+            |number: usize| admission.admit(applicant(&account, Some(&format!("web-{number}")))).unwrap();
         let mut at_work: Vec<_> = (0..CHANGES).map(deploy).collect();
         assert!(at_work.iter_mut().all(Admitted::is_next));
         let mut waiting: Vec<_> = (CHANGES..2 * CHANGES).map(deploy).collect();
