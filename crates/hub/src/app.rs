@@ -133,8 +133,7 @@ impl Hub {
         let tenant = TenantId::default();
         let readiness = Readiness::new();
 
-        let accounts =
-            Accounts::new(store.clone(), tenant.clone(), Arc::new(config.kubesvc.runtime.clone()));
+        let accounts = Accounts::new(store.clone(), tenant.clone(), Arc::new(config.kubesvc.runtime.clone()));
         let rules = RuleBook::new(accounts.clone());
         let deriving = Deriving::new(store.clone(), rules.clone(), tenant.clone(), id.clone());
         shutdown.spawn("store.rows", deriving.run(shutdown.token()));

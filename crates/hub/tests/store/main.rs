@@ -6,6 +6,7 @@ mod accounts;
 mod census;
 mod commits;
 mod cursors;
+mod deriving;
 mod feed;
 mod isolation;
 mod objects;
