@@ -7,6 +7,7 @@ use crate::{
     hand::refusal,
     outcome::{Outcome, Refusal},
     said::Said,
+    settings::Settings,
     tally::Tally,
     world::{ACCOUNT, Living},
 };
@@ -41,8 +42,8 @@ pub(crate) fn written() -> Vec<ContainerLog> {
     ]
 }
 
-/// Compares what kubectl and we show of the same logs: the hub's answers, and every word of the command line.
-pub(crate) async fn compare(living: &Living, tally: &mut Tally) {
+/// Compares what kubectl and we show of the same logs: by the hub's answers, and by the command line.
+pub(crate) async fn compare(living: &Living, settings: &Settings, tally: &mut Tally) {
     let Living { cluster, stack, .. } = living;
     cluster.kubectl_stdin(&["apply", "-f", "-"], OBJECTS).await.unwrap();
     for ready in [
@@ -59,10 +60,10 @@ pub(crate) async fn compare(living: &Living, tally: &mut Tally) {
     let kubectl = Kubectl::with(cluster.kubeconfig()).await.unwrap();
     let (operations, command) = (stack.hub.operations(ACCOUNT), stack.command());
 
-    for Question { target, flags, fields } in questions() {
+    for Question { target, flags, fields } in settings.some(questions()) {
         let arguments = [&["logs", target, "-n", NAMESPACE], flags].concat();
         let theirs: Said = kubectl.output(&arguments, "").await.unwrap().into();
-        let words = Said::difference(&theirs, &command.run(&arguments, "").await);
+        let shown = theirs.difference_in_deed(&command.run(&arguments, "").await);
         let answer = operations.ask(&verb(target, &fields)).await.unwrap();
         let ours = if answer.is_done() {
             Outcome::Done(String::from_utf8(answer.body.to_vec()).unwrap())
@@ -70,7 +71,7 @@ pub(crate) async fn compare(living: &Living, tally: &mut Tally) {
             Outcome::Refused(refusal(&answer.status()))
         };
         let outcomes = Outcome::difference(&outcome(&theirs), &ours);
-        for difference in [outcomes, words] {
+        for difference in [outcomes, shown] {
             let difference = difference.map(|difference| format!("{arguments:?}: {difference}"));
             tally.add_plain("logs", kind(target), difference);
         }
