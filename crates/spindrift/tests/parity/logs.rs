@@ -1,7 +1,9 @@
 //! Logs, as a kubelet serves them: of pods, of what has pods, and of what has none.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value, json};
-use spindrift_testkit::{ContainerLog, Kubectl};
+use spindrift_testkit::{ContainerLog, Kubectl, eventually};
 
 use crate::{
     hand::refusal,
@@ -23,6 +25,8 @@ struct Question {
 const LINES: i64 = 500;
 const BEGIN: &str = "2026-01-01T00:00:00Z";
 const NAMESPACE: &str = "logs";
+/// kubectl takes its time to start on a loaded machine.
+const PATIENCE: Duration = Duration::from_mins(2);
 /// What each container writes at last, long after the other lines.
 const LAST: &str = "at last";
 
@@ -31,8 +35,10 @@ const OBJECTS: &str = include_str!("logs/objects.yaml");
 /// What the containers have written, each in its own words; some have run before, and some have said nothing.
 pub(crate) fn written() -> Vec<ContainerLog> {
     let begin = BEGIN.parse().unwrap();
-    let text = |name: &str| -> String {
-        (0..LINES).map(|line| format!("{name} says {line}: zürich <b> \u{1F30A}\n")).collect()
+    let text = |name: &str| {
+        let lines: Vec<_> =
+            (0..LINES).map(|line| format!("{name} says {line}: zürich <b> \u{1F30A}")).collect();
+        lines.join("\n")
     };
     vec![
         ContainerLog::of("main", &text("main")).previous(&text("main before")).from(begin),
@@ -89,16 +95,17 @@ async fn follow(living: &Living, kubectl: &Kubectl, target: &str, container: &st
     let begin = format!("somebody follows {target}");
     living.cluster.write_log(container, &begin).unwrap();
     let followers = [kubectl.spawn(&arguments).unwrap(), command.spawn(&arguments)];
-    // Whoever has shown a line sees those after it as they come.
-    for [shown, next] in [[begin.as_str(), ""], ["\n\n", "more \u{1F30A}"]] {
+    let shown = async |text: &str| {
         for follower in &followers {
-            follower.wait_for_log(shown).await.unwrap();
+            eventually!(format!("{text:?} is shown"), PATIENCE, follower.log().contains(text));
         }
-        living.cluster.write_log(container, next).unwrap();
-    }
-    for follower in &followers {
-        follower.wait_for_log("more \u{1F30A}\n").await.unwrap();
-    }
+    };
+    // Whoever has shown a line sees those after it as they come.
+    shown(&begin).await;
+    living.cluster.write_log(container, "").unwrap();
+    shown("\n\n").await;
+    living.cluster.write_log(container, "more \u{1F30A}").unwrap();
+    shown("more \u{1F30A}\n").await;
     let [theirs, ours] = followers.map(|follower| follower.log());
     (theirs != ours)
         .then(|| format!("{arguments:?}: words differ\n      kubectl: {theirs:?}\n      ours:    {ours:?}"))
