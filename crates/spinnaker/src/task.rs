@@ -57,6 +57,10 @@ pub enum TaskError {
     NotRetryable(String),
     #[error("Task is already completed! No further updates allowed!")]
     Completed,
+    #[error("Patching task id: {0} with the provided inputs is not supported")]
+    NotPatchable(String),
+    #[error("No saga was found for this task id: {0} - can't resume")]
+    NotResumable(String),
 }
 
 const ORCHESTRATION: &str = "ORCHESTRATION";
