@@ -24,7 +24,7 @@ use background::{History, Housekeeping, Polling};
 
 use crate::{
     cache::{Committer, CommitterConfig, Feed},
-    clouddriver::{Accounts, Live},
+    clouddriver::{Accounts, Live, Tasks, TasksConfig},
     config::HubConfig,
     dispatch::{Dispatch, DispatchConfig, Vault, open_vault},
     metrics::Metrics,
@@ -170,7 +170,8 @@ impl Hub {
             bounds: operations.bounds(),
             silence: SILENCE,
         };
-        let dispatch = Dispatch::new(dispatch, store.clone(), vault, metrics.clone(), shutdown);
+        let vault = Arc::new(vault);
+        let dispatch = Dispatch::new(dispatch, store.clone(), vault.clone(), metrics.clone(), shutdown);
         dispatch.start();
 
         let sessions = SessionConfig {
@@ -206,10 +207,15 @@ impl Hub {
 
         let accounts =
             Accounts::new(store.clone(), tenant.clone(), Arc::new(config.kubesvc.runtime.clone()));
+        let live = Live::new(dispatch.clone());
+        let tasks = TasksConfig { hub: id.clone(), tenant: tenant.clone(), silence: SILENCE };
+        let tasks = Tasks::new(tasks, store.clone(), accounts.clone(), live.clone(), vault, shutdown);
+        tasks.start();
         let state = RestState {
             store,
             accounts,
-            live: Live::new(dispatch.clone()),
+            live,
+            tasks,
             dispatch,
             feed,
             custom_names: Arc::default(),

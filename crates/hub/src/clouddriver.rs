@@ -10,6 +10,8 @@
 
 mod account;
 mod live;
+mod task;
 
 pub use account::{Account, Accounts};
 pub use live::{Answer, Live, Trouble};
+pub use task::{RETENTION, Rejected, Tasks, TasksConfig};

@@ -48,12 +48,12 @@ pub use running::{Event, Running};
 pub use vault::{Vault, VaultError};
 
 pub(crate) use links::{Link, Links};
+pub(crate) use vault::Place;
 
 use about::About;
 use admission::{Admission, Admitted, Applicant};
 use driver::{Driver, Stage, Task};
 use running::{Arrival, Entry};
-use vault::Place;
 
 use crate::{
     hex::hex,
@@ -105,7 +105,7 @@ pub struct Dispatch {
 struct Shared {
     config: DispatchConfig,
     store: Store,
-    vault: Vault,
+    vault: Arc<Vault>,
     metrics: Arc<Metrics>,
     links: Arc<Links>,
     admission: Arc<Admission>,
@@ -135,7 +135,7 @@ impl Dispatch {
     pub fn new(
         config: DispatchConfig,
         store: Store,
-        vault: Vault,
+        vault: Arc<Vault>,
         metrics: Arc<Metrics>,
         shutdown: &Shutdown,
     ) -> Self {

@@ -78,6 +78,12 @@ impl Refusal {
         Self::validation([format!("{user} is not authorized (account: {account}, description: {class})")])
     }
 
+    /// A body that is larger than any request that makes sense.
+    pub fn too_large(most: usize) -> Self {
+        let exception = "com.netflix.spinnaker.kork.web.exceptions.InvalidRequestException";
+        Self::new(413, exception, format!("the body has more than {most} bytes"))
+    }
+
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(500, "java.lang.IllegalStateException", message)
     }

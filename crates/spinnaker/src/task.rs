@@ -100,6 +100,11 @@ impl Line {
         let class = operation.class();
         Self::new(ORCHESTRATION, format!("Orchestration failed: {class} | {exception}: [{message}]"))
     }
+
+    /// A task that nobody can carry on.
+    pub fn abandoned(failure: &Failure) -> Self {
+        Self::new(ORCHESTRATION, format!("Orchestration failed: {}", failure.message))
+    }
 }
 
 // === impl TaskState ===
