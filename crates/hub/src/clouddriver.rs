@@ -9,9 +9,13 @@
 //! ```
 
 mod account;
+mod accounts;
+mod caller;
 mod live;
 mod task;
 
-pub use account::{Account, Accounts};
+pub use account::Account;
+pub use accounts::Accounts;
+pub use caller::Caller;
 pub use live::{Answer, Live, Trouble};
 pub use task::{RETENTION, Rejected, Tasks, TasksConfig};

@@ -26,7 +26,7 @@ pub struct ErrorBody {
 pub struct Problem {
     r#type: &'static str,
     title: &'static str,
-    status: u16,
+    pub status: u16,
     detail: String,
     instance: String,
 }

@@ -134,7 +134,7 @@ impl Run {
 /// Does one operation.
 async fn operate(
     steps: &mut Steps,
-    accounts: &[Account],
+    accounts: &[Arc<Account>],
     submission: &Submission,
 ) -> Result<Option<OperationResult>, Halt> {
     let Submission { operation, description, .. } = submission;

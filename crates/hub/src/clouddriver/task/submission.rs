@@ -1,10 +1,12 @@
 //! What is checked before a task is begun: nothing runs unless all of a request makes sense.
 
+use std::sync::Arc;
+
 use spindrift_process::report;
 use spindrift_spinnaker::{
     Description, InvalidRequest, Manifest, Refusal, Request, Submission, TaskError, Violation,
     manifest::{self, InvalidManifest},
-    operation::{NamespaceRules, validate},
+    operation::validate,
 };
 use tracing::error;
 
@@ -43,9 +45,8 @@ pub(super) async fn check(
         if let Some(violation) = unknown.and_then(|_| Violation::account_not_found(*operation)) {
             return Err(Refusal::from(vec![violation]).into());
         }
-        let namespaces =
-            NamespaceRules { only: account.namespaces.clone(), omit: account.omit_namespaces.clone() };
-        let violations = validate(*operation, description, &manifests(account, description)?, &namespaces);
+        let manifests = manifests(account, description)?;
+        let violations = validate(*operation, description, &manifests, &account.namespace_rules());
         if !violations.is_empty() {
             return Err(Refusal::from(violations).into());
         }
@@ -58,11 +59,12 @@ pub(super) async fn check(
 
 /// The account that an operation is for.
 pub(super) fn account_of<'a>(
-    accounts: &'a [Account],
+    accounts: &'a [Arc<Account>],
     submission: &Submission,
 ) -> Result<&'a Account, Refusal> {
     let wanted = submission.account.wanted().unwrap_or_default();
-    accounts.iter().find(|account| account.name.as_str() == wanted).ok_or_else(|| {
+    let found = accounts.iter().find(|account| account.name.as_str() == wanted);
+    found.map(|account| &**account).ok_or_else(|| {
         Refusal::unknown_account(wanted, accounts.iter().map(|account| account.name.as_str()))
     })
 }
