@@ -13,3 +13,4 @@ mod opening;
 mod operations;
 mod scopes;
 mod sessions;
+mod tasks;
