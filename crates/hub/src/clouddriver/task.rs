@@ -64,16 +64,17 @@ struct Shared {
     accounts: Accounts,
     live: Live,
     vault: Arc<Vault>,
-    /// Those that this hub is at work on.
-    running: Mutex<HashSet<TaskId>>,
+    /// The attempts that this hub is at work on.
+    running: Mutex<HashSet<(TaskId, u32)>>,
     group: TaskGroup,
 }
 
-/// Says that this hub is at work on a task, until it is dropped.
+/// Says that this hub is at work on an attempt at a task, until it is dropped.
 #[derive(Debug)]
 struct AtWork {
     shared: Arc<Shared>,
     id: TaskId,
+    attempt: u32,
 }
 
 // === impl Tasks ===
@@ -112,21 +113,18 @@ impl Tasks {
         let id = TaskId::fresh();
         let new = self.shared.new_task(id, client_request, &body, &[Line::initializing()])?;
         // Before the row is there, so that nobody takes it for one that was left behind.
-        let at_work = self.shared.at_work(id);
-        let (id, attempt, at_work) = match self.shared.store.insert_task(&new).await? {
-            TaskInserted::New => (id, 0, at_work),
+        let at_work = self.shared.at_work(id, 0);
+        let (id, at_work) = match self.shared.store.insert_task(&new).await? {
+            TaskInserted::New => (id, at_work),
             TaskInserted::Known(known, TaskState::FailedRetryable) => {
                 let again = self.shared.new_task(known, client_request, &body, &[Line::initializing_again()])?;
-                let at_work = self.shared.at_work(known);
-                match self.shared.store.retry_task(known, &again).await? {
-                    Some(attempt) => (known, attempt, at_work),
-                    None => return Ok(TaskReference::new(known.to_string())),
-                }
+                let attempt = self.shared.store.retry_task(known, &again).await?;
+                (known, attempt.and_then(|attempt| self.shared.at_work(known, attempt)))
             }
-            TaskInserted::Known(known, _) => return Ok(TaskReference::new(known.to_string())),
+            TaskInserted::Known(known, _) => (known, None),
         };
         if let Some(at_work) = at_work {
-            self.shared.run(at_work, attempt, Some(body));
+            self.shared.run(at_work, Some(body));
         }
         Ok(TaskReference::new(id.to_string()))
     }
@@ -229,13 +227,14 @@ impl Shared {
     }
 
     /// None if this hub is at work on it already.
-    fn at_work(self: &Arc<Self>, id: TaskId) -> Option<AtWork> {
-        self.running.lock().insert(id).then(|| AtWork { shared: Arc::clone(self), id })
+    fn at_work(self: &Arc<Self>, id: TaskId, attempt: u32) -> Option<AtWork> {
+        let is_new = self.running.lock().insert((id, attempt));
+        is_new.then(|| AtWork { shared: Arc::clone(self), id, attempt })
     }
 
-    fn run(self: &Arc<Self>, at_work: AtWork, attempt: u32, body: Option<Bytes>) {
+    fn run(self: &Arc<Self>, at_work: AtWork, body: Option<Bytes>) {
         let name = format!("task {}", at_work.id);
-        self.group.spawn(name, Run::new(at_work, attempt, body).run());
+        self.group.spawn(name, Run::new(at_work, body).run());
     }
 }
 
@@ -243,6 +242,6 @@ impl Shared {
 
 impl Drop for AtWork {
     fn drop(&mut self) {
-        self.shared.running.lock().remove(&self.id);
+        self.shared.running.lock().remove(&(self.id, self.attempt));
     }
 }

@@ -28,9 +28,9 @@ async fn look_around(shared: &Arc<Shared>) -> Result<(), StoreError> {
     let config = &shared.config;
     shared.store.adopt_tasks(&config.tenant, &config.hub, &shared.owner, config.silence).await?;
     for row in shared.store.open_tasks(&config.tenant, Some(&config.hub)).await? {
-        if let Some(at_work) = shared.at_work(row.id) {
+        if let Some(at_work) = shared.at_work(row.id, row.attempt) {
             info!(task = %row.id, attempt = row.attempt, "a task that was left behind is taken up");
-            shared.run(at_work, row.attempt, None);
+            shared.run(at_work, None);
         }
     }
     Ok(())

@@ -44,8 +44,8 @@ enum Asked {
 // === impl Run ===
 
 impl Run {
-    pub(super) fn new(at_work: AtWork, attempt: u32, body: Option<Bytes>) -> Self {
-        let (shared, id) = (Arc::clone(&at_work.shared), at_work.id);
+    pub(super) fn new(at_work: AtWork, body: Option<Bytes>) -> Self {
+        let (shared, id, attempt) = (Arc::clone(&at_work.shared), at_work.id, at_work.attempt);
         Self { shared, id, attempt, body, _at_work: at_work }
     }
 
