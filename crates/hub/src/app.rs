@@ -24,7 +24,7 @@ use background::{History, Housekeeping, Polling};
 
 use crate::{
     cache::{Committer, CommitterConfig, Feed},
-    clouddriver::{Accounts, Deriving, Live, RuleBook},
+    clouddriver::{Accounts, Deriving, Live, RuleBook, Tasks, TasksConfig},
     config::HubConfig,
     dispatch::{Dispatch, DispatchConfig, Vault, open_vault},
     metrics::Metrics,
@@ -176,7 +176,8 @@ impl Hub {
             bounds: operations.bounds(),
             silence: SILENCE,
         };
-        let dispatch = Dispatch::new(dispatch, store.clone(), vault, metrics.clone(), shutdown);
+        let vault = Arc::new(vault);
+        let dispatch = Dispatch::new(dispatch, store.clone(), vault.clone(), metrics.clone(), shutdown);
         dispatch.start();
 
         let sessions = SessionConfig {
@@ -211,10 +212,15 @@ impl Hub {
         };
         shutdown.spawn("serve.grpc", server.run(shutdown.clone()));
 
+        let live = Live::new(dispatch.clone());
+        let tasks = TasksConfig { hub: id.clone(), tenant: tenant.clone(), silence: SILENCE };
+        let tasks = Tasks::new(tasks, store.clone(), accounts.clone(), live.clone(), vault, shutdown);
+        tasks.start();
         let state = RestState {
             store,
             accounts,
-            live: Live::new(dispatch.clone()),
+            live,
+            tasks,
             dispatch,
             feed,
             custom_names: Arc::default(),

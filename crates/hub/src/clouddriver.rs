@@ -13,9 +13,11 @@ mod accounts;
 mod caller;
 mod live;
 mod rules;
+mod task;
 
 pub use account::Account;
 pub use accounts::Accounts;
 pub use caller::Caller;
 pub use live::{Answer, Live, Trouble};
 pub use rules::{Deriving, RuleBook};
+pub use task::{RETENTION, Rejected, Tasks, TasksConfig};

@@ -31,7 +31,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     cache::Feed,
-    clouddriver::{Accounts, Live},
+    clouddriver::{Accounts, Live, Tasks},
     dispatch::Dispatch,
     metrics::Metrics,
     store::Store,
@@ -52,6 +52,8 @@ pub struct RestState {
     pub accounts: Accounts,
     /// The clusters themselves.
     pub live: Live,
+    /// What Spinnaker asks for.
+    pub tasks: Tasks,
     /// Wakes readers of the change feed.
     pub feed: Arc<Feed>,
     /// What people call custom resources.

@@ -26,7 +26,7 @@ pub struct ErrorBody {
 pub struct Problem {
     r#type: &'static str,
     title: &'static str,
-    status: u16,
+    pub status: u16,
     detail: String,
     instance: String,
 }
@@ -78,6 +78,12 @@ impl Refusal {
         Self::validation([format!("{user} is not authorized (account: {account}, description: {class})")])
     }
 
+    /// A body that is larger than any request that makes sense.
+    pub fn too_large(most: usize) -> Self {
+        let exception = "com.netflix.spinnaker.kork.web.exceptions.InvalidRequestException";
+        Self::new(413, exception, format!("the body has more than {most} bytes"))
+    }
+
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(500, "java.lang.IllegalStateException", message)
     }
@@ -127,7 +133,10 @@ impl From<InvalidManifest> for Refusal {
 impl From<TaskError> for Refusal {
     fn from(error: TaskError) -> Self {
         match error {
-            TaskError::NotFound(_) => Self::not_found(error.to_string()),
+            TaskError::NotFound(_) | TaskError::NotResumable(_) => Self::not_found(error.to_string()),
+            TaskError::NotPatchable(_) => {
+                Self::new(500, "javax.naming.OperationNotSupportedException", error.to_string())
+            }
             TaskError::NotRetryable(_) => {
                 let class = "com.netflix.spinnaker.kork.exceptions.ConstraintViolationException";
                 Self::new(500, class, error.to_string())

@@ -1,6 +1,8 @@
 //! Clouddriver's REST API, as Orca, Gate, Deck and Fiat speak it.
 
 mod error;
+mod operations;
+mod tasks;
 
 use utoipa_axum::router::OpenApiRouter;
 
@@ -8,5 +10,5 @@ use super::RestState;
 
 /// The routes, each in the file of its resource.
 pub(super) fn routes() -> OpenApiRouter<RestState> {
-    OpenApiRouter::new()
+    OpenApiRouter::new().merge(operations::routes()).merge(tasks::routes())
 }

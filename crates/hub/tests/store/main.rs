@@ -15,3 +15,4 @@ mod operations;
 mod rows;
 mod scopes;
 mod sessions;
+mod tasks;

@@ -29,6 +29,7 @@ mod secrets;
 mod sessions;
 mod starting;
 mod support;
+mod tasks;
 mod up;
 mod wire;
 mod wrong_port;
