@@ -24,11 +24,11 @@ use background::{History, Housekeeping, Polling};
 
 use crate::{
     cache::{Committer, CommitterConfig, Feed},
-    clouddriver::{Accounts, Live},
+    clouddriver::{Accounts, Artifacts, Live},
     config::HubConfig,
     dispatch::{Dispatch, DispatchConfig, Vault, open_vault},
     metrics::Metrics,
-    rest::{self, RestState},
+    rest::{self, RestState, Staleness},
     schedule::Schedule,
     session::{Budget, HubService, SessionConfig, Sessions, SubjectFilter},
     store::{Store, StoreConfig},
@@ -204,9 +204,10 @@ impl Hub {
         };
         shutdown.spawn("serve.grpc", server.run(shutdown.clone()));
 
-        let accounts =
-            Accounts::new(store.clone(), tenant.clone(), Arc::new(config.kubesvc.runtime.clone()));
+        let accounts = Accounts::new(store.clone(), tenant.clone(), Arc::new(config.kubesvc.runtime.clone()));
         let state = RestState {
+            staleness: Arc::new(Staleness::new(store.clone(), tenant.clone())),
+            artifacts: Arc::new(Artifacts::new(&config.artifacts)),
             store,
             accounts,
             live: Live::new(dispatch.clone()),

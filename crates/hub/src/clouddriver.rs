@@ -9,7 +9,9 @@
 //! ```
 
 mod account;
+mod artifact;
 mod live;
 
 pub use account::{Account, Accounts};
+pub use artifact::{ArtifactAccount, Artifacts, Fetched};
 pub use live::{Answer, Live, Trouble};

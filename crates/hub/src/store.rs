@@ -34,6 +34,8 @@ mod fingerprint;
 mod object;
 mod scope;
 
+mod inventory;
+
 mod hub;
 
 mod operation;
@@ -58,6 +60,7 @@ pub use error::StoreError;
 pub use examination::{Examination, Location, Schema};
 pub use feed::{Change, FeedPoint, Position};
 pub use hub::HubRow;
+pub use inventory::ClusterPlace;
 pub use object::{ObjectQuery, StoredObject};
 pub use operation::{
     AnswerPart, Candidate, Freeze, Inserted, NewOperation, OperationEnd, OperationQuery, OperationRow,
