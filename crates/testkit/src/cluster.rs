@@ -36,6 +36,8 @@ use etcd::Etcd;
 pub use kubectl::Kubectl;
 pub use testenv::path as testenv;
 
+use crate::certificates::Certificates;
+
 /// A running cluster; dropping it ends its processes and removes its data.
 // The order of the fields is the order of their end: what depends on others goes first.
 pub struct Cluster {
@@ -104,6 +106,11 @@ impl Cluster {
     /// Writes an administrator's kubeconfig that takes the way through a proxy.
     pub fn kubeconfig_via(&self, proxy: SocketAddr) -> anyhow::Result<PathBuf> {
         self.access.kubeconfig_via(proxy)
+    }
+
+    /// The authority that the API server trusts, and that all trust who talk to it.
+    pub(crate) fn certificates(&self) -> &Certificates {
+        self.api_server.certificates()
     }
 
     /// A new client of the administrator's; new, because a client belongs to the runtime of one test.

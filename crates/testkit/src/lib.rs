@@ -21,6 +21,8 @@ mod cluster;
 mod connect_proxy;
 mod database;
 mod fault_proxy;
+mod metrics_api;
+mod tls_listener;
 
 mod eventually;
 
@@ -39,5 +41,6 @@ pub use database::{Database, Engine};
 pub use eventually::{Attempt, PATIENCE, eventually};
 pub use fault_proxy::{FaultProxy, Traffic};
 pub use guardian::scratch;
+pub use metrics_api::MetricsApi;
 pub use port::free_port;
 pub use stack::{AgentProcess, HubProcess, Operated, Operations, StoredObject, Watch, WatchEvent};
