@@ -9,9 +9,13 @@
 //! ```
 
 mod account;
+mod accounts;
 mod artifact;
+mod caller;
 mod live;
 
-pub use account::{Account, Accounts};
+pub use account::Account;
+pub use accounts::Accounts;
 pub use artifact::{ArtifactAccount, Artifacts, Fetched};
+pub use caller::Caller;
 pub use live::{Answer, Live, Trouble};

@@ -210,11 +210,12 @@ fn shown(url: &str) -> String {
 
 impl Schema for HubConfig {
     fn example() -> Self {
-        Self { artifacts: Artifacts::example(), ..Self::default() }
+        let kubesvc = Kubesvc { runtime: Runtime::example(), ..Kubesvc::default() };
+        Self { kubesvc, artifacts: Artifacts::example(), ..Self::default() }
     }
 
     fn free_form() -> &'static [&'static str] {
-        &["logging.fields"]
+        &["logging.fields", "kubesvc.runtime.accounts"]
     }
 }
 
