@@ -207,7 +207,7 @@ impl Hub {
 
         let accounts = Accounts::new(store.clone(), tenant.clone(), Arc::new(config.kubesvc.runtime.clone()));
         let state = RestState {
-            staleness: Arc::new(Staleness::new(store.clone(), tenant.clone())),
+            staleness: Arc::new(Staleness::new(accounts.clone(), store.clone(), tenant.clone())),
             artifacts: Arc::new(Artifacts::new(&config.artifacts)),
             store,
             accounts,

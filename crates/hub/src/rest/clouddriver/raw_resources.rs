@@ -30,10 +30,12 @@ async fn list(
 ) -> Result<Response, Error> {
     let stale = state.staleness.everywhere().await?;
     let accounts = state.accounts.all().await?;
-    let accounts: HashMap<_, _> =
-        accounts.iter().map(|account| (account.name.as_str(), &account.raw_resources)).collect();
+    let accounts: HashMap<_, _> = accounts.iter().map(|account| (account.name.as_str(), account)).collect();
     let rows = state.store.rows_listed_under(&state.tenant, &application).await?;
-    let is_shown = |row: &&Row| accounts.get(&*row.account).is_some_and(|shown| shown.show(&row.object.kind));
+    let is_shown = |row: &&Row| {
+        let (account, kind) = (accounts.get(&*row.account), &row.object.kind);
+        account.is_some_and(|account| account.accepts(kind) && account.raw_resources.show(kind))
+    };
     let resources: Vec<_> = rows.iter().filter(is_shown).map(RawResource::new).collect();
     Ok((stale, Json(resources)).into_response())
 }

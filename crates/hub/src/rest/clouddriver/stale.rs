@@ -12,7 +12,10 @@ use axum::{
 use spindrift_model::{AccountName, TenantId};
 use tokio::{sync::Mutex, time::Instant};
 
-use crate::store::{AccountRow, ScopeCounts, Store, StoreError};
+use crate::{
+    clouddriver::{Account, Accounts},
+    store::{ScopeCounts, Store, StoreError},
+};
 
 /// Names accounts by comma; `+3` at the end are three more.
 pub(super) const HEADER: HeaderName = HeaderName::from_static("x-spindrift-stale");
@@ -25,6 +28,7 @@ const LONGEST: usize = 2048;
 /// Knows which accounts are stale.
 #[derive(Debug)]
 pub struct Staleness {
+    accounts: Accounts,
     store: Store,
     tenant: TenantId,
     known: Mutex<Option<(Instant, Arc<[AccountName]>)>>,
@@ -37,23 +41,23 @@ pub(super) struct Stale(Option<String>);
 // === impl Staleness ===
 
 impl Staleness {
-    pub fn new(store: Store, tenant: TenantId) -> Self {
-        Self { store, tenant, known: Mutex::default() }
+    pub fn new(accounts: Accounts, store: Store, tenant: TenantId) -> Self {
+        Self { accounts, store, tenant, known: Mutex::default() }
     }
 
     /// Of all accounts: an application may have something in any.
     pub(super) async fn everywhere(&self) -> Result<Stale, StoreError> {
-        Ok(Stale::new(&self.accounts().await?))
+        Ok(Stale::new(&self.stale().await?))
     }
 
     /// Of one account.
     pub(super) async fn of(&self, account: &str) -> Result<Stale, StoreError> {
-        let accounts = self.accounts().await?;
+        let accounts = self.stale().await?;
         let this: Vec<_> = accounts.iter().filter(|stale| stale.as_str() == account).cloned().collect();
         Ok(Stale::new(&this))
     }
 
-    async fn accounts(&self) -> Result<Arc<[AccountName]>, StoreError> {
+    async fn stale(&self) -> Result<Arc<[AccountName]>, StoreError> {
         let mut known = self.known.lock().await;
         if let Some((at, accounts)) = &*known
             && at.elapsed() < FRESH
@@ -61,22 +65,18 @@ impl Staleness {
             return Ok(accounts.clone());
         }
         let asked = Instant::now();
-        let rows = self.store.accounts(&self.tenant).await?;
         let counts: HashMap<_, _> = self.store.scope_counts(&self.tenant).await?.into_iter().collect();
-        let stale = |row: AccountRow| {
-            let name = row.description.name.clone();
-            is_stale(&row, counts.get(&name).copied()).then_some(name)
-        };
-        let accounts: Arc<[_]> = rows.into_iter().filter_map(stale).collect();
+        let accounts = self.accounts.all().await?.into_iter();
+        let stale = accounts.filter(|account| is_stale(account, counts.get(&account.name)));
+        let accounts: Arc<[_]> = stale.map(|account| account.name.clone()).collect();
         *known = Some((asked, accounts.clone()));
         Ok(accounts)
     }
 }
 
 /// Nobody caches it, or not all of it has been listed. What its agent may not read is no secret: `/v1/accounts` counts it.
-fn is_stale(row: &AccountRow, counts: Option<ScopeCounts>) -> bool {
-    let is_held = row.holder.as_ref().is_some_and(|holder| holder.lease_left.is_some());
-    !is_held || counts.is_none_or(|counts| counts.scopes == 0 || counts.unlisted > 0)
+fn is_stale(account: &Account, counts: Option<&ScopeCounts>) -> bool {
+    !account.attended || counts.is_none_or(|counts| counts.scopes == 0 || counts.unlisted > 0)
 }
 
 // === impl Stale ===
