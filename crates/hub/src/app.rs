@@ -24,7 +24,7 @@ use background::{History, Housekeeping, Polling};
 
 use crate::{
     cache::{Committer, CommitterConfig, Feed},
-    clouddriver::{Accounts, Artifacts, Live},
+    clouddriver::{Accounts, Artifacts, Deriving, Live, RuleBook},
     config::HubConfig,
     dispatch::{Dispatch, DispatchConfig, Vault, open_vault},
     metrics::Metrics,
@@ -133,8 +133,13 @@ impl Hub {
         let tenant = TenantId::default();
         let readiness = Readiness::new();
 
+        let accounts = Accounts::new(store.clone(), tenant.clone(), Arc::new(config.kubesvc.runtime.clone()));
+        let rules = RuleBook::new(accounts.clone());
+        let deriving = Deriving::new(store.clone(), rules.clone(), tenant.clone(), id.clone());
+        shutdown.spawn("store.rows", deriving.run(shutdown.token()));
         let (committer, writer) = Committer::new(
             store.clone(),
+            rules.clone(),
             feed.clone(),
             metrics.clone(),
             CommitterConfig::default(),
@@ -189,6 +194,7 @@ impl Hub {
         let service = HubService::new(
             sessions,
             store.clone(),
+            rules,
             committer,
             Sessions::new(shutdown.clone()),
             dispatch.clone(),
@@ -205,7 +211,6 @@ impl Hub {
         };
         shutdown.spawn("serve.grpc", server.run(shutdown.clone()));
 
-        let accounts = Accounts::new(store.clone(), tenant.clone(), Arc::new(config.kubesvc.runtime.clone()));
         let state = RestState {
             staleness: Arc::new(Staleness::new(accounts.clone(), store.clone(), tenant.clone())),
             artifacts: Arc::new(Artifacts::new(&config.artifacts)),

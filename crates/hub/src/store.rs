@@ -3,8 +3,9 @@
 //! ```text
 //! session ──announce, open_session, take_token──▶ spindrift_account, spindrift_session, spindrift_session_account
 //! session ──attach──▶ spindrift_cursor (epoch + 1) ──▶ Attachment
-//! cache ──commit──▶ spindrift_cursor (seq + 1), spindrift_scope, spindrift_object      in one transaction
+//! cache ──commit──▶ spindrift_cursor (seq + 1), spindrift_scope, spindrift_object, spindrift_row   in one transaction
 //! rest ◀──objects, changes, positions── spindrift_object
+//! rest ◀──rows, clusters── spindrift_row
 //! dispatch ──insert, mark_sent, end──▶ spindrift_operation, spindrift_operation_part
 //! ```
 //!
@@ -60,7 +61,7 @@ pub use error::StoreError;
 pub use examination::{Examination, Location, Schema};
 pub use feed::{Change, FeedPoint, Position};
 pub use hub::HubRow;
-pub use inventory::ClusterPlace;
+pub use inventory::{ClusterPlace, Derivation, DerivedAnew, RowSearch, RowState};
 pub use object::{ObjectQuery, StoredObject};
 pub use operation::{
     AnswerPart, Candidate, Freeze, Inserted, NewOperation, OperationEnd, OperationQuery, OperationRow,

@@ -26,6 +26,7 @@ mod managers;
 mod manifests;
 mod projects;
 mod raw_resources;
+mod search;
 mod security_groups;
 mod server_groups;
 
@@ -53,6 +54,7 @@ pub(super) fn routes() -> OpenApiRouter<RestState> {
         .merge(manifests::routes())
         .merge(projects::routes())
         .merge(raw_resources::routes())
+        .merge(search::routes())
         .merge(security_groups::routes())
         .merge(server_groups::routes())
         .layer(from_fn(wire::finish))

@@ -129,6 +129,11 @@ impl Dialect {
         rendered
     }
 
+    /// The function that finds a text in another.
+    pub(super) fn contains(self) -> &'static str {
+        if self == Self::Postgres { "STRPOS" } else { "INSTR" }
+    }
+
     /// What follows the values of an insert.
     pub(super) fn on_conflict(self, rule: &OnConflict) -> String {
         match self {

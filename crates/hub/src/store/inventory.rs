@@ -1,44 +1,26 @@
-//! A stand-in until the real one is merged.
-use super::{Store, StoreError};
-use spindrift_model::{AccountName, TenantId};
-use spindrift_spinnaker::{Coordinates, Row, SpinnakerKind};
-pub struct ClusterPlace {
-    pub application: String,
-    pub account: String,
-    pub cluster: Option<String>,
-}
-#[allow(clippy::unused_async)]
-impl Store {
-    pub async fn cluster_refs(&self, _: &TenantId, _: Option<&str>) -> Result<Vec<ClusterPlace>, StoreError> {
-        Ok(vec![])
-    }
-    pub async fn rows_of_application(&self, _: &TenantId, _: &str) -> Result<Vec<Row>, StoreError> {
-        Ok(vec![])
-    }
-    pub async fn rows_of_application_without_instances(
-        &self,
-        _: &TenantId,
-        _: &str,
-    ) -> Result<Vec<Row>, StoreError> {
-        Ok(vec![])
-    }
-    pub async fn rows_listed_under(&self, _: &TenantId, _: &str) -> Result<Vec<Row>, StoreError> {
-        Ok(vec![])
-    }
-    pub async fn rows_of_kind(
-        &self,
-        _: &TenantId,
-        _: SpinnakerKind,
-        _: Option<&AccountName>,
-    ) -> Result<Vec<Row>, StoreError> {
-        Ok(vec![])
-    }
-    pub async fn rows_around(
-        &self,
-        _: &TenantId,
-        _: &AccountName,
-        _: &Coordinates,
-    ) -> Result<Vec<Row>, StoreError> {
-        Ok(vec![])
-    }
-}
+//! Rows: what is kept of each object beside its body, so that no list of Spinnaker's ever reads bodies.
+//!
+//! ```text
+//! commit ──▶ Entry::derive ──▶ spindrift_row      in the transaction of the object, which it lives and dies with
+//! rest ◀── Row (and the rows it relates to) ── spindrift_row
+//! background ── derive_anew, where rules changed or a hub of another release wrote ──▶ spindrift_row
+//! ```
+//!
+//! Applications and clusters have no rows of their own: they are there exactly while a row names them, which an index
+//! tells without reading a row.
+
+mod application;
+mod around;
+mod cluster;
+mod derivation;
+mod entry;
+mod pass;
+mod read;
+mod search;
+
+pub use cluster::ClusterPlace;
+pub use derivation::Derivation;
+pub use pass::{DerivedAnew, RowState};
+pub use search::RowSearch;
+
+pub(super) use entry::{COLUMNS, Entry, REPLACED, VALUES, kind_column};
