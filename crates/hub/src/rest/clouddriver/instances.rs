@@ -8,7 +8,7 @@ use axum::{
 use futures::future::join_all;
 use spindrift_model::AccountName;
 use spindrift_spinnaker::{
-    FullName, Inventory, Manifest, Missing, Refusal,
+    FullName, Inventory, Missing,
     view::{Console, ConsoleOutput, Instance, containers},
 };
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -67,10 +67,8 @@ async fn console(
     let name = FullName::parse(&id).ok().filter(|name| name.kind.is("pod")).ok_or_else(missing)?;
     let account = state.accounts.find(&account).await?.ok_or_else(missing)?;
     let object = &name.at(region);
-    let pod = state.live.get(&account.name, read::target(object)).await;
-    let pod = pod.map_err(|trouble| read::unreadable("pod", &account.name, &trouble))?;
+    let pod = read::find(&state.live, &account, object).await?;
     let Some(pod) = pod else { return Ok(Json(Console::without_pod())) };
-    let pod = Manifest::try_from(pod).map_err(Refusal::from)?;
     let logs = containers(&pod).into_iter().map(async |container| {
         let log = state.live.logs(&account.name, whole_log(object, container.to_owned())).await;
         // That a container has not begun is what its log says.

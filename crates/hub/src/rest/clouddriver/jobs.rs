@@ -39,12 +39,9 @@ async fn job(
     let missing = || Error::from(Missing::Job { account: &account, location: &location, id: &id });
     let Some(found) = state.accounts.find(&account).await? else { return Err(missing()) };
     let Some(object) = named_job(&id, &location) else { return Err(missing()) };
-    let failed = |trouble: Trouble| read::unreadable("job", &found.name, &trouble);
-    let Some(job) = state.live.get(&found.name, read::target(&object)).await.map_err(failed)? else {
-        return Err(missing());
-    };
-    let job = Manifest::try_from(job).map_err(Refusal::from)?;
-    let pods = pods(&state, &found.name, &job).await.map_err(failed)?;
+    let job = read::find(&state.live, &found, &object).await?.ok_or_else(missing)?;
+    let pods = pods(&state, &found.name, &job).await;
+    let pods = pods.map_err(|trouble| read::unreadable("pods", &found.name, &trouble))?;
     let view = JobView::new(&account, &job, &pods).map_err(|_| missing())?;
     Ok(Json(view).into_response())
 }

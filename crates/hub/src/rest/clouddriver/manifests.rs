@@ -85,13 +85,11 @@ async fn shown(
     let missing = || Error::from(Missing::Manifest { account, location, name });
     let Ok(object) = FullName::parse(name) else { return Err(missing()) };
     let Some(account) = state.accounts.find(account).await? else { return Err(missing()) };
-    let failed = |trouble: &Trouble| read::unreadable("manifest", &account.name, trouble);
-    let found = state.live.get(&account.name, read::target(&object.at(location))).await;
-    let Some(found) = found.map_err(|trouble| failed(&trouble))? else { return Err(missing()) };
-    let object = Manifest::try_from(found).map_err(Refusal::from)?;
+    let found = read::find(&state.live, &account, &object.at(location)).await?;
+    let object = found.ok_or_else(missing)?;
     let (events, metrics) = if around {
         let (events, metrics) = join!(events(state, &account, &object), metrics(state, &account, &object));
-        (events.map_err(|trouble| failed(&trouble))?, metrics)
+        (events.map_err(|trouble| read::unreadable("events", &account.name, &trouble))?, metrics)
     } else {
         (Vec::new(), Vec::new())
     };
@@ -200,6 +198,9 @@ async fn all(state: &RestState, account: &str, location: &str, kind: &Kind) -> R
         return Err(Missing::Account(account).into());
     };
     let location = if location == NOWHERE { "" } else { location };
+    if !read::is_within(&account, location) {
+        return Ok(Vec::new());
+    }
     match read::list(&state.live, &account.name, kind, read::all(kind, location)).await {
         Ok(objects) => Ok(objects),
         Err(trouble) if trouble.is_not_found() => Err(Refusal::not_found(read::said(&trouble)).into()),

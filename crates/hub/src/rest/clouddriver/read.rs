@@ -4,7 +4,7 @@ use serde_json::Value;
 use spindrift_model::{AccountName, List, ObjectRef};
 use spindrift_spinnaker::{Coordinates, Kind, Manifest, Refusal};
 
-use crate::clouddriver::{Live, Trouble};
+use crate::clouddriver::{Account, Live, Trouble};
 
 /// An object in the words of the agent.
 pub(super) fn target(object: &Coordinates) -> ObjectRef {
@@ -53,6 +53,30 @@ pub(super) async fn list(
         Manifest::try_from(item).ok()
     };
     Ok(live.list(account, list).await?.into_iter().filter_map(whole).collect())
+}
+
+/// One object of an account, if there is one. Names that no object can have, and kinds that cannot be read, are as good as
+/// missing; so is what lies in namespaces that are not the account's.
+pub(super) async fn find(
+    live: &Live,
+    account: &Account,
+    object: &Coordinates,
+) -> Result<Option<Manifest>, Refusal> {
+    if !is_within(account, &object.namespace) {
+        return Ok(None);
+    }
+    match live.get(&account.name, target(object)).await {
+        Ok(found) => Ok(found.map(Manifest::try_from).transpose()?),
+        Err(Trouble::Failed { code: 400 | 405, .. }) => Ok(None),
+        Err(trouble) => Err(unreadable(object.kind.spelling(), &account.name, &trouble)),
+    }
+}
+
+/// Whether a namespace is one of the account's, as its agent sees it.
+pub(super) fn is_within(account: &Account, namespace: &str) -> bool {
+    let is_in = |namespaces: &[String]| namespaces.iter().any(|name| name == namespace);
+    namespace.is_empty()
+        || (account.namespaces.is_empty() || is_in(&account.namespaces)) && !is_in(&account.omit_namespaces)
 }
 
 /// A cluster that could not be read. It is a 500, which Orca tries again; a 404 would end its stage.
