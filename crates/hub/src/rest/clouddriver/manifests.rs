@@ -203,7 +203,9 @@ async fn all(state: &RestState, account: &str, location: &str, kind: &Kind) -> R
     }
     match read::list(&state.live, &account.name, kind, read::all(kind, location)).await {
         Ok(objects) => Ok(objects),
-        Err(trouble) if trouble.is_not_found() => Err(Refusal::not_found(read::said(&trouble)).into()),
+        Err(trouble @ Trouble::Failed { code: 400 | 404 | 405, .. }) => {
+            Err(Refusal::not_found(read::said(&trouble)).into())
+        }
         Err(trouble) => Err(read::unreadable("manifests", &account.name, &trouble).into()),
     }
 }
