@@ -24,11 +24,11 @@ use background::{History, Housekeeping, Polling};
 
 use crate::{
     cache::{Committer, CommitterConfig, Feed},
-    clouddriver::{Accounts, Deriving, Live, RuleBook, Tasks, TasksConfig},
+    clouddriver::{Accounts, Artifacts, Deriving, Live, RuleBook, Tasks, TasksConfig},
     config::HubConfig,
     dispatch::{Dispatch, DispatchConfig, Vault, open_vault},
     metrics::Metrics,
-    rest::{self, RestState},
+    rest::{self, RestState, Staleness},
     schedule::Schedule,
     session::{Budget, HubService, SessionConfig, Sessions, SubjectFilter},
     store::{Store, StoreConfig},
@@ -217,6 +217,8 @@ impl Hub {
         let tasks = Tasks::new(tasks, store.clone(), accounts.clone(), live.clone(), vault, shutdown);
         tasks.start();
         let state = RestState {
+            staleness: Arc::new(Staleness::new(accounts.clone(), store.clone(), tenant.clone())),
+            artifacts: Arc::new(Artifacts::new(&config.artifacts)),
             store,
             accounts,
             live,

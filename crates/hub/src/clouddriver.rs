@@ -10,6 +10,7 @@
 
 mod account;
 mod accounts;
+mod artifact;
 mod caller;
 mod live;
 mod rules;
@@ -17,6 +18,7 @@ mod task;
 
 pub use account::Account;
 pub use accounts::Accounts;
+pub use artifact::{ArtifactAccount, Artifacts, Fetched};
 pub use caller::Caller;
 pub use live::{Answer, Live, Trouble};
 pub use rules::{Deriving, RuleBook};
