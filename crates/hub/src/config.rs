@@ -4,6 +4,7 @@ use std::time::Duration;
 
 mod operations;
 mod runtime;
+mod upstream;
 
 use serde::{Deserialize, Serialize, Serializer};
 use spindrift_model::{CacheKinds, DEFAULT_CACHE_KINDS, KindPattern};
@@ -15,6 +16,7 @@ use spindrift_process::{
 
 pub use operations::{Encryption, Jobs, Operations, Ops};
 pub use runtime::{Runtime, RuntimeSettings};
+pub use upstream::{Upstream, UpstreamTls};
 
 /// All of `spindrift-hub.yml`.
 #[derive(Debug, Clone, Serialize, Deserialize, Default)]
@@ -26,6 +28,8 @@ pub struct HubConfig {
     pub server: Server,
     /// The database.
     pub sql: Sql,
+    /// The Clouddriver that this hub stands in front of.
+    pub upstream: Upstream,
     /// What the hub logs.
     pub logging: LoggingConfig,
 }

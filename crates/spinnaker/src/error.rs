@@ -82,6 +82,16 @@ impl Refusal {
         Self::new(500, "java.lang.IllegalStateException", message)
     }
 
+    /// What should have answered could not be reached.
+    pub fn bad_gateway(message: impl Into<String>) -> Self {
+        Self::new(502, "java.net.ConnectException", message)
+    }
+
+    /// What should have answered did not, in time.
+    pub fn gateway_timeout(message: impl Into<String>) -> Self {
+        Self::new(504, "java.net.SocketTimeoutException", message)
+    }
+
     /// The body, at the time of `timestamp`.
     pub fn body(&self, timestamp: jiff::Timestamp) -> ErrorBody {
         let timestamp = timestamp.strftime("%Y-%m-%dT%H:%M:%S.%3f+00:00").to_string();
@@ -170,7 +180,9 @@ fn reason(status: u16) -> &'static str {
         404 => "Not Found",
         405 => "Method Not Allowed",
         413 => "Payload Too Large",
+        502 => "Bad Gateway",
         503 => "Service Unavailable",
+        504 => "Gateway Timeout",
         _ => "Internal Server Error",
     }
 }
