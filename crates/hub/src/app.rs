@@ -24,7 +24,7 @@ use background::{History, Housekeeping, Polling};
 
 use crate::{
     cache::{Committer, CommitterConfig, Feed},
-    clouddriver::{Accounts, Live},
+    clouddriver::{Accounts, Deriving, Live, RuleBook},
     config::HubConfig,
     dispatch::{Dispatch, DispatchConfig, Vault, open_vault},
     metrics::Metrics,
@@ -150,8 +150,14 @@ impl Hub {
         let tenant = TenantId::default();
         let readiness = Readiness::new();
 
+        let accounts =
+            Accounts::new(store.clone(), tenant.clone(), Arc::new(config.kubesvc.runtime.clone()));
+        let rules = RuleBook::new(accounts.clone());
+        let deriving = Deriving::new(store.clone(), rules.clone(), tenant.clone(), id.clone());
+        shutdown.spawn("store.rows", deriving.run(shutdown.token()));
         let (committer, writer) = Committer::new(
             store.clone(),
+            rules.clone(),
             feed.clone(),
             metrics.clone(),
             CommitterConfig::default(),
@@ -206,6 +212,7 @@ impl Hub {
         let service = HubService::new(
             sessions,
             store.clone(),
+            rules,
             committer,
             Sessions::new(shutdown.clone()),
             dispatch.clone(),
@@ -222,7 +229,6 @@ impl Hub {
         };
         shutdown.spawn("serve.grpc", server.run(shutdown.clone()));
 
-        let accounts = Accounts::new(store.clone(), tenant.clone(), Arc::new(config.kubesvc.runtime.clone()));
         let state = RestState {
             store,
             accounts: accounts.clone(),

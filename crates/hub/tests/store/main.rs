@@ -11,5 +11,6 @@ mod isolation;
 mod objects;
 mod opening;
 mod operations;
+mod rows;
 mod scopes;
 mod sessions;

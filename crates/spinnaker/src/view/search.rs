@@ -8,7 +8,7 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use super::{ClusterRef, KUBERNETES};
-use crate::{Kind, Row, SpinnakerKind};
+use crate::{Kind, RowKey, SpinnakerKind};
 
 /// What is searched for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub struct Hit<'a> {
 /// What is searched: all applications and clusters there are, and at least the rows of the kinds that are wanted.
 #[derive(Debug, Clone, Copy)]
 pub struct Searched<'a> {
-    pub rows: &'a [Row],
+    pub rows: &'a [RowKey],
     pub clusters: &'a [ClusterRef],
     pub applications: &'a [String],
 }
@@ -96,8 +96,18 @@ impl SearchTypes {
     }
 
     /// Whether objects like this are wanted.
-    pub fn want(&self, row: &Row) -> bool {
-        self.spinnaker_kinds.contains(&row.spinnaker_kind) || self.kinds.contains(row.kind())
+    pub fn want(&self, row: &RowKey) -> bool {
+        self.spinnaker_kinds.contains(&row.spinnaker_kind) || self.kinds.contains(&row.object.kind)
+    }
+
+    /// What Spinnaker takes wanted objects for.
+    pub fn spinnaker_kinds(&self) -> &[SpinnakerKind] {
+        &self.spinnaker_kinds
+    }
+
+    /// The wanted kinds.
+    pub fn kinds(&self) -> &[Kind] {
+        &self.kinds
     }
 }
 
@@ -154,8 +164,8 @@ impl<'a> SearchPage<'a> {
 // === impl Hit ===
 
 impl<'a> Hit<'a> {
-    fn of_object(row: &'a Row) -> Self {
-        let kind = row.kind();
+    fn of_object(row: &'a RowKey) -> Self {
+        let kind = &row.object.kind;
         let name = row.full_name();
         let named = |kinds: &[&str]| kinds.iter().any(|wanted| kind.is(wanted)).then(|| name.clone());
         let is_policy = kind.is("networkPolicy");
@@ -170,7 +180,7 @@ impl<'a> Hit<'a> {
             load_balancer: named(&["service", "ingress"]),
             id: named(&["networkPolicy"]),
             // Orca compares the application of every security group that it finds, so there has to be one.
-            application: row.summary.moniker.application().filter(|_| is_policy),
+            application: row.application.as_deref().filter(|_| is_policy),
             ..Self::empty(row.spinnaker_kind.as_str(), name.clone())
         }
     }
@@ -222,7 +232,7 @@ impl Needle {
         Self { query: query.to_lowercase(), key: String::new() }
     }
 
-    fn is_in_object(&mut self, row: &Row) -> bool {
+    fn is_in_object(&mut self, row: &RowKey) -> bool {
         let (account, object) = (&row.account, &row.object);
         let (kind, namespace, name) = (&object.kind, &object.namespace, &object.name);
         self.is_in(format_args!("kubernetes.v2:infrastructure:{kind}:{account}:{namespace}:{name}"))
