@@ -84,11 +84,6 @@ impl Refusal {
         Self::new(400, "org.apache.commons.lang3.NotImplementedException", message)
     }
 
-    /// Another server that had to be asked did not answer as it should.
-    pub fn bad_gateway(message: impl Into<String>) -> Self {
-        Self::new(502, "java.io.IOException", message)
-    }
-
     /// A description with errors.
     pub fn validation(errors: impl IntoIterator<Item = String>) -> Self {
         let exception = "com.netflix.spinnaker.clouddriver.deploy.DescriptionValidationException";
@@ -109,6 +104,16 @@ impl Refusal {
 
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(500, "java.lang.IllegalStateException", message)
+    }
+
+    /// What should have answered could not be reached.
+    pub fn bad_gateway(message: impl Into<String>) -> Self {
+        Self::new(502, "java.net.ConnectException", message)
+    }
+
+    /// What should have answered did not, in time.
+    pub fn gateway_timeout(message: impl Into<String>) -> Self {
+        Self::new(504, "java.net.SocketTimeoutException", message)
     }
 
     /// The body, at the time of `timestamp`.
@@ -209,6 +214,7 @@ fn reason(status: u16) -> &'static str {
         413 => "Payload Too Large",
         502 => "Bad Gateway",
         503 => "Service Unavailable",
+        504 => "Gateway Timeout",
         _ => "Internal Server Error",
     }
 }
