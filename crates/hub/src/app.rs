@@ -24,11 +24,11 @@ use background::{History, Housekeeping, Polling};
 
 use crate::{
     cache::{Committer, CommitterConfig, Feed},
-    clouddriver::{Accounts, Deriving, Live, RuleBook},
+    clouddriver::{Accounts, Artifacts, Deriving, Live, RuleBook, Tasks, TasksConfig},
     config::HubConfig,
     dispatch::{Dispatch, DispatchConfig, Vault, open_vault},
     metrics::Metrics,
-    rest::{self, RestState},
+    rest::{self, RestState, Staleness},
     schedule::Schedule,
     session::{Budget, HubService, SessionConfig, Sessions, SubjectFilter},
     store::{Store, StoreConfig},
@@ -150,8 +150,7 @@ impl Hub {
         let tenant = TenantId::default();
         let readiness = Readiness::new();
 
-        let accounts =
-            Accounts::new(store.clone(), tenant.clone(), Arc::new(config.kubesvc.runtime.clone()));
+        let accounts = Accounts::new(store.clone(), tenant.clone(), Arc::new(config.kubesvc.runtime.clone()));
         let rules = RuleBook::new(accounts.clone());
         let deriving = Deriving::new(store.clone(), rules.clone(), tenant.clone(), id.clone());
         shutdown.spawn("store.rows", deriving.run(shutdown.token()));
@@ -194,7 +193,8 @@ impl Hub {
             bounds: operations.bounds(),
             silence: SILENCE,
         };
-        let dispatch = Dispatch::new(dispatch, store.clone(), vault, metrics.clone(), shutdown);
+        let vault = Arc::new(vault);
+        let dispatch = Dispatch::new(dispatch, store.clone(), vault.clone(), metrics.clone(), shutdown);
         dispatch.start();
 
         let sessions = SessionConfig {
@@ -229,10 +229,17 @@ impl Hub {
         };
         shutdown.spawn("serve.grpc", server.run(shutdown.clone()));
 
+        let live = Live::new(dispatch.clone());
+        let tasks = TasksConfig { hub: id.clone(), tenant: tenant.clone(), silence: SILENCE };
+        let tasks = Tasks::new(tasks, store.clone(), accounts.clone(), live.clone(), vault, shutdown);
+        tasks.start();
         let state = RestState {
+            staleness: Arc::new(Staleness::new(accounts.clone(), store.clone(), tenant.clone())),
+            artifacts: Arc::new(Artifacts::new(&config.artifacts)),
             store,
             accounts: accounts.clone(),
-            live: Live::new(dispatch.clone()),
+            live,
+            tasks,
             dispatch,
             feed,
             custom_names: Arc::default(),

@@ -32,9 +32,7 @@ pub use gate::SubjectFilter;
 pub use service::HubService;
 pub use sessions::Sessions;
 
-use crate::{
-    cache::Committer, clouddriver::RuleBook, dispatch::Dispatch, metrics::Metrics, store::Store,
-};
+use crate::{cache::Committer, clouddriver::RuleBook, dispatch::Dispatch, metrics::Metrics, store::Store};
 
 /// How sessions behave.
 #[derive(Debug, Clone)]

@@ -79,7 +79,9 @@ impl Deriving {
         interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         while shutdown.run_until_cancelled(interval.tick()).await.is_some() {
             match shutdown.run_until_cancelled(self.mend()).await {
-                Some(Err(error)) => warn!(error = %report(&error), "rows were not derived; it is tried again"),
+                Some(Err(error)) => {
+                    warn!(error = %report(&error), "rows were not derived; it is tried again")
+                }
                 Some(Ok(())) => {}
                 None => break,
             }
@@ -96,8 +98,12 @@ impl Deriving {
             }
             let account = &state.account;
             match self.store.derive_anew(&self.tenant, account, &derivation).await? {
-                DerivedAnew::Done { objects } => info!(%account, objects, "the rows of an account were derived anew"),
-                DerivedAnew::Overtaken => info!(%account, "rows changed while they were derived; it is done again"),
+                DerivedAnew::Done { objects } => {
+                    info!(%account, objects, "the rows of an account were derived anew")
+                }
+                DerivedAnew::Overtaken => {
+                    info!(%account, "rows changed while they were derived; it is done again")
+                }
             }
         }
         Ok(())

@@ -140,7 +140,10 @@ mod tests {
                 namespace: "web".into(),
                 name: "shop-web-v003".into(),
             };
-            let (metadata, spec) = (metadata(&key.name), if kind == "Service" { json!({"selector": {"a": "b"}}) } else { spec.clone() });
+            let (metadata, spec) = (
+                metadata(&key.name),
+                if kind == "Service" { json!({"selector": {"a": "b"}}) } else { spec.clone() },
+            );
             let body = json!({"apiVersion": "v1", "kind": kind, "metadata": metadata, "spec": spec, "status": status});
             let kinds = KindRules::default();
             let rules = RowRules { kinds: &kinds, only_managed: false, all_applications: true };

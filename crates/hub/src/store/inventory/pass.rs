@@ -71,7 +71,8 @@ impl Store {
         let rows = statement.fetch_all("read the state of rows", &mut connection).await?;
         rows.iter()
             .map(|row| {
-                let deriving = row.optional_text("rows_pass")?.map(|_| row.duration("pass_age")).transpose()?;
+                let deriving =
+                    row.optional_text("rows_pass")?.map(|_| row.duration("pass_age")).transpose()?;
                 let hub = row.optional_name("holder_hub")?;
                 Ok(RowState {
                     account: row.name("account")?,
@@ -163,7 +164,8 @@ impl Store {
         if let Some(after) = after {
             statement = statement.and_after(&position(after));
         }
-        let statement = statement.push(" ORDER BY api_group, kind, namespace, name LIMIT ?").bind(PAGE as u64);
+        let statement =
+            statement.push(" ORDER BY api_group, kind, namespace, name LIMIT ?").bind(PAGE as u64);
         let account: Arc<str> = pass.account.as_str().into();
         let mut page = Page { entries: Vec::new(), without: Vec::new(), last: None };
         let mut rows = statement.fetch("read objects to derive rows of", connection);
