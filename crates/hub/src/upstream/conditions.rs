@@ -30,13 +30,13 @@ impl Conditions {
     }
 
     /// Why a list is not asked for now, if it is not.
-    pub(super) fn pause(&self, list: List) -> Option<Silence> {
+    pub(super) fn pause(&self, list: List, now: Instant) -> Option<Silence> {
         let failed = self.failed.lock();
-        failed.get(&list).filter(|(at, _)| at.elapsed() < PAUSE).map(|(_, why)| why.clone())
+        failed.get(&list).filter(|(at, _)| now - *at < PAUSE).map(|(_, why)| why.clone())
     }
 
     /// A list was given.
-    pub(super) fn answered(&self, list: List, question: &str, body: &Bytes) {
+    pub(super) fn answered(&self, list: List, question: &str, body: &Bytes, now: Instant) {
         if self.failed.lock().remove(&list).is_some() {
             info!(?list, "the upstream Clouddriver answers again");
         }
@@ -45,21 +45,21 @@ impl Conditions {
             if said.len() >= REMEMBERED && !said.contains_key(question) {
                 said.clear();
             }
-            said.insert(question.to_owned(), (Instant::now(), body.clone()));
+            said.insert(question.to_owned(), (now, body.clone()));
         }
     }
 
     /// A list was not given; the operator is told once.
-    pub(super) fn failed(&self, list: List, why: &Silence) {
-        if self.failed.lock().insert(list, (Instant::now(), why.clone())).is_none() {
+    pub(super) fn failed(&self, list: List, why: &Silence, now: Instant) {
+        if self.failed.lock().insert(list, (now, why.clone())).is_none() {
             warn!(?list, "{why}; answers lack its part, and say so");
         }
     }
 
     /// What it last said to a question.
-    pub(super) fn recall(&self, question: &str) -> Option<Bytes> {
+    pub(super) fn recall(&self, question: &str, now: Instant) -> Option<Bytes> {
         let said = self.said.lock();
-        said.get(question).filter(|(at, _)| at.elapsed() < self.remember).map(|(_, body)| body.clone())
+        said.get(question).filter(|(at, _)| now - *at < self.remember).map(|(_, body)| body.clone())
     }
 }
 
@@ -67,24 +67,27 @@ impl Conditions {
 mod tests {
     use super::*;
 
-    #[tokio::test(start_paused = true)]
-    async fn a_list_that_failed_is_asked_for_again_after_a_pause_and_others_at_once() {
-        let conditions = Conditions::new(Duration::from_mins(1));
+    #[test]
+    fn a_list_that_failed_is_asked_for_again_after_a_pause_and_others_at_once() {
+        let (conditions, now) = (Conditions::new(Duration::from_mins(1)), Instant::now());
         let slow = Silence::Slow(PAUSE);
-        conditions.failed(List::Search, &slow);
-        assert_eq!((conditions.pause(List::Search), conditions.pause(List::Entries)), (Some(slow), None));
-        tokio::time::advance(PAUSE).await;
-        assert_eq!(conditions.pause(List::Search), None);
+        conditions.failed(List::Search, &slow, now);
+        assert_eq!(
+            (conditions.pause(List::Search, now), conditions.pause(List::Entries, now)),
+            (Some(slow), None)
+        );
+        assert_eq!(conditions.pause(List::Search, now + PAUSE), None);
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn only_what_is_polled_is_remembered_and_only_for_a_while() {
-        let conditions = Conditions::new(Duration::from_mins(1));
+    #[test]
+    fn only_what_is_polled_is_remembered_and_only_for_a_while() {
+        let (minute, now) = (Duration::from_mins(1), Instant::now());
+        let conditions = Conditions::new(minute);
         let said = Bytes::from_static(b"[]");
-        conditions.answered(List::Credentials, "/credentials", &said);
-        conditions.answered(List::Search, "/search?q=a", &said);
-        assert_eq!((conditions.recall("/credentials"), conditions.recall("/search?q=a")), (Some(said), None));
-        tokio::time::advance(Duration::from_mins(1)).await;
-        assert_eq!(conditions.recall("/credentials"), None);
+        conditions.answered(List::Credentials, "/credentials", &said, now);
+        conditions.answered(List::Search, "/search?q=a", &said, now);
+        assert_eq!(conditions.recall("/credentials", now), Some(said));
+        assert_eq!(conditions.recall("/search?q=a", now), None);
+        assert_eq!(conditions.recall("/credentials", now + minute), None);
     }
 }

@@ -14,6 +14,7 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use spindrift_process::report;
 use spindrift_spinnaker::Refusal;
+use tokio::time::Instant;
 use tracing::error;
 
 use super::{
@@ -94,17 +95,16 @@ impl Front {
         }
     }
 
-    /// Ids say nothing of who gave them, so we look whether it was us.
+    /// Ids say nothing of who gave them, so we look whether it was us, before anything is done.
     async fn task(&self, id: &str, request: Request, next: Next) -> Result<Response, Refusal> {
-        let Ok(question) = Request::get(format!("/task/{id}")).body(Body::empty()) else {
-            return self.pass(request).await;
-        };
-        let ours = next.clone().run(question).await;
-        if ours.status() == StatusCode::NOT_FOUND {
-            self.pass(request).await
-        } else {
-            Ok(next.run(request).await)
+        if request.method() == Method::GET {
+            return self.ours_first(request, next).await;
         }
+        let known = match Request::get(format!("/task/{id}")).body(Body::empty()) {
+            Ok(question) => next.clone().run(question).await.status() != StatusCode::NOT_FOUND,
+            Err(_) => false,
+        };
+        if known { Ok(next.run(request).await) } else { self.pass(request).await }
     }
 
     async fn ours_first(&self, request: Request, next: Next) -> Result<Response, Refusal> {
@@ -162,21 +162,22 @@ impl Front {
     /// The Clouddriver's part of a list; one that failed a moment ago is not waited for.
     async fn part(&self, list: List, question: &str, request: Request) -> Part {
         let Upstream { client, conditions, merge_timeout, .. } = &self.upstream;
-        let missing = |why: Silence| Part::Missing { why, remembered: conditions.recall(question) };
-        if let Some(why) = conditions.pause(list) {
+        let missing =
+            |why: Silence| Part::Missing { why, remembered: conditions.recall(question, Instant::now()) };
+        if let Some(why) = conditions.pause(list, Instant::now()) {
             return missing(why);
         }
         let patience = if list == List::Health { HEALTH.min(*merge_timeout) } else { *merge_timeout };
         let why = match client.ask(request, patience).await {
             Ok(said) if said.status == StatusCode::OK => {
-                conditions.answered(list, question, &said.body);
+                conditions.answered(list, question, &said.body, Instant::now());
                 return Part::Said(said);
             }
             Ok(said) if said.status == StatusCode::NOT_FOUND => return Part::NotFound,
             Ok(said) => Silence::Useless(format!("it answered with {}", said.status)),
             Err(silence) => silence,
         };
-        conditions.failed(list, &why);
+        conditions.failed(list, &why, Instant::now());
         missing(why)
     }
 }

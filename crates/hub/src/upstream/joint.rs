@@ -9,6 +9,7 @@ use axum::{
 };
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
+use tokio::time::Instant;
 
 use super::{
     client::{Said, Silence},
@@ -99,7 +100,7 @@ impl Ours {
             }
             Err(error) => {
                 let why = Silence::Useless(format!("its answer is not what such answers are: {error}"));
-                conditions.failed(list, &why);
+                conditions.failed(list, &why, Instant::now());
                 stale(self.response())
             }
         }

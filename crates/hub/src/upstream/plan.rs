@@ -56,39 +56,17 @@ const KUBERNETES: &str = "kubernetes";
 // === impl Plan ===
 
 impl Plan {
+    /// Accounts and lists come first: an application may be called `task` or `ops`.
     pub(super) fn of(method: &Method, path: &str) -> Self {
         let segments: Vec<String> = path.split('/').filter(|it| !it.is_empty()).map(decoded).collect();
         let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
         let reads = *method == Method::GET || *method == Method::HEAD;
+        if let Some(list) = List::of(&segments).filter(|_| reads) {
+            return Self::Merge(list);
+        }
         match &segments[..] {
             ["v1", "data", ..] => Self::Theirs,
             [first, ..] if OUR_OWN.contains(first) => Self::Ours,
-            [.., "ops"] | [.., "ops", _] => Self::of_operations(&segments),
-            ["task", id] | [_, "task", id] | [_, "task", id, "owner" | "restart"] => {
-                Self::Task(id.split_once(':').map_or(*id, |(id, _)| id).to_owned())
-            }
-            ["artifacts", "credentials"] if reads => Self::Merge(List::ArtifactCredentials),
-            ["artifacts", ..] => Self::OursFirst,
-            _ => match List::of(&segments).filter(|_| reads) {
-                Some(list) => Self::Merge(list),
-                None => Self::of_account(&segments),
-            },
-        }
-    }
-
-    /// Operations of other providers need no look at their accounts.
-    fn of_operations(segments: &[&str]) -> Self {
-        match segments {
-            ["ops"] | [KUBERNETES, "ops"] => Self::Operations(Operations::Listed),
-            ["ops", name] | [KUBERNETES, "ops", name] => {
-                Self::Operations(Operations::Named((*name).to_owned()))
-            }
-            _ => Self::Theirs,
-        }
-    }
-
-    fn of_account(segments: &[&str]) -> Self {
-        match segments {
             // Definitions of accounts, which live in a Clouddriver's database.
             ["credentials", "type", ..] => Self::Theirs,
             ["credentials" | "manifests" | "instances" | "securityGroups" | "serverGroups", account, ..]
@@ -96,6 +74,15 @@ impl Plan {
             | ["applications", _, KUBERNETES, "pods", account, ..]
             | [_, "loadBalancers", account, _, _] => Self::Account((*account).to_owned()),
             ["cache", KUBERNETES, ..] | [KUBERNETES, "loadBalancers", ..] => Self::Ours,
+            ["artifacts", ..] => Self::OursFirst,
+            ["task", id] | [_, "task", id] | [_, "task", id, "owner" | "restart"] => {
+                Self::Task(id.split_once(':').map_or(*id, |(id, _)| id).to_owned())
+            }
+            // Operations of other providers need no look at their accounts.
+            ["ops"] | [KUBERNETES, "ops"] => Self::Operations(Operations::Listed),
+            ["ops", name] | [KUBERNETES, "ops", name] => {
+                Self::Operations(Operations::Named((*name).to_owned()))
+            }
             _ => Self::Theirs,
         }
     }
@@ -116,6 +103,7 @@ impl List {
             | ["task"]
             | ["cache", "introspection"] => Self::Entries,
             ["credentials"] => Self::Credentials,
+            ["artifacts", "credentials"] => Self::ArtifactCredentials,
             ["search"] => Self::Search,
             ["features", "stages"] => Self::Stages,
             ["health"] => Self::Health,
@@ -195,6 +183,9 @@ mod tests {
             ("GET", "/artifacts/credentials", Merge(List::ArtifactCredentials)),
             ("POST", "/cache/kubernetes/manifest", Ours),
             ("POST", "/cache/aws/ServerGroup", Theirs),
+            ("GET", "/applications/task/clusters", Merge(List::ByAccount)),
+            ("GET", "/applications/ops/clusters/prod", account("prod")),
+            ("GET", "/credentials/ops", account("ops")),
             ("GET", "/networks/aws", Theirs),
             ("GET", "/", Theirs),
         ];
