@@ -141,6 +141,7 @@ impl Preparation {
         let config = self.config.clone();
         let name = AccountName::parse(&config.name).map_err(|invalid| invalid.to_string())?;
         config.check_scope()?;
+        config.check_spinnaker()?;
         // Before anything is read: an account whose rules are not understood sends nothing.
         let redactions = Redactions::compile(&config.redact).map_err(|invalid| report(&invalid))?;
         let credentials = config.credentials()?;

@@ -6,6 +6,7 @@ mod auth;
 mod endpoint;
 mod engine;
 mod permissions;
+mod spinnaker;
 mod unused;
 
 use std::time::Duration;
@@ -26,6 +27,7 @@ pub use auth::{Auth, TokenCommand, TokenFormat};
 pub use endpoint::{Pprof, Prometheus, Server, Ssl};
 pub use engine::{Tasks, Watches};
 pub use permissions::Permissions;
+pub use spinnaker::{CustomKind, RawResources};
 
 /// Silence of this many heartbeats is a dead link.
 const MISSED_HEARTBEATS: u32 = 3;

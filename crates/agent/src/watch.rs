@@ -219,7 +219,9 @@ impl Engine {
             scopes.into_iter().filter(|(scope, _)| !self.running.contains_key(scope)).collect();
         let read = fresh.iter().filter(|(_, chosen)| chosen.read);
         let asked = read.map(|(scope, chosen)| (scope.clone(), chosen.resource.clone())).collect();
-        account.permissions.examine(&account.api, asked).await;
+        if account.config.check_permissions_on_startup {
+            account.permissions.examine(&account.api, asked).await;
+        }
         let started: Vec<_> = fresh.into_iter().map(|(scope, chosen)| self.plan(scope, chosen)).collect();
         info!(account = %account.description.name, scopes = self.running.len() + started.len(), stopped = stopped.len(), started = started.len(), "Using kind list: [{}]", kinds.join(", "));
         if first {

@@ -93,6 +93,7 @@ impl Hub {
         let vault = open_vault(&config)?;
         let cron = &config.kubesvc.jobs.operation_history.purge.cron;
         let schedule = cron.parse().context("kubesvc.jobs.operation-history.purge.cron")?;
+        config.kubesvc.runtime.check().map_err(anyhow::Error::msg)?;
         let (grpc_address, rest_address) = (grpc.local_addr()?, rest.local_addr()?);
         Ok(Self { config, id, store, vault, schedule, tls, subjects, grpc, rest, grpc_address, rest_address })
     }

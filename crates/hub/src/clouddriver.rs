@@ -9,9 +9,13 @@
 //! ```
 
 mod account;
+mod accounts;
+mod caller;
 mod live;
 mod rules;
 
-pub use account::{Account, Accounts};
+pub use account::Account;
+pub use accounts::Accounts;
+pub use caller::Caller;
 pub use live::{Answer, Live, Trouble};
 pub use rules::{Deriving, RuleBook};

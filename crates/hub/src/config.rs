@@ -206,11 +206,12 @@ fn shown(url: &str) -> String {
 
 impl Schema for HubConfig {
     fn example() -> Self {
-        Self::default()
+        let kubesvc = Kubesvc { runtime: Runtime::example(), ..Kubesvc::default() };
+        Self { kubesvc, ..Self::default() }
     }
 
     fn free_form() -> &'static [&'static str] {
-        &["logging.fields"]
+        &["logging.fields", "kubesvc.runtime.accounts"]
     }
 }
 

@@ -65,7 +65,7 @@ pub use inventory::{ClusterPlace, Derivation, DerivedAnew, RowSearch, RowState};
 pub use object::{ObjectQuery, StoredObject};
 pub use operation::{
     AnswerPart, Candidate, Freeze, Inserted, NewOperation, OperationEnd, OperationQuery, OperationRow,
-    OperationState, Route, Seat,
+    OperationState, Route, Seat, Step, Stepped,
 };
 pub use scope::{KindRow, ScopeCounts, ScopeRow, StoredScope};
 pub use session::{NewSession, SessionRow};

@@ -8,6 +8,7 @@
 
 mod id;
 mod outcome;
+mod pace;
 mod read;
 mod write;
 
@@ -18,6 +19,7 @@ use serde_json::Value;
 
 pub use id::{InvalidOperationId, OperationId};
 pub use outcome::{Content, Ending, Outcome};
+pub use pace::Pace;
 pub use read::{Diff, Get, List, Logs, Matches, Top};
 pub use write::{
     Apply, ApplyMode, Create, Delete, DryRun, Patch, PatchKind, Preconditions, Propagation, Replace, Rollout,

@@ -126,7 +126,7 @@ impl Types {
             let inner = of.trim_start_matches("Option<").trim_start_matches("Vec<").trim_end_matches('>');
             if !self.0.contains_key(inner) {
                 writeln!(table, "| `{path}` | {} | {} |", shown(default), escaped(meaning)).unwrap();
-            } else if of.starts_with("Vec<") {
+            } else if of.trim_start_matches("Option<").starts_with("Vec<") {
                 writeln!(table, "| `{path}[]` | {} | {} |", shown(default), escaped(meaning)).unwrap();
                 self.rows(inner, &format!("{path}[]"), &example[0], &example[0], table);
             } else {

@@ -35,6 +35,13 @@ pub(super) async fn section(
             format!("write permissions of account {} as {{READ: [roles], WRITE: [roles]}}", config.name);
         section.wrong("permissions", problem, remedy);
     }
+    if let Err(problem) = config.check_spinnaker() {
+        section.wrong(
+            "spinnaker",
+            problem,
+            format!("correct it: account {} is not served before", config.name),
+        );
+    }
     match impersonated {
         Ok(user) => options.impersonate = user,
         Err(problem) => {

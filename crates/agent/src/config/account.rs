@@ -9,7 +9,7 @@ use spindrift_kubernetes::{Credentials, Discovery, KubeconfigText, RedactRule};
 use spindrift_model::{KindPattern, Resource};
 use spindrift_process::config::redact;
 
-use super::Permissions;
+use super::{CustomKind, Permissions, RawResources};
 
 /// One account.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,8 +48,30 @@ pub struct AccountConfig {
     /// Values that never leave the cluster, by kind; those of `kubernetes.redact` hold too.
     pub redact: Vec<RedactRule>,
     /// Fiat's roles, as `{READ: […], WRITE: […]}` or a list of such. What cannot be read shuts everybody out. The hub
-    /// shows them and does not enforce them yet.
+    /// shows them, and takes operations of Spinnaker only from callers who name the account in `X-SPINNAKER-ACCOUNTS`.
     pub permissions: serde_json::Value,
+    /// Groups that may use it, where there are no `permissions`.
+    pub required_group_membership: Vec<String>,
+    /// The environment that Spinnaker shows; the account's name if absent.
+    pub environment: Option<String>,
+    /// The type that Spinnaker shows; the account's name if absent.
+    pub account_type: Option<String>,
+    /// Whether Spinnaker sees only what it deployed; if absent, the hub's `kubesvc.runtime` decides.
+    pub only_spinnaker_managed: Option<bool>,
+    /// What custom resources are to Spinnaker; if absent, the hub's `kubesvc.runtime` decides.
+    pub custom_resources: Option<Vec<CustomKind>>,
+    /// Whether objects of every kind belong to their application, which `/rawResources` shows.
+    pub cache_all_application_relationships: bool,
+    /// What `/rawResources` shows.
+    pub raw_resources_endpoint_config: RawResources,
+    /// Whether the API server is asked what the account may read before it is read. If not, it is tried.
+    pub check_permissions_on_startup: bool,
+    /// Whether Spinnaker reads the metrics of pods.
+    pub metrics: bool,
+    /// Shown to Spinnaker, and no more: nothing is polled.
+    pub cache_threads: u32,
+    /// Shown to Spinnaker, and no more: nothing is polled.
+    pub cache_interval_seconds: Option<u32>,
     /// A resume point that is older than this is not used: the scope is listed.
     pub max_resumable_resource_age_ms: u64,
 }
@@ -97,6 +119,17 @@ impl Default for AccountConfig {
             omit_kinds: vec![],
             redact: vec![],
             permissions: serde_json::Value::Null,
+            required_group_membership: vec![],
+            environment: None,
+            account_type: None,
+            only_spinnaker_managed: None,
+            custom_resources: None,
+            cache_all_application_relationships: false,
+            raw_resources_endpoint_config: RawResources::default(),
+            check_permissions_on_startup: true,
+            metrics: true,
+            cache_threads: 1,
+            cache_interval_seconds: None,
             max_resumable_resource_age_ms: 300_000,
         }
     }
@@ -107,6 +140,7 @@ impl AccountConfig {
     pub(super) fn example() -> Self {
         Self {
             custom_resource_definitions: vec![CustomResource::default()],
+            custom_resources: Some(vec![CustomKind::default()]),
             redact: vec![RedactRule::default()],
             ..Self::default()
         }
@@ -219,6 +253,17 @@ impl AccountConfig {
             "namespaces": self.namespaces,
             "omitNamespaces": self.omit_namespaces,
             "onlyNamespacedResources": self.only_namespaced_resources,
+            "requiredGroupMembership": self.required_group_membership,
+            "environment": self.environment,
+            "accountType": self.account_type,
+            "onlySpinnakerManaged": self.only_spinnaker_managed,
+            "customResources": self.custom_resources,
+            "cacheAllApplicationRelationships": self.cache_all_application_relationships,
+            "rawResourcesEndpointConfig": self.raw_resources_endpoint_config,
+            "checkPermissionsOnStartup": self.check_permissions_on_startup,
+            "metrics": self.metrics,
+            "cacheThreads": self.cache_threads,
+            "cacheIntervalSeconds": self.cache_interval_seconds,
         })
         .to_string()
     }

@@ -19,6 +19,11 @@ pub struct Permissions {
     /// Who may change it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub write: Vec<String>,
+    /// Fiat's other two, which mean nothing for accounts; who writes them is not shut out for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub execute: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub create: Vec<String>,
 }
 
 // === impl Permissions ===
@@ -43,7 +48,7 @@ impl Permissions {
 
     /// What shuts everybody out.
     pub fn nobody() -> Self {
-        Self { read: vec![NOBODY.into()], write: vec![NOBODY.into()] }
+        Self { read: vec![NOBODY.into()], write: vec![NOBODY.into()], ..Self::default() }
     }
 
     fn add<'v>(&mut self, entries: impl Iterator<Item = (&'v String, &'v Value)>) -> Result<(), String> {
@@ -52,6 +57,8 @@ impl Permissions {
             let known = match authorization.trim().to_ascii_uppercase().as_str() {
                 "READ" => &mut self.read,
                 "WRITE" => &mut self.write,
+                "EXECUTE" => &mut self.execute,
+                "CREATE" => &mut self.create,
                 _ => return Err(format!("expected READ or WRITE, found {authorization:?}")),
             };
             for role in roles_of(roles)? {
@@ -91,7 +98,11 @@ mod tests {
 
     #[test]
     fn both_shapes_are_read_and_white_space_is_cut() {
-        let expected = Permissions { read: vec!["dev".into(), "42".into()], write: vec!["ops".into()] };
+        let expected = Permissions {
+            read: vec!["dev".into(), "42".into()],
+            write: vec!["ops".into()],
+            ..Permissions::default()
+        };
         for written in [
             json!({ "READ": [" dev ", 42], "WRITE": ["ops\n"] }),
             json!([{ "READ": ["dev", "42"] }, { "WRITE": " ops" }]),

@@ -101,8 +101,7 @@ fn a_session_has_pings_whatever_the_keep_alive_says() {
 #[test]
 fn options_without_effect_say_why_unless_they_ask_for_nothing() {
     let warnings = |text: &str| read(&[("armory-agent.yml", text)]).warnings;
-    let text =
-        "kubernetes: { accounts: [{ name: a, metrics: false, oAuthScopes: [] }, { name: b, metrics: true }] }
+    let text = "kubernetes: { accounts: [{ name: a, skin: v1, oAuthScopes: [] }, { name: b, skin: v2 }] }
 hub: { auth: { armory: { clientId: x } } }
 dynamicAccounts.enabled: true
 certFile: /x
@@ -114,12 +113,51 @@ balanceConnection: false
             "`certFile` has no effect: it is the name of 2020; the client certificate is clouddriver.tls.clientCertFile",
             "`dynamicAccounts` has no effect: it belongs to the hub, under kubesvc.dynamicAccounts",
             "`hub` has no effect: it belonged to Armory Cloud, which has ended; the hub is named by clouddriver.grpc",
-            "`kubernetes.accounts[].metrics` has no effect: metrics of pods are read live, when somebody asks for them",
+            "`kubernetes.accounts[].skin` has no effect: Spinnaker has one provider for Kubernetes today",
         ]
     );
     let copied =
-        "kubernetes: { accounts: [{ name: a, serviceAccount: true, providerVersion: V2, cacheThreads: 1 }] }";
-    assert_eq!(warnings(copied).len(), 2, "what is copied from Clouddriver is ignored, and told");
+        "kubernetes: { accounts: [{ name: a, serviceAccount: true, providerVersion: V2, cacheThreads: 1,
+        cachingPolicies: [{ kubernetesKind: pod, maxEntriesPerAgent: 10 }], wibble: 1 }] }";
+    let told = warnings(copied);
+    assert_eq!(told.len(), 3, "what is copied from Clouddriver and not ours is ignored, and told: {told:?}");
+    assert!(told.iter().any(|warning| warning.contains("omitKinds leaves out a kind")), "{told:?}");
+}
+
+#[test]
+fn an_account_of_clouddriver_is_read_whole() {
+    let account = &load(&[(
+        "armory-agent.yml",
+        r"
+kubernetes:
+  accounts:
+  - name: prod
+    kubeconfigFile: /k
+    environment: production
+    account-type: main
+    onlySpinnakerManaged: yes
+    customResources:
+    - { kubernetesKind: Cart.example.com, spinnakerKind: serverGroups, deployPriority: 7, versioned: true }
+    - { kubernetesKind: Till.example.com }
+    cacheAllApplicationRelationships: true
+    rawResourcesEndpointConfig: { omitKindExpressions: [pod] }
+    checkPermissionsOnStartup: false
+    metrics: false
+    requiredGroupMembership: [sre]
+    cacheThreads: 3
+    cacheIntervalSeconds: 5
+",
+    )])
+    .kubernetes
+    .accounts[0];
+    assert_eq!(account.check_spinnaker(), Ok(()));
+    let told: serde_json::Value = serde_json::from_str(&account.properties()).unwrap();
+    let cart = &told["customResources"][0];
+    assert_eq!((&cart["deployPriority"], &cart["namespaced"]), (&"7".into(), &true.into()));
+    assert_eq!((&told["environment"], &told["accountType"]), (&"production".into(), &"main".into()));
+    assert_eq!((&told["onlySpinnakerManaged"], &told["metrics"]), (&true.into(), &false.into()));
+    assert_eq!((&told["cacheThreads"], &told["cacheIntervalSeconds"]), (&3.into(), &5.into()));
+    assert_eq!(told["rawResourcesEndpointConfig"]["omitKindExpressions"][0], "pod");
 }
 
 #[test]

@@ -20,16 +20,37 @@ pub(super) const UNUSED: &[Unused] = &[
     unused("dynamicAccounts", "it belongs to the hub, under kubesvc.dynamicAccounts"),
     unused("dynamicAccountsEnabled", "accounts come from the agent's own files in this version"),
     unused("hub", "it belonged to Armory Cloud, which has ended; the hub is named by clouddriver.grpc"),
+    unused(
+        "kubernetes.accounts[].cachingPolicies",
+        "it cuts kinds short to spare memory, which objects take none of here, and answers would lack what was cut; \
+         omitKinds leaves out a kind",
+    ),
+    unused(
+        "kubernetes.accounts[].configureImagePullSecrets",
+        "it belonged to Spinnaker's first provider for Kubernetes",
+    ),
+    unused("kubernetes.accounts[].debug", "logging.level says how much is told"),
+    unused(
+        "kubernetes.accounts[].dockerRegistries",
+        "it belonged to Spinnaker's first provider for Kubernetes",
+    ),
     unused("kubernetes.accounts[].kubeconfigAgent", "it belongs to accounts that a hub hands out"),
-    unused("kubernetes.accounts[].metrics", "metrics of pods are read live, when somebody asks for them"),
+    unused("kubernetes.accounts[].kubectlExecutable", "no kubectl is run"),
+    unused(
+        "kubernetes.accounts[].kubectlRequestTimeoutSeconds",
+        "no kubectl is run; timeoutSeconds bounds requests of all accounts",
+    ),
+    unused("kubernetes.accounts[].liveManifestCalls", "manifests are always read live"),
+    unused("kubernetes.accounts[].namingStrategy", "there is one, kubernetesAnnotations"),
     unused(
         "kubernetes.accounts[].oAuthScopes",
         "API servers of today are reached by credential plugins (exec in the kubeconfig), which know their scopes",
     ),
     unused(
-        "kubernetes.accounts[].onlySpinnakerManaged",
-        "the original's agent never did it either; it is a choice of the hub",
+        "kubernetes.accounts[].oAuthServiceAccount",
+        "API servers of today are reached by credential plugins (exec in the kubeconfig)",
     ),
+    unused("kubernetes.accounts[].providerVersion", "Spinnaker has one provider for Kubernetes today"),
     unused(
         "kubernetes.accounts[].serviceAccountName",
         "who an account is comes from its kubeconfig; assumeServiceAccount acts as another",
@@ -39,6 +60,7 @@ pub(super) const UNUSED: &[Unused] = &[
         "kubernetes.serverSideApply.manifestDefaults has replaced it",
     ),
     unused("kubernetes.accounts[].skipServerSideApply", "kubernetes.serverSideApply.enabled has replaced it"),
+    unused("kubernetes.accounts[].skin", "Spinnaker has one provider for Kubernetes today"),
     unused("kubernetes.accounts[].type", "every account of an agent is of Kubernetes"),
     unused("kubernetes.dynamicAccountsOnly", "accounts come from the agent's own files in this version"),
     unused("local", "nobody ever said what it does"),

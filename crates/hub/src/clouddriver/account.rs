@@ -1,26 +1,17 @@
-//! Accounts as Spinnaker knows them: what an agent announced, and what the hub's own configuration says on top.
+//! An account as Spinnaker knows it: what an agent announced, and what the hub's own configuration says on top.
 
-use std::sync::Arc;
+mod announced;
 
-use serde::Deserialize;
-use spindrift_model::{AccountName, TenantId};
+use spindrift_model::AccountName;
 use spindrift_spinnaker::{
-    CustomResource, KindRules, RowRules,
+    Kind, KindRules, RowRules,
+    operation::NamespaceRules,
     view::{AccountSettings, KindExpressions},
 };
 
-use crate::{
-    config::Runtime,
-    store::{AccountRow, Store, StoreError},
-};
-
-/// The accounts of this hub.
-#[derive(Debug, Clone)]
-pub struct Accounts {
-    store: Store,
-    tenant: TenantId,
-    runtime: Arc<Runtime>,
-}
+use super::Caller;
+use crate::{config::Runtime, store::AccountRow};
+use announced::Announced;
 
 /// An account.
 #[derive(Debug, Clone)]
@@ -42,72 +33,53 @@ pub struct Account {
     pub raw_resources: KindExpressions,
     /// Whether pods' metrics are read.
     pub metrics: bool,
-}
-
-/// What an agent tells of an account (`properties`), beside the cluster.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Announced {
-    environment: Option<String>,
-    account_type: Option<String>,
-    only_spinnaker_managed: Option<bool>,
-    custom_resources: Option<Vec<CustomResource>>,
-    cache_all_application_relationships: bool,
-    namespaces: Vec<String>,
-    omit_namespaces: Vec<String>,
-    kinds: Vec<String>,
-    omit_kinds: Vec<String>,
-}
-
-// === impl Accounts ===
-
-impl Accounts {
-    pub fn new(store: Store, tenant: TenantId, runtime: Arc<Runtime>) -> Self {
-        Self { store, tenant, runtime }
-    }
-
-    /// All of them, by name.
-    pub async fn all(&self) -> Result<Vec<Account>, StoreError> {
-        let rows = self.store.accounts(&self.tenant).await?;
-        Ok(rows.iter().map(|row| Account::new(row, &self.runtime)).collect())
-    }
-
-    /// The one of this name.
-    pub async fn find(&self, name: &str) -> Result<Option<Account>, StoreError> {
-        Ok(self.all().await?.into_iter().find(|account| account.name.as_str() == name))
-    }
+    /// Whether an agent caches it now.
+    pub attended: bool,
+    /// What is wrong with its settings, each a sentence that names the field.
+    pub problems: Vec<String>,
 }
 
 // === impl Account ===
 
 impl Account {
-    /// As it was announced; where the hub's configuration says otherwise, that counts.
+    /// As it was announced. The hub's entry for the account comes before that, and the hub's defaults after.
     pub fn new(row: &AccountRow, runtime: &Runtime) -> Self {
         let description = &row.description;
-        let announced: Announced = serde_json::from_str(&description.properties).unwrap_or_default();
+        let announced = Announced::read(&description.properties);
         let name = description.name.clone();
-        let only_managed =
-            runtime.only_spinnaker_managed(&name).or(announced.only_spinnaker_managed).unwrap_or(false);
-        let custom = runtime.custom_resources(&name).or(announced.custom_resources).unwrap_or_default();
+        let own = runtime.accounts.get(name.as_str());
+        let only_managed = own
+            .and_then(|own| own.only_spinnaker_managed)
+            .or(announced.only_spinnaker_managed)
+            .or(runtime.defaults.only_spinnaker_managed);
+        let custom_resources = own
+            .and_then(|own| own.custom_resources.clone())
+            .or(announced.custom_resources)
+            .or_else(|| runtime.defaults.custom_resources.clone());
         let settings = AccountSettings {
             name: name.to_string(),
             environment: announced.environment,
             account_type: announced.account_type,
+            permissions: announced.permissions,
+            required_group_membership: announced.required_group_membership,
+            cache_threads: announced.cache_threads,
+            cache_interval_seconds: announced.cache_interval_seconds,
             namespaces: description.namespaces.clone(),
-            kinds: KindRules::new(custom),
-            ..AccountSettings::default()
+            kinds: KindRules::new(custom_resources.unwrap_or_default()),
         };
         Self {
             name,
             settings,
-            only_managed,
+            only_managed: only_managed.unwrap_or(false),
             all_applications: announced.cache_all_application_relationships,
             namespaces: announced.namespaces,
             omit_namespaces: announced.omit_namespaces,
             kinds: announced.kinds,
             omit_kinds: announced.omit_kinds,
-            raw_resources: KindExpressions::default(),
-            metrics: true,
+            raw_resources: announced.raw_resources,
+            metrics: announced.metrics.unwrap_or(true),
+            attended: is_attended(row),
+            problems: announced.problems,
         }
     }
 
@@ -119,4 +91,35 @@ impl Account {
             all_applications: self.all_applications,
         }
     }
+
+    /// Where its objects may be changed.
+    pub fn namespace_rules(&self) -> NamespaceRules {
+        NamespaceRules { only: self.namespaces.clone(), omit: self.omit_namespaces.clone() }
+    }
+
+    /// Whether it has to do with a kind at all.
+    pub fn accepts(&self, kind: &Kind) -> bool {
+        let named = |kinds: &[String]| kinds.iter().any(|name| Kind::parse(name) == *kind);
+        if self.kinds.is_empty() { !named(&self.omit_kinds) } else { named(&self.kinds) }
+    }
+
+    /// Whether somebody is kept out.
+    pub fn is_restricted(&self) -> bool {
+        let settings = &self.settings;
+        settings.permissions.values().any(|roles| !roles.is_empty())
+            || !settings.required_group_membership.is_empty()
+    }
+
+    /// Whether the caller may change something in it. Roles are Fiat's to know; without it, the account of a caller
+    /// whom they are made for is among those that the caller names.
+    pub fn may_change(&self, caller: &Caller) -> bool {
+        !self.is_restricted() || caller.is_allowed(self.name.as_str())
+    }
 }
+
+pub(super) fn is_attended(row: &AccountRow) -> bool {
+    row.holder.as_ref().is_some_and(|holder| holder.lease_left.is_some())
+}
+
+#[cfg(test)]
+mod tests;

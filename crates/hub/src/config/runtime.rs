@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use spindrift_model::AccountName;
-use spindrift_spinnaker::CustomResource;
+use spindrift_spinnaker::{CustomResource, Kind, SpinnakerKind};
 
 /// `kubesvc.runtime.*`.
 #[derive(Debug, Clone, Serialize, Deserialize, Default)]
@@ -12,7 +11,8 @@ use spindrift_spinnaker::CustomResource;
 pub struct Runtime {
     /// What holds for every account that does not say otherwise.
     pub defaults: RuntimeSettings,
-    /// What holds for single accounts, by name.
+    /// What holds for single accounts, by name, with the keys of `kubesvc.runtime.defaults`. It comes before what
+    /// their agents announce, and that before the defaults.
     pub accounts: BTreeMap<String, RuntimeSettings>,
 }
 
@@ -22,22 +22,37 @@ pub struct Runtime {
 pub struct RuntimeSettings {
     /// Whether only objects that Spinnaker deployed are shown.
     pub only_spinnaker_managed: Option<bool>,
-    /// What custom resources are to Spinnaker.
+    /// What custom resources are to Spinnaker: `kubernetesKind` (`kind.group`), `spinnakerKind` (`unclassified`),
+    /// `deployPriority` (`100`), `versioned` (`false`), `namespaced` (`true`).
     pub custom_resources: Option<Vec<CustomResource>>,
 }
 
 // === impl Runtime ===
 
 impl Runtime {
-    /// As the account's own entry says, else the defaults.
-    pub fn only_spinnaker_managed(&self, account: &AccountName) -> Option<bool> {
-        let own = self.accounts.get(account.as_str()).and_then(|settings| settings.only_spinnaker_managed);
-        own.or(self.defaults.only_spinnaker_managed)
+    /// With all keys, for the schema.
+    pub(super) fn example() -> Self {
+        let custom = CustomResource {
+            kubernetes_kind: Kind::parse("kind.group"),
+            spinnaker_kind: SpinnakerKind::Unclassified,
+            deploy_priority: String::new(),
+            versioned: false,
+            namespaced: true,
+        };
+        let defaults =
+            RuntimeSettings { only_spinnaker_managed: Some(false), custom_resources: Some(vec![custom]) };
+        Self { defaults, accounts: BTreeMap::new() }
     }
 
-    /// As the account's own entry says, else the defaults.
-    pub fn custom_resources(&self, account: &AccountName) -> Option<Vec<CustomResource>> {
-        let own = self.accounts.get(account.as_str()).and_then(|settings| settings.custom_resources.clone());
-        own.or_else(|| self.defaults.custom_resources.clone())
+    /// Whether it makes sense; what does not is named.
+    pub fn check(&self) -> Result<(), String> {
+        let accounts = self.accounts.iter().map(|(name, settings)| (format!("accounts.{name}"), settings));
+        for (path, settings) in accounts.chain([("defaults".to_owned(), &self.defaults)]) {
+            for (index, custom) in settings.custom_resources.iter().flatten().enumerate() {
+                let named = |wrong| format!("kubesvc.runtime.{path}.customResources[{index}].{wrong}");
+                custom.check().map_err(named)?;
+            }
+        }
+        Ok(())
     }
 }

@@ -3,7 +3,7 @@
 //! A count reads keys from an index and never touches bodies, of which a large store has gigabytes. No index of keys tells
 //! tombstones from the living, so all are counted, and the tombstones (few, with an index of their own) are taken off.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use spindrift_model::{AccountName, ResourceVersion, TenantId};
 use sqlx::AnyConnection;
@@ -118,6 +118,24 @@ impl Store {
             for row in statement.fetch_all("read namespaces", &mut connection).await? {
                 namespaces.insert(row.text("name")?.to_owned());
             }
+        }
+        Ok(namespaces)
+    }
+
+    /// The namespaces that are cached, of each account, by name.
+    pub async fn namespaces_by_account(
+        &self,
+        tenant: &TenantId,
+    ) -> Result<BTreeMap<AccountName, Vec<String>>, StoreError> {
+        let mut connection = self.reader("connect to read the namespaces of accounts").await?;
+        let (group, kind) = NAMESPACES;
+        let text = format!(
+            "SELECT o.account AS account, o.name AS name {OF_ALL_ACCOUNTS} ORDER BY o.account, o.name"
+        );
+        let statement = self.statement(text).bind(tenant.as_str()).bind(group).bind(kind);
+        let mut namespaces: BTreeMap<AccountName, Vec<String>> = BTreeMap::new();
+        for row in statement.fetch_all("read the namespaces of accounts", &mut connection).await? {
+            namespaces.entry(row.name("account")?).or_default().push(row.text("name")?.to_owned());
         }
         Ok(namespaces)
     }

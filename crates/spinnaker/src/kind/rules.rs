@@ -46,9 +46,25 @@ const UNKNOWN_PRIORITY: i32 = 1000;
 // === impl CustomResource ===
 
 impl CustomResource {
+    /// Whether it makes sense; what does not is named.
+    pub fn check(&self) -> Result<(), String> {
+        if self.kubernetes_kind.to_string().is_empty() {
+            return Err("kubernetesKind: expected kind.group, found nothing".into());
+        }
+        let wrong = || {
+            let found = &self.deploy_priority;
+            format!("deployPriority: expected a number or a name such as WORKLOAD_PRIORITY, found {found:?}")
+        };
+        self.written_priority().map(drop).ok_or_else(wrong)
+    }
+
     fn priority(&self) -> i32 {
+        self.written_priority().unwrap_or(ORDINARY_PRIORITY)
+    }
+
+    fn written_priority(&self) -> Option<i32> {
         let text = self.deploy_priority.trim();
-        text.parse().ok().or_else(|| named_priority(text)).unwrap_or(ORDINARY_PRIORITY)
+        text.parse().ok().or_else(|| named_priority(text))
     }
 }
 

@@ -21,6 +21,7 @@ pub struct RawResource<'a> {
 pub struct KindExpressions {
     only: Vec<Regex>,
     omit: Vec<Regex>,
+    nothing: bool,
 }
 
 /// An expression that is none, or two lists where one is allowed.
@@ -52,14 +53,19 @@ impl KindExpressions {
         if !only.is_empty() && !omit.is_empty() {
             return Err(InvalidKindExpression::Both);
         }
-        Ok(Self { only: compile(only)?, omit: compile(omit)? })
+        Ok(Self { only: compile(only)?, omit: compile(omit)?, nothing: false })
+    }
+
+    /// What shows no kind: for expressions that cannot be read.
+    pub fn nothing() -> Self {
+        Self { nothing: true, ..Self::default() }
     }
 
     /// Whether objects of a kind are shown; an expression has to match the whole kind.
     pub fn show(&self, kind: &Kind) -> bool {
         let kind = kind.spelling();
         let any = |expressions: &[Regex]| expressions.iter().any(|expression| expression.is_match(&kind));
-        if self.only.is_empty() { !any(&self.omit) } else { any(&self.only) }
+        !self.nothing && if self.only.is_empty() { !any(&self.omit) } else { any(&self.only) }
     }
 }
 

@@ -1,0 +1,180 @@
+//! What an agent tells of an account (`properties`), read field by field: what one field says wrong is that field's.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+use spindrift_spinnaker::{CustomResource, view::KindExpressions};
+
+/// The properties of an account that Spinnaker is told or goes by.
+#[derive(Debug, Default)]
+pub(super) struct Announced {
+    pub(super) environment: Option<String>,
+    pub(super) account_type: Option<String>,
+    pub(super) only_spinnaker_managed: Option<bool>,
+    pub(super) custom_resources: Option<Vec<CustomResource>>,
+    pub(super) cache_all_application_relationships: bool,
+    pub(super) namespaces: Vec<String>,
+    pub(super) omit_namespaces: Vec<String>,
+    pub(super) kinds: Vec<String>,
+    pub(super) omit_kinds: Vec<String>,
+    pub(super) permissions: BTreeMap<String, Vec<String>>,
+    pub(super) required_group_membership: Vec<String>,
+    pub(super) cache_threads: Option<u32>,
+    pub(super) cache_interval_seconds: Option<u32>,
+    pub(super) metrics: Option<bool>,
+    pub(super) raw_resources: KindExpressions,
+    /// Sentences that name the field, for the operator.
+    pub(super) problems: Vec<String>,
+}
+
+/// `rawResourcesEndpointConfig`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct RawResources {
+    kind_expressions: Vec<String>,
+    omit_kind_expressions: Vec<String>,
+}
+
+struct Fields {
+    fields: Map<String, Value>,
+    problems: Vec<String>,
+}
+
+/// What permissions can be for.
+const AUTHORIZATIONS: [&str; 4] = ["READ", "WRITE", "EXECUTE", "CREATE"];
+
+/// A role that nobody has: no permissions at all would open the account to everybody.
+const NOBODY: &str = "spindrift:nobody";
+
+// === impl Announced ===
+
+impl Announced {
+    /// Reads all that can be read. Where what limits an account cannot, nobody has it: a doubt never opens anything.
+    pub(super) fn read(properties: &str) -> Self {
+        let mut fields = Fields::parse(properties);
+        let (namespaces, omit_namespaces) = (fields.take("namespaces"), fields.take("omitNamespaces"));
+        let (kinds, omit_kinds) = (fields.take("kinds"), fields.take("omitKinds"));
+        let mut permissions: BTreeMap<String, Vec<String>> = fields.take("permissions");
+        if let Some(other) = permissions.keys().find(|key| !AUTHORIZATIONS.contains(&key.as_str())) {
+            let problem = format!("permissions: expected one of {AUTHORIZATIONS:?}, found {other:?}");
+            fields.problems.push(problem);
+        }
+        let required_group_membership = fields.take("requiredGroupMembership");
+        if !fields.problems.is_empty() {
+            permissions = ["READ", "WRITE"].map(|key| (key.to_owned(), vec![NOBODY.to_owned()])).into();
+        }
+        let custom_resources: Option<Vec<CustomResource>> = fields.take("customResources");
+        for (index, custom) in custom_resources.iter().flatten().enumerate() {
+            if let Err(wrong) = custom.check() {
+                fields.problems.push(format!("customResources[{index}].{wrong}"));
+            }
+        }
+        let raw_resources = fields.raw_resources();
+        Self {
+            environment: fields.take("environment"),
+            account_type: fields.take("accountType"),
+            only_spinnaker_managed: fields.take("onlySpinnakerManaged"),
+            custom_resources,
+            cache_all_application_relationships: fields.take("cacheAllApplicationRelationships"),
+            namespaces,
+            omit_namespaces,
+            kinds,
+            omit_kinds,
+            permissions,
+            required_group_membership,
+            cache_threads: fields.take("cacheThreads"),
+            cache_interval_seconds: fields.take("cacheIntervalSeconds"),
+            metrics: fields.take("metrics"),
+            raw_resources,
+            problems: fields.problems,
+        }
+    }
+}
+
+// === impl Fields ===
+
+impl Fields {
+    fn parse(properties: &str) -> Self {
+        if properties.trim().is_empty() {
+            return Self { fields: Map::new(), problems: Vec::new() };
+        }
+        match serde_json::from_str(properties) {
+            Ok(fields) => Self { fields, problems: Vec::new() },
+            Err(error) => {
+                let problem = format!("properties: expected a JSON object: {error}");
+                Self { fields: Map::new(), problems: vec![problem] }
+            }
+        }
+    }
+
+    /// A field that may be missing; if it cannot be read, that is a problem, and it is as if it were.
+    fn take<T: DeserializeOwned + Default>(&mut self, name: &str) -> T {
+        match self.fields.remove(name) {
+            None | Some(Value::Null) => T::default(),
+            Some(value) => serde_json::from_value(value).unwrap_or_else(|error| {
+                self.problems.push(format!("{name}: {error}"));
+                T::default()
+            }),
+        }
+    }
+
+    /// The kinds that `/rawResources` shows; none, where it cannot be read which.
+    fn raw_resources(&mut self) -> KindExpressions {
+        let RawResources { kind_expressions, omit_kind_expressions } =
+            self.take("rawResourcesEndpointConfig");
+        KindExpressions::new(&kind_expressions, &omit_kind_expressions).unwrap_or_else(|invalid| {
+            self.problems.push(spindrift_process::report(&invalid));
+            KindExpressions::nothing()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use spindrift_spinnaker::Kind;
+
+    use super::*;
+
+    #[test]
+    fn roles_that_cannot_be_read_deny() {
+        for properties in [
+            "nonsense",
+            "[]",
+            r#"{"permissions":"devs"}"#,
+            r#"{"permissions":{"READ":"devs"}}"#,
+            r#"{"permissions":{"LOOK":["devs"]}}"#,
+            r#"{"permissions":[{"READ":["devs"]}]}"#,
+            r#"{"requiredGroupMembership":{"devs":true}}"#,
+            r#"{"namespaces":"shop"}"#,
+            r#"{"omitKinds":{"pod":true}}"#,
+        ] {
+            let announced = Announced::read(properties);
+            assert_eq!(announced.permissions["WRITE"], [NOBODY], "{properties}");
+            assert_eq!(announced.problems.len(), 1, "{:?}", announced.problems);
+        }
+        for open in ["", "{}", r#"{"permissions":{}}"#, r#"{"permissions":null,"kinds":null}"#] {
+            let announced = Announced::read(open);
+            assert!(announced.permissions.is_empty() && announced.problems.is_empty(), "{open}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_and_the_rest_holds() {
+        let announced = Announced::read(
+            r#"{"environment":"prod","cacheThreads":"many","onlySpinnakerManaged":true,
+                "customResources":[{"kubernetesKind":"A.example.com","deployPriority":"soon"}],
+                "rawResourcesEndpointConfig":{"kindExpressions":["("]}}"#,
+        );
+        assert_eq!(announced.environment.as_deref(), Some("prod"));
+        assert_eq!(announced.only_spinnaker_managed, Some(true));
+        assert!(announced.permissions.is_empty(), "none of it is about who may");
+        assert!(!announced.raw_resources.show(&Kind::parse("pod")), "nothing rather than too much");
+        let starts =
+            ["customResources[0].deployPriority: expected", "the expression \"(\" of raw", "cacheThreads: "];
+        for (problem, start) in announced.problems.iter().zip(starts) {
+            assert!(problem.starts_with(start), "{problem}");
+        }
+        assert_eq!(announced.problems.len(), starts.len(), "{:?}", announced.problems);
+    }
+}

@@ -1,0 +1,81 @@
+use spindrift_model::{AccountDescription, AgentId, ClusterIdentity, Cursor};
+use std::time::Duration;
+
+use super::*;
+
+fn account(properties: &str, runtime: &str) -> Account {
+    let row = AccountRow {
+        description: AccountDescription {
+            name: AccountName::parse("wide").unwrap(),
+            cluster: ClusterIdentity::default(),
+            kubernetes_version: "v1.36.3".into(),
+            namespaces: vec!["default".into()],
+            properties: properties.into(),
+            max_resumable_age: Duration::ZERO,
+        },
+        announced_by: AgentId::parse("agent").unwrap(),
+        first_seen: jiff::Timestamp::UNIX_EPOCH,
+        last_seen: jiff::Timestamp::UNIX_EPOCH,
+        problem: None,
+        cursor: Cursor::default(),
+        holder: None,
+    };
+    Account::new(&row, &serde_json::from_str(runtime).unwrap())
+}
+
+fn caller(accounts: &[&str]) -> Caller {
+    Caller { user: None, accounts: accounts.iter().map(ToString::to_string).collect() }
+}
+
+#[test]
+fn a_restricted_account_is_changed_only_by_those_who_name_it() {
+    for restricted in [
+        r#"{"permissions":{"READ":["devs"],"WRITE":["sre"]}}"#,
+        r#"{"permissions":{"READ":["devs"]}}"#,
+        r#"{"requiredGroupMembership":["sre"]}"#,
+        r#"{"permissions":"sre"}"#,
+    ] {
+        let account = account(restricted, "{}");
+        assert!(!account.may_change(&caller(&[])), "{restricted}");
+        assert!(!account.may_change(&caller(&["account1"])), "{restricted}");
+        assert!(account.may_change(&caller(&["account1", "Wide"])), "{restricted}");
+    }
+    assert!(account(r#"{"permissions":{"WRITE":[]}}"#, "{}").may_change(&caller(&[])), "nobody is kept out");
+}
+
+#[test]
+fn the_hubs_entry_comes_before_the_announcement_and_that_before_the_hubs_defaults() {
+    let only_managed = |properties: &str, runtime: &str| account(properties, runtime).only_managed;
+    let defaults = r#"{"defaults":{"onlySpinnakerManaged":true}}"#;
+    let own =
+        r#"{"defaults":{"onlySpinnakerManaged":true},"accounts":{"wide":{"onlySpinnakerManaged":false}}}"#;
+    assert!(!only_managed("{}", "{}"));
+    assert!(only_managed("{}", defaults));
+    assert!(!only_managed(r#"{"onlySpinnakerManaged":false}"#, defaults));
+    assert!(!only_managed(r#"{"onlySpinnakerManaged":true}"#, own));
+    assert!(only_managed(
+        r#"{"onlySpinnakerManaged":true}"#,
+        r#"{"accounts":{"other":{"onlySpinnakerManaged":false}}}"#
+    ));
+
+    let kind = |properties: &str, runtime: &str| {
+        let account = account(properties, runtime);
+        account.settings.kinds.spinnaker_kind(&Kind::parse("Cart.example.com"))
+    };
+    let announced =
+        r#"{"customResources":[{"kubernetesKind":"Cart.example.com","spinnakerKind":"serverGroups"}]}"#;
+    let runtime = r#"{"accounts":{"wide":{"customResources":[
+        {"kubernetesKind":"Cart.example.com","spinnakerKind":"loadBalancers"}]}}}"#;
+    assert_eq!(kind(announced, "{}"), spindrift_spinnaker::SpinnakerKind::ServerGroups);
+    assert_eq!(kind(announced, runtime), spindrift_spinnaker::SpinnakerKind::LoadBalancers);
+}
+
+#[test]
+fn kinds_decide_alone_and_without_them_those_that_are_left_out() {
+    let accepts = |properties: &str, kind: &str| account(properties, "{}").accepts(&Kind::parse(kind));
+    let kinds = r#"{"kinds":["pod","crontab.stable.example.com"],"omitKinds":["pod"]}"#;
+    assert!(accepts(kinds, "Pod") && accepts(kinds, "CronTab.stable.example.com"));
+    assert!(!accepts(kinds, "deployment") && !accepts(kinds, "crontab"));
+    let omit = r#"{"omitKinds":["deploy"]}"#;
+    assert!(!accepts(omit, "Deployment.apps") && accepts(omit, "pod"));
+}

@@ -1,0 +1,120 @@
+//! The accounts of this hub, kept for a moment: Gate asks for all of them every few seconds, and every operation for its
+//! own, while they change a few times a day.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use spindrift_model::{AccountName, TenantId};
+use tokio::{sync::Mutex, time::Instant};
+use tracing::warn;
+
+use super::{Account, account::is_attended};
+use crate::{
+    config::Runtime,
+    store::{AccountRow, Store, StoreError},
+};
+
+/// What an agent announces is seen after this long; what it costs is one query in the meantime.
+const FRESH: Duration = Duration::from_millis(500);
+/// Namespaces come and go more often, and there are many; Clouddriver looks every 30 s.
+const FRESH_NAMESPACES: Duration = Duration::from_secs(5);
+
+/// The accounts of this hub.
+#[derive(Debug, Clone)]
+pub struct Accounts {
+    store: Store,
+    tenant: TenantId,
+    runtime: Arc<Runtime>,
+    /// One who reads, others wait: however many ask at once, the store is asked once.
+    known: Arc<Mutex<Known>>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    read_at: Option<Instant>,
+    namespaces_read_at: Option<Instant>,
+    /// Of accounts that are not limited to some: those that are cached.
+    namespaces: BTreeMap<AccountName, Vec<String>>,
+    /// By name, with what they were made of.
+    accounts: Vec<(AccountRow, Arc<Account>)>,
+}
+
+// === impl Accounts ===
+
+impl Accounts {
+    pub fn new(store: Store, tenant: TenantId, runtime: Arc<Runtime>) -> Self {
+        Self { store, tenant, runtime, known: Arc::default() }
+    }
+
+    /// All of them, by name.
+    pub async fn all(&self) -> Result<Vec<Arc<Account>>, StoreError> {
+        let known = self.known().await?;
+        Ok(known.accounts.iter().map(|(_, account)| account.clone()).collect())
+    }
+
+    /// The one of this name.
+    pub async fn find(&self, name: &str) -> Result<Option<Arc<Account>>, StoreError> {
+        let known = self.known().await?;
+        let found = known.accounts.binary_search_by(|(_, account)| account.name.as_str().cmp(name));
+        Ok(found.ok().and_then(|index| known.accounts.get(index)).map(|(_, account)| account.clone()))
+    }
+
+    /// Whether one of these names is an account's.
+    pub async fn has(&self, name: &str) -> Result<bool, StoreError> {
+        Ok(self.find(name).await?.is_some())
+    }
+
+    async fn known(&self) -> Result<tokio::sync::MutexGuard<'_, Known>, StoreError> {
+        let mut known = self.known.lock().await;
+        let now = Instant::now();
+        let is_old = |read_at: Option<Instant>, fresh| read_at.is_none_or(|at| now - at >= fresh);
+        if is_old(known.read_at, FRESH) {
+            let rows = self.store.accounts(&self.tenant).await?;
+            if is_old(known.namespaces_read_at, FRESH_NAMESPACES) {
+                known.namespaces = self.store.namespaces_by_account(&self.tenant).await?;
+                known.namespaces_read_at = Some(now);
+            }
+            known.replace(rows, &self.runtime);
+            known.read_at = Some(now);
+        }
+        Ok(known)
+    }
+}
+
+// === impl Known ===
+
+impl Known {
+    /// Accounts that are as they were are not made anew: reading their properties is most of the work.
+    fn replace(&mut self, mut rows: Vec<AccountRow>, runtime: &Runtime) {
+        // The order of databases is not always ours.
+        rows.sort_by(|one, other| one.description.name.cmp(&other.description.name));
+        let mut before: BTreeMap<_, _> = std::mem::take(&mut self.accounts)
+            .into_iter()
+            .map(|(row, account)| (row.description.name.clone(), (row, account)))
+            .collect();
+        for row in rows {
+            let namespaces = self.namespaces.get(&row.description.name);
+            let account = match before.remove(&row.description.name) {
+                Some((old, account)) if is_same(&old, &row, &account, namespaces) => account,
+                old => {
+                    let mut account = Account::new(&row, runtime);
+                    if let Some(namespaces) = namespaces.filter(|_| account.namespaces.is_empty()) {
+                        account.settings.namespaces.clone_from(namespaces);
+                    }
+                    let told = old.map(|(_, account)| account.problems.clone()).unwrap_or_default();
+                    if account.problems != told && !account.problems.is_empty() {
+                        let problems = account.problems.join("; ");
+                        warn!(account = %account.name, "an account's settings cannot be read: {problems}");
+                    }
+                    Arc::new(account)
+                }
+            };
+            self.accounts.push((row, account));
+        }
+    }
+}
+
+fn is_same(old: &AccountRow, row: &AccountRow, account: &Account, namespaces: Option<&Vec<String>>) -> bool {
+    let same_namespaces = !account.namespaces.is_empty()
+        || namespaces.is_none_or(|namespaces| *namespaces == account.settings.namespaces);
+    old.description == row.description && account.attended == is_attended(row) && same_namespaces
+}
