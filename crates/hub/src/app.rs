@@ -24,11 +24,11 @@ use background::{History, Housekeeping, Polling};
 
 use crate::{
     cache::{Committer, CommitterConfig, Feed},
-    clouddriver::{Accounts, Deriving, Live, RuleBook},
+    clouddriver::{Accounts, Artifacts, Deriving, Live, RuleBook},
     config::HubConfig,
     dispatch::{Dispatch, DispatchConfig, Vault, open_vault},
     metrics::Metrics,
-    rest::{self, RestState},
+    rest::{self, RestState, Staleness},
     schedule::Schedule,
     session::{Budget, HubService, SessionConfig, Sessions, SubjectFilter},
     store::{Store, StoreConfig},
@@ -212,6 +212,8 @@ impl Hub {
         shutdown.spawn("serve.grpc", server.run(shutdown.clone()));
 
         let state = RestState {
+            staleness: Arc::new(Staleness::new(accounts.clone(), store.clone(), tenant.clone())),
+            artifacts: Arc::new(Artifacts::new(&config.artifacts)),
             store,
             accounts,
             live: Live::new(dispatch.clone()),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+mod artifacts;
 mod operations;
 mod runtime;
 
@@ -13,6 +14,7 @@ use spindrift_process::{
     tls::{ClientAuth, PemFile, ServerTls, ServerTlsFiles, TlsError},
 };
 
+pub use artifacts::{Artifacts, HelmArtifactAccount, HelmArtifacts, HttpArtifactAccount, HttpArtifacts};
 pub use operations::{Encryption, Jobs, Operations, Ops};
 pub use runtime::{Runtime, RuntimeSettings};
 
@@ -26,6 +28,8 @@ pub struct HubConfig {
     pub server: Server,
     /// The database.
     pub sql: Sql,
+    /// From where files are fetched for pipelines.
+    pub artifacts: Artifacts,
     /// What the hub logs.
     pub logging: LoggingConfig,
 }
@@ -207,7 +211,7 @@ fn shown(url: &str) -> String {
 impl Schema for HubConfig {
     fn example() -> Self {
         let kubesvc = Kubesvc { runtime: Runtime::example(), ..Kubesvc::default() };
-        Self { kubesvc, ..Self::default() }
+        Self { kubesvc, artifacts: Artifacts::example(), ..Self::default() }
     }
 
     fn free_form() -> &'static [&'static str] {

@@ -26,7 +26,7 @@ pub struct ErrorBody {
 pub struct Problem {
     r#type: &'static str,
     title: &'static str,
-    status: u16,
+    pub status: u16,
     detail: String,
     instance: String,
 }
@@ -64,6 +64,29 @@ impl Refusal {
     pub fn unknown_provider(name: &str) -> Self {
         let exception = "com.netflix.spinnaker.clouddriver.exceptions.CloudProviderNotFoundException";
         Self::new(400, exception, format!("No cloud provider named '{name}' found"))
+    }
+
+    /// A provider in the path of a read that nobody knows; operations say it with quotes.
+    pub fn no_such_provider(name: &str) -> Self {
+        let exception = "com.netflix.spinnaker.clouddriver.exceptions.CloudProviderNotFoundException";
+        Self::new(400, exception, format!("No cloud provider named {name} found"))
+    }
+
+    /// Accounts are announced by agents, not written through this API.
+    pub fn no_account_definitions() -> Self {
+        let message =
+            "Cannot use AccountDefinitionService endpoints without enabling AccountDefinitionService bean";
+        Self::new(400, "com.netflix.spinnaker.kork.exceptions.ConfigurationException", message)
+    }
+
+    /// What Kubernetes accounts cannot do. Clouddriver says 500, which callers would try again.
+    pub fn not_implemented(message: impl Into<String>) -> Self {
+        Self::new(400, "org.apache.commons.lang3.NotImplementedException", message)
+    }
+
+    /// Another server that had to be asked did not answer as it should.
+    pub fn bad_gateway(message: impl Into<String>) -> Self {
+        Self::new(502, "java.io.IOException", message)
     }
 
     /// A description with errors.
@@ -160,6 +183,11 @@ impl Problem {
     pub fn missing_parameter(name: &str, path: &str) -> Self {
         Self::new(400, format!("Required parameter '{name}' is not present."), path)
     }
+
+    /// A parameter, or a part of the path, that is none of the values it can have.
+    pub fn mismatch(name: &str, value: &str, path: &str) -> Self {
+        Self::new(400, format!("Failed to convert '{name}' with value: '{value}'"), path)
+    }
 }
 
 fn reason(status: u16) -> &'static str {
@@ -170,6 +198,7 @@ fn reason(status: u16) -> &'static str {
         404 => "Not Found",
         405 => "Method Not Allowed",
         413 => "Payload Too Large",
+        502 => "Bad Gateway",
         503 => "Service Unavailable",
         _ => "Internal Server Error",
     }

@@ -7,6 +7,7 @@ mod assume;
 mod bearer;
 mod by_hand;
 mod channels;
+mod clouddriver;
 mod credentials;
 mod endpoints;
 mod engine;

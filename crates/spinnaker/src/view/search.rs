@@ -27,7 +27,7 @@ pub struct SearchPage<'a> {
     total_matches: usize,
     page_number: usize,
     page_size: usize,
-    platform: &'static str,
+    platform: &'a str,
     query: &'a str,
     results: Vec<Hit<'a>>,
 }
@@ -100,6 +100,11 @@ impl SearchTypes {
         self.spinnaker_kinds.contains(&row.spinnaker_kind) || self.kinds.contains(&row.object.kind)
     }
 
+    /// Whether applications or clusters are wanted, which are no objects.
+    pub fn want_names(&self) -> bool {
+        self.applications || self.clusters
+    }
+
     /// What Spinnaker takes wanted objects for.
     pub fn spinnaker_kinds(&self) -> &[SpinnakerKind] {
         &self.spinnaker_kinds
@@ -158,6 +163,12 @@ impl<'a> SearchPage<'a> {
         let results: Vec<_> = hits.into_iter().skip(skipped).take(page_size).collect();
         // With several providers Clouddriver says `aws`, and it always has several.
         Self { total_matches: results.len(), page_number, page_size, platform: "aws", query, results }
+    }
+
+    /// The same for a caller that asked one provider only.
+    #[must_use]
+    pub fn on(self, platform: Option<&'a str>) -> Self {
+        Self { platform: platform.unwrap_or(self.platform), ..self }
     }
 }
 
