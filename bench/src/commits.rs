@@ -12,7 +12,10 @@ use spindrift_model::{AccountName, AgentId, Cursor, HubId, ObjectKey, ScrubRevis
 use spindrift_testkit::Database;
 use tokio::time::Instant;
 
-use crate::{figure::{Figure, median}, pods};
+use crate::{
+    figure::{Figure, median},
+    pods,
+};
 
 /// How much is written.
 pub(crate) struct Size {
@@ -73,7 +76,9 @@ async fn write(
     while !numbers.is_empty() {
         let group: Vec<Vec<ObjectWrite>> = accounts
             .iter()
-            .map(|_| numbers.drain(..BATCH.min(numbers.len())).map(|number| object(kind, number, round)).collect())
+            .map(|_| {
+                numbers.drain(..BATCH.min(numbers.len())).map(|number| object(kind, number, round)).collect()
+            })
             .collect();
         groups.push(group);
     }

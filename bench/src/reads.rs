@@ -132,7 +132,12 @@ impl Stack {
             anyhow::Ok(())
         };
         timeout(SYNC_LIMIT, synced).await.context("the shop is not cached in time")??;
-        eprintln!("{} objects of {} clusters are cached after {:.1?}", shop.objects(), shop.clusters(), begun.elapsed());
+        eprintln!(
+            "{} objects of {} clusters are cached after {:.1?}",
+            shop.objects(),
+            shop.clusters(),
+            begun.elapsed()
+        );
         sleep(SETTLE).await;
         Ok(Self { hub, idle, _agent: agent, _database: database })
     }
@@ -146,7 +151,13 @@ impl Stack {
         Ok([Figure { name, value: each, unit: "B", peer: idle, ratio: each / idle, goal: "1000 B" }])
     }
 
-    async fn answer(&self, page: &Page, shop: &Shop, size: &Size, clusters: usize) -> anyhow::Result<Vec<Figure>> {
+    async fn answer(
+        &self,
+        page: &Page,
+        shop: &Shop,
+        size: &Size,
+        clusters: usize,
+    ) -> anyhow::Result<Vec<Figure>> {
         let client = reqwest::Client::builder().no_proxy().build()?;
         let url = format!("{}{}", self.hub.url(), page.path);
         let (mark, times) = (page.marks)(size);
@@ -180,7 +191,8 @@ impl Stack {
         let Answered { took: theirs, cpu: their_cpu, peak: their_peak, .. } = peer;
         let name = |what: &str| format!("reads-{}-{what}-{clusters}", page.name);
         let time = |what: &str, percent, goal| {
-            let (value, peer) = (milliseconds(percentile(&took, percent)), milliseconds(percentile(&theirs, percent)));
+            let (value, peer) =
+                (milliseconds(percentile(&took, percent)), milliseconds(percentile(&theirs, percent)));
             Figure { name: name(what), value, unit: "ms", peer, ratio: value / peer, goal }
         };
         let (ours, theirs_of_it) = (milliseconds(cpu), milliseconds(their_cpu));
@@ -188,8 +200,22 @@ impl Stack {
         Ok(vec![
             time("p50", 50, page.goal),
             time("p99", 99, "none"),
-            Figure { name: name("cpu"), value: ours, unit: "ms", peer: theirs_of_it, ratio: ours / theirs_of_it, goal: page.cpu_goal },
-            Figure { name: name("peak"), value: peak, unit: "MB", peer: their_peak, ratio: peak / their_peak, goal: "50 MB" },
+            Figure {
+                name: name("cpu"),
+                value: ours,
+                unit: "ms",
+                peer: theirs_of_it,
+                ratio: ours / theirs_of_it,
+                goal: page.cpu_goal,
+            },
+            Figure {
+                name: name("peak"),
+                value: peak,
+                unit: "MB",
+                peer: their_peak,
+                ratio: peak / their_peak,
+                goal: "50 MB",
+            },
         ])
     }
 }

@@ -15,7 +15,10 @@ use spindrift_spinnaker::{
 };
 use tokio::time::Instant;
 
-use super::{process::Usage, shop::{NAMESPACE, Shop}};
+use super::{
+    process::Usage,
+    shop::{NAMESPACE, Shop},
+};
 
 /// A peer that is to run.
 pub(crate) struct LiveReader {
@@ -130,7 +133,8 @@ fn answer(page: &str, rows: &[Row]) -> anyhow::Result<Vec<u8>> {
         "search" => {
             let keys: Vec<_> = rows.iter().map(RowKey::from).collect();
             let types = SearchTypes::parse(["instances", "serverGroups", "loadBalancers"]);
-            let hits = search("shop", &types, Searched { rows: &keys, clusters: &clusters, applications: &[] });
+            let hits =
+                search("shop", &types, Searched { rows: &keys, clusters: &clusters, applications: &[] });
             serde_json::to_vec(&[SearchPage::new("shop", hits, 1, 500)])?
         }
         _ => {
@@ -139,7 +143,9 @@ fn answer(page: &str, rows: &[Row]) -> anyhow::Result<Vec<u8>> {
                 serde_json::to_vec(&LoadBalancer::of_application("shop", &inventory))?
             } else {
                 let groups = inventory.of_application("shop", SpinnakerKind::ServerGroups);
-                serde_json::to_vec(&groups.map(|row| ServerGroupSummary::new(row, &inventory)).collect::<Vec<_>>())?
+                serde_json::to_vec(
+                    &groups.map(|row| ServerGroupSummary::new(row, &inventory)).collect::<Vec<_>>(),
+                )?
             }
         }
     })

@@ -19,7 +19,8 @@ const TICK: Duration = Duration::from_millis(10);
 
 impl Usage {
     pub(crate) fn of(pid: u32) -> anyhow::Result<Self> {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).context("read what a process used")?;
+        let stat =
+            std::fs::read_to_string(format!("/proc/{pid}/stat")).context("read what a process used")?;
         // The name may hold spaces; behind it come numbers, of which the 12th and 13th are the time in and for it.
         let (_, numbers) = stat.rsplit_once(") ").context("read what a process used")?;
         let ticks: u32 =

@@ -137,7 +137,8 @@ fn replica_set(number: usize, pods: usize) -> Value {
     let (cluster, version) = (number % SERVICES, number / SERVICES);
     let name = format!("shop-{cluster:02}-v{version:03}");
     let labels = json!({"lb": format!("shop-{cluster:02}"), "app": name});
-    let template = json!({"metadata": {"labels": labels}, "spec": {"containers": [{"name": "web", "image": "shop:1"}]}});
+    let template =
+        json!({"metadata": {"labels": labels}, "spec": {"containers": [{"name": "web", "image": "shop:1"}]}});
     json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
         "metadata": {"name": name, "namespace": NAMESPACE, "labels": labels, "annotations": {
             "moniker.spinnaker.io/application": "shop", "moniker.spinnaker.io/sequence": version.to_string(),
@@ -148,7 +149,8 @@ fn replica_set(number: usize, pods: usize) -> Value {
 /// A pod as long as real ones are, which runs.
 fn add_pod(cluster: &Cluster, owner: &Value, group: usize, number: usize) -> anyhow::Result<()> {
     let (mut pod, status) = pods::sample(number, NAMESPACE);
-    let owner_name = owner.pointer("/metadata/name").and_then(Value::as_str).context("an owner without a name")?;
+    let owner_name =
+        owner.pointer("/metadata/name").and_then(Value::as_str).context("an owner without a name")?;
     let name = format!("{owner_name}-{:05}", number);
     pod["metadata"]["name"] = name.clone().into();
     pod["metadata"]["ownerReferences"] = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": owner_name,
