@@ -14,6 +14,7 @@ mod artifact;
 mod caller;
 mod live;
 mod rules;
+mod task;
 
 pub use account::Account;
 pub use accounts::Accounts;
@@ -21,3 +22,4 @@ pub use artifact::{ArtifactAccount, Artifacts, Fetched};
 pub use caller::Caller;
 pub use live::{Answer, Live, Trouble};
 pub use rules::{Deriving, RuleBook};
+pub use task::{RETENTION, Rejected, Tasks, TasksConfig};

@@ -5,6 +5,7 @@ use std::time::Duration;
 mod artifacts;
 mod operations;
 mod runtime;
+mod upstream;
 
 use serde::{Deserialize, Serialize, Serializer};
 use spindrift_model::{CacheKinds, DEFAULT_CACHE_KINDS, KindPattern};
@@ -17,6 +18,7 @@ use spindrift_process::{
 pub use artifacts::{Artifacts, HelmArtifactAccount, HelmArtifacts, HttpArtifactAccount, HttpArtifacts};
 pub use operations::{Encryption, Jobs, Operations, Ops};
 pub use runtime::{Runtime, RuntimeSettings};
+pub use upstream::{Upstream, UpstreamTls};
 
 /// All of `spindrift-hub.yml`.
 #[derive(Debug, Clone, Serialize, Deserialize, Default)]
@@ -30,6 +32,8 @@ pub struct HubConfig {
     pub sql: Sql,
     /// From where files are fetched for pipelines.
     pub artifacts: Artifacts,
+    /// The Clouddriver that this hub stands in front of.
+    pub upstream: Upstream,
     /// What the hub logs.
     pub logging: LoggingConfig,
 }

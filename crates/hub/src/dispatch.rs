@@ -49,13 +49,13 @@ pub use running::{Event, Running};
 pub use vault::{Vault, VaultError};
 
 pub(crate) use links::{Link, Links};
+pub(crate) use vault::Place;
 
 use about::About;
 use admission::{Admission, Admitted, Applicant};
 use driver::{Driver, Stage, Task};
 use ledger::Ledger;
 use running::{Arrival, Entry};
-use vault::Place;
 
 use crate::{
     hex::hex,
@@ -108,7 +108,7 @@ struct Shared {
     config: DispatchConfig,
     store: Store,
     ledger: Ledger,
-    vault: Vault,
+    vault: Arc<Vault>,
     metrics: Arc<Metrics>,
     links: Arc<Links>,
     admission: Arc<Admission>,
@@ -138,7 +138,7 @@ impl Dispatch {
     pub fn new(
         config: DispatchConfig,
         store: Store,
-        vault: Vault,
+        vault: Arc<Vault>,
         metrics: Arc<Metrics>,
         shutdown: &Shutdown,
     ) -> Self {

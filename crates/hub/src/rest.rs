@@ -38,7 +38,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     cache::Feed,
-    clouddriver::{Accounts, Artifacts, Live},
+    clouddriver::{Accounts, Artifacts, Live, Tasks},
     dispatch::Dispatch,
     metrics::Metrics,
     store::Store,
@@ -60,6 +60,8 @@ pub struct RestState {
     pub accounts: Accounts,
     /// The clusters themselves.
     pub live: Live,
+    /// What Spinnaker asks for.
+    pub tasks: Tasks,
     /// Which accounts are not as they should be.
     pub staleness: Arc<Staleness>,
     /// Where files of pipelines are fetched from.

@@ -7,6 +7,7 @@
 //! rest ◀──objects, changes, positions── spindrift_object
 //! rest ◀──rows, clusters── spindrift_row
 //! dispatch ──insert, mark_sent, end──▶ spindrift_operation, spindrift_operation_part
+//! clouddriver ──insert, append, end──▶ spindrift_task, spindrift_task_entry
 //! ```
 //!
 //! SQLite, PostgreSQL and MariaDB are equals; all that differs between them is in [`dialect`]. The store keeps nothing
@@ -41,6 +42,8 @@ mod hub;
 
 mod operation;
 
+mod task;
+
 mod examination;
 
 use std::time::Duration;
@@ -69,6 +72,7 @@ pub use operation::{
 };
 pub use scope::{KindRow, ScopeCounts, ScopeRow, StoredScope};
 pub use session::{NewSession, SessionRow};
+pub use task::{NewTask, TaskEntry, TaskId, TaskInserted, TaskRow, TaskSeat};
 pub use token::{SessionInfo, TokenHash, TokenRefused};
 pub use uid_set::UidSet;
 

@@ -10,6 +10,7 @@ mod id;
 mod outcome;
 mod pace;
 mod read;
+mod status;
 mod write;
 
 use std::{fmt, time::Duration};
@@ -21,6 +22,7 @@ pub use id::{InvalidOperationId, OperationId};
 pub use outcome::{Content, Ending, Outcome};
 pub use pace::Pace;
 pub use read::{Diff, Get, List, Logs, Matches, Top};
+pub use status::Status;
 pub use write::{
     Apply, ApplyMode, Create, Delete, DryRun, Patch, PatchKind, Preconditions, Propagation, Replace, Rollout,
     RolloutAction, Scale, Validation,

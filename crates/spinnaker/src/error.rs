@@ -84,11 +84,6 @@ impl Refusal {
         Self::new(400, "org.apache.commons.lang3.NotImplementedException", message)
     }
 
-    /// Another server that had to be asked did not answer as it should.
-    pub fn bad_gateway(message: impl Into<String>) -> Self {
-        Self::new(502, "java.io.IOException", message)
-    }
-
     /// A description with errors.
     pub fn validation(errors: impl IntoIterator<Item = String>) -> Self {
         let exception = "com.netflix.spinnaker.clouddriver.deploy.DescriptionValidationException";
@@ -101,8 +96,24 @@ impl Refusal {
         Self::validation([format!("{user} is not authorized (account: {account}, description: {class})")])
     }
 
+    /// A body that is larger than any request that makes sense.
+    pub fn too_large(most: usize) -> Self {
+        let exception = "com.netflix.spinnaker.kork.web.exceptions.InvalidRequestException";
+        Self::new(413, exception, format!("the body has more than {most} bytes"))
+    }
+
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(500, "java.lang.IllegalStateException", message)
+    }
+
+    /// What should have answered could not be reached.
+    pub fn bad_gateway(message: impl Into<String>) -> Self {
+        Self::new(502, "java.net.ConnectException", message)
+    }
+
+    /// What should have answered did not, in time.
+    pub fn gateway_timeout(message: impl Into<String>) -> Self {
+        Self::new(504, "java.net.SocketTimeoutException", message)
     }
 
     /// The body, at the time of `timestamp`.
@@ -150,7 +161,10 @@ impl From<InvalidManifest> for Refusal {
 impl From<TaskError> for Refusal {
     fn from(error: TaskError) -> Self {
         match error {
-            TaskError::NotFound(_) => Self::not_found(error.to_string()),
+            TaskError::NotFound(_) | TaskError::NotResumable(_) => Self::not_found(error.to_string()),
+            TaskError::NotPatchable(_) => {
+                Self::new(500, "javax.naming.OperationNotSupportedException", error.to_string())
+            }
             TaskError::NotRetryable(_) => {
                 let class = "com.netflix.spinnaker.kork.exceptions.ConstraintViolationException";
                 Self::new(500, class, error.to_string())
@@ -200,6 +214,7 @@ fn reason(status: u16) -> &'static str {
         413 => "Payload Too Large",
         502 => "Bad Gateway",
         503 => "Service Unavailable",
+        504 => "Gateway Timeout",
         _ => "Internal Server Error",
     }
 }

@@ -24,11 +24,13 @@ mod jobs;
 mod load_balancers;
 mod managers;
 mod manifests;
+mod operations;
 mod projects;
 mod raw_resources;
 mod search;
 mod security_groups;
 mod server_groups;
+mod tasks;
 
 use axum::middleware::from_fn;
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -53,10 +55,12 @@ pub(super) fn routes() -> OpenApiRouter<RestState> {
         .merge(load_balancers::routes())
         .merge(managers::routes())
         .merge(manifests::routes())
+        .merge(operations::routes())
         .merge(projects::routes())
         .merge(raw_resources::routes())
         .merge(search::routes())
         .merge(security_groups::routes())
         .merge(server_groups::routes())
+        .merge(tasks::routes())
         .layer(from_fn(wire::finish))
 }

@@ -359,7 +359,7 @@ async fn an_odd_object_costs_nobody_else_a_row() -> anyhow::Result<()> {
         assert_eq!(bench.names("prod").await?.len(), 14, "all objects are stored");
         assert!(bench.row_names("shop").await?.contains(&"pod shop-5c6-a".to_owned()));
         assert_eq!(bench.row_names("läden-🛒").await?.first().map(String::as_str), Some("pod far"));
-        assert_eq!(bench.around("rs nul").await?.first().map(String::as_str), Some("replicaSet nul"));
+        assert!(bench.around("rs nul").await?.contains(&"replicaSet nul".to_owned()));
         let clusters = bench.clusters().await?;
         assert!(clusters.contains(&"läden-🛒/prod/deployment 🛒".to_owned()), "{clusters:?}");
         assert!(clusters.iter().all(|place| place.len() < 300 && !place.contains('\0')), "{clusters:?}");
@@ -407,7 +407,10 @@ async fn the_rules_of_an_account_decide_what_has_a_row() -> anyhow::Result<()> {
             })
             .await?;
         bench.write("test", |write| write.upserts = objects.clone()).await?;
-        assert_eq!(bench.clusters().await?, ["junk/test/junk-5c6", "shop/prod/", "shop/prod/widget w"]);
+        assert_eq!(
+            bench.clusters().await?,
+            ["junk/test/junk-5c6", "lonely/prod/", "shop/prod/", "shop/prod/widget w"]
+        );
         let found = bench.search("", &["unclassified", "configs"]).await?;
         assert_eq!(
             found,

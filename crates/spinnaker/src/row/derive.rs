@@ -15,12 +15,22 @@ use super::{
 use crate::{Coordinates, FullName, Kind, Moniker, SpinnakerKind, annotation};
 
 impl Row {
+    /// Whether objects like this have rows at all: what changes by the second and is never looked for is not worth one.
+    pub fn is_for(key: &ObjectKey) -> bool {
+        !matches!(
+            (&*key.group, &*key.kind),
+            ("" | "events.k8s.io", "Event")
+                | ("coordination.k8s.io", "Lease")
+                | ("discovery.k8s.io", "EndpointSlice")
+        )
+    }
+
     /// The row of an object, or nothing if it is not to be kept.
     ///
     /// An object whose parts are not what its kind says still gets a row, only with less to show: a custom resource may
     /// be anything.
     pub fn derive(account: &Arc<str>, key: &ObjectKey, body: &[u8], rules: RowRules<'_>) -> Option<Self> {
-        if is_noise(key) {
+        if !Self::is_for(key) {
             return None;
         }
         let kind = Kind::of_group(&key.group, &key.kind);
@@ -95,16 +105,6 @@ where
 fn bare(body: &[u8]) -> Option<Read<'_>> {
     let Bare { api_version, metadata, .. } = serde_json::from_slice(body).ok()?;
     Some((api_version, metadata, Aspect::None))
-}
-
-/// What changes by the second and is never looked for: it is not worth a row.
-fn is_noise(key: &ObjectKey) -> bool {
-    matches!(
-        (&*key.group, &*key.kind),
-        ("" | "events.k8s.io", "Event")
-            | ("coordination.k8s.io", "Lease")
-            | ("discovery.k8s.io", "EndpointSlice")
-    )
 }
 
 /// Namespaces and definitions are kept whoever manages them: they say what else there may be.

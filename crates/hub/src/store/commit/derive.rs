@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use spindrift_model::ObjectKey;
+use spindrift_spinnaker::Row;
 
 use super::portion::portion;
 use super::writer::Writer;
@@ -34,19 +35,21 @@ impl<'w> Derived<'w> {
     pub(super) fn of(write: &'w AccountWrite) -> Self {
         let AccountWrite { account, upserts, derivation, .. } = write;
         let account: Arc<str> = account.as_str().into();
-        // Two API groups may serve the same object; PostgreSQL refuses a statement that writes a row twice.
-        let mut entries = IndexMap::new();
-        let mut without = Vec::new();
-        for object in upserts {
+        // The last word on each row counts: PostgreSQL refuses a statement that writes one twice. Beside an object that
+        // is there twice, it may be that two API groups serve it.
+        let mut last = IndexMap::new();
+        for object in upserts.iter().filter(|object| Row::is_for(&object.key)) {
+            let ObjectKey { group, kind, namespace, name } = &object.key;
+            last.insert((kind_column(group, kind), namespace, name), object);
+        }
+        let mut derived = Self { entries: Vec::new(), without: Vec::new() };
+        for object in last.into_values() {
             match Entry::derive(&account, &object.key, &object.body, derivation.rules()) {
-                Some(entry) => {
-                    let (kind, namespace, name) = entry.place();
-                    entries.insert((kind.to_owned(), namespace.to_owned(), name.to_owned()), entry);
-                }
-                None => without.push(&object.key),
+                Some(entry) => derived.entries.push(entry),
+                None => derived.without.push(&object.key),
             }
         }
-        Self { entries: entries.into_values().collect(), without }
+        derived
     }
 }
 
@@ -60,7 +63,8 @@ impl<'w> Writer<'_, 'w> {
     ) -> Result<(), StoreError> {
         let mut entries = Vec::new();
         for (fenced, Derived { entries: these, without }) in derived {
-            self.remove_rows(*fenced, without.clone(), Whose::Anybodys).await?;
+            let without = without.iter().copied().filter(|key| !self.is_rejected(key)).collect();
+            self.remove_rows(*fenced, without, Whose::Anybodys).await?;
             entries.extend(these.iter().map(|entry| (*fenced, entry)));
         }
         entries.retain(|(_, entry)| !self.is_rejected(&entry.key));

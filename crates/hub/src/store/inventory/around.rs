@@ -50,11 +50,7 @@ impl Store {
                 rows.add("read the owner of an object", owner, &mut connection).await?;
             }
         }
-        let first = rows.rows.first().map(|row| row.object.clone());
-        let mut seen = std::collections::HashSet::new();
-        rows.rows.retain(|row| seen.insert(row.object.clone()));
-        debug_assert_eq!(first, rows.rows.first().map(|row| row.object.clone()));
-        Ok(rows.rows)
+        Ok(rows.distinct())
     }
 
     async fn add_balanced(

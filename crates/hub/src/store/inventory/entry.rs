@@ -68,11 +68,6 @@ impl Entry {
         })
     }
 
-    /// What may be there once.
-    pub(in crate::store) fn place(&self) -> (&str, &str, &str) {
-        (&self.kind, &self.key.namespace, &self.key.name)
-    }
-
     pub(in crate::store) fn bytes(&self) -> usize {
         self.content.len() + OVERHEAD
     }

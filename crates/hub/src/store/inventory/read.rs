@@ -1,5 +1,7 @@
 //! Reading rows.
 
+use std::collections::HashSet;
+
 use futures::TryStreamExt;
 use spindrift_spinnaker::{Row, row::RowReader};
 use sqlx::AnyConnection;
@@ -36,5 +38,13 @@ impl Rows {
             warn!(rows = unread, "rows that a hub of another release has derived are left out");
         }
         Ok(())
+    }
+
+    /// Each row once, in the order in which they were found.
+    pub(super) fn distinct(self) -> Vec<Row> {
+        let mut seen = HashSet::new();
+        let mut rows = self.rows;
+        rows.retain(|row| seen.insert((row.account.clone(), row.object.clone())));
+        rows
     }
 }
