@@ -50,7 +50,7 @@ chaos: ## Breaks everything at random while things change, and compares whenever
 	SPINDRIFT_CHAOS_SECONDS=$(or $(SECONDS),600) SPINDRIFT_CHAOS_SEED=$(SEED) \
 	  cargo test --workspace --locked --test chaos -- --nocapture
 
-parity: ## Does some 3,000 things beside the real kubectl, compares, and writes docs/parity.md; CASES=2000 SEED=6
+parity: ## Does some 3,500 things beside the real kubectl, compares, and writes docs/parity.md; CASES=2000 SEED=6
 	cargo build --workspace --locked --bins --test parity
 	SPINDRIFT_PARITY_CASES=$(or $(CASES),2000) SPINDRIFT_PARITY_SEED=$(SEED) SPINDRIFT_PARITY_WRITE=1 \
 	  cargo test --workspace --locked --test parity -- --nocapture

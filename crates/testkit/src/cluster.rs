@@ -8,6 +8,7 @@
 mod access;
 mod api_server;
 mod builder;
+mod container_log;
 mod controllers;
 mod etcd;
 mod kubectl;
@@ -28,21 +29,25 @@ use access::Access;
 use api_server::ApiServer;
 pub use builder::ClusterBuilder;
 use builder::Parts;
+pub use container_log::ContainerLog;
 use controllers::Controllers;
 pub use etcd::Backup;
 use etcd::Etcd;
 pub use kubectl::Kubectl;
 pub use testenv::path as testenv;
 
+use crate::certificates::Certificates;
+
 /// A running cluster; dropping it ends its processes and removes its data.
 // The order of the fields is the order of their end: what depends on others goes first.
 pub struct Cluster {
-    _controllers: Option<Controllers>,
+    controllers: Option<Controllers>,
     api_server: ApiServer,
     etcd: Arc<Etcd>,
     kubectl: Kubectl,
     access: Access,
-    parts: Parts,
+    /// What it was made by.
+    recipe: ClusterBuilder,
 }
 
 // === impl Cluster ===
@@ -68,20 +73,22 @@ impl Cluster {
 
     /// Starts another cluster with the same parts on the same etcd, which is cheaper than one of its own.
     pub async fn sibling(&self) -> anyhow::Result<Self> {
-        Self::start_on(Arc::clone(&self.etcd), self.parts).await
+        Self::start_on(Arc::clone(&self.etcd), self.recipe.clone()).await
     }
 
-    async fn start_on(etcd: Arc<Etcd>, parts: Parts) -> anyhow::Result<Self> {
+    async fn start_on(etcd: Arc<Etcd>, recipe: ClusterBuilder) -> anyhow::Result<Self> {
         let testenv = testenv::path().await?;
         let api_server = ApiServer::new(testenv, &etcd)?;
         let access = Access::new(api_server.certificates(), api_server.addr()).await?;
         api_server.start(&access).await.context("start the API server")?;
         let kubectl = Kubectl::new(testenv, access.kubeconfig())?;
-        let controllers = match parts {
+        let controllers = match recipe.parts {
             Parts::Bare => None,
-            Parts::Controllers => Some(Controllers::start(testenv, &api_server, &access, &kubectl).await?),
+            Parts::Controllers => {
+                Some(Controllers::start(testenv, &api_server, &access, &kubectl, &recipe.logs).await?)
+            }
         };
-        Ok(Self { _controllers: controllers, api_server, etcd, kubectl, access, parts })
+        Ok(Self { controllers, api_server, etcd, kubectl, access, recipe })
     }
 
     /// The administrator's kubeconfig.
@@ -99,6 +106,11 @@ impl Cluster {
     /// Writes an administrator's kubeconfig that takes the way through a proxy.
     pub fn kubeconfig_via(&self, proxy: SocketAddr) -> anyhow::Result<PathBuf> {
         self.access.kubeconfig_via(proxy)
+    }
+
+    /// The authority that the API server trusts, and that all trust who talk to it.
+    pub(crate) fn certificates(&self) -> &Certificates {
+        self.api_server.certificates()
     }
 
     /// A new client of the administrator's; new, because a client belongs to the runtime of one test.
@@ -138,6 +150,12 @@ impl Cluster {
             .await
             .with_context(|| format!("create namespace {name}"))?;
         Ok(name)
+    }
+
+    /// Lets all containers of a name write a line; if their log is that of every container, all others, too.
+    pub fn write_log(&self, container: &str, line: &str) -> anyhow::Result<()> {
+        let controllers = self.controllers.as_ref().context("on a bare cluster no containers run")?;
+        controllers.logs().append(container, line)
     }
 
     /// Ends the API server the hard way: on SIGTERM it would drain for long.

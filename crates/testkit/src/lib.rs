@@ -21,15 +21,19 @@ mod cluster;
 mod connect_proxy;
 mod database;
 mod fault_proxy;
+mod metrics_api;
+mod tls_listener;
 
 mod eventually;
 
 mod converged;
 mod stack;
 
+pub mod spinnaker;
+
 pub use binary::binary;
 pub use certificates::{Certificates, Identity};
-pub use cluster::{Backup, Cluster, ClusterBuilder, Kubectl, testenv};
+pub use cluster::{Backup, Cluster, ClusterBuilder, ContainerLog, Kubectl, testenv};
 pub use connect_proxy::{ConnectProxy, Manners};
 pub use converged::{KindToCompare, assert_converged, compare};
 pub use daemon::Daemon;
@@ -37,5 +41,6 @@ pub use database::{Database, Engine};
 pub use eventually::{Attempt, PATIENCE, eventually};
 pub use fault_proxy::{FaultProxy, Traffic};
 pub use guardian::scratch;
+pub use metrics_api::MetricsApi;
 pub use port::free_port;
 pub use stack::{AgentProcess, HubProcess, Operated, Operations, StoredObject, Watch, WatchEvent};

@@ -7,7 +7,8 @@ use futures::{StreamExt, TryStreamExt};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use kube::api::{PostParams, WatchEvent, WatchParams};
-use spindrift_testkit::{Cluster, FaultProxy, eventually};
+use serde_json::json;
+use spindrift_testkit::{Cluster, ContainerLog, FaultProxy, Kubectl, MetricsApi, eventually};
 
 const DEPLOYMENT: &str = "
 apiVersion: apps/v1
@@ -106,6 +107,54 @@ async fn deployment_gets_ready_pods_on_a_whole_cluster() -> anyhow::Result<()> {
     let ready = cluster.kubectl(&["get", "deployment/web", "-o", "jsonpath={.status.readyReplicas}"]).await?;
     assert_eq!(ready, "3");
     Ok(())
+}
+
+#[tokio::test]
+async fn containers_have_written_what_the_test_says() -> anyhow::Result<()> {
+    let cluster = Cluster::builder()
+        .log(ContainerLog::of_every("hello\nlast line\n").previous("before\n"))
+        .log(ContainerLog::of("proxy", "one\ntwo\nthree\n").from("2026-01-01T00:00:00Z".parse()?))
+        .start()
+        .await?;
+    let pod = "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [
+        {name: main, image: example/web}, {name: proxy, image: example/proxy}]}}";
+    cluster.kubectl_stdin(&["create", "-f", "-"], pod).await?;
+    cluster.kubectl(&["wait", "pod/web", "--for=condition=Ready", "--timeout=60s"]).await?;
+    let main = ["logs", "web", "-c", "main"];
+    let proxy = ["logs", "web", "-c", "proxy"];
+    assert_eq!(cluster.kubectl(&main).await?, "hello\nlast line\n");
+    assert_eq!(cluster.kubectl(&[&main[..], &["--previous"]].concat()).await?, "before\n");
+    let since = "--since-time=2026-01-01T00:00:01Z";
+    let late = cluster.kubectl(&[&proxy[..], &["--timestamps", since]].concat()).await?;
+    assert_eq!(late, "2026-01-01T00:00:01.000000000Z two\n2026-01-01T00:00:02.000000000Z three\n");
+
+    let followed = Kubectl::with(cluster.kubeconfig()).await?.spawn(&[&proxy[..], &["-f"]].concat())?;
+    followed.wait_for_log("three\n").await?;
+    cluster.write_log("proxy", "four")?;
+    followed.wait_for_log("three\nfour\n").await?;
+    assert_eq!(cluster.kubectl(&[&proxy[..], &["--since=1h"]].concat()).await?, "four\n");
+    Ok(())
+}
+
+#[tokio::test]
+async fn kubectl_finds_the_metrics_api_behind_the_api_server() -> anyhow::Result<()> {
+    let cluster = Cluster::builder().bare().start().await?;
+    let error = cluster.kubectl(&["top", "pods"]).await.expect_err("nothing is measured yet");
+    assert!(error.to_string().contains("Metrics API not available"), "{error}");
+    let metrics = MetricsApi::start(&cluster).await?;
+    metrics.measure_pod("default", "web", &json!({ "app": "web" }), &[("main", "12m", "20Mi")]);
+    metrics.measure_pod("default", "db", &json!({ "app": "db" }), &[("main", "7m", "30Mi")]);
+    let top = ["top", "pods", "--no-headers"];
+    assert_eq!(words(&cluster.kubectl(&top).await?), [["db", "7m", "30Mi"], ["web", "12m", "20Mi"]]);
+    let some = cluster.kubectl(&[&top[..], &["-l", "app=web"]].concat()).await?;
+    assert_eq!(words(&some), [["web", "12m", "20Mi"]]);
+    let error = cluster.kubectl(&["top", "pod", "nobody"]).await.expect_err("it is not measured");
+    assert!(error.to_string().contains("podmetrics.metrics.k8s.io \"nobody\" not found"), "{error}");
+    Ok(())
+}
+
+fn words(table: &str) -> Vec<Vec<&str>> {
+    table.lines().map(|line| line.split_whitespace().collect()).collect()
 }
 
 #[tokio::test]

@@ -28,9 +28,15 @@ struct Details {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 struct Cause {
+    reason: String,
     field: String,
     message: String,
 }
+
+/// What can be done about fields that somebody else manages.
+const ABOUT_MANAGERS: &str = "\
+To take these fields from their managers, apply again with --force-conflicts. To leave them as they are, take them
+out of the manifest. To share them, give them the values that they have.";
 
 /// Reasons that API servers give only with details: without them, the word is the hub's or the agent's.
 const OUR_OWN: [&str; 12] = [
@@ -76,13 +82,19 @@ impl Status {
     /// Each field that is wrong, once.
     fn causes(&self) -> Vec<String> {
         let mut causes = Vec::new();
-        for Cause { field, message } in self.details.iter().flat_map(|details| &details.causes) {
+        for Cause { field, message, .. } in self.details.iter().flat_map(|details| &details.causes) {
             let cause = format!("{field}: {message}");
             if !causes.contains(&cause) {
                 causes.push(cause);
             }
         }
         causes
+    }
+
+    /// Whether fields belong to others, who would have to be overruled.
+    fn is_about_managers(&self) -> bool {
+        let mut causes = self.details.iter().flat_map(|details| &details.causes);
+        self.reason == "Conflict" && causes.any(|cause| cause.reason == "FieldManagerConflict")
     }
 
     /// What kubectl makes of an object that is not valid: its name, and what is wrong with it.
@@ -113,6 +125,7 @@ impl fmt::Display for Status {
         let Self { reason, message, .. } = self;
         match reason.as_str() {
             "Invalid" => self.invalid(f),
+            _ if self.is_about_managers() => write!(f, "error: {message}\n{ABOUT_MANAGERS}"),
             "" => write!(f, "Error from server: {message}"),
             ours if self.details.is_none() && OUR_OWN.contains(&ours) => write!(f, "error: {message}"),
             _ => write!(f, "Error from server ({reason}): {message}"),
@@ -146,9 +159,14 @@ mod tests {
             ("Invalid", "long", &two, "The Deployment \"web\" is invalid: \n* a: no\n* b: nor"),
             ("Invalid", "long", &json!({ "kind": "Pod", "name": "x" }), "The Pod \"x\" is invalid"),
             ("Invalid", "all of it", &nothing, "The request is invalid: all of it"),
+            ("Conflict", "it has changed", &json!({}), "Error from server (Conflict): it has changed"),
         ] {
             assert_eq!(status(reason, message, details).to_string(), expected);
         }
+        let theirs =
+            json!({ "causes": [{ "reason": "FieldManagerConflict", "field": ".spec", "message": "hers" }] });
+        let conflict = status("Conflict", "Apply failed with 1 conflict: .spec", &theirs).to_string();
+        assert!(conflict.starts_with("error: Apply failed with 1 conflict: .spec\nTo take"), "{conflict}");
         let about = status("Forbidden", "no", &nothing).about("applying", "web.yaml");
         assert_eq!(about.to_string(), "Error from server (Forbidden): error when applying \"web.yaml\": no");
     }

@@ -108,6 +108,8 @@ const EVERY: &str = "metadata.name!=";
 /// What kubectl warns of.
 const IMMEDIATE: &str = "Warning: Immediate deletion does not wait for confirmation that the running resource has been \
     terminated. The resource may continue to run on the cluster indefinitely.";
+const NOT_IN_A_NAMESPACE: &str =
+    "Warning: deleting cluster-scoped resources, not scoped to the provided namespace";
 
 // === impl Delete ===
 
@@ -123,8 +125,13 @@ impl Delete {
         let deadline = self.wait.then_some(*timeout).filter(|timeout| !timeout.is_zero());
         let change = Change { wherever, doing: "deleting", output: *output, dry: *dry_run, deadline };
         let (forced, any) = (grace == Some(0), Cell::new(false));
-        let told = |Deleted { deleted }: Deleted, _: &Line| {
+        // Said once: whoever names a namespace may think that nothing else is concerned.
+        let unwarned = Cell::new(wherever.namespace.is_some());
+        let told = |Deleted { deleted }: Deleted, line: &Line| {
             any.set(any.get() || !deleted.is_empty());
+            if deleted.iter().any(Gone::is_cluster_scoped) && unwarned.replace(false) {
+                line.note(NOT_IN_A_NAMESPACE);
+            }
             deleted.into_iter().map(|gone| gone.told(forced, *dry_run)).collect()
         };
         change.tell(context, async |_, _| Ok(steps.clone()), told).await?;
@@ -205,6 +212,10 @@ impl Delete {
 // === impl Gone ===
 
 impl Gone {
+    fn is_cluster_scoped(&self) -> bool {
+        self.namespace.as_deref().is_none_or(str::is_empty)
+    }
+
     fn told(self, forced: bool, dry: Dry) -> Told {
         let Self { api_version, kind, namespace, name, uid } = self;
         let prefix = prefix(api_version.as_deref().unwrap_or_default(), &kind);

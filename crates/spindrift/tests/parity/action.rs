@@ -42,9 +42,19 @@ pub(crate) enum Rollout {
     Restart,
 }
 
+/// How we are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// Outcomes are compared.
+    Rest,
+    /// By `spindrift`, with the words that kubectl is called with: all that it says is compared.
+    CommandLine,
+}
+
 /// Where something is done, and to what.
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'a> {
+    pub(crate) way: Way,
     pub(crate) kind: &'static Kind,
     pub(crate) name: &'a str,
     pub(crate) label: &'a str,
@@ -170,20 +180,31 @@ impl Action {
         words
     }
 
+    /// kubectl's manager of fields, where it does not say so itself: the same fields shall move when an object that was
+    /// applied client-side is applied server-side later.
+    pub(crate) fn manager(&self) -> Option<&'static str> {
+        match self {
+            Self::Apply { mode: Mode::ClientSide, .. } => Some("kubectl-client-side-apply"),
+            Self::Apply { mode: Mode::ServerSide { manager: None, .. }, .. } => Some("kubectl"),
+            _ => None,
+        }
+    }
+
     /// What the hub is asked.
     pub(crate) fn verb(&self, target: &Target<'_>) -> Value {
         let manifest = |manifest: &Value| target.side.render(manifest);
         match self {
-            Self::Apply { manifest: value, mode: Mode::ClientSide } => {
-                // Managers are kubectl's, so that the same fields move when the object is applied server-side later.
-                let manager = "kubectl-client-side-apply";
-                json!({ "verb": "apply", "mode": "client-side", "manifest": manifest(value), "fieldManager": manager })
-            }
+            Self::Apply { manifest: value, mode: Mode::ClientSide } => json!({
+                "verb": "apply",
+                "mode": "client-side",
+                "manifest": manifest(value),
+                "fieldManager": self.manager(),
+            }),
             Self::Apply { manifest: value, mode: Mode::ServerSide { manager, force } } => json!({
                 "verb": "apply",
                 "mode": "server-side",
                 "manifest": manifest(value),
-                "fieldManager": manager.unwrap_or("kubectl"),
+                "fieldManager": manager.or_else(|| self.manager()),
                 "forceConflicts": force,
             }),
             Self::Create { manifest: value } => json!({ "verb": "create", "manifest": manifest(value) }),

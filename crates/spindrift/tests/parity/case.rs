@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use crate::{
-    action::{Action, LABEL},
+    action::{Action, LABEL, Way},
     dice::Dice,
     features::Feature,
     kinds::{Kind, SIDE},
@@ -28,6 +28,7 @@ pub(crate) struct Case {
     pub(crate) steps: Vec<Step>,
     pub(crate) features: Vec<Feature>,
     pub(crate) cluster: Where,
+    pub(crate) way: Way,
 }
 
 /// One after the other.
@@ -62,12 +63,13 @@ impl Case {
         let verb = action.unwrap().name();
         let names = vec![kind.object_name(number)];
         let label = label(number);
-        Self { number, verb, kind, label, names, steps, features: Vec::new(), cluster: Where::Bare }
+        let (features, cluster, way) = (Vec::new(), Where::Bare, Way::Rest);
+        Self { number, verb, kind, label, names, steps, features, cluster, way }
     }
 
     /// All that is needed to understand what it did.
     pub(crate) fn describe(&self) -> String {
-        let mut text = format!("case {}: {} of {}", self.number, self.verb, self.kind.name);
+        let mut text = format!("case {}: {} of {}, {:?}", self.number, self.verb, self.kind.name, self.way);
         for step in &self.steps {
             let step = match step {
                 Step::Act(action) => match action {

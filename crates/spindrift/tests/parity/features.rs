@@ -24,10 +24,11 @@ pub(crate) enum Feature {
     SomebodyElse,
     CreatedAgain,
     Refused,
+    CommandLine,
 }
 
 impl Feature {
-    pub(crate) const ALL: [Self; 14] = [
+    pub(crate) const ALL: [Self; 15] = [
         Self::PatchDelete,
         Self::PatchReplace,
         Self::PatchMerge,
@@ -42,6 +43,7 @@ impl Feature {
         Self::SomebodyElse,
         Self::CreatedAgain,
         Self::Refused,
+        Self::CommandLine,
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -60,6 +62,7 @@ impl Feature {
             Self::SomebodyElse => "somebody else changed the object in between",
             Self::CreatedAgain => "somebody else deleted the object in between",
             Self::Refused => "the API server, or kubectl, refuses",
+            Self::CommandLine => "by the command line: its exit code and every word",
         }
     }
 }

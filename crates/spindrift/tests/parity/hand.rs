@@ -1,14 +1,17 @@
-//! Who acts: the real kubectl, or hub and agent.
+//! Who acts: the real kubectl, or hub and agent, asked over REST or by the command line.
 
+mod command;
 mod kubectl;
 mod spindrift;
 
+pub(crate) use command::SpindriftCommand;
 pub(crate) use kubectl::KubectlHand;
 pub(crate) use spindrift::{SpindriftHand, refusal};
 
 use crate::{
     action::{Action, Target},
     outcome::Outcome,
+    said::Said,
 };
 
 pub(crate) enum Hand {
@@ -20,6 +23,8 @@ pub(crate) enum Hand {
 pub(crate) struct Answer {
     pub(crate) outcome: Outcome,
     pub(crate) patch: Option<String>,
+    /// All that was said, where words are compared with words.
+    pub(crate) said: Option<Said>,
 }
 
 // === impl Hand ===

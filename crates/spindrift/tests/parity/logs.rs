@@ -1,174 +1,192 @@
-//! Logs, of the playground's containers and of containers that are not there.
+//! Logs, as a kubelet serves them: of pods, of what has pods, and of what has none.
 
-use std::{process::Output, sync::Arc};
+use std::time::Duration;
 
-use futures::{StreamExt, stream, stream::BoxStream};
-use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
-use spindrift_playground::{
-    Key, LogLine, LogSource, Run, Tempo,
-    fleet::{self, Content, FleetOptions},
-};
-use spindrift_process::shutdown::Shutdown;
-use spindrift_testkit::{Kubectl, eventually, scratch};
+use serde_json::{Map, Value, json};
+use spindrift_testkit::{ContainerLog, Kubectl, eventually};
 
 use crate::{
     hand::refusal,
     outcome::{Outcome, Refusal},
+    said::Said,
+    settings::Settings,
     tally::Tally,
-    world::{ACCOUNT, Stack},
+    world::{ACCOUNT, Living},
 };
 
-/// What is asked: the target, kubectl's flags, and our fields.
+/// What is asked: of whom, with kubectl's flags, and with the same as fields of ours.
 struct Question {
     target: &'static str,
     flags: &'static [&'static str],
     fields: Value,
 }
 
-/// A container writes a line in each of so many seconds.
+/// A container has written a line in each of so many seconds.
 const LINES: i64 = 500;
+const BEGIN: &str = "2026-01-01T00:00:00Z";
+const NAMESPACE: &str = "logs";
+/// kubectl takes its time to start on a loaded machine.
+const PATIENCE: Duration = Duration::from_mins(2);
+/// What each container writes at last, long after the other lines.
+const LAST: &str = "at last";
 
-/// Every container has its own words.
-struct Words;
+const OBJECTS: &str = include_str!("logs/objects.yaml");
 
-/// Compares what kubectl and the hub show of the same logs.
-pub(crate) async fn compare(tally: &mut Tally) {
-    let shutdown = Shutdown::new();
-    let options =
-        FleetOptions { content: Content::Shop { tempo: Tempo::HASTE, pace: 0.0 }, ..FleetOptions::shops(1) };
-    let fleet = fleet::start(options, &shutdown).await.unwrap();
-    let cluster = &fleet.clusters[0];
-    cluster.set_logs(Arc::new(Words));
-    let files = scratch("playground").unwrap();
-    let kubeconfig = files.path().join("config");
-    std::fs::write(&kubeconfig, fleet.kubeconfig()).unwrap();
-    let kubectl = Kubectl::with(&kubeconfig).await.unwrap();
-    let stack = Stack::start(&json!({ "kubeconfigFile": kubeconfig, "context": cluster.name() })).await;
-    let operations = stack.hub.operations(ACCOUNT);
-
-    let labels = json!({ "app": "web" });
-    for object in
-        [pod("one", &["main"]), pod("two", &["app", "proxy"]), defaulted(pod("three", &["app", "proxy"]))]
-    {
-        cluster.create(object).unwrap();
-    }
-    let template = json!({ "metadata": { "labels": labels }, "spec": pod("x", &["main"])["spec"] });
-    cluster
-        .create(json!({
-            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "web", "namespace": "default" },
-            "spec": { "replicas": 1, "selector": { "matchLabels": labels }, "template": template },
-        }))
-        .unwrap();
-    let runs = |name: &str| {
-        let pod = cluster.get(&Key::new("", "pods", "default", name));
-        pod.is_some_and(|pod| pod["status"]["phase"] == "Running")
+/// What the containers have written, each in its own words; some have run before, and some have said nothing.
+pub(crate) fn written() -> Vec<ContainerLog> {
+    let begin = BEGIN.parse().unwrap();
+    let text = |name: &str| {
+        let lines: Vec<_> =
+            (0..LINES).map(|line| format!("{name} says {line}: zürich <b> \u{1F30A}")).collect();
+        lines.join("\n")
     };
-    eventually!("the pods run", ["one", "two", "three"].into_iter().all(runs));
-    eventually!("the deployment's pod runs", {
-        let key = Key::new("apps", "deployments", "default", "web");
-        cluster.get(&key).is_some_and(|web| web["status"]["readyReplicas"] == 1)
-    });
+    vec![
+        ContainerLog::of("main", &text("main")).previous(&text("main before")).from(begin),
+        ContainerLog::of("app", &text("app")).from(begin),
+        ContainerLog::of("proxy", &text("proxy")).previous("").from(begin),
+        ContainerLog::of("setup", "ready\n\n  steady\n").from(begin),
+    ]
+}
 
-    for Question { target, flags, fields } in questions() {
-        let (kind, name) = target.split_once('/').unwrap();
-        let mut arguments = vec!["--context", cluster.name(), "logs", target, "-n", "default"];
-        arguments.extend(flags);
-        let theirs = theirs(&kubectl.output(&arguments, "").await.unwrap());
-        let mut verb =
-            json!({ "verb": "logs", "target": { "kind": kind, "namespace": "default", "name": name } });
-        verb.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-        let answer = operations.ask(&verb).await.unwrap();
+/// Compares what kubectl and we show of the same logs: by the hub's answers, and by the command line.
+pub(crate) async fn compare(living: &Living, settings: &Settings, tally: &mut Tally) {
+    let Living { cluster, stack, .. } = living;
+    cluster.kubectl_stdin(&["apply", "-f", "-"], OBJECTS).await.unwrap();
+    for ready in [
+        &["wait", "pod", "-l", "ready=soon", "--for=condition=Ready"][..],
+        &["rollout", "status", "deployment/web"],
+        &["rollout", "status", "statefulset/db"],
+        &["wait", "job/import", "--for=condition=Complete"],
+    ] {
+        cluster.kubectl(&[ready, &["-n", NAMESPACE, "--timeout=120s"]].concat()).await.unwrap();
+    }
+    for container in ["main", "app", "proxy"] {
+        cluster.write_log(container, LAST).unwrap();
+    }
+    let kubectl = Kubectl::with(cluster.kubeconfig()).await.unwrap();
+    let (operations, command) = (stack.hub.operations(ACCOUNT), stack.command());
+
+    for Question { target, flags, fields } in settings.some(questions()) {
+        let arguments = [&["logs", target, "-n", NAMESPACE], flags].concat();
+        let theirs: Said = kubectl.output(&arguments, "").await.unwrap().into();
+        let shown = theirs.difference_in_deed(&command.run(&arguments, "").await);
+        let answer = operations.ask(&verb(target, &fields)).await.unwrap();
         let ours = if answer.is_done() {
             Outcome::Done(String::from_utf8(answer.body.to_vec()).unwrap())
         } else {
             Outcome::Refused(refusal(&answer.status()))
         };
-        let difference =
-            Outcome::difference(&theirs, &ours).map(|difference| format!("logs {verb}: {difference}"));
-        tally.add_plain("logs", if kind == "pod" { "Pod" } else { "Deployment" }, difference);
+        let outcomes = Outcome::difference(&outcome(&theirs), &ours);
+        for difference in [outcomes, shown] {
+            let difference = difference.map(|difference| format!("{arguments:?}: {difference}"));
+            tally.add_plain("logs", kind(target), difference);
+        }
     }
+    for (target, container) in [("pod/one", "main"), ("pod/two", "proxy"), ("job/import", "main")] {
+        let difference = follow(living, &kubectl, target, container).await;
+        tally.add_plain("logs", kind(target), difference);
+    }
+}
+
+/// Both follow the same log, and show the same when it goes on.
+async fn follow(living: &Living, kubectl: &Kubectl, target: &str, container: &str) -> Option<String> {
+    let arguments = ["logs", target, "-n", NAMESPACE, "-c", container, "-f", "--tail=1"];
+    let command = living.stack.command();
+    let begin = format!("somebody follows {target}");
+    living.cluster.write_log(container, &begin).unwrap();
+    let followers = [kubectl.spawn(&arguments).unwrap(), command.spawn(&arguments)];
+    let shown = async |text: &str| {
+        for follower in &followers {
+            eventually!(format!("{text:?} is shown"), PATIENCE, follower.log().contains(text));
+        }
+    };
+    // Whoever has shown a line sees those after it as they come.
+    shown(&begin).await;
+    living.cluster.write_log(container, "").unwrap();
+    shown("\n\n").await;
+    living.cluster.write_log(container, "more \u{1F30A}").unwrap();
+    shown("more \u{1F30A}\n").await;
+    let [theirs, ours] = followers.map(|follower| follower.log());
+    (theirs != ours)
+        .then(|| format!("{arguments:?}: words differ\n      kubectl: {theirs:?}\n      ours:    {ours:?}"))
 }
 
 fn questions() -> Vec<Question> {
     let of = |target, flags, fields| Question { target, flags, fields };
     let mut questions = Vec::new();
-    for (target, container) in
-        [("pod/one", json!({})), ("deployment/web", json!({})), ("pod/three", json!({}))]
-    {
-        let with = |fields: Value| {
-            let mut all = container.clone();
-            all.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-            all
-        };
+    for target in ["pod/one", "pod/three", "deployment/web", "job/import", "statefulset/db"] {
         questions.extend([
-            of(target, &[], with(json!({}))),
-            of(target, &["--tail=7"], with(json!({ "tailLines": 7 }))),
-            of(target, &["--tail=0"], with(json!({ "tailLines": 0 }))),
-            of(target, &["--limit-bytes=1000"], with(json!({ "limitBytes": 1000 }))),
-            of(target, &["--timestamps", "--tail=3"], with(json!({ "timestamps": true, "tailLines": 3 }))),
+            of(target, &[], json!({})),
+            of(target, &["--tail=7"], json!({ "tailLines": 7 })),
+            of(target, &["--tail=0"], json!({ "tailLines": 0 })),
+            of(target, &["--limit-bytes=1000"], json!({ "limitBytes": 1000 })),
+            of(
+                target,
+                &["--timestamps", "--limit-bytes=1000"],
+                json!({ "timestamps": true, "limitBytes": 1000 }),
+            ),
             of(
                 target,
                 &["--since-time=2026-01-01T00:08:00Z"],
-                with(json!({ "sinceTime": "2026-01-01T00:08:00Z" })),
+                json!({ "sinceTime": "2026-01-01T00:08:00Z" }),
             ),
-            of(target, &["--previous"], with(json!({ "previous": true }))),
+            of(target, &["--since=1h"], json!({ "sinceSeconds": 3600 })),
+            of(target, &["--since=1h", "--tail=0"], json!({ "sinceSeconds": 3600, "tailLines": 0 })),
+            of(target, &["--previous", "--tail=3"], json!({ "previous": true, "tailLines": 3 })),
         ]);
     }
     questions.extend([
         of("pod/two", &[], json!({})),
         of("pod/two", &["-c", "proxy"], json!({ "container": "proxy" })),
         of("pod/two", &["-c", "proxy", "--tail=2"], json!({ "container": "proxy", "tailLines": 2 })),
+        of("pod/two", &["-c", "proxy", "--previous"], json!({ "container": "proxy", "previous": true })),
+        of("pod/two", &["-c", "app", "--previous"], json!({ "container": "app", "previous": true })),
+        of("pod/two", &["-c", "setup"], json!({ "container": "setup" })),
         of("pod/two", &["-c", "absent"], json!({ "container": "absent" })),
+        of("deployment/web", &["-c", "absent"], json!({ "container": "absent" })),
+        of(
+            "pod/one",
+            &["--since-time=2026-01-01T00:00:00Z", "--tail=1"],
+            json!({ "sinceTime": BEGIN, "tailLines": 1 }),
+        ),
         of("pod/absent", &[], json!({})),
         of("deployment/absent", &[], json!({})),
+        of("job/absent", &["--tail=1"], json!({ "tailLines": 1 })),
+        of("service/web", &["--tail=1"], json!({ "tailLines": 1 })),
+        of("configmap/plain", &[], json!({})),
     ]);
     questions
 }
 
-fn theirs(output: &Output) -> Outcome {
-    if output.status.success() {
-        return Outcome::Done(String::from_utf8(output.stdout.clone()).unwrap());
+fn verb(target: &str, fields: &Value) -> Value {
+    let (kind, name) = target.split_once('/').unwrap();
+    let mut verb = Map::new();
+    verb.insert("verb".to_owned(), "logs".into());
+    verb.insert("target".to_owned(), json!({ "kind": kind, "namespace": NAMESPACE, "name": name }));
+    verb.extend(fields.as_object().unwrap().clone());
+    verb.into()
+}
+
+/// As the table of results calls it.
+fn kind(target: &str) -> &'static str {
+    match target.split_once('/').unwrap().0 {
+        "deployment" => "Deployment",
+        "statefulset" => "StatefulSet",
+        "job" => "Job",
+        "service" => "Service",
+        "configmap" => "ConfigMap",
+        _ => "Pod",
     }
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+}
+
+fn outcome(said: &Said) -> Outcome {
+    if said.code == Some(0) {
+        return Outcome::Done(said.out.clone());
+    }
     // Here kubectl begins its sentences in more than one way.
-    let lower = message.to_lowercase();
-    let start = lower.find("error from server (").map(|start| start + "error from server (".len());
+    let mark = "error from server (";
+    let start = said.err.to_lowercase().find(mark).map(|start| start + mark.len());
     let reason =
-        start.and_then(|start| message[start..].split_once(')')).map(|(reason, _)| reason.to_owned());
-    Outcome::Refused(Refusal { reason, message, causes: Vec::new() })
-}
-
-fn pod(name: &str, containers: &[&str]) -> Value {
-    let containers: Vec<_> =
-        containers.iter().map(|name| json!({ "name": name, "image": "chatty:1" })).collect();
-    json!({
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": { "name": name, "namespace": "default" },
-        "spec": { "containers": containers },
-    })
-}
-
-/// A pod that says which of its containers people mean.
-fn defaulted(mut pod: Value) -> Value {
-    pod["metadata"]["annotations"] = json!({ "kubectl.kubernetes.io/default-container": "proxy" });
-    pod
-}
-
-// === impl Words ===
-
-impl LogSource for Words {
-    fn lines(&self, _pod: &Value, container: &str, _run: Run) -> Vec<LogLine> {
-        let begin: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
-        let line = |second| LogLine {
-            time: begin + SignedDuration::from_secs(second),
-            text: format!("{container} says {second}: zürich <b> \u{1F30A}"),
-        };
-        (0..LINES).map(line).collect()
-    }
-
-    fn follow(&self, _pod: &Value, _container: &str) -> BoxStream<'static, LogLine> {
-        stream::pending().boxed()
-    }
+        start.and_then(|start| said.err[start..].split_once(')')).map(|(reason, _)| reason.to_owned());
+    Outcome::Refused(Refusal { reason, message: said.err.clone(), causes: Vec::new() })
 }

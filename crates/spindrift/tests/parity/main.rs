@@ -3,12 +3,13 @@
 //! ```text
 //! seed ──▶ Case: first manifest, somebody else's change, second manifest, or another verb
 //!            ├─ west: kubectl ─────────────────▶ kube-apiserver ─┐
-//!            └─ east: REST ─▶ hub ══ agent ────▶ kube-apiserver ─┴─▶ outcomes and objects are the same
+//!            └─ east: REST, or spindrift ─▶ hub ══ agent ────────┴─▶ outcomes and objects are the same
 //! ```
 //!
-//! Objects are compared but for what is given out anew each time; outcomes by the API server's reason and words.
+//! Objects are compared but for what is given out anew each time; outcomes by the API server's reason and words, those
+//! of the command line by its exit code and all that it says.
 //! `make parity` runs long and writes the tables of `docs/parity.md`; without settings it is a short test. A case is
-//! played again by its seed and number: `SPINDRIFT_PARITY_SEED=6 SPINDRIFT_PARITY_ONLY=42`.
+//! played again by its seed and number, several by their numbers: `SPINDRIFT_PARITY_SEED=6 SPINDRIFT_PARITY_ONLY=42-50`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod action;
@@ -24,10 +25,12 @@ mod outcome;
 mod page;
 mod plan;
 mod play;
+mod said;
 mod settings;
 mod side;
 mod site;
 mod tally;
+mod top;
 mod twist;
 mod world;
 
@@ -56,7 +59,7 @@ async fn what_we_do_is_what_kubectl_does() {
     let mut tally = Tally::default();
     let (bare, living): (Vec<_>, Vec<_>) = plan::cases(settings.seed, settings.cases)
         .into_iter()
-        .filter(|case| settings.only.is_none_or(|only| only == case.number))
+        .filter(|case| settings.only.as_ref().is_none_or(|only| only.contain(case.number)))
         .partition(|case| case.cluster == Where::Bare);
     // Told at once: a long run may be cut short.
     let mut tell = |verdict| {
@@ -66,10 +69,11 @@ async fn what_we_do_is_what_kubectl_does() {
     };
     play::play_all(&world.bare, bare, WORKERS, &mut tell).await;
     if !living.is_empty() {
-        play::play_all(world.living().await, living, WORKERS, &mut tell).await;
+        play::play_all(&world.living().await.site, living, WORKERS, &mut tell).await;
     }
     if settings.only.is_none() {
-        logs::compare(&mut tally).await;
+        logs::compare(world.living().await, &settings, &mut tally).await;
+        top::compare(world.living().await, &settings, &mut tally).await;
     }
 
     println!("{}\n\n{}", tally.tables(), tally.figures());

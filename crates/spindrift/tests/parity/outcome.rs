@@ -65,7 +65,7 @@ impl Refusal {
 }
 
 /// As it would be said of any object of either side.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     GIVEN.replace_all(&either(text), "given").into_owned()
 }
 

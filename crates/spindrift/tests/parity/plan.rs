@@ -1,6 +1,7 @@
 //! Which cases there are: so many of each verb.
 
 mod apply;
+mod command_line;
 mod delete;
 mod patch;
 mod rollout;
@@ -8,7 +9,7 @@ mod scale;
 
 use crate::case::Case;
 
-/// So many cases of applying; of all other verbs together there are half as many.
+/// So many cases of applying; of all other verbs, and by the command line, there are two thirds as many.
 pub(crate) fn cases(seed: u64, applied: u64) -> Vec<Case> {
     let of = |share: u64| (applied * share / 100).max(5);
     // The numbers of a verb do not depend on how many cases there are, so that one can be played again.
@@ -23,6 +24,7 @@ pub(crate) fn cases(seed: u64, applied: u64) -> Vec<Case> {
         numbered(4, of(4), scale::scale),
         numbered(5, of(4), delete::delete),
         numbered(6, of(2), rollout::rollout),
+        numbered(7, of(12), command_line::any),
     ];
     verbs.into_iter().flatten().collect()
 }

@@ -11,6 +11,7 @@ use crate::{
     hand::Answer,
     meddling::Meddling,
     outcome::Outcome,
+    said::Said,
     side::Side,
     site::Site,
 };
@@ -88,10 +89,10 @@ async fn act(site: &Site, sides: &[Side; 2], verdicts: &mut [Verdict], step: usi
 
 fn targets<'a>(verdicts: &'a [Verdict], side: &'a Side, step: usize) -> Vec<(Target<'a>, &'a Action)> {
     let target = |verdict: &'a Verdict| {
-        let Case { kind, names, label, .. } = &verdict.case;
+        let Case { kind, names, label, way, .. } = &verdict.case;
         let action = verdict.action(step)?;
         let name = action.object_name().unwrap_or(&names[0]);
-        Some((Target { kind, name, label, side }, action))
+        Some((Target { way: *way, kind, name, label, side }, action))
     };
     verdicts.iter().filter_map(target).collect()
 }
@@ -107,7 +108,11 @@ impl Verdict {
     }
 
     fn judge(&mut self, step: usize, theirs: &Answer, ours: &Answer) {
-        if let Some(difference) = Outcome::difference(&theirs.outcome, &ours.outcome) {
+        let difference = match (&theirs.said, &ours.said) {
+            (Some(theirs), Some(ours)) => Said::difference(theirs, ours),
+            _ => Outcome::difference(&theirs.outcome, &ours.outcome),
+        };
+        if let Some(difference) = difference {
             self.differences.push(format!("step {}: {difference}", step + 1));
         }
         if theirs.outcome.is_refused() {

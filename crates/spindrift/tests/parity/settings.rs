@@ -1,16 +1,19 @@
 //! How many cases, by which seed.
 
-use std::{env, fmt, str::FromStr};
+use std::{env, fmt, ops::RangeInclusive, str::FromStr};
 
 pub(crate) struct Settings {
     pub(crate) seed: u64,
     /// Of applying; other verbs come on top.
     pub(crate) cases: u64,
-    /// Only this one, to play it again.
-    pub(crate) only: Option<u64>,
+    /// Only these, to play them again.
+    pub(crate) only: Option<Numbers>,
     /// `docs/parity.md` is written anew.
     pub(crate) writes: bool,
 }
+
+/// `42`, or `42-50`.
+pub(crate) struct Numbers(RangeInclusive<u64>);
 
 /// Three of each kind.
 const SHORT: u64 = 57;
@@ -32,8 +35,30 @@ impl Settings {
         }
     }
 
+    /// Of a list of questions: all in a long run, every third in a short one.
+    pub(crate) fn some<T>(&self, all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
+        all.into_iter().step_by(if self.is_long() { 1 } else { 3 })
+    }
+
     pub(crate) fn is_long(&self) -> bool {
         self.cases >= LONG
+    }
+}
+
+// === impl Numbers ===
+
+impl Numbers {
+    pub(crate) fn contain(&self, number: u64) -> bool {
+        self.0.contains(&number)
+    }
+}
+
+impl FromStr for Numbers {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (first, last) = text.split_once('-').unwrap_or((text, text));
+        Ok(Self(first.parse()?..=last.parse()?))
     }
 }
 

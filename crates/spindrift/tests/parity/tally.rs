@@ -21,7 +21,7 @@ pub(crate) struct Tally {
 const OFTEN: u64 = 50;
 
 /// In the order of the table.
-const VERBS: [&str; 14] = [
+const VERBS: [&str; 15] = [
     "apply",
     "apply --server-side",
     "create",
@@ -36,6 +36,7 @@ const VERBS: [&str; 14] = [
     "rollout resume",
     "rollout restart",
     "logs",
+    "top",
 ];
 
 // === impl Tally ===
@@ -107,7 +108,7 @@ impl Tally {
         }
         text.push_str("\n| --- |");
         text.push_str(&" ---: |".repeat(VERBS.len()));
-        for kind in KINDS.iter().map(|kind| kind.name).chain(["Pod"]) {
+        for kind in KINDS.iter().map(|kind| kind.name).chain(["Pod", "Node"]) {
             write!(text, "\n| {kind} |").unwrap();
             for verb in VERBS {
                 match self.results.get(&(verb.to_owned(), kind)) {

@@ -1,21 +1,30 @@
 //! Real clusters, a hub and an agent that serves both.
 
 use serde_json::json;
-use spindrift_testkit::{AgentProcess, Cluster, Database, HubProcess, eventually};
+use spindrift_testkit::{AgentProcess, Cluster, ClusterBuilder, Database, HubProcess, eventually};
 use tokio::sync::OnceCell;
 
 use crate::{
-    hand::{Hand, KubectlHand, SpindriftHand},
+    hand::{Hand, KubectlHand, SpindriftCommand, SpindriftHand},
+    logs,
     site::Site,
 };
 
 pub(crate) struct World {
     /// Only an API server.
     pub(crate) bare: Site,
-    /// With controllers; not before somebody needs it.
-    living: OnceCell<(Site, Cluster, Stack)>,
+    /// Not before somebody needs it.
+    living: OnceCell<Living>,
     workers: usize,
     _stack: Stack,
+}
+
+/// A cluster with controllers, whose containers have logs.
+pub(crate) struct Living {
+    // The order of the fields is the order of their end.
+    pub(crate) site: Site,
+    pub(crate) stack: Stack,
+    pub(crate) cluster: Cluster,
 }
 
 /// A hub and its agent, with one account.
@@ -37,20 +46,21 @@ impl World {
         Self { bare, living: OnceCell::new(), workers, _stack: stack }
     }
 
-    pub(crate) async fn living(&self) -> &Site {
-        let living = self.living.get_or_init(|| async {
-            let cluster = Cluster::builder().controllers().start().await.unwrap();
+    pub(crate) async fn living(&self) -> &Living {
+        let living = async || {
+            let builder = logs::written().into_iter().fold(Cluster::builder(), ClusterBuilder::log);
+            let cluster = builder.controllers().start().await.unwrap();
             let (site, stack) = site(&cluster, self.workers).await;
-            (site, cluster, stack)
-        });
-        &living.await.0
+            Living { site, stack, cluster }
+        };
+        self.living.get_or_init(living).await
     }
 }
 
 async fn site(cluster: &Cluster, workers: usize) -> (Site, Stack) {
     let kubectl = KubectlHand::new(cluster.kubeconfig()).await;
-    let stack = Stack::start(&json!({ "kubeconfigFile": cluster.kubeconfig() })).await;
-    let ours = SpindriftHand::new(stack.hub.operations(ACCOUNT));
+    let stack = Stack::start(cluster).await;
+    let ours = SpindriftHand::new(stack.hub.operations(ACCOUNT), stack.command());
     let site = Site::new(cluster, [Hand::Kubectl(kubectl), Hand::Spindrift(ours)]);
     site.prepare(workers).await;
     (site, stack)
@@ -60,9 +70,8 @@ async fn site(cluster: &Cluster, workers: usize) -> (Site, Stack) {
 
 impl Stack {
     /// Starts both for one account, and waits until it can be asked.
-    pub(crate) async fn start(account: &serde_json::Value) -> Self {
-        let mut account = account.clone();
-        account["name"] = ACCOUNT.into();
+    async fn start(cluster: &Cluster) -> Self {
+        let account = json!({ "name": ACCOUNT, "kubeconfigFile": cluster.kubeconfig() });
         let database = Database::sqlite().unwrap();
         // Something is cached, as it is in life, and not what changes here all the time.
         let settings = [("/kubesvc/cache/cacheKinds", json!(["Namespace"]))];
@@ -75,5 +84,10 @@ impl Stack {
             if answer.is_done() { Ok(()) } else { Err(answer.status().to_string()) }
         });
         stack
+    }
+
+    /// The command line for this hub.
+    pub(crate) fn command(&self) -> SpindriftCommand {
+        SpindriftCommand::new(self.hub.url())
     }
 }

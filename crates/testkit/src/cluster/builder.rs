@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use anyhow::Context;
 
-use super::{Cluster, Etcd, testenv};
+use super::{Cluster, ContainerLog, Etcd, testenv};
 
 /// Chooses the parts of a cluster; all of them by default.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct ClusterBuilder {
-    parts: Parts,
+    pub(super) parts: Parts,
+    pub(super) logs: Vec<ContainerLog>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -27,18 +28,25 @@ impl ClusterBuilder {
     /// Only etcd and API server, which is all that most tests need.
     #[must_use]
     pub fn bare(self) -> Self {
-        Self { parts: Parts::Bare }
+        Self { parts: Parts::Bare, ..self }
     }
 
     /// The whole control plane and a node on which pods run.
     #[must_use]
     pub fn controllers(self) -> Self {
-        Self { parts: Parts::Controllers }
+        Self { parts: Parts::Controllers, ..self }
+    }
+
+    /// What containers have written, where pods run; without any, all logs are empty.
+    #[must_use]
+    pub fn log(mut self, log: ContainerLog) -> Self {
+        self.logs.push(log);
+        self
     }
 
     /// Starts the cluster and waits until it is ready.
     pub async fn start(self) -> anyhow::Result<Cluster> {
         let etcd = Etcd::start(testenv::path().await?).await.context("start etcd")?;
-        Cluster::start_on(Arc::new(etcd), self.parts).await
+        Cluster::start_on(Arc::new(etcd), self).await
     }
 }

@@ -6,12 +6,15 @@ use std::process::Command as StdCommand;
 
 use anyhow::{Context, ensure};
 use tempfile::TempDir;
+use tokio::net::TcpStream;
 
 use super::access::Access;
 use super::api_server::ApiServer;
+use super::container_log::{ContainerLog, LogFiles};
 use super::kubectl::Kubectl;
-use crate::daemon::Daemon;
+use crate::daemon::{Daemon, STARTUP};
 use crate::guardian;
+use crate::port::{free_port, loopback};
 
 /// A node so large that no test fills it.
 const NODE: &str = include_str!("controllers/node.yaml");
@@ -21,6 +24,7 @@ const CONTROLLERS: &str = "*,-nodeipam,-nodelifecycle,-tokencleaner,-bootstrapsi
 
 pub(super) struct Controllers {
     _daemons: [Daemon; 3],
+    logs: LogFiles,
     _directory: TempDir,
 }
 
@@ -33,10 +37,13 @@ impl Controllers {
         api_server: &ApiServer,
         access: &Access,
         kubectl: &Kubectl,
+        logs: &[ContainerLog],
     ) -> anyhow::Result<Self> {
         let directory = guardian::scratch("controllers")?;
-        let stages = directory.path().join("stages.yaml");
-        write_kwok_stages(testenv, &stages)?;
+        let logs = LogFiles::write(&directory.path().join("logs"), logs)?;
+        let configuration = directory.path().join("kwok.yaml");
+        configure_kwok(testenv, &logs, &configuration)?;
+        let kubelet = loopback(free_port());
         let serve = |component: &str, flags: &[(&str, &str)]| {
             let mut command = guardian::command(testenv)?;
             command.arg(component).arg("--kubeconfig").arg(access.kubeconfig());
@@ -60,7 +67,11 @@ impl Controllers {
                 &[
                     ("manage-all-nodes", "true"),
                     ("cidr", "10.244.0.0/16"),
-                    ("config", &stages.to_string_lossy()),
+                    ("config", &configuration.to_string_lossy()),
+                    // Where the API server finds the kubelet, to ask for logs.
+                    ("node-ip", &kubelet.ip().to_string()),
+                    ("node-port", &kubelet.port().to_string()),
+                    ("server-address", &kubelet.to_string()),
                 ],
             )?,
         ];
@@ -69,13 +80,20 @@ impl Controllers {
             .run(&["wait", "node", "--all", "--for=condition=Ready", "--timeout=120s"], "")
             .await
             .context("wait for the node")?;
-        Ok(Self { _daemons: daemons, _directory: directory })
+        let [_, _, kwok] = &daemons;
+        kwok.ready(STARTUP, async || Ok(TcpStream::connect(kubelet).await?)).await?;
+        Ok(Self { _daemons: daemons, logs, _directory: directory })
+    }
+
+    pub(super) fn logs(&self) -> &LogFiles {
+        &self.logs
     }
 }
 
 /// Without stages kwok does nothing; the binary carries the usual ones.
-fn write_kwok_stages(testenv: &Path, file: &Path) -> anyhow::Result<()> {
+fn configure_kwok(testenv: &Path, logs: &LogFiles, file: &Path) -> anyhow::Result<()> {
     let output = StdCommand::new(testenv).arg("kwok-stages").output().context("print kwok's stages")?;
     ensure!(output.status.success(), "kwok-stages ended with {}", output.status);
-    fs::write(file, output.stdout).context("write kwok's stages")
+    let stages = String::from_utf8(output.stdout).context("kwok's stages are UTF-8")?;
+    fs::write(file, format!("{stages}\n{}\n", logs.configuration())).context("write kwok's configuration")
 }

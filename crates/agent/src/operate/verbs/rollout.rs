@@ -74,13 +74,15 @@ impl Job<'_> {
         content_type: &'static str,
         patch: &Value,
         action: &str,
+        mut warnings: Vec<String>,
     ) -> Result<Answer, Failure> {
         self.hand.go_on()?;
         let call = dry_run(self.call(Method::PATCH), self.dry_run)
             .query("fieldManager", FIELD_MANAGER)
             .body(content_type, patch.to_string());
         let reply = self.hand.change(&call).await.map_err(|error| failed(&error, self.dry_run))?;
-        changed(self.hand, reply.code, action, reply.body, &reply.warnings)
+        warnings.extend(reply.warnings);
+        changed(self.hand, reply.code, action, reply.body, &warnings)
     }
 
     /// In kubectl's words: `deployments.apps "web" is already paused`.
@@ -93,8 +95,8 @@ impl Job<'_> {
     }
 
     /// Nothing was changed: why, or what would have been.
-    fn unchanged(&self, action: &str, object: &Value) -> Result<Answer, Failure> {
-        changed(self.hand, 200, action, object.to_string().into(), &[])
+    fn unchanged(&self, action: &str, object: &Value, warnings: &[String]) -> Result<Answer, Failure> {
+        changed(self.hand, 200, action, object.to_string().into(), warnings)
     }
 }
 

@@ -1,13 +1,14 @@
 //! The real kubectl: its exit, its words, and the patches it sends.
 
-use std::{path::Path, process::Output, sync::Arc};
+use std::{path::Path, sync::Arc};
 
 use spindrift_testkit::{Kubectl, scratch};
 
 use super::Answer;
 use crate::{
-    action::{Action, Mode, Target},
+    action::{Action, Mode, Target, Way},
     outcome::{Outcome, Refusal},
+    said::Said,
 };
 
 #[derive(Clone)]
@@ -25,38 +26,32 @@ impl KubectlHand {
         Self { kubectl: Arc::new(Kubectl::with(kubeconfig).await.unwrap()) }
     }
 
-    /// Client-side applies go together; all others have a kubectl each.
+    /// Client-side applies go together; all others, and those whose words are compared, have a kubectl each.
     pub(super) async fn act(&self, actions: &[(Target<'_>, &Action)]) -> Vec<Answer> {
-        let is_batched = |action: &Action| matches!(action, Action::Apply { mode: Mode::ClientSide, .. });
-        let batch: Vec<_> = actions.iter().filter(|(_, action)| is_batched(action)).copied().collect();
+        let is_batched = |target: &Target<'_>, action: &Action| {
+            target.way == Way::Rest && matches!(action, Action::Apply { mode: Mode::ClientSide, .. })
+        };
+        let batch: Vec<_> =
+            actions.iter().filter(|(target, action)| is_batched(target, action)).copied().collect();
         let mut applied = if batch.is_empty() { Vec::new() } else { self.apply(&batch).await }.into_iter();
         let mut answers = Vec::new();
         for (target, action) in actions {
-            let answer =
-                if is_batched(action) { applied.next().unwrap() } else { self.one(target, action).await };
-            answers.push(answer);
+            let is_batched = is_batched(target, action);
+            answers.push(if is_batched { applied.next().unwrap() } else { self.one(target, action).await });
         }
         answers
     }
 
-    pub(crate) async fn run(&self, arguments: &[String], input: &str) -> Output {
+    async fn run(&self, arguments: &[String], input: &str) -> Said {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        self.kubectl.output(&arguments, input).await.unwrap()
+        self.kubectl.output(&arguments, input).await.unwrap().into()
     }
 
     async fn one(&self, target: &Target<'_>, action: &Action) -> Answer {
         let input = action.document(target.side).unwrap_or_default();
-        let output = self.run(&action.arguments(target, "-"), &input).await;
-        let (said, errors) = (text(&output.stdout), text(&output.stderr));
-        let outcome = if output.status.success() {
-            Outcome::Done(match action {
-                Action::Delete(_) => sorted(&said),
-                _ => word(&said, &target.name()).unwrap_or_default(),
-            })
-        } else {
-            Outcome::Refused(refusal(&errors))
-        };
-        Answer { outcome, patch: None }
+        let said = self.run(&action.arguments(target, "-"), &input).await;
+        let outcome = outcome(target, action, &said);
+        Answer { outcome, patch: None, said: (target.way == Way::CommandLine).then_some(said) }
     }
 
     /// Applies many manifests with one kubectl, which takes them one after the other and tells of each.
@@ -70,8 +65,7 @@ impl KubectlHand {
         let (target, action) = &actions[0];
         let mut arguments = action.arguments(target, &directory.path().display().to_string());
         arguments.push(VERBOSE.to_owned());
-        let output = self.run(&arguments, "").await;
-        let (said, log) = (text(&output.stdout), text(&output.stderr));
+        let Said { code, out: said, err: log } = self.run(&arguments, "").await;
         let directory = format!("{}/", directory.path().display());
         let errors: Vec<_> = error_blocks(&log).iter().map(|error| error.replace(&directory, "")).collect();
         let mut answers = Vec::new();
@@ -83,7 +77,7 @@ impl KubectlHand {
                 (Some(word), None) => Outcome::Done(word),
                 (None, Some(error)) => Outcome::Refused(refusal(error)),
                 _ if actions.len() == 1 => {
-                    assert!(!output.status.success(), "kubectl tells nothing of {name}: {said}");
+                    assert_ne!(code, Some(0), "kubectl tells nothing of {name}: {said}");
                     Outcome::Refused(refusal(&errors.concat()))
                 }
                 // Not every error among several tells what it is about; alone, there is no doubt.
@@ -92,16 +86,21 @@ impl KubectlHand {
                     continue;
                 }
             };
-            answers.push(Answer { outcome, patch: patch_of(&log, &name) });
+            answers.push(Answer { outcome, patch: patch_of(&log, &name), said: None });
         }
         let refused = answers.iter().any(|answer| answer.outcome.is_refused());
-        assert_eq!(refused, !output.status.success(), "kubectl exits as it says: {errors:?}");
+        assert_eq!(refused, code != Some(0), "kubectl exits as it says: {errors:?}");
         answers
     }
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+/// What came of it, in kubectl's words, whoever says them.
+pub(super) fn outcome(target: &Target<'_>, action: &Action, said: &Said) -> Outcome {
+    match (said.code, action) {
+        (Some(0), Action::Delete(_)) => Outcome::Done(sorted(&said.out)),
+        (Some(0), _) => Outcome::Done(word(&said.out, &target.name()).unwrap_or_default()),
+        _ => Outcome::Refused(refusal(&said.err)),
+    }
 }
 
 fn sorted(said: &str) -> String {

@@ -1,17 +1,18 @@
-//! Hub and agent, asked over REST.
+//! Hub and agent, asked over REST or by the command line.
 
 use futures::{StreamExt, stream};
 use serde_json::Value;
 use spindrift_testkit::Operations;
 
-use super::Answer;
+use super::{Answer, SpindriftCommand, kubectl};
 use crate::{
-    action::{Action, Target},
+    action::{Action, Target, Way},
     outcome::{Outcome, Refusal},
 };
 
 pub(crate) struct SpindriftHand {
     hub: Operations,
+    command: SpindriftCommand,
 }
 
 /// So many operations are asked for at once.
@@ -20,21 +21,38 @@ const AT_ONCE: usize = 4;
 // === impl SpindriftHand ===
 
 impl SpindriftHand {
-    pub(crate) fn new(hub: Operations) -> Self {
-        Self { hub }
+    pub(crate) fn new(hub: Operations, command: SpindriftCommand) -> Self {
+        Self { hub, command }
     }
 
     pub(super) async fn act(&self, actions: &[(Target<'_>, &Action)]) -> Vec<Answer> {
         let asked = actions.iter().map(|(target, action)| async move {
-            let answer = self.hub.ask(&action.verb(target)).await.unwrap();
-            let outcome = if answer.is_done() {
-                Outcome::Done(word(action, target, &answer.json()))
-            } else {
-                Outcome::Refused(refusal(&answer.status()))
-            };
-            Answer { outcome, patch: None }
+            match target.way {
+                Way::Rest => self.ask(target, action).await,
+                Way::CommandLine => self.say(target, action).await,
+            }
         });
         stream::iter(asked).buffered(AT_ONCE).collect().await
+    }
+
+    async fn ask(&self, target: &Target<'_>, action: &Action) -> Answer {
+        let answer = self.hub.ask(&action.verb(target)).await.unwrap();
+        let outcome = if answer.is_done() {
+            Outcome::Done(word(action, target, &answer.json()))
+        } else {
+            Outcome::Refused(refusal(&answer.status()))
+        };
+        Answer { outcome, patch: None, said: None }
+    }
+
+    /// Says what kubectl is told.
+    async fn say(&self, target: &Target<'_>, action: &Action) -> Answer {
+        let mut arguments = action.arguments(target, "-");
+        arguments.extend(action.manager().map(|manager| format!("--field-manager={manager}")));
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let input = action.document(target.side).unwrap_or_default();
+        let said = self.command.run(&arguments, &input).await;
+        Answer { outcome: kubectl::outcome(target, action, &said), patch: None, said: Some(said) }
     }
 }
 

@@ -2,7 +2,10 @@
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use spindrift_kubernetes::rollout::{RESTARTED_AT, Undo, Workload, find_revision, undo as undoing};
+use spindrift_kubernetes::{
+    LAST_APPLIED,
+    rollout::{RESTARTED_AT, Undo, Workload, find_revision, undo as undoing},
+};
 use spindrift_model::DryRun;
 
 use super::{
@@ -21,23 +24,38 @@ pub(super) async fn undo(job: &Job<'_>, to_revision: u64) -> Result<Answer, Fail
     let revision = find_revision(workload, &object, &revisions, to_revision)
         .map_err(|why| Failure::ours(404, "NotFound", why))?;
     let patch = undoing(workload, &object, revision).map_err(|why| Failure::ours(409, "Conflict", why))?;
+    let warnings = warnings_about(job, &object);
     match patch {
         Undo::Nothing => {
             let action =
                 format!("skipped rollback (current template already matches revision {to_revision})");
-            job.unchanged(&action, &object)
+            job.unchanged(&action, &object, &warnings)
         }
         _ if job.dry_run == DryRun::Client => {
             let mut object = object;
             object["spec"]["template"] = revision.template.clone();
-            job.unchanged(ROLLED_BACK, &object)
+            job.unchanged(ROLLED_BACK, &object, &warnings)
         }
-        Undo::JsonPatch(patch) => job.patch(JSON_PATCH, &patch, ROLLED_BACK).await,
-        Undo::StrategicMergePatch(patch) => job.patch(STRATEGIC, &patch, ROLLED_BACK).await,
+        Undo::JsonPatch(patch) => job.patch(JSON_PATCH, &patch, ROLLED_BACK, warnings).await,
+        Undo::StrategicMergePatch(patch) => job.patch(STRATEGIC, &patch, ROLLED_BACK, warnings).await,
     }
 }
 
 const ROLLED_BACK: &str = "rolled back";
+
+/// What kubectl warns of: whoever applies the object later starts from what it was before.
+fn warnings_about(job: &Job<'_>, object: &Value) -> Vec<String> {
+    let annotations = object.pointer("/metadata/annotations");
+    if annotations.and_then(|annotations| annotations.get(LAST_APPLIED)).is_none() {
+        return Vec::new();
+    }
+    vec![format!(
+        "resource {}/{} was previously managed with 'kubectl apply'. Rolling back will not update the {LAST_APPLIED} \
+         annotation, which may cause unexpected behavior on future 'kubectl apply' operations. Consider using 'kubectl \
+         apply' with your previous configuration file instead.",
+        job.resource.plural, job.name
+    )]
+}
 
 /// Holds a Deployment.
 pub(super) async fn pause(job: &Job<'_>) -> Result<Answer, Failure> {
@@ -78,9 +96,9 @@ pub(super) async fn restart(job: &Job<'_>) -> Result<Answer, Failure> {
 async fn change(job: &Job<'_>, mut object: Value, patch: &Value, action: &str) -> Result<Answer, Failure> {
     if job.dry_run == DryRun::Client {
         overlay(&mut object, patch);
-        return job.unchanged(action, &object);
+        return job.unchanged(action, &object, &[]);
     }
-    job.patch(STRATEGIC, patch, action).await
+    job.patch(STRATEGIC, patch, action, Vec::new()).await
 }
 
 /// What a patch of plain maps makes of an object.

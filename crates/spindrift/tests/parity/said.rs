@@ -1,0 +1,89 @@
+//! What a command line said, word by word.
+
+use std::{process::Output, sync::LazyLock};
+
+use regex::Regex;
+
+use crate::outcome::plain;
+
+/// Where our words differ from kubectl's on purpose, each becomes the same on both sides.
+static OURS: LazyLock<[(Regex, &str); 5]> = LazyLock::new(|| {
+    [
+        // What to do about conflicts is told in words of our own.
+        (r"(?s)\n(Please review the fields above|To take these fields).*", "\nadvice\n"),
+        // A patch that the kind does not know is refused by the API server, not by us.
+        (r"^error: \S+ is not supported by \S+, Kind=\w+: ", "Error from server (UnsupportedMediaType): "),
+        // Whoever cannot compute a patch says so in its own way.
+        (r"(?s)^.*(error calculating patch from openapi|no patch can be computed for).*$", "no patch"),
+        // A refusal tells of the refusal only.
+        (r"(?m)^Warning: resource .*\n", ""),
+        // The hub does not tell yet who refuses, the agent or the API server.
+        (r"^Error from server \(BadRequest\): (.* is not supported\n)", "error: $1"),
+    ]
+    .map(|(pattern, same)| (Regex::new(pattern).unwrap(), same))
+});
+
+/// All that a user sees of a command, and a script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Said {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+// === impl Said ===
+
+impl Said {
+    /// In what our command differs from kubectl: its exit code, and every word on both streams.
+    pub(crate) fn difference(kubectl: &Self, ours: &Self) -> Option<String> {
+        (kubectl.plain() != ours.plain())
+            .then(|| format!("words differ\n      kubectl: {kubectl:?}\n      ours:    {ours:?}"))
+    }
+
+    /// The same without what is only meant for people: kubectl tells of logs which pod and which container it has
+    /// chosen, and has several beginnings for one refusal.
+    pub(crate) fn difference_in_deed(&self, ours: &Self) -> Option<String> {
+        ((self.code, &self.out) != (ours.code, &ours.out))
+            .then(|| format!("what is shown differs\n      kubectl: {self:?}\n      ours:    {ours:?}"))
+    }
+
+    /// As it would be said on either side.
+    fn plain(&self) -> Self {
+        let mut err = plain(&self.err);
+        if self.code != Some(0) {
+            for (pattern, same) in &*OURS {
+                err = pattern.replace_all(&err, *same).into_owned();
+            }
+        }
+        Self { code: self.code, out: plain(&self.out), err }
+    }
+}
+
+impl From<Output> for Said {
+    fn from(output: Output) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Self { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
+    }
+}
+
+#[test]
+fn every_word_and_the_exit_code_count() {
+    let said =
+        |code, out: &str, err: &str| Said { code: Some(code), out: out.to_owned(), err: err.to_owned() };
+    let kubectl = said(1, "configmap/x-west created\n", "error: no\n");
+    assert_eq!(Said::difference(&kubectl, &said(1, "configmap/x-east created\n", "error: no\n")), None);
+    for other in [
+        said(2, "configmap/x-east created\n", "error: no\n"),
+        said(1, "configmap/x-east made\n", "error: no\n"),
+        said(1, "configmap/x-east created\n", "error: never\n"),
+    ] {
+        assert!(Said::difference(&kubectl, &other).is_some(), "{other:?}");
+    }
+    let conflict = |advice: &str| said(1, "", &format!("error: 1 conflict: .spec\n{advice}\nand so on\n"));
+    let theirs = conflict("Please review the fields above");
+    assert_eq!(Said::difference(&theirs, &conflict("To take these fields")), None);
+    assert!(Said::difference(&theirs, &conflict("Help yourself")).is_some());
+    let warned = |code| said(code, "", "Warning: resource x is odd\nerror: no\n");
+    assert_eq!(Said::difference(&warned(1), &said(1, "", "error: no\n")), None);
+    assert!(Said::difference(&warned(0), &said(0, "", "error: no\n")).is_some());
+}
