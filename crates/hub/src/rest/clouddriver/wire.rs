@@ -45,7 +45,7 @@ fn refused_method(refused: &Response, method: &Method, path: &str) -> Response {
 }
 
 /// A tag of the whole body; who has it already gets none.
-async fn tagged(response: Response, known: Option<&HeaderValue>) -> Response {
+pub(crate) async fn tagged(response: Response, known: Option<&HeaderValue>) -> Response {
     let (mut parts, body) = response.into_parts();
     let Ok(body) = to_bytes(body, usize::MAX).await else {
         return Error::from(Refusal::internal("the answer broke off")).into_response();
