@@ -74,7 +74,7 @@ async fn console(
         // That a container has not begun is what its log says.
         let output = match log {
             Ok(log) => log,
-            Err(Trouble::Failed { message, .. }) => message,
+            Err(Trouble::Failed(status)) => status.message,
             Err(trouble) => return Err(read::unreadable("log", &account.name, &trouble)),
         };
         Ok(ConsoleOutput { name: container.to_owned(), output })

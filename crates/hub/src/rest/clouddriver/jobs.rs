@@ -147,7 +147,7 @@ async fn printed(
     let Some(account) = state.accounts.find(account).await? else { return Ok(Json::default()) };
     match state.live.logs(&account.name, whole_log(object, container)).await {
         Ok(log) => Ok(Json(properties(&log))),
-        Err(Trouble::Failed { code: 400..500, .. }) => Ok(Json::default()),
+        Err(Trouble::Failed(status)) if (400..500).contains(&status.code) => Ok(Json::default()),
         Err(trouble) => Err(read::unreadable("log", &account.name, &trouble).into()),
     }
 }

@@ -106,7 +106,7 @@ async fn events(state: &RestState, account: &Account, object: &Manifest) -> Resu
         ..read::all(&Kind::parse("event"), namespace.unwrap_or(DEFAULT_NAMESPACE))
     };
     match state.live.list(&account.name, list).await {
-        Err(Trouble::Failed { code: 401 | 403, .. }) => Ok(Vec::new()),
+        Err(Trouble::Failed(status)) if matches!(status.code, 401 | 403) => Ok(Vec::new()),
         answer => answer,
     }
 }
@@ -203,8 +203,8 @@ async fn all(state: &RestState, account: &str, location: &str, kind: &Kind) -> R
     }
     match read::list(&state.live, &account.name, kind, read::all(kind, location)).await {
         Ok(objects) => Ok(objects),
-        Err(trouble @ Trouble::Failed { code: 400 | 404 | 405, .. }) => {
-            Err(Refusal::not_found(read::said(&trouble)).into())
+        Err(Trouble::Failed(status)) if matches!(status.code, 400 | 404 | 405) => {
+            Err(Refusal::not_found(status.message).into())
         }
         Err(trouble) => Err(read::unreadable("manifests", &account.name, &trouble).into()),
     }

@@ -67,7 +67,7 @@ pub(super) async fn find(
     }
     match live.get(&account.name, target(object)).await {
         Ok(found) => Ok(found.map(Manifest::try_from).transpose()?),
-        Err(Trouble::Failed { code: 400 | 405, .. }) => Ok(None),
+        Err(Trouble::Failed(status)) if matches!(status.code, 400 | 405) => Ok(None),
         Err(trouble) => Err(unreadable(object.kind.spelling(), &account.name, &trouble)),
     }
 }
@@ -88,7 +88,7 @@ pub(super) fn unreadable(what: impl std::fmt::Display, account: &AccountName, tr
 pub(super) fn said(trouble: &Trouble) -> String {
     match trouble {
         Trouble::Refused(refusal) => refusal.message.clone(),
-        Trouble::Failed { message, .. } => message.clone(),
+        Trouble::Failed(status) => status.message.clone(),
         Trouble::Unknown(reason) => reason.clone(),
         Trouble::Cancelled => "the read was called off".to_owned(),
         Trouble::Expired => "the cluster did not answer in time".to_owned(),
