@@ -24,14 +24,15 @@ use background::{History, Housekeeping, Polling};
 
 use crate::{
     cache::{Committer, CommitterConfig, Feed},
-    clouddriver::{Accounts, Live},
+    clouddriver::{Accounts, Artifacts, Deriving, Live, RuleBook, Tasks, TasksConfig},
     config::HubConfig,
     dispatch::{Dispatch, DispatchConfig, Vault, open_vault},
     metrics::Metrics,
-    rest::{self, RestState},
+    rest::{self, RestState, Staleness},
     schedule::Schedule,
     session::{Budget, HubService, SessionConfig, Sessions, SubjectFilter},
     store::{Store, StoreConfig},
+    upstream::Upstream,
 };
 
 /// Agents ping this often unless told otherwise; three missed pings end a session.
@@ -56,6 +57,7 @@ pub struct Hub {
     schedule: Schedule,
     tls: Option<ServerTls>,
     subjects: SubjectFilter,
+    upstream: Option<Upstream>,
     grpc: TcpListener,
     rest: TcpListener,
     /// Where agents dial.
@@ -81,6 +83,7 @@ impl Hub {
         let server = &config.kubesvc.grpc.server;
         let tls = server.security.tls()?;
         let subjects = subject_filter(&config)?;
+        let upstream = Upstream::build(&config.upstream, &id)?;
         let grpc_host = if server.address == "*" { "" } else { &server.address };
         let grpc = serve::bind("gRPC", "kubesvc.grpc.server.port", grpc_host, server.port).await?;
         let rest = serve::bind("REST", "server.port", &config.server.host, config.server.port).await?;
@@ -95,7 +98,20 @@ impl Hub {
         let schedule = cron.parse().context("kubesvc.jobs.operation-history.purge.cron")?;
         config.kubesvc.runtime.check().map_err(anyhow::Error::msg)?;
         let (grpc_address, rest_address) = (grpc.local_addr()?, rest.local_addr()?);
-        Ok(Self { config, id, store, vault, schedule, tls, subjects, grpc, rest, grpc_address, rest_address })
+        Ok(Self {
+            config,
+            id,
+            store,
+            vault,
+            schedule,
+            tls,
+            subjects,
+            upstream,
+            grpc,
+            rest,
+            grpc_address,
+            rest_address,
+        })
     }
 
     /// Forgets the accounts that this agent once served and does not serve now.
@@ -120,6 +136,7 @@ impl Hub {
             schedule,
             tls,
             subjects,
+            upstream,
             grpc,
             rest,
             grpc_address,
@@ -133,8 +150,13 @@ impl Hub {
         let tenant = TenantId::default();
         let readiness = Readiness::new();
 
+        let accounts = Accounts::new(store.clone(), tenant.clone(), Arc::new(config.kubesvc.runtime.clone()));
+        let rules = RuleBook::new(accounts.clone());
+        let deriving = Deriving::new(store.clone(), rules.clone(), tenant.clone(), id.clone());
+        shutdown.spawn("store.rows", deriving.run(shutdown.token()));
         let (committer, writer) = Committer::new(
             store.clone(),
+            rules.clone(),
             feed.clone(),
             metrics.clone(),
             CommitterConfig::default(),
@@ -171,7 +193,8 @@ impl Hub {
             bounds: operations.bounds(),
             silence: SILENCE,
         };
-        let dispatch = Dispatch::new(dispatch, store.clone(), vault, metrics.clone(), shutdown);
+        let vault = Arc::new(vault);
+        let dispatch = Dispatch::new(dispatch, store.clone(), vault.clone(), metrics.clone(), shutdown);
         dispatch.start();
 
         let sessions = SessionConfig {
@@ -189,6 +212,7 @@ impl Hub {
         let service = HubService::new(
             sessions,
             store.clone(),
+            rules,
             committer,
             Sessions::new(shutdown.clone()),
             dispatch.clone(),
@@ -205,11 +229,17 @@ impl Hub {
         };
         shutdown.spawn("serve.grpc", server.run(shutdown.clone()));
 
-        let accounts = Accounts::new(store.clone(), tenant.clone(), Arc::new(config.kubesvc.runtime.clone()));
+        let live = Live::new(dispatch.clone());
+        let tasks = TasksConfig { hub: id.clone(), tenant: tenant.clone(), silence: SILENCE };
+        let tasks = Tasks::new(tasks, store.clone(), accounts.clone(), live.clone(), vault, shutdown);
+        tasks.start();
         let state = RestState {
+            staleness: Arc::new(Staleness::new(accounts.clone(), store.clone(), tenant.clone())),
+            artifacts: Arc::new(Artifacts::new(&config.artifacts)),
             store,
-            accounts,
-            live: Live::new(dispatch.clone()),
+            accounts: accounts.clone(),
+            live,
+            tasks,
             dispatch,
             feed,
             custom_names: Arc::default(),
@@ -225,10 +255,12 @@ impl Hub {
             tls: None,
             tls_setting: None,
         };
-        shutdown.spawn(
-            "serve.rest",
-            serve::serve_http(rest, endpoint, rest::router(state, Arc::new(registry)), shutdown.clone()),
-        );
+        let routes = rest::router(state, Arc::new(registry));
+        let routes = match upstream {
+            Some(upstream) => upstream.behind(routes, accounts),
+            None => routes,
+        };
+        shutdown.spawn("serve.rest", serve::serve_http(rest, endpoint, routes, shutdown.clone()));
         info!(hub = %id, grpc = %grpc_address, tls = encrypted, rest = %rest_address, version = crate::VERSION, "hub started");
     }
 }

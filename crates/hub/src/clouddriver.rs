@@ -10,10 +10,16 @@
 
 mod account;
 mod accounts;
+mod artifact;
 mod caller;
 mod live;
+mod rules;
+mod task;
 
 pub use account::Account;
 pub use accounts::Accounts;
+pub use artifact::{ArtifactAccount, Artifacts, Fetched};
 pub use caller::Caller;
 pub use live::{Answer, Live, Trouble};
+pub use rules::{Deriving, RuleBook};
+pub use task::{RETENTION, Rejected, Tasks, TasksConfig};

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+mod artifacts;
 mod operations;
 mod runtime;
+mod upstream;
 
 use serde::{Deserialize, Serialize, Serializer};
 use spindrift_model::{CacheKinds, DEFAULT_CACHE_KINDS, KindPattern};
@@ -13,8 +15,10 @@ use spindrift_process::{
     tls::{ClientAuth, PemFile, ServerTls, ServerTlsFiles, TlsError},
 };
 
+pub use artifacts::{Artifacts, HelmArtifactAccount, HelmArtifacts, HttpArtifactAccount, HttpArtifacts};
 pub use operations::{Encryption, Jobs, Operations, Ops};
 pub use runtime::{Runtime, RuntimeSettings};
+pub use upstream::{Upstream, UpstreamTls};
 
 /// All of `spindrift-hub.yml`.
 #[derive(Debug, Clone, Serialize, Deserialize, Default)]
@@ -26,6 +30,10 @@ pub struct HubConfig {
     pub server: Server,
     /// The database.
     pub sql: Sql,
+    /// From where files are fetched for pipelines.
+    pub artifacts: Artifacts,
+    /// The Clouddriver that this hub stands in front of.
+    pub upstream: Upstream,
     /// What the hub logs.
     pub logging: LoggingConfig,
 }
@@ -207,7 +215,7 @@ fn shown(url: &str) -> String {
 impl Schema for HubConfig {
     fn example() -> Self {
         let kubesvc = Kubesvc { runtime: Runtime::example(), ..Kubesvc::default() };
-        Self { kubesvc, ..Self::default() }
+        Self { kubesvc, artifacts: Artifacts::example(), ..Self::default() }
     }
 
     fn free_form() -> &'static [&'static str] {

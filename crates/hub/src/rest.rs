@@ -21,21 +21,30 @@ mod watches;
 
 use std::{sync::Arc, time::Duration};
 
-use axum::{Json, Router, http::HeaderMap, response::IntoResponse, routing::get};
+use axum::{
+    Json, Router,
+    extract::Request,
+    http::{HeaderMap, Uri},
+    response::IntoResponse,
+    routing::get,
+};
 use prometheus_client::registry::Registry;
 use spindrift_model::TenantId;
 use spindrift_process::{metrics, readiness::Readiness};
 use tokio_util::sync::CancellationToken;
+use tower::ServiceExt as _;
 use utoipa::OpenApi;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     cache::Feed,
-    clouddriver::{Accounts, Live},
+    clouddriver::{Accounts, Artifacts, Live, Tasks},
     dispatch::Dispatch,
     metrics::Metrics,
     store::Store,
 };
+pub use clouddriver::Staleness;
+pub(crate) use clouddriver::{Error as ClouddriverError, tagged};
 pub use kinds::CustomNames;
 
 /// An agent or hub that was not heard of for longer is not shown as alive.
@@ -52,6 +61,12 @@ pub struct RestState {
     pub accounts: Accounts,
     /// The clusters themselves.
     pub live: Live,
+    /// What Spinnaker asks for.
+    pub tasks: Tasks,
+    /// Which accounts are not as they should be.
+    pub staleness: Arc<Staleness>,
+    /// Where files of pipelines are fetched from.
+    pub artifacts: Arc<Artifacts>,
     /// Wakes readers of the change feed.
     pub feed: Arc<Feed>,
     /// What people call custom resources.
@@ -73,7 +88,6 @@ struct Description;
 /// All routes.
 pub fn router(state: RestState, registry: Arc<Registry>) -> Router {
     let (router, description) = OpenApiRouter::with_openapi(Description::openapi())
-        .routes(routes!(health::health))
         .routes(routes!(accounts::list))
         .routes(routes!(agents::list))
         .routes(routes!(agents::version))
@@ -96,16 +110,25 @@ pub fn router(state: RestState, registry: Arc<Registry>) -> Router {
         .merge(clouddriver::routes())
         .with_state(state)
         .split_for_parts();
-    router
+    let router = router
         .route("/openapi.json", get(|| async move { Json(description) }))
         .merge(metrics::router(registry))
-        .fallback(not_found)
+        .fallback(not_found);
+    // Before a route is looked for, so it is around the router and not a layer of it.
+    let tolerant: fn(Request) -> Request = clouddriver::without_trailing_slash;
+    Router::new().fallback_service(router.map_request(tolerant))
 }
 
+/// Paths that are ours; all others are Clouddriver's.
+const OURS: [&str; 3] = ["/v1/", "/armory/", "/agents/"];
+
 /// An agent that dials the REST port gets told so in its own words; everything else is just not there.
-async fn not_found(headers: HeaderMap) -> axum::response::Response {
+async fn not_found(uri: Uri, headers: HeaderMap) -> axum::response::Response {
     let content_type = headers.get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
     if !content_type.starts_with("application/grpc") {
+        if !OURS.iter().any(|ours| uri.path().starts_with(ours)) {
+            return clouddriver::no_such_route(&uri);
+        }
         return error::Error::not_found("there is nothing here; /openapi.json describes what there is")
             .into_response();
     }

@@ -32,7 +32,7 @@ pub use gate::SubjectFilter;
 pub use service::HubService;
 pub use sessions::Sessions;
 
-use crate::{cache::Committer, dispatch::Dispatch, metrics::Metrics, store::Store};
+use crate::{cache::Committer, clouddriver::RuleBook, dispatch::Dispatch, metrics::Metrics, store::Store};
 
 /// How sessions behave.
 #[derive(Debug, Clone)]
@@ -64,6 +64,7 @@ pub struct SessionConfig {
 pub(crate) struct Context {
     pub(crate) config: SessionConfig,
     pub(crate) store: Store,
+    pub(crate) rules: RuleBook,
     pub(crate) committer: Committer,
     pub(crate) sessions: Sessions,
     pub(crate) dispatch: Dispatch,

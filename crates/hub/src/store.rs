@@ -3,9 +3,11 @@
 //! ```text
 //! session ──announce, open_session, take_token──▶ spindrift_account, spindrift_session, spindrift_session_account
 //! session ──attach──▶ spindrift_cursor (epoch + 1) ──▶ Attachment
-//! cache ──commit──▶ spindrift_cursor (seq + 1), spindrift_scope, spindrift_object      in one transaction
+//! cache ──commit──▶ spindrift_cursor (seq + 1), spindrift_scope, spindrift_object, spindrift_row   in one transaction
 //! rest ◀──objects, changes, positions── spindrift_object
+//! rest ◀──rows, clusters── spindrift_row
 //! dispatch ──insert, mark_sent, end──▶ spindrift_operation, spindrift_operation_part
+//! clouddriver ──insert, append, end──▶ spindrift_task, spindrift_task_entry
 //! ```
 //!
 //! SQLite, PostgreSQL and MariaDB are equals; all that differs between them is in [`dialect`]. The store keeps nothing
@@ -34,9 +36,13 @@ mod fingerprint;
 mod object;
 mod scope;
 
+mod inventory;
+
 mod hub;
 
 mod operation;
+
+mod task;
 
 mod examination;
 
@@ -58,13 +64,15 @@ pub use error::StoreError;
 pub use examination::{Examination, Location, Schema};
 pub use feed::{Change, FeedPoint, Position};
 pub use hub::HubRow;
+pub use inventory::{ClusterPlace, Derivation, DerivedAnew, RowSearch, RowState};
 pub use object::{ObjectQuery, StoredObject};
 pub use operation::{
     AnswerPart, Candidate, Freeze, Inserted, NewOperation, OperationEnd, OperationQuery, OperationRow,
-    OperationState, Route, Seat,
+    OperationState, Route, Seat, Step, Stepped,
 };
 pub use scope::{KindRow, ScopeCounts, ScopeRow, StoredScope};
 pub use session::{NewSession, SessionRow};
+pub use task::{NewTask, TaskEntry, TaskId, TaskInserted, TaskRow, TaskSeat};
 pub use token::{SessionInfo, TokenHash, TokenRefused};
 pub use uid_set::UidSet;
 

@@ -8,7 +8,9 @@
 
 mod id;
 mod outcome;
+mod pace;
 mod read;
+mod status;
 mod write;
 
 use std::{fmt, time::Duration};
@@ -18,7 +20,9 @@ use serde_json::Value;
 
 pub use id::{InvalidOperationId, OperationId};
 pub use outcome::{Content, Ending, Outcome};
+pub use pace::Pace;
 pub use read::{Diff, Get, List, Logs, Matches, Top};
+pub use status::Status;
 pub use write::{
     Apply, ApplyMode, Create, Delete, DryRun, Patch, PatchKind, Preconditions, Propagation, Replace, Rollout,
     RolloutAction, Scale, Validation,

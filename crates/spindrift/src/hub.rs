@@ -11,7 +11,6 @@ mod answers;
 mod error;
 mod operations;
 mod sse;
-mod status;
 mod watch;
 
 use std::time::Duration;
@@ -23,7 +22,6 @@ use serde::{Serialize, de::DeserializeOwned};
 pub(crate) use answers::{Account, Agent, ApiResource, Deleted, Object, Page, Release, Watched};
 pub(crate) use error::HubError;
 pub(crate) use operations::{Answer, Record, Refusal, Request, Which};
-pub(crate) use status::Status;
 pub(crate) use watch::Told;
 
 /// A host that is there answers sooner.

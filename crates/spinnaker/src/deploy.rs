@@ -60,6 +60,8 @@ pub enum Lookup {
 pub struct Live {
     pub listed: Vec<Manifest>,
     pub got: Vec<Manifest>,
+    /// Names of listed objects that were applied with the very same content, where that may not be shown.
+    pub same: Vec<String>,
 }
 
 // === impl Deploy ===
@@ -100,9 +102,14 @@ impl<'a> Deploy<'a> {
         Ok(())
     }
 
+    /// The next manifest to prepare, as it was asked for.
+    pub fn upcoming(&self) -> Option<&Manifest> {
+        self.manifests.get(self.ready.len())
+    }
+
     /// What has to be looked up for the next manifest; nothing if all are prepared.
     pub fn lookups(&self) -> Option<Vec<Lookup>> {
-        let manifest = self.manifests.get(self.ready.len())?;
+        let manifest = self.upcoming()?;
         let wishes = Wishes::of(manifest);
         let mut lookups = Vec::new();
         if self.is_versioned(manifest) {
@@ -120,7 +127,7 @@ impl<'a> Deploy<'a> {
 
     /// Prepares the next manifest with what was found.
     pub fn prepare(&mut self, live: &Live) -> Result<(), Failure> {
-        let Some(mut manifest) = self.manifests.get(self.ready.len()).cloned() else { return Ok(()) };
+        let Some(mut manifest) = self.upcoming().cloned() else { return Ok(()) };
         self.check_history(&manifest)?;
         let (kind, full_name) = (manifest.kind().clone(), manifest.full_name().to_string());
         self.say(format!("Binding artifacts in {full_name}..."));
@@ -131,7 +138,7 @@ impl<'a> Deploy<'a> {
             return Err(Failure::illegal_argument("deployManifest needs a moniker with an app"));
         };
         let versioned = self.is_versioned(&manifest);
-        let number = versioned.then(|| Version::of(&manifest, &live.listed));
+        let number = versioned.then(|| Version::of(&manifest, &live.listed, &live.same));
         let moniker = moniker.for_deployment(&full_name, number.map(|Version(number)| number));
         let text = number.map(|version| version.to_string());
         let artifact = Artifact::created(&manifest, self.target.account, text.as_deref());
@@ -198,7 +205,7 @@ impl<'a> Deploy<'a> {
         if !manifest.kind().can_receive_traffic() || self.request.enable_traffic == Some(false) {
             return Ok(());
         }
-        let shown = self.manifests.get(self.ready.len()).map(Manifest::full_name);
+        let shown = self.upcoming().map(Manifest::full_name);
         for name in traffic::load_balancers(manifest) {
             let service = traffic::load_balancer(&name)?.at(manifest.namespace());
             let found =

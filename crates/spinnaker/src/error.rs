@@ -26,7 +26,7 @@ pub struct ErrorBody {
 pub struct Problem {
     r#type: &'static str,
     title: &'static str,
-    status: u16,
+    pub status: u16,
     detail: String,
     instance: String,
 }
@@ -66,6 +66,24 @@ impl Refusal {
         Self::new(400, exception, format!("No cloud provider named '{name}' found"))
     }
 
+    /// A provider in the path of a read that nobody knows; operations say it with quotes.
+    pub fn no_such_provider(name: &str) -> Self {
+        let exception = "com.netflix.spinnaker.clouddriver.exceptions.CloudProviderNotFoundException";
+        Self::new(400, exception, format!("No cloud provider named {name} found"))
+    }
+
+    /// Accounts are announced by agents, not written through this API.
+    pub fn no_account_definitions() -> Self {
+        let message =
+            "Cannot use AccountDefinitionService endpoints without enabling AccountDefinitionService bean";
+        Self::new(400, "com.netflix.spinnaker.kork.exceptions.ConfigurationException", message)
+    }
+
+    /// What Kubernetes accounts cannot do. Clouddriver says 500, which callers would try again.
+    pub fn not_implemented(message: impl Into<String>) -> Self {
+        Self::new(400, "org.apache.commons.lang3.NotImplementedException", message)
+    }
+
     /// A description with errors.
     pub fn validation(errors: impl IntoIterator<Item = String>) -> Self {
         let exception = "com.netflix.spinnaker.clouddriver.deploy.DescriptionValidationException";
@@ -78,8 +96,24 @@ impl Refusal {
         Self::validation([format!("{user} is not authorized (account: {account}, description: {class})")])
     }
 
+    /// A body that is larger than any request that makes sense.
+    pub fn too_large(most: usize) -> Self {
+        let exception = "com.netflix.spinnaker.kork.web.exceptions.InvalidRequestException";
+        Self::new(413, exception, format!("the body has more than {most} bytes"))
+    }
+
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(500, "java.lang.IllegalStateException", message)
+    }
+
+    /// What should have answered could not be reached.
+    pub fn bad_gateway(message: impl Into<String>) -> Self {
+        Self::new(502, "java.net.ConnectException", message)
+    }
+
+    /// What should have answered did not, in time.
+    pub fn gateway_timeout(message: impl Into<String>) -> Self {
+        Self::new(504, "java.net.SocketTimeoutException", message)
     }
 
     /// The body, at the time of `timestamp`.
@@ -127,7 +161,10 @@ impl From<InvalidManifest> for Refusal {
 impl From<TaskError> for Refusal {
     fn from(error: TaskError) -> Self {
         match error {
-            TaskError::NotFound(_) => Self::not_found(error.to_string()),
+            TaskError::NotFound(_) | TaskError::NotResumable(_) => Self::not_found(error.to_string()),
+            TaskError::NotPatchable(_) => {
+                Self::new(500, "javax.naming.OperationNotSupportedException", error.to_string())
+            }
             TaskError::NotRetryable(_) => {
                 let class = "com.netflix.spinnaker.kork.exceptions.ConstraintViolationException";
                 Self::new(500, class, error.to_string())
@@ -160,6 +197,11 @@ impl Problem {
     pub fn missing_parameter(name: &str, path: &str) -> Self {
         Self::new(400, format!("Required parameter '{name}' is not present."), path)
     }
+
+    /// A parameter, or a part of the path, that is none of the values it can have.
+    pub fn mismatch(name: &str, value: &str, path: &str) -> Self {
+        Self::new(400, format!("Failed to convert '{name}' with value: '{value}'"), path)
+    }
 }
 
 fn reason(status: u16) -> &'static str {
@@ -170,7 +212,9 @@ fn reason(status: u16) -> &'static str {
         404 => "Not Found",
         405 => "Method Not Allowed",
         413 => "Payload Too Large",
+        502 => "Bad Gateway",
         503 => "Service Unavailable",
+        504 => "Gateway Timeout",
         _ => "Internal Server Error",
     }
 }
@@ -215,6 +259,11 @@ mod tests {
             serde_json::to_value(Problem::no_such_route("/nope/nope")).unwrap(),
             json!({"type": "about:blank", "title": "Not Found", "status": 404,
                 "detail": "No static resource nope/nope.", "instance": "/nope/nope"})
+        );
+        assert_eq!(
+            serde_json::to_value(Problem::mismatch("expand", "maybe", "/credentials")).unwrap(),
+            json!({"type": "about:blank", "title": "Bad Request", "status": 400,
+                "detail": "Failed to convert 'expand' with value: 'maybe'", "instance": "/credentials"})
         );
         assert_eq!(
             serde_json::to_value(Problem::wrong_method("GET", "/kubernetes/ops")).unwrap(),

@@ -104,6 +104,11 @@ impl Kind {
         matches!(&self.0, Spelling::Known(known) if known.name == spelling)
     }
 
+    /// Whether Spinnaker knows it, and so how it is spelled.
+    pub fn is_known(&self) -> bool {
+        self.known().is_some()
+    }
+
     fn known(&self) -> Option<&'static BuiltIn> {
         match self.0 {
             Spelling::Known(known) => Some(known),

@@ -74,7 +74,7 @@ pub use operation::{
     DeployManifest, Description, InvalidRequest, Lines, Operation, OperationResult, Request, Submission,
     Violation,
 };
-pub use row::{Aspect, HealthState, PodHealth, Row, RowRules, Summary, Workload};
+pub use row::{Aspect, HealthState, PodHealth, Row, RowKey, RowRules, Summary, Workload};
 pub use selector::{LabelSelector, LabelSelectors};
 pub use status::{Condition, Status, UnsupportedVersion, status};
 pub use strategy::{DeployStrategy, Wishes};

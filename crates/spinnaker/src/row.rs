@@ -12,9 +12,14 @@ use crate::{Coordinates, FullName, Kind, KindRules, Moniker, SpinnakerKind};
 mod derive;
 mod facts;
 mod labels;
+mod stored;
 
 pub(crate) use derive::milliseconds;
 pub use labels::Labels;
+pub use stored::RowReader;
+
+/// Another number whenever the same object is to have another row: what is stored is then derived anew.
+const REVISION: u32 = 1;
 
 /// How the objects of an account are kept.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +29,16 @@ pub struct RowRules<'a> {
     pub only_managed: bool,
     /// `cacheAllApplicationRelationships`: everything with an application belongs to it, whatever its kind.
     pub all_applications: bool,
+}
+
+/// What names an object, and where it belongs: all that a search looks at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowKey {
+    pub account: Arc<str>,
+    pub object: Coordinates,
+    pub spinnaker_kind: SpinnakerKind,
+    pub application: Option<String>,
+    pub cluster: Option<String>,
 }
 
 /// What is kept of an object. The columns are what is searched by; the summary is shown.
@@ -138,6 +153,37 @@ pub enum HealthState {
     Unknown,
 }
 
+// === impl RowRules ===
+
+impl RowRules<'_> {
+    /// The rules as a text: the same text, the same rows.
+    pub fn text(&self) -> String {
+        let Self { kinds, only_managed, all_applications } = self;
+        serde_json::json!([REVISION, only_managed, all_applications, kinds.custom()]).to_string()
+    }
+}
+
+// === impl RowKey ===
+
+impl RowKey {
+    /// `<kind> <name>`.
+    pub fn full_name(&self) -> String {
+        format!("{} {}", self.object.kind, self.object.name)
+    }
+}
+
+impl From<&Row> for RowKey {
+    fn from(row: &Row) -> Self {
+        Self {
+            account: row.account.clone(),
+            object: row.object.clone(),
+            spinnaker_kind: row.spinnaker_kind,
+            application: row.application.clone(),
+            cluster: row.cluster.clone(),
+        }
+    }
+}
+
 // === impl Row ===
 
 impl Row {
@@ -160,6 +206,11 @@ impl Row {
             Aspect::ServerGroup(workload) => Some(workload),
             _ => None,
         }
+    }
+
+    /// Whether it is in the same namespace of the same account.
+    pub fn is_beside(&self, other: &Self) -> bool {
+        (&self.account, &self.object.namespace) == (&other.account, &other.object.namespace)
     }
 
     /// Whether a service sends traffic to a workload: by selector to replica sets, by name to stateful sets.

@@ -57,6 +57,10 @@ pub enum TaskError {
     NotRetryable(String),
     #[error("Task is already completed! No further updates allowed!")]
     Completed,
+    #[error("Patching task id: {0} with the provided inputs is not supported")]
+    NotPatchable(String),
+    #[error("No saga was found for this task id: {0} - can't resume")]
+    NotResumable(String),
 }
 
 const ORCHESTRATION: &str = "ORCHESTRATION";
@@ -95,6 +99,11 @@ impl Line {
         let Failure { exception, message } = failure;
         let class = operation.class();
         Self::new(ORCHESTRATION, format!("Orchestration failed: {class} | {exception}: [{message}]"))
+    }
+
+    /// A task that nobody can carry on.
+    pub fn abandoned(failure: &Failure) -> Self {
+        Self::new(ORCHESTRATION, format!("Orchestration failed: {}", failure.message))
     }
 }
 

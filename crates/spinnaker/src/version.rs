@@ -23,24 +23,25 @@ impl Version {
     ///
     /// An object that was last applied with the same content is deployed again; else it is the version after the
     /// newest. `manifest` is bound, but not yet annotated: the template of a replica set that is there already has
-    /// annotations, so it never is the same.
-    pub fn of(manifest: &Manifest, live: &[Manifest]) -> Self {
-        let mut versions: Vec<_> = live
-            .iter()
-            .filter_map(|object| {
-                let artifact = Artifact::deployed(object)?;
-                let version = Self::parse(artifact.version.as_deref()?)?;
-                (artifact.name.as_deref() == manifest.name()).then_some((object, version))
-            })
-            .collect();
-        versions.sort_by(|(one, _), (other, _)| one.created().cmp(other.created()));
-        let same = versions.iter().find(|(object, _)| is_applied(manifest, object));
-        match same {
+    /// annotations, so it never is the same. `same` names the objects whose content nobody shows, and of which it was
+    /// found out that it is the same.
+    pub fn of(manifest: &Manifest, live: &[Manifest], same: &[String]) -> Self {
+        let versions = versions(manifest, live);
+        let is_same = |object: &Manifest| {
+            is_applied(manifest, object) || same.iter().any(|name| Some(name.as_str()) == object.name())
+        };
+        match versions.iter().find(|(object, _)| is_same(object)) {
             Some((_, version)) => *version,
             None => {
                 versions.iter().map(|(_, version)| Self(version.0.saturating_add(1))).max().unwrap_or(Self(0))
             }
         }
+    }
+
+    /// The names of the objects that are versions of a manifest, the oldest first.
+    pub fn names(manifest: &Manifest, live: &[Manifest]) -> Vec<String> {
+        let names = versions(manifest, live).into_iter().filter_map(|(object, _)| object.name());
+        names.map(str::to_owned).collect()
     }
 }
 
@@ -50,14 +51,21 @@ impl fmt::Display for Version {
     }
 }
 
+/// The objects that are versions of a manifest's artifact, the oldest first.
+fn versions<'a>(manifest: &Manifest, live: &'a [Manifest]) -> Vec<(&'a Manifest, Version)> {
+    let version = |object: &'a Manifest| {
+        let artifact = Artifact::deployed(object)?;
+        let version = Version::parse(artifact.version.as_deref()?)?;
+        (artifact.name.as_deref() == manifest.name()).then_some((object, version))
+    };
+    let mut versions: Vec<_> = live.iter().filter_map(version).collect();
+    versions.sort_by(|(one, _), (other, _)| one.created().cmp(other.created()));
+    versions
+}
+
 /// The newest object that is a version of the manifest's artifact.
 pub(crate) fn latest<'a>(manifest: &Manifest, live: &'a [Manifest]) -> Option<&'a Manifest> {
-    let version = |object: &Manifest| {
-        let artifact = Artifact::deployed(object)?;
-        (artifact.name.as_deref() == manifest.name()).then_some(())?;
-        Version::parse(artifact.version.as_deref()?)
-    };
-    live.iter().filter(|object| version(object).is_some()).max_by_key(|object| version(object))
+    versions(manifest, live).into_iter().max_by_key(|(_, version)| *version).map(|(object, _)| object)
 }
 
 /// Whether the object was last applied with this content, whatever its metadata.
@@ -129,8 +137,8 @@ mod tests {
             live("shop-cm", "v002", 3, None),
             live("other", "v044", 4, None),
         ];
-        assert_eq!(Version::of(&config_map("2"), &objects), Version(10));
-        assert_eq!(Version::of(&config_map("2"), &[]), Version(0));
+        assert_eq!(Version::of(&config_map("2"), &objects, &[]), Version(10));
+        assert_eq!(Version::of(&config_map("2"), &[], &[]), Version(0));
         let latest = latest(&config_map("2"), &objects).unwrap();
         assert_eq!(latest.annotation("artifact.spinnaker.io/version"), Some("v009"));
     }
@@ -138,14 +146,29 @@ mod tests {
     #[test]
     fn the_same_content_is_deployed_again_under_its_version() {
         let objects = [live("shop-cm", "v001", 3, Some("1")), live("shop-cm", "v000", 1, Some("1"))];
-        assert_eq!(Version::of(&config_map("1"), &objects), Version(0), "the oldest that is the same");
-        assert_eq!(Version::of(&config_map("2"), &objects), Version(2));
+        assert_eq!(Version::of(&config_map("1"), &objects, &[]), Version(0), "the oldest that is the same");
+        assert_eq!(Version::of(&config_map("2"), &objects, &[]), Version(2));
         let replaced = [live("shop-cm", "v000", 1, None)];
         assert_eq!(
-            Version::of(&config_map("1"), &replaced),
+            Version::of(&config_map("1"), &replaced, &[]),
             Version(1),
             "nobody knows what it was made from"
         );
+    }
+
+    #[test]
+    fn content_that_nobody_shows_is_the_same_if_somebody_says_so() {
+        let named = |version: &str, created| {
+            let mut secret = live("token", version, created, None);
+            secret.set_name(&format!("token-{version}"));
+            secret
+        };
+        let secrets = [named("v001", 2), named("v000", 1)];
+        let mut manifest = config_map("1");
+        manifest.set_name("token");
+        assert_eq!(Version::names(&manifest, &secrets), ["token-v000", "token-v001"]);
+        assert_eq!(Version::of(&manifest, &secrets, &["token-v001".into()]), Version(1));
+        assert_eq!(Version::of(&manifest, &secrets, &[]), Version(2));
     }
 
     #[test]

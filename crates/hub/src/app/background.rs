@@ -9,6 +9,7 @@ use tracing::{info, warn};
 
 use crate::{
     cache::Feed,
+    clouddriver,
     schedule::Schedule,
     store::{Store, StoreError},
 };
@@ -85,6 +86,7 @@ impl Housekeeping {
         self.store.purge_sessions(FORGET).await?;
         self.store.purge_hubs(FORGET).await?;
         self.store.purge_answers(self.answers).await?;
+        self.store.purge_tasks(clouddriver::RETENTION).await?;
         self.store.purge_tombstones(self.retention).await.map(drop)
     }
 }

@@ -169,17 +169,8 @@ impl Attachment {
                 Some(ScopeProgress { scope, resource_version })
             })
             .collect();
-        let write = AccountWrite {
-            tenant: self.tenant.clone(),
-            account: self.account.clone(),
-            cursor,
-            declared,
-            prunes,
-            upserts,
-            deletes,
-            scopes,
-            lease: self.lease,
-        };
+        let empty = AccountWrite::new(self.tenant.clone(), self.account.clone(), cursor, self.lease);
+        let write = AccountWrite { declared, prunes, upserts, deletes, scopes, ..empty };
         Ok(Folded { write, rejected, begun })
     }
 

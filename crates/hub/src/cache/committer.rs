@@ -22,6 +22,7 @@ use tracing::{debug, error, warn};
 
 use super::Feed;
 use crate::{
+    clouddriver::RuleBook,
     metrics::Metrics,
     store::{AccountWrite, Store, StoreError, WriteOutcome},
 };
@@ -57,6 +58,7 @@ pub struct CommitterConfig {
 /// hub's budget. So sessions never wait here, and go on reading what their agents say.
 #[derive(Debug, Clone)]
 pub struct Committer {
+    rules: RuleBook,
     pending_tx: mpsc::UnboundedSender<Pending>,
 }
 
@@ -108,6 +110,7 @@ impl Committer {
     /// The committer, and the task that does its work until shutdown.
     pub fn new(
         store: Store,
+        rules: RuleBook,
         feed: Arc<Feed>,
         metrics: Arc<Metrics>,
         config: CommitterConfig,
@@ -116,11 +119,12 @@ impl Committer {
         let (pending_tx, pending_rx) = mpsc::unbounded_channel();
         let (waiting, resting) = (VecDeque::new(), HashMap::new());
         let writer = Writer { store, feed, metrics, config, pending_rx, waiting, resting };
-        (Self { pending_tx }, writer.run(shutdown))
+        (Self { rules, pending_tx }, writer.run(shutdown))
     }
 
     /// Hands in a write; the receiver tells when it is committed. Writes of one account keep their order.
-    pub fn submit(&self, write: AccountWrite) -> oneshot::Receiver<CommitResult> {
+    pub fn submit(&self, mut write: AccountWrite) -> oneshot::Receiver<CommitResult> {
+        write.derivation = self.rules.of(&write.account);
         let (done_tx, done_rx) = oneshot::channel();
         // A closed queue drops the sender, which the receiver sees: the hub is stopping.
         if self.pending_tx.send(Pending { write, done_tx }).is_err() {

@@ -1,11 +1,11 @@
 //! Live calls: a verb sent to an agent of an account, and its whole answer.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use serde_json::Value;
 use spindrift_model::{
-    AccountName, Content, Ending, Get, List, Logs, Manifest, ObjectRef, OperationId, Outcome, Verb,
+    AccountName, Content, Ending, Get, List, Logs, ObjectRef, OperationId, Outcome, Status, Verb,
 };
 
 use crate::dispatch::{Dispatch, Event, Order, Refusal};
@@ -30,9 +30,9 @@ pub struct Answer {
 pub enum Trouble {
     /// The hub did not take it on, or no agent was there.
     Refused(Refusal),
-    /// The API server, or the agent, said no, in Kubernetes' form.
-    Failed { code: u16, reason: String, message: String },
-    /// It may or may not have been done.
+    /// The API server, or the agent, said no.
+    Failed(Box<Status>),
+    /// It may or may not have been done: why nobody knows.
     Unknown(String),
     /// It was called off.
     Cancelled,
@@ -109,16 +109,10 @@ impl Live {
 impl Answer {
     /// The document that it is.
     pub fn json(&self) -> Result<Value, Trouble> {
-        serde_json::from_slice(&self.body).map_err(|error| Trouble::Failed {
-            code: 500,
-            reason: "InternalError".into(),
-            message: format!("the answer is not JSON: {error}"),
+        serde_json::from_slice(&self.body).map_err(|error| {
+            let message = format!("the answer is not JSON: {error}");
+            Trouble::Failed(Box::new(Status::new(502, "BadGateway", message)))
         })
-    }
-
-    /// The object that it is.
-    pub fn manifest(&self) -> Result<Manifest, Trouble> {
-        self.json().map(Manifest)
     }
 }
 
@@ -126,7 +120,25 @@ impl Answer {
 
 impl Trouble {
     pub fn is_not_found(&self) -> bool {
-        matches!(self, Self::Failed { code: 404, .. })
+        matches!(self, Self::Failed(status) if status.code == 404)
+    }
+
+    /// What kubectl would have written to its standard error.
+    pub fn said(&self) -> String {
+        format!("{self}\n")
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(refusal) => write!(f, "error: {}", refusal.message),
+            Self::Failed(status) => status.fmt(f),
+            Self::Unknown(reason) => write!(f, "error: nobody knows whether it was done: {reason}"),
+            Self::Cancelled => f.write_str("error: it was called off"),
+            Self::Expired => f.write_str("error: its time was over before anything was changed"),
+            Self::Stopping => f.write_str("error: the hub stops"),
+        }
     }
 }
 
@@ -134,9 +146,8 @@ impl From<Outcome> for Trouble {
     fn from(outcome: Outcome) -> Self {
         match outcome {
             Outcome::Failed { code, status } => {
-                let status: Value = serde_json::from_slice(&status).unwrap_or_default();
-                let text = |key: &str| status.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-                Self::Failed { code, reason: text("reason"), message: text("message") }
+                let unread = || Status::new(code, "BadGateway", String::from_utf8_lossy(&status));
+                Self::Failed(Box::new(Status::read(&status).unwrap_or_else(unread)))
             }
             Outcome::Unknown { reason } => Self::Unknown(reason),
             Outcome::Cancelled => Self::Cancelled,

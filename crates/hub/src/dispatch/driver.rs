@@ -23,7 +23,7 @@ use super::{
     running::{Arrival, Entry, Event},
     vault::Place,
 };
-use crate::store::Seat;
+use crate::store::{Seat, Step};
 
 pub(super) use end::End;
 
@@ -169,10 +169,11 @@ impl Driver {
         }
         if self.sent.as_ref() != Some(link.seat()) {
             let config = &self.shared.config;
-            let marked = self.shared.store.mark_sent(&config.tenant, self.task.id, &config.hub, link.seat());
-            match marked.await {
-                Ok(true) => self.sent = Some(link.seat().clone()),
-                Ok(false) => return Ok(Stage::Following),
+            let (tenant, hub, seat) = (config.tenant.clone(), config.hub.clone(), link.seat().clone());
+            let step = Step::MarkSent { tenant, id: self.task.id, hub, seat };
+            match self.shared.ledger.write(step).await {
+                Ok(marked) if marked.taken => self.sent = Some(link.seat().clone()),
+                Ok(_) => return Ok(Stage::Following),
                 Err(error) => {
                     warn!(operation = %self.task.id, error = %report(&error), "an operation was not sent");
                     return Err(End::ours(Refusal::store()));

@@ -12,8 +12,8 @@ use spindrift_model::OperationId;
 
 use crate::hex::hex;
 
-/// AES-256-GCM under one key. The operation and the place in its answer are part of what is authenticated, so that no
-/// row can be put in another's place.
+/// AES-256-GCM under one key. The operation or task and the place in it are part of what is authenticated, so that no row
+/// can be put in another's place.
 pub struct Vault {
     key: LessSafeKey,
     id: String,
@@ -33,13 +33,17 @@ pub enum VaultError {
     Random,
 }
 
-/// What is kept beneath one operation's id.
+/// What is kept beneath the id of an operation or a task.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Place {
+pub(crate) enum Place {
     /// What is asked.
     Body,
     /// The piece of the answer that begins here.
     Answer(u64),
+    /// What a task is asked.
+    Task,
+    /// What an attempt at a task has learned.
+    Learned { attempt: u32, entry: u32 },
 }
 
 const KEY_LEN: usize = 32;
@@ -100,7 +104,7 @@ impl Vault {
         self.lasting
     }
 
-    pub(super) fn seal(
+    pub(crate) fn seal(
         &self,
         operation: OperationId,
         place: Place,
@@ -121,7 +125,7 @@ impl Vault {
     }
 
     /// What was sealed; none if it was under another key, or elsewhere.
-    pub(super) fn open(&self, operation: OperationId, place: Place, sealed: &[u8]) -> Option<Bytes> {
+    pub(crate) fn open(&self, operation: OperationId, place: Place, sealed: &[u8]) -> Option<Bytes> {
         let (sealed, nonce) = sealed.split_at_checked(sealed.len().checked_sub(NONCE_LEN)?)?;
         let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
         let mut bytes = sealed.to_vec();
@@ -145,6 +149,8 @@ impl Place {
         match self {
             Self::Body => format!("{operation}/body"),
             Self::Answer(offset) => format!("{operation}/answer/{offset}"),
+            Self::Task => format!("{operation}/task"),
+            Self::Learned { attempt, entry } => format!("{operation}/learned/{attempt}/{entry}"),
         }
     }
 }

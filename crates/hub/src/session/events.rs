@@ -218,7 +218,13 @@ impl EventsChannel {
             lease: context.config.lease,
         };
         let context = Arc::clone(context);
-        let attach = async move { Done::Attached(account, context.store.attach(&request).await) };
+        let attach = async move {
+            let outcome = context.store.attach(&request).await;
+            if let Ok(AttachOutcome::Attached { .. }) = &outcome {
+                context.rules.learn(&account).await;
+            }
+            Done::Attached(account, outcome)
+        };
         self.work.push(attach.boxed());
         Ok(())
     }

@@ -24,6 +24,7 @@ use super::{
 };
 use crate::{
     cache::Committer,
+    clouddriver::RuleBook,
     dispatch::{Dispatch, Link},
     metrics::Metrics,
     store::{Seat, Store},
@@ -48,6 +49,7 @@ impl HubService {
     pub fn new(
         config: SessionConfig,
         store: Store,
+        rules: RuleBook,
         committer: Committer,
         sessions: Sessions,
         dispatch: Dispatch,
@@ -58,6 +60,7 @@ impl HubService {
             context: Arc::new(Context {
                 config,
                 store,
+                rules,
                 committer,
                 sessions,
                 dispatch,

@@ -1,7 +1,7 @@
 //! Writing batches: the cursor first, as the fence, and all that follows it in the same transaction.
 //!
 //! ```text
-//! cursors (in name order) ──▶ declared scopes ──▶ prunes ──▶ upserts ──▶ deletes ──▶ scopes' versions
+//! cursors (in name order) ──▶ declared scopes ──▶ prunes ──▶ upserts ──▶ rows ──▶ deletes ──▶ scopes' versions
 //! ```
 //!
 //! Each phase runs over all accounts of the group before the next one begins, so that the rows of many accounts share
@@ -10,6 +10,7 @@
 mod bury;
 mod changed;
 mod declare;
+mod derive;
 mod fence;
 mod portion;
 mod progress;
@@ -28,7 +29,8 @@ use spindrift_model::{
     AccountName, ApiVersion, Cursor, ObjectKey, ResourceVersion, Scope, ScrubRevision, Seq, TenantId, Uid,
 };
 
-use super::{ScopeRow, Store, StoreError, UidSet};
+use super::{Derivation, ScopeRow, Store, StoreError, UidSet};
+use derive::Derived;
 use writer::{Care, Writer};
 
 /// What one account's batch comes to, after its steps have been brought into the order of a commit.
@@ -47,6 +49,8 @@ pub struct AccountWrite {
     /// Objects that are gone, if they are still those of these uids.
     pub deletes: Vec<(ObjectKey, Uid)>,
     pub scopes: Vec<ScopeProgress>,
+    /// How its objects become rows.
+    pub derivation: Arc<Derivation>,
     /// How long the account stays the writer's from now on.
     pub lease: Duration,
 }
@@ -148,6 +152,8 @@ impl Store {
         writes: &[AccountWrite],
         care: Care,
     ) -> Result<(Vec<WriteOutcome>, Vec<RejectedRow>), StoreError> {
+        // Before the transaction, which others wait for.
+        let derived: Vec<_> = writes.iter().map(Derived::of).collect();
         let mut transaction = self.begin("begin a commit").await?;
         let mut unit = Writer::new(self, &mut transaction, care);
         let fenced = unit.fence(writes).await?;
@@ -157,6 +163,8 @@ impl Store {
             unit.prune(*write).await?;
         }
         unit.upsert(&live).await?;
+        let derived = fenced.iter().zip(&derived).filter_map(|(fenced, derived)| Some(((*fenced)?, derived)));
+        unit.store_rows(&derived.collect::<Vec<_>>()).await?;
         for write in &live {
             unit.delete(*write).await?;
         }
@@ -193,6 +201,7 @@ impl AccountWrite {
             upserts: Vec::new(),
             deletes: Vec::new(),
             scopes: Vec::new(),
+            derivation: Arc::default(),
             lease,
         }
     }

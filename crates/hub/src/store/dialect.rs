@@ -103,6 +103,11 @@ impl Dialect {
         }
     }
 
+    /// Whether an insert that met another row says that it changed none; MySQL's does not.
+    pub(super) fn counts_inserted(self) -> bool {
+        self != Self::MySql
+    }
+
     /// Milliseconds since 1970 by the database's clock.
     fn now(self) -> &'static str {
         match self {
@@ -127,6 +132,11 @@ impl Dialect {
             rendered.push_str(part);
         }
         rendered
+    }
+
+    /// The function that finds a text in another.
+    pub(super) fn contains(self) -> &'static str {
+        if self == Self::Postgres { "STRPOS" } else { "INSTR" }
     }
 
     /// What follows the values of an insert.

@@ -17,7 +17,7 @@ struct Migration {
     mysql: &'static str,
 }
 
-const MIGRATIONS: [Migration; 4] = [
+const MIGRATIONS: [Migration; 6] = [
     Migration {
         version: 1,
         sqlite: include_str!("../../migrations/sqlite/0001_foundation.sql"),
@@ -41,6 +41,18 @@ const MIGRATIONS: [Migration; 4] = [
         sqlite: include_str!("../../migrations/sqlite/0004_operations.sql"),
         postgres: include_str!("../../migrations/postgres/0004_operations.sql"),
         mysql: include_str!("../../migrations/mysql/0004_operations.sql"),
+    },
+    Migration {
+        version: 5,
+        sqlite: include_str!("../../migrations/sqlite/0005_rows.sql"),
+        postgres: include_str!("../../migrations/postgres/0005_rows.sql"),
+        mysql: include_str!("../../migrations/mysql/0005_rows.sql"),
+    },
+    Migration {
+        version: 6,
+        sqlite: include_str!("../../migrations/sqlite/0006_tasks.sql"),
+        postgres: include_str!("../../migrations/postgres/0006_tasks.sql"),
+        mysql: include_str!("../../migrations/mysql/0006_tasks.sql"),
     },
 ];
 

@@ -33,6 +33,13 @@ impl OperationId {
         Self(since_1970 << RANDOM_BITS | random & ((1 << RANDOM_BITS) - 1))
     }
 
+    /// Another id of the same moment, with these bits in the place of random ones: who makes it again gets the same.
+    #[must_use]
+    pub fn sibling(self, bits: [u8; 10]) -> Self {
+        let bits = bits.into_iter().fold(0, |bits, byte| bits << 8 | u128::from(byte));
+        Self(self.0 >> RANDOM_BITS << RANDOM_BITS | bits)
+    }
+
     /// When it was made, in milliseconds since 1970.
     pub fn made_at_ms(self) -> u64 {
         u64::try_from(self.0 >> RANDOM_BITS).unwrap_or(u64::MAX)
@@ -97,6 +104,16 @@ mod tests {
             "01ARYZ6S41TSV4RRFFQ69G5FAV".parse::<OperationId>().unwrap().made_at_ms(),
             1_469_918_176_385
         );
+    }
+
+    #[test]
+    fn a_sibling_is_of_the_same_moment_and_always_the_same() {
+        let one = OperationId::fresh();
+        let sibling = one.sibling([0xff, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+        assert_eq!(sibling, one.sibling([0xff, 0, 0, 0, 0, 0, 0, 0, 0, 1]));
+        assert_ne!(sibling, one.sibling([0; 10]));
+        assert_eq!(sibling.made_at_ms(), one.made_at_ms());
+        assert!(sibling.to_string().ends_with('1'));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 use clap_complete::ArgValueCompleter;
 use jiff::Timestamp;
-use spindrift_model::OperationId;
+use spindrift_model::{OperationId, Status};
 use spindrift_printer::since;
 
 use super::{
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     complete,
-    hub::{Record, Status, Which},
+    hub::{Record, Which},
 };
 
 const EXAMPLES: &str = "Examples:

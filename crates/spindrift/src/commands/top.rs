@@ -2,7 +2,7 @@
 
 mod usage;
 
-use std::{cell::RefCell, collections::BTreeMap, io::Write};
+use std::{cell::RefCell, cmp::Reverse, collections::BTreeMap, io::Write};
 
 use clap::{Args, Subcommand, ValueEnum};
 use clap_complete::ArgValueCompleter;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use spindrift_model::{List, Top as TopVerb, Verb};
 use spindrift_printer::Layout;
 
-use self::usage::{Usage, node_rows, pod_rows};
+use self::usage::{Amount, Usage, node_rows, pod_rows};
 use super::{
     Context,
     operate::{Crew, Trouble, View, Where},
@@ -187,17 +187,21 @@ impl Common {
             .into_iter()
             .flat_map(|(account, rows)| rows.into_iter().map(move |row| (account.clone(), row)))
             .collect();
-        // By name is how they come.
-        match self.sort_by {
-            None => {}
-            Some(SortBy::Cpu) => usages.sort_by_key(|(_, usage)| std::cmp::Reverse(usage.millicores)),
-            Some(SortBy::Memory) => usages.sort_by_key(|(_, usage)| std::cmp::Reverse(usage.bytes)),
+        // By name is how they come; the containers of a pod stay together.
+        if let Some(sort_by) = self.sort_by {
+            usages.sort_by_key(|(_, usage)| Reverse(sort_by.of(usage.amount)));
+            for (_, usage) in &mut usages {
+                usage.lines.sort_by_key(|line| Reverse(sort_by.of(line.amount)));
+            }
         }
+        let lines = usages.into_iter().flat_map(|(account, usage)| {
+            usage.lines.into_iter().map(move |line| (account.clone(), line.cells))
+        });
         let header = (!self.no_headers)
             .then(|| ("ACCOUNT".to_owned(), columns.iter().map(ToString::to_string).collect()));
-        let rows =
-            header.into_iter().chain(usages.into_iter().map(|(account, usage)| (account, usage.cells)));
-        let rows: Vec<_> = rows
+        let rows: Vec<_> = header
+            .into_iter()
+            .chain(lines)
             .map(|(account, cells): (String, Vec<String>)| {
                 let account = with_account.then_some(account);
                 // Kubectl pads the last column too.
@@ -205,6 +209,17 @@ impl Common {
             })
             .collect();
         Layout::default().lines(&rows)
+    }
+}
+
+// === impl SortBy ===
+
+impl SortBy {
+    fn of(self, amount: Amount) -> i64 {
+        match self {
+            Self::Cpu => amount.millicores,
+            Self::Memory => amount.bytes,
+        }
     }
 }
 

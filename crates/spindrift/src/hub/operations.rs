@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use reqwest::{Method, RequestBuilder, Response, Url};
 use serde::{Deserialize, Serialize};
-use spindrift_model::{OperationId, Verb};
+use spindrift_model::{OperationId, Status, Verb};
 
-use super::{Client, HubError, status::Status};
+use super::{Client, HubError};
 
 /// How long a hub may take for what needs no cluster.
 const WORD: Duration = Duration::from_secs(5);

@@ -1,12 +1,15 @@
 //! Logs, as a kubelet serves them: of pods, of what has pods, and of what has none.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value, json};
-use spindrift_testkit::{ContainerLog, Kubectl};
+use spindrift_testkit::{ContainerLog, Kubectl, eventually};
 
 use crate::{
     hand::refusal,
     outcome::{Outcome, Refusal},
     said::Said,
+    settings::Settings,
     tally::Tally,
     world::{ACCOUNT, Living},
 };
@@ -22,6 +25,8 @@ struct Question {
 const LINES: i64 = 500;
 const BEGIN: &str = "2026-01-01T00:00:00Z";
 const NAMESPACE: &str = "logs";
+/// kubectl takes its time to start on a loaded machine.
+const PATIENCE: Duration = Duration::from_mins(2);
 /// What each container writes at last, long after the other lines.
 const LAST: &str = "at last";
 
@@ -30,8 +35,10 @@ const OBJECTS: &str = include_str!("logs/objects.yaml");
 /// What the containers have written, each in its own words; some have run before, and some have said nothing.
 pub(crate) fn written() -> Vec<ContainerLog> {
     let begin = BEGIN.parse().unwrap();
-    let text = |name: &str| -> String {
-        (0..LINES).map(|line| format!("{name} says {line}: zürich <b> \u{1F30A}\n")).collect()
+    let text = |name: &str| {
+        let lines: Vec<_> =
+            (0..LINES).map(|line| format!("{name} says {line}: zürich <b> \u{1F30A}")).collect();
+        lines.join("\n")
     };
     vec![
         ContainerLog::of("main", &text("main")).previous(&text("main before")).from(begin),
@@ -41,8 +48,8 @@ pub(crate) fn written() -> Vec<ContainerLog> {
     ]
 }
 
-/// Compares what kubectl and we show of the same logs: the hub's answers, and every word of the command line.
-pub(crate) async fn compare(living: &Living, tally: &mut Tally) {
+/// Compares what kubectl and we show of the same logs: by the hub's answers, and by the command line.
+pub(crate) async fn compare(living: &Living, settings: &Settings, tally: &mut Tally) {
     let Living { cluster, stack, .. } = living;
     cluster.kubectl_stdin(&["apply", "-f", "-"], OBJECTS).await.unwrap();
     for ready in [
@@ -59,10 +66,10 @@ pub(crate) async fn compare(living: &Living, tally: &mut Tally) {
     let kubectl = Kubectl::with(cluster.kubeconfig()).await.unwrap();
     let (operations, command) = (stack.hub.operations(ACCOUNT), stack.command());
 
-    for Question { target, flags, fields } in questions() {
+    for Question { target, flags, fields } in settings.some(questions()) {
         let arguments = [&["logs", target, "-n", NAMESPACE], flags].concat();
         let theirs: Said = kubectl.output(&arguments, "").await.unwrap().into();
-        let words = Said::difference(&theirs, &command.run(&arguments, "").await);
+        let shown = theirs.difference_in_deed(&command.run(&arguments, "").await);
         let answer = operations.ask(&verb(target, &fields)).await.unwrap();
         let ours = if answer.is_done() {
             Outcome::Done(String::from_utf8(answer.body.to_vec()).unwrap())
@@ -70,7 +77,7 @@ pub(crate) async fn compare(living: &Living, tally: &mut Tally) {
             Outcome::Refused(refusal(&answer.status()))
         };
         let outcomes = Outcome::difference(&outcome(&theirs), &ours);
-        for difference in [outcomes, words] {
+        for difference in [outcomes, shown] {
             let difference = difference.map(|difference| format!("{arguments:?}: {difference}"));
             tally.add_plain("logs", kind(target), difference);
         }
@@ -88,16 +95,17 @@ async fn follow(living: &Living, kubectl: &Kubectl, target: &str, container: &st
     let begin = format!("somebody follows {target}");
     living.cluster.write_log(container, &begin).unwrap();
     let followers = [kubectl.spawn(&arguments).unwrap(), command.spawn(&arguments)];
-    // Whoever has shown a line sees those after it as they come.
-    for [shown, next] in [[begin.as_str(), ""], ["\n\n", "more \u{1F30A}"]] {
+    let shown = async |text: &str| {
         for follower in &followers {
-            follower.wait_for_log(shown).await.unwrap();
+            eventually!(format!("{text:?} is shown"), PATIENCE, follower.log().contains(text));
         }
-        living.cluster.write_log(container, next).unwrap();
-    }
-    for follower in &followers {
-        follower.wait_for_log("more \u{1F30A}\n").await.unwrap();
-    }
+    };
+    // Whoever has shown a line sees those after it as they come.
+    shown(&begin).await;
+    living.cluster.write_log(container, "").unwrap();
+    shown("\n\n").await;
+    living.cluster.write_log(container, "more \u{1F30A}").unwrap();
+    shown("more \u{1F30A}\n").await;
     let [theirs, ours] = followers.map(|follower| follower.log());
     (theirs != ours)
         .then(|| format!("{arguments:?}: words differ\n      kubectl: {theirs:?}\n      ours:    {ours:?}"))

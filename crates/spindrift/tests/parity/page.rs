@@ -19,7 +19,16 @@ addresses, managed fields), the last-applied annotation included; and the outcom
 what was done (`created`, `configured`, `unchanged` …), or the API server's reason and message.
 
 Cases are made up from a seed: every one can be played again by it and its number, and `make test` plays some of them.
-Rollouts, and deletions that wait for controllers, run on a cluster with controllers; logs are the playground's.
+Rollouts, and deletions that wait for controllers, run on a cluster with controllers. Its kubelet is kwok, which reads
+logs with the code of a kubelet; its metrics API is a small one of ours behind the API server.
+
+Most cases are asked for over REST. Some go by the command line, `spindrift` with kubectl's own arguments: there the exit
+code and every word on both streams are compared, refusals included. What differs on purpose:
+
+- what to do about a conflict of managers, which we say in our own words
+- that no patch can be computed, and that a kind knows no patch of this sort: kubectl says that in sentences of its own
+- warnings about an object that is then refused: kubectl prints both, we print the refusal
+- which pod and which container was chosen for its logs: kubectl says so on stderr, we do not
 
 The last long run, by seed {seed}:
 

@@ -7,14 +7,18 @@ use regex::Regex;
 use crate::outcome::plain;
 
 /// Where our words differ from kubectl's on purpose, each becomes the same on both sides.
-static OURS: LazyLock<[(Regex, &str); 3]> = LazyLock::new(|| {
+static OURS: LazyLock<[(Regex, &str); 5]> = LazyLock::new(|| {
     [
         // What to do about conflicts is told in words of our own.
         (r"(?s)\n(Please review the fields above|To take these fields).*", "\nadvice\n"),
         // A patch that the kind does not know is refused by the API server, not by us.
         (r"^error: \S+ is not supported by \S+, Kind=\w+: ", "Error from server (UnsupportedMediaType): "),
+        // Whoever cannot compute a patch says so in its own way.
+        (r"(?s)^.*(error calculating patch from openapi|no patch can be computed for).*$", "no patch"),
         // A refusal tells of the refusal only.
         (r"(?m)^Warning: resource .*\n", ""),
+        // The hub does not tell yet who refuses, the agent or the API server.
+        (r"^Error from server \(BadRequest\): (.* is not supported\n)", "error: $1"),
     ]
     .map(|(pattern, same)| (Regex::new(pattern).unwrap(), same))
 });
@@ -34,6 +38,13 @@ impl Said {
     pub(crate) fn difference(kubectl: &Self, ours: &Self) -> Option<String> {
         (kubectl.plain() != ours.plain())
             .then(|| format!("words differ\n      kubectl: {kubectl:?}\n      ours:    {ours:?}"))
+    }
+
+    /// The same without what is only meant for people: kubectl tells of logs which pod and which container it has
+    /// chosen, and has several beginnings for one refusal.
+    pub(crate) fn difference_in_deed(&self, ours: &Self) -> Option<String> {
+        ((self.code, &self.out) != (ours.code, &ours.out))
+            .then(|| format!("what is shown differs\n      kubectl: {self:?}\n      ours:    {ours:?}"))
     }
 
     /// As it would be said on either side.

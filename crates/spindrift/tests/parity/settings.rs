@@ -12,7 +12,7 @@ pub(crate) struct Settings {
     pub(crate) writes: bool,
 }
 
-/// `42`, or `700000-700099`.
+/// `42`, or `42-50`.
 pub(crate) struct Numbers(RangeInclusive<u64>);
 
 /// Three of each kind.
@@ -33,6 +33,11 @@ impl Settings {
             only: read("ONLY"),
             writes: read::<u8>("WRITE") == Some(1),
         }
+    }
+
+    /// Of a list of questions: all in a long run, every third in a short one.
+    pub(crate) fn some<T>(&self, all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
+        all.into_iter().step_by(if self.is_long() { 1 } else { 3 })
     }
 
     pub(crate) fn is_long(&self) -> bool {

@@ -3,12 +3,12 @@
 use serde_json::json;
 use spindrift_testkit::{Kubectl, MetricsApi};
 
-use crate::{said::Said, tally::Tally, world::Living};
+use crate::{said::Said, settings::Settings, tally::Tally, world::Living};
 
 const NAMESPACE: &str = "top";
 
 /// Compares every word of the command line, before and after there is something to show.
-pub(crate) async fn compare(living: &Living, tally: &mut Tally) {
+pub(crate) async fn compare(living: &Living, settings: &Settings, tally: &mut Tally) {
     let Living { cluster, stack, .. } = living;
     let (kubectl, command) = (Kubectl::with(cluster.kubeconfig()).await.unwrap(), stack.command());
     let mut agree = async |arguments: &[&str]| {
@@ -33,7 +33,7 @@ pub(crate) async fn compare(living: &Living, tally: &mut Tally) {
         metrics.measure_pod(namespace, name, &json!({ "app": app }), containers);
     }
     metrics.measure_node("node-1", "512m", "1000Mi");
-    for words in [
+    let in_namespace = [
         &["top", "pods"][..],
         &["top", "pod"],
         &["top", "pods", "--containers"],
@@ -46,17 +46,19 @@ pub(crate) async fn compare(living: &Living, tally: &mut Tally) {
         &["top", "pods", "--sort-by=cpu"],
         &["top", "pods", "--sort-by=memory", "--no-headers"],
         &["top", "pods", "--sort-by=cpu", "--containers"],
-    ] {
+    ];
+    for words in settings.some(in_namespace) {
         agree(&[words, &["-n", NAMESPACE]].concat()).await;
     }
-    for words in [
+    let anywhere = [
         &["top", "pods", "-A"][..],
         &["top", "pods", "-A", "--containers", "--no-headers"],
         &["top", "nodes"],
         &["top", "node", "node-1"],
         &["top", "node", "absent"],
         &["top", "nodes", "--no-headers"],
-    ] {
+    ];
+    for words in settings.some(anywhere) {
         agree(words).await;
     }
 }

@@ -1,7 +1,7 @@
 //! Real clusters, a hub and an agent that serves both.
 
 use serde_json::json;
-use spindrift_testkit::{AgentProcess, Cluster, Database, HubProcess, eventually};
+use spindrift_testkit::{AgentProcess, Cluster, ClusterBuilder, Database, HubProcess, eventually};
 use tokio::sync::OnceCell;
 
 use crate::{
@@ -48,8 +48,7 @@ impl World {
 
     pub(crate) async fn living(&self) -> &Living {
         let living = async || {
-            let builder =
-                logs::written().into_iter().fold(Cluster::builder(), |builder, log| builder.log(log));
+            let builder = logs::written().into_iter().fold(Cluster::builder(), ClusterBuilder::log);
             let cluster = builder.controllers().start().await.unwrap();
             let (site, stack) = site(&cluster, self.workers).await;
             Living { site, stack, cluster }

@@ -109,6 +109,11 @@ impl KindRules {
         Self { custom }
     }
 
+    /// What the account says of its custom resources.
+    pub fn custom(&self) -> &[CustomResource] {
+        &self.custom
+    }
+
     /// What Spinnaker takes objects of this kind for.
     pub fn spinnaker_kind(&self, kind: &Kind) -> SpinnakerKind {
         match (self.described(kind), kind.known()) {

@@ -1,9 +1,9 @@
 //! From the body of a request to what is to be done: the part that is checked before a task is begun.
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use serde::{
-    Deserialize, Deserializer,
+    Deserialize, Deserializer, Serialize, Serializer,
     de::{DeserializeOwned, MapAccess, Visitor},
 };
 use serde_json::Value;
@@ -91,6 +91,11 @@ impl Request {
         Self(vec![(name.into(), description)])
     }
 
+    /// The cloud provider that each operation names itself.
+    pub fn providers(&self) -> impl Iterator<Item = Option<&str>> {
+        self.0.iter().map(|(_, description)| description.get("cloudProvider").and_then(Value::as_str))
+    }
+
     /// The operations, all of them readable.
     pub fn submissions(self, provider: &str) -> Result<Vec<Submission>, InvalidRequest> {
         let submission = |(name, description): (String, Value)| match Operation::parse(&name) {
@@ -98,6 +103,12 @@ impl Request {
             None => Err(InvalidRequest::UnknownOperation { name, provider: provider.to_owned() }),
         };
         self.0.into_iter().map(submission).collect()
+    }
+}
+
+impl Serialize for Request {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|(name, description)| BTreeMap::from([(name, description)])))
     }
 }
 
@@ -256,6 +267,8 @@ mod tests {
         let request: Request = serde_json::from_str(body).unwrap();
         let names: Vec<_> = request.0.into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["scaleManifest", "deployManifest", "cleanupArtifacts"]);
+        let written = serde_json::to_string(&serde_json::from_str::<Request>(body).unwrap()).unwrap();
+        assert_eq!(written, r#"[{"scaleManifest":1},{"deployManifest":2},{"cleanupArtifacts":3}]"#);
         assert!(serde_json::from_str::<Request>(r#"{"deployManifest": {}}"#).is_err());
         assert!(serde_json::from_str::<Request>(r#"["deployManifest"]"#).is_err());
     }

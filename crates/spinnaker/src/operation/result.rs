@@ -89,8 +89,13 @@ impl OperationResult {
 impl Failure {
     /// What a failed operation leaves behind instead.
     pub fn result_object(&self, operation: Operation) -> Value {
+        self.result_object_of(operation.class())
+    }
+
+    /// The same of a class, which may be unknown.
+    pub fn result_object_of(&self, class: &str) -> Value {
         let message = &self.message;
-        json!({"type": "EXCEPTION", "operation": operation.class(), "message": message, "cause": message,
+        json!({"type": "EXCEPTION", "operation": class, "message": message, "cause": message,
             "details": [{"message": message}]})
     }
 }

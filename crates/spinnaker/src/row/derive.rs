@@ -15,11 +15,24 @@ use super::{
 use crate::{Coordinates, FullName, Kind, Moniker, SpinnakerKind, annotation};
 
 impl Row {
+    /// Whether objects like this have rows at all: what changes by the second and is never looked for is not worth one.
+    pub fn is_for(key: &ObjectKey) -> bool {
+        !matches!(
+            (&*key.group, &*key.kind),
+            ("" | "events.k8s.io", "Event")
+                | ("coordination.k8s.io", "Lease")
+                | ("discovery.k8s.io", "EndpointSlice")
+        )
+    }
+
     /// The row of an object, or nothing if it is not to be kept.
     ///
     /// An object whose parts are not what its kind says still gets a row, only with less to show: a custom resource may
     /// be anything.
     pub fn derive(account: &Arc<str>, key: &ObjectKey, body: &[u8], rules: RowRules<'_>) -> Option<Self> {
+        if !Self::is_for(key) {
+            return None;
+        }
         let kind = Kind::of_group(&key.group, &key.kind);
         let spinnaker_kind = rules.kinds.spinnaker_kind(&kind);
         let (api_version, metadata, mut aspect) = match spinnaker_kind {
@@ -33,7 +46,7 @@ impl Row {
         };
         let Metadata { uid, creation_timestamp, labels, annotations, owner_references } = metadata;
         let annotations = annotations.unwrap_or_default();
-        if !is_kept(&annotations, rules) {
+        if !is_kept(&kind, &annotations, rules) {
             return None;
         }
         let owners = owner_references.unwrap_or_default().into_iter();
@@ -94,9 +107,16 @@ fn bare(body: &[u8]) -> Option<Read<'_>> {
     Some((api_version, metadata, Aspect::None))
 }
 
-fn is_kept(annotations: &Annotations<'_>, rules: RowRules<'_>) -> bool {
+/// Namespaces and definitions are kept whoever manages them: they say what else there may be.
+fn is_kept(kind: &Kind, annotations: &Annotations<'_>, rules: RowRules<'_>) -> bool {
     let ignored = annotations.ignore.as_deref().is_some_and(annotation::is_true);
-    !ignored && (!rules.only_managed || annotations.application.is_some())
+    let managed = || {
+        !rules.only_managed
+            || annotations.application.is_some()
+            || kind.is("namespace")
+            || kind.is("customResourceDefinition")
+    };
+    !ignored && managed()
 }
 
 /// When something was made, in milliseconds.
@@ -229,6 +249,18 @@ mod tests {
         assert!(derive(&pod(json!({"caching.spinnaker.io/ignore": "no"})), false, false).is_some());
         assert!(derive(&pod(json!({})), true, false).is_none(), "not managed");
         assert!(derive(&json!(7), false, false).is_none());
+        let event = json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "web.17", "uid": "u"}});
+        assert!(derive(&event, false, false).is_none(), "nobody looks for it");
+    }
+
+    #[test]
+    fn namespaces_and_definitions_are_kept_whoever_manages_them() {
+        let definition = ("apiextensions.k8s.io/v1", "CustomResourceDefinition");
+        for (api_version, kind) in [("v1", "Namespace"), definition] {
+            let body =
+                json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "shop", "uid": "u"}});
+            assert!(derive(&body, true, false).is_some(), "{kind}");
+        }
     }
 
     #[test]

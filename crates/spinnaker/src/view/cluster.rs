@@ -95,6 +95,10 @@ impl<'a> Cluster<'a> {
             application,
         })
     }
+
+    pub fn into_server_groups(self) -> Vec<ServerGroup<'a>> {
+        self.server_groups
+    }
 }
 
 fn belongs(row: &Row, application: &str) -> bool {

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use super::{ClusterRef, KUBERNETES};
-use crate::{Kind, Row, SpinnakerKind};
+use crate::{Kind, RowKey, SpinnakerKind};
 
 /// What is searched for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct SearchPage<'a> {
     total_matches: usize,
     page_number: usize,
     page_size: usize,
-    platform: &'static str,
+    platform: &'a str,
     query: &'a str,
     results: Vec<Hit<'a>>,
 }
@@ -67,7 +67,7 @@ pub struct Hit<'a> {
 /// What is searched: all applications and clusters there are, and at least the rows of the kinds that are wanted.
 #[derive(Debug, Clone, Copy)]
 pub struct Searched<'a> {
-    pub rows: &'a [Row],
+    pub rows: &'a [RowKey],
     pub clusters: &'a [ClusterRef],
     pub applications: &'a [String],
 }
@@ -96,8 +96,23 @@ impl SearchTypes {
     }
 
     /// Whether objects like this are wanted.
-    pub fn want(&self, row: &Row) -> bool {
-        self.spinnaker_kinds.contains(&row.spinnaker_kind) || self.kinds.contains(row.kind())
+    pub fn want(&self, row: &RowKey) -> bool {
+        self.spinnaker_kinds.contains(&row.spinnaker_kind) || self.kinds.contains(&row.object.kind)
+    }
+
+    /// Whether applications or clusters are wanted, which are no objects.
+    pub fn want_names(&self) -> bool {
+        self.applications || self.clusters
+    }
+
+    /// What Spinnaker takes wanted objects for.
+    pub fn spinnaker_kinds(&self) -> &[SpinnakerKind] {
+        &self.spinnaker_kinds
+    }
+
+    /// The wanted kinds.
+    pub fn kinds(&self) -> &[Kind] {
+        &self.kinds
     }
 }
 
@@ -149,13 +164,19 @@ impl<'a> SearchPage<'a> {
         // With several providers Clouddriver says `aws`, and it always has several.
         Self { total_matches: results.len(), page_number, page_size, platform: "aws", query, results }
     }
+
+    /// The same for a caller that asked one provider only.
+    #[must_use]
+    pub fn on(self, platform: Option<&'a str>) -> Self {
+        Self { platform: platform.unwrap_or(self.platform), ..self }
+    }
 }
 
 // === impl Hit ===
 
 impl<'a> Hit<'a> {
-    fn of_object(row: &'a Row) -> Self {
-        let kind = row.kind();
+    fn of_object(row: &'a RowKey) -> Self {
+        let kind = &row.object.kind;
         let name = row.full_name();
         let named = |kinds: &[&str]| kinds.iter().any(|wanted| kind.is(wanted)).then(|| name.clone());
         let is_policy = kind.is("networkPolicy");
@@ -170,7 +191,7 @@ impl<'a> Hit<'a> {
             load_balancer: named(&["service", "ingress"]),
             id: named(&["networkPolicy"]),
             // Orca compares the application of every security group that it finds, so there has to be one.
-            application: row.summary.moniker.application().filter(|_| is_policy),
+            application: row.application.as_deref().filter(|_| is_policy),
             ..Self::empty(row.spinnaker_kind.as_str(), name.clone())
         }
     }
@@ -222,7 +243,7 @@ impl Needle {
         Self { query: query.to_lowercase(), key: String::new() }
     }
 
-    fn is_in_object(&mut self, row: &Row) -> bool {
+    fn is_in_object(&mut self, row: &RowKey) -> bool {
         let (account, object) = (&row.account, &row.object);
         let (kind, namespace, name) = (&object.kind, &object.namespace, &object.name);
         self.is_in(format_args!("kubernetes.v2:infrastructure:{kind}:{account}:{namespace}:{name}"))

@@ -165,6 +165,11 @@ impl<'a> ServerGroup<'a> {
             r#type: KUBERNETES,
         }
     }
+
+    /// The namespace.
+    pub fn region(&self) -> &'a str {
+        self.region
+    }
 }
 
 // === impl ExpandedServerGroup ===

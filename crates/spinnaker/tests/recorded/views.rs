@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use spindrift_model::ObjectKey;
 use spindrift_spinnaker::{
-    Inventory, Kind, KindRules, Row, RowRules, SpinnakerKind,
+    Inventory, Kind, KindRules, Row, RowKey, RowRules, SpinnakerKind,
     row::Summary,
     view::{
         AccountDetails, AccountSettings, AccountView, ApplicationDetails, Cluster, ClusterRef,
@@ -94,8 +94,9 @@ fn views_are_as_recorded() {
     };
     let cluster =
         |account, name, expand| json(Cluster::find(("shop", account, name), expand, &inventory).unwrap());
+    let keys: Vec<RowKey> = rows.iter().map(RowKey::from).collect();
     let found = |types: &str| {
-        let searched = Searched { rows: &rows, clusters: &clusters, applications: &names };
+        let searched = Searched { rows: &keys, clusters: &clusters, applications: &names };
         let hits = search("shop", &SearchTypes::parse(types.split(',')), searched);
         json!([SearchPage::new("shop", hits, 1, 500)])
     };
@@ -199,13 +200,13 @@ fn a_workload_that_no_load_balancer_finds_is_disabled() {
 
 #[test]
 fn pages_are_counted_from_one() {
-    let rows = rows();
+    let keys: Vec<RowKey> = rows().iter().map(RowKey::from).collect();
     let found = |query: &str, types: &[&str]| {
-        let searched = Searched { rows: &rows, clusters: &[], applications: &[] };
+        let searched = Searched { rows: &keys, clusters: &[], applications: &[] };
         json(search(query, &SearchTypes::parse(types.iter().copied()), searched)).as_array().unwrap().len()
     };
     let page = |number| {
-        let searched = Searched { rows: &rows, clusters: &[], applications: &[] };
+        let searched = Searched { rows: &keys, clusters: &[], applications: &[] };
         let hits = search("SHOP", &SearchTypes::parse(["serverGroups", "instances"]), searched);
         json(SearchPage::new("SHOP", hits, number, 5))
     };

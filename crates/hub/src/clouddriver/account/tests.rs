@@ -1,4 +1,4 @@
-use spindrift_model::{AccountDescription, AgentId, ClusterIdentity, Cursor};
+use spindrift_model::{AccountDescription, AgentId, ClusterIdentity, Cursor, Epoch, Seq};
 use std::time::Duration;
 
 use super::*;
@@ -17,7 +17,7 @@ fn account(properties: &str, runtime: &str) -> Account {
         first_seen: jiff::Timestamp::UNIX_EPOCH,
         last_seen: jiff::Timestamp::UNIX_EPOCH,
         problem: None,
-        cursor: Cursor::default(),
+        cursor: Cursor { epoch: Epoch(0), seq: Seq(0) },
         holder: None,
     };
     Account::new(&row, &serde_json::from_str(runtime).unwrap())

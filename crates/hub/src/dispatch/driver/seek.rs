@@ -70,7 +70,7 @@ impl Driver {
             capable().find(|candidate| task.mutation && Some(&candidate.agent) == route.holder.as_ref());
         match caching.or_else(|| capable().next()) {
             Some(candidate) => Found::There(candidate.hub.clone()),
-            None if present().next().is_none() => Found::Nobody(nobody(task)),
+            None if present().next().is_none() => Found::Nobody(nobody(task, &route)),
             None => {
                 let message = format!("no agent of account {} knows the verb {}", task.account, task.verb);
                 Found::Nobody(Refusal::new(501, "NotImplemented", message))
@@ -99,8 +99,9 @@ impl Driver {
     }
 }
 
-fn nobody(task: &Task) -> Refusal {
-    let message = format!("no agent that serves account {} is connected", task.account);
+fn nobody(task: &Task, route: &Route) -> Refusal {
+    let last = route.holder.as_ref().map(|agent| format!("; agent {agent} was the last")).unwrap_or_default();
+    let message = format!("no agent that serves account {} is connected{last}", task.account);
     Refusal::new(503, "ServiceUnavailable", message)
 }
 

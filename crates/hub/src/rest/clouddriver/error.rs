@@ -1,23 +1,42 @@
-//! Errors in Clouddriver's own shape.
+//! Errors in Clouddriver's own shape, and in that of its web framework.
 
 use axum::{
     Json,
-    http::StatusCode,
+    http::{HeaderValue, StatusCode, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
 };
 use jiff::Timestamp;
-use spindrift_spinnaker::Refusal;
+use spindrift_spinnaker::{Missing, Problem, Refusal};
 use tracing::error;
 
 use crate::store::StoreError;
 
 /// What a caller gets instead of an answer.
 #[derive(Debug)]
-pub(in crate::rest) struct Error(Refusal);
+pub(crate) enum Error {
+    /// In Clouddriver's own words.
+    Refused(Refusal),
+    /// In those of the framework: the request itself makes no sense.
+    Problem(Problem),
+}
+
+const PROBLEM: HeaderValue = HeaderValue::from_static("application/problem+json");
 
 impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Self {
-        Self(refusal)
+        Self::Refused(refusal)
+    }
+}
+
+impl From<Missing<'_>> for Error {
+    fn from(missing: Missing<'_>) -> Self {
+        Self::Refused(missing.into())
+    }
+}
+
+impl From<Problem> for Error {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(problem)
     }
 }
 
@@ -25,13 +44,20 @@ impl From<StoreError> for Error {
     /// The cause is for the log. It is always a 500: Orca would repeat a 503 of an operation until its stage times out.
     fn from(cause: StoreError) -> Self {
         error!(error = %spindrift_process::report(&cause), "a request failed");
-        Self(Refusal::internal("the hub's store did not answer; its log says why"))
+        Self::Refused(Refusal::internal("the hub's store did not answer; its log says why"))
     }
 }
 
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        (status, Json(self.0.body(Timestamp::now()))).into_response()
+        let code = |status| StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        match self {
+            Self::Refused(refusal) => {
+                (code(refusal.status), Json(refusal.body(Timestamp::now()))).into_response()
+            }
+            Self::Problem(problem) => {
+                (code(problem.status), [(CONTENT_TYPE, PROBLEM)], Json(problem)).into_response()
+            }
+        }
     }
 }

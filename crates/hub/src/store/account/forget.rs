@@ -5,8 +5,12 @@ use spindrift_model::{AccountName, TenantId};
 use crate::store::{Store, StoreError};
 
 /// What belongs to an account, with the column that names it; the account itself last.
-const TABLES: [(&str, &str); 3] =
-    [("spindrift_object", "account"), ("spindrift_scope", "account"), ("spindrift_account", "name")];
+const TABLES: [(&str, &str); 4] = [
+    ("spindrift_row", "account"),
+    ("spindrift_object", "account"),
+    ("spindrift_scope", "account"),
+    ("spindrift_account", "name"),
+];
 
 // === impl Store ===
 
@@ -26,7 +30,8 @@ impl Store {
         .execute("end the account's stream", &mut transaction)
         .await?;
         // Apart: MySQL would let the statement above see the new `seq`.
-        self.statement("UPDATE spindrift_cursor SET seq = feed_floor WHERE tenant = ? AND account = ?")
+        let text = "UPDATE spindrift_cursor SET seq = feed_floor, rows_seq = feed_floor WHERE tenant = ? AND account = ?";
+        self.statement(text)
             .bind(tenant.as_str())
             .bind(account.as_str())
             .execute("move the account's feed on", &mut transaction)

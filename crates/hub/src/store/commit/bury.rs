@@ -1,7 +1,8 @@
-//! Deletion leaves a tombstone: the same row without its content, at its new place in the feed.
+//! Deletion leaves a tombstone: the same object without its content, at its new place in the feed. Its row goes.
 
 use spindrift_model::{ObjectKey, Uid};
 
+use super::derive::Whose;
 use super::portion::portion;
 use super::writer::Writer;
 use super::{AccountWrite, Fenced};
@@ -61,6 +62,8 @@ impl<'w> Writer<'_, 'w> {
         }
         if self.execute("bury objects", statement, first).await? > 0 {
             self.buried.insert(fenced.account());
+            let keys = graves.iter().map(|(key, _)| key).collect();
+            self.remove_rows(fenced, keys, Whose::TheDeads).await?;
         }
         Ok(())
     }

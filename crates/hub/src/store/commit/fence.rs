@@ -27,11 +27,17 @@ impl Writer<'_, '_> {
             let advanced = self
                 .store
                 .statement(
-                    // A lease that was given back stays so, though its last batches are still on their way.
-                    "UPDATE spindrift_cursor SET seq = seq + 1, \
+                    // A lease that was given back stays so, though its last batches are still on their way. Rows that
+                    // were behind, or are by other rules, stay so until they are derived anew. `seq` after them: MySQL
+                    // would let them see the new one.
+                    "UPDATE spindrift_cursor SET \
+                     rows_rules = CASE WHEN rows_rules = ? OR seq = 0 THEN ? ELSE '' END, \
+                     rows_seq = CASE WHEN rows_seq = seq THEN rows_seq + 1 ELSE rows_seq END, seq = seq + 1, \
                      lease_until = CASE WHEN lease_until = 0 THEN 0 ELSE {now} + ? END \
                      WHERE tenant = ? AND account = ? AND epoch = ? AND seq = ?",
                 )
+                .bind(write.derivation.revision())
+                .bind(write.derivation.revision())
                 .bind(write.lease)
                 .bind(write.tenant.as_str())
                 .bind(write.account.as_str())

@@ -73,6 +73,10 @@ impl<'c> Writer<'c, '_> {
         }
     }
 
+    pub(super) fn is_rejected(&self, key: &ObjectKey) -> bool {
+        self.rejected.iter().any(|rejected| rejected.key == *key)
+    }
+
     pub(super) fn reject(&mut self, key: &ObjectKey, error: &StoreError) {
         self.rejected.push(RejectedRow { key: key.clone(), reason: error.reason() });
     }

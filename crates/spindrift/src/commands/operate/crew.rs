@@ -4,12 +4,12 @@ use std::{cell::RefCell, collections::BTreeMap, fmt, pin::pin, rc::Rc, time::Dur
 
 use futures::{StreamExt, TryStreamExt, future::join_all, stream};
 use serde::de::DeserializeOwned;
-use spindrift_model::{OperationId, Verb};
+use spindrift_model::{OperationId, Status, Verb};
 
 use super::board::{Board, Line, View};
 use crate::{
     commands::{Context, Ended, Reported},
-    hub::{Answer, Client, HubError, Refusal, Request, Status},
+    hub::{Answer, Client, HubError, Refusal, Request},
 };
 
 /// Asks, and remembers what was asked for and is not answered yet.

@@ -5,12 +5,23 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use spindrift_printer::quantity;
 
-/// A line.
+/// What a pod or a node uses, in one line, or in one for each container.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Usage {
+    pub(super) amount: Amount,
+    pub(super) lines: Vec<Line>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) amount: Amount,
+    pub(super) cells: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Amount {
     pub(super) millicores: i64,
     pub(super) bytes: i64,
-    pub(super) cells: Vec<String>,
 }
 
 const UNKNOWN: &str = "<unknown>";
@@ -27,18 +38,20 @@ pub(super) fn pod_rows(pods: &[Value], with_namespace: bool, each_container: boo
         let name = text(pod, "/metadata/name").to_owned();
         let sum =
             |what: &str| containers.iter().map(|container| number(&container["usage"][what])).sum::<f64>();
-        if each_container {
+        let amount = Amount { millicores: rounded_up(sum("cpu") * 1000.0), bytes: rounded_up(sum("memory")) };
+        let lines = if each_container {
             let mut containers: Vec<_> = containers.iter().collect();
             containers.sort_by_key(|container| text(container, "/name"));
-            rows.extend(containers.into_iter().map(|container| {
+            let line = |container: &Value| {
                 let before =
                     namespace.iter().cloned().chain([name.clone(), text(container, "/name").to_owned()]);
-                usage(before.collect(), cpu(&container["usage"]), memory(&container["usage"]))
-            }));
+                Line::new(before.collect(), Amount::of(&container["usage"]))
+            };
+            containers.into_iter().map(line).collect()
         } else {
-            let (millicores, bytes) = (rounded_up(sum("cpu") * 1000.0), rounded_up(sum("memory")));
-            rows.push(usage(namespace.into_iter().chain([name]).collect(), millicores, bytes));
-        }
+            vec![Line::new(namespace.into_iter().chain([name]).collect(), amount)]
+        };
+        rows.push(Usage { amount, lines });
     }
     rows
 }
@@ -52,7 +65,8 @@ pub(super) fn node_rows(metrics: &[Value], nodes: &[Value]) -> Vec<Usage> {
     let mut rows = Vec::new();
     for node in metrics {
         let name = text(node, "/metadata/name");
-        let (millicores, bytes) = (cpu(&node["usage"]), memory(&node["usage"]));
+        let amount = Amount::of(&node["usage"]);
+        let Amount { millicores, bytes } = amount;
         let available = available.remove(name);
         let share = |used: i64, has: Option<i64>| match has {
             Some(has) if has > 0 => format!("{}%", used.saturating_mul(100) / has),
@@ -62,31 +76,41 @@ pub(super) fn node_rows(metrics: &[Value], nodes: &[Value]) -> Vec<Usage> {
         let cells = vec![
             name.to_owned(),
             format!("{millicores}m"),
-            share(millicores, available.map(cpu)),
+            share(millicores, available.map(|has| Amount::of(has).millicores)),
             format!("{}Mi", bytes / MEBI),
-            share(bytes, available.map(memory)),
+            share(bytes, available.map(|has| Amount::of(has).bytes)),
         ];
-        rows.push(Usage { millicores, bytes, cells });
+        rows.push(Usage { amount, lines: vec![Line { amount, cells }] });
     }
     let unmeasured = available.into_keys().map(|name| {
         let cells = [name, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN].map(str::to_owned).to_vec();
-        Usage { millicores: -1, bytes: -1, cells }
+        let amount = Amount { millicores: -1, bytes: -1 };
+        Usage { amount, lines: vec![Line { amount, cells }] }
     });
     rows.extend(unmeasured);
     rows
 }
 
-fn usage(mut cells: Vec<String>, millicores: i64, bytes: i64) -> Usage {
-    cells.extend([format!("{millicores}m"), format!("{}Mi", bytes / MEBI)]);
-    Usage { millicores, bytes, cells }
+// === impl Line ===
+
+impl Line {
+    fn new(mut cells: Vec<String>, amount: Amount) -> Self {
+        let Amount { millicores, bytes } = amount;
+        cells.extend([format!("{millicores}m"), format!("{}Mi", bytes / MEBI)]);
+        Self { amount, cells }
+    }
 }
 
-fn cpu(usage: &Value) -> i64 {
-    rounded_up(number(&usage["cpu"]) * 1000.0)
-}
+// === impl Amount ===
 
-fn memory(usage: &Value) -> i64 {
-    rounded_up(number(&usage["memory"]))
+impl Amount {
+    /// Of what is used, or there.
+    fn of(usage: &Value) -> Self {
+        Self {
+            millicores: rounded_up(number(&usage["cpu"]) * 1000.0),
+            bytes: rounded_up(number(&usage["memory"])),
+        }
+    }
 }
 
 fn number(value: &Value) -> f64 {
@@ -112,7 +136,7 @@ mod tests {
     use super::*;
 
     fn cells(rows: &[Usage]) -> Vec<String> {
-        rows.iter().map(|row| row.cells.join(" ")).collect()
+        rows.iter().flat_map(|row| &row.lines).map(|line| line.cells.join(" ")).collect()
     }
 
     #[test]

@@ -36,10 +36,8 @@ impl KubectlHand {
         let mut applied = if batch.is_empty() { Vec::new() } else { self.apply(&batch).await }.into_iter();
         let mut answers = Vec::new();
         for (target, action) in actions {
-            answers.push(match is_batched(target, action) {
-                true => applied.next().unwrap(),
-                false => self.one(target, action).await,
-            });
+            let is_batched = is_batched(target, action);
+            answers.push(if is_batched { applied.next().unwrap() } else { self.one(target, action).await });
         }
         answers
     }

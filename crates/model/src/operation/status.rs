@@ -7,11 +7,13 @@ use serde::Deserialize;
 /// A refusal, by the API server or by whoever stands before it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-pub(crate) struct Status {
+pub struct Status {
     /// An HTTP status.
-    pub(crate) code: u16,
-    pub(crate) reason: String,
-    pub(crate) message: String,
+    pub code: u16,
+    /// In a word, such as `NotFound`.
+    pub reason: String,
+    /// In a sentence.
+    pub message: String,
     details: Option<Details>,
 }
 
@@ -55,8 +57,13 @@ const OUR_OWN: [&str; 12] = [
 // === impl Status ===
 
 impl Status {
+    /// One of our own, without details.
+    pub fn new(code: u16, reason: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { code, reason: reason.into(), message: message.into(), details: None }
+    }
+
     /// A body, if it is a `Status`.
-    pub(super) fn read(body: &[u8]) -> Option<Self> {
+    pub fn read(body: &[u8]) -> Option<Self> {
         #[derive(Deserialize)]
         struct Kind {
             kind: String,
@@ -66,7 +73,8 @@ impl Status {
     }
 
     /// Says what was being done with which file, as kubectl does: `error when applying "web.yaml": …`.
-    pub(crate) fn about(mut self, doing: &str, source: &str) -> Self {
+    #[must_use]
+    pub fn about(mut self, doing: &str, source: &str) -> Self {
         self.message = format!("error when {doing} {source:?}: {}", self.message);
         self
     }

@@ -1,0 +1,126 @@
+//! Charts of Helm repositories.
+
+use std::collections::BTreeMap;
+
+use reqwest::Url;
+use serde::Deserialize;
+use spindrift_spinnaker::Refusal;
+
+use super::{Login, invalid, web::Web};
+
+/// The largest public repositories have some 20 MiB.
+const LARGEST_INDEX: usize = 64 * 1024 * 1024;
+
+/// A repository.
+#[derive(Debug)]
+pub(super) struct Repository {
+    url: String,
+    login: Option<Login>,
+}
+
+/// Its `index.yaml`.
+#[derive(Debug, Deserialize)]
+pub(super) struct Index {
+    #[serde(default)]
+    entries: BTreeMap<String, Vec<Chart>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Chart {
+    #[serde(default)]
+    version: String,
+    #[serde(default)]
+    urls: Vec<String>,
+}
+
+// === impl Repository ===
+
+impl Repository {
+    pub(super) fn new(url: &str, login: Option<Login>) -> Self {
+        Self { url: url.trim_end_matches('/').to_owned(), login }
+    }
+
+    pub(super) fn login(&self) -> Option<&Login> {
+        self.login.as_ref()
+    }
+
+    pub(super) fn index_url(&self) -> String {
+        format!("{}/index.yaml", self.url)
+    }
+
+    pub(super) async fn index(&self, web: &Web) -> Result<Index, Refusal> {
+        let text = web.whole(&self.index_url(), self.login(), LARGEST_INDEX).await?;
+        Index::parse(&text).map_err(|error| Refusal::bad_gateway(format!("{}: {error}", self.index_url())))
+    }
+
+    /// Where a chart is; without a version, the newest.
+    pub(super) fn chart_url(
+        &self,
+        index: &Index,
+        name: &str,
+        version: Option<&str>,
+    ) -> Result<String, Refusal> {
+        let chart = index.chart(name, version).ok_or_else(|| {
+            let version = version.unwrap_or("latest");
+            Refusal::not_found(format!(
+                "Chart not found (repository: {}, name: {name}, version: {version})",
+                self.url
+            ))
+        })?;
+        let url =
+            chart.urls.first().ok_or_else(|| invalid(format!("chart {name} has no URL in {}", self.url)))?;
+        // Relative ones begin at the directory of the index.
+        let resolved = Url::parse(&format!("{}/", self.url)).and_then(|base| base.join(url));
+        resolved.map(Into::into).map_err(|error| invalid(format!("the URL of chart {name}, {url}: {error}")))
+    }
+}
+
+// === impl Index ===
+
+impl Index {
+    fn parse(text: &[u8]) -> Result<Self, serde_saphyr::Error> {
+        // An index is as long as a repository has charts; what it may not be is nested without end.
+        let options = serde_saphyr::options! { with_snippet: false, budget: None };
+        serde_saphyr::from_slice_with_options(text, options)
+    }
+
+    pub(super) fn names(&self) -> Vec<String> {
+        self.entries.keys().cloned().collect()
+    }
+
+    /// As the index has them: the newest first.
+    pub(super) fn versions(&self, name: &str) -> Vec<String> {
+        self.entries.get(name).into_iter().flatten().map(|chart| chart.version.clone()).collect()
+    }
+
+    fn chart(&self, name: &str, version: Option<&str>) -> Option<&Chart> {
+        let mut charts = self.entries.get(name)?.iter();
+        charts.find(|chart| version.is_none_or(|version| chart.version == version))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INDEX: &str = "apiVersion: v1\nentries:\n  shop:\n    - {name: shop, version: 2.0.1, urls: [charts/shop-2.0.1.tgz]}\n    \
+        - {name: shop, version: 1.0.0, urls: ['https://else.example.com/shop-1.0.0.tgz'], appVersion: \"1\"}\n  bare: [{version: 1.0.0}]\n";
+
+    #[test]
+    fn charts_are_found_in_an_index() {
+        let index = Index::parse(INDEX.as_bytes()).unwrap();
+        let repository = Repository::new("https://charts.example.com/stable/", None);
+        assert_eq!(repository.index_url(), "https://charts.example.com/stable/index.yaml");
+        assert_eq!(
+            (index.names(), index.versions("shop")),
+            (vec!["bare".into(), "shop".into()], vec!["2.0.1".into(), "1.0.0".into()])
+        );
+        let url = |name, version| repository.chart_url(&index, name, version);
+        assert_eq!(url("shop", None).unwrap(), "https://charts.example.com/stable/charts/shop-2.0.1.tgz");
+        assert_eq!(url("shop", Some("1.0.0")).unwrap(), "https://else.example.com/shop-1.0.0.tgz");
+        assert_eq!(url("shop", Some("9")).unwrap_err().status, 404);
+        assert_eq!(url("nope", None).unwrap_err().status, 404);
+        assert_eq!(url("bare", None).unwrap_err().status, 400);
+        assert!(Index::parse(b"entries: [1").is_err());
+    }
+}

@@ -1,0 +1,164 @@
+//! Operations, done: each in the order in which Clouddriver does it, since its history tells of every step.
+
+mod delete;
+mod deploy;
+mod look_up;
+mod patch;
+mod rollout;
+mod traffic;
+mod words;
+
+use serde_json::Value;
+use spindrift_model::{Get, List, ObjectRef, Verb};
+use spindrift_spinnaker::{
+    Coordinates, Description, Failure, FullName, Kind, Line, Lines, Manifest, Operation, OperationResult,
+};
+
+use super::{halt::Halt, steps::Steps};
+use crate::clouddriver::{Account, Trouble};
+
+/// One operation, in one account.
+pub(super) struct Act<'a> {
+    steps: &'a mut Steps,
+    account: &'a Account,
+    operation: Operation,
+}
+
+/// What becomes of an operation; some leave nothing behind.
+pub(super) type Outcome = Result<Option<OperationResult>, Halt>;
+
+/// Where Kubernetes puts what names no namespace.
+const DEFAULT_NAMESPACE: &str = "default";
+
+// === impl Act ===
+
+impl<'a> Act<'a> {
+    pub(super) fn new(steps: &'a mut Steps, account: &'a Account, operation: Operation) -> Self {
+        Self { steps, account, operation }
+    }
+
+    /// Does it. `manifests` are those of a deployment, in their namespaces.
+    pub(super) async fn run(&mut self, description: &Description, manifests: Vec<Manifest>) -> Outcome {
+        if let Description::Deploy(request) = description {
+            return self.deploy(request, manifests).await.map(Some);
+        }
+        self.say_all(self.lines().start(self.account.name.as_str()));
+        let target = |location: &str| {
+            let name = FullName::parse(description.target().unwrap_or_default());
+            name.map(|name| name.at(location)).map_err(|error| Failure::illegal_argument(error.to_string()))
+        };
+        match description {
+            Description::Deploy(_) => Ok(None),
+            Description::RunJob(job) => {
+                let (request, manifest) = job.deployment()?;
+                let result = self.deploy(&request, vec![manifest]).await?;
+                Ok(Some(result.of_job()))
+            }
+            Description::Scale(scale) => {
+                let target = target(&scale.location)?;
+                let replicas = scale.replicas.unwrap_or_default();
+                self.scale(&target, replicas, self.lines().calling_scale(&target, replicas)).await
+            }
+            Description::Resize(resize) => {
+                let target = target(&resize.region)?;
+                let desired = resize.capacity.as_ref().and_then(|capacity| capacity.desired);
+                self.scale(&target, desired.unwrap_or_default(), self.lines().calling(&target)).await
+            }
+            Description::Rollout(rollout) => self.roll_out(&target(&rollout.location)?).await,
+            Description::Undo(undo) => self.undo(undo, &target(&undo.location)?).await,
+            Description::Patch(patch) => self.patch(patch, &target(&patch.location)?).await,
+            Description::Traffic(switch) => self.switch(switch, &target(&switch.location)?).await,
+            Description::Delete(delete) => self.delete(delete).await.map(Some),
+            Description::Cleanup(cleanup) => self.clean_up(cleanup).await.map(Some),
+        }
+    }
+
+    fn lines(&self) -> Lines {
+        Lines(self.operation)
+    }
+
+    fn say(&mut self, line: Line) {
+        self.steps.say(line);
+    }
+
+    fn say_all(&mut self, lines: impl IntoIterator<Item = Line>) {
+        lines.into_iter().for_each(|line| self.steps.say(line));
+    }
+
+    /// Reads one object, if there is one.
+    async fn get(&mut self, target: &Coordinates) -> Result<Option<Manifest>, Halt> {
+        let (live, account) = (self.steps.live(), self.account.name.clone());
+        let get = Verb::Get(Get { target: reference(target), reveal: false });
+        let asking = async {
+            match live.call(&account, get, None, None).await {
+                Ok(answer) => answer.json().map(Some),
+                Err(trouble) if trouble.is_not_found() => Ok(None),
+                Err(trouble) => Err(trouble),
+            }
+        };
+        let found = self.steps.learn(asking).await;
+        let found: Option<Value> = found.map_err(|halt| halt.told(|said| unread(target, said)))?;
+        Ok(found.and_then(|object| Manifest::try_from(object).ok()))
+    }
+
+    /// Reads the objects of a kind that are of interest.
+    async fn list(
+        &mut self,
+        kind: &Kind,
+        namespace: &str,
+        selector: Option<String>,
+        is_wanted: impl Fn(&Manifest) -> bool,
+    ) -> Result<Vec<Manifest>, Halt> {
+        let (live, account) = (self.steps.live(), self.account.name.clone());
+        let list = List {
+            api_version: None,
+            kind: kind.to_string(),
+            namespace: Some(or_default(namespace)),
+            label_selector: selector,
+            field_selector: None,
+        };
+        let asking = async {
+            let objects = live.list(&account, list).await?;
+            let objects = objects.into_iter().filter_map(|object| Manifest::try_from(object).ok());
+            Ok(objects.filter(is_wanted).collect::<Vec<_>>())
+        };
+        let unread =
+            |said: &str| Failure::kubectl(format!("Failed to read [{kind}] from {namespace}: {said}"));
+        self.steps.learn(asking).await.map_err(|halt| halt.told(unread))
+    }
+
+    /// Asks something else that changes nothing, and makes something of the answer.
+    async fn ask<T>(&mut self, verb: Verb, make: impl FnOnce(&Value) -> T) -> Result<T, Halt>
+    where
+        T: serde::Serialize + serde::de::DeserializeOwned,
+    {
+        let (live, account) = (self.steps.live(), self.account.name.clone());
+        let asking = async {
+            let answer = live.call(&account, verb, None, None).await?.json()?;
+            Ok::<_, Trouble>(make(&answer))
+        };
+        self.steps.learn(asking).await
+    }
+
+    async fn change(&mut self, verb: Verb) -> Result<Value, Halt> {
+        let account = &self.account.name;
+        self.steps.change(account, verb).await
+    }
+}
+
+/// An object as agents are asked about it.
+fn reference(target: &Coordinates) -> ObjectRef {
+    let Coordinates { kind, namespace, name } = target;
+    let namespace = Some(namespace.clone()).filter(|namespace| !namespace.is_empty());
+    ObjectRef { api_version: None, kind: kind.to_string(), namespace, name: name.clone() }
+}
+
+/// For what means all namespaces if it names none, and kubectl's default here.
+fn or_default(namespace: &str) -> String {
+    if namespace.is_empty() { DEFAULT_NAMESPACE.to_owned() } else { namespace.to_owned() }
+}
+
+fn unread(target: &Coordinates, said: &str) -> Failure {
+    let Coordinates { kind, namespace, name } = target;
+    Failure::kubectl(format!("Failed to read {kind}/{name} from {namespace}: {said}"))
+}

@@ -1,0 +1,91 @@
+//! delete, and the clean-up of old versions.
+
+use serde_json::Value;
+use spindrift_model::{Delete, DryRun, Preconditions, Propagation, Verb};
+use spindrift_spinnaker::{
+    Cleanup, Coordinates, Failure, Manifest, OperationResult,
+    operation::{Cascade, CleanupArtifacts, DeleteManifest, DeleteOptions},
+};
+
+use super::{Act, or_default};
+use crate::clouddriver::task::halt::Halt;
+
+// === impl Act ===
+
+impl Act<'_> {
+    /// Deletes an object by its name, or some by their labels, and waits until they are gone.
+    pub(super) async fn delete(&mut self, delete: &DeleteManifest) -> Result<OperationResult, Halt> {
+        let lines = self.lines();
+        let mut result = OperationResult::new();
+        result.names_in(&delete.location);
+        for target in delete.targets() {
+            self.say(lines.deleting(&target.kind));
+            self.say(lines.calling_delete(&target));
+            let failed = |said: &str| delete.failed(&target, said);
+            let options = DeleteOptions::parse(&delete.options).map_err(|said| failed(&said))?;
+            delete.check(&target).map_err(failed)?;
+            let selector = Some(delete.label_selectors.to_string()).filter(|_| target.name.is_empty());
+            let answer = self.change(verb(&target, selector, options)).await;
+            for name in deleted(&answer.map_err(|halt| halt.told(failed))?) {
+                result.add_name(&Coordinates { name, ..target.clone() });
+            }
+            self.say(lines.deleted(&target));
+        }
+        self.say_all(lines.done());
+        Ok(result)
+    }
+
+    /// Deletes what is too old of the versions of what was just deployed.
+    pub(super) async fn clean_up(&mut self, cleanup: &CleanupArtifacts) -> Result<OperationResult, Halt> {
+        let mut result = OperationResult::of_cleanup();
+        let objects = cleanup.manifests.iter().filter_map(|object| Manifest::try_from(object.clone()).ok());
+        for cleanup in objects.filter_map(|object| Cleanup::of(&object)) {
+            let live = self.list(&cleanup.kind, &cleanup.namespace, None, |_| true).await?;
+            for outdated in cleanup.outdated(&live, self.account.name.as_str()) {
+                self.say(self.lines().cleaning(&outdated.artifact));
+                let target = Coordinates::new(cleanup.kind.clone(), &*cleanup.namespace, outdated.name);
+                self.remove(&target).await?;
+                result.add_name(&target);
+            }
+        }
+        Ok(result)
+    }
+
+    /// Deletes an object, if it is there.
+    pub(super) async fn remove(&mut self, target: &Coordinates) -> Result<(), Halt> {
+        let removed = self.change(verb(target, None, DeleteOptions::default())).await;
+        let Coordinates { kind, namespace, name } = target;
+        let failed =
+            |said: &str| Failure::kubectl(format!("Failed to delete {kind}/{name} from {namespace}: {said}"));
+        removed.map(drop).map_err(|halt| halt.told(failed))
+    }
+}
+
+fn verb(target: &Coordinates, label_selector: Option<String>, options: DeleteOptions) -> Verb {
+    let DeleteOptions { cascade, grace_period_seconds } = options;
+    Verb::Delete(Delete {
+        api_version: None,
+        kind: target.kind.to_string(),
+        namespace: Some(or_default(&target.namespace)),
+        name: Some(target.name.clone()).filter(|name| !name.is_empty()),
+        label_selector,
+        field_selector: None,
+        // A negative one is the object's own wish, to kubectl.
+        grace_period_seconds: grace_period_seconds.and_then(|seconds| u64::try_from(seconds).ok()),
+        force: false,
+        propagation_policy: cascade.map(|cascade| match cascade {
+            Cascade::Background => Propagation::Background,
+            Cascade::Foreground => Propagation::Foreground,
+            Cascade::Orphan => Propagation::Orphan,
+        }),
+        preconditions: Preconditions::default(),
+        wait: true,
+        ignore_not_found: true,
+        dry_run: DryRun::None,
+    })
+}
+
+fn deleted(answer: &Value) -> Vec<String> {
+    let deleted = answer["deleted"].as_array().into_iter().flatten();
+    deleted.filter_map(|object| object["name"].as_str().map(str::to_owned)).collect()
+}

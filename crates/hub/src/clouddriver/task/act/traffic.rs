@@ -1,0 +1,65 @@
+//! enable and disable: load balancers find a workload, and its pods, by their labels.
+
+use serde_json::Value;
+use spindrift_model::PatchKind;
+use spindrift_spinnaker::{
+    Coordinates, Failure, Kind, Manifest, Operation,
+    operation::EnableManifest,
+    traffic::{self, Traffic},
+};
+
+use super::{Act, Outcome};
+use crate::clouddriver::task::halt::Halt;
+
+// === impl Act ===
+
+impl Act<'_> {
+    /// Turns traffic on or off.
+    pub(super) async fn switch(&mut self, switch: &EnableManifest, target: &Coordinates) -> Outcome {
+        let lines = self.lines();
+        let object = self.get(target).await?.ok_or_else(|| Failure::no_such_manifest(target))?;
+        self.say(lines.getting_load_balancers());
+        let supplied = !switch.load_balancers.is_empty();
+        let names = if supplied { switch.load_balancers.clone() } else { traffic::load_balancers(&object) };
+        self.say(lines.using_load_balancers(supplied, &names));
+        for name in &names {
+            let service = traffic::load_balancer(name)?.at(&*target.namespace);
+            let found = self.get(&service).await?;
+            let found = found.ok_or_else(|| Failure::no_such_load_balancer(&service))?;
+            self.say(lines.patching_target(name));
+            self.relabel(&found, &object, target).await?;
+            if target.kind.has_pods_of_its_own() {
+                self.say(lines.patching_pods(name));
+                for pod in self.pods(&object, &target.namespace).await? {
+                    self.relabel(&found, &pod, &pod.coordinates()).await?;
+                }
+            }
+        }
+        self.say(lines.traffic_done(target));
+        Ok(None)
+    }
+
+    async fn pods(&mut self, replica_set: &Manifest, namespace: &str) -> Result<Vec<Manifest>, Halt> {
+        let Some(selector) = replica_set.pod_selector() else { return Ok(Vec::new()) };
+        let is_own = |pod: &Manifest| traffic::is_pod_of(pod, replica_set);
+        self.list(&Kind::parse("pod"), namespace, Some(selector), is_own).await
+    }
+
+    async fn relabel(
+        &mut self,
+        service: &Manifest,
+        object: &Manifest,
+        target: &Coordinates,
+    ) -> Result<(), Halt> {
+        let on = self.operation == Operation::EnableManifest;
+        let patch = traffic::patch(if on { Traffic::On } else { Traffic::Off }, service, object);
+        if patch.is_empty() {
+            return Ok(());
+        }
+        let Coordinates { namespace, name, .. } = target;
+        let failed = |said: &str| {
+            Failure::kubectl(format!("Patch failed for: {name} in namespace: {namespace}: {said}"))
+        };
+        self.send(target, PatchKind::Json, Value::Array(patch)).await.map_err(|halt| halt.told(failed))
+    }
+}

@@ -1,0 +1,212 @@
+//! The steps of a run: what it says, learns and changes, and what of that an earlier run did before.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use aws_lc_rs::digest;
+use bytes::Bytes;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use spindrift_model::{AccountName, OperationId, Verb};
+use spindrift_process::report;
+use spindrift_spinnaker::{Line, TaskState};
+use tokio::time::sleep;
+use tracing::warn;
+
+use super::{Shared, halt::Halt};
+use crate::{
+    clouddriver::{Live, Trouble},
+    dispatch::Place,
+    store::{StoreError, TaskEntry, TaskId, TaskSeat},
+};
+
+/// As long as kubectl may take before Clouddriver kills it.
+const LONGEST: Duration = Duration::from_mins(10);
+
+/// A store that is away for a moment is waited for; if it is away for longer, the task is taken up again later.
+const ATTEMPTS: u32 = 5;
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Some bytes of a digest.
+const STEP_BYTES: usize = 10;
+
+/// The steps of one attempt at a task.
+#[derive(Debug)]
+pub(super) struct Steps {
+    shared: Arc<Shared>,
+    id: TaskId,
+    attempt: u32,
+    /// The number of the next step.
+    step: u32,
+    /// The number of the next entry in the journal.
+    entry: u32,
+    /// How many lines an earlier run has said, that this one has yet to come to.
+    said_before: usize,
+    /// What an earlier run has learned, by step.
+    known: BTreeMap<u32, Value>,
+    /// What is not in the journal yet.
+    unsaid: Vec<Line>,
+    learned: BTreeMap<u32, Value>,
+}
+
+// === impl Steps ===
+
+impl Steps {
+    /// From the beginning, with the journal of what earlier runs said and learned.
+    pub(super) async fn begin(shared: Arc<Shared>, id: TaskId, attempt: u32) -> Result<Self, StoreError> {
+        let entries = shared.store.task_entries(&shared.config.tenant, id, attempt).await?;
+        let mut steps = Self::after(&entries, shared, id, attempt);
+        for TaskEntry { number, said, learned } in &entries {
+            steps.said_before += serde_json::from_slice::<Vec<Line>>(said).map_or(0, |lines| lines.len());
+            if !learned.is_empty() {
+                steps.known.extend(steps.open(*number, learned)?);
+            }
+        }
+        Ok(steps)
+    }
+
+    /// After all that earlier runs said, whatever that was: only an end can follow.
+    pub(super) async fn at_the_end(
+        shared: Arc<Shared>,
+        id: TaskId,
+        attempt: u32,
+    ) -> Result<Self, StoreError> {
+        let entries = shared.store.task_entries(&shared.config.tenant, id, attempt).await?;
+        Ok(Self::after(&entries, shared, id, attempt))
+    }
+
+    fn after(entries: &[TaskEntry], shared: Arc<Shared>, id: TaskId, attempt: u32) -> Self {
+        Self {
+            shared,
+            id,
+            attempt,
+            step: 0,
+            entry: entries.last().map_or(0, |last| last.number + 1),
+            said_before: 0,
+            known: BTreeMap::new(),
+            unsaid: Vec::new(),
+            learned: BTreeMap::new(),
+        }
+    }
+
+    /// The clusters themselves.
+    pub(super) fn live(&self) -> Live {
+        self.shared.live.clone()
+    }
+
+    /// Says something, unless an earlier run did.
+    pub(super) fn say(&mut self, line: Line) {
+        match self.said_before.checked_sub(1) {
+            Some(left) => self.said_before = left,
+            None => self.unsaid.push(line),
+        }
+    }
+
+    /// Learns something of a cluster, or remembers what an earlier run learned.
+    pub(super) async fn learn<T: Serialize + DeserializeOwned>(
+        &mut self,
+        asking: impl Future<Output = Result<T, Trouble>>,
+    ) -> Result<T, Halt> {
+        let step = self.next();
+        if let Some(known) = self.known.remove(&step)
+            && let Ok(known) = serde_json::from_value(known)
+        {
+            return Ok(known);
+        }
+        let found = asking.await?;
+        self.learned.insert(step, serde_json::to_value(&found).unwrap_or_default());
+        Ok(found)
+    }
+
+    /// Changes something, once, however often this step is taken; the answer is always the same.
+    pub(super) async fn change(&mut self, account: &AccountName, verb: Verb) -> Result<Value, Halt> {
+        let id = self.operation(self.step);
+        self.next();
+        self.write_down().await?;
+        let answer = self.shared.live.call(account, verb, Some(id), Some(LONGEST)).await?;
+        Ok(answer.json()?)
+    }
+
+    /// Ends the task: with it, all that is left to say and what it leaves behind are there at once.
+    pub(super) async fn end(&mut self, state: TaskState, results: &[Value]) -> Result<(), Halt> {
+        let last = TaskEntry { number: self.entry, said: json(&self.unsaid), learned: Bytes::new() };
+        let results = json(results);
+        for attempt in 1.. {
+            match self.shared.store.end_task(&self.seat(), state, &last, &results).await {
+                Ok(true) => break,
+                Ok(false) => return Err(Halt::Lost),
+                Err(error) => self.again(attempt, &error).await?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes down what was said and learned, before something is changed because of it.
+    async fn write_down(&mut self) -> Result<(), Halt> {
+        if self.unsaid.is_empty() && self.learned.is_empty() {
+            return Ok(());
+        }
+        let learned = if self.learned.is_empty() { Bytes::new() } else { self.seal()? };
+        let entry = TaskEntry { number: self.entry, said: json(&self.unsaid), learned };
+        for attempt in 1.. {
+            match self.shared.store.append_task(&self.seat(), &entry).await {
+                Ok(true) => break,
+                Ok(false) => return Err(Halt::Lost),
+                Err(error) => self.again(attempt, &error).await?,
+            }
+        }
+        self.entry += 1;
+        self.unsaid.clear();
+        self.learned.clear();
+        Ok(())
+    }
+
+    async fn again(&self, attempt: u32, error: &StoreError) -> Result<(), Halt> {
+        warn!(task = %self.id, error = %report(error), "the journal of a task was not written");
+        if attempt >= ATTEMPTS || !error.is_retryable() {
+            return Err(Halt::Lost);
+        }
+        sleep(PAUSE).await;
+        Ok(())
+    }
+
+    fn next(&mut self) -> u32 {
+        self.step += 1;
+        self.step - 1
+    }
+
+    fn seat(&self) -> TaskSeat<'_> {
+        let config = &self.shared.config;
+        TaskSeat { tenant: &config.tenant, id: self.id, attempt: self.attempt, driver: &config.hub }
+    }
+
+    /// The id of what a step asks of an agent.
+    fn operation(&self, step: u32) -> OperationId {
+        let name = format!("{}/{}/{step}", self.id, self.attempt);
+        let digest = digest::digest(&digest::SHA256, name.as_bytes());
+        let mut bytes = [0; STEP_BYTES];
+        bytes.copy_from_slice(&digest.as_ref()[..STEP_BYTES]);
+        self.id.ulid().sibling(bytes)
+    }
+
+    fn place(&self, entry: u32) -> Place {
+        Place::Learned { attempt: self.attempt, entry }
+    }
+
+    fn seal(&self) -> Result<Bytes, Halt> {
+        let sealed = self.shared.vault.seal(self.id.ulid(), self.place(self.entry), &json(&self.learned));
+        sealed.map_err(|failure| {
+            warn!(task = %self.id, error = %report(&failure), "what a task learned could not be encrypted");
+            Halt::Lost
+        })
+    }
+
+    fn open(&self, entry: u32, sealed: &[u8]) -> Result<BTreeMap<u32, Value>, StoreError> {
+        let opened = self.shared.vault.open(self.id.ulid(), self.place(entry), sealed);
+        opened.and_then(|learned| serde_json::from_slice(&learned).ok()).ok_or(StoreError::Sealed)
+    }
+}
+
+/// Lines, values and maps of them are always JSON.
+fn json(value: &(impl Serialize + ?Sized)) -> Bytes {
+    serde_json::to_vec(value).unwrap_or_default().into()
+}

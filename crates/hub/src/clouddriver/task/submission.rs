@@ -1,0 +1,123 @@
+//! What is checked before a task is begun: nothing runs unless all of a request makes sense.
+
+use std::sync::Arc;
+
+use spindrift_process::report;
+use spindrift_spinnaker::{
+    Description, InvalidRequest, Manifest, Refusal, Request, Submission, TaskError, Violation,
+    manifest::{self, InvalidManifest},
+    operation::validate,
+};
+use tracing::error;
+
+use crate::{
+    clouddriver::{Account, Accounts, Caller},
+    dispatch::VaultError,
+    store::StoreError,
+};
+
+/// The one provider that there is.
+pub(super) const PROVIDER: &str = "kubernetes";
+
+/// Why nothing is done.
+#[derive(Debug)]
+pub enum Rejected {
+    Refused(Refusal),
+    Store(StoreError),
+}
+
+/// Checks everything that a request asks for.
+pub(super) async fn check(
+    accounts: &Accounts,
+    provider: &str,
+    request: Request,
+    caller: &Caller,
+) -> Result<(), Rejected> {
+    if provider != PROVIDER {
+        return Err(Refusal::unknown_provider(provider).into());
+    }
+    let accounts = accounts.all().await?;
+    for submission in request.submissions(provider)? {
+        let Submission { operation, account: names, description } = &submission;
+        let account = account_of(&accounts, &submission)?;
+        let is_known = |name: &String| accounts.iter().any(|account| account.name.as_str() == name);
+        let unknown = names.credentials.as_ref().filter(|name| !is_known(name));
+        if let Some(violation) = unknown.and_then(|_| Violation::account_not_found(*operation)) {
+            return Err(Refusal::from(vec![violation]).into());
+        }
+        let manifests = manifests(account, description)?;
+        let violations = validate(*operation, description, &manifests, &account.namespace_rules());
+        if !violations.is_empty() {
+            return Err(Refusal::from(violations).into());
+        }
+        if !account.may_change(caller) {
+            return Err(Refusal::not_authorized(caller.name(), account.name.as_str(), *operation).into());
+        }
+    }
+    Ok(())
+}
+
+/// The account that an operation is for.
+pub(super) fn account_of<'a>(
+    accounts: &'a [Arc<Account>],
+    submission: &Submission,
+) -> Result<&'a Account, Refusal> {
+    let wanted = submission.account.wanted().unwrap_or_default();
+    let found = accounts.iter().find(|account| account.name.as_str() == wanted);
+    found
+        .map(|account| &**account)
+        .ok_or_else(|| Refusal::unknown_account(wanted, accounts.iter().map(|account| account.name.as_str())))
+}
+
+/// The manifests of a deployment, in the namespaces that they are deployed to.
+pub(super) fn manifests(
+    account: &Account,
+    description: &Description,
+) -> Result<Vec<Manifest>, InvalidManifest> {
+    let mut manifests = description.manifests()?;
+    if let Description::Deploy(deploy) = description {
+        let namespace = deploy.namespace_override.as_deref().unwrap_or_default();
+        // Of kinds that nobody described, the agent knows: it drops the namespace where there is none.
+        manifest::override_namespace(&mut manifests, namespace, &account.settings.kinds, |_| None);
+    }
+    Ok(manifests)
+}
+
+// === impl Rejected ===
+
+impl From<Refusal> for Rejected {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<InvalidRequest> for Rejected {
+    fn from(error: InvalidRequest) -> Self {
+        Self::Refused(error.into())
+    }
+}
+
+impl From<InvalidManifest> for Rejected {
+    fn from(error: InvalidManifest) -> Self {
+        Self::Refused(error.into())
+    }
+}
+
+impl From<TaskError> for Rejected {
+    fn from(error: TaskError) -> Self {
+        Self::Refused(error.into())
+    }
+}
+
+impl From<StoreError> for Rejected {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<VaultError> for Rejected {
+    fn from(failure: VaultError) -> Self {
+        error!(error = %report(&failure), "a task could not be encrypted");
+        Self::Refused(Refusal::internal("the hub could not encrypt the task; its log says why"))
+    }
+}

@@ -1,0 +1,85 @@
+//! `artifacts.*`: from where files are fetched for pipelines, as Clouddriver's operators write it.
+
+use serde::{Deserialize, Serialize};
+use spindrift_process::config::redact;
+
+/// `artifacts.*`.
+#[derive(Debug, Clone, Serialize, Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Artifacts {
+    /// Files of web servers.
+    pub http: HttpArtifacts,
+    /// Charts of Helm repositories.
+    pub helm: HelmArtifacts,
+}
+
+/// `artifacts.http.*`.
+#[derive(Debug, Clone, Serialize, Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub struct HttpArtifacts {
+    /// Whether the hub fetches URLs that pipelines name. There is always an account without a login,
+    /// `no-auth-http-account`.
+    pub enabled: bool,
+    /// Accounts with a login.
+    pub accounts: Vec<HttpArtifactAccount>,
+}
+
+/// `artifacts.http.accounts[]`.
+#[derive(Debug, Clone, Serialize, Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub struct HttpArtifactAccount {
+    /// What pipelines call it.
+    pub name: String,
+    /// The user.
+    pub username: Option<String>,
+    /// The user's password.
+    #[serde(serialize_with = "redact::optional")]
+    pub password: Option<String>,
+    /// A file with `user:password`, read each time.
+    pub username_password_file: Option<String>,
+}
+
+/// `artifacts.helm.*`.
+#[derive(Debug, Clone, Serialize, Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub struct HelmArtifacts {
+    /// Whether charts are fetched.
+    pub enabled: bool,
+    /// The repositories.
+    pub accounts: Vec<HelmArtifactAccount>,
+}
+
+/// `artifacts.helm.accounts[]`.
+#[derive(Debug, Clone, Serialize, Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub struct HelmArtifactAccount {
+    /// What pipelines call it.
+    pub name: String,
+    /// The URL below which `index.yaml` is.
+    pub repository: String,
+    /// The user.
+    pub username: Option<String>,
+    /// The user's password.
+    #[serde(serialize_with = "redact::optional")]
+    pub password: Option<String>,
+    /// A file with `user:password`, read each time.
+    pub username_password_file: Option<String>,
+}
+
+// === impl Artifacts ===
+
+impl Artifacts {
+    /// One account of each kind, so that their keys are known.
+    pub(super) fn example() -> Self {
+        Self {
+            http: HttpArtifacts {
+                accounts: vec![HttpArtifactAccount::default()],
+                ..HttpArtifacts::default()
+            },
+            helm: HelmArtifacts {
+                accounts: vec![HelmArtifactAccount::default()],
+                ..HelmArtifacts::default()
+            },
+        }
+    }
+}

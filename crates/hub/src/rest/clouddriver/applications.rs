@@ -1,0 +1,87 @@
+//! Applications, and the names of their clusters, from the store.
+
+use std::collections::BTreeSet;
+
+use axum::{
+    Json,
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use spindrift_spinnaker::{
+    Missing,
+    view::{ApplicationDetails, ClusterRef, applications, clusters_of},
+};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    error::Error,
+    request::{Parameters, Segments},
+};
+use crate::{rest::RestState, store::ClusterPlace};
+
+pub(super) fn routes() -> OpenApiRouter<RestState> {
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(application)).routes(routes!(clusters))
+}
+
+/// All applications; `restricted` and `expand` make no difference.
+#[utoipa::path(
+    get,
+    path = "/applications",
+    params(("restricted" = Option<bool>, Query), ("expand" = Option<bool>, Query)),
+    responses((status = 200), (status = 400))
+)]
+async fn list(State(state): State<RestState>, parameters: Parameters) -> Result<Response, Error> {
+    parameters.flag("restricted", true)?;
+    parameters.flag("expand", true)?;
+    let stale = state.staleness.everywhere().await?;
+    let places = state.store.cluster_refs(&state.tenant, None).await?;
+    let names: BTreeSet<_> = places.iter().map(|place| place.application.clone()).collect();
+    let clusters = named(places);
+    let shown = applications(names.iter().map(String::as_str), &clusters);
+    Ok((stale, Json(shown)).into_response())
+}
+
+/// One application.
+#[utoipa::path(
+    get,
+    path = "/applications/{application}",
+    params(("application" = String, Path)),
+    responses((status = 200), (status = 404))
+)]
+async fn application(
+    State(state): State<RestState>,
+    Segments(application): Segments<String>,
+) -> Result<Response, Error> {
+    let stale = state.staleness.everywhere().await?;
+    let places = state.store.cluster_refs(&state.tenant, Some(&application)).await?;
+    if places.is_empty() {
+        return Err(Missing::Application(&application).into());
+    }
+    let clusters = named(places);
+    Ok((stale, Json(ApplicationDetails::new(&application, &clusters))).into_response())
+}
+
+/// The names of an application's clusters, by account.
+#[utoipa::path(
+    get,
+    path = "/applications/{application}/clusters",
+    params(("application" = String, Path)),
+    responses((status = 200))
+)]
+async fn clusters(
+    State(state): State<RestState>,
+    Segments(application): Segments<String>,
+) -> Result<Response, Error> {
+    let stale = state.staleness.everywhere().await?;
+    let clusters = named(state.store.cluster_refs(&state.tenant, Some(&application)).await?);
+    Ok((stale, Json(clusters_of(&application, &clusters))).into_response())
+}
+
+/// Those that are clusters; an application may have only load balancers somewhere.
+pub(super) fn named(places: Vec<ClusterPlace>) -> Vec<ClusterRef> {
+    let named = |place: ClusterPlace| {
+        let ClusterPlace { application, account, cluster } = place;
+        Some(ClusterRef { application, account, cluster: cluster? })
+    };
+    places.into_iter().filter_map(named).collect()
+}

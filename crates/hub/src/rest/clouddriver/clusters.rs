@@ -1,0 +1,273 @@
+//! Clusters: the server groups that have a name in common, from the store.
+
+use axum::{
+    Json,
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use spindrift_spinnaker::{
+    Inventory, Missing, Row,
+    view::{Cluster, ClusterSummary, KUBERNETES},
+};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    error::Error,
+    request::{Parameters, Segments},
+};
+use crate::rest::RestState;
+
+/// What a target may be, in lower case, before what is said of auto scaling groups.
+const TARGETS: [&str; 6] = ["current", "newest", "previous", "oldest", "largest", "fail"];
+
+pub(super) fn routes() -> OpenApiRouter<RestState> {
+    OpenApiRouter::new()
+        .routes(routes!(of_account))
+        .routes(routes!(by_name))
+        .routes(routes!(by_type))
+        .routes(routes!(server_groups))
+        .routes(routes!(server_group))
+        .routes(routes!(target))
+        .routes(routes!(target_summary))
+}
+
+/// The clusters of an application in an account.
+#[utoipa::path(
+    get,
+    path = "/applications/{application}/clusters/{account}",
+    params(("application" = String, Path), ("account" = String, Path)),
+    responses((status = 200), (status = 404))
+)]
+async fn of_account(
+    State(state): State<RestState>,
+    Segments((application, account)): Segments<(String, String)>,
+) -> Result<Response, Error> {
+    let stale = state.staleness.of(&account).await?;
+    let rows = state.store.rows_of_application_without_instances(&state.tenant, &application).await?;
+    let clusters = ClusterSummary::of_account(&application, &account, &Inventory::new(&rows));
+    if clusters.is_empty() {
+        return Err(Missing::Clusters { application: &application, account: &account }.into());
+    }
+    Ok((stale, Json(clusters)).into_response())
+}
+
+/// The clusters of a name: one, since there is one provider.
+#[utoipa::path(
+    get,
+    path = "/applications/{application}/clusters/{account}/{name}",
+    params(
+        ("application" = String, Path),
+        ("account" = String, Path),
+        ("name" = String, Path, description = "Such as `deployment shop`"),
+        ("expand" = Option<bool>, Query, description = "With its parts; true if absent")
+    ),
+    responses((status = 200), (status = 400), (status = 404))
+)]
+async fn by_name(
+    State(state): State<RestState>,
+    Segments(names): Segments<(String, String, String)>,
+    parameters: Parameters,
+) -> Result<Response, Error> {
+    let stale = state.staleness.of(&names.1).await?;
+    let wanted = Wanted::of(&names, &parameters)?;
+    let rows = wanted.rows(&state).await?;
+    Ok((stale, Json([wanted.find(&Inventory::new(&rows))?])).into_response())
+}
+
+/// A cluster.
+#[utoipa::path(
+    get,
+    path = "/applications/{application}/clusters/{account}/{name}/{type}",
+    params(
+        ("application" = String, Path),
+        ("account" = String, Path),
+        ("name" = String, Path),
+        ("type" = String, Path, description = "`kubernetes`"),
+        ("expand" = Option<bool>, Query, description = "With its parts; true if absent")
+    ),
+    responses((status = 200), (status = 400), (status = 404))
+)]
+async fn by_type(
+    State(state): State<RestState>,
+    Segments((application, account, name, provider)): Segments<(String, String, String, String)>,
+    parameters: Parameters,
+) -> Result<Response, Error> {
+    let stale = state.staleness.of(&account).await?;
+    let names = (application, account, name);
+    let wanted = Wanted::of(&names, &parameters)?;
+    let rows = wanted.rows(&state).await?;
+    let inventory = Inventory::new(&rows);
+    let cluster = wanted.of_type(&provider, &inventory)?;
+    Ok((stale, Json(cluster)).into_response())
+}
+
+/// The server groups of a cluster.
+#[utoipa::path(
+    get,
+    path = "/applications/{application}/clusters/{account}/{name}/{type}/serverGroups",
+    params(
+        ("application" = String, Path),
+        ("account" = String, Path),
+        ("name" = String, Path),
+        ("type" = String, Path),
+        ("region" = Option<String>, Query, description = "Only those of a namespace"),
+        ("expand" = Option<bool>, Query, description = "True if absent; none are shown otherwise")
+    ),
+    responses((status = 200), (status = 400), (status = 404))
+)]
+async fn server_groups(
+    State(state): State<RestState>,
+    Segments((application, account, name, provider)): Segments<(String, String, String, String)>,
+    parameters: Parameters,
+) -> Result<Response, Error> {
+    let stale = state.staleness.of(&account).await?;
+    let names = (application, account, name);
+    let wanted = Wanted::of(&names, &parameters)?;
+    let rows = wanted.rows(&state).await?;
+    let inventory = Inventory::new(&rows);
+    let groups = wanted.of_type(&provider, &inventory)?.into_server_groups().into_iter();
+    let region = parameters.word("region");
+    let groups: Vec<_> =
+        groups.filter(|group| region.is_none_or(|region| group.region() == region)).collect();
+    Ok((stale, Json(groups)).into_response())
+}
+
+/// A server group by name. Clouddriver finds none of Kubernetes: its clusters name no parts on this way.
+#[utoipa::path(
+    get,
+    path = "/applications/{application}/clusters/{account}/{name}/{type}/serverGroups/{serverGroup}",
+    params(
+        ("application" = String, Path),
+        ("account" = String, Path),
+        ("name" = String, Path),
+        ("type" = String, Path),
+        ("serverGroup" = String, Path)
+    ),
+    responses((status = 404))
+)]
+async fn server_group(
+    Segments((_application, account, _cluster, provider, name)): Segments<(
+        String,
+        String,
+        String,
+        String,
+        String,
+    )>,
+) -> Error {
+    Missing::ServerGroupOfCluster { account: &account, name: &name, provider: &provider }.into()
+}
+
+/// A server group by what it is among others. Clouddriver finds none of Kubernetes.
+#[utoipa::path(
+    get,
+    path = "/applications/{application}/clusters/{account}/{name}/{type}/{scope}/serverGroups/target/{target}",
+    params(
+        ("application" = String, Path),
+        ("account" = String, Path),
+        ("name" = String, Path),
+        ("type" = String, Path),
+        ("scope" = String, Path),
+        ("target" = String, Path)
+    ),
+    responses((status = 404))
+)]
+async fn target(
+    Segments((_application, account, cluster, provider, location, target)): Segments<(
+        String,
+        String,
+        String,
+        String,
+        String,
+        String,
+    )>,
+) -> Error {
+    no_target(&target, &account, &location, &cluster, &provider)
+}
+
+/// What a server group by what it is among others runs. Clouddriver finds none of Kubernetes.
+#[utoipa::path(
+    get,
+    path = "/applications/{application}/clusters/{account}/{name}/{type}/{scope}/serverGroups/target/{target}/{summary}",
+    params(
+        ("application" = String, Path),
+        ("account" = String, Path),
+        ("name" = String, Path),
+        ("type" = String, Path),
+        ("scope" = String, Path),
+        ("target" = String, Path),
+        ("summary" = String, Path)
+    ),
+    responses((status = 404))
+)]
+async fn target_summary(
+    Segments((_application, account, cluster, provider, location, target, _summary)): Segments<(
+        String,
+        String,
+        String,
+        String,
+        String,
+        String,
+        String,
+    )>,
+) -> Error {
+    no_target(&target, &account, &location, &cluster, &provider)
+}
+
+fn no_target(target: &str, account: &str, location: &str, cluster: &str, provider: &str) -> Error {
+    let name = target.to_lowercase();
+    let name = name.trim_end_matches("_dynamic").trim_end_matches("_asg");
+    if !TARGETS.contains(&name) {
+        return Missing::Target(target).into();
+    }
+    let provider = &provider.to_uppercase();
+    Missing::ServerGroups { account, location, cluster, provider }.into()
+}
+
+/// A cluster that is asked for.
+struct Wanted<'a> {
+    application: &'a str,
+    account: &'a str,
+    name: &'a str,
+    expand: bool,
+}
+
+// === impl Wanted ===
+
+impl<'a> Wanted<'a> {
+    fn of(
+        (application, account, name): &'a (String, String, String),
+        parameters: &Parameters,
+    ) -> Result<Self, Error> {
+        Ok(Self { application, account, name, expand: parameters.flag("expand", true)? })
+    }
+
+    async fn rows(&self, state: &RestState) -> Result<Vec<Row>, Error> {
+        let (store, tenant) = (&state.store, &state.tenant);
+        Ok(if self.expand {
+            store.rows_of_application(tenant, self.application).await?
+        } else {
+            store.rows_of_application_without_instances(tenant, self.application).await?
+        })
+    }
+
+    fn find<'r>(&self, inventory: &Inventory<'r>) -> Result<Cluster<'r>, Error>
+    where
+        'a: 'r,
+    {
+        let Self { application, account, name, expand } = *self;
+        let found = Cluster::find((application, account, name), expand, inventory);
+        found.ok_or_else(|| Missing::Cluster { application, account, name }.into())
+    }
+
+    fn of_type<'r>(&self, provider: &str, inventory: &Inventory<'r>) -> Result<Cluster<'r>, Error>
+    where
+        'a: 'r,
+    {
+        let cluster = self.find(inventory)?;
+        let Self { application, account, name, .. } = *self;
+        if provider != KUBERNETES {
+            return Err(Missing::ClusterProvider { provider, application, account, name }.into());
+        }
+        Ok(cluster)
+    }
+}

@@ -1,0 +1,114 @@
+//! Accounts: `/credentials`. Gate and Fiat ask for them all the time, and decide by them who sees what.
+
+use axum::{
+    Json,
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use spindrift_spinnaker::{
+    Missing, Refusal,
+    view::{AccountDetails, AccountView},
+};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    error::Error,
+    request::{Parameters, Segments},
+};
+use crate::rest::RestState;
+
+pub(super) fn routes() -> OpenApiRouter<RestState> {
+    OpenApiRouter::new()
+        .routes(routes!(list, create, save))
+        .routes(routes!(account, update, delete))
+        .routes(routes!(authorized))
+        .routes(routes!(history))
+        .routes(routes!(definitions))
+}
+
+/// All accounts.
+#[utoipa::path(
+    get,
+    path = "/credentials",
+    params(("expand" = Option<bool>, Query, description = "With all there is to show; false if absent")),
+    responses((status = 200), (status = 400))
+)]
+async fn list(State(state): State<RestState>, parameters: Parameters) -> Result<Response, Error> {
+    let expand = parameters.flag("expand", false)?;
+    let accounts = state.accounts.all().await?;
+    let settings = accounts.iter().map(|account| &account.settings);
+    Ok(if expand {
+        Json(settings.map(AccountDetails::new).collect::<Vec<_>>()).into_response()
+    } else {
+        Json(settings.map(AccountView::new).collect::<Vec<_>>()).into_response()
+    })
+}
+
+/// One account.
+#[utoipa::path(
+    get,
+    path = "/credentials/{account}",
+    params(("account" = String, Path)),
+    responses((status = 200), (status = 404))
+)]
+async fn account(
+    State(state): State<RestState>,
+    Segments(account): Segments<String>,
+) -> Result<Response, Error> {
+    let Some(found) = state.accounts.find(&account).await? else {
+        return Err(Missing::Account(&account).into());
+    };
+    Ok(Json(AccountDetails::new(&found.settings)).into_response())
+}
+
+/// One account, for somebody who may change something in it: without Fiat, everybody who asks.
+#[utoipa::path(
+    get,
+    path = "/credentials/{account}/authorized",
+    params(("account" = String, Path)),
+    responses((status = 200), (status = 404))
+)]
+async fn authorized(state: State<RestState>, name: Segments<String>) -> Result<Response, Error> {
+    account(state, name).await
+}
+
+/// Accounts are announced by agents; there are no definitions of them here.
+#[utoipa::path(get, path = "/credentials/type/{type}", params(("type" = String, Path)), responses((status = 400)))]
+async fn definitions() -> Error {
+    Refusal::no_account_definitions().into()
+}
+
+/// As above.
+#[utoipa::path(
+    get,
+    path = "/credentials/{account}/history",
+    params(("account" = String, Path)),
+    responses((status = 400))
+)]
+async fn history() -> Error {
+    Refusal::no_account_definitions().into()
+}
+
+/// As above.
+#[utoipa::path(post, path = "/credentials", responses((status = 400)))]
+async fn create() -> Error {
+    Refusal::no_account_definitions().into()
+}
+
+/// As above.
+#[utoipa::path(put, path = "/credentials", responses((status = 400)))]
+async fn save() -> Error {
+    Refusal::no_account_definitions().into()
+}
+
+/// As above.
+#[utoipa::path(put, path = "/credentials/{account}", params(("account" = String, Path)), responses((status = 400)))]
+async fn update() -> Error {
+    Refusal::no_account_definitions().into()
+}
+
+/// As above.
+#[utoipa::path(delete, path = "/credentials/{account}", params(("account" = String, Path)), responses((status = 400)))]
+async fn delete() -> Error {
+    Refusal::no_account_definitions().into()
+}

@@ -1,0 +1,69 @@
+//! What Gate asks every Clouddriver for, and no Kubernetes cluster has: the answers are empty, not missing, since Deck
+//! would show an error.
+
+use axum::Json;
+use serde_json::{Value, json};
+use spindrift_spinnaker::Refusal;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{error::Error, request::Segments};
+use crate::rest::RestState;
+
+/// A list with nothing in it.
+type Nothing = Json<[(); 0]>;
+
+/// Routes that answer with an empty list; each needs a function of its own to be described.
+macro_rules! empty {
+    ($($name:ident $path:literal $(($parameter:literal))*),* $(,)?) => {
+        $(
+            /// Kubernetes has none.
+            #[utoipa::path(get, path = $path, params($(($parameter = String, Path)),*), responses((status = 200)))]
+            async fn $name() -> Nothing {
+                Json([])
+            }
+        )*
+
+        pub(super) fn routes() -> OpenApiRouter<RestState> {
+            OpenApiRouter::new()
+                $(.routes(routes!($name)))*
+                .routes(routes!(networks))
+                .routes(routes!(tag))
+                .routes(routes!(plugin))
+        }
+    };
+}
+
+empty! {
+    networks_of_provider "/networks/{provider}" ("provider"),
+    subnets "/subnets",
+    subnets_of_provider "/subnets/{provider}" ("provider"),
+    vpcs "/vpcs",
+    key_pairs "/keyPairs",
+    instance_types "/instanceTypes",
+    certificates "/certificates",
+    certificates_of_provider "/certificates/{provider}" ("provider"),
+    functions "/functions",
+    functions_of_application "/applications/{application}/functions" ("application"),
+    tags "/tags",
+    installed_plugins "/installedPlugins",
+    storage "/storage",
+    reservations "/reports/reservation",
+}
+
+/// Kubernetes has none.
+#[utoipa::path(get, path = "/networks", responses((status = 200)))]
+async fn networks() -> Json<Value> {
+    Json(json!({}))
+}
+
+/// Kubernetes has none.
+#[utoipa::path(get, path = "/tags/{id}", params(("id" = String, Path)), responses((status = 404)))]
+async fn tag(Segments(id): Segments<String>) -> Error {
+    Refusal::not_found(format!("No EntityTags found w/ id = {id}")).into()
+}
+
+/// There are none.
+#[utoipa::path(get, path = "/installedPlugins/{id}", params(("id" = String, Path)), responses((status = 404)))]
+async fn plugin(Segments(id): Segments<String>) -> Error {
+    Refusal::not_found(format!("Plugin not found: {id}")).into()
+}

@@ -1,0 +1,25 @@
+//! Which operations there are.
+
+use axum::Json;
+use serde::Serialize;
+use spindrift_spinnaker::Operation;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use crate::rest::RestState;
+
+#[derive(Debug, Serialize)]
+struct Feature {
+    name: &'static str,
+    enabled: bool,
+}
+
+pub(super) fn routes() -> OpenApiRouter<RestState> {
+    OpenApiRouter::new().routes(routes!(stages))
+}
+
+/// The operations, as Orca's stages ask for them.
+#[utoipa::path(get, path = "/features/stages", responses((status = 200)))]
+async fn stages() -> Json<Vec<Feature>> {
+    let feature = |operation: Operation| Feature { name: operation.name(), enabled: true };
+    Json(Operation::ALL.into_iter().map(feature).collect())
+}

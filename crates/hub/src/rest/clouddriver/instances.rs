@@ -1,0 +1,84 @@
+//! Instances: pods from the store, and what their containers write, live.
+
+use axum::{
+    Json,
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use futures::future::join_all;
+use spindrift_model::AccountName;
+use spindrift_spinnaker::{
+    FullName, Inventory, Missing,
+    view::{Console, ConsoleOutput, Instance, containers},
+};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{error::Error, jobs::whole_log, read, request::Segments};
+use crate::{clouddriver::Trouble, rest::RestState};
+
+pub(super) fn routes() -> OpenApiRouter<RestState> {
+    OpenApiRouter::new().routes(routes!(instance)).routes(routes!(console))
+}
+
+/// One pod.
+#[utoipa::path(
+    get,
+    path = "/instances/{account}/{region}/{id}",
+    params(
+        ("account" = String, Path),
+        ("region" = String, Path),
+        ("id" = String, Path, description = "`pod <name>`")
+    ),
+    responses((status = 200), (status = 404))
+)]
+async fn instance(
+    State(state): State<RestState>,
+    Segments((account, region, id)): Segments<(String, String, String)>,
+) -> Result<Response, Error> {
+    let missing = || Missing::Instance(&id);
+    let stale = state.staleness.of(&account).await?;
+    let account = AccountName::parse(&account).map_err(|_| missing())?;
+    let object = FullName::parse(&id).map_err(|_| missing())?.at(region);
+    let rows = state.store.rows_around(&state.tenant, &account, &object).await?;
+    let inventory = Inventory::new(&rows);
+    let found = inventory.find(account.as_str(), &object.namespace, &object.kind, &object.name);
+    let row = found.ok_or_else(missing)?;
+    Ok((stale, Json(Instance::new(row))).into_response())
+}
+
+/// The logs of a pod's containers, live.
+#[utoipa::path(
+    get,
+    path = "/instances/{account}/{region}/{id}/console",
+    params(
+        ("account" = String, Path),
+        ("region" = String, Path),
+        ("id" = String, Path, description = "`pod <name>`"),
+        ("provider" = Option<String>, Query),
+        ("cloudProvider" = Option<String>, Query)
+    ),
+    responses((status = 200), (status = 404), (status = 500, description = "The cluster could not be read"))
+)]
+async fn console(
+    State(state): State<RestState>,
+    Segments((account, region, id)): Segments<(String, String, String)>,
+) -> Result<Json<Console>, Error> {
+    let missing = || Missing::Instance(&id);
+    let name = FullName::parse(&id).ok().filter(|name| name.kind.is("pod")).ok_or_else(missing)?;
+    let account = state.accounts.find(&account).await?.ok_or_else(missing)?;
+    let object = &name.at(region);
+    let pod = read::find(&state.live, &account, object).await?;
+    let Some(pod) = pod else { return Ok(Json(Console::without_pod())) };
+    let logs = containers(&pod).into_iter().map(async |container| {
+        let log = state.live.logs(&account.name, whole_log(object, container.to_owned())).await;
+        // That a container has not begun is what its log says.
+        let output = match log {
+            Ok(log) => log,
+            Err(Trouble::Failed(status)) => status.message,
+            Err(trouble) => return Err(read::unreadable("log", &account.name, &trouble)),
+        };
+        Ok(ConsoleOutput { name: container.to_owned(), output })
+    });
+    let output = join_all(logs).await.into_iter().collect::<Result<_, _>>()?;
+    Ok(Json(Console { output }))
+}

@@ -1,0 +1,211 @@
+//! Objects as clusters have them now: what Orca waits for, and what Deck shows of one object.
+
+use axum::{
+    Json,
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use futures::join;
+use serde_json::Value;
+use spindrift_model::{List, Top, Verb};
+use spindrift_spinnaker::{
+    Coordinates, FullName, Kind, Manifest, Missing, Problem, Refusal,
+    target::{self, Criteria},
+    view::{ContainerMetrics, ManifestView, event_selector},
+};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    error::Error,
+    read,
+    request::{Parameters, Segments},
+};
+use crate::{
+    clouddriver::{Account, Trouble},
+    rest::RestState,
+};
+
+/// What stands for the location of an object that has none.
+const NOWHERE: &str = "_";
+/// Where Kubernetes keeps the events of objects without a namespace.
+const DEFAULT_NAMESPACE: &str = "default";
+
+pub(super) fn routes() -> OpenApiRouter<RestState> {
+    OpenApiRouter::new()
+        .routes(routes!(manifest))
+        .routes(routes!(manifest_without_location))
+        .routes(routes!(cluster))
+        .routes(routes!(dynamic))
+}
+
+/// One object, live, with its status.
+#[utoipa::path(
+    get,
+    path = "/manifests/{account}/{location}/{name}",
+    params(
+        ("account" = String, Path),
+        ("location" = String, Path, description = "The namespace; `_` for kinds without"),
+        ("name" = String, Path, description = "`<kind> <name>`"),
+        ("includeEvents" = Option<bool>, Query, description = "With its events and metrics; true if absent")
+    ),
+    responses((status = 200), (status = 400), (status = 404), (status = 500, description = "The cluster could not be read"))
+)]
+async fn manifest(
+    State(state): State<RestState>,
+    Segments((account, location, name)): Segments<(String, String, String)>,
+    parameters: Parameters,
+) -> Result<Response, Error> {
+    let location = if location == NOWHERE { "" } else { &location };
+    shown(&state, &account, location, &name, &parameters).await
+}
+
+/// One object of a kind without namespaces, live, with its status.
+#[utoipa::path(
+    get,
+    path = "/manifests/{account}/{name}",
+    params(("account" = String, Path), ("name" = String, Path), ("includeEvents" = Option<bool>, Query)),
+    responses((status = 200), (status = 400), (status = 404), (status = 500, description = "The cluster could not be read"))
+)]
+async fn manifest_without_location(
+    State(state): State<RestState>,
+    Segments((account, name)): Segments<(String, String)>,
+    parameters: Parameters,
+) -> Result<Response, Error> {
+    shown(&state, &account, "", &name, &parameters).await
+}
+
+async fn shown(
+    state: &RestState,
+    account: &str,
+    location: &str,
+    name: &str,
+    parameters: &Parameters,
+) -> Result<Response, Error> {
+    let around = parameters.flag("includeEvents", true)?;
+    let missing = || Error::from(Missing::Manifest { account, location, name });
+    let Ok(object) = FullName::parse(name) else { return Err(missing()) };
+    let Some(account) = state.accounts.find(account).await? else { return Err(missing()) };
+    let found = read::find(&state.live, &account, &object.at(location)).await?;
+    let object = found.ok_or_else(missing)?;
+    let (events, metrics) = if around {
+        let (events, metrics) = join!(events(state, &account, &object), metrics(state, &account, &object));
+        (events.map_err(|trouble| read::unreadable("events", &account.name, &trouble))?, metrics)
+    } else {
+        (Vec::new(), Vec::new())
+    };
+    let view = ManifestView::new(&account.settings.name, &object, events, metrics);
+    let view = view.map_err(|unsupported| Refusal::internal(unsupported.to_string()))?;
+    Ok(Json(view).into_response())
+}
+
+/// Who may not read events sees none, as with kubectl.
+async fn events(state: &RestState, account: &Account, object: &Manifest) -> Result<Vec<Value>, Trouble> {
+    let namespace = Some(object.namespace()).filter(|namespace| !namespace.is_empty());
+    let list = List {
+        field_selector: Some(event_selector(&object.coordinates())),
+        ..read::all(&Kind::parse("event"), namespace.unwrap_or(DEFAULT_NAMESPACE))
+    };
+    match state.live.list(&account.name, list).await {
+        Err(Trouble::Failed(status)) if matches!(status.code, 401 | 403) => Ok(Vec::new()),
+        answer => answer,
+    }
+}
+
+/// Clusters without metrics are common, and nobody decides by them.
+async fn metrics(state: &RestState, account: &Account, object: &Manifest) -> Vec<ContainerMetrics> {
+    if !account.metrics || !object.kind().is("pod") {
+        return Vec::new();
+    }
+    let top = Top {
+        kind: "pods".to_owned(),
+        namespace: Some(object.namespace().to_owned()),
+        name: Some(object.shown_name().to_owned()),
+        label_selector: None,
+    };
+    let answer = state.live.call(&account.name, Verb::Top(top), None, None).await;
+    let list = answer.and_then(|answer| answer.json()).unwrap_or_default();
+    let pods = list.get("items").and_then(Value::as_array).into_iter().flatten();
+    pods.flat_map(ContainerMetrics::of_pod).collect()
+}
+
+/// The objects of a kind that belong to a cluster, live.
+#[utoipa::path(
+    get,
+    path = "/manifests/{account}/{location}/{kind}/cluster/{app}/{cluster}",
+    params(
+        ("account" = String, Path),
+        ("location" = String, Path),
+        ("kind" = String, Path),
+        ("app" = String, Path),
+        ("cluster" = String, Path)
+    ),
+    responses((status = 200), (status = 404), (status = 500, description = "The cluster could not be read"))
+)]
+async fn cluster(
+    State(state): State<RestState>,
+    Segments((account, location, kind, app, cluster)): Segments<(String, String, String, String, String)>,
+) -> Result<Json<Vec<Coordinates>>, Error> {
+    let objects = all(&state, &account, &location, &Kind::parse(&kind)).await?;
+    Ok(Json(target::coordinates(&target::cluster(&objects, &app, &cluster))))
+}
+
+/// The newest, oldest, largest … object of a cluster, live.
+#[utoipa::path(
+    get,
+    path = "/manifests/{account}/{location}/{kind}/cluster/{app}/{cluster}/dynamic/{criteria}",
+    params(
+        ("account" = String, Path),
+        ("location" = String, Path),
+        ("kind" = String, Path),
+        ("app" = String, Path),
+        ("cluster" = String, Path),
+        ("criteria" = String, Path, description = "`oldest`, `newest`, `second_newest`, `largest`, `smallest`")
+    ),
+    responses((status = 200), (status = 400), (status = 404), (status = 500, description = "The cluster could not be read"))
+)]
+async fn dynamic(
+    State(state): State<RestState>,
+    Segments((account, location, kind, app, cluster, criteria)): Segments<(
+        String,
+        String,
+        String,
+        String,
+        String,
+        String,
+    )>,
+    parameters: Parameters,
+) -> Result<Json<Coordinates>, Error> {
+    let Some(pick) = Criteria::parse(&criteria) else {
+        return Err(Problem::mismatch("criteria", &criteria, parameters.path()).into());
+    };
+    let kind = &Kind::parse(&kind);
+    let objects = all(&state, &account, &location, kind).await?;
+    let picked = pick.pick(&target::cluster(&objects, &app, &cluster));
+    let missing = Missing::Dynamic {
+        account: &account,
+        location: &location,
+        kind,
+        application: &app,
+        cluster: &cluster,
+        criteria: &criteria,
+    };
+    picked.map(|object| Json(object.coordinates())).ok_or_else(|| missing.into())
+}
+
+/// Where Clouddriver answers 200 with an empty body, which breaks Orca, this says what is wrong.
+async fn all(state: &RestState, account: &str, location: &str, kind: &Kind) -> Result<Vec<Manifest>, Error> {
+    let Some(account) = state.accounts.find(account).await? else {
+        return Err(Missing::Account(account).into());
+    };
+    let location = if location == NOWHERE { "" } else { location };
+    if !read::is_within(&account, location) {
+        return Ok(Vec::new());
+    }
+    match read::list(&state.live, &account.name, kind, read::all(kind, location)).await {
+        Ok(objects) => Ok(objects),
+        Err(Trouble::Failed(status)) if matches!(status.code, 400 | 404 | 405) => {
+            Err(Refusal::not_found(status.message).into())
+        }
+        Err(trouble) => Err(read::unreadable("manifests", &account.name, &trouble).into()),
+    }
+}

@@ -1,0 +1,205 @@
+//! Operations: what is to be done, checked at once and done later, by a task.
+
+use axum::{
+    Json,
+    body::Body,
+    extract::{Path, Query, State},
+    http::Uri,
+};
+use bytes::{Bytes, BytesMut};
+use futures::StreamExt;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+use spindrift_spinnaker::{Problem, Refusal, Request, TaskReference};
+use utoipa::IntoParams;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::error::Error;
+use crate::{
+    clouddriver::{Caller, Rejected},
+    rest::RestState,
+};
+
+/// The largest request: more than any API server takes in one object, and than any database in one row.
+const LARGEST_REQUEST: usize = 8 * 1024 * 1024;
+
+/// So much more is read and dropped, so that who sends it hears why it is refused.
+const LARGEST_REFUSED: usize = 256 * 1024 * 1024;
+
+/// How it is asked.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Envelope {
+    /// The caller's own id: what is asked again under it is not done again, and answered with the same task.
+    client_request_id: Option<String>,
+}
+
+pub(super) fn routes() -> OpenApiRouter<RestState> {
+    OpenApiRouter::new()
+        .routes(routes!(submit))
+        .routes(routes!(submit_one))
+        .routes(routes!(submit_legacy))
+        .routes(routes!(submit_one_legacy))
+}
+
+/// Does some operations, one after the other.
+#[utoipa::path(
+    post,
+    path = "/{cloudProvider}/ops",
+    params(("cloudProvider" = String, Path), Envelope),
+    request_body(content = Vec<Object>, description = "Operations by name, such as `[{\"scaleManifest\": {\"account\": \"prod\", \"manifestName\": \"deployment web\", \"location\": \"shop\", \"replicas\": 3}}]`"),
+    responses(
+        (status = 200, description = "The task that does them: `id` and `resourceUri`"),
+        (status = 400, description = "Nothing is done, and `message` and `errors` say why"),
+        (status = 413, description = "The body is larger than any request that makes sense")
+    )
+)]
+async fn submit(
+    State(state): State<RestState>,
+    Path(provider): Path<String>,
+    Query(envelope): Query<Envelope>,
+    uri: Uri,
+    caller: Caller,
+    body: Body,
+) -> Result<Json<TaskReference>, Error> {
+    let request = read(body, uri.path()).await?;
+    take_on(&state, &provider, request, &envelope, &caller).await
+}
+
+/// Does one operation.
+#[utoipa::path(
+    post,
+    path = "/{cloudProvider}/ops/{name}",
+    params(("cloudProvider" = String, Path), ("name" = String, Path), Envelope),
+    request_body(content = Object, description = "What the operation is asked with"),
+    responses(
+        (status = 200, description = "The task that does it: `id` and `resourceUri`"),
+        (status = 400, description = "Nothing is done, and `message` and `errors` say why"),
+        (status = 413, description = "The body is larger than any request that makes sense")
+    )
+)]
+async fn submit_one(
+    State(state): State<RestState>,
+    Path((provider, name)): Path<(String, String)>,
+    Query(envelope): Query<Envelope>,
+    uri: Uri,
+    caller: Caller,
+    body: Body,
+) -> Result<Json<TaskReference>, Error> {
+    let request = Request::one(name, read_object(body, uri.path()).await?);
+    take_on(&state, &provider, request, &envelope, &caller).await
+}
+
+/// As `/{cloudProvider}/ops`; each operation says itself which provider is meant.
+#[utoipa::path(
+    post,
+    path = "/ops",
+    params(Envelope),
+    request_body(content = Vec<Object>, description = "Operations by name, each with `cloudProvider`"),
+    responses(
+        (status = 200, description = "The task that does them: `id` and `resourceUri`"),
+        (status = 400, description = "Nothing is done, and `message` and `errors` say why"),
+        (status = 413, description = "The body is larger than any request that makes sense")
+    )
+)]
+async fn submit_legacy(
+    State(state): State<RestState>,
+    Query(envelope): Query<Envelope>,
+    uri: Uri,
+    caller: Caller,
+    body: Body,
+) -> Result<Json<TaskReference>, Error> {
+    let request = read(body, uri.path()).await?;
+    let provider = provider_of(&request)?;
+    take_on(&state, &provider, request, &envelope, &caller).await
+}
+
+/// As `/{cloudProvider}/ops/{name}`; the operation says itself which provider is meant.
+#[utoipa::path(
+    post,
+    path = "/ops/{name}",
+    params(("name" = String, Path), Envelope),
+    request_body(content = Object, description = "What the operation is asked with, and `cloudProvider`"),
+    responses(
+        (status = 200, description = "The task that does it: `id` and `resourceUri`"),
+        (status = 400, description = "Nothing is done, and `message` and `errors` say why"),
+        (status = 413, description = "The body is larger than any request that makes sense")
+    )
+)]
+async fn submit_one_legacy(
+    State(state): State<RestState>,
+    Path(name): Path<String>,
+    Query(envelope): Query<Envelope>,
+    uri: Uri,
+    caller: Caller,
+    body: Body,
+) -> Result<Json<TaskReference>, Error> {
+    let request = Request::one(name, read_object(body, uri.path()).await?);
+    let provider = provider_of(&request)?;
+    take_on(&state, &provider, request, &envelope, &caller).await
+}
+
+async fn take_on(
+    state: &RestState,
+    provider: &str,
+    request: Request,
+    envelope: &Envelope,
+    caller: &Caller,
+) -> Result<Json<TaskReference>, Error> {
+    let client_request = envelope.client_request_id.as_deref().filter(|id| !id.is_empty());
+    Ok(Json(state.tasks.submit(provider, request, client_request, caller).await?))
+}
+
+/// The provider that all operations of a request name.
+fn provider_of(request: &Request) -> Result<String, Refusal> {
+    let mut all = request.providers();
+    let first = all.next().unwrap_or(Some("kubernetes"));
+    let first =
+        first.ok_or_else(|| Refusal::illegal_argument("cloudProvider: expected the name of a provider"))?;
+    if all.any(|other| other != Some(first)) {
+        return Err(Refusal::illegal_argument("cloudProvider: expected the same provider in all operations"));
+    }
+    Ok(first.to_owned())
+}
+
+/// The body as what it should be.
+pub(super) async fn read<T: DeserializeOwned>(body: Body, path: &str) -> Result<T, Error> {
+    let body = collect(body, path).await?;
+    serde_json::from_slice(&body).map_err(|_| Problem::unreadable_body(path).into())
+}
+
+async fn read_object(body: Body, path: &str) -> Result<Value, Error> {
+    let value: Value = read(body, path).await?;
+    if value.is_object() { Ok(value) } else { Err(Problem::unreadable_body(path).into()) }
+}
+
+async fn collect(body: Body, path: &str) -> Result<Bytes, Error> {
+    let (mut whole, mut length) = (BytesMut::new(), 0);
+    let mut pieces = body.into_data_stream();
+    while let Some(piece) = pieces.next().await {
+        let piece = piece.map_err(|_| Problem::unreadable_body(path))?;
+        length += piece.len();
+        if length <= LARGEST_REQUEST {
+            whole.extend_from_slice(&piece);
+        } else if length > LARGEST_REFUSED {
+            break;
+        } else {
+            whole = BytesMut::new();
+        }
+    }
+    if length > LARGEST_REQUEST {
+        Err(Refusal::too_large(LARGEST_REQUEST).into())
+    } else {
+        Ok(whole.freeze())
+    }
+}
+
+impl From<Rejected> for Error {
+    fn from(rejected: Rejected) -> Self {
+        match rejected {
+            Rejected::Refused(refusal) => refusal.into(),
+            Rejected::Store(error) => error.into(),
+        }
+    }
+}

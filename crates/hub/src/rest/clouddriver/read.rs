@@ -1,0 +1,120 @@
+//! Live reads: what Spinnaker names, in the agent's words, and what is said when it cannot be read.
+
+use serde_json::Value;
+use spindrift_model::{AccountName, List, ObjectRef};
+use spindrift_spinnaker::{Coordinates, Kind, Manifest, Refusal};
+
+use crate::clouddriver::{Account, Live, Trouble};
+
+/// An object in the words of the agent.
+pub(super) fn target(object: &Coordinates) -> ObjectRef {
+    let (api_version, kind) = named(&object.kind);
+    ObjectRef { api_version, kind, namespace: named_namespace(&object.namespace), name: object.name.clone() }
+}
+
+/// All objects of a kind in a namespace.
+pub(super) fn all(kind: &Kind, namespace: &str) -> List {
+    let (api_version, kind) = named(kind);
+    let namespace = named_namespace(namespace);
+    List { api_version, kind, namespace, label_selector: None, field_selector: None }
+}
+
+/// Core kinds have but one version, and share their names with kinds of others; of the rest the server knows which version
+/// it prefers.
+fn named(kind: &Kind) -> (Option<String>, String) {
+    match kind.in_kubernetes() {
+        (Some(""), kind) => (Some("v1".to_owned()), kind.to_owned()),
+        (Some(group), kind) => (None, format!("{kind}.{group}")),
+        (None, kind) => (None, kind.to_owned()),
+    }
+}
+
+fn named_namespace(namespace: &str) -> Option<String> {
+    (!namespace.is_empty()).then(|| namespace.to_owned())
+}
+
+/// The objects of a list; API servers leave out what they all have in common.
+pub(super) async fn list(
+    live: &Live,
+    account: &AccountName,
+    kind: &Kind,
+    list: List,
+) -> Result<Vec<Manifest>, Trouble> {
+    let (group, name) = kind.in_kubernetes();
+    let api_version = match group {
+        None | Some("") => "v1".to_owned(),
+        Some(group) => format!("{group}/v1"),
+    };
+    let name = name.to_owned();
+    let whole = |mut item: Value| {
+        let object = item.as_object_mut()?;
+        object.entry("kind").or_insert_with(|| name.clone().into());
+        object.entry("apiVersion").or_insert_with(|| api_version.clone().into());
+        Manifest::try_from(item).ok()
+    };
+    Ok(live.list(account, list).await?.into_iter().filter_map(whole).collect())
+}
+
+/// One object of an account, if there is one. Names that no object can have, and kinds that cannot be read, are as good as
+/// missing; so is what lies in namespaces that are not the account's.
+pub(super) async fn find(
+    live: &Live,
+    account: &Account,
+    object: &Coordinates,
+) -> Result<Option<Manifest>, Refusal> {
+    if !is_within(account, &object.namespace) {
+        return Ok(None);
+    }
+    match live.get(&account.name, target(object)).await {
+        Ok(found) => Ok(found.map(Manifest::try_from).transpose()?),
+        Err(Trouble::Failed(status)) if matches!(status.code, 400 | 405) => Ok(None),
+        Err(trouble) => Err(unreadable(object.kind.spelling(), &account.name, &trouble)),
+    }
+}
+
+/// Whether a namespace is one of the account's, as its agent sees it.
+pub(super) fn is_within(account: &Account, namespace: &str) -> bool {
+    let is_in = |namespaces: &[String]| namespaces.iter().any(|name| name == namespace);
+    namespace.is_empty()
+        || (account.namespaces.is_empty() || is_in(&account.namespaces)) && !is_in(&account.omit_namespaces)
+}
+
+/// A cluster that could not be read. It is a 500, which Orca tries again; a 404 would end its stage.
+pub(super) fn unreadable(what: impl std::fmt::Display, account: &AccountName, trouble: &Trouble) -> Refusal {
+    Refusal::internal(format!("Failed to read {what}: (account: {account}): {}", said(trouble)))
+}
+
+/// In a sentence.
+pub(super) fn said(trouble: &Trouble) -> String {
+    match trouble {
+        Trouble::Refused(refusal) => refusal.message.clone(),
+        Trouble::Failed(status) => status.message.clone(),
+        Trouble::Unknown(reason) => reason.clone(),
+        Trouble::Cancelled => "the read was called off".to_owned(),
+        Trouble::Expired => "the cluster did not answer in time".to_owned(),
+        Trouble::Stopping => "the hub stops; try again".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use spindrift_spinnaker::FullName;
+
+    use super::*;
+
+    #[test]
+    fn kinds_are_named_so_that_no_other_is_meant() {
+        let table = [
+            ("deploy web", None, "Deployment.apps"),
+            ("pod web", Some("v1"), "Pod"),
+            ("crontab.stable.example.com web", None, "crontab.stable.example.com"),
+            ("wibble web", None, "wibble"),
+        ];
+        for (name, api_version, kind) in table {
+            let named = target(&FullName::parse(name).unwrap().at("shop"));
+            assert_eq!((named.api_version.as_deref(), named.kind.as_str()), (api_version, kind));
+            assert_eq!((named.namespace.as_deref(), named.name.as_str()), (Some("shop"), "web"));
+        }
+        assert_eq!(target(&FullName::parse("crd x").unwrap().at("")).namespace, None);
+    }
+}

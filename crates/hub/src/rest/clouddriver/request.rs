@@ -1,0 +1,138 @@
+//! Requests as Clouddriver's framework reads them: lists by comma or by repetition, words for yes and no, and complaints in
+//! its own shape.
+
+use std::convert::Infallible;
+
+use axum::{
+    extract::{FromRequestParts, Path, Query},
+    http::request::Parts,
+};
+use serde::de::DeserializeOwned;
+use spindrift_spinnaker::Problem;
+
+use super::error::Error;
+
+/// The parts of the path, each decoded on its own: a name may hold an encoded slash or blank.
+pub(super) struct Segments<T>(pub(super) T);
+
+/// The query.
+#[derive(Debug, Default)]
+pub(super) struct Parameters {
+    path: String,
+    pairs: Vec<(String, String)>,
+}
+
+// === impl Segments ===
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Segments<T> {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Error> {
+        match Path::from_request_parts(parts, state).await {
+            Ok(Path(segments)) => Ok(Self(segments)),
+            Err(rejection) => Err(Problem::new(400, rejection.body_text(), parts.uri.path()).into()),
+        }
+    }
+}
+
+// === impl Parameters ===
+
+impl<S: Send + Sync> FromRequestParts<S> for Parameters {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        // What cannot be decoded is not a parameter of anything.
+        let pairs = Query::try_from_uri(&parts.uri).map(|Query(pairs)| pairs).unwrap_or_default();
+        Ok(Self { path: parts.uri.path().to_owned(), pairs })
+    }
+}
+
+impl Parameters {
+    /// The path that they belong to, as it was written.
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The first of this name.
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.values(name).next()
+    }
+
+    /// The first of this name, unless it is empty.
+    pub(super) fn word(&self, name: &str) -> Option<&str> {
+        self.text(name).filter(|text| !text.is_empty())
+    }
+
+    /// All of this name, each a list by comma; none if it is not there at all.
+    pub(super) fn list(&self, name: &str) -> Option<Vec<&str>> {
+        self.text(name)?;
+        let words = self.values(name).flat_map(|value| value.split(',')).map(str::trim);
+        Some(words.filter(|word| !word.is_empty()).collect())
+    }
+
+    /// The same, if there has to be one.
+    pub(super) fn required_list(&self, name: &str) -> Result<Vec<&str>, Error> {
+        self.list(name).ok_or_else(|| Problem::missing_parameter(name, &self.path).into())
+    }
+
+    /// The first of this name, if there has to be one.
+    pub(super) fn required(&self, name: &str) -> Result<&str, Error> {
+        self.text(name).ok_or_else(|| Problem::missing_parameter(name, &self.path).into())
+    }
+
+    /// Yes or no; `usual` if it is not said.
+    pub(super) fn flag(&self, name: &str, usual: bool) -> Result<bool, Error> {
+        let Some(word) = self.word(name) else { return Ok(usual) };
+        match word.to_ascii_lowercase().as_str() {
+            "true" | "on" | "yes" | "1" => Ok(true),
+            "false" | "off" | "no" | "0" => Ok(false),
+            _ => Err(self.mismatch(name, word)),
+        }
+    }
+
+    /// A count; `usual` if it is not said.
+    pub(super) fn count(&self, name: &str, usual: usize) -> Result<usize, Error> {
+        let Some(word) = self.word(name) else { return Ok(usual) };
+        word.parse().map_err(|_| self.mismatch(name, word))
+    }
+
+    fn mismatch(&self, name: &str, value: &str) -> Error {
+        Problem::mismatch(name, value, &self.path).into()
+    }
+
+    fn values<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> {
+        self.pairs.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::Request;
+
+    use super::*;
+
+    async fn parameters(uri: &str) -> Parameters {
+        let (mut parts, ()) = Request::builder().uri(uri).body(()).unwrap().into_parts();
+        Parameters::from_request_parts(&mut parts, &()).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn lists_are_split_by_comma_and_repeated() {
+        let query = parameters("/search?type=serverGroups,instances&type=pod&q=a%2Cb&none=").await;
+        assert_eq!(query.list("type").unwrap(), ["serverGroups", "instances", "pod"]);
+        assert_eq!(query.list("none"), Some(Vec::new()));
+        assert_eq!((query.list("other"), query.text("q")), (None, Some("a,b")));
+        assert!(query.required_list("other").is_err());
+    }
+
+    #[tokio::test]
+    async fn flags_and_counts_are_read_as_the_framework_reads_them() {
+        let query = parameters("/x?a=TRUE&b=off&c=&d=maybe&n=5&m=-1").await;
+        assert!(query.flag("a", false).unwrap() && !query.flag("b", true).unwrap());
+        assert!(query.flag("c", true).unwrap() && !query.flag("none", false).unwrap());
+        assert_eq!((query.count("n", 1).unwrap(), query.count("none", 7).unwrap()), (5, 7));
+        for unreadable in [query.flag("d", true).map(|_| 0), query.count("m", 1)] {
+            assert!(matches!(unreadable, Err(Error::Problem(problem)) if problem.status == 400));
+        }
+    }
+}

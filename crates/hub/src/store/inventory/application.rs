@@ -1,0 +1,221 @@
+//! The rows that the views of an application are made of.
+//!
+//! ```text
+//! own rows ◀──own── replica sets, instances       owned by its managers and server groups
+//!     ▲──near────── services                      of the namespaces of its server groups: do they send traffic to them?
+//!     └──near────── workloads                     of the namespaces of its services: do those send traffic to them?
+//! ```
+
+use std::collections::BTreeMap;
+
+use spindrift_model::{AccountName, TenantId};
+use spindrift_spinnaker::{Row, SpinnakerKind};
+use sqlx::AnyConnection;
+
+use super::entry::{SEVERAL, owner_column};
+use super::read::Rows;
+use crate::store::{Store, StoreError, statement::Statement};
+
+/// Whether instances are wanted: they are most of all rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Instances {
+    Wanted,
+    Unwanted,
+}
+
+/// The kinds that a service can send traffic to, as the column has them.
+pub(super) const BALANCED: &str = "'replicaset', 'statefulset'";
+
+/// Names in one statement.
+const OWNERS_AT_ONCE: usize = 256;
+
+// === impl Store ===
+
+impl Store {
+    /// All rows that the views of an application need: its own, those that its server groups and managers own, the
+    /// services near them, and whatever its services send traffic to.
+    pub async fn rows_of_application(
+        &self,
+        tenant: &TenantId,
+        application: &str,
+    ) -> Result<Vec<Row>, StoreError> {
+        self.application(tenant, application, Instances::Wanted).await
+    }
+
+    /// The same without instances, for lists that show none.
+    pub async fn rows_of_application_without_instances(
+        &self,
+        tenant: &TenantId,
+        application: &str,
+    ) -> Result<Vec<Row>, StoreError> {
+        self.application(tenant, application, Instances::Unwanted).await
+    }
+
+    /// All rows that are listed under an application, and no others.
+    pub async fn rows_listed_under(
+        &self,
+        tenant: &TenantId,
+        application: &str,
+    ) -> Result<Vec<Row>, StoreError> {
+        let mut connection = self.reader("connect to read an application").await?;
+        let mut rows = Rows::default();
+        let own = self.own(tenant, application, Instances::Wanted);
+        rows.add("read what is listed under an application", own, &mut connection).await?;
+        Ok(rows.rows)
+    }
+
+    /// All rows that Spinnaker takes for this, of one account or of all.
+    pub async fn rows_of_kind(
+        &self,
+        tenant: &TenantId,
+        kind: SpinnakerKind,
+        account: Option<&AccountName>,
+    ) -> Result<Vec<Row>, StoreError> {
+        // Not bound: a partial index is used only where its condition is in the text.
+        let text = format!(
+            "SELECT account, content FROM spindrift_row WHERE tenant = ? AND spinnaker_kind = '{kind}'"
+        );
+        let mut statement = self.statement(text).bind(tenant.as_str());
+        if let Some(account) = account {
+            statement = statement.push(" AND account = ?").bind(account.as_str());
+        }
+        let mut connection = self.reader("connect to read rows of a kind").await?;
+        let mut rows = Rows::default();
+        rows.add("read rows of a kind", statement, &mut connection).await?;
+        Ok(rows.rows)
+    }
+
+    async fn application(
+        &self,
+        tenant: &TenantId,
+        application: &str,
+        instances: Instances,
+    ) -> Result<Vec<Row>, StoreError> {
+        let mut connection = self.reader("connect to read an application").await?;
+        let mut rows = Rows::default();
+        let own = self.own(tenant, application, instances);
+        rows.add("read the rows of an application", own, &mut connection).await?;
+        if rows.rows.is_empty() {
+            return Ok(rows.rows);
+        }
+        let services = self.services_near(tenant, application);
+        rows.add("read the services near an application", services, &mut connection).await?;
+        let foreign = self.balanced_elsewhere(tenant, application, &rows.rows, &mut connection).await?;
+        if instances == Instances::Wanted {
+            self.add_owned(tenant, &foreign, &mut rows, &mut connection).await?;
+        }
+        let reaches_out = !foreign.is_empty();
+        rows.rows.extend(foreign);
+        let owned = self.owned(tenant, application, instances);
+        rows.add("read what the parts of an application own", owned, &mut connection).await?;
+        let before = rows.rows.len();
+        let shared = self.shared(tenant, application, instances);
+        rows.add("read what has several owners", shared, &mut connection).await?;
+        // What is found in more than one way is rare, and ten thousand names are not compared in vain.
+        Ok(if reaches_out || rows.rows.len() > before { rows.distinct() } else { rows.rows })
+    }
+
+    fn own(&self, tenant: &TenantId, application: &str, instances: Instances) -> Statement {
+        let text = "SELECT r.account AS account, r.content AS content FROM spindrift_row r \
+                    WHERE r.tenant = ? AND r.application = ? AND r.application <> ''";
+        self.statement(text).bind(tenant.as_str()).bind(application).push(instances.condition())
+    }
+
+    /// What one server group or manager of the application owns, and is not listed under it itself.
+    fn owned(&self, tenant: &TenantId, application: &str, instances: Instances) -> Statement {
+        let text = "SELECT r.account AS account, r.content AS content FROM spindrift_row g CROSS JOIN spindrift_row r \
+                    WHERE g.tenant = ? AND g.application = ? AND g.application <> '' \
+                    AND g.spinnaker_kind IN ('serverGroups', 'serverGroupManagers') AND r.tenant = g.tenant \
+                    AND r.account = g.account AND r.namespace = g.namespace AND r.owner = CONCAT(g.kind, ' ', g.name) \
+                    AND r.application <> g.application";
+        self.statement(text).bind(tenant.as_str()).bind(application).push(instances.condition())
+    }
+
+    /// What has several owners, near the application; the views tell whose it is.
+    fn shared(&self, tenant: &TenantId, application: &str, instances: Instances) -> Statement {
+        let text = "SELECT r.account AS account, r.content AS content FROM (SELECT DISTINCT account, namespace \
+                    FROM spindrift_row WHERE tenant = ? AND application = ? AND application <> '' \
+                    AND spinnaker_kind IN ('serverGroups', 'serverGroupManagers')) g CROSS JOIN spindrift_row r \
+                    WHERE r.tenant = ? AND r.account = g.account AND r.namespace = g.namespace AND r.owner = ? \
+                    AND r.application <> ?";
+        let statement = self.statement(text).bind(tenant.as_str()).bind(application).bind(tenant.as_str());
+        statement.bind(SEVERAL).bind(application).push(instances.condition())
+    }
+
+    fn services_near(&self, tenant: &TenantId, application: &str) -> Statement {
+        let text = "SELECT r.account AS account, r.content AS content FROM (SELECT DISTINCT account, namespace \
+                    FROM spindrift_row WHERE tenant = ? AND application = ? AND application <> '' \
+                    AND spinnaker_kind = 'serverGroups') g CROSS JOIN spindrift_row r WHERE r.tenant = ? \
+                    AND r.kind = 'service' AND r.account = g.account AND r.namespace = g.namespace \
+                    AND r.application <> ?";
+        self.statement(text).bind(tenant.as_str()).bind(application).bind(tenant.as_str()).bind(application)
+    }
+
+    /// Workloads of other applications that the services of this one send traffic to.
+    async fn balanced_elsewhere(
+        &self,
+        tenant: &TenantId,
+        application: &str,
+        rows: &[Row],
+        connection: &mut AnyConnection,
+    ) -> Result<Vec<Row>, StoreError> {
+        let is_own = |row: &&Row| row.application.as_deref() == Some(application) && row.kind().is("service");
+        let services: Vec<_> = rows.iter().filter(is_own).collect();
+        if services.is_empty() {
+            return Ok(Vec::new());
+        }
+        let text = format!(
+            "SELECT r.account AS account, r.content AS content FROM (SELECT DISTINCT account, namespace \
+             FROM spindrift_row WHERE tenant = ? AND application = ? AND application <> '' AND kind = 'service') s \
+             CROSS JOIN spindrift_row r WHERE r.tenant = ? AND r.kind IN ({BALANCED}) AND r.account = s.account \
+             AND r.namespace = s.namespace AND r.application <> ?"
+        );
+        let statement = self.statement(text).bind(tenant.as_str()).bind(application).bind(tenant.as_str());
+        let mut near = Rows::default();
+        near.add("read the workloads near an application", statement.bind(application), connection).await?;
+        let balanced = |workload: &Row| {
+            services.iter().any(|service| service.is_beside(workload) && service.balances(workload))
+        };
+        Ok(near.rows.into_iter().filter(balanced).collect())
+    }
+
+    /// Adds the instances of these server groups.
+    pub(super) async fn add_owned(
+        &self,
+        tenant: &TenantId,
+        owners: &[Row],
+        rows: &mut Rows,
+        connection: &mut AnyConnection,
+    ) -> Result<(), StoreError> {
+        let mut places: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
+        for owner in owners {
+            let names = places.entry((&*owner.account, &*owner.object.namespace)).or_default();
+            names.push(owner_column(&owner.object.full_name()));
+        }
+        for ((account, namespace), names) in &places {
+            for names in names.chunks(OWNERS_AT_ONCE) {
+                let text = format!(
+                    "SELECT account, content FROM spindrift_row WHERE tenant = ? AND account = ? AND namespace = ? \
+                     AND owner IN ({}, '{SEVERAL}')",
+                    vec!["?"; names.len()].join(", ")
+                );
+                let statement = self.statement(text).unprepared();
+                let statement = statement.bind(tenant.as_str()).bind(*account).bind(*namespace);
+                let statement = names.iter().fold(statement, |statement, name| statement.bind(&**name));
+                rows.add("read what is owned", statement, connection).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+// === impl Instances ===
+
+impl Instances {
+    fn condition(self) -> &'static str {
+        match self {
+            Self::Wanted => "",
+            Self::Unwanted => " AND r.spinnaker_kind <> 'instances'",
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! In front of a Clouddriver: what is not ours is passed on to it, and lists that both have are made one.
+//!
+//! ```text
+//! request ──▶ Plan (by path) ──┬── ours ────────────▶ routes of this hub
+//!                              ├── an account's ────▶ ours if it is ours, else passed on
+//!                              ├── operations ──────▶ by the accounts in the body
+//!                              ├── a task's ────────▶ ours if we know it, else passed on
+//!                              ├── a list ──────────▶ both at once ──▶ merge
+//!                              └── anything else ───▶ passed on, as it is, both ways as it comes
+//! ```
+//!
+//! It is a layer around all routes: handlers do not know of it. An account that both have is ours; what the Clouddriver
+//! says of it is left out, so an account can be moved to an agent before it is taken from the Clouddriver's
+//! configuration. If the Clouddriver is away, lists come without its part and say so (`X-Spindrift-Stale: upstream`),
+//! and only what is passed on fails.
+
+mod client;
+mod conditions;
+mod front;
+mod joint;
+mod merge;
+mod operations;
+mod plan;
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+use axum::Router;
+use regex::Regex;
+use spindrift_model::HubId;
+
+use crate::{clouddriver::Accounts, config};
+use client::Client;
+use conditions::Conditions;
+
+/// The Clouddriver behind this hub.
+#[derive(Debug)]
+pub struct Upstream {
+    client: Client,
+    conditions: Conditions,
+    merge_timeout: Duration,
+    /// What it is asked for; everything if empty.
+    accounts: Vec<Regex>,
+    paths: Vec<Regex>,
+}
+
+// === impl Upstream ===
+
+impl Upstream {
+    /// Checks the settings; nothing is asked yet. None if there is no such Clouddriver.
+    pub fn build(config: &config::Upstream, hub: &HubId) -> anyhow::Result<Option<Self>> {
+        let Some(url) = config.url.as_deref().filter(|url| !url.trim().is_empty()) else { return Ok(None) };
+        let client = Client::build(url, hub.as_str(), config)?;
+        let patterns = |texts: &[String]| texts.iter().map(|text| pattern(text)).collect::<Result<_, _>>();
+        Ok(Some(Self {
+            client,
+            conditions: Conditions::new(config.remember()),
+            merge_timeout: config.merge_timeout(),
+            accounts: patterns(&config.accounts).context("upstream.accounts")?,
+            paths: patterns(&config.paths).context("upstream.paths")?,
+        }))
+    }
+
+    /// The routes of this hub with the Clouddriver behind them.
+    pub fn behind(self, routes: Router, accounts: Accounts) -> Router {
+        front::front(self, accounts, routes)
+    }
+
+    fn serves_account(&self, account: &str) -> bool {
+        self.accounts.is_empty() || self.accounts.iter().any(|pattern| pattern.is_match(account))
+    }
+
+    fn serves_path(&self, path: &str) -> bool {
+        self.paths.is_empty() || self.paths.iter().any(|pattern| pattern.is_match(path))
+    }
+}
+
+/// A text in which `*` stands for any letters.
+fn pattern(text: &str) -> Result<Regex, regex::Error> {
+    let parts: Vec<_> = text.trim().split('*').map(regex::escape).collect();
+    Regex::new(&format!("^{}$", parts.join(".*")))
+}

@@ -1,0 +1,202 @@
+//! The layer around all routes that does what the plan says.
+
+use std::{collections::HashSet, sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    extract::{Request, State},
+    http::{Method, StatusCode, header},
+    middleware::{Next, from_fn_with_state},
+    response::{IntoResponse, Response},
+};
+use bytes::Bytes;
+use spindrift_spinnaker::Refusal;
+use tokio::time::Instant;
+
+use super::{
+    Upstream,
+    client::Silence,
+    joint::{Ours, Part, stale},
+    operations::{Asked, Doer},
+    plan::{List, Operations, Plan},
+};
+use crate::{
+    clouddriver::Accounts,
+    rest::{ClouddriverError as Error, tagged},
+};
+
+/// A probe of Kubernetes waits for a second.
+const HEALTH: Duration = Duration::from_millis(500);
+/// Bodies that are read before they are passed on: manifests of a large deployment.
+const LARGEST_BODY: usize = 64 * 1024 * 1024;
+
+struct Front {
+    upstream: Upstream,
+    accounts: Accounts,
+}
+
+/// Puts the Clouddriver behind the routes of this hub.
+pub(super) fn front(upstream: Upstream, accounts: Accounts, routes: Router) -> Router {
+    routes.layer(from_fn_with_state(Arc::new(Front { upstream, accounts }), serve))
+}
+
+async fn serve(State(front): State<Arc<Front>>, request: Request, next: Next) -> Response {
+    let answer = front.answer(request, next).await;
+    answer.unwrap_or_else(IntoResponse::into_response)
+}
+
+// === impl Front ===
+
+impl Front {
+    async fn answer(&self, request: Request, next: Next) -> Result<Response, Error> {
+        let path = request.uri().path();
+        let comes_round = self.upstream.client.has_passed(request.headers());
+        if comes_round || is_grpc(&request) || !self.upstream.serves_path(path) {
+            return Ok(next.run(request).await);
+        }
+        match Plan::of(request.method(), path) {
+            Plan::Ours => Ok(next.run(request).await),
+            Plan::Theirs => self.pass_or_stand_in(request, next).await,
+            Plan::Account(account) if self.is_ours(&account).await? => Ok(next.run(request).await),
+            Plan::Account(_) => self.pass(request).await,
+            Plan::Merge(list) if request.method() == Method::GET => self.merged(list, request, next).await,
+            Plan::Merge(_) => Ok(next.run(request).await),
+            Plan::Task(id) => self.task(&id, request, next).await,
+            Plan::OursFirst => self.ours_first(request, next).await,
+            Plan::Operations(form) => self.operations(&form, request, next).await,
+        }
+    }
+
+    /// An account that the Clouddriver is not to be asked for is ours, if only to say that there is none.
+    async fn is_ours(&self, account: &str) -> Result<bool, Error> {
+        Ok(self.accounts.has(account).await? || !self.upstream.serves_account(account))
+    }
+
+    async fn pass(&self, request: Request) -> Result<Response, Error> {
+        self.upstream.client.pass(request).await.map_err(failure)
+    }
+
+    /// What we have nothing to say about is empty here (networks, subnets, tags, …): better than an error, if told.
+    async fn pass_or_stand_in(&self, request: Request, next: Next) -> Result<Response, Error> {
+        let (parts, body) = request.into_parts();
+        let stand_in =
+            (parts.method == Method::GET).then(|| Request::from_parts(parts.clone(), Body::empty()));
+        match (self.upstream.client.pass(Request::from_parts(parts, body)).await, stand_in) {
+            (Ok(response), _) => Ok(response),
+            (Err(silence), None) => Err(failure(silence)),
+            (Err(silence), Some(request)) => {
+                let ours = next.run(request).await;
+                if ours.status().is_success() { Ok(stale(ours)) } else { Err(failure(silence)) }
+            }
+        }
+    }
+
+    /// Ids say nothing of who gave them, so we look whether it was us, before anything is done.
+    async fn task(&self, id: &str, request: Request, next: Next) -> Result<Response, Error> {
+        if request.method() == Method::GET {
+            return self.ours_first(request, next).await;
+        }
+        let known = match Request::get(format!("/task/{id}")).body(Body::empty()) {
+            Ok(question) => next.clone().run(question).await.status() != StatusCode::NOT_FOUND,
+            Err(_) => false,
+        };
+        if known { Ok(next.run(request).await) } else { self.pass(request).await }
+    }
+
+    async fn ours_first(&self, request: Request, next: Next) -> Result<Response, Error> {
+        let (parts, body) = request.into_parts();
+        let body = whole(body).await?;
+        let ours = next.run(Request::from_parts(parts.clone(), Body::from(body.clone()))).await;
+        if ours.status() != StatusCode::NOT_FOUND {
+            return Ok(ours);
+        }
+        self.pass(Request::from_parts(parts, Body::from(body))).await
+    }
+
+    async fn operations(&self, form: &Operations, request: Request, next: Next) -> Result<Response, Error> {
+        let (parts, body) = request.into_parts();
+        let body = whole(body).await?;
+        let asked = Asked::read(form, &body);
+        let mut ours = HashSet::new();
+        for account in asked.iter().filter_map(|asked| asked.account.as_deref()) {
+            if self.is_ours(account).await? {
+                ours.insert(account);
+            }
+        }
+        let doer = Doer::of(&asked, |account| ours.contains(account));
+        let request = Request::from_parts(parts, Body::from(body));
+        match doer {
+            Doer::Us => Ok(next.run(request).await),
+            Doer::Them => self.pass(request).await,
+            Doer::Nobody { ours, theirs } => Err(Error::from(Refusal::invalid_request(format!(
+                "the operations of a request are one task, but {} of this hub and {} of the Clouddriver behind it; \
+                 send them in requests of their own",
+                are(ours),
+                are(theirs)
+            )))),
+        }
+    }
+
+    async fn merged(&self, list: List, request: Request, next: Next) -> Result<Response, Error> {
+        let (mut parts, body) = request.into_parts();
+        // The tag of a merged answer is that of neither.
+        let known = parts.headers.remove(header::IF_NONE_MATCH);
+        let question = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
+        let mut theirs = Request::from_parts(parts.clone(), Body::empty());
+        theirs.headers_mut().remove(header::ACCEPT_ENCODING);
+        let (ours, part) = tokio::join!(
+            async { Ours::of(next.run(Request::from_parts(parts, body)).await).await },
+            self.part(list, &question, theirs)
+        );
+        let accounts = self.accounts.all().await?;
+        let accounts = accounts.iter().map(|account| account.name.to_string()).collect();
+        let joined = ours.joined(list, part, &accounts, &self.upstream.conditions).map_err(failure)?;
+        let has_tag = joined.status() == StatusCode::OK && list != List::Health;
+        Ok(if has_tag { tagged(joined, known.as_ref()).await } else { joined })
+    }
+
+    /// The Clouddriver's part of a list; one that failed a moment ago is not waited for.
+    async fn part(&self, list: List, question: &str, request: Request) -> Part {
+        let Upstream { client, conditions, merge_timeout, .. } = &self.upstream;
+        let missing =
+            |why: Silence| Part::Missing { why, remembered: conditions.recall(question, Instant::now()) };
+        if let Some(why) = conditions.pause(list, Instant::now()) {
+            return missing(why);
+        }
+        let patience = if list == List::Health { HEALTH.min(*merge_timeout) } else { *merge_timeout };
+        let why = match client.ask(request, patience).await {
+            Ok(said) if said.status == StatusCode::OK => {
+                conditions.answered(list, question, &said.body, Instant::now());
+                return Part::Said(said);
+            }
+            Ok(said) if said.status == StatusCode::NOT_FOUND => return Part::NotFound,
+            Ok(said) => Silence::Useless(format!("it answered with {}", said.status)),
+            Err(silence) => silence,
+        };
+        conditions.failed(list, &why, Instant::now());
+        missing(why)
+    }
+}
+
+fn is_grpc(request: &Request) -> bool {
+    let content_type = request.headers().get(header::CONTENT_TYPE);
+    content_type.is_some_and(|value| value.as_bytes().starts_with(b"application/grpc"))
+}
+
+async fn whole(body: Body) -> Result<Bytes, Error> {
+    to_bytes(body, LARGEST_BODY).await.map_err(|_| Refusal::too_large(LARGEST_BODY).into())
+}
+
+fn are(names: impl IntoIterator<Item = String>) -> String {
+    let names: Vec<_> = names.into_iter().collect();
+    format!("{} {}", names.join(", "), if names.len() == 1 { "is" } else { "are" })
+}
+
+fn failure(silence: Silence) -> Error {
+    let refusal = match silence {
+        Silence::Slow(_) => Refusal::gateway_timeout(silence.to_string()),
+        Silence::Down(_) | Silence::Useless(_) => Refusal::bad_gateway(silence.to_string()),
+    };
+    refusal.into()
+}

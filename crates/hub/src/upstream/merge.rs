@@ -1,0 +1,246 @@
+//! Two answers to one question made one. Entries are moved, not read: what they hold stays as it was written.
+
+use std::{borrow::Cow, collections::HashSet};
+
+use indexmap::IndexMap;
+use serde::Deserialize;
+use serde_json::{Map, Value, value::RawValue};
+
+use super::plan::List;
+
+/// What both have said, and the accounts that are ours: what the other says of those is left out.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sides<'a> {
+    pub(super) ours: &'a [u8],
+    pub(super) theirs: &'a [u8],
+    pub(super) accounts: &'a HashSet<String>,
+}
+
+type Merged = Result<Vec<u8>, serde_json::Error>;
+type Raw<'a> = &'a RawValue;
+
+/// The few words of an entry that tell where it belongs.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Entry<'a> {
+    #[serde(borrow, default)]
+    account: Option<Raw<'a>>,
+    #[serde(borrow, default)]
+    account_name: Option<Raw<'a>>,
+    #[serde(borrow, default)]
+    name: Option<Raw<'a>>,
+    #[serde(borrow, default, rename = "type")]
+    kind: Option<Raw<'a>>,
+}
+
+// === impl Sides ===
+
+impl<'a> Sides<'a> {
+    pub(super) fn merge(self, list: List) -> Merged {
+        match list {
+            List::Applications => self.applications(),
+            List::Application => self.application(),
+            List::ByAccount => self.by_account(),
+            List::Entries => serde_json::to_vec(&self.entries()?),
+            List::LoadBalancers => self.load_balancers(),
+            List::Credentials => self.credentials(),
+            List::Search => self.search(),
+            List::Stages => self.stages(),
+            List::ArtifactCredentials => self.artifact_credentials(),
+            // It is put together where it is known why a part is missing.
+            List::Health => Ok(self.ours.to_vec()),
+        }
+    }
+
+    fn is_ours(&self, account: Option<&str>) -> bool {
+        account.is_some_and(|account| self.accounts.contains(account))
+    }
+
+    /// Ours, then theirs that are of no account of ours.
+    fn entries(self) -> Result<Vec<Raw<'a>>, serde_json::Error> {
+        let mut entries: Vec<Raw<'a>> = serde_json::from_slice(self.ours)?;
+        self.join(&mut entries, serde_json::from_slice(self.theirs)?);
+        Ok(entries)
+    }
+
+    fn join(self, entries: &mut Vec<Raw<'a>>, theirs: Vec<Raw<'a>>) {
+        entries.extend(theirs.into_iter().filter(|raw| {
+            let entry = Entry::read(raw);
+            !self.is_ours(text(entry.account).or(text(entry.account_name)).as_deref())
+        }));
+    }
+
+    /// Sorted by name, as Clouddriver does.
+    fn load_balancers(self) -> Merged {
+        let mut entries = self.entries()?;
+        entries.sort_by_cached_key(|raw| text(Entry::read(raw).name).map(Cow::into_owned));
+        serde_json::to_vec(&entries)
+    }
+
+    fn credentials(self) -> Merged {
+        let mut accounts: Vec<Raw<'a>> = serde_json::from_slice(self.ours)?;
+        let theirs: Vec<Raw<'a>> = serde_json::from_slice(self.theirs)?;
+        let is_theirs = |raw: &Raw<'a>| !self.is_ours(text(Entry::read(raw).name).as_deref());
+        accounts.extend(theirs.into_iter().filter(is_theirs));
+        serde_json::to_vec(&accounts)
+    }
+
+    fn artifact_credentials(self) -> Merged {
+        let key = |raw: &Raw<'a>| {
+            let entry = Entry::read(raw);
+            (text(entry.name), text(entry.kind))
+        };
+        let mut accounts: Vec<Raw<'a>> = serde_json::from_slice(self.ours)?;
+        let known: HashSet<_> = accounts.iter().map(key).collect();
+        let theirs: Vec<Raw<'a>> = serde_json::from_slice(self.theirs)?;
+        accounts.extend(theirs.into_iter().filter(|raw| !known.contains(&key(raw))));
+        serde_json::to_vec(&accounts)
+    }
+
+    fn by_account(self) -> Merged {
+        let mut accounts: IndexMap<Cow<'a, str>, Raw<'a>> = serde_json::from_slice(self.ours)?;
+        let theirs: IndexMap<Cow<'a, str>, Raw<'a>> = serde_json::from_slice(self.theirs)?;
+        accounts.extend(theirs.into_iter().filter(|(account, _)| !self.is_ours(Some(account))));
+        serde_json::to_vec(&accounts)
+    }
+
+    /// Sorted by name in lower case, as Clouddriver does.
+    fn applications(self) -> Merged {
+        let mut applications: IndexMap<String, Map<String, Value>> = IndexMap::new();
+        let ours: Vec<Map<String, Value>> = serde_json::from_slice(self.ours)?;
+        applications.extend(ours.into_iter().map(|application| (name_of(&application), application)));
+        let theirs: Vec<Map<String, Value>> = serde_json::from_slice(self.theirs)?;
+        for mut application in theirs {
+            let had_clusters = self.leave_ours_out(&mut application, "clusterNames");
+            let has_clusters = object(&application, "clusterNames").is_some_and(|it| !it.is_empty());
+            match applications.get_mut(&name_of(&application)) {
+                Some(known) => join_application(known, application, "clusterNames"),
+                // All that they knew of it was in an account that is ours now, and there it is no more.
+                None if had_clusters && !has_clusters => {}
+                None => {
+                    applications.insert(name_of(&application), application);
+                }
+            }
+        }
+        applications.sort_keys();
+        serde_json::to_vec(&applications.into_values().collect::<Vec<_>>())
+    }
+
+    fn application(self) -> Merged {
+        let mut application: Map<String, Value> = serde_json::from_slice(self.ours)?;
+        let mut theirs: Map<String, Value> = serde_json::from_slice(self.theirs)?;
+        self.leave_ours_out(&mut theirs, "clusters");
+        join_application(&mut application, theirs, "clusters");
+        serde_json::to_vec(&application)
+    }
+
+    /// Takes our accounts out of a map of an application; true if it held any account.
+    fn leave_ours_out(self, application: &mut Map<String, Value>, key: &str) -> bool {
+        let Some(Value::Object(accounts)) = application.get_mut(key) else { return false };
+        let had = !accounts.is_empty();
+        accounts.retain(|account, _| !self.accounts.contains(account));
+        had
+    }
+
+    /// Each side gives its own page; a page of both is up to twice as long.
+    fn search(self) -> Merged {
+        #[derive(Deserialize)]
+        struct Page<'a> {
+            #[serde(borrow, default)]
+            results: Vec<&'a RawValue>,
+            #[serde(default)]
+            platform: Value,
+        }
+        let [ours]: [Page<'a>; 1] = serde_json::from_slice(self.ours)?;
+        let [mut page]: [Map<String, Value>; 1] = serde_json::from_slice(self.ours)?;
+        let theirs: Vec<Page<'a>> = serde_json::from_slice(self.theirs)?;
+        let mut results = ours.results;
+        for part in theirs {
+            self.join(&mut results, part.results);
+            if !part.platform.is_null() {
+                page.insert("platform".into(), part.platform);
+            }
+        }
+        page.insert("totalMatches".into(), results.len().into());
+        page.insert("results".into(), serde_json::to_value(&results)?);
+        serde_json::to_vec(&[page])
+    }
+
+    fn stages(self) -> Merged {
+        let mut stages: IndexMap<String, Map<String, Value>> = IndexMap::new();
+        for side in [self.ours, self.theirs] {
+            for stage in serde_json::from_slice::<Vec<Map<String, Value>>>(side)? {
+                let name = stage.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+                let is_on = stage.get("enabled") == Some(&Value::Bool(true));
+                let known = stages.entry(name).or_insert(stage);
+                if is_on {
+                    known.insert("enabled".into(), true.into());
+                }
+            }
+        }
+        serde_json::to_vec(&stages.into_values().collect::<Vec<_>>())
+    }
+}
+
+/// What Clouddriver says of both is said of one.
+fn join_application(application: &mut Map<String, Value>, theirs: Map<String, Value>, clusters: &str) {
+    for (key, value) in theirs {
+        match (application.get_mut(&key), value) {
+            (Some(Value::Object(known)), Value::Object(more)) if key == clusters => known.extend(more),
+            (Some(Value::Object(known)), Value::Object(more)) if key == "attributes" => {
+                join_attributes(known, more);
+            }
+            (Some(_), _) => {}
+            (None, value) => {
+                application.insert(key, value);
+            }
+        }
+    }
+}
+
+fn join_attributes(known: &mut Map<String, Value>, more: Map<String, Value>) {
+    for (key, value) in more {
+        match (known.get_mut(&key), &value) {
+            (Some(Value::String(providers)), Value::String(others)) if key == "cloudProviders" => {
+                let mut all: Vec<&str> = providers.split(',').collect();
+                all.extend(
+                    others.split(',').filter(|other| !providers.split(',').any(|known| known == *other)),
+                );
+                *providers = all.join(",");
+            }
+            (Some(_), _) => {}
+            (None, _) => {
+                known.insert(key, value);
+            }
+        }
+    }
+}
+
+fn name_of(application: &Map<String, Value>) -> String {
+    application.get("name").and_then(Value::as_str).unwrap_or_default().to_lowercase()
+}
+
+fn object<'m>(map: &'m Map<String, Value>, key: &str) -> Option<&'m Map<String, Value>> {
+    map.get(key).and_then(Value::as_object)
+}
+
+// === impl Entry ===
+
+impl<'a> Entry<'a> {
+    /// What is no object tells nothing.
+    fn read(raw: &'a RawValue) -> Self {
+        serde_json::from_str(raw.get()).unwrap_or(Self {
+            account: None,
+            account_name: None,
+            name: None,
+            kind: None,
+        })
+    }
+}
+
+fn text(raw: Option<Raw<'_>>) -> Option<Cow<'_, str>> {
+    raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
+}
+
+#[cfg(test)]
+mod tests;

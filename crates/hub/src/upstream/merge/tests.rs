@@ -1,0 +1,110 @@
+use serde_json::json;
+
+use super::*;
+
+/// Merges with `prod` as the only account of ours.
+#[allow(clippy::needless_pass_by_value, reason = "`json!` is written where it is used")]
+fn merged(list: List, ours: Value, theirs: Value) -> Value {
+    let (ours, theirs) = (ours.to_string(), theirs.to_string());
+    let accounts = HashSet::from(["prod".to_owned()]);
+    let sides = Sides { ours: ours.as_bytes(), theirs: theirs.as_bytes(), accounts: &accounts };
+    serde_json::from_slice(&sides.merge(list).unwrap()).unwrap()
+}
+
+#[test]
+fn applications_are_joined_by_name_and_sorted() {
+    let ours = json!([
+        { "name": "shop", "attributes": { "name": "shop" }, "clusterNames": { "prod": ["deployment shop"] } },
+        { "name": "api", "attributes": { "name": "api" }, "clusterNames": { "prod": ["deployment api"] } },
+    ]);
+    let theirs = json!([
+        { "name": "shop", "attributes": { "name": "shop", "email": "a@b" },
+          "clusterNames": { "aws": ["shop-main"], "prod": ["an old one"] } },
+        { "name": "Moved", "attributes": { "name": "Moved" }, "clusterNames": { "prod": ["deployment moved"] } },
+        { "name": "Bare", "attributes": { "name": "Bare" }, "clusterNames": {} },
+    ]);
+    assert_eq!(
+        merged(List::Applications, ours, theirs),
+        json!([
+            { "name": "api", "attributes": { "name": "api" }, "clusterNames": { "prod": ["deployment api"] } },
+            { "name": "Bare", "attributes": { "name": "Bare" }, "clusterNames": {} },
+            { "name": "shop", "attributes": { "name": "shop", "email": "a@b" },
+              "clusterNames": { "prod": ["deployment shop"], "aws": ["shop-main"] } },
+        ])
+    );
+}
+
+#[test]
+fn an_application_has_the_clusters_and_providers_of_both() {
+    let ours = json!({ "name": "shop", "attributes": { "cloudProviders": "kubernetes", "name": "shop" },
+        "clusters": { "prod": [{ "name": "deployment shop" }] } });
+    let theirs = json!({ "name": "shop", "attributes": { "cloudProviders": "aws,kubernetes", "owner": "x" },
+        "clusters": { "aws": [{ "name": "shop" }], "prod": [] } });
+    assert_eq!(
+        merged(List::Application, ours, theirs),
+        json!({ "name": "shop", "attributes": { "cloudProviders": "kubernetes,aws", "name": "shop", "owner": "x" },
+            "clusters": { "prod": [{ "name": "deployment shop" }], "aws": [{ "name": "shop" }] } })
+    );
+}
+
+#[test]
+fn entries_keep_their_writing_and_those_of_our_accounts_are_ours() {
+    let accounts = HashSet::from(["prod".to_owned()]);
+    let sides = Sides {
+        ours: br#"[{"account":"prod","n":1.0}]"#,
+        theirs: br#"[{"account":"prod"}, {"accountName":"prod"}, {"n":1.2345678E7,"account":"a\u0077s"}, 7]"#,
+        accounts: &accounts,
+    };
+    let text = String::from_utf8(sides.merge(List::Entries).unwrap()).unwrap();
+    assert_eq!(text, r#"[{"account":"prod","n":1.0},{"n":1.2345678E7,"account":"a\u0077s"},7]"#);
+}
+
+#[test]
+fn each_list_is_merged_by_what_it_is() {
+    let by_name = |names: &[&str]| Value::from_iter(names.iter().map(|name| json!({ "name": name })));
+    let credentials = merged(List::Credentials, by_name(&["prod"]), by_name(&["aws", "prod"]));
+    assert_eq!(credentials, by_name(&["prod", "aws"]));
+    let balancers = merged(List::LoadBalancers, by_name(&["service b"]), by_name(&["a", "z"]));
+    assert_eq!(balancers, by_name(&["a", "service b", "z"]));
+    let clusters = merged(List::ByAccount, json!({ "prod": [1] }), json!({ "prod": [2], "aws": [3] }));
+    assert_eq!(clusters, json!({ "prod": [1], "aws": [3] }));
+    let artifact = |name: &str, kind: &str| json!({ "name": name, "type": kind });
+    let artifacts = merged(
+        List::ArtifactCredentials,
+        json!([artifact("embedded", "embedded/base64")]),
+        json!([artifact("embedded", "embedded/base64"), artifact("embedded", "http/file")]),
+    );
+    assert_eq!(
+        artifacts,
+        json!([artifact("embedded", "embedded/base64"), artifact("embedded", "http/file")])
+    );
+    let stages = merged(
+        List::Stages,
+        json!([{ "name": "deployManifest", "enabled": true }]),
+        json!([{ "name": "deployManifest", "enabled": false }, { "name": "bake", "enabled": false }]),
+    );
+    let both = json!([{ "name": "deployManifest", "enabled": true }, { "name": "bake", "enabled": false }]);
+    assert_eq!(stages, both);
+}
+
+#[test]
+fn a_page_of_search_counts_what_it_holds() {
+    let page = |platform: &str, results: Value| {
+        let total = results.as_array().unwrap().len();
+        json!([{ "pageNumber": 1, "pageSize": 10, "platform": platform, "query": "shop", "results": results,
+            "totalMatches": total }])
+    };
+    let ours = page("kubernetes", json!([{ "account": "prod", "name": "pod a" }]));
+    let theirs = page("aws", json!([{ "account": "prod", "name": "pod old" }, { "application": "shop" }]));
+    let both = page("aws", json!([{ "account": "prod", "name": "pod a" }, { "application": "shop" }]));
+    assert_eq!(merged(List::Search, ours, theirs), both);
+}
+
+#[test]
+fn an_answer_of_another_shape_is_no_part_of_a_list() {
+    let accounts = HashSet::new();
+    let sides = Sides { ours: b"[]", theirs: br#"{"error":"no"}"#, accounts: &accounts };
+    for list in [List::Entries, List::Applications, List::Credentials, List::Stages] {
+        assert!(sides.merge(list).is_err(), "{list:?}");
+    }
+}

@@ -1,0 +1,55 @@
+//! The hub as a Clouddriver: what Orca, Gate and Deck read.
+
+mod artifacts;
+mod cached;
+mod live;
+mod logs;
+mod rules;
+mod wire;
+
+use reqwest::{Client, Method, header::HeaderMap};
+use serde_json::Value;
+use spindrift_testkit::HubProcess;
+
+/// An answer of the hub.
+#[derive(Debug)]
+struct Answer {
+    status: u16,
+    headers: HeaderMap,
+    text: String,
+}
+
+/// Sends a request as Spinnaker's services do.
+async fn send(hub: &HubProcess, method: Method, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    let mut request = Client::new().request(method, format!("{}{path}", hub.url())).body(body.to_owned());
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let response = request.send().await.unwrap();
+    Answer {
+        status: response.status().as_u16(),
+        headers: response.headers().clone(),
+        text: response.text().await.unwrap(),
+    }
+}
+
+async fn get(hub: &HubProcess, path: &str) -> Answer {
+    send(hub, Method::GET, path, &[], "").await
+}
+
+// === impl Answer ===
+
+impl Answer {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {}", self.text))
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+
+    /// The accounts that the answer may lack.
+    fn stale(&self) -> Option<&str> {
+        self.header("x-spindrift-stale")
+    }
+}

@@ -1,0 +1,131 @@
+//! Objects as clusters have them now.
+
+use serde_json::{Value, json};
+use spindrift_testkit::{Cluster, Database, eventually};
+
+use super::get;
+use crate::support::{LONG, Stack};
+
+fn replica_set(namespace: &str, name: &str, replicas: u32) -> Value {
+    let labels = json!({ "app": name });
+    json!({ "apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": { "name": name, "namespace": namespace,
+        "annotations": { "moniker.spinnaker.io/application": "shop", "moniker.spinnaker.io/cluster": "replicaSet shop" } },
+        "spec": { "replicas": replicas, "selector": { "matchLabels": labels }, "template": {
+            "metadata": { "labels": labels }, "spec": { "containers": [{ "name": "main", "image": "shop:1" }] } } } })
+}
+
+async fn stack(cluster: &Cluster) -> Stack {
+    let stack = Stack::start(cluster, Database::sqlite().unwrap(), &["ConfigMap"]).await;
+    stack.synced("main").await;
+    stack
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_manifest_is_read_from_its_cluster() {
+    let cluster = Cluster::shared().await.unwrap();
+    let namespace = cluster.namespace("manifest").await.unwrap();
+    let set = replica_set(&namespace, "shop-v000", 2).to_string();
+    cluster.kubectl_stdin(&["create", "-f", "-"], &set).await.unwrap();
+    let event = json!({ "apiVersion": "v1", "kind": "Event", "metadata": { "name": "e", "namespace": namespace }, "count": 3,
+        "involvedObject": { "kind": "ReplicaSet", "name": "shop-v000", "namespace": namespace }, "reason": "Tested" });
+    cluster.kubectl_stdin(&["create", "-f", "-"], &event.to_string()).await.unwrap();
+    let stack = stack(cluster).await;
+
+    let path = format!("/manifests/main/{namespace}/rs%20shop-v000");
+    let answer = get(&stack.hub, &path).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert!(
+        answer.text.contains(r#""replicas":2.0"#),
+        "numbers are floats, which Orca casts: {}",
+        answer.text
+    );
+    let shown = answer.json();
+    assert_eq!((&shown["name"], &shown["location"]), (&json!("replicaSet shop-v000"), &json!(namespace)));
+    assert_eq!(shown["moniker"], json!({ "app": "shop", "cluster": "replicaSet shop", "sequence": 0 }));
+    assert_eq!(shown["status"]["stable"]["state"], false);
+    assert_eq!(shown["artifacts"][0]["reference"], "shop:1");
+    assert_eq!(
+        (&shown["events"][0]["reason"], &shown["events"][0]["count"]),
+        (&json!("Tested"), &json!(3.0))
+    );
+    assert_eq!((&shown["warnings"], &shown["metrics"]), (&json!([]), &json!([])));
+    let bare = get(&stack.hub, &format!("{path}?includeEvents=false")).await.json();
+    assert_eq!((&bare["events"], &bare["manifest"]), (&json!([]), &shown["manifest"]));
+
+    let wherever = get(&stack.hub, &format!("/manifests/main/namespace%20{namespace}")).await.json();
+    assert_eq!((&wherever["location"], &wherever["status"]["stable"]["state"]), (&json!(""), &json!(true)));
+    let nowhere = get(&stack.hub, &format!("/manifests/main/_/ns%20{namespace}")).await.json();
+    assert_eq!(nowhere["manifest"], wherever["manifest"]);
+    for (account, name) in [
+        ("main", "replicaSet nope"),
+        ("nope", "replicaSet shop-v000"),
+        ("main", "shop-v000"),
+        ("main", "wibble shop-v000"),
+    ] {
+        let path = format!("/manifests/{account}/{namespace}/{}", name.replace(' ', "%20"));
+        let missing = get(&stack.hub, &path).await;
+        let message = format!("Manifest (account: {account}, location: {namespace}, name: {name}) not found");
+        assert_eq!((missing.status, &missing.json()["message"]), (404, &json!(message)));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_target_is_picked_out_of_a_cluster_as_it_is_now() {
+    let cluster = Cluster::shared().await.unwrap();
+    let namespace = cluster.namespace("target").await.unwrap();
+    let stack = stack(cluster).await;
+    let base = format!("/manifests/main/{namespace}/replicaset/cluster/shop/replicaSet%20shop");
+    assert_eq!(get(&stack.hub, &base).await.json(), json!([]));
+    for (name, replicas) in [("shop-v000", 3), ("shop-v001", 1)] {
+        let set = replica_set(&namespace, name, replicas).to_string();
+        cluster.kubectl_stdin(&["create", "-f", "-"], &set).await.unwrap();
+    }
+    let object = |name: &str| json!({ "kind": "replicaSet", "namespace": namespace, "name": name });
+    let both = json!([object("shop-v000"), object("shop-v001")]);
+    assert_eq!(get(&stack.hub, &base).await.json(), both, "nothing is cached");
+    for (criteria, name) in [("largest", "shop-v000"), ("SMALLEST", "shop-v001")] {
+        assert_eq!(get(&stack.hub, &format!("{base}/dynamic/{criteria}")).await.json(), object(name));
+    }
+    let others = format!("/manifests/main/{namespace}/replicaSet/cluster/shop/replicaSet%20nope");
+    assert_eq!(get(&stack.hub, &others).await.json(), json!([]));
+    let none = get(&stack.hub, &format!("{others}/dynamic/newest")).await;
+    let message = format!(
+        "No manifests matching (account: main, location: {namespace}, kind: replicaSet, app shop, cluster: replicaSet \
+         nope, criteria: newest) found"
+    );
+    assert_eq!((none.status, &none.json()["message"]), (404, &json!(message)));
+    for path in [base.replace("/main/", "/nope/"), base.replace("/replicaset/", "/wibble/")] {
+        assert_eq!(get(&stack.hub, &path).await.status, 404, "no empty body, which Orca cannot read: {path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_that_cannot_be_read_is_never_taken_for_one_without_the_object() {
+    let cluster = Cluster::shared().await.unwrap();
+    let namespace = cluster.namespace("unread").await.unwrap();
+    let mut stack = stack(cluster).await;
+    stack.agent.kill();
+    eventually("its agent is gone", LONG, || async {
+        let accounts = stack.hub.get("/v1/accounts").await?;
+        anyhow::ensure!(accounts[0]["cachedBy"].is_null(), "{accounts}");
+        Ok(())
+    })
+    .await;
+    let pod = "/applications/shop/kubernetes/pods/main";
+    for path in [
+        format!("/manifests/main/{namespace}/deployment%20x"),
+        format!("/manifests/main/{namespace}/replicaSet/cluster/shop/replicaSet%20shop"),
+        format!("/manifests/main/{namespace}/replicaSet/cluster/shop/replicaSet%20shop/dynamic/newest"),
+        format!("/applications/shop/jobs/main/{namespace}/job%20x"),
+        format!("/instances/main/{namespace}/pod%20x/console"),
+        format!("{pod}/{namespace}/x/main"),
+    ] {
+        let answer = get(&stack.hub, &path).await;
+        let body = answer.json();
+        let message = body["message"].as_str().unwrap();
+        assert!(
+            answer.status == 500 && message.contains("main") && message.contains("agent"),
+            "{path}: {body}"
+        );
+    }
+}

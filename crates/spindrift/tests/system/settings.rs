@@ -1,0 +1,166 @@
+//! What Spinnaker's settings of an account do.
+
+use serde_json::{Value, json};
+use spindrift_playground::{Effect, Fault, Faults, Verb};
+use spindrift_testkit::eventually;
+
+use crate::{
+    engine::Stage,
+    support::{LONG, Stack, widget, widget_crd},
+};
+
+/// The one account of a stage, with further settings.
+fn configured(stage: &Stage, settings: &Value) -> Value {
+    let mut accounts = json!(stage.accounts());
+    accounts[0].as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
+    accounts
+}
+
+/// A replica set, deployed by Spinnaker for an application or by somebody.
+fn server_group(name: &str, application: Option<&str>) -> Value {
+    let annotations = match application {
+        Some(application) => json!({ "moniker.spinnaker.io/application": application,
+            "moniker.spinnaker.io/cluster": format!("replicaSet {name}") }),
+        None => json!({}),
+    };
+    let template = json!({ "metadata": { "labels": { "app": name } },
+        "spec": { "containers": [{ "name": "main", "image": "nginx" }] } });
+    json!({ "apiVersion": "apps/v1", "kind": "ReplicaSet",
+        "metadata": { "name": name, "namespace": "default", "annotations": annotations },
+        "spec": { "replicas": 0, "selector": { "matchLabels": { "app": name } }, "template": template } })
+}
+
+/// The names of all applications.
+async fn applications(stack: &Stack) -> Vec<String> {
+    let all = stack.hub.get("/applications").await.unwrap();
+    all.as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap().to_owned()).collect()
+}
+
+async fn credentials(stack: &Stack, account: &str) -> Value {
+    stack.hub.get(&format!("/credentials/{account}")).await.unwrap_or_default()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn credentials_show_what_the_account_is() {
+    let stage = Stage::set(1).await;
+    let name = stage.fleet.clusters[0].name();
+    let settings = json!({
+        "environment": "production", "accountType": "main", "cacheThreads": 3, "cacheIntervalSeconds": 5,
+        "permissions": [{ "READ": [" Devs"] }, { "WRITE": ["sre"] }],
+        "customResources": [{ "kubernetesKind": "Cart.example.com", "spinnakerKind": "serverGroups" }],
+    });
+    let stack = Stack::with_settings(&["Namespace"], configured(&stage, &settings), &[]).await;
+    stack.synced(name).await;
+    let shown = eventually!("it is shown", LONG, {
+        let shown = credentials(&stack, name).await;
+        shown.is_object().then_some(shown)
+    });
+    assert_eq!((&shown["environment"], &shown["accountType"]), (&json!("production"), &json!("main")));
+    assert_eq!((&shown["cacheThreads"], &shown["cacheIntervalSeconds"]), (&json!(3), &json!(5)));
+    assert_eq!(shown["permissions"], json!({ "READ": ["devs"], "WRITE": ["sre"] }));
+    assert_eq!(shown["spinnakerKindMap"]["Cart.example.com"], "serverGroups");
+
+    // Namespaces are those that there are.
+    let has = async |namespace: &str| {
+        let shown = credentials(&stack, name).await;
+        shown["namespaces"].as_array().is_some_and(|names| names.contains(&json!(namespace)))
+    };
+    assert!(has("default").await);
+    stage.fleet.clusters[0]
+        .create(json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "late" } }))
+        .unwrap();
+    eventually!("a new one is shown", LONG, has("late").await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn namespaces_that_are_configured_are_shown_as_they_are() {
+    let stage = Stage::set(1).await;
+    let name = stage.fleet.clusters[0].name();
+    let settings = json!({ "namespaces": ["shop", "default"] });
+    let stack = Stack::with_settings(&["ConfigMap"], configured(&stage, &settings), &[]).await;
+    eventually!("in their order", LONG, {
+        credentials(&stack, name).await["namespaces"] == json!(["shop", "default"])
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_what_spinnaker_deployed_is_seen_where_that_is_configured() {
+    let stage = Stage::set(1).await;
+    let name = stage.fleet.clusters[0].name();
+    stage.fleet.clusters[0].create(server_group("junk-v001", None)).unwrap();
+    stage.fleet.clusters[0].create(server_group("web-v001", Some("shop"))).unwrap();
+    let settings = json!({ "onlySpinnakerManaged": true });
+    let mut stack = Stack::with_settings(&["ReplicaSet"], configured(&stage, &settings), &[]).await;
+    stack.synced(name).await;
+    eventually!("only one is seen", LONG, applications(&stack).await == ["shop"]);
+
+    // The hub's own word comes before the agent's, and what is stored is seen by it.
+    stack.hub.configure("/kubesvc/runtime/accounts", json!({ name: { "onlySpinnakerManaged": false } }));
+    stack.hub.restart().await.unwrap();
+    eventually!("both are seen", LONG, applications(&stack).await == ["junk", "shop"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_custom_resource_is_what_the_hub_is_told_that_it_is() {
+    let stage = Stage::set(1).await;
+    let group = "shops.example.com";
+    stage.fleet.clusters[0].create(widget_crd(group)).unwrap();
+    stage.fleet.clusters[0].create(widget(group, "default", "cart-v001", 1)).unwrap();
+    let kind = format!("Widget.{group}");
+    let settings =
+        json!({ "customResources": [{ "kubernetesKind": kind, "spinnakerKind": "serverGroups" }] });
+    let stack = Stack::with_settings(&[&kind], configured(&stage, &settings), &[]).await;
+    eventually!("it is a server group", LONG, {
+        let groups = stack.hub.get("/applications/cart/serverGroups").await?;
+        groups[0]["name"] == format!("{kind} cart-v001")
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn raw_resources_are_of_the_kinds_that_are_configured() {
+    let stage = Stage::set(1).await;
+    let name = stage.fleet.clusters[0].name();
+    for (api_version, kind) in [("v1", "ConfigMap"), ("v1", "ServiceAccount")] {
+        let metadata = json!({ "name": "shop-main", "namespace": "default" });
+        let body = json!({ "apiVersion": api_version, "kind": kind, "metadata": metadata });
+        stage.fleet.clusters[0].create(body).unwrap();
+    }
+    let settings = json!({ "cacheAllApplicationRelationships": true,
+        "rawResourcesEndpointConfig": { "omitKindExpressions": ["config.*"] } });
+    let kinds = ["ConfigMap", "ServiceAccount"];
+    let stack = Stack::with_settings(&kinds, configured(&stage, &settings), &[]).await;
+    stack.synced(name).await;
+    eventually!("one kind is shown", LONG, {
+        let shown = stack.hub.get("/applications/shop/rawResources").await?;
+        let shown = shown.as_array().cloned().unwrap_or_default();
+        shown.len() == 1 && shown[0]["kind"] == "serviceAccount"
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_may_be_read_is_asked_for_beforehand_unless_that_is_switched_off() {
+    for (check, asked) in [(true, true), (false, false)] {
+        let stage = Stage::set(1).await;
+        let faults = Faults::before(&stage.fleet.clusters[0]);
+        let refused = Effect::Status { code: 403, retry_after: None };
+        let reviews = faults
+            .inject(Fault::new(refused).of_verbs([Verb::Create]).of_resource("selfsubjectrulesreviews"));
+        let settings = json!({ "checkPermissionsOnStartup": check });
+        let stack = Stack::with_settings(&["ConfigMap"], configured(&stage, &settings), &[]).await;
+        stack.synced(stage.fleet.clusters[0].name()).await;
+        assert_eq!(faults.hits(reviews).unwrap() > 0, asked, "checkPermissionsOnStartup: {check}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_whose_settings_make_no_sense_says_so_and_the_others_flow() {
+    let stage = Stage::set(2).await;
+    let mut accounts = stage.accounts();
+    accounts[1]["customResources"] = json!([{ "kubernetesKind": "A.b", "spinnakerKind": "servers" }]);
+    let stack = Stack::with_settings(&["ConfigMap"], json!(accounts), &[]).await;
+    stack.synced(stage.fleet.clusters[0].name()).await;
+    eventually!("the bad one says why", LONG, {
+        stack.agent.daemon().log().contains("customResources[0].spinnakerKind: expected one of serverGroups")
+    });
+    assert_eq!(stack.account(stage.fleet.clusters[1].name()).await, Value::Null);
+}

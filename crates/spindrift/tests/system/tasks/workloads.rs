@@ -1,0 +1,182 @@
+//! Operations on workloads that are there, in a cluster whose controllers are at work.
+
+use serde_json::{Value, json};
+use spindrift_testkit::eventually;
+
+use super::{Scene, deployment, done, failed, said};
+use crate::support::LONG;
+
+fn workload(kind: &str, name: &str, image: &str) -> Value {
+    let template = json!({ "metadata": { "labels": { "app": name } },
+        "spec": { "containers": [{ "name": "main", "image": image }] } });
+    json!({ "apiVersion": "apps/v1", "kind": kind, "metadata": { "name": name, "namespace": "default" },
+        "spec": { "replicas": 2, "selector": { "matchLabels": { "app": name } }, "template": template } })
+}
+
+impl Scene {
+    async fn deploy(&self, manifest: Value) -> Value {
+        let description = deployment(&self.account, json!([manifest]));
+        done(&self.stack.hub, "deployManifest", description).await
+    }
+
+    fn about(&self, full_name: &str, more: Value) -> Value {
+        let mut description =
+            json!({ "account": self.account, "manifestName": full_name, "location": "default" });
+        description.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        description
+    }
+
+    async fn done(&self, operation: &str, full_name: &str, more: Value) -> Value {
+        done(&self.stack.hub, operation, self.about(full_name, more)).await
+    }
+
+    async fn failed(&self, operation: &str, full_name: &str, more: Value) -> String {
+        failed(&self.stack.hub, operation, self.about(full_name, more)).await
+    }
+
+    fn web(&self) -> Value {
+        self.object("apps", "deployments", "web")
+    }
+
+    fn image(&self) -> String {
+        let web = self.web();
+        web["spec"]["template"]["spec"]["containers"][0]["image"].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_workload_is_scaled_held_restarted_and_taken_back() {
+    let scene = Scene::set().await;
+    scene.deploy(workload("Deployment", "web", "nginx:1")).await;
+    let task = scene.done("scaleManifest", "deployment web", json!({ "replicas": "3" })).await;
+    assert_eq!((&task["resultObjects"], &scene.web()["spec"]["replicas"]), (&json!([]), &json!(3)));
+    assert_eq!(
+        said(&task)[2..5],
+        [
+            &*format!("Starting scale operation in account {}...", scene.account),
+            "Looking up resource properties...",
+            "Calling scale operation for web in namespace web with replicas 3...",
+        ]
+    );
+    let resize = json!({ "account": scene.account, "serverGroupName": "deployment web", "region": "default",
+        "capacity": { "desired": 1 } });
+    done(&scene.stack.hub, "resizeServerGroup", resize).await;
+    assert_eq!(scene.web()["spec"]["replicas"], 1);
+
+    scene.done("pauseRolloutManifest", "deployment web", json!({})).await;
+    assert_eq!(scene.web()["spec"]["paused"], true);
+    let message = scene.failed("pauseRolloutManifest", "deployment web", json!({})).await;
+    let already = "Failed to pause rollout deployment/web from default: error: deployments.apps \"web\" is already paused\n";
+    assert_eq!(message, already);
+    scene.done("resumeRolloutManifest", "deployment web", json!({})).await;
+    let message = scene.failed("resumeRolloutManifest", "deployment web", json!({})).await;
+    let not = "Failed to resume rollout deployment/web from default: error: deployments.apps \"web\" is not paused\n";
+    assert_eq!(message, not);
+    scene.done("rollingRestartManifest", "deployment web", json!({})).await;
+    let annotations = scene.web()["spec"]["template"]["metadata"]["annotations"].clone();
+    assert!(annotations["kubectl.kubernetes.io/restartedAt"].is_string(), "{annotations}");
+    let message = scene.failed("scaleManifest", "service web", json!({})).await;
+    let unsupported = "Resource with KubernetesCoordinates(kind=service, namespace=default, name=web) does not support scale";
+    assert_eq!(message, unsupported);
+
+    scene.deploy(workload("Deployment", "web", "nginx:2")).await;
+    assert_eq!(scene.image(), "nginx:2");
+    eventually!(
+        "there is a revision for each template",
+        LONG,
+        scene.objects("apps", "replicasets").len() == 3
+    );
+    let task = scene.done("undoRolloutManifest", "deployment web", json!({ "numRevisionsBack": 1 })).await;
+    assert!(said(&task).contains(&"Picked revision 2..."), "{task:#}");
+    assert_eq!(scene.image(), "nginx:1");
+    let message =
+        scene.failed("undoRolloutManifest", "deployment web", json!({ "numRevisionsBack": 99 })).await;
+    assert_eq!(message, "There are 3 revision(s) in total, cannot rollback 99");
+    let message = scene.failed("undoRolloutManifest", "deployment web", json!({ "revision": 99 })).await;
+    assert!(message.ends_with("error: unable to find specified revision 99 in history\n"), "{message}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parts_of_an_object_are_changed_and_deleted() {
+    let scene = Scene::set().await;
+    scene.deploy(workload("Deployment", "web", "nginx:1")).await;
+    let patch =
+        |strategy: &str, body: Value| json!({ "options": { "mergeStrategy": strategy }, "patchBody": body });
+    let body = json!({ "spec": { "template": { "spec": { "containers": [{ "name": "main", "image": "nginx" }] } } } });
+    let mut strategic = patch("strategic", body);
+    strategic["options"]["record"] = true.into();
+    strategic["allArtifacts"] = json!([{ "type": "docker/image", "name": "nginx", "reference": "nginx:9" }]);
+    let task = scene.done("patchManifest", "deployment web", strategic).await;
+    assert_eq!(scene.image(), "nginx:9");
+    let cause = scene.web()["metadata"]["annotations"]["kubernetes.io/change-cause"].clone();
+    assert!(
+        cause.as_str().unwrap().starts_with("kubectl patch deployment web --namespace=default"),
+        "{cause}"
+    );
+    let result = &task["resultObjects"][0];
+    let stub = json!({ "kind": "deployment", "metadata": { "namespace": "default", "name": "web" } });
+    assert_eq!(
+        (&result["manifests"][0], &result["boundArtifacts"][0]["reference"]),
+        (&stub, &json!("nginx:9"))
+    );
+
+    let add = json!([{ "op": "add", "path": "/metadata/labels/tier", "value": "front" }]);
+    scene.done("patchManifest", "deployment web", patch("json", add)).await;
+    assert_eq!(scene.web()["metadata"]["labels"]["tier"], "front");
+    let remove = json!({ "metadata": { "labels": { "tier": null } } });
+    scene.done("patchManifest", "deployment web", patch("merge", remove)).await;
+    assert!(scene.web()["metadata"]["labels"].get("tier").is_none());
+    let message = scene.failed("patchManifest", "deployment nope", patch("merge", json!({}))).await;
+    assert_eq!(
+        message,
+        "Patch failed for: nope in namespace: default: Error from server (NotFound): deployments.apps \"nope\" not found\n"
+    );
+
+    let options = json!({ "options": { "cascading": true, "gracePeriodSeconds": null } });
+    for names in [json!(["deployment web"]), json!([])] {
+        let task = scene.done("deleteManifest", "deployment web", options.clone()).await;
+        assert_eq!(
+            task["resultObjects"][0]["manifestNamesByNamespace"],
+            json!({ "default": names }),
+            "{task:#}"
+        );
+    }
+    assert_eq!(scene.web(), Value::Null);
+    let message = scene
+        .failed("deleteManifest", "deployment web", json!({ "options": { "cascading": "bogus" } }))
+        .await;
+    assert!(message.ends_with(
+        "error: invalid cascade value (bogus). Must be \"background\", \"foreground\", or \"orphan\"\n"
+    ));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn traffic_is_turned_off_and_on_with_the_pods() {
+    let scene = Scene::set().await;
+    let service = json!({ "apiVersion": "v1", "kind": "Service", "metadata": { "name": "lb", "namespace": "default" },
+        "spec": { "selector": { "lb": "shop" }, "ports": [{ "port": 80 }] } });
+    scene.deploy(service).await;
+    let mut description = deployment(&scene.account, json!([workload("ReplicaSet", "rs", "nginx:1")]));
+    description["services"] = json!(["service lb"]);
+    description["enableTraffic"] = true.into();
+    done(&scene.stack.hub, "deployManifest", description).await;
+    let labelled = || {
+        let replica_set = scene.object("apps", "replicasets", "rs-v000");
+        let template = replica_set["spec"]["template"]["metadata"]["labels"]["lb"] == "shop";
+        let pods = scene.objects("", "pods");
+        (template, pods.iter().filter(|pod| pod["metadata"]["labels"]["lb"] == "shop").count())
+    };
+    eventually!("the pods are there", LONG, labelled() == (true, 2));
+    let task = scene.done("disableManifest", "replicaSet rs-v000", json!({})).await;
+    assert_eq!(labelled(), (false, 0));
+    assert!(said(&task).contains(&"Using annotated list [service lb]"), "{task:#}");
+    scene.done("enableManifest", "replicaSet rs-v000", json!({ "loadBalancers": ["service lb"] })).await;
+    assert_eq!(labelled(), (true, 2));
+    let message = scene.failed("disableManifest", "replicaSet nope", json!({})).await;
+    let missing = "Could not find kubernetes manifest: KubernetesCoordinates(kind=replicaSet, namespace=default, name=nope)";
+    assert_eq!(message, missing);
+    let message = scene
+        .failed("enableManifest", "replicaSet rs-v000", json!({ "loadBalancers": ["service nope"] }))
+        .await;
+    assert!(message.starts_with("Could not find load balancer: "), "{message}");
+}

@@ -1,0 +1,54 @@
+//! A second hub as the Clouddriver behind the first.
+
+use serde_json::json;
+use spindrift_testkit::eventually;
+
+use super::ask;
+use crate::{
+    engine::Stage,
+    support::{LONG, Stack},
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hub_can_be_behind_a_hub() {
+    let stage = Stage::set(2).await;
+    let accounts = stage.accounts();
+    let [near, far] = [0, 1].map(|index| stage.fleet.clusters[index].name().to_owned());
+    let kinds = ["ServiceAccount", "ReplicaSet"];
+    let behind = Stack::with_settings(&kinds, json!(accounts[1..]), &[]).await;
+    let mut front = Stack::with_settings(&kinds, json!(accounts[..1]), &[]).await;
+    front.hub.configure("/upstream", json!({ "url": behind.hub.url() }));
+    front.hub.restart().await.unwrap();
+    front.synced(&near).await;
+    behind.synced(&far).await;
+
+    let said = ask(&front.hub, "GET", "/credentials", &[], None).await;
+    let mut both = [near.clone(), far.clone()];
+    both.sort();
+    assert_eq!(said.each("name"), both);
+
+    // An operation in the account behind, its task, and what became of it, all through the front.
+    let manifest = json!({ "apiVersion": "v1", "kind": "ServiceAccount",
+        "metadata": { "name": "made", "namespace": "default" } });
+    let operation = json!([{ "deployManifest": { "account": far, "manifests": [manifest], "moniker": { "app": "shop" } } }]);
+    let said = ask(&front.hub, "POST", "/kubernetes/ops", &[], Some(&operation)).await;
+    assert_eq!(said.status, 200, "{said:?}");
+    let task = said.json()["resourceUri"].as_str().unwrap().to_owned();
+    eventually!("the task is done", LONG, {
+        let status = ask(&front.hub, "GET", &task, &[], None).await.json()["status"].clone();
+        status["completed"] == true && status["failed"] == false
+    });
+    let path = format!("/manifests/{far}/default/serviceAccount%20made");
+    let said = ask(&front.hub, "GET", &path, &[], None).await;
+    assert_eq!((said.status, &said.json()["account"]), (200, &json!(far)), "{said:?}");
+
+    // The one behind goes; the front's own account does not mind.
+    let mut behind = behind;
+    behind.hub.kill();
+    let said = ask(&front.hub, "GET", "/applications/shop/clusters", &[], None).await;
+    assert!(said.status == 200 && said.is_stale(), "{said:?}");
+    assert_eq!(ask(&front.hub, "GET", &path, &[], None).await.status, 502);
+    assert_eq!(ask(&front.hub, "GET", &format!("/credentials/{near}"), &[], None).await.status, 200);
+    behind.hub.restart().await.unwrap();
+    eventually!("it is back", LONG, ask(&front.hub, "GET", &path, &[], None).await.status == 200);
+}

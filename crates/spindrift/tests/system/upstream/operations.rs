@@ -1,0 +1,78 @@
+//! Operations and tasks: whoever has the account does them.
+
+use serde_json::{Value, json};
+use spindrift_testkit::eventually;
+
+use super::{Scene, ask};
+use crate::support::LONG;
+
+fn deployment(account: &str, name: &str) -> Value {
+    let manifest = json!({ "apiVersion": "v1", "kind": "ServiceAccount",
+        "metadata": { "name": name, "namespace": "default" } });
+    json!({ "deployManifest": { "account": account, "cloudProvider": "kubernetes", "manifests": [manifest],
+        "moniker": { "app": "shop" }, "source": "text" } })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn operations_and_tasks_are_those_of_whoever_has_the_account() {
+    let scene = Scene::set().await;
+    let hub = &scene.stack.hub;
+    let ops = "/kubernetes/ops?clientRequestId=one";
+    let theirs = json!([deployment("account1", "there")]);
+    let id = "0a1b2c3d-0000-4000-8000-000000000001";
+    scene.clouddriver.answer("POST", ops, 200, json!({ "id": id, "resourceUri": format!("/task/{id}") }));
+    let task = json!({ "id": id, "status": { "completed": true } });
+    scene.clouddriver.answer("GET", &format!("/task/{id}"), 200, task.clone());
+    scene.clouddriver.answer("POST", &format!("/task/{id}:resume"), 200, json!({ "id": id }));
+    scene.clouddriver.answer("GET", &format!("/kubernetes/task/{id}/owner"), 200, json!({ "name": "jvm" }));
+
+    let said = ask(hub, "POST", ops, &[], Some(&theirs)).await;
+    assert_eq!((said.status, &said.json()["id"]), (200, &json!(id)), "{said:?}");
+    assert_eq!(scene.get(&format!("/task/{id}")).await.json(), task);
+    let resumed = ask(hub, "POST", &format!("/task/{id}:resume"), &[], Some(&json!({}))).await;
+    assert_eq!(resumed.json()["id"], id);
+    assert_eq!(scene.get(&format!("/kubernetes/task/{id}/owner")).await.json()["name"], "jvm");
+
+    let ours = json!([deployment(scene.account(), "here")]);
+    let said = ask(hub, "POST", "/kubernetes/ops?clientRequestId=two", &[], Some(&ours)).await;
+    assert_eq!(said.status, 200, "{said:?}");
+    let path = said.json()["resourceUri"].as_str().unwrap().to_owned();
+    eventually!("ours is done here", LONG, {
+        let status = scene.get(&path).await.json()["status"].clone();
+        status["completed"] == true && status["failed"] == false
+    });
+    let received = scene.clouddriver.received();
+    let asked = |text: &str| received.iter().filter(|asked| asked.path.contains(text)).count();
+    assert_eq!((asked("clientRequestId=one"), asked("clientRequestId=two"), asked(&path)), (1, 0, 0));
+    let posted = received.iter().find(|asked| asked.path == ops).unwrap();
+    assert_eq!(posted.body, theirs, "as it came");
+    assert_eq!(scene.get("/task/nobodys").await.status, 404);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn operations_of_both_in_one_request_are_refused_and_nothing_is_done() {
+    let scene = Scene::set().await;
+    let both = json!([deployment(scene.account(), "mixed"), deployment("account1", "mixed")]);
+    let said = ask(&scene.stack.hub, "POST", "/kubernetes/ops", &[], Some(&both)).await;
+    assert_eq!(said.status, 400, "never retried: {said:?}");
+    let message = said.json()["message"].as_str().unwrap().to_owned();
+    assert!(message.contains("account1 is of the Clouddriver behind it"), "{message}");
+    assert!(!scene.clouddriver.received().iter().any(|asked| asked.method == "POST"));
+    let made = scene.stage.fleet.clusters[0].list("", "serviceaccounts", Some("default"));
+    let made = made.iter().any(|it| serde_json::to_value(it).unwrap()["metadata"]["name"] == "mixed");
+    assert!(!made, "half of it is not done");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn artifacts_are_fetched_by_whoever_has_them() {
+    let scene = Scene::set().await;
+    let fetch = |account: &str, reference: &str| json!({ "type": "embedded/base64", "artifactAccount": account, "reference": reference });
+    let embedded = fetch("embedded-artifact", "aGVsbG8=");
+    let said = ask(&scene.stack.hub, "PUT", "/artifacts/fetch", &[], Some(&embedded)).await;
+    assert_eq!((said.status, said.text.as_str()), (200, "hello"));
+    assert!(scene.clouddriver.received().iter().all(|asked| asked.path != "/artifacts/fetch"), "ours can");
+    let foreign = json!({ "type": "s3/object", "artifactAccount": "their-bucket", "reference": "s3://b/o" });
+    ask(&scene.stack.hub, "PUT", "/artifacts/fetch", &[], Some(&foreign)).await;
+    let mut received = scene.clouddriver.received().into_iter();
+    assert_eq!(received.find(|asked| asked.path == "/artifacts/fetch").unwrap().body, foreign);
+}
