@@ -208,11 +208,11 @@ pub(crate) const ROUTES: &[Route] = &[
     get("/applications/{application}/functions", "/applications/orcashop/functions", Empty),
     get("/vpcs", "/vpcs", Empty),
     get("/reports/reservation", "/reports/reservation", Empty),
+    get("/storage", "/storage", Empty),
     get("/tags", "/tags", Empty),
     missing("/tags/{id}", "/tags/x", Empty),
     get("/installedPlugins", "/installedPlugins", Empty),
     missing("/installedPlugins/{id}", "/installedPlugins/x", Empty),
-    missing("/storage", "/storage", Never),
     missing("/roles/{provider}", "/roles/kubernetes", Never),
     missing("/{provider}/images/find", "/kubernetes/images/find?q=x", Never),
 ];
