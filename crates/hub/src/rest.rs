@@ -88,7 +88,6 @@ struct Description;
 /// All routes.
 pub fn router(state: RestState, registry: Arc<Registry>) -> Router {
     let (router, description) = OpenApiRouter::with_openapi(Description::openapi())
-        .routes(routes!(health::health))
         .routes(routes!(accounts::list))
         .routes(routes!(agents::list))
         .routes(routes!(agents::version))

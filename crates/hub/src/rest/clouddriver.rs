@@ -33,7 +33,7 @@ mod server_groups;
 mod tasks;
 
 use axum::middleware::from_fn;
-use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::RestState;
 pub(crate) use error::Error;
@@ -44,6 +44,7 @@ pub(super) use wire::{no_such_route, without_trailing_slash};
 /// The routes, each in the file of its resource.
 pub(super) fn routes() -> OpenApiRouter<RestState> {
     OpenApiRouter::new()
+        .routes(routes!(super::health::health))
         .merge(applications::routes())
         .merge(artifacts::routes())
         .merge(cache::routes())
