@@ -117,7 +117,8 @@ impl Tasks {
         let (id, at_work) = match self.shared.store.insert_task(&new).await? {
             TaskInserted::New => (id, at_work),
             TaskInserted::Known(known, TaskState::FailedRetryable) => {
-                let again = self.shared.new_task(known, client_request, &body, &[Line::initializing_again()])?;
+                let again =
+                    self.shared.new_task(known, client_request, &body, &[Line::initializing_again()])?;
                 let attempt = self.shared.store.retry_task(known, &again).await?;
                 (known, attempt.and_then(|attempt| self.shared.at_work(known, attempt)))
             }
@@ -192,7 +193,8 @@ impl Shared {
     /// With what it said: read after the row, so that who sees the end sees all that was said before.
     async fn told(&self, row: TaskRow) -> Result<Task, StoreError> {
         let said = self.store.task_said(&self.config.tenant, row.id).await?;
-        let lines = said.iter().flat_map(|said| serde_json::from_slice::<Vec<Line>>(said).unwrap_or_default());
+        let lines =
+            said.iter().flat_map(|said| serde_json::from_slice::<Vec<Line>>(said).unwrap_or_default());
         Ok(Task {
             id: row.id.to_string(),
             state: row.state,

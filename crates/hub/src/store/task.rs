@@ -198,7 +198,8 @@ impl Store {
         tenant: &TenantId,
         driver: Option<&HubId>,
     ) -> Result<Vec<TaskRow>, StoreError> {
-        let statement = self.statement(COLUMNS).push(" WHERE tenant = ? AND ended_at = 0").bind(tenant.as_str());
+        let statement =
+            self.statement(COLUMNS).push(" WHERE tenant = ? AND ended_at = 0").bind(tenant.as_str());
         let statement = match driver {
             Some(driver) => statement.push(" AND driver = ?").bind(driver.as_str()),
             None => statement,

@@ -137,10 +137,7 @@ async fn what_is_given_up_for_another_try_is_tried_once_more_as_another_attempt(
         assert!(store.give_up_task(&tenant, new.id, TaskState::FailedRetryable).await?);
         assert!(!store.give_up_task(&tenant, new.id, TaskState::Failed).await?, "it has ended");
         let again = task("one");
-        assert_eq!(
-            store.insert_task(&again).await?,
-            TaskInserted::Known(new.id, TaskState::FailedRetryable)
-        );
+        assert_eq!(store.insert_task(&again).await?, TaskInserted::Known(new.id, TaskState::FailedRetryable));
         let again = NewTask { id: new.id, said: Bytes::from_static(b"again"), ..again };
         let retried = tokio::join!(store.retry_task(new.id, &again), store.retry_task(new.id, &again));
         let retried: Vec<_> = [retried.0?, retried.1?].into_iter().flatten().collect();

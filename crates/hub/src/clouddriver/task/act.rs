@@ -122,7 +122,8 @@ impl<'a> Act<'a> {
             let objects = objects.into_iter().filter_map(|object| Manifest::try_from(object).ok());
             Ok(objects.filter(is_wanted).collect::<Vec<_>>())
         };
-        let unread = |said: &str| Failure::kubectl(format!("Failed to read [{kind}] from {namespace}: {said}"));
+        let unread =
+            |said: &str| Failure::kubectl(format!("Failed to read [{kind}] from {namespace}: {said}"));
         self.steps.learn(asking).await.map_err(|halt| halt.told(unread))
     }
 

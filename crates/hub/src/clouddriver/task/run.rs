@@ -138,7 +138,9 @@ async fn operate(
     submission: &Submission,
 ) -> Result<Option<OperationResult>, Halt> {
     let Submission { operation, description, .. } = submission;
-    let account = account_of(accounts, submission).map_err(|refusal| Failure::illegal_argument(refusal.message))?;
-    let manifests = manifests(account, description).map_err(|error| Failure::illegal_argument(error.to_string()))?;
+    let account =
+        account_of(accounts, submission).map_err(|refusal| Failure::illegal_argument(refusal.message))?;
+    let manifests =
+        manifests(account, description).map_err(|error| Failure::illegal_argument(error.to_string()))?;
     Act::new(steps, account, *operation).run(description, manifests).await
 }

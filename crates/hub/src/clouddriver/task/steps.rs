@@ -65,7 +65,11 @@ impl Steps {
     }
 
     /// After all that earlier runs said, whatever that was: only an end can follow.
-    pub(super) async fn at_the_end(shared: Arc<Shared>, id: TaskId, attempt: u32) -> Result<Self, StoreError> {
+    pub(super) async fn at_the_end(
+        shared: Arc<Shared>,
+        id: TaskId,
+        attempt: u32,
+    ) -> Result<Self, StoreError> {
         let entries = shared.store.task_entries(&shared.config.tenant, id, attempt).await?;
         Ok(Self::after(&entries, shared, id, attempt))
     }

@@ -64,9 +64,9 @@ pub(super) fn account_of<'a>(
 ) -> Result<&'a Account, Refusal> {
     let wanted = submission.account.wanted().unwrap_or_default();
     let found = accounts.iter().find(|account| account.name.as_str() == wanted);
-    found.map(|account| &**account).ok_or_else(|| {
-        Refusal::unknown_account(wanted, accounts.iter().map(|account| account.name.as_str()))
-    })
+    found
+        .map(|account| &**account)
+        .ok_or_else(|| Refusal::unknown_account(wanted, accounts.iter().map(|account| account.name.as_str())))
 }
 
 /// The manifests of a deployment, in the namespaces that they are deployed to.

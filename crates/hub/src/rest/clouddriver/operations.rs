@@ -155,7 +155,8 @@ async fn take_on(
 fn provider_of(request: &Request) -> Result<String, Refusal> {
     let mut all = request.providers();
     let first = all.next().unwrap_or(Some("kubernetes"));
-    let first = first.ok_or_else(|| Refusal::illegal_argument("cloudProvider: expected the name of a provider"))?;
+    let first =
+        first.ok_or_else(|| Refusal::illegal_argument("cloudProvider: expected the name of a provider"))?;
     if all.any(|other| other != Some(first)) {
         return Err(Refusal::illegal_argument("cloudProvider: expected the same provider in all operations"));
     }
@@ -187,7 +188,11 @@ async fn collect(body: Body, path: &str) -> Result<Bytes, Error> {
             whole = BytesMut::new();
         }
     }
-    if length > LARGEST_REQUEST { Err(Refusal::too_large(LARGEST_REQUEST).into()) } else { Ok(whole.freeze()) }
+    if length > LARGEST_REQUEST {
+        Err(Refusal::too_large(LARGEST_REQUEST).into())
+    } else {
+        Ok(whole.freeze())
+    }
 }
 
 impl From<Rejected> for Error {

@@ -49,7 +49,8 @@ impl Store {
                     WHERE tenant = ? AND task = ? AND attempt = ? ORDER BY number";
         let statement = self.statement(text).bind(tenant.as_str()).bind(&*id.to_string());
         let mut connection = self.reader("connect to read the journal of a task").await?;
-        let rows = statement.bind(i64::from(attempt)).fetch_all("read the journal of a task", &mut connection);
+        let rows =
+            statement.bind(i64::from(attempt)).fetch_all("read the journal of a task", &mut connection);
         rows.await?
             .iter()
             .map(|row| {
@@ -63,7 +64,8 @@ impl Store {
 
     /// What was said in all attempts.
     pub async fn task_said(&self, tenant: &TenantId, id: TaskId) -> Result<Vec<Bytes>, StoreError> {
-        let text = "SELECT said FROM spindrift_task_entry WHERE tenant = ? AND task = ? ORDER BY attempt, number";
+        let text =
+            "SELECT said FROM spindrift_task_entry WHERE tenant = ? AND task = ? ORDER BY attempt, number";
         let statement = self.statement(text).bind(tenant.as_str()).bind(&*id.to_string());
         let mut connection = self.reader("connect to read what a task said").await?;
         let rows = statement.fetch_all("read what a task said", &mut connection).await?;

@@ -111,7 +111,8 @@ async fn an_agent_killed_before_it_was_asked_changes_nothing() {
     scene.stack.hub.restart().await.unwrap();
     let refused = scene.ask("", &Scene::create()).await;
     assert_eq!((refused.status, &refused.body["reason"]), (503, &json!("ServiceUnavailable")), "{refused:?}");
-    let message = format!("no agent that serves account {} is connected; agent agent-a was the last", scene.account);
+    let message =
+        format!("no agent that serves account {} is connected; agent agent-a was the last", scene.account);
     assert_eq!(refused.body["message"], message);
     assert_eq!(scene.effects(), 0);
     assert_eq!(remembered(&scene.stack.hub, &refused.id).await["state"], "failed");

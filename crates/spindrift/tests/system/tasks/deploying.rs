@@ -64,7 +64,9 @@ async fn a_deployment_is_told_as_clouddriver_tells_it() {
     assert_eq!(object["spec"]["replicas"].to_string(), "1.0", "numbers are floats");
     assert_eq!(object["metadata"]["annotations"]["moniker.spinnaker.io/cluster"], "deployment web");
     assert_eq!(object["metadata"]["labels"]["app.kubernetes.io/managed-by"], "spinnaker");
-    assert!(object["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"].is_string());
+    assert!(
+        object["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"].is_string()
+    );
     assert_eq!(result["createdArtifacts"][0]["reference"], "web");
     let image = ["get", "deployment", "web", "-n", &namespace, "-o", "jsonpath={.metadata.labels}"];
     assert!(cluster.kubectl(&image).await.unwrap().contains("\"app.kubernetes.io/name\":\"shop\""));
@@ -81,7 +83,8 @@ async fn the_same_content_is_the_same_version_and_other_content_the_next() {
             [("canary-5b1", "v000"), ("canary-5b1", "v000"), ("canary-77e", "v001"), ("canary-5b1", "v000")]
         {
             let metadata = json!({ "name": "conf", "namespace": namespace });
-            let manifest = json!({ "apiVersion": "v1", "kind": kind, "metadata": metadata, field: { "token": value } });
+            let manifest =
+                json!({ "apiVersion": "v1", "kind": kind, "metadata": metadata, field: { "token": value } });
             let task = done(&stack.hub, "deployManifest", deployment("main", json!([manifest]))).await;
             assert_eq!(names(&task), &json!({ &*namespace: [full_name(version)] }), "{value}");
             if kind == "Secret" {
@@ -152,7 +155,8 @@ async fn strategies_decide_how_an_object_is_sent() {
         let task = done(&stack.hub, "deployManifest", description).await;
         assert_eq!(uid(strategy).await != first, is_new, "{strategy}");
         let object = &task["resultObjects"][0]["manifests"][0];
-        let annotation = &object["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"];
+        let annotation =
+            &object["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"];
         assert_eq!(annotation.is_string(), is_applied, "{strategy}: {object:#}");
     }
 
@@ -177,7 +181,8 @@ async fn labels_select_what_is_deployed_and_deleted() {
         manifest["metadata"]["labels"] = json!({ "pick": pick });
         manifest
     };
-    let selectors = |value: &str| json!({ "selectors": [{ "kind": "EQUALS", "key": "pick", "values": [value] }] });
+    let selectors =
+        |value: &str| json!({ "selectors": [{ "kind": "EQUALS", "key": "pick", "values": [value] }] });
     let mut description = deployment("main", json!([labelled("one", "one"), labelled("two", "two")]));
     description["labelSelectors"] = selectors("one");
     let task = done(&stack.hub, "deployManifest", description.clone()).await;
@@ -237,7 +242,8 @@ async fn what_the_api_server_refuses_is_told_in_kubectls_words() {
                     metadata.name: Invalid value: \"Bad_Name\": a lowercase RFC 1123 subdomain";
     assert!(message.starts_with(expected) && message.ends_with('\n'), "{message}");
 
-    let scale = json!({ "account": "main", "manifestName": "deployment nope", "location": namespace, "replicas": 1 });
+    let scale =
+        json!({ "account": "main", "manifestName": "deployment nope", "location": namespace, "replicas": 1 });
     let message = failed(&stack.hub, "scaleManifest", scale).await;
     assert_eq!(
         message,

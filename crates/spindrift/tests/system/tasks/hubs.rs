@@ -21,7 +21,10 @@ fn assert_done_once(site: &Site, task: &Value) {
     let lines = said(task);
     let mut submitted = lines.iter().filter(|line| line.starts_with("Submitting manifest "));
     assert_eq!(submitted.clone().count(), 3, "{lines:#?}");
-    assert_eq!(submitted.next(), Some(&"Submitting manifest serviceAccount first-v000 to kubernetes master..."));
+    assert_eq!(
+        submitted.next(),
+        Some(&"Submitting manifest serviceAccount first-v000 to kubernetes master...")
+    );
     assert_eq!(lines.iter().filter(|line| line.starts_with("Initializing")).count(), 1, "{lines:#?}");
 }
 
@@ -59,7 +62,8 @@ async fn the_same_request_posted_many_times_at_once_is_one_task() {
     let scene = Scene::set().await;
     let body = json!([{ "deployManifest": scene.several() }]);
     let posts = (0..8).map(|_| send(&scene.stack.hub, "POST", "/kubernetes/ops?clientRequestId=same", &body));
-    let ids: Vec<_> = futures::future::join_all(posts).await.into_iter().map(|it| it.body["id"].clone()).collect();
+    let ids: Vec<_> =
+        futures::future::join_all(posts).await.into_iter().map(|it| it.body["id"].clone()).collect();
     assert!(ids.iter().all(|id| *id == ids[0] && id.is_string()), "{ids:?}");
     let task = ended(&scene.stack.hub, ids[0].as_str().unwrap()).await;
     assert_done_once(&scene, &task);
@@ -75,10 +79,12 @@ async fn an_agent_that_is_away_fails_the_task_and_is_named() {
     scene.stack.hub.configure("/kubesvc/operations/retry", json!({ "maxRetries": 2, "backoffMs": 100 }));
     scene.stack.hub.restart().await.unwrap();
     let account = scene.account.clone();
-    let away = format!("error: no agent that serves account {account} is connected; agent agent-a was the last\n");
+    let away =
+        format!("error: no agent that serves account {account} is connected; agent agent-a was the last\n");
     let message = failed(&scene.stack.hub, "deployManifest", scene.several()).await;
     assert_eq!(message, format!("Failed to read [serviceAccount] from default: {away}"));
-    let scale = json!({ "account": account, "manifestName": "deployment web", "location": "default", "replicas": 1 });
+    let scale =
+        json!({ "account": account, "manifestName": "deployment web", "location": "default", "replicas": 1 });
     let message = failed(&scene.stack.hub, "scaleManifest", scale).await;
     assert_eq!(message, format!("Failed to scale deployment/web from default: {away}"));
 }
@@ -96,7 +102,10 @@ async fn a_task_that_nobody_can_read_any_more_fails_and_says_why() {
     let task = ended(&pair.connected, &id).await;
     pair.site.faults.lift(fault);
     let message = task["resultObjects"][0]["message"].as_str().unwrap();
-    assert!(task["status"]["failed"] == true && message.contains("no other has the key that encrypts it"), "{task:#}");
+    assert!(
+        task["status"]["failed"] == true && message.contains("no other has the key that encrypts it"),
+        "{task:#}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -107,10 +116,8 @@ async fn hubs_share_their_tasks_and_one_finishes_what_another_left() {
         let fault = pair.site.hold();
         let body = json!([{ "deployManifest": pair.site.several() }]);
         let path = "/kubernetes/ops?clientRequestId=both";
-        let (one, two) = tokio::join!(
-            send(&pair.asked, "POST", path, &body),
-            send(&pair.asked, "POST", path, &body)
-        );
+        let (one, two) =
+            tokio::join!(send(&pair.asked, "POST", path, &body), send(&pair.asked, "POST", path, &body));
         let id = one.body["id"].as_str().unwrap().to_owned();
         assert_eq!((two.status, &two.body["id"]), (200, &json!(id)));
         let other = send(&pair.connected, "POST", path, &body).await;

@@ -113,16 +113,28 @@ async fn bad_requests_are_refused_by_naming_what_is_bad() {
         };
         assert_eq!(said, &json!(message), "{operation}");
     }
-    for (field, value) in
-        [("manifests", json!("nope")), ("strategy", json!("WIBBLE")), ("versioned", json!({})), ("moniker", json!([]))]
-    {
+    for (field, value) in [
+        ("manifests", json!("nope")),
+        ("strategy", json!("WIBBLE")),
+        ("versioned", json!({})),
+        ("moniker", json!([])),
+    ] {
         let description = but(deployment(account, json!([])), field, value);
-        let answer = send(&scene.stack.hub, "POST", "/kubernetes/ops", &json!([{ "deployManifest": description }])).await;
+        let answer =
+            send(&scene.stack.hub, "POST", "/kubernetes/ops", &json!([{ "deployManifest": description }]))
+                .await;
         let exception = &answer.body["exception"];
-        assert_eq!((answer.status, exception), (400, &json!("java.lang.IllegalArgumentException")), "{field}: {answer:?}");
+        assert_eq!(
+            (answer.status, exception),
+            (400, &json!("java.lang.IllegalArgumentException")),
+            "{field}: {answer:?}"
+        );
     }
     let unknown = send(&scene.stack.hub, "POST", "/wibble/ops", &json!([])).await;
-    assert_eq!((unknown.status, &unknown.body["message"]), (400, &json!("No cloud provider named 'wibble' found")));
+    assert_eq!(
+        (unknown.status, &unknown.body["message"]),
+        (400, &json!("No cloud provider named 'wibble' found"))
+    );
     assert!(scene.objects("", "configmaps").iter().all(|it| it["metadata"]["name"] != "half-done-v000"));
     assert_eq!(scene.stack.hub.get("/task").await.unwrap(), json!([]));
 }
@@ -162,7 +174,8 @@ async fn an_account_with_permissions_is_changed_by_those_who_name_it() {
     assert_eq!(denied.body["errors"], json!([error]));
     let names = format!("other,{account}");
     let headers = [("X-SPINNAKER-USER", "recorder"), ("X-SPINNAKER-ACCOUNTS", names.as_str())];
-    let allowed = send_as(&scene.stack.hub, "POST", "/kubernetes/ops", &headers, body.to_string().into()).await;
+    let allowed =
+        send_as(&scene.stack.hub, "POST", "/kubernetes/ops", &headers, body.to_string().into()).await;
     assert_eq!(allowed.status, 200, "{allowed:?}");
 }
 
@@ -191,7 +204,8 @@ async fn all_ways_of_asking_lead_to_a_task() {
     assert_eq!((&task["status"]["failed"], &task["resultObjects"]), (&json!(false), &json!([])), "{task:#}");
 
     // Of several operations, the first that fails ends the task, and only its failure is told.
-    let missing = json!({ "account": scene.account, "manifestName": "deployment nope", "location": "default" });
+    let missing =
+        json!({ "account": scene.account, "manifestName": "deployment nope", "location": "default" });
     let several = json!([{ "deployManifest": description, "scaleManifest": missing }, { "deployManifest": description }]);
     let answer = send(&scene.stack.hub, "POST", "/kubernetes/ops", &several).await;
     let task = super::ended(&scene.stack.hub, answer.body["id"].as_str().unwrap()).await;

@@ -16,7 +16,8 @@ async fn a_task_that_hangs_is_given_up_and_asked_for_again() {
     let stack = Stack::start(cluster, Database::sqlite().unwrap(), &["Secret"]).await;
     stack.synced("main").await;
     let hub = &stack.hub;
-    let delete = json!({ "account": "main", "manifestName": "configMap held", "location": namespace, "options": {} });
+    let delete =
+        json!({ "account": "main", "manifestName": "configMap held", "location": namespace, "options": {} });
     let body = json!([{ "deleteManifest": delete }]);
     let path = "/kubernetes/ops?clientRequestId=hang";
     let id = |answer: &Answer| answer.body["id"].as_str().unwrap_or_default().to_owned();
@@ -62,7 +63,16 @@ async fn a_task_that_hangs_is_given_up_and_asked_for_again() {
     let other = id(&restarted);
     assert!(restarted.status == 200 && other != task, "{restarted:?}");
     assert_eq!(id(&send(hub, "POST", path, &body).await), task, "under its own id it is tried again");
-    let release = ["patch", "configmap", "held", "-n", &namespace, "--type=merge", "-p", r#"{"metadata":{"finalizers":null}}"#];
+    let release = [
+        "patch",
+        "configmap",
+        "held",
+        "-n",
+        &namespace,
+        "--type=merge",
+        "-p",
+        r#"{"metadata":{"finalizers":null}}"#,
+    ];
     cluster.kubectl(&release).await.unwrap();
     for id in [&task, &other] {
         let task = ended(hub, id).await;

@@ -20,7 +20,8 @@ impl Scene {
     }
 
     fn about(&self, full_name: &str, more: Value) -> Value {
-        let mut description = json!({ "account": self.account, "manifestName": full_name, "location": "default" });
+        let mut description =
+            json!({ "account": self.account, "manifestName": full_name, "location": "default" });
         description.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         description
     }
@@ -80,11 +81,16 @@ async fn a_workload_is_scaled_held_restarted_and_taken_back() {
 
     scene.deploy(workload("Deployment", "web", "nginx:2")).await;
     assert_eq!(scene.image(), "nginx:2");
-    eventually!("there is a revision for each template", LONG, scene.objects("apps", "replicasets").len() == 3);
+    eventually!(
+        "there is a revision for each template",
+        LONG,
+        scene.objects("apps", "replicasets").len() == 3
+    );
     let task = scene.done("undoRolloutManifest", "deployment web", json!({ "numRevisionsBack": 1 })).await;
     assert!(said(&task).contains(&"Picked revision 2..."), "{task:#}");
     assert_eq!(scene.image(), "nginx:1");
-    let message = scene.failed("undoRolloutManifest", "deployment web", json!({ "numRevisionsBack": 99 })).await;
+    let message =
+        scene.failed("undoRolloutManifest", "deployment web", json!({ "numRevisionsBack": 99 })).await;
     assert_eq!(message, "There are 3 revision(s) in total, cannot rollback 99");
     let message = scene.failed("undoRolloutManifest", "deployment web", json!({ "revision": 99 })).await;
     assert!(message.ends_with("error: unable to find specified revision 99 in history\n"), "{message}");
@@ -94,7 +100,8 @@ async fn a_workload_is_scaled_held_restarted_and_taken_back() {
 async fn parts_of_an_object_are_changed_and_deleted() {
     let scene = Scene::set().await;
     scene.deploy(workload("Deployment", "web", "nginx:1")).await;
-    let patch = |strategy: &str, body: Value| json!({ "options": { "mergeStrategy": strategy }, "patchBody": body });
+    let patch =
+        |strategy: &str, body: Value| json!({ "options": { "mergeStrategy": strategy }, "patchBody": body });
     let body = json!({ "spec": { "template": { "spec": { "containers": [{ "name": "main", "image": "nginx" }] } } } });
     let mut strategic = patch("strategic", body);
     strategic["options"]["record"] = true.into();
@@ -102,10 +109,16 @@ async fn parts_of_an_object_are_changed_and_deleted() {
     let task = scene.done("patchManifest", "deployment web", strategic).await;
     assert_eq!(scene.image(), "nginx:9");
     let cause = scene.web()["metadata"]["annotations"]["kubernetes.io/change-cause"].clone();
-    assert!(cause.as_str().unwrap().starts_with("kubectl patch deployment web --namespace=default"), "{cause}");
+    assert!(
+        cause.as_str().unwrap().starts_with("kubectl patch deployment web --namespace=default"),
+        "{cause}"
+    );
     let result = &task["resultObjects"][0];
     let stub = json!({ "kind": "deployment", "metadata": { "namespace": "default", "name": "web" } });
-    assert_eq!((&result["manifests"][0], &result["boundArtifacts"][0]["reference"]), (&stub, &json!("nginx:9")));
+    assert_eq!(
+        (&result["manifests"][0], &result["boundArtifacts"][0]["reference"]),
+        (&stub, &json!("nginx:9"))
+    );
 
     let add = json!([{ "op": "add", "path": "/metadata/labels/tier", "value": "front" }]);
     scene.done("patchManifest", "deployment web", patch("json", add)).await;
@@ -122,11 +135,19 @@ async fn parts_of_an_object_are_changed_and_deleted() {
     let options = json!({ "options": { "cascading": true, "gracePeriodSeconds": null } });
     for names in [json!(["deployment web"]), json!([])] {
         let task = scene.done("deleteManifest", "deployment web", options.clone()).await;
-        assert_eq!(task["resultObjects"][0]["manifestNamesByNamespace"], json!({ "default": names }), "{task:#}");
+        assert_eq!(
+            task["resultObjects"][0]["manifestNamesByNamespace"],
+            json!({ "default": names }),
+            "{task:#}"
+        );
     }
     assert_eq!(scene.web(), Value::Null);
-    let message = scene.failed("deleteManifest", "deployment web", json!({ "options": { "cascading": "bogus" } })).await;
-    assert!(message.ends_with("error: invalid cascade value (bogus). Must be \"background\", \"foreground\", or \"orphan\"\n"));
+    let message = scene
+        .failed("deleteManifest", "deployment web", json!({ "options": { "cascading": "bogus" } }))
+        .await;
+    assert!(message.ends_with(
+        "error: invalid cascade value (bogus). Must be \"background\", \"foreground\", or \"orphan\"\n"
+    ));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -154,7 +175,8 @@ async fn traffic_is_turned_off_and_on_with_the_pods() {
     let message = scene.failed("disableManifest", "replicaSet nope", json!({})).await;
     let missing = "Could not find kubernetes manifest: KubernetesCoordinates(kind=replicaSet, namespace=default, name=nope)";
     assert_eq!(message, missing);
-    let message =
-        scene.failed("enableManifest", "replicaSet rs-v000", json!({ "loadBalancers": ["service nope"] })).await;
+    let message = scene
+        .failed("enableManifest", "replicaSet rs-v000", json!({ "loadBalancers": ["service nope"] }))
+        .await;
     assert!(message.starts_with("Could not find load balancer: "), "{message}");
 }

@@ -72,8 +72,9 @@ impl Act<'_> {
             Err(halt) => return Err(halt),
         };
         let object = answer.get("object").cloned().unwrap_or_default();
-        Manifest::try_from(object)
-            .map_err(|error| Failure::illegal_state(format!("what the cluster answered is no object: {error}")).into())
+        Manifest::try_from(object).map_err(|error| {
+            Failure::illegal_state(format!("what the cluster answered is no object: {error}")).into()
+        })
     }
 
     /// What kubectl says that it was doing: whether it creates or patches depends on what is there.

@@ -20,8 +20,7 @@ impl Act<'_> {
         let object = self.get(target).await?.ok_or_else(|| Failure::no_such_manifest(target))?;
         self.say(lines.getting_load_balancers());
         let supplied = !switch.load_balancers.is_empty();
-        let names =
-            if supplied { switch.load_balancers.clone() } else { traffic::load_balancers(&object) };
+        let names = if supplied { switch.load_balancers.clone() } else { traffic::load_balancers(&object) };
         self.say(lines.using_load_balancers(supplied, &names));
         for name in &names {
             let service = traffic::load_balancer(name)?.at(&*target.namespace);
@@ -58,8 +57,9 @@ impl Act<'_> {
             return Ok(());
         }
         let Coordinates { namespace, name, .. } = target;
-        let failed =
-            |said: &str| Failure::kubectl(format!("Patch failed for: {name} in namespace: {namespace}: {said}"));
+        let failed = |said: &str| {
+            Failure::kubectl(format!("Patch failed for: {name} in namespace: {namespace}: {said}"))
+        };
         self.send(target, PatchKind::Json, Value::Array(patch)).await.map_err(|halt| halt.told(failed))
     }
 }

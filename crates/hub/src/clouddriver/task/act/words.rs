@@ -14,7 +14,8 @@ const NO_MATCHES: &str = "no matches for kind";
 pub(super) fn undelivered(trouble: &Trouble, doing: &str, manifest: &Manifest) -> String {
     let Trouble::Failed(status) = trouble else { return trouble.said() };
     if status.message.starts_with(NO_MATCHES) {
-        let (name, namespace, version) = (manifest.shown_name(), manifest.namespace(), manifest.api_version());
+        let (name, namespace, version) =
+            (manifest.shown_name(), manifest.namespace(), manifest.api_version());
         let kind = manifest.as_map().get("kind").and_then(serde_json::Value::as_str).unwrap_or_default();
         return format!(
             "error: resource mapping not found for name: {name:?} namespace: {namespace:?} from {SOURCE:?}: \
@@ -71,7 +72,8 @@ mod tests {
             undelivered(&trouble(400, "BadRequest", strict, json!({})), "creating", &deployment),
             format!("Error from server (BadRequest): error when creating \"STDIN\": {strict}\n")
         );
-        let message = "no matches for kind \"Wibble\" in version \"nope.example.com/v1\" (group …) of account a";
+        let message =
+            "no matches for kind \"Wibble\" in version \"nope.example.com/v1\" (group …) of account a";
         assert_eq!(
             undelivered(
                 &trouble(404, "NotFound", message, json!(null)),
@@ -81,7 +83,8 @@ mod tests {
             "error: resource mapping not found for name: \"x\" namespace: \"account1-testns00\" from \"STDIN\": no \
              matches for kind \"Wibble\" in version \"nope.example.com/v1\"\nensure CRDs are installed first\n"
         );
-        let away = trouble(503, "ServiceUnavailable", "no agent that serves account a is connected", json!(null));
+        let away =
+            trouble(503, "ServiceUnavailable", "no agent that serves account a is connected", json!(null));
         assert_eq!(
             undelivered(&away, "creating", &deployment),
             "error: no agent that serves account a is connected\n"
