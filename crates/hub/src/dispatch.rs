@@ -44,7 +44,7 @@ use tokio::{sync::mpsc, time::Instant};
 use tracing::{error, info};
 
 pub use admission::Bounds;
-pub use keys::open_vault;
+pub use keys::{key_beside, open_vault};
 pub use refusal::Refusal;
 pub use running::{Event, Running};
 pub use vault::{Vault, VaultError};

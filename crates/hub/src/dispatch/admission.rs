@@ -236,14 +236,17 @@ mod tests {
         assert!(third.its_turn().now_or_never().is_some(), "one that came to nothing holds nobody up");
         assert!(third.is_next());
         third.sent();
-        assert!(!admission.state.lock().accounts[&account].turns.contains_key("web"), "nothing is kept of it");
+        assert!(
+            !admission.state.lock().accounts[&account].turns.contains_key("web"),
+            "nothing is kept of it"
+        );
     }
 
     #[test]
     fn who_leaves_before_its_turn_lets_nobody_pass_those_before_it() {
         let account = AccountName::parse("one").unwrap();
         let admission = admission(100, 100, 1000);
-        let mut enter = || admission.admit(applicant(&account, Some("web"))).unwrap();
+        let enter = || admission.admit(applicant(&account, Some("web"))).unwrap();
         let (mut first, second, mut third) = (enter(), enter(), enter());
         drop(second);
         let mut fourth = enter();

@@ -164,7 +164,9 @@ impl Driver {
         let body = match self.body().await {
             Ok(Some(body)) => body,
             // It cannot be asked again, and need not be: the agent tells each session what it has done.
-            Ok(None) | Err(_) if self.delivered && self.task.mutation => return Ok(Stage::Waiting(Some(link))),
+            Ok(None) | Err(_) if self.delivered && self.task.mutation => {
+                return Ok(Stage::Waiting(Some(link)));
+            }
             Ok(None) => return Err(End::unreadable()),
             Err(error) => {
                 warn!(operation = %self.task.id, error = %report(&error), "what is asked could not be read");

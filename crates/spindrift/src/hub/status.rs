@@ -1,4 +1,5 @@
-//! Kubernetes' `Status`: why something was not done, in the API server's words, shown as kubectl shows it.
+//! Kubernetes' `Status`: why something was not done, in the API server's words or in our own, shown as kubectl shows what
+//! servers say and what it says itself.
 
 use std::fmt;
 
@@ -13,6 +14,11 @@ pub(crate) struct Status {
     pub(crate) reason: String,
     pub(crate) message: String,
     details: Option<Details>,
+    /// The agent or the hub, if the words are theirs.
+    source: Option<String>,
+    /// What was being done, where it is told beside the status.
+    #[serde(skip)]
+    doing: Option<String>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -30,21 +36,22 @@ struct Cause {
     message: String,
 }
 
-/// Reasons that API servers give only with details: without them, the word is the hub's or the agent's.
-const OUR_OWN: [&str; 12] = [
-    "BadGateway",
-    "Cancelled",
-    "Conflict",
-    "Gone",
-    "Locked",
-    "NotFound",
-    "NotImplemented",
-    "OutcomeUnknown",
-    "ServiceUnavailable",
-    "Timeout",
-    "TooManyRequests",
-    "Unauthorized",
-];
+/// Kubectl's advice.
+const CONFLICTS: &str = "\
+Please review the fields above--they currently have other managers. Here
+are the ways you can resolve this warning:
+* If you intend to manage all of these fields, please re-run the apply
+  command with the `--force-conflicts` flag.
+* If you do not intend to manage all of the fields, please edit your
+  manifest to remove references to the fields that should keep their
+  current managers.
+* You may co-own fields by updating your manifest to match the existing
+  value; in this case, you'll become the manager if the other manager(s)
+  stop managing the field (remove it from their configuration).
+See https://kubernetes.io/docs/reference/using-api/server-side-apply/#conflicts";
+
+/// Who adds that.
+const CONFLICTS_SOURCE: &str = "spindrift";
 
 // === impl Status ===
 
@@ -59,10 +66,26 @@ impl Status {
         (kind == "Status").then(|| serde_json::from_slice(body).ok()).flatten()
     }
 
-    /// Says what was being done with which file, as kubectl does: `error when applying "web.yaml": …`.
+    /// The same, refused while this was being done.
+    pub(super) fn during(self, doing: Option<String>) -> Self {
+        Self { doing, ..self }
+    }
+
+    /// Says what was being done with which file, as kubectl does: `error when applying "web.yaml": …`. The agent knows
+    /// better, if it says something.
     pub(crate) fn about(mut self, doing: &str, source: &str) -> Self {
+        let doing = self.doing.as_deref().unwrap_or(doing);
         self.message = format!("error when {doing} {source:?}: {}", self.message);
         self
+    }
+
+    /// Whose fields a server-side apply would have taken, and what to do about it: kubectl speaks for itself here.
+    pub(crate) fn about_conflicts(self) -> Self {
+        if self.reason != "Conflict" || self.source.is_some() {
+            return self;
+        }
+        let message = format!("{}\n{CONFLICTS}", self.message);
+        Self { message, source: Some(CONFLICTS_SOURCE.to_owned()), ..self }
     }
 
     /// Each field that is wrong, once.
@@ -104,9 +127,9 @@ impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { reason, message, .. } = self;
         match reason.as_str() {
+            _ if self.source.is_some() => write!(f, "error: {message}"),
             "Invalid" => self.invalid(f),
             "" => write!(f, "Error from server: {message}"),
-            ours if self.details.is_none() && OUR_OWN.contains(&ours) => write!(f, "error: {message}"),
             _ => write!(f, "Error from server ({reason}): {message}"),
         }
     }
@@ -123,6 +146,10 @@ mod tests {
         Status::read(body.to_string().as_bytes()).unwrap()
     }
 
+    fn ours(reason: &str, message: &str) -> Status {
+        Status { source: Some("spindrift-agent".to_owned()), ..status(reason, message, &json!(null)) }
+    }
+
     #[test]
     fn refusals_are_shown_as_kubectl_shows_them() {
         let nothing = json!(null);
@@ -131,9 +158,8 @@ mod tests {
             { "field": "a", "message": "no" }, { "field": "a", "message": "no" }, { "field": "b", "message": "nor" }] });
         for (reason, message, details, expected) in [
             ("NotFound", "no such pod", &json!({}), "Error from server (NotFound): no such pod"),
-            ("NotFound", "no such account", &nothing, "error: no such account"),
+            ("NotFound", "no such path", &nothing, "Error from server (NotFound): no such path"),
             ("", "what?", &nothing, "Error from server: what?"),
-            ("OutcomeUnknown", "nobody knows", &nothing, "error: nobody knows"),
             ("Invalid", "long", &one, "The Deployment \"web\" is invalid: spec.replicas: no"),
             ("Invalid", "long", &two, "The Deployment \"web\" is invalid: \n* a: no\n* b: nor"),
             ("Invalid", "long", &json!({ "kind": "Pod", "name": "x" }), "The Pod \"x\" is invalid"),
@@ -141,6 +167,12 @@ mod tests {
         ] {
             assert_eq!(status(reason, message, details).to_string(), expected);
         }
+        for reason in ["NotFound", "Invalid", "BadRequest", "InternalError", "OutcomeUnknown"] {
+            assert_eq!(ours(reason, "no").to_string(), "error: no", "our words are not the server's");
+        }
+        let during = status("Forbidden", "no", &nothing).during(Some("creating".to_owned()));
+        let said = during.about("applying", "web.yaml").to_string();
+        assert_eq!(said, "Error from server (Forbidden): error when creating \"web.yaml\": no");
         let about = status("Forbidden", "no", &nothing).about("applying", "web.yaml");
         assert_eq!(about.to_string(), "Error from server (Forbidden): error when applying \"web.yaml\": no");
     }

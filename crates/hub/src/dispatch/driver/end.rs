@@ -104,7 +104,9 @@ impl Driver {
             SaidBy::Us => false,
             SaidBy::Agent(_) => true,
         };
-        self.store_whole().await;
+        if matches!(ending.outcome, Outcome::Succeeded { .. }) {
+            self.store_whole().await;
+        }
         let mut recorded = false;
         for _ in 0..ATTEMPTS {
             recorded = self.record(&ending, content, by_agent).await;

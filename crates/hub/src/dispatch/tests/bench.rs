@@ -143,6 +143,12 @@ impl Peer {
         ControlDown::try_from(word.expect("the link lives").unwrap()).unwrap()
     }
 
+    /// The next word about its answers.
+    pub(super) async fn heard(&mut self) -> ResultsDown {
+        let word = tokio::time::timeout(MINUTE, self.down_rx.recv()).await.expect("the hub speaks");
+        word.expect("somebody holds its end")
+    }
+
     /// Whether the hub has said nothing.
     pub(super) fn heard_nothing(&mut self) -> bool {
         self.parts_rx.try_recv().is_err()
@@ -202,7 +208,9 @@ fn description() -> AccountDescription {
 /// Changes something.
 pub(super) fn create(name: &str, data: &str) -> Order {
     let metadata = json!({ "name": name, "namespace": "shop" });
-    order(&json!({ "verb": "create", "manifest": { "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": { "x": data } } }))
+    order(
+        &json!({ "verb": "create", "manifest": { "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": { "x": data } } }),
+    )
 }
 
 /// Only reads.

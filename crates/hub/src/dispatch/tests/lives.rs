@@ -26,7 +26,7 @@ async fn an_agents_late_word_takes_the_place_of_nobody_knows() {
     peer.answer(running.id, &[b' '; 3 * RESULT_PIECE_BYTES], OK);
     let row = bench.becomes(running.id, OperationState::Completed).await;
     assert_eq!((row.code, row.answer_bytes), (201, Some(3 * RESULT_PIECE_BYTES as u64)));
-    eventually!("the agent may forget it", peer.down_rx.try_recv() == Ok(ResultsDown::Done(running.id)));
+    assert_eq!(peer.heard().await, ResultsDown::Done(running.id), "the agent may forget it");
 }
 
 #[tokio::test]
@@ -74,6 +74,8 @@ async fn an_operation_whose_agent_never_says_a_word_is_counted_unknown_once() {
     );
     let row = bench.row(running.id).await;
     assert_eq!((row.state, row.ended_at), (OperationState::Unknown, first.ended_at));
-    let Some(Outcome::Unknown { reason }) = row.ending().map(|ending| ending.outcome) else { panic!("{row:?}") };
+    let Some(Outcome::Unknown { reason }) = row.ending().map(|ending| ending.outcome) else {
+        panic!("{row:?}")
+    };
     assert!(reason.contains("agent-a, which has not said before the deadline"), "{reason}");
 }

@@ -2,7 +2,6 @@
 
 use spindrift_model::{OperationId, Outcome};
 use spindrift_protocol::ResultsDown;
-use spindrift_testkit::eventually;
 
 use super::{
     super::{Event, Order},
@@ -30,7 +29,7 @@ async fn an_end_that_is_not_written_down_is_told_and_the_agent_keeps_it_until_it
 
     database.execute("DROP TRIGGER no_end").await.unwrap();
     bench.becomes(running.id, OperationState::Completed).await;
-    eventually!("the agent may forget it", peer.down_rx.try_recv() == Ok(ResultsDown::Done(running.id)));
+    assert_eq!(peer.heard().await, ResultsDown::Done(running.id), "the agent may forget it");
 }
 
 #[tokio::test]
