@@ -16,8 +16,8 @@ pub(crate) enum HubError {
     Slow { url: String },
     #[error("the answer of the hub at {url} broke off ({cause}); try again")]
     BrokenOff { url: String, cause: String },
-    /// It was connected, asked, and gone before it said a word.
-    #[error("the hub at {url} went away before it answered ({cause})")]
+    /// It was reached and asked, and gone before it said a word that made sense.
+    #[error("no hub answers at {url} any more ({cause})")]
     Gone { url: String, cause: String },
     #[error("{url} is not a hub's REST port (7002 unless configured): it answers {found}; check --hub")]
     NotAHub { url: String, found: String },
