@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
-use spindrift_model::Outcome;
+use spindrift_model::{OperationId, Outcome};
 use spindrift_playground::{Cluster, Effect, Fault, Faults, Key, Playground, Verb};
 use spindrift_process::shutdown::Shutdown;
 use spindrift_testkit::eventually;
@@ -19,6 +19,10 @@ struct World {
 }
 
 async fn world() -> World {
+    with_timeout(1).await
+}
+
+async fn with_timeout(seconds: u64) -> World {
     let playground = Playground::bind(([127, 0, 0, 1], 0).into()).await.unwrap();
     let cluster = Cluster::new("faulty");
     playground.add(cluster.clone());
@@ -27,7 +31,7 @@ async fn world() -> World {
     let files = tempfile::tempdir().unwrap();
     let kubeconfig = files.path().join("kubeconfig");
     std::fs::write(&kubeconfig, playground.kubeconfig()).unwrap();
-    let agent = json!({ "kubernetes": { "retries": { "backOffMs": 10 } }, "timeoutSeconds": 1 });
+    let agent = json!({ "kubernetes": { "retries": { "backOffMs": 10 } }, "timeoutSeconds": seconds });
     let bench = Bench::with(&kubeconfig, json!({}), agent).await;
     let faults = Faults::before(&cluster);
     World { bench, cluster, faults, _files: files, _shutdown: shutdown }
@@ -104,7 +108,7 @@ async fn what_went_while_its_answer_was_lost_was_deleted() {
 
 #[tokio::test]
 async fn what_is_called_off_half_way_says_how_far_it_came() {
-    let world = world().await;
+    let world = with_timeout(60).await;
     for name in 0..10 {
         let metadata =
             json!({ "name": format!("cm-{name}"), "namespace": "default", "labels": { "app": "web" } });
@@ -114,7 +118,8 @@ async fn what_is_called_off_half_way_says_how_far_it_came() {
     let freeze = Fault::new(Effect::Freeze).of_verbs([Verb::Delete]).of_resource("configmaps");
     let fault = world.faults.inject(freeze);
     let delete = json!({ "verb": "delete", "apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "labelSelector": "app=web" });
-    let operation = world.bench.submit(&delete);
+    let operation = OperationId::fresh();
+    world.bench.submit_as(operation, &delete, Duration::from_mins(2));
     eventually!("eight are told to go", world.faults.hits(fault) >= Some(8));
     world.bench.executor.cancel(operation);
     world.faults.lift(fault);
