@@ -5,8 +5,10 @@
 //! server-side:  peer ── PATCH ──────▶ API server        ours ── POST ─▶ hub ══ agent ── PATCH ──────▶ API server
 //! ```
 //!
-//! Both take turns on connections that are open; each deploy changes the image, so that there is something to do.
+//! Both take turns on connections that are open; each deploy changes the image, so that there is something to do. Then
+//! the same for what is small, while nothing else happens, and while a thousand deploys are under way.
 
+mod load;
 mod peer;
 
 use std::time::Duration;
@@ -29,10 +31,12 @@ pub(crate) struct Size {
     turns: usize,
     /// As fast as it goes.
     flood: usize,
+    /// Small ones, one after the other, while nothing else happens and while much does.
+    probes: usize,
 }
 
-pub(crate) const FULL: Size = Size { turns: 300, flood: 3_000 };
-pub(crate) const QUICK: Size = Size { turns: 30, flood: 200 };
+pub(crate) const FULL: Size = Size { turns: 300, flood: 3_000, probes: 100 };
+pub(crate) const QUICK: Size = Size { turns: 30, flood: 200, probes: 20 };
 
 /// Not measured: connections open, schemas are read, caches fill.
 const WARM_UP: usize = 20;
@@ -60,6 +64,7 @@ pub(crate) async fn measure(size: &Size) -> anyhow::Result<Vec<Figure>> {
         figures.extend(turns(&ours, &peer, mode, size.turns).await?);
         figures.push(flood(&ours, &peer, mode, size.flood).await?);
     }
+    figures.extend(load::measure(&stack, &ours, &peer, size.probes).await?);
     Ok(figures)
 }
 

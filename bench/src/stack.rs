@@ -1,6 +1,6 @@
 //! An agent, a hub and a database, as they are shipped; what the benchmark asks them costs them next to nothing.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, str::FromStr, time::Duration};
 
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
@@ -106,7 +106,7 @@ impl Stack {
             loop {
                 // The agent's own port may not be open yet.
                 let page = self.agent.text("/metrics").await.unwrap_or_default();
-                if value(&page, "kubesvc_watches").is_some_and(|watches| watches >= wanted) {
+                if value(&page, "kubesvc_watches").is_some_and(|watches: usize| watches >= wanted) {
                     break self.age();
                 }
                 sleep(GLANCE).await;
@@ -142,6 +142,13 @@ impl Stack {
     async fn metric(&self, name: &str) -> anyhow::Result<usize> {
         let page = self.hub.text("/metrics").await?;
         value(&page, name).with_context(|| format!("the hub has no metric {name}"))
+    }
+
+    /// How long the hub took to answer the agent's last ping.
+    pub(crate) async fn last_ping(&self) -> anyhow::Result<Duration> {
+        let page = self.agent.text("/metrics").await?;
+        let seconds = value(&page, "spindrift_agent_ping_seconds").context("the agent has not pinged")?;
+        Ok(Duration::from_secs_f64(seconds))
     }
 
     /// How many batches the hub has committed, each by a transaction.
@@ -184,7 +191,7 @@ fn logging() -> Value {
 }
 
 /// The value of a metric without labels.
-fn value(page: &str, metric: &str) -> Option<usize> {
+fn value<T: FromStr>(page: &str, metric: &str) -> Option<T> {
     let value = page.lines().find_map(|line| line.strip_prefix(metric)?.strip_prefix(' '))?;
     value.parse().ok()
 }

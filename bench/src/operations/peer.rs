@@ -66,7 +66,13 @@ impl Peer {
     }
 
     /// The answer is received, and not looked at.
-    async fn send(&self, method: &str, path: &str, sort: &str, body: &Value) -> anyhow::Result<()> {
+    pub(super) async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        sort: &str,
+        body: &Value,
+    ) -> anyhow::Result<()> {
         let body = if body.is_null() { Vec::new() } else { serde_json::to_vec(body)? };
         let request = Request::builder().method(method).uri(path).header("content-type", sort).body(body)?;
         self.client.request_text(request).await?;

@@ -71,6 +71,8 @@ pub struct Metrics {
     pub disconnections: Counter,
     /// The same, as the original's dashboard asks for it.
     disconnections_for_dashboard: Gauge,
+    /// How long the hub took to answer the last ping.
+    pub ping_seconds: Gauge<f64, AtomicU64>,
     /// Requests to API servers.
     pub kubernetes_requests: Gauge,
     /// Events that could not be read.
@@ -117,6 +119,7 @@ impl Metrics {
             connections: Gauge::default(),
             disconnections: Counter::default(),
             disconnections_for_dashboard: Gauge::default(),
+            ping_seconds: Gauge::default(),
             kubernetes_requests: Gauge::default(),
             unparseable_events: Counter::default(),
             rejected_objects: Counter::default(),
@@ -147,6 +150,11 @@ impl Metrics {
             "kubesvc_kubernetes_requests",
             "Requests to API servers",
             metrics.kubernetes_requests.clone(),
+        );
+        registry.register(
+            "spindrift_agent_ping_seconds",
+            "How long the hub took to answer the last ping",
+            metrics.ping_seconds.clone(),
         );
         registry.register("kubesvc_events_sent", "Caching events sent", metrics.events.clone());
         registry.register("kubesvc_events_bytes_sent", "Bytes of caching events sent", metrics.bytes.clone());

@@ -16,6 +16,7 @@ mod admission;
 mod answer;
 mod driver;
 mod keys;
+mod ledger;
 mod links;
 mod reconcile;
 mod refusal;
@@ -34,7 +35,7 @@ use std::{
 use aws_lc_rs::digest;
 use bytes::Bytes;
 use parking_lot::Mutex;
-use spindrift_model::{AccountName, Content, Ending, HubId, OperationId, TenantId, Verb};
+use spindrift_model::{AccountName, Content, Ending, HubId, OperationId, Pace, TenantId, Verb};
 use spindrift_process::{
     report,
     shutdown::{Shutdown, TaskGroup},
@@ -54,13 +55,14 @@ pub(crate) use links::{Link, Links};
 use about::About;
 use admission::{Admission, Admitted, Applicant};
 use driver::{Driver, Stage, Task};
+use ledger::Ledger;
 use running::{Arrival, Entry};
 use vault::Place;
 
 use crate::{
     hex::hex,
     metrics::Metrics,
-    store::{Inserted, NewOperation, OperationEnd, Seat, Store, StoreError},
+    store::{Inserted, NewOperation, OperationEnd, Seat, Step, Store, StoreError},
 };
 
 /// How operations are sent.
@@ -107,6 +109,7 @@ pub struct Dispatch {
 struct Shared {
     config: DispatchConfig,
     store: Store,
+    ledger: Ledger,
     vault: Vault,
     metrics: Arc<Metrics>,
     links: Arc<Links>,
@@ -141,16 +144,20 @@ impl Dispatch {
         metrics: Arc<Metrics>,
         shutdown: &Shutdown,
     ) -> Self {
+        let tasks = shutdown.group("operations");
+        let (ledger, writer) = Ledger::new(store.clone(), tasks.token());
+        tasks.spawn("operations.ledger", writer);
         let shared = Shared {
             admission: Admission::new(config.bounds),
             config,
             store,
+            ledger,
             vault,
             metrics,
             links: Arc::new(Links::new()),
             open: Mutex::default(),
             submitting: Mutex::default(),
-            tasks: shutdown.group("operations"),
+            tasks,
         };
         Self { shared: Arc::new(shared) }
     }
@@ -190,7 +197,7 @@ impl Dispatch {
         let Order { id: given, account, verb, deadline, keep } = order;
         let shared = &self.shared;
         let DispatchConfig { hub, tenant, silence, .. } = &shared.config;
-        let about = About::of(&verb);
+        let (about, pace) = (About::of(&verb), Pace::of(&verb));
         let mutation = verb.is_mutation();
         let route =
             shared.store.route(tenant, &account, *silence).await.map_err(|error| unavailable(&error))?;
@@ -204,21 +211,22 @@ impl Dispatch {
         let applicant = Applicant {
             account: &account,
             changes: mutation.then_some(&*about.target),
-            follows: about.follows,
+            pace,
+            queue: format!("{} {}", verb.name(), about.namespace.as_deref().unwrap_or_default()),
             bytes: body.len(),
         };
         let mut admitted = shared.admission.admit(applicant).map_err(|bound| Refusal::too_many(&bound))?;
 
         let id = given.unwrap_or_else(OperationId::fresh);
         let task = Task { id, account, verb: verb.name(), target: about.target.clone(), mutation };
-        let usual = if about.follows { LONGEST } else { shared.config.deadline };
+        let usual = if pace == Pace::Follow { LONGEST } else { shared.config.deadline };
         let time_left = deadline.unwrap_or(usual).min(LONGEST);
         let link = if admitted.is_next() { shared.choose_here(&task, &route) } else { None };
         let sealed = shared.vault.seal(id, Place::Body, &body).map_err(|failure| {
             error!(error = %report(&failure), "an operation could not be encrypted");
             Refusal::new(500, "InternalError", "the hub could not encrypt the operation; its log says why")
         })?;
-        let new = NewOperation {
+        let new = Box::new(NewOperation {
             tenant: tenant.clone(),
             id,
             account: task.account.clone(),
@@ -231,10 +239,10 @@ impl Dispatch {
             seat: link.as_ref().map(|link| link.seat().clone()),
             key_id: shared.vault.key_id().to_owned(),
             body: sealed,
-        };
+        });
         let submitting = shared.submitting(id);
-        let inserted = match shared.store.insert_operation(&new).await {
-            Ok(inserted) => inserted,
+        let inserted = match shared.ledger.write(Step::Insert(new)).await {
+            Ok(stepped) => Inserted::from(stepped),
             Err(error) => {
                 let refusal = unavailable(&error);
                 if let Some(submitting) = submitting {
@@ -284,6 +292,11 @@ impl Dispatch {
             entry.cancel.cancel();
         }
         Ok(open)
+    }
+
+    /// Waits until the store says what callers have heard: they hear first.
+    pub async fn written(&self) {
+        self.shared.ledger.written().await;
     }
 
     /// A stored answer, from an offset on.
@@ -370,7 +383,7 @@ fn unavailable(error: &StoreError) -> Refusal {
 async fn withdraw(submitting: Submitting, refusal: Refusal, deadline: Instant) -> Result<(), Infallible> {
     let Submitting { shared, id } = &submitting;
     let ending = Ending { outcome: refusal.into(), took: Duration::ZERO };
-    let end = OperationEnd { ending: &ending, content: Content::Json, answer_bytes: None, answered_to: None };
+    let end = OperationEnd { ending, content: Content::Json, answer_bytes: None, answered_to: None };
     let token = shared.tasks.token();
     while Instant::now() < deadline {
         if matches!(shared.store.end_operation(&shared.config.tenant, *id, &end).await, Ok(true)) {

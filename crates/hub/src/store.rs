@@ -61,7 +61,7 @@ pub use hub::HubRow;
 pub use object::{ObjectQuery, StoredObject};
 pub use operation::{
     AnswerPart, Candidate, Freeze, Inserted, NewOperation, OperationEnd, OperationQuery, OperationRow,
-    OperationState, Route, Seat,
+    OperationState, Route, Seat, Step, Stepped,
 };
 pub use scope::{KindRow, ScopeCounts, ScopeRow, StoredScope};
 pub use session::{NewSession, SessionRow};

@@ -27,6 +27,6 @@ pub use name::{AccountName, AgentId, HubId, Incarnation, InvalidName, SessionId,
 pub use object::{ApiVersion, ObjectKey, ResourceVersion, Scope, ScrubRevision, Uid};
 pub use operation::{
     Apply, ApplyMode, Content, Create, Delete, Diff, DryRun, Ending, Get, InvalidOperationId, List, Logs,
-    Manifest, Matches, ObjectRef, Operation, OperationId, Outcome, Patch, PatchKind, Preconditions,
+    Manifest, Matches, ObjectRef, Operation, OperationId, Outcome, Pace, Patch, PatchKind, Preconditions,
     Propagation, Replace, Rollout, RolloutAction, Scale, Speaker, Top, Validation, Verb,
 };

@@ -8,6 +8,7 @@
 
 mod id;
 mod outcome;
+mod pace;
 mod read;
 mod refusal;
 mod write;
@@ -19,6 +20,7 @@ use serde_json::Value;
 
 pub use id::{InvalidOperationId, OperationId};
 pub use outcome::{Content, Ending, Outcome};
+pub use pace::Pace;
 pub use read::{Diff, Get, List, Logs, Matches, Top};
 pub use refusal::Speaker;
 pub use write::{

@@ -6,9 +6,9 @@
 //! env       format     files  sniff    drained at the end
 //! ```
 //!
-//! Beside that way lie `readiness` (what is still awaited), `metrics` (what a scrape shows), `proxy` (the way out) and
-//! `backoff` (how long to wait before the next attempt). `check` is for the day on which something does not work: what
-//! is right, what is wrong, and what to do about it.
+//! Beside that way lie `readiness` (what is still awaited), `metrics` (what a scrape shows), `proxy` (the way out),
+//! `backoff` (how long to wait before the next attempt) and `turnstile` (who goes first where not all can). `check` is
+//! for the day on which something does not work: what is right, what is wrong, and what to do about it.
 
 #![warn(missing_docs)]
 
@@ -27,6 +27,7 @@ mod report;
 pub mod serve;
 pub mod shutdown;
 pub mod tls;
+pub mod turnstile;
 
 mod file_uri;
 

@@ -13,13 +13,13 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use serde_json::Value;
-use spindrift_model::{AccountName, Ending, OperationId, Verb};
-use spindrift_process::shutdown::{BoxError, Shutdown, TaskGroup};
-use spindrift_protocol::Request;
-use tokio::{
-    sync::{Semaphore, watch},
-    time::Instant,
+use spindrift_model::{AccountName, Ending, OperationId, Pace, Verb};
+use spindrift_process::{
+    shutdown::{BoxError, Shutdown, TaskGroup},
+    turnstile::{Pass, Turnstile},
 };
+use spindrift_protocol::Request;
+use tokio::{sync::watch, time::Instant};
 use tracing::{debug, info};
 
 use self::task::Task;
@@ -31,9 +31,13 @@ use crate::{
 };
 
 /// How many mutations of one account run at once. An API server bears more, but not from one of many clients.
-const MUTATIONS: usize = 32;
-/// How many reads of one account run at once; each holds some hundred kilobytes at most.
-const READS: usize = 16;
+const CHANGES: usize = 32;
+/// How many mutations may wait at once, besides, for the cluster to do the rest.
+const WAITS: usize = 32;
+/// How many reads of one thing run at once.
+const GLANCES: usize = 16;
+/// How many reads of much run at once, besides; each holds some hundred kilobytes at most.
+const HAULS: usize = 8;
 /// How many may follow something (logs, a rollout) at once, besides: they hold a stream, and little else.
 const FOLLOWERS: usize = 64;
 /// How many operations may wait or run; each holds its manifest. A hub that sends more is not heard.
@@ -58,12 +62,14 @@ struct Shared {
     rooms: Mutex<HashMap<AccountName, Arc<Room>>>,
 }
 
-/// How much of one account runs at once.
+/// How much of one account runs at once. Each pace has room of its own, in which verbs and namespaces take turns.
 #[derive(Debug)]
 struct Room {
-    mutations: Semaphore,
-    reads: Semaphore,
-    followers: Semaphore,
+    glances: Turnstile,
+    hauls: Turnstile,
+    changes: Turnstile,
+    waits: Turnstile,
+    followers: Turnstile,
 }
 
 // === impl Executor ===
@@ -162,12 +168,28 @@ impl std::fmt::Debug for Shared {
 
 // === impl Room ===
 
+impl Room {
+    /// Waits until this verb may begin.
+    async fn place(&self, verb: &Verb, namespace: Option<&str>) -> Pass {
+        let turnstile = match Pace::of(verb) {
+            Pace::Glance => &self.glances,
+            Pace::Haul => &self.hauls,
+            Pace::Change => &self.changes,
+            Pace::Wait => &self.waits,
+            Pace::Follow => &self.followers,
+        };
+        turnstile.pass(&format!("{} {}", verb.name(), namespace.unwrap_or_default())).await
+    }
+}
+
 impl Default for Room {
     fn default() -> Self {
         Self {
-            mutations: Semaphore::new(MUTATIONS),
-            reads: Semaphore::new(READS),
-            followers: Semaphore::new(FOLLOWERS),
+            glances: Turnstile::new(GLANCES),
+            hauls: Turnstile::new(HAULS),
+            changes: Turnstile::new(CHANGES),
+            waits: Turnstile::new(WAITS),
+            followers: Turnstile::new(FOLLOWERS),
         }
     }
 }

@@ -101,6 +101,11 @@ impl<'a> Subject<'a> {
         })
     }
 
+    /// Where, as far as the request says so.
+    pub(super) fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
     /// Finds out what it is in this account's cluster, and whether the account may touch it.
     pub(super) async fn aim(self, hand: &Hand) -> Result<Aim, Failure> {
         let Self { api_version, kind, namespace, name, everywhere } = self;

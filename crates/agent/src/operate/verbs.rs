@@ -19,7 +19,7 @@ mod top;
 
 use serde::de::DeserializeOwned;
 use spindrift_kubernetes::{ApiError, Call};
-use spindrift_model::{DryRun, RolloutAction, Verb};
+use spindrift_model::{DryRun, Verb};
 
 use super::{Answer, AnswerSink, Failure, Hand};
 
@@ -40,15 +40,6 @@ pub async fn run(hand: &Hand, verb: Verb, sink: &impl AnswerSink) -> Result<Answ
         Verb::Discover {} => discover::run(hand).await,
         Verb::Diff(diff) => Box::pin(diff::run(hand, diff)).await,
         Verb::Matches(matches) => matches::run(hand, matches).await,
-    }
-}
-
-/// Whether it goes on as long as something happens.
-pub(super) fn follows(verb: &Verb) -> bool {
-    match verb {
-        Verb::Logs(logs) => logs.follow,
-        Verb::Rollout(rollout) => matches!(rollout.action, RolloutAction::Status { follow: true }),
-        _ => false,
     }
 }
 

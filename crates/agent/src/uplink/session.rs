@@ -45,6 +45,8 @@ pub(super) struct Session<'a> {
     channels: Channels,
     /// What waits for the Control channel: pings, and for each account at most that it leaves and comes.
     outbox: VecDeque<ControlUp>,
+    /// The last ping, and when it was made.
+    pinged: (u64, Instant),
     /// The accounts that the hub has been told of, as they were then.
     announced: HashMap<AccountName, Arc<Account>>,
     /// Those of them that it has refused, and why: what is in their way may go.
@@ -107,6 +109,7 @@ impl<'a> Session<'a> {
             welcome,
             channels,
             outbox: VecDeque::new(),
+            pinged: (0, Instant::now()),
             announced,
             refused: HashMap::new(),
             accounts: HashMap::new(),
@@ -178,6 +181,7 @@ impl<'a> Session<'a> {
                     if self.heard.elapsed() > silence {
                         Err(Ended::because(format!("no word from the hub for {:?}", self.heard.elapsed())))
                     } else {
+                        self.pinged = (nonce, Instant::now());
                         self.outbox.push_back(ControlUp::Ping { nonce });
                         if nonce % REFUSED_PINGS == 0 {
                             self.ask_again();
@@ -205,7 +209,7 @@ impl<'a> Session<'a> {
             .ok_or_else(|| Ended::because("the hub closed the Control channel"))?;
         self.heard = Instant::now();
         match ControlDown::try_from(message).map_err(|invalid| nonsense(&invalid))? {
-            ControlDown::Pong { nonce } => debug!(nonce, "pong"),
+            ControlDown::Pong { nonce } => self.ponged(nonce),
             ControlDown::Verdict(verdict) => self.judge(verdict),
             ControlDown::Disconnect { reason, retry_after } => {
                 return Err(Ended { reason, retry_after: Some(retry_after) });
@@ -218,6 +222,14 @@ impl<'a> Session<'a> {
             ControlDown::Cancel(operation) => self.uplink.executor.cancel(operation),
         }
         Ok(())
+    }
+
+    fn ponged(&self, nonce: u64) {
+        debug!(nonce, "pong");
+        let (last, at) = self.pinged;
+        if nonce == last {
+            self.uplink.metrics.ping_seconds.set(at.elapsed().as_secs_f64());
+        }
     }
 
     fn events(

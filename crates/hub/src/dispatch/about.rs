@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use spindrift_model::{Manifest, ObjectRef, RolloutAction, Verb};
+use spindrift_model::{Manifest, ObjectRef, Verb};
 
 /// What a verb is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,8 +11,6 @@ pub(super) struct About {
     pub(super) target: String,
     /// Where, if the request says so.
     pub(super) namespace: Option<String>,
-    /// Whether it goes on until somebody ends it.
-    pub(super) follows: bool,
     /// Whether values of a Secret are asked for.
     pub(super) reveals: bool,
 }
@@ -58,11 +56,6 @@ impl About {
             }
             Verb::Discover {} => Self::named("resources", None, "*"),
         };
-        about.follows = match verb {
-            Verb::Logs(logs) => logs.follow,
-            Verb::Rollout(rollout) => matches!(rollout.action, RolloutAction::Status { follow: true }),
-            _ => false,
-        };
         about.reveals = matches!(verb, Verb::Get(get) if get.reveal);
         about
     }
@@ -86,7 +79,6 @@ impl About {
         Self {
             target: target.chars().filter(|c| !c.is_control()).take(LONGEST_TARGET).collect(),
             namespace: namespace.map(str::to_owned),
-            follows: false,
             reveals: false,
         }
     }

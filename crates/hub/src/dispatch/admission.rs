@@ -2,6 +2,9 @@
 //!
 //! Mutations of one object leave this hub in the order in which they came; the agent keeps that order. Different objects
 //! do not wait for each other.
+//!
+//! Of what an agent can do at once, each pace has a share: a glance waits for glances only. Within it, the queues of verbs
+//! and namespaces take turns: whoever scales one thing waits for one of a thousand deploys, not for all of them.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -9,8 +12,8 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use spindrift_model::AccountName;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use spindrift_model::{AccountName, Pace};
+use spindrift_process::turnstile::{Pass, Turnstile};
 use tokio_util::sync::CancellationToken;
 
 /// How much may be under way at once.
@@ -24,9 +27,13 @@ pub struct Bounds {
     pub bytes: usize,
 }
 
-/// Operations that an agent works on for one account at once; others wait here, where they can still be called off. Each
-/// may have a mebibyte of its answer in this hub's memory. Those that follow something are not counted.
-const AT_WORK_PER_ACCOUNT: usize = 256;
+/// Operations that an agent works on for one account at once, by their pace; others wait here, where they can still be
+/// called off. Each may have a mebibyte of its answer in this hub's memory, and an agent always has its hands full with
+/// them. Those that follow something are not counted.
+const GLANCES: usize = 64;
+const HAULS: usize = 32;
+const CHANGES: usize = 96;
+const WAITS: usize = 64;
 
 #[derive(Debug)]
 pub(super) struct Admission {
@@ -44,7 +51,7 @@ struct State {
 #[derive(Debug)]
 struct Queue {
     open: usize,
-    slots: Arc<Semaphore>,
+    rooms: Rooms,
     /// The mutations of each object that have not been sent, in order; the first of them was told that it may go.
     turns: HashMap<String, VecDeque<Turn>>,
 }
@@ -57,13 +64,24 @@ struct Turn {
     go: Arc<CancellationToken>,
 }
 
+/// What an agent works on for one account.
+#[derive(Debug)]
+struct Rooms {
+    glances: Turnstile,
+    hauls: Turnstile,
+    changes: Turnstile,
+    waits: Turnstile,
+}
+
 /// Who asks to be admitted.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Applicant<'a> {
     pub(super) account: &'a AccountName,
     /// The object that it changes.
     pub(super) changes: Option<&'a str>,
-    pub(super) follows: bool,
+    pub(super) pace: Pace,
+    /// With whom it waits in line.
+    pub(super) queue: String,
     pub(super) bytes: usize,
 }
 
@@ -74,8 +92,10 @@ pub(super) struct Admitted {
     account: AccountName,
     bytes: usize,
     turn: Option<Turn>,
-    slots: Option<Arc<Semaphore>>,
-    slot: Option<OwnedSemaphorePermit>,
+    /// None: it needs no place.
+    room: Option<Turnstile>,
+    queue: String,
+    place: Option<Pass>,
 }
 
 // === impl Admission ===
@@ -87,7 +107,7 @@ impl Admission {
 
     /// Admits an operation, or says which bound is reached.
     pub(super) fn admit(self: &Arc<Self>, applicant: Applicant<'_>) -> Result<Admitted, String> {
-        let Applicant { account, changes, follows, bytes } = applicant;
+        let Applicant { account, changes, pace, queue: line, bytes } = applicant;
         let Bounds { per_account, per_hub, bytes: most_bytes } = self.bounds;
         let mut state = self.state.lock();
         if state.open >= per_hub {
@@ -102,13 +122,14 @@ impl Admission {
             return Err(format!("{per_account} operations are under way in account {account}"));
         }
         queue.open += 1;
-        let slots = (!follows).then(|| Arc::clone(&queue.slots));
+        let room = queue.rooms.of(pace);
         let turn = changes.map(|object| queue.enter(object));
         state.open += 1;
         state.bytes += bytes;
         drop(state);
         let admission = Arc::clone(self);
-        Ok(Admitted { admission, account: account.clone(), bytes, turn, slots, slot: None })
+        let account = account.clone();
+        Ok(Admitted { admission, account, bytes, turn, room, queue: line, place: None })
     }
 }
 
@@ -116,7 +137,7 @@ impl Admission {
 
 impl Queue {
     fn new() -> Self {
-        Self { open: 0, slots: Arc::new(Semaphore::new(AT_WORK_PER_ACCOUNT)), turns: HashMap::new() }
+        Self { open: 0, rooms: Rooms::new(), turns: HashMap::new() }
     }
 
     /// Behind all other mutations of the same object.
@@ -139,6 +160,30 @@ impl Queue {
     }
 }
 
+// === impl Rooms ===
+
+impl Rooms {
+    fn new() -> Self {
+        Self {
+            glances: Turnstile::new(GLANCES),
+            hauls: Turnstile::new(HAULS),
+            changes: Turnstile::new(CHANGES),
+            waits: Turnstile::new(WAITS),
+        }
+    }
+
+    /// None: it needs no place.
+    fn of(&self, pace: Pace) -> Option<Turnstile> {
+        match pace {
+            Pace::Glance => Some(self.glances.clone()),
+            Pace::Haul => Some(self.hauls.clone()),
+            Pace::Change => Some(self.changes.clone()),
+            Pace::Wait => Some(self.waits.clone()),
+            Pace::Follow => None,
+        }
+    }
+}
+
 // === impl Admitted ===
 
 impl Admitted {
@@ -146,12 +191,12 @@ impl Admitted {
     pub(super) fn is_next(&mut self) -> bool {
         let its_turn = self.turn.as_ref().is_none_or(|turn| turn.go.is_cancelled());
         if its_turn
-            && self.slot.is_none()
-            && let Some(slots) = &self.slots
+            && self.place.is_none()
+            && let Some(room) = &self.room
         {
-            self.slot = Arc::clone(slots).try_acquire_owned().ok();
+            self.place = room.try_pass();
         }
-        its_turn && (self.slots.is_none() || self.slot.is_some())
+        its_turn && (self.room.is_none() || self.place.is_some())
     }
 
     /// Waits for those that go first.
@@ -159,9 +204,8 @@ impl Admitted {
         if let Some(turn) = &self.turn {
             turn.go.cancelled().await;
         }
-        if let (None, Some(slots)) = (&self.slot, &self.slots) {
-            // Never closed.
-            self.slot = Arc::clone(slots).acquire_owned().await.ok();
+        if let (None, Some(room)) = (&self.place, &self.room) {
+            self.place = Some(room.pass(&self.queue).await);
         }
     }
 
@@ -200,7 +244,8 @@ mod tests {
     }
 
     fn applicant<'a>(account: &'a AccountName, changes: Option<&'a str>) -> Applicant<'a> {
-        Applicant { account, changes, follows: false, bytes: 10 }
+        let pace = if changes.is_some() { Pace::Change } else { Pace::Glance };
+        Applicant { account, changes, pace, queue: "apply shop".into(), bytes: 10 }
     }
 
     #[test]
@@ -253,5 +298,28 @@ mod tests {
         assert!(!third.is_next() && !fourth.is_next(), "the first has not been sent");
         first.sent();
         assert!(third.is_next() && !fourth.is_next());
+    }
+
+    #[test]
+    fn a_flood_of_deploys_holds_up_neither_a_glance_nor_another_verb_for_long() {
+        let account = AccountName::parse("one").unwrap();
+        let admission = admission(1000, 1000, 100_000);
+        let deploy =
+            |number: usize| admission.admit(applicant(&account, Some(&format!("web-{number}")))).unwrap();
+        let mut at_work: Vec<_> = (0..CHANGES).map(deploy).collect();
+        assert!(at_work.iter_mut().all(Admitted::is_next));
+        let mut waiting: Vec<_> = (CHANGES..2 * CHANGES).map(deploy).collect();
+        let mut waits: Vec<_> = waiting.iter_mut().map(|deploy| deploy.its_turn().boxed()).collect();
+        assert!(waits.iter_mut().all(|wait| wait.now_or_never().is_none()));
+
+        assert!(admission.admit(applicant(&account, None)).unwrap().is_next(), "a glance goes at once");
+        let scale = Applicant { queue: "scale shop".into(), ..applicant(&account, Some("db")) };
+        let mut scale = admission.admit(scale).unwrap();
+        let mut its_turn = scale.its_turn().boxed();
+        assert!((&mut its_turn).now_or_never().is_none());
+        at_work.truncate(CHANGES - 2);
+        assert!((&mut its_turn).now_or_never().is_some(), "after one of the others");
+        let gone = waits.iter_mut().filter_map(|wait| wait.now_or_never()).count();
+        assert_eq!(gone, 1);
     }
 }

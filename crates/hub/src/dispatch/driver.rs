@@ -23,7 +23,7 @@ use super::{
     running::{Arrival, Entry, Event},
     vault::Place,
 };
-use crate::store::{Seat, StoreError};
+use crate::store::{Seat, Step, StoreError};
 
 pub(super) use end::End;
 
@@ -76,6 +76,8 @@ pub(super) struct Driver {
     sent: Option<Seat>,
     /// Whether an agent may have all of it.
     delivered: bool,
+    /// Whether the row says already that nobody knows what came of it.
+    was_unknown: bool,
     /// Whether another hub reads what is stored of its answer, while it comes.
     read_elsewhere: bool,
     answer: Answer,
@@ -103,6 +105,7 @@ impl Driver {
             admitted: None,
             sent: None,
             delivered: false,
+            was_unknown: false,
             read_elsewhere: false,
             answer: Answer::default(),
             arrivals_rx,
@@ -121,6 +124,11 @@ impl Driver {
     /// The row says that it was sent, in an earlier life or by another hub.
     pub(super) fn with_sent(self, sent: Option<Seat>) -> Self {
         Self { delivered: sent.is_some(), sent, ..self }
+    }
+
+    /// The row says that nobody knows: only an agent can say more.
+    pub(super) fn with_doubt(self, was_unknown: bool) -> Self {
+        Self { was_unknown, ..self }
     }
 
     /// Another hub took it on, and reads here what comes of it.
@@ -188,10 +196,11 @@ impl Driver {
         }
         if self.sent.as_ref() != Some(link.seat()) {
             let config = &self.shared.config;
-            let marked = self.shared.store.mark_sent(&config.tenant, self.task.id, &config.hub, link.seat());
-            match marked.await {
-                Ok(true) => self.sent = Some(link.seat().clone()),
-                Ok(false) => return Ok(Stage::Following),
+            let (tenant, hub, seat) = (config.tenant.clone(), config.hub.clone(), link.seat().clone());
+            let step = Step::MarkSent { tenant, id: self.task.id, hub, seat };
+            match self.shared.ledger.write(step).await {
+                Ok(marked) if marked.taken => self.sent = Some(link.seat().clone()),
+                Ok(_) => return Ok(Stage::Following),
                 Err(error) => {
                     warn!(operation = %self.task.id, error = %report(&error), "an operation was not sent");
                     return Err(End::ours(Refusal::store()));

@@ -101,7 +101,7 @@ pub(super) async fn adopt(
             let channels = (arrivals_rx, events_tx);
             let driver = Driver::new(Arc::clone(&shared), entry, Task::of(&row), deadline, channels);
             let driver = driver.with_sent(sent).with_reader_elsewhere(row.received_by != shared.config.hub);
-            return driver.run(stage).await;
+            return driver.with_doubt(row.state == OperationState::Unknown).run(stage).await;
         }
         // What has ended is of no interest any more, and what was never known neither: the agent may forget it.
         Ok(_) => {

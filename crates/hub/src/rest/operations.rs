@@ -66,6 +66,7 @@ pub(super) async fn list(
         OperationState::parse(word).ok_or_else(|| Error::bad_request("state", expected))
     });
     let query = OperationQuery { account, state: of_state.transpose()?, limit, offset: 0 };
+    state.dispatch.written().await;
     let rows = state.store.operations(&state.tenant, &query).await?;
     Ok(Json(rows.into_iter().map(Operation::from).collect()))
 }
@@ -140,6 +141,7 @@ pub(super) async fn cancel(
 
 pub(super) async fn find(state: &RestState, id: &str) -> Result<OperationRow, Error> {
     let parsed: OperationId = id.parse().map_err(|invalid| Error::bad_request("id", invalid))?;
+    state.dispatch.written().await;
     let row = state.store.operation(&state.tenant, parsed).await?;
     row.ok_or_else(|| Error::not_found(format!("there is no operation {id}")))
 }

@@ -103,6 +103,11 @@ impl Dialect {
         }
     }
 
+    /// Whether an insert that met another row says that it changed none; MySQL's does not.
+    pub(super) fn counts_inserted(self) -> bool {
+        self != Self::MySql
+    }
+
     /// Milliseconds since 1970 by the database's clock.
     fn now(self) -> &'static str {
         match self {

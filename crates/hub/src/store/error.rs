@@ -63,6 +63,11 @@ impl StoreError {
         move |source| Self::Database { step, source }
     }
 
+    /// The hub stops, and does no such thing any more.
+    pub(crate) fn stopping(step: &'static str) -> Self {
+        Self::Database { step, source: sqlx::Error::PoolClosed }
+    }
+
     /// The database's own words.
     pub(super) fn reason(&self) -> String {
         match self {

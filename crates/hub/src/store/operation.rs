@@ -14,13 +14,12 @@ mod part;
 mod purge;
 mod route;
 mod row;
+mod step;
 
 use std::time::Duration;
 
 use bytes::Bytes;
-use spindrift_model::{
-    AccountName, AgentId, Content, Ending, HubId, Incarnation, OperationId, Outcome, TenantId,
-};
+use spindrift_model::{AccountName, AgentId, HubId, Incarnation, OperationId, TenantId};
 
 use super::{Store, StoreError, row::Columns};
 use crate::store::dialect::OnConflict;
@@ -30,8 +29,7 @@ pub use history::OperationQuery;
 pub use part::AnswerPart;
 pub use route::{Candidate, Route};
 pub use row::{OperationRow, OperationState};
-
-use row::number_of;
+pub use step::{OperationEnd, Step, Stepped};
 
 /// An operation as it is taken on.
 #[derive(Debug, Clone)]
@@ -73,17 +71,6 @@ pub enum Inserted {
     },
 }
 
-/// How an operation ended.
-#[derive(Debug, Clone)]
-pub struct OperationEnd<'a> {
-    pub ending: &'a Ending,
-    pub content: Content,
-    /// How long the stored answer is.
-    pub answer_bytes: Option<u64>,
-    /// The hub that the agent's word came to, if it was the agent who said so.
-    pub answered_to: Option<&'a HubId>,
-}
-
 const KNOWN: OnConflict =
     OnConflict { table: "spindrift_operation", key: &["tenant", "id"], replaced: &[], only_if: None };
 
@@ -97,65 +84,13 @@ const NO_ANSWER: i64 = -1;
 // === impl Store ===
 
 impl Store {
-    /// Takes an operation on, once for each id. What is sent right away is safe on disk before this returns.
+    /// Takes an operation on by itself.
     pub async fn insert_operation(&self, new: &NewOperation) -> Result<Inserted, StoreError> {
-        let NewOperation { tenant, id, account, verb, target, mutation, digest, time_left, hub, .. } = new;
-        let claim = uuid::Uuid::new_v4().to_string();
-        let (state, sent_at, sent_by) = match &new.seat {
-            Some(_) => ("sent", "{now}", hub.as_str()),
-            None => ("queued", "0", ""),
-        };
-        let (agent, incarnation) = match &new.seat {
-            Some(seat) => (seat.agent.as_str(), seat.incarnation.to_string()),
-            None => ("", String::new()),
-        };
-        let durable = *mutation && new.seat.is_some();
-        let mut connection = self.journal("connect to insert an operation", durable).await?;
-        self.statement(format!(
-            "INSERT INTO spindrift_operation (tenant, id, account, verb, target, mutation, digest, claim, state, \
-             driver, cancelling, created_at, deadline_at, received_by, sent_at, sent_by, agent_id, incarnation, \
-             answered_at, answered_to, ended_at, took_ms, code, content, answer_bytes, reason, key_id, status, body) \
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, '{state}', ?, 0, {{now}}, {{now}} + ?, ?, {sent_at}, ?, ?, ?, 0, '', 0, \
-             0, 0, 0, {NO_ANSWER}, '', ?, ?, ?)"
-        ))
-        .push(&self.dialect.on_conflict(&KNOWN))
-        .bind(tenant.as_str())
-        .bind(&*id.to_string())
-        .bind(account.as_str())
-        .bind(*verb)
-        .bind(&**target)
-        .bind(i64::from(*mutation))
-        .bind(&**digest)
-        .bind(&*claim)
-        .bind(hub.as_str())
-        .bind(*time_left)
-        .bind(hub.as_str())
-        .bind(sent_by)
-        .bind(agent)
-        .bind(&*incarnation)
-        .bind(&*new.key_id)
-        .bind(&[][..])
-        .bind(&*new.body)
-        .execute("insert an operation", &mut connection)
-        .await?;
-        // The databases do not agree on how many rows an insert that met another has changed.
-        let text = "SELECT claim, digest FROM spindrift_operation WHERE tenant = ? AND id = ?";
-        let statement = self.statement(text).bind(tenant.as_str()).bind(&*id.to_string());
-        let row = statement.fetch_optional("read who inserted an operation", &mut connection).await?;
-        let row =
-            row.ok_or_else(|| StoreError::at("read who inserted an operation")(sqlx::Error::RowNotFound))?;
-        self.relax(durable, connection).await?;
-        Ok(if row.text("claim")? == claim {
-            Inserted::New
-        } else {
-            Inserted::Known { digest: row.text("digest")?.to_owned() }
-        })
+        Ok(self.take_step(&Step::Insert(Box::new(new.clone()))).await?.into())
     }
 
-    /// Says, safe on disk, that the operation is about to be sent; false if it is not ours to send, or its account was
-    /// frozen while it waited.
-    ///
-    /// What changes something is sent to one incarnation only; what only reads may be sent to another one.
+    /// Says of one operation that it is about to be sent; false if it is not ours to send, or its
+    /// account was frozen while it waited.
     pub async fn mark_sent(
         &self,
         tenant: &TenantId,
@@ -163,24 +98,19 @@ impl Store {
         hub: &HubId,
         seat: &Seat,
     ) -> Result<bool, StoreError> {
-        let mut connection = self.journal("connect to mark an operation sent", true).await?;
-        let marked = self
-            .statement(
-                "UPDATE spindrift_operation SET state = 'sent', sent_at = {now}, sent_by = ?, agent_id = ?, \
-                 incarnation = ? WHERE tenant = ? AND id = ? AND driver = ? AND ended_at = 0 \
-                 AND (mutation = 0 OR state = 'queued' AND NOT EXISTS (SELECT 1 FROM spindrift_freeze f \
-                 WHERE f.tenant = spindrift_operation.tenant AND f.account = spindrift_operation.account))",
-            )
-            .bind(hub.as_str())
-            .bind(seat.agent.as_str())
-            .bind(&*seat.incarnation.to_string())
-            .bind(tenant.as_str())
-            .bind(&*id.to_string())
-            .bind(hub.as_str())
-            .execute("mark an operation sent", &mut connection)
-            .await?;
-        self.relax(true, connection).await?;
-        Ok(marked > 0)
+        let step = Step::MarkSent { tenant: tenant.clone(), id, hub: hub.clone(), seat: seat.clone() };
+        Ok(self.take_step(&step).await?.taken)
+    }
+
+    /// Says of one operation how it ended; false if that was said before.
+    pub async fn end_operation(
+        &self,
+        tenant: &TenantId,
+        id: OperationId,
+        end: &OperationEnd,
+    ) -> Result<bool, StoreError> {
+        let step = Step::End { tenant: tenant.clone(), id, end: end.clone() };
+        Ok(self.take_step(&step).await?.taken)
     }
 
     /// Takes that back: not all of it had left this hub, so no agent has begun.
@@ -209,47 +139,6 @@ impl Store {
         let text =
             "UPDATE spindrift_operation SET cancelling = 1 WHERE tenant = ? AND id = ? AND ended_at = 0";
         self.step(text, "cancel an operation", &[tenant.as_str(), &id.to_string()]).await
-    }
-
-    /// Says how it ended, and erases what was asked; false if that was said before.
-    ///
-    /// That nobody knew is no last word: an agent's own word, should it still come, takes its place.
-    pub async fn end_operation(
-        &self,
-        tenant: &TenantId,
-        id: OperationId,
-        end: &OperationEnd<'_>,
-    ) -> Result<bool, StoreError> {
-        let OperationEnd { ending, content, answer_bytes, answered_to } = end;
-        let (code, reason, status): (u16, &str, &[u8]) = match &ending.outcome {
-            Outcome::Succeeded { code } => (*code, "", &[]),
-            Outcome::Failed { code, status } => (*code, "", status),
-            Outcome::Unknown { reason } => (0, reason, &[]),
-            Outcome::Cancelled | Outcome::Expired => (0, "", &[]),
-        };
-        let answered_at = if answered_to.is_some() { "{now}" } else { "0" };
-        let open = if answered_to.is_some() { "(ended_at = 0 OR state = 'unknown')" } else { "ended_at = 0" };
-        let mut connection = self.writer("connect to end an operation").await?;
-        let ended = self
-            .statement(format!(
-                "UPDATE spindrift_operation SET state = '{}', ended_at = {{now}}, took_ms = ?, code = ?, content = ?, \
-                 answer_bytes = ?, reason = ?, status = ?, answered_at = {answered_at}, answered_to = ?, body = ? \
-                 WHERE tenant = ? AND id = ? AND {open}",
-                ending.outcome.word()
-            ))
-            .bind(ending.took)
-            .bind(i64::from(code))
-            .bind(number_of(*content))
-            .bind(answer_bytes.map_or(NO_ANSWER, |bytes| i64::try_from(bytes).unwrap_or(i64::MAX)))
-            .bind(reason)
-            .bind(status)
-            .bind(answered_to.map_or("", |hub| hub.as_str()))
-            .bind(&[][..])
-            .bind(tenant.as_str())
-            .bind(&*id.to_string())
-            .execute("end an operation", &mut connection)
-            .await?;
-        Ok(ended > 0)
     }
 
     /// One operation.
@@ -316,5 +205,13 @@ impl Store {
         let mut connection = self.writer(step).await?;
         let statement = values.iter().fold(self.statement(text), |statement, value| statement.bind(*value));
         Ok(statement.execute(step, &mut connection).await? > 0)
+    }
+}
+
+// === impl Inserted ===
+
+impl From<Stepped> for Inserted {
+    fn from(Stepped { taken, digest }: Stepped) -> Self {
+        if taken { Self::New } else { Self::Known { digest: digest.unwrap_or_default() } }
     }
 }

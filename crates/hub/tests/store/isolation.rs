@@ -8,27 +8,27 @@ use spindrift_testkit::Engine;
 
 use crate::bench::{Bench, declare, pod, pod_key, pods, reached, uid, write};
 
-/// Refuses every row of this name.
-fn trigger(engine: Engine, name: &str) -> String {
+/// Refuses every row that has this value in this column.
+pub(crate) fn trigger(engine: Engine, table: &str, column: &str, value: &str) -> String {
     match engine {
         Engine::Sqlite => ["INSERT", "UPDATE"]
             .map(|event| {
                 format!(
-                    "CREATE TRIGGER refuse_{event} BEFORE {event} ON spindrift_object WHEN NEW.name = '{name}' \
+                    "CREATE TRIGGER refuse_{event} BEFORE {event} ON {table} WHEN NEW.{column} = '{value}' \
                      BEGIN SELECT RAISE(ABORT, 'refused by a trigger'); END;"
                 )
             })
             .concat(),
         Engine::Postgres => format!(
             "CREATE FUNCTION refuse() RETURNS trigger AS $$ BEGIN RAISE EXCEPTION 'refused by a trigger'; END $$ \
-             LANGUAGE plpgsql; CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON spindrift_object FOR EACH ROW \
-             WHEN (NEW.name = '{name}') EXECUTE FUNCTION refuse()"
+             LANGUAGE plpgsql; CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON {table} FOR EACH ROW \
+             WHEN (NEW.{column} = '{value}') EXECUTE FUNCTION refuse()"
         ),
         Engine::MariaDb => ["INSERT", "UPDATE"]
             .map(|event| {
                 format!(
-                    "CREATE TRIGGER refuse_{event} BEFORE {event} ON spindrift_object FOR EACH ROW \
-                     IF NEW.name = '{name}' THEN SIGNAL SQLSTATE '45000' \
+                    "CREATE TRIGGER refuse_{event} BEFORE {event} ON {table} FOR EACH ROW \
+                     IF NEW.{column} = '{value}' THEN SIGNAL SQLSTATE '45000' \
                      SET MESSAGE_TEXT = 'refused by a trigger'; END IF;"
                 )
             })
@@ -46,7 +46,7 @@ async fn a_refused_row_fails_its_group_and_is_left_out_alone() -> anyhow::Result
                 write.upserts = vec![pod("gone", "1"), pod("cursed", "1")];
             })
             .await?;
-        bench.database.execute(&trigger(engine, "cursed")).await?;
+        bench.database.execute(&trigger(engine, "spindrift_object", "name", "cursed")).await?;
         let mut batch = write("prod", cursor);
         batch.upserts = vec![pod("a", "1"), pod("cursed", "2"), pod("b", "1")];
         batch.deletes = vec![(pod_key("gone"), uid("gone")), (pod_key("cursed"), uid("cursed"))];

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use spindrift_hub::store::{
-    AnswerPart, Inserted, NewOperation, NewSession, OperationEnd, OperationQuery, OperationState, Seat,
-    TokenHash,
+    AnswerPart, Inserted, NewOperation, NewSession, OperationEnd, OperationQuery, OperationState, Seat, Step,
+    Stepped, TokenHash,
 };
 use spindrift_model::{
     AccountDescription, ClusterIdentity, Content, Ending, Incarnation, OperationId, Outcome, SessionId,
@@ -13,7 +13,10 @@ use spindrift_model::{
 use spindrift_protocol::Channel;
 use spindrift_testkit::eventually;
 
-use crate::bench::{Bench, account, agent, hub, tenant};
+use crate::{
+    bench::{Bench, account, agent, hub, tenant},
+    isolation::trigger,
+};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -42,8 +45,8 @@ fn ended(outcome: Outcome) -> Ending {
     Ending { outcome, took: Duration::from_millis(14) }
 }
 
-fn by_hub(ending: &Ending) -> OperationEnd<'_> {
-    OperationEnd { ending, content: Content::Json, answer_bytes: None, answered_to: None }
+fn by_hub(ending: &Ending) -> OperationEnd {
+    OperationEnd { ending: ending.clone(), content: Content::Json, answer_bytes: None, answered_to: None }
 }
 
 #[tokio::test]
@@ -117,13 +120,42 @@ async fn an_operation_ends_once_and_only_what_nobody_knew_is_corrected() -> anyh
         let here = hub("hub-b");
         let status = Bytes::from_static(br#"{"kind":"Status","code":422}"#);
         let failed = ended(Outcome::Failed { code: 422, status });
-        let told = OperationEnd { answered_to: Some(&here), ..by_hub(&failed) };
+        let told = OperationEnd { answered_to: Some(here.clone()), ..by_hub(&failed) };
         assert!(store.end_operation(&tenant, new.id, &told).await?, "the agent's word came after all");
         let expired = ended(Outcome::Expired);
         assert!(!store.end_operation(&tenant, new.id, &by_hub(&expired)).await?, "that was the last word");
         let row = store.operation(&tenant, new.id).await?.expect("it is there");
         assert_eq!((row.ending(), row.answered.map(|(_, to)| to)), (Some(failed), Some(here)));
         assert!(!store.cancel_operation(&tenant, new.id).await?);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn steps_are_taken_together_or_not_at_all() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        let engine = bench.announce();
+        let (store, tenant, here) = (&bench.store, tenant(), hub("hub-a"));
+        let (one, two) = (operation(), operation());
+        let insert = |new: &NewOperation| Step::Insert(Box::new(new.clone()));
+        let seat = seat("one");
+        let send = Step::MarkSent { tenant: tenant.clone(), id: one.id, hub: here, seat: seat.clone() };
+        let done = by_hub(&ended(Outcome::Succeeded { code: 200 }));
+        let end = Step::End { tenant: tenant.clone(), id: one.id, end: done };
+        let steps = [insert(&one), insert(&two), insert(&one), send.clone(), send, end.clone(), end];
+        let taken = store.take_steps(&steps).await?;
+        let [yes, no] = [true, false].map(|taken| Stepped { taken, digest: None });
+        let known = Stepped { digest: Some("d1".into()), ..no.clone() };
+        assert_eq!(taken, [yes.clone(), yes.clone(), known, yes.clone(), no.clone(), yes, no]);
+        let row = store.operation(&tenant, one.id).await?.expect("it was inserted");
+        assert_eq!((row.state, row.sent.map(|(_, _, to)| to)), (OperationState::Completed, Some(seat)));
+
+        bench.database.execute(&trigger(engine, "spindrift_operation", "target", "cursed")).await?;
+        let (good, cursed) = (operation(), NewOperation { target: "cursed".into(), ..operation() });
+        let error = store.take_steps(&[insert(&good), insert(&cursed)]).await;
+        assert!(error.expect_err("a trigger refuses it").is_refusal());
+        assert!(store.operation(&tenant, good.id).await?.is_none(), "nothing of the group was written");
+        assert!(store.take_step(&insert(&good)).await?.taken);
     }
     Ok(())
 }

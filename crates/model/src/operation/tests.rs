@@ -60,3 +60,24 @@ fn nothing_prints_a_manifest() {
     assert!(!format!("{verb:?}").contains("canary"));
     assert!(serde_json::to_string(&verb).unwrap().contains("canary"));
 }
+
+#[test]
+fn what_is_short_what_is_long_and_what_changes_something_go_at_paces_of_their_own() {
+    let object = r#""target":{"kind":"Pod","name":"x"}"#;
+    for (fields, pace) in [
+        (format!(r#""get",{object}"#), Pace::Glance),
+        (format!(r#""rollout",{object},"action":"status""#), Pace::Glance),
+        (format!(r#""rollout",{object},"action":"status","follow":true"#), Pace::Follow),
+        (format!(r#""rollout",{object},"action":"restart""#), Pace::Change),
+        (format!(r#""logs",{object}"#), Pace::Haul),
+        (format!(r#""logs",{object},"follow":true"#), Pace::Follow),
+        (format!(r#""scale",{object},"replicas":1"#), Pace::Change),
+        (r#""list","kind":"pods""#.to_owned(), Pace::Haul),
+        (r#""delete","kind":"pods","name":"x""#.to_owned(), Pace::Wait),
+        (r#""delete","kind":"pods","name":"x","wait":false"#.to_owned(), Pace::Change),
+    ] {
+        let verb = read(&format!(r#"{{"verb":{fields}}}"#));
+        assert_eq!(Pace::of(&verb), pace, "{fields}");
+        assert_eq!(verb.is_mutation(), matches!(pace, Pace::Change | Pace::Wait), "{fields}");
+    }
+}

@@ -1,6 +1,7 @@
 //! Answers of any size, and more operations at once than anybody needs, while the cache goes on streaming.
 
 pub(crate) mod playground;
+mod turns;
 
 use std::{
     sync::{
@@ -94,12 +95,8 @@ async fn a_list_of_20_megabytes_arrives_whole() {
     assert!(told == raw, "the answer has what the API server has");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_log_of_10_megabytes_arrives_whole() {
-    let playground = Playground::start().await;
-    let stack =
-        Stack::with_accounts(Database::sqlite().unwrap(), &["ConfigMap"], playground.accounts()).await;
-    stack.synced(playground.name()).await;
+/// Starts a pod that has written 10 MB, and gives what it wrote.
+async fn chatter(cluster: &spindrift_playground::Cluster) -> String {
     let start = jiff::Timestamp::UNIX_EPOCH;
     let line = |second: i64| LogLine {
         time: start + jiff::SignedDuration::from_secs(second),
@@ -108,7 +105,6 @@ async fn a_log_of_10_megabytes_arrives_whole() {
     let lines: Vec<_> = (0..105_000).map(line).collect();
     let text: String = lines.iter().flat_map(|line| [line.text.as_str(), "\n"]).collect();
     assert!(text.len() > 10_000_000);
-    let cluster = playground.cluster();
     cluster.set_logs(Arc::new(Written(lines)));
     let pod = json!({
         "apiVersion": "v1",
@@ -124,6 +120,16 @@ async fn a_log_of_10_megabytes_arrives_whole() {
         cluster.get(&key).is_some_and(|pod| pod["status"]["phase"] == "Running")
     );
 
+    text
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_of_10_megabytes_arrives_whole() {
+    let playground = Playground::start().await;
+    let stack =
+        Stack::with_accounts(Database::sqlite().unwrap(), &["ConfigMap"], playground.accounts()).await;
+    stack.synced(playground.name()).await;
+    let text = chatter(&playground.cluster()).await;
     let verb =
         json!({ "verb": "logs", "target": { "kind": "Pod", "namespace": "default", "name": "chatty" } });
     let begun = Instant::now();

@@ -79,14 +79,15 @@ impl Task {
             };
             // An object that gets its name from the API server is another's each time.
             let aim = aim.filter(|aim| aim.name.is_some() || matches!(self.verb, Verb::Delete(_)));
+            let namespace = aim.as_ref().and_then(|aim| aim.namespace.clone());
             let lane = aim.map(|aim| self.shared.lanes.enter((name.clone(), aim)));
             // Whoever comes next stands behind us in that lane, or in another.
             drop(door);
             if let Some(lane) = &lane {
                 lane.turn().await;
             }
-            let permit = room.mutations.acquire().await.ok();
-            Ok::<_, Failure>((lane, permit))
+            let place = room.place(&self.verb, namespace.as_deref()).await;
+            Ok::<_, Failure>((lane, place))
         };
         let _turn = self.in_time(waiting).await??;
         hand.go_on()?;
@@ -100,9 +101,10 @@ impl Task {
     async fn read(&self, hand: &Hand) -> Result<Answer, Failure> {
         let room = self.shared.room(&self.account.description.name);
         let reading = async {
-            let semaphore = if verbs::follows(&self.verb) { &room.followers } else { &room.reads };
-            let _permit = semaphore.acquire().await.ok();
-            if let Some(subject) = Subject::of(&self.verb)? {
+            let subject = Subject::of(&self.verb)?;
+            let namespace = subject.as_ref().and_then(Subject::namespace);
+            let _place = room.place(&self.verb, namespace).await;
+            if let Some(subject) = subject {
                 subject.aim(hand).await?;
             }
             Box::pin(verbs::run(hand, self.verb.clone(), &self.letterbox)).await

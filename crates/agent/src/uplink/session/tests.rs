@@ -161,6 +161,7 @@ async fn an_account_whose_caching_dies_leaves_and_comes_again_and_the_session_go
         welcome,
         channels,
         outbox: VecDeque::new(),
+        pinged: (0, Instant::now()),
         announced: uplink.ready_rx.borrow().clone().into_iter().collect(),
         refused: HashMap::new(),
         accounts: HashMap::new(),

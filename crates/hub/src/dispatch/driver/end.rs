@@ -1,4 +1,7 @@
-//! How operations end: the row says so first, then the agent may forget it, then the caller hears.
+//! How operations end: the caller hears, the row says so, and then the agent may forget it.
+//!
+//! Nobody waits for the store to hear what is known. Nothing is lost by that: if this hub dies before the row says it, the
+//! agent tells it again to the next one. If that very agent dies, too, the row will say `unknown`, which is no lie.
 
 use std::time::Duration;
 
@@ -8,17 +11,19 @@ use spindrift_protocol::ResultsDown;
 use tokio::{sync::mpsc, time::sleep};
 use tracing::{info, warn};
 
-use super::Driver;
+use super::{Driver, Task};
 use crate::{
     dispatch::{answer, refusal::Refusal, running::Event},
-    store::OperationEnd,
+    store::{OperationEnd, Step},
 };
 
-/// A store that is away for a moment is waited for before the caller hears; one that is away for longer is asked on and on,
-/// since an end that nobody wrote down would be no end to the next hub that finds the row.
-const ATTEMPTS: u32 = 5;
+/// A store that is away is asked on and on, since an end that nobody wrote down would be no end to the next hub that finds
+/// the row; first soon, then at this pace.
 const PAUSE: Duration = Duration::from_millis(200);
-const LONG_PAUSE: Duration = Duration::from_secs(2);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// After so many failures, who waits to hear that nothing was done hears that nobody knows.
+const PATIENCE: u32 = 3;
 
 /// How an operation ended, and who says so.
 #[derive(Debug)]
@@ -92,7 +97,7 @@ impl End {
 // === impl Driver ===
 
 impl Driver {
-    /// Writes down how it ended, and tells all who want to know.
+    /// Tells all who want to know how it ended, and writes it down.
     pub(super) async fn conclude(&mut self, end: End) {
         let End { ending, content, said_by } = end;
         let by_agent = match &said_by {
@@ -107,35 +112,47 @@ impl Driver {
         if matches!(ending.outcome, Outcome::Succeeded { .. }) {
             self.store_whole().await;
         }
-        let mut recorded = false;
-        for _ in 0..ATTEMPTS {
-            recorded = self.record(&ending, content, by_agent).await;
-            if recorded {
-                break;
+        if by_agent || !self.was_unknown {
+            self.shared.metrics.operation(self.task.verb, &ending);
+        }
+        let (outcome, took) = (ending.outcome.word(), ending.took);
+        let step = self.step(ending.clone(), content, by_agent);
+        // Handed in before the caller hears: whoever then asks for the row waits for this.
+        let mut writing = self.shared.ledger.write(step.clone());
+        // What an agent says holds, written down or not. That a change was not made holds only once the row says so: until
+        // then a hub that is started anew would find it waiting, and make it.
+        let holds = by_agent || !self.task.mutation || matches!(ending.outcome, Outcome::Unknown { .. });
+        let mut untold = Some(ending);
+        if holds && let Some(ending) = untold.take() {
+            self.tell(content, ending);
+        }
+        let mut failures = 0;
+        let first = loop {
+            match writing.await {
+                Ok(stepped) => break stepped.taken,
+                Err(error) => {
+                    warn!(operation = %self.task.id, error = %report(&error), "the end of an operation was not recorded");
+                }
             }
-            sleep(PAUSE).await;
+            failures += 1;
+            if failures == PATIENCE
+                && let Some(ending) = untold.take()
+            {
+                self.tell(content, unsure(ending));
+            }
+            sleep((PAUSE * failures).min(LONGEST_PAUSE)).await;
+            writing = self.shared.ledger.write(step.clone());
+        };
+        if let Some(ending) = untold {
+            self.tell(content, ending);
         }
-        match self.unsure(recorded || by_agent, &ending) {
-            Some(unsure) => self.tell(content, unsure),
-            None => self.tell(content, ending.clone()),
-        }
-        while !recorded {
-            sleep(LONG_PAUSE).await;
-            recorded = self.record(&ending, content, by_agent).await;
+        let Task { id, account, verb, target, .. } = &self.task;
+        if first {
+            info!(operation = %id, %account, verb, target, outcome, ?took, "operation ended");
         }
         if let SaidBy::Agent(down_tx) = said_by {
-            down_tx.send(ResultsDown::Done(self.task.id)).ok();
+            down_tx.send(ResultsDown::Done(*id)).ok();
         }
-    }
-
-    /// That a change was not made holds only once the row says so: until then a hub that is started anew would find it
-    /// waiting, and make it.
-    fn unsure(&self, is_certain: bool, ending: &Ending) -> Option<Ending> {
-        let is_denial = !matches!(ending.outcome, Outcome::Unknown { .. });
-        (!is_certain && is_denial && self.task.mutation).then(|| {
-            let reason = "nothing was sent, but the hub's store does not answer, so that a hub that is started anew may still send it".into();
-            Ending { outcome: Outcome::Unknown { reason }, ..ending.clone() }
-        })
     }
 
     fn tell(&mut self, content: Content, ending: Ending) {
@@ -160,31 +177,21 @@ impl Driver {
         }
     }
 
-    /// Whether the row says so now.
-    async fn record(&self, ending: &Ending, content: Content, by_agent: bool) -> bool {
-        let (task, config) = (&self.task, &self.shared.config);
-        let end = OperationEnd {
-            ending,
-            content,
-            answer_bytes: match ending.outcome {
-                Outcome::Succeeded { .. } => self.answer.stored_bytes(self.entry.is_kept()),
-                _ => None,
-            },
-            answered_to: by_agent.then_some(&config.hub),
+    /// What the row is to say.
+    fn step(&self, ending: Ending, content: Content, by_agent: bool) -> Step {
+        let config = &self.shared.config;
+        let answer_bytes = match ending.outcome {
+            Outcome::Succeeded { .. } => self.answer.stored_bytes(self.entry.is_kept()),
+            _ => None,
         };
-        match self.shared.store.end_operation(&config.tenant, task.id, &end).await {
-            Ok(first) => {
-                if first {
-                    self.shared.metrics.operation(task.verb, ending);
-                    let (outcome, took) = (ending.outcome.word(), ending.took);
-                    info!(operation = %task.id, account = %task.account, verb = task.verb, target = task.target, outcome, ?took, "operation ended");
-                }
-                true
-            }
-            Err(error) => {
-                warn!(operation = %task.id, error = %report(&error), "the end of an operation was not recorded");
-                false
-            }
-        }
+        let answered_to = by_agent.then(|| config.hub.clone());
+        let end = OperationEnd { ending, content, answer_bytes, answered_to };
+        Step::End { tenant: config.tenant.clone(), id: self.task.id, end }
     }
+}
+
+/// An end that could not be written down, and so may not be one.
+fn unsure(ending: Ending) -> Ending {
+    let reason = "nothing was sent, but the hub's store does not answer, so that a hub that is started anew may still send it".into();
+    Ending { outcome: Outcome::Unknown { reason }, ..ending }
 }

@@ -110,6 +110,7 @@ pub(crate) async fn operations(
     }
     let offset = page.unwrap_or_default().saturating_mul(limit);
     let query = OperationQuery { limit, offset, ..OperationQuery::default() };
+    state.dispatch.written().await;
     let rows = state.store.operations(&state.tenant, &query).await?;
     Ok(Json(rows.into_iter().map(OperationHistoryRecord::from).collect()))
 }

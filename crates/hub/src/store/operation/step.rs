@@ -1,0 +1,218 @@
+//! Steps of several operations in one transaction: to wait for the disk is what a commit costs, however many rows it has.
+
+use spindrift_model::{Content, Ending, HubId, OperationId, Outcome, TenantId};
+use sqlx::{AnyConnection, Connection};
+
+use super::{KNOWN, NO_ANSWER, NewOperation, Seat, row::number_of};
+use crate::store::{Store, StoreError, row::Columns};
+
+/// A step of an operation's life.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// It is taken on, once for each id.
+    Insert(Box<NewOperation>),
+    /// It is about to be sent. What changes something is sent to one incarnation only; what only reads may be sent to
+    /// another one. Not taken if its account was frozen while it waited.
+    MarkSent { tenant: TenantId, id: OperationId, hub: HubId, seat: Seat },
+    /// It has ended, and what was asked is erased. That nobody knew is no last word: an agent's own word, should it still
+    /// come, takes its place.
+    End { tenant: TenantId, id: OperationId, end: OperationEnd },
+}
+
+/// How an operation ended.
+#[derive(Debug, Clone)]
+pub struct OperationEnd {
+    pub ending: Ending,
+    pub content: Content,
+    /// How long the stored answer is.
+    pub answer_bytes: Option<u64>,
+    /// The hub that the agent's word came to, if it was the agent who said so.
+    pub answered_to: Option<HubId>,
+}
+
+/// What became of a step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stepped {
+    /// False: it was taken before, or was another's to take.
+    pub taken: bool,
+    /// Of an operation that was there before it was to be inserted.
+    pub digest: Option<String>,
+}
+
+const CONNECT: &str = "connect to take steps of operations";
+
+// === impl Store ===
+
+impl Store {
+    /// Takes one step; what is about to be sent is safe on disk when this returns.
+    pub async fn take_step(&self, step: &Step) -> Result<Stepped, StoreError> {
+        let mut connection = self.journal(CONNECT, step.is_durable()).await?;
+        let stepped = self.take(step, &mut connection).await?;
+        self.relax(step.is_durable(), connection).await?;
+        Ok(stepped)
+    }
+
+    /// Takes all steps or none, by one commit; what is about to be sent is safe on disk when this returns.
+    pub async fn take_steps(&self, steps: &[Step]) -> Result<Vec<Stepped>, StoreError> {
+        let durable = steps.iter().any(Step::is_durable);
+        let mut connection = self.journal(CONNECT, durable).await?;
+        let begun = connection.begin_with(self.dialect.begin()).await;
+        let mut transaction = begun.map_err(StoreError::at("begin to take steps of operations"))?;
+        let mut all = Vec::with_capacity(steps.len());
+        for step in steps {
+            all.push(self.take(step, &mut transaction).await?);
+        }
+        transaction.commit().await.map_err(StoreError::at("commit steps of operations"))?;
+        self.relax(durable, connection).await?;
+        Ok(all)
+    }
+
+    async fn take(&self, step: &Step, connection: &mut AnyConnection) -> Result<Stepped, StoreError> {
+        let taken = match step {
+            Step::Insert(new) => return self.insert(new, connection).await,
+            Step::MarkSent { tenant, id, hub, seat } => self.mark(tenant, *id, hub, seat, connection).await?,
+            Step::End { tenant, id, end } => self.end(tenant, *id, end, connection).await?,
+        };
+        Ok(Stepped { taken, digest: None })
+    }
+
+    async fn insert(
+        &self,
+        new: &NewOperation,
+        connection: &mut AnyConnection,
+    ) -> Result<Stepped, StoreError> {
+        let NewOperation { tenant, id, account, verb, target, mutation, digest, time_left, hub, .. } = new;
+        let claim = uuid::Uuid::new_v4().to_string();
+        let (state, sent_at, sent_by) = match &new.seat {
+            Some(_) => ("sent", "{now}", hub.as_str()),
+            None => ("queued", "0", ""),
+        };
+        let (agent, incarnation) = match &new.seat {
+            Some(seat) => (seat.agent.as_str(), seat.incarnation.to_string()),
+            None => ("", String::new()),
+        };
+        let inserted = self
+            .statement(format!(
+                "INSERT INTO spindrift_operation (tenant, id, account, verb, target, mutation, digest, claim, state, \
+                 driver, cancelling, created_at, deadline_at, received_by, sent_at, sent_by, agent_id, incarnation, \
+                 answered_at, answered_to, ended_at, took_ms, code, content, answer_bytes, reason, key_id, status, \
+                 body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, '{state}', ?, 0, {{now}}, {{now}} + ?, ?, {sent_at}, ?, ?, ?, \
+                 0, '', 0, 0, 0, 0, {NO_ANSWER}, '', ?, ?, ?)"
+            ))
+            .push(&self.dialect.on_conflict(&KNOWN))
+            .bind(tenant.as_str())
+            .bind(&*id.to_string())
+            .bind(account.as_str())
+            .bind(*verb)
+            .bind(&**target)
+            .bind(i64::from(*mutation))
+            .bind(&**digest)
+            .bind(&*claim)
+            .bind(hub.as_str())
+            .bind(*time_left)
+            .bind(hub.as_str())
+            .bind(sent_by)
+            .bind(agent)
+            .bind(&*incarnation)
+            .bind(&*new.key_id)
+            .bind(&[][..])
+            .bind(&*new.body)
+            .execute("insert an operation", connection)
+            .await?;
+        if inserted > 0 && self.dialect.counts_inserted() {
+            return Ok(Stepped { taken: true, digest: None });
+        }
+        let text = "SELECT claim, digest FROM spindrift_operation WHERE tenant = ? AND id = ?";
+        let statement = self.statement(text).bind(tenant.as_str()).bind(&*id.to_string());
+        let row = statement.fetch_optional("read who inserted an operation", connection).await?;
+        let row =
+            row.ok_or_else(|| StoreError::at("read who inserted an operation")(sqlx::Error::RowNotFound))?;
+        let taken = row.text("claim")? == claim;
+        Ok(Stepped { taken, digest: (!taken).then(|| row.text("digest").map(str::to_owned)).transpose()? })
+    }
+
+    async fn mark(
+        &self,
+        tenant: &TenantId,
+        id: OperationId,
+        hub: &HubId,
+        seat: &Seat,
+        connection: &mut AnyConnection,
+    ) -> Result<bool, StoreError> {
+        let marked = self
+            .statement(
+                "UPDATE spindrift_operation SET state = 'sent', sent_at = {now}, sent_by = ?, agent_id = ?, \
+                 incarnation = ? WHERE tenant = ? AND id = ? AND driver = ? AND ended_at = 0 \
+                 AND (mutation = 0 OR state = 'queued' AND NOT EXISTS (SELECT 1 FROM spindrift_freeze f \
+                 WHERE f.tenant = spindrift_operation.tenant AND f.account = spindrift_operation.account))",
+            )
+            .bind(hub.as_str())
+            .bind(seat.agent.as_str())
+            .bind(&*seat.incarnation.to_string())
+            .bind(tenant.as_str())
+            .bind(&*id.to_string())
+            .bind(hub.as_str())
+            .execute("mark an operation sent", connection)
+            .await?;
+        Ok(marked > 0)
+    }
+
+    async fn end(
+        &self,
+        tenant: &TenantId,
+        id: OperationId,
+        end: &OperationEnd,
+        connection: &mut AnyConnection,
+    ) -> Result<bool, StoreError> {
+        let OperationEnd { ending, content, answer_bytes, answered_to } = end;
+        let (code, reason, status): (u16, &str, &[u8]) = match &ending.outcome {
+            Outcome::Succeeded { code } => (*code, "", &[]),
+            Outcome::Failed { code, status } => (*code, "", status),
+            Outcome::Unknown { reason } => (0, reason, &[]),
+            Outcome::Cancelled | Outcome::Expired => (0, "", &[]),
+        };
+        let answered_at = if answered_to.is_some() { "{now}" } else { "0" };
+        let open = if answered_to.is_some() { "(ended_at = 0 OR state = 'unknown')" } else { "ended_at = 0" };
+        let ended = self
+            .statement(format!(
+                "UPDATE spindrift_operation SET state = '{}', ended_at = {{now}}, took_ms = ?, code = ?, content = ?, \
+                 answer_bytes = ?, reason = ?, status = ?, answered_at = {answered_at}, answered_to = ?, body = ? \
+                 WHERE tenant = ? AND id = ? AND {open}",
+                ending.outcome.word()
+            ))
+            .bind(ending.took)
+            .bind(i64::from(code))
+            .bind(number_of(*content))
+            .bind(answer_bytes.map_or(NO_ANSWER, |bytes| i64::try_from(bytes).unwrap_or(i64::MAX)))
+            .bind(reason)
+            .bind(status)
+            .bind(answered_to.as_ref().map_or("", HubId::as_str))
+            .bind(&[][..])
+            .bind(tenant.as_str())
+            .bind(&*id.to_string())
+            .execute("end an operation", connection)
+            .await?;
+        Ok(ended > 0)
+    }
+}
+
+// === impl Step ===
+
+impl Step {
+    /// Whether something is sent when it has been taken, which must not be forgotten.
+    fn is_durable(&self) -> bool {
+        match self {
+            Self::Insert(new) => new.mutation && new.seat.is_some(),
+            Self::MarkSent { .. } => true,
+            Self::End { .. } => false,
+        }
+    }
+
+    /// How much it weighs in a transaction.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Insert(new) => new.body.len(),
+            Self::MarkSent { .. } | Self::End { .. } => 0,
+        }
+    }
+}
