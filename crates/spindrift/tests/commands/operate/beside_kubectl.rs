@@ -124,10 +124,12 @@ async fn what_the_api_server_refuses_is_told_as_kubectl_tells_it() {
         "{strict:?}"
     );
     twins.agree(&APPLY, &map("")).await.ok();
-    let strict = twins.agree(&APPLY, &map(", dat: {a: b}")).await;
+    twins.agree(&APPLY, &map(", dat: {a: b}")).await;
+    let outdated = map("").replace("name: tea", "name: tea, resourceVersion: '1'").replace("a: b", "a: c");
+    let outdated = twins.agree(&APPLY, &outdated).await;
     assert!(
-        strict.err.starts_with("Error from server (BadRequest): error when applying patch:\n{\""),
-        "{strict:?}"
+        outdated.err.starts_with("Error from server (Conflict): error when applying patch:\n{\""),
+        "{outdated:?}"
     );
     let server_side = |manager: &'static str| [&APPLY[..], &["--server-side", manager]].concat();
     twins.agree(&server_side("--field-manager=one"), &map("").replace("tea", "coffee")).await.ok();
