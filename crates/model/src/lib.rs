@@ -28,5 +28,5 @@ pub use object::{ApiVersion, ObjectKey, ResourceVersion, Scope, ScrubRevision, U
 pub use operation::{
     Apply, ApplyMode, Content, Create, Delete, Diff, DryRun, Ending, Get, InvalidOperationId, List, Logs,
     Manifest, Matches, ObjectRef, Operation, OperationId, Outcome, Patch, PatchKind, Preconditions,
-    Propagation, Replace, Rollout, RolloutAction, Scale, Top, Validation, Verb,
+    Propagation, Replace, Rollout, RolloutAction, Scale, Speaker, Top, Validation, Verb,
 };

@@ -9,6 +9,7 @@
 mod id;
 mod outcome;
 mod read;
+mod refusal;
 mod write;
 
 use std::{fmt, time::Duration};
@@ -19,6 +20,7 @@ use serde_json::Value;
 pub use id::{InvalidOperationId, OperationId};
 pub use outcome::{Content, Ending, Outcome};
 pub use read::{Diff, Get, List, Logs, Matches, Top};
+pub use refusal::Speaker;
 pub use write::{
     Apply, ApplyMode, Create, Delete, DryRun, Patch, PatchKind, Preconditions, Propagation, Replace, Rollout,
     RolloutAction, Scale, Validation,

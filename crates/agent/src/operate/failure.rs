@@ -1,9 +1,8 @@
 //! Why a verb did not do what it was asked to: always as a Kubernetes `Status`.
 
 use bytes::Bytes;
-use serde_json::json;
 use spindrift_kubernetes::{ApiError, Call};
-use spindrift_model::Outcome;
+use spindrift_model::{Outcome, Speaker};
 use spindrift_process::report;
 
 /// A verb that did not succeed.
@@ -15,6 +14,8 @@ pub enum Failure {
         code: u16,
         /// A `Status` in JSON.
         status: Bytes,
+        /// What was being done, where kubectl says so: `error when creating "web.yaml": …`.
+        doing: Option<String>,
     },
     /// A call that may have changed something broke off: nobody knows.
     Unknown(String),
@@ -29,12 +30,16 @@ pub enum Failure {
 impl Failure {
     /// A refusal of our own, in Kubernetes' form: the code, the reason as a word, the reason as a sentence.
     pub fn ours(code: u16, reason: &str, message: impl Into<String>) -> Self {
-        let message: String = message.into();
-        let status = json!({
-            "kind": "Status", "apiVersion": "v1", "metadata": {},
-            "status": "Failure", "message": message, "reason": reason, "code": code,
-        });
-        Self::Refused { code, status: status.to_string().into() }
+        Self::Refused { code, status: Speaker::Agent.refusal(code, reason, &message.into()), doing: None }
+    }
+
+    /// The same, refused while this was being done.
+    #[must_use]
+    pub fn during(self, what: String) -> Self {
+        match self {
+            Self::Refused { code, status, .. } => Self::Refused { code, status, doing: Some(what) },
+            other => other,
+        }
     }
 
     /// A call that changes nothing failed.
@@ -63,16 +68,24 @@ impl Failure {
     fn passed_on(status: &spindrift_kubernetes::Status) -> Self {
         let is_json = serde_json::from_slice::<serde_json::Map<_, _>>(&status.document).is_ok();
         if is_json {
-            return Self::Refused { code: status.code, status: status.document.clone() };
+            return Self::Refused { code: status.code, status: status.document.clone(), doing: None };
         }
-        // Something between us and the API server spoke, in no form of Kubernetes'.
-        Self::ours(status.code, &status.reason, status.message.clone())
+        let document = Speaker::Foreign.refusal(status.code, &status.reason, &status.message);
+        Self::Refused { code: status.code, status: document, doing: None }
+    }
+
+    /// What goes with it to the hub: what was being done.
+    pub fn body(&mut self) -> Bytes {
+        match self {
+            Self::Refused { doing, .. } => doing.take().unwrap_or_default().into(),
+            _ => Bytes::new(),
+        }
     }
 
     /// As it is told to the hub.
     pub fn into_outcome(self) -> Outcome {
         match self {
-            Self::Refused { code, status } => Outcome::Failed { code, status },
+            Self::Refused { code, status, .. } => Outcome::Failed { code, status },
             Self::Unknown(reason) => Outcome::Unknown { reason },
             Self::Cancelled => Outcome::Cancelled,
             Self::Expired => Outcome::Expired,

@@ -3,7 +3,10 @@
 //! Mutations of one object leave this hub in the order in which they came; the agent keeps that order. Different objects
 //! do not wait for each other.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+};
 
 use parking_lot::Mutex;
 use spindrift_model::AccountName;
@@ -25,9 +28,6 @@ pub struct Bounds {
 /// may have a mebibyte of its answer in this hub's memory. Those that follow something are not counted.
 const AT_WORK_PER_ACCOUNT: usize = 256;
 
-/// Turns that are kept though they have passed.
-const PASSED_TURNS: usize = 1024;
-
 #[derive(Debug)]
 pub(super) struct Admission {
     bounds: Bounds,
@@ -45,8 +45,16 @@ struct State {
 struct Queue {
     open: usize,
     slots: Arc<Semaphore>,
-    /// The last mutation of each object; cancelled when it has been sent.
-    turns: HashMap<String, CancellationToken>,
+    /// The mutations of each object that have not been sent, in order; the first of them was told that it may go.
+    turns: HashMap<String, VecDeque<Turn>>,
+}
+
+/// The place of a mutation among those of its object, until it is sent or comes to nothing.
+#[derive(Debug, Clone)]
+struct Turn {
+    object: String,
+    /// Cancelled when it may go; that is told once to each, which makes them one another's equal or not.
+    go: Arc<CancellationToken>,
 }
 
 /// Who asks to be admitted.
@@ -65,9 +73,7 @@ pub(super) struct Admitted {
     admission: Arc<Admission>,
     account: AccountName,
     bytes: usize,
-    /// The mutation of the same object that came before.
-    before: Option<CancellationToken>,
-    turn: CancellationToken,
+    turn: Option<Turn>,
     slots: Option<Arc<Semaphore>>,
     slot: Option<OwnedSemaphorePermit>,
 }
@@ -97,13 +103,12 @@ impl Admission {
         }
         queue.open += 1;
         let slots = (!follows).then(|| Arc::clone(&queue.slots));
-        let turn = CancellationToken::new();
-        let before = changes.and_then(|object| queue.turn(object, turn.clone()));
+        let turn = changes.map(|object| queue.enter(object));
         state.open += 1;
         state.bytes += bytes;
         drop(state);
         let admission = Arc::clone(self);
-        Ok(Admitted { admission, account: account.clone(), bytes, before, turn, slots, slot: None })
+        Ok(Admitted { admission, account: account.clone(), bytes, turn, slots, slot: None })
     }
 }
 
@@ -114,11 +119,23 @@ impl Queue {
         Self { open: 0, slots: Arc::new(Semaphore::new(AT_WORK_PER_ACCOUNT)), turns: HashMap::new() }
     }
 
-    fn turn(&mut self, object: &str, turn: CancellationToken) -> Option<CancellationToken> {
-        if self.turns.len() > PASSED_TURNS {
-            self.turns.retain(|_, turn| !turn.is_cancelled());
+    /// Behind all other mutations of the same object.
+    fn enter(&mut self, object: &str) -> Turn {
+        let turn = Turn { object: object.to_owned(), go: Arc::default() };
+        let turns = self.turns.entry(object.to_owned()).or_default();
+        turns.push_back(turn.clone());
+        turns[0].go.cancel();
+        turn
+    }
+
+    /// Lets the next one go; whoever leaves before its turn changes nothing for those behind it.
+    fn leave(&mut self, turn: &Turn) {
+        let Some(turns) = self.turns.get_mut(&turn.object) else { return };
+        turns.retain(|other| !Arc::ptr_eq(&other.go, &turn.go));
+        match turns.front() {
+            Some(next) => next.go.cancel(),
+            None => _ = self.turns.remove(&turn.object),
         }
-        self.turns.insert(object.to_owned(), turn).filter(|before| !before.is_cancelled())
     }
 }
 
@@ -127,7 +144,7 @@ impl Queue {
 impl Admitted {
     /// Whether it can be sent now, without waiting for others.
     pub(super) fn is_next(&mut self) -> bool {
-        let its_turn = self.before.as_ref().is_none_or(CancellationToken::is_cancelled);
+        let its_turn = self.turn.as_ref().is_none_or(|turn| turn.go.is_cancelled());
         if its_turn
             && self.slot.is_none()
             && let Some(slots) = &self.slots
@@ -139,8 +156,8 @@ impl Admitted {
 
     /// Waits for those that go first.
     pub(super) async fn its_turn(&mut self) {
-        if let Some(before) = &self.before {
-            before.cancelled().await;
+        if let Some(turn) = &self.turn {
+            turn.go.cancelled().await;
         }
         if let (None, Some(slots)) = (&self.slot, &self.slots) {
             // Never closed.
@@ -149,14 +166,17 @@ impl Admitted {
     }
 
     /// It has been sent: the next one may go.
-    pub(super) fn sent(&self) {
-        self.turn.cancel();
+    pub(super) fn sent(&mut self) {
+        let Some(turn) = self.turn.take() else { return };
+        if let Some(queue) = self.admission.state.lock().accounts.get_mut(&self.account) {
+            queue.leave(&turn);
+        }
     }
 }
 
 impl Drop for Admitted {
     fn drop(&mut self) {
-        self.turn.cancel();
+        self.sent();
         let mut state = self.admission.state.lock();
         state.open = state.open.saturating_sub(1);
         state.bytes = state.bytes.saturating_sub(self.bytes);
@@ -214,5 +234,24 @@ mod tests {
         assert!(second.is_next() && !third.is_next());
         drop(second);
         assert!(third.its_turn().now_or_never().is_some(), "one that came to nothing holds nobody up");
+        assert!(third.is_next());
+        third.sent();
+        assert!(
+            !admission.state.lock().accounts[&account].turns.contains_key("web"),
+            "nothing is kept of it"
+        );
+    }
+
+    #[test]
+    fn who_leaves_before_its_turn_lets_nobody_pass_those_before_it() {
+        let account = AccountName::parse("one").unwrap();
+        let admission = admission(100, 100, 1000);
+        let enter = || admission.admit(applicant(&account, Some("web"))).unwrap();
+        let (mut first, second, mut third) = (enter(), enter(), enter());
+        drop(second);
+        let mut fourth = enter();
+        assert!(!third.is_next() && !fourth.is_next(), "the first has not been sent");
+        first.sent();
+        assert!(third.is_next() && !fourth.is_next());
     }
 }

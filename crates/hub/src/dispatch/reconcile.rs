@@ -100,7 +100,8 @@ pub(super) async fn adopt(
             let stage = if sent.is_some() { Stage::Waiting(None) } else { Stage::Seeking };
             let channels = (arrivals_rx, events_tx);
             let driver = Driver::new(Arc::clone(&shared), entry, Task::of(&row), deadline, channels);
-            return driver.with_sent(sent).run(stage).await;
+            let driver = driver.with_sent(sent).with_reader_elsewhere(row.received_by != shared.config.hub);
+            return driver.run(stage).await;
         }
         // What has ended is of no interest any more, and what was never known neither: the agent may forget it.
         Ok(_) => {

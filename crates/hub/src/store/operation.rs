@@ -152,7 +152,8 @@ impl Store {
         })
     }
 
-    /// Says, safe on disk, that the operation is about to be sent; false if it is not ours to send.
+    /// Says, safe on disk, that the operation is about to be sent; false if it is not ours to send, or its account was
+    /// frozen while it waited.
     ///
     /// What changes something is sent to one incarnation only; what only reads may be sent to another one.
     pub async fn mark_sent(
@@ -167,7 +168,8 @@ impl Store {
             .statement(
                 "UPDATE spindrift_operation SET state = 'sent', sent_at = {now}, sent_by = ?, agent_id = ?, \
                  incarnation = ? WHERE tenant = ? AND id = ? AND driver = ? AND ended_at = 0 \
-                 AND (state = 'queued' OR mutation = 0)",
+                 AND (mutation = 0 OR state = 'queued' AND NOT EXISTS (SELECT 1 FROM spindrift_freeze f \
+                 WHERE f.tenant = spindrift_operation.tenant AND f.account = spindrift_operation.account))",
             )
             .bind(hub.as_str())
             .bind(seat.agent.as_str())
@@ -226,12 +228,13 @@ impl Store {
             Outcome::Cancelled | Outcome::Expired => (0, "", &[]),
         };
         let answered_at = if answered_to.is_some() { "{now}" } else { "0" };
+        let open = if answered_to.is_some() { "(ended_at = 0 OR state = 'unknown')" } else { "ended_at = 0" };
         let mut connection = self.writer("connect to end an operation").await?;
         let ended = self
             .statement(format!(
                 "UPDATE spindrift_operation SET state = '{}', ended_at = {{now}}, took_ms = ?, code = ?, content = ?, \
                  answer_bytes = ?, reason = ?, status = ?, answered_at = {answered_at}, answered_to = ?, body = ? \
-                 WHERE tenant = ? AND id = ? AND (ended_at = 0 OR state = 'unknown')",
+                 WHERE tenant = ? AND id = ? AND {open}",
                 ending.outcome.word()
             ))
             .bind(ending.took)

@@ -39,7 +39,11 @@ impl Task {
         let took = begun.elapsed();
         let (outcome, rest) = match done {
             Ok(Answer { code, body }) => (Outcome::Succeeded { code }, body),
-            Err(failure) => (failure.into_outcome(), Bytes::new()),
+            Err(mut failure) => {
+                let doing = failure.body();
+                // A read that failed has no answer but its status, which would not come first.
+                (failure.into_outcome(), if self.verb.is_mutation() { doing } else { Bytes::new() })
+            }
         };
         self.tell(&outcome, took);
         if is_of_nothing_served(&outcome) {

@@ -68,7 +68,7 @@ impl End {
     }
 
     pub(in crate::dispatch) fn unreadable() -> Self {
-        let message = "the hub that took it on died before it was sent, and no other has the key that encrypts it; ask again";
+        let message = "the hub that took it on died, and no other has the key that encrypts it; ask again";
         Self::ours(Refusal::new(503, "ServiceUnavailable", message))
     }
 
@@ -104,8 +104,9 @@ impl Driver {
             SaidBy::Us => false,
             SaidBy::Agent(_) => true,
         };
-        self.store_whole().await;
-        self.shared.metrics.operation(self.task.verb, &ending);
+        if matches!(ending.outcome, Outcome::Succeeded { .. }) {
+            self.store_whole().await;
+        }
         let mut recorded = false;
         for _ in 0..ATTEMPTS {
             recorded = self.record(&ending, content, by_agent).await;
@@ -114,7 +115,10 @@ impl Driver {
             }
             sleep(PAUSE).await;
         }
-        self.tell(content, ending.clone());
+        match self.unsure(recorded || by_agent, &ending) {
+            Some(unsure) => self.tell(content, unsure),
+            None => self.tell(content, ending.clone()),
+        }
         while !recorded {
             sleep(LONG_PAUSE).await;
             recorded = self.record(&ending, content, by_agent).await;
@@ -122,6 +126,16 @@ impl Driver {
         if let SaidBy::Agent(down_tx) = said_by {
             down_tx.send(ResultsDown::Done(self.task.id)).ok();
         }
+    }
+
+    /// That a change was not made holds only once the row says so: until then a hub that is started anew would find it
+    /// waiting, and make it.
+    fn unsure(&self, is_certain: bool, ending: &Ending) -> Option<Ending> {
+        let is_denial = !matches!(ending.outcome, Outcome::Unknown { .. });
+        (!is_certain && is_denial && self.task.mutation).then(|| {
+            let reason = "nothing was sent, but the hub's store does not answer, so that a hub that is started anew may still send it".into();
+            Ending { outcome: Outcome::Unknown { reason }, ..ending.clone() }
+        })
     }
 
     fn tell(&mut self, content: Content, ending: Ending) {
@@ -139,6 +153,8 @@ impl Driver {
         for piece in self.answer.whole.clone() {
             if let Err(error) = answer::store(&self.shared, self.task.id, &mut self.answer, &piece).await {
                 warn!(operation = %self.task.id, %error, "an answer was not kept");
+                // A part of it would pass for all of it.
+                self.answer.lost = true;
                 return;
             }
         }
@@ -159,6 +175,7 @@ impl Driver {
         match self.shared.store.end_operation(&config.tenant, task.id, &end).await {
             Ok(first) => {
                 if first {
+                    self.shared.metrics.operation(task.verb, ending);
                     let (outcome, took) = (ending.outcome.word(), ending.took);
                     info!(operation = %task.id, account = %task.account, verb = task.verb, target = task.target, outcome, ?took, "operation ended");
                 }

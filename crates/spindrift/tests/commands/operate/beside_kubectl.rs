@@ -114,26 +114,34 @@ async fn what_the_api_server_refuses_is_told_as_kubectl_tells_it() {
     let elsewhere = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a", "namespace": "elsewhere" } });
     twins.agree(&APPLY, &elsewhere.to_string()).await;
 
+    // Refused while it is created, and while it is changed.
+    let map = |more: &str| {
+        format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: tea}}, data: {{a: b}}{more}}}")
+    };
+    let strict = twins.agree(&APPLY, &map(", dat: {a: b}")).await;
+    assert!(
+        strict.err.starts_with("Error from server (BadRequest): error when creating \"STDIN\": "),
+        "{strict:?}"
+    );
+    twins.agree(&APPLY, &map("")).await.ok();
+    let strict = twins.agree(&APPLY, &map(", dat: {a: b}")).await;
+    assert!(
+        strict.err.starts_with("Error from server (BadRequest): error when applying patch:\n{\""),
+        "{strict:?}"
+    );
+    let server_side = |manager: &'static str| [&APPLY[..], &["--server-side", manager]].concat();
+    twins.agree(&server_side("--field-manager=one"), &map("").replace("tea", "coffee")).await.ok();
+    let other = map("").replace("tea", "coffee").replace("a: b", "a: c");
+    let conflict = twins.agree(&server_side("--field-manager=two"), &other).await;
+    assert!(
+        conflict.err.starts_with("error: Apply failed with 1 conflict: conflict with \"one\""),
+        "{conflict:?}"
+    );
+
     let stranger = json!({ "apiVersion": "example.com/v1", "kind": "Unicorn", "metadata": { "name": "a" } });
     let said = twins.spindrift(&APPLY, &stranger.to_string());
     assert_eq!((said.code, said.out.as_str()), (Some(1), ""), "{said:?}");
     assert!(said.err.contains("Unicorn") && said.err.contains("STDIN"), "{said:?}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_conflict_of_managers_is_told_with_what_can_be_done() {
-    let twins = Twins::new("conflict").await;
-    let tea = |blend| {
-        format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: tea}}, data: {{blend: {blend}}}}}")
-    };
-    let apply = [&APPLY[..], &["--server-side"]].concat();
-    twins.agree(&[&apply[..], &["--field-manager=other"]].concat(), &tea("assam")).await.ok();
-    let (theirs, ours) =
-        (twins.kubectl(&apply, &tea("ceylon")).await, twins.spindrift(&apply, &tea("ceylon")));
-    assert_eq!((theirs.code, ours.code), (Some(1), Some(1)), "{ours:?}");
-    assert_eq!(ours.err.lines().next(), theirs.err.lines().next());
-    assert!(ours.err.contains("--force-conflicts"), "{ours:?}");
-    twins.agree(&[&apply[..], &["--force-conflicts"]].concat(), &tea("ceylon")).await.ok();
 }
 
 #[tokio::test(flavor = "multi_thread")]
