@@ -148,6 +148,19 @@ async fn what_the_api_server_refuses_is_told_as_kubectl_tells_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn whoever_names_a_namespace_is_warned_when_an_object_has_none() {
+    let twins = Twins::new("scope").await;
+    for name in [&twins.ours, &twins.theirs] {
+        let role = ["create", "clusterrole", name, "--verb=get", "--resource=pods"];
+        twins.fleet.kubectl(&role, "").await.ok();
+    }
+    let theirs = twins.kubectl(&["delete", "clusterrole", &twins.theirs], "").await;
+    let ours = twins.spindrift(&["delete", "clusterrole", &twins.ours], "");
+    assert_eq!((ours.code, ours.out, &ours.err), (theirs.code, theirs.out, &theirs.err));
+    assert!(ours.err.starts_with("Warning: "), "{}", ours.err);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_difference_is_that_of_kubectl_with_its_exit_code() {
     let twins = Twins::new("diff").await;
     let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: key}\nstringData: {a: canary, b: same}\n";
