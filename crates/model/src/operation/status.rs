@@ -34,6 +34,7 @@ struct Details {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 struct Cause {
+    reason: String,
     field: String,
     message: String,
 }
@@ -80,13 +81,19 @@ impl Status {
     /// Each field that is wrong, once.
     fn causes(&self) -> Vec<String> {
         let mut causes = Vec::new();
-        for Cause { field, message } in self.details.iter().flat_map(|details| &details.causes) {
+        for Cause { field, message, .. } in self.details.iter().flat_map(|details| &details.causes) {
             let cause = format!("{field}: {message}");
             if !causes.contains(&cause) {
                 causes.push(cause);
             }
         }
         causes
+    }
+
+    /// Whether fields belong to others, who would have to be overruled.
+    fn is_about_managers(&self) -> bool {
+        let mut causes = self.details.iter().flat_map(|details| &details.causes);
+        self.reason == "Conflict" && causes.any(|cause| cause.reason == "FieldManagerConflict")
     }
 
     /// What kubectl makes of an object that is not valid: its name, and what is wrong with it.
@@ -118,6 +125,7 @@ impl fmt::Display for Status {
         match reason.as_str() {
             _ if self.source.is_some() => write!(f, "error: {message}"),
             "Invalid" => self.invalid(f),
+            _ if self.is_about_managers() => write!(f, "error: {message}\n{ABOUT_MANAGERS}"),
             "" => write!(f, "Error from server: {message}"),
             _ => write!(f, "Error from server ({reason}): {message}"),
         }
@@ -153,6 +161,7 @@ mod tests {
             ("Invalid", "long", &two, "The Deployment \"web\" is invalid: \n* a: no\n* b: nor"),
             ("Invalid", "long", &json!({ "kind": "Pod", "name": "x" }), "The Pod \"x\" is invalid"),
             ("Invalid", "all of it", &nothing, "The request is invalid: all of it"),
+            ("Conflict", "it has changed", &json!({}), "Error from server (Conflict): it has changed"),
         ] {
             assert_eq!(status(reason, message, details).to_string(), expected);
         }
