@@ -1,6 +1,6 @@
 # Each target is one command; what takes more than that is a script in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help test lint fmt docs audit bench bench-agent bench-operations chaos parity fuzz dist testenv dictionary picture
+.PHONY: help test lint fmt docs audit bench bench-agent bench-operations bench-reads chaos parity conformance fuzz dist testenv dictionary picture
 
 # A version, so that a new release of the tool changes nothing unasked.
 CARGO_DENY := 0.20.2
@@ -45,6 +45,10 @@ bench-operations: ## Measures a deploy through hub and agent beside the same cal
 	cargo build --release --locked --bins --workspace
 	$${CARGO_TARGET_DIR:-target}/release/spindrift-bench operations $(if $(QUICK),--quick)
 
+bench-reads: ## Measures pages of an application with 10,000 pods beside a live reader, and what rows cost writers; QUICK=1 for a look
+	cargo build --release --locked --bins --workspace
+	$${CARGO_TARGET_DIR:-target}/release/spindrift-bench reads $(if $(QUICK),--quick)
+
 chaos: ## Breaks everything at random while things change, and compares whenever it is quiet; SECONDS=600 SEED=random
 	cargo build --workspace --locked --bins --test chaos
 	SPINDRIFT_CHAOS_SECONDS=$(or $(SECONDS),600) SPINDRIFT_CHAOS_SEED=$(SEED) \
@@ -54,6 +58,10 @@ parity: ## Does some 3,500 things beside the real kubectl, compares, and writes 
 	cargo build --workspace --locked --bins --test parity
 	SPINDRIFT_PARITY_CASES=$(or $(CASES),2000) SPINDRIFT_PARITY_SEED=$(SEED) SPINDRIFT_PARITY_WRITE=1 \
 	  cargo test --workspace --locked --test parity -- --nocapture
+
+conformance: ## Plays what real Spinnaker services said and did against a hub on a real cluster, and compares
+	cargo build --workspace --locked --bins --test conformance
+	cargo test --workspace --locked --test conformance -- --nocapture
 
 dist: ## Builds the binaries that are shipped: target/dist, and the agent in target/lean
 	cargo build --profile dist --locked --bins -p spindrift -p spindrift-hub

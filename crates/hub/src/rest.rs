@@ -44,6 +44,7 @@ use crate::{
     store::Store,
 };
 pub use clouddriver::Staleness;
+pub(crate) use clouddriver::{Error as ClouddriverError, tagged};
 pub use kinds::CustomNames;
 
 /// An agent or hub that was not heard of for longer is not shown as alive.

@@ -36,7 +36,9 @@ use axum::middleware::from_fn;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::RestState;
+pub(crate) use error::Error;
 pub use stale::Staleness;
+pub(crate) use wire::tagged;
 pub(super) use wire::{no_such_route, without_trailing_slash};
 
 /// The routes, each in the file of its resource.

@@ -36,7 +36,7 @@ pub(super) async fn finish(request: Request, next: Next) -> Response {
 }
 
 /// A tag of the whole body; who has it already gets none.
-async fn tagged(response: Response, known: Option<&HeaderValue>) -> Response {
+pub(crate) async fn tagged(response: Response, known: Option<&HeaderValue>) -> Response {
     let (mut parts, body) = response.into_parts();
     let Ok(body) = to_bytes(body, usize::MAX).await else {
         return Error::from(Refusal::internal("the answer broke off")).into_response();

@@ -117,7 +117,7 @@ async fn bad_requests_are_refused_by_naming_what_is_bad() {
         ("manifests", json!("nope")),
         ("strategy", json!("WIBBLE")),
         ("versioned", json!({})),
-        ("moniker", json!([])),
+        ("moniker", json!("shop")),
     ] {
         let description = but(deployment(account, json!([])), field, value);
         let answer =

@@ -1,0 +1,29 @@
+//! Whatever the real Spinnaker services were told, they are told here; whatever they made of it, they make of us.
+//!
+//! ```text
+//! recordings ──▶ replay: each request to Clouddriver, in order ──▶ hub ══ agent ══▶ real cluster
+//!                  └─ our answer beside the recorded one, field by field; what differs is accepted by name, or fails
+//!            ──▶ stages: Orca's executions, carried to their end by its player; and those that fail
+//!            ──▶ gate: the calls that Gate made, and every route that it knows
+//! ```
+//!
+//! `make conformance` runs it all. `docs/compatibility.md` has the tables of `accepted` and `routes`; they are written
+//! anew by `UPDATE_GENERATED=1`.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
+
+mod accepted;
+mod cluster_state;
+mod documented;
+mod failures;
+mod gate;
+mod page;
+mod replay;
+mod routes;
+mod scenario;
+mod stages;
+mod world;
+
+use tokio::sync::Mutex;
+
+/// Each test has a cluster of its own, with controllers: one at a time.
+static TURN: Mutex<()> = Mutex::const_new(());
