@@ -14,7 +14,7 @@ static OURS: LazyLock<[(Regex, &str); 3]> = LazyLock::new(|| {
         // Whoever cannot compute a patch says so in its own way.
         (r"(?s)^.*(error calculating patch from openapi|no patch can be computed for).*$", "no patch"),
         // A refusal tells of the refusal only.
-        (r"(?m)^Warning: resource .*\n", ""),
+        (r"(?m)^Warning: (resource|deleting cluster-scoped resources).*\n", ""),
     ]
     .map(|(pattern, same)| (Regex::new(pattern).unwrap(), same))
 });
