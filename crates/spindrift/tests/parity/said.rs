@@ -7,17 +7,12 @@ use regex::Regex;
 use crate::outcome::plain;
 
 /// Where our words differ from kubectl's on purpose, each becomes the same on both sides.
-static OURS: LazyLock<[(Regex, &str); 5]> = LazyLock::new(|| {
+static OURS: LazyLock<[(Regex, &str); 4]> = LazyLock::new(|| {
     [
         // A patch that the kind does not know is refused by the API server, not by us.
         (r"^error: \S+ is not supported by \S+, Kind=\w+: ", "Error from server (UnsupportedMediaType): "),
         // Whoever cannot compute a patch says so in its own way.
         (r"(?s)^.*(error calculating patch from openapi|no patch can be computed for).*$", "no patch"),
-        // A manifest that kubectl cannot decode, the API server refuses.
-        (
-            r"^(error: unable to decode .*|Error from server: failed to create typed patch object .*)\n$",
-            "unreadable",
-        ),
         (r" was \d+\n$", " was given\n"),
         // A refusal tells of the refusal only.
         (r"(?m)^Warning: (resource|deleting cluster-scoped resources).*\n", ""),
@@ -38,6 +33,10 @@ pub(crate) struct Said {
 impl Said {
     /// In what our command differs from kubectl: its exit code, and every word on both streams.
     pub(crate) fn difference(kubectl: &Self, ours: &Self) -> Option<String> {
+        // What kubectl cannot decode itself, the API server refuses to us, in its own words.
+        if kubectl.err.starts_with("error: unable to decode ") {
+            return kubectl.difference_in_deed(ours);
+        }
         (kubectl.plain() != ours.plain())
             .then(|| format!("words differ\n      kubectl: {kubectl:?}\n      ours:    {ours:?}"))
     }
