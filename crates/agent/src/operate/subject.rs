@@ -27,6 +27,15 @@ pub(super) struct Aim {
     pub(super) name: Option<String>,
 }
 
+// === impl Aim ===
+
+impl Aim {
+    /// Whether values may be in what is said of it.
+    pub(super) fn is_secret(&self) -> bool {
+        self.resource.group.is_empty() && &*self.resource.kind == "Secret"
+    }
+}
+
 // === impl Subject ===
 
 impl<'a> Subject<'a> {

@@ -67,7 +67,7 @@ impl Reconciler {
     }
 
     /// Carries on what is this hub's, and calls off what others asked to be called off.
-    async fn take_up(&self) -> Result<(), StoreError> {
+    pub(super) async fn take_up(&self) -> Result<(), StoreError> {
         let config = &self.shared.config;
         for row in self.shared.store.open_operations(&config.tenant, &config.hub).await? {
             // In this order: it is driven before it is no longer being submitted.

@@ -32,26 +32,15 @@ struct Details {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 struct Cause {
+    reason: String,
     field: String,
     message: String,
 }
 
-/// Kubectl's advice.
-const CONFLICTS: &str = "\
-Please review the fields above--they currently have other managers. Here
-are the ways you can resolve this warning:
-* If you intend to manage all of these fields, please re-run the apply
-  command with the `--force-conflicts` flag.
-* If you do not intend to manage all of the fields, please edit your
-  manifest to remove references to the fields that should keep their
-  current managers.
-* You may co-own fields by updating your manifest to match the existing
-  value; in this case, you'll become the manager if the other manager(s)
-  stop managing the field (remove it from their configuration).
-See https://kubernetes.io/docs/reference/using-api/server-side-apply/#conflicts";
-
-/// Who adds that.
-const CONFLICTS_SOURCE: &str = "spindrift";
+/// What can be done about fields that somebody else manages.
+const ABOUT_MANAGERS: &str = "\
+To take these fields from their managers, apply again with --force-conflicts. To leave them as they are, take them
+out of the manifest. To share them, give them the values that they have.";
 
 // === impl Status ===
 
@@ -79,25 +68,22 @@ impl Status {
         self
     }
 
-    /// Whose fields a server-side apply would have taken, and what to do about it: kubectl speaks for itself here.
-    pub(crate) fn about_conflicts(self) -> Self {
-        if self.reason != "Conflict" || self.source.is_some() {
-            return self;
-        }
-        let message = format!("{}\n{CONFLICTS}", self.message);
-        Self { message, source: Some(CONFLICTS_SOURCE.to_owned()), ..self }
-    }
-
     /// Each field that is wrong, once.
     fn causes(&self) -> Vec<String> {
         let mut causes = Vec::new();
-        for Cause { field, message } in self.details.iter().flat_map(|details| &details.causes) {
+        for Cause { field, message, .. } in self.details.iter().flat_map(|details| &details.causes) {
             let cause = format!("{field}: {message}");
             if !causes.contains(&cause) {
                 causes.push(cause);
             }
         }
         causes
+    }
+
+    /// Whether fields belong to others, who would have to be overruled.
+    fn is_about_managers(&self) -> bool {
+        let mut causes = self.details.iter().flat_map(|details| &details.causes);
+        self.reason == "Conflict" && causes.any(|cause| cause.reason == "FieldManagerConflict")
     }
 
     /// What kubectl makes of an object that is not valid: its name, and what is wrong with it.
@@ -129,6 +115,7 @@ impl fmt::Display for Status {
         match reason.as_str() {
             _ if self.source.is_some() => write!(f, "error: {message}"),
             "Invalid" => self.invalid(f),
+            _ if self.is_about_managers() => write!(f, "error: {message}\n{ABOUT_MANAGERS}"),
             "" => write!(f, "Error from server: {message}"),
             _ => write!(f, "Error from server ({reason}): {message}"),
         }
@@ -164,9 +151,14 @@ mod tests {
             ("Invalid", "long", &two, "The Deployment \"web\" is invalid: \n* a: no\n* b: nor"),
             ("Invalid", "long", &json!({ "kind": "Pod", "name": "x" }), "The Pod \"x\" is invalid"),
             ("Invalid", "all of it", &nothing, "The request is invalid: all of it"),
+            ("Conflict", "it has changed", &json!({}), "Error from server (Conflict): it has changed"),
         ] {
             assert_eq!(status(reason, message, details).to_string(), expected);
         }
+        let theirs =
+            json!({ "causes": [{ "reason": "FieldManagerConflict", "field": ".spec", "message": "hers" }] });
+        let conflict = status("Conflict", "Apply failed with 1 conflict: .spec", &theirs).to_string();
+        assert!(conflict.starts_with("error: Apply failed with 1 conflict: .spec\nTo take"), "{conflict}");
         for reason in ["NotFound", "Invalid", "BadRequest", "InternalError", "OutcomeUnknown"] {
             assert_eq!(ours(reason, "no").to_string(), "error: no", "our words are not the server's");
         }

@@ -10,7 +10,13 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, info};
 
 use super::{
-    super::{Answer, Failure, Hand, lanes::Place, outbox::Letterbox, subject::Subject, verbs},
+    super::{
+        Answer, Failure, Hand,
+        lanes::Place,
+        outbox::Letterbox,
+        subject::{Aim, Subject},
+        verbs,
+    },
     Shared,
 };
 use crate::account::Account;
@@ -77,6 +83,7 @@ impl Task {
                 Some(subject) => Some(subject.aim(hand).await?),
                 None => None,
             };
+            let is_secret = aim.as_ref().is_some_and(Aim::is_secret);
             // An object that gets its name from the API server is another's each time.
             let aim = aim.filter(|aim| aim.name.is_some() || matches!(self.verb, Verb::Delete(_)));
             let lane = aim.map(|aim| self.shared.lanes.enter((name.clone(), aim)));
@@ -86,14 +93,15 @@ impl Task {
                 lane.turn().await;
             }
             let permit = room.mutations.acquire().await.ok();
-            Ok::<_, Failure>((lane, permit))
+            Ok::<_, Failure>((is_secret, (lane, permit)))
         };
-        let _turn = self.in_time(waiting).await??;
+        let (is_secret, _turn) = self.in_time(waiting).await??;
         hand.go_on()?;
         let stumbled = || {
             Failure::Unknown("the agent stumbled over a bug of its own while it did this; see its log".into())
         };
-        outlived(Box::pin(verbs::run(hand, self.verb.clone(), &self.letterbox)), stumbled).await
+        let done = outlived(Box::pin(verbs::run(hand, self.verb.clone(), &self.letterbox)), stumbled).await;
+        if is_secret { done.map_err(Failure::without_values) } else { done }
     }
 
     /// At any moment it may end.
@@ -102,10 +110,12 @@ impl Task {
         let reading = async {
             let semaphore = if verbs::follows(&self.verb) { &room.followers } else { &room.reads };
             let _permit = semaphore.acquire().await.ok();
-            if let Some(subject) = Subject::of(&self.verb)? {
-                subject.aim(hand).await?;
-            }
-            Box::pin(verbs::run(hand, self.verb.clone(), &self.letterbox)).await
+            let is_secret = match Subject::of(&self.verb)? {
+                Some(subject) => subject.aim(hand).await?.is_secret(),
+                None => false,
+            };
+            let done = Box::pin(verbs::run(hand, self.verb.clone(), &self.letterbox)).await;
+            if is_secret { done.map_err(Failure::without_values) } else { done }
         };
         let stumbled =
             || Failure::ours(500, "InternalError", "the agent stumbled over a bug of its own; see its log");

@@ -21,6 +21,7 @@ use tonic::Status;
 use super::super::{
     Bounds, Dispatch, DispatchConfig, Order, Vault,
     links::{Joined, Link},
+    reconcile::Reconciler,
 };
 use crate::{
     metrics::Metrics,
@@ -72,6 +73,11 @@ impl Bench {
         dispatch.start();
         store.announce(&TenantId::default(), &agent("agent-a"), &description()).await.unwrap();
         Self { dispatch, store, hub, shutdown }
+    }
+
+    /// Takes up what this hub has to carry on, as it does every now and then.
+    pub(super) async fn look_for_work(&self) {
+        Reconciler::new(Arc::clone(&self.dispatch.shared)).take_up().await.unwrap();
     }
 
     /// Ends this life; the next one may begin.

@@ -1,14 +1,14 @@
 //! The store says no, or nothing, at the worst moment.
 
-use spindrift_model::{OperationId, Outcome};
+use spindrift_model::Outcome;
 use spindrift_protocol::ResultsDown;
 
 use super::{
-    super::{Event, Order},
+    super::Event,
     bench::{OK, create},
     one,
 };
-use crate::store::OperationState;
+use crate::store::{OperationQuery, OperationRow, OperationState};
 
 /// No end of an operation is written down.
 const NO_END: &str = "CREATE TRIGGER no_end BEFORE UPDATE OF ended_at ON spindrift_operation \
@@ -46,21 +46,25 @@ async fn that_a_change_was_not_made_is_claimed_only_once_it_is_written_down() {
 }
 
 #[tokio::test]
-async fn a_row_that_turns_up_after_its_caller_was_refused_is_ended_and_not_sent() {
+async fn a_row_that_was_inserted_though_its_caller_was_refused_is_ended_and_not_sent() {
     let (database, bench) = one().await;
-    // It is inserted, and the one who inserts it does not get to see it.
-    let hide = "CREATE TRIGGER hide AFTER INSERT ON spindrift_operation \
-                BEGIN UPDATE spindrift_operation SET tenant = 'hidden' WHERE id = NEW.id; END";
-    database.execute(hide).await.unwrap();
-    let order = Order { id: Some(OperationId::fresh()), ..create("web", "x") };
-    let id = order.id.unwrap();
-    let refusal = bench.dispatch.submit(order).await.unwrap_err();
-    assert_eq!((refusal.code, refusal.reason), (503, "ServiceUnavailable"), "{refusal:?}");
     let mut peer = bench.agent("agent-a").await;
-    database.execute("DROP TRIGGER hide").await.unwrap();
-    let tenant = bench.dispatch.shared.config.tenant.as_str();
-    database.execute(&format!("UPDATE spindrift_operation SET tenant = '{tenant}'")).await.unwrap();
+    // The row stays, and the one who inserts it hears that it failed. Nor can it be ended at once.
+    let fail = "CREATE TRIGGER broken_line AFTER INSERT ON spindrift_operation \
+                BEGIN SELECT RAISE(FAIL, 'the line broke'); END";
+    database.execute(fail).await.unwrap();
+    database.execute(NO_END).await.unwrap();
+    let refusal = bench.dispatch.submit(create("web", "x")).await.unwrap_err();
+    assert_eq!((refusal.code, refusal.reason), (503, "ServiceUnavailable"), "{refusal:?}");
+    let latest = OperationQuery { limit: 1, ..OperationQuery::default() };
+    let rows = bench.store.operations(&bench.dispatch.shared.config.tenant, &latest).await.unwrap();
+    let [OperationRow { id, state: OperationState::Sent, .. }] = rows[..] else {
+        panic!("it is there: {rows:?}")
+    };
+    bench.look_for_work().await;
+    assert!(bench.dispatch.shared.entry(id).is_none(), "nobody carries it on");
+    database.execute("DROP TRIGGER no_end").await.unwrap();
     let row = bench.becomes(id, OperationState::Failed).await;
-    assert_eq!((row.code, row.sent), (503, None));
+    assert_eq!(row.code, 503);
     assert!(peer.heard_nothing(), "nothing was sent, as its caller was told");
 }

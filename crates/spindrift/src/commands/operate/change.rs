@@ -5,7 +5,7 @@ use std::{cell::RefCell, io::Write, time::Duration};
 use clap::ValueEnum;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use spindrift_model::{ApplyMode, Verb};
+use spindrift_model::Verb;
 use spindrift_printer::json;
 
 use super::{
@@ -124,7 +124,9 @@ impl Change<'_> {
                                 self.show(told, line, &documents)?;
                             }
                         }
-                        Err(trouble) => line.fail(&self.explain(trouble, &step).to_string()),
+                        Err(trouble) => {
+                            line.fail(&trouble.about(self.doing, step.file.as_deref()).to_string());
+                        }
                     }
                 }
                 Ok(())
@@ -132,14 +134,6 @@ impl Change<'_> {
             .await;
         self.print(documents.into_inner())?;
         done
-    }
-
-    /// As kubectl: of what the API server itself applies, it does not name the file.
-    fn explain(&self, trouble: Trouble, step: &Step) -> Trouble {
-        match &step.verb {
-            Verb::Apply(apply) if apply.mode == ApplyMode::ServerSide => trouble.about_conflicts(),
-            _ => trouble.about(self.doing, step.file.as_deref()),
-        }
     }
 
     async fn step<T: for<'de> Deserialize<'de>>(

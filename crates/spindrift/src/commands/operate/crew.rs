@@ -240,14 +240,6 @@ impl Trouble {
         }
     }
 
-    /// Says what to do about fields that others manage.
-    pub(crate) fn about_conflicts(self) -> Self {
-        match self {
-            Self::Status(status) => Self::Status(Box::new(status.about_conflicts())),
-            other => other,
-        }
-    }
-
     pub(crate) fn is(&self, reason: &str) -> bool {
         matches!(self, Self::Status(status) if status.reason == reason)
     }

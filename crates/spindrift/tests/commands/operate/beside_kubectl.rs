@@ -124,19 +124,22 @@ async fn what_the_api_server_refuses_is_told_as_kubectl_tells_it() {
         "{strict:?}"
     );
     twins.agree(&APPLY, &map("")).await.ok();
-    let strict = twins.agree(&APPLY, &map(", dat: {a: b}")).await;
+    twins.agree(&APPLY, &map(", dat: {a: b}")).await;
+    let outdated = map("").replace("name: tea", "name: tea, resourceVersion: '1'").replace("a: b", "a: c");
+    let outdated = twins.agree(&APPLY, &outdated).await;
     assert!(
-        strict.err.starts_with("Error from server (BadRequest): error when applying patch:\n{\""),
-        "{strict:?}"
+        outdated.err.starts_with("Error from server (Conflict): error when applying patch:\n{\""),
+        "{outdated:?}"
     );
     let server_side = |manager: &'static str| [&APPLY[..], &["--server-side", manager]].concat();
     twins.agree(&server_side("--field-manager=one"), &map("").replace("tea", "coffee")).await.ok();
     let other = map("").replace("tea", "coffee").replace("a: b", "a: c");
-    let conflict = twins.agree(&server_side("--field-manager=two"), &other).await;
-    assert!(
-        conflict.err.starts_with("error: Apply failed with 1 conflict: conflict with \"one\""),
-        "{conflict:?}"
-    );
+    let two = server_side("--field-manager=two");
+    let (theirs, ours) = (twins.kubectl(&two, &other).await, twins.spindrift(&two, &other));
+    // What can be done about it, each says in its own words.
+    let first = |said: &str| said.lines().next().unwrap_or_default().to_owned();
+    assert_eq!((ours.code, first(&ours.err)), (theirs.code, first(&theirs.err)));
+    assert!(ours.err.starts_with("error: Apply failed with 1 conflict: conflict with \"one\""), "{ours:?}");
 
     let stranger = json!({ "apiVersion": "example.com/v1", "kind": "Unicorn", "metadata": { "name": "a" } });
     let said = twins.spindrift(&APPLY, &stranger.to_string());
