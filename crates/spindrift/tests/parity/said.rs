@@ -4,11 +4,13 @@ use std::{process::Output, sync::LazyLock};
 
 use regex::Regex;
 
-use crate::outcome::plain;
+use crate::outcome::{HIDDEN, plain};
 
 /// Where our words differ from kubectl's on purpose, each becomes the same on both sides.
-static OURS: LazyLock<[(Regex, &str); 4]> = LazyLock::new(|| {
+static OURS: LazyLock<[(Regex, &str); 5]> = LazyLock::new(|| {
     [
+        // What to do about conflicts is told in words of our own.
+        (r"(?s)\n(Please review the fields above|To take these fields).*", "\nadvice\n"),
         // A patch that the kind does not know is refused by the API server, not by us.
         (r"^error: \S+ is not supported by \S+, Kind=\w+: ", "Error from server (UnsupportedMediaType): "),
         // Whoever cannot compute a patch says so in its own way.
@@ -33,8 +35,8 @@ pub(crate) struct Said {
 impl Said {
     /// In what our command differs from kubectl: its exit code, and every word on both streams.
     pub(crate) fn difference(kubectl: &Self, ours: &Self) -> Option<String> {
-        // What kubectl cannot decode itself, the API server refuses to us, in its own words.
-        if kubectl.err.starts_with("error: unable to decode ") {
+        // What kubectl cannot decode itself, the API server refuses to us, in its own words; values of Secrets we hide.
+        if kubectl.err.starts_with("error: unable to decode ") || ours.err.contains(HIDDEN) {
             return kubectl.difference_in_deed(ours);
         }
         (kubectl.plain() != ours.plain())
