@@ -23,7 +23,7 @@ async fn an_agents_late_word_takes_the_place_of_nobody_knows() {
     bench.becomes(running.id, OperationState::Unknown).await;
     eventually!("the hub is done with it", bench.dispatch.shared.entry(running.id).is_none());
     // Longer than one piece: all of it is waited for.
-    peer.answer(running.id, &[b' '; 3 * RESULT_PIECE_BYTES], OK);
+    peer.answer(running.id, &vec![b' '; 3 * RESULT_PIECE_BYTES], OK);
     let row = bench.becomes(running.id, OperationState::Completed).await;
     assert_eq!((row.code, row.answer_bytes), (201, Some(3 * RESULT_PIECE_BYTES as u64)));
     assert_eq!(peer.heard().await, ResultsDown::Done(running.id), "the agent may forget it");
