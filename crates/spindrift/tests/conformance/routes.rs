@@ -46,7 +46,7 @@ const fn other(method: &'static str, path: &'static str, source: Source) -> Rout
 }
 
 /// In the order of the specification: accounts, manifests, applications, … and what is empty.
-pub(crate) const ROUTES: &[Route] = &[
+pub(crate) static ROUTES: &[Route] = &[
     get("/credentials", "/credentials?expand=true", Hub),
     get("/credentials/{account}", "/credentials/account1", Hub),
     get("/credentials/{account}/authorized", "/credentials/account1/authorized", Hub),
