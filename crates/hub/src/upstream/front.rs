@@ -142,40 +142,51 @@ impl Front {
         let (mut parts, body) = request.into_parts();
         // The tag of a merged answer is that of neither.
         let known = parts.headers.remove(header::IF_NONE_MATCH);
-        let question = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
         let mut theirs = Request::from_parts(parts.clone(), Body::empty());
         theirs.headers_mut().remove(header::ACCEPT_ENCODING);
-        let (ours, part) = tokio::join!(
-            async { Ours::of(next.run(Request::from_parts(parts, body)).await).await },
-            self.part(list, &question, theirs)
-        );
+        let ours = async { Ours::of(next.run(Request::from_parts(parts, body)).await).await };
+        if list == List::Health {
+            // Whether we are well does not depend on them, nor on how long they take to say how they are.
+            let patience = HEALTH.min(self.upstream.merge_timeout);
+            let (ours, theirs) = tokio::join!(ours, self.upstream.client.ask(theirs, patience));
+            return Ok(ours.with_health(theirs));
+        }
+        let (ours, part) = tokio::join!(ours, self.part(list, theirs));
         let accounts = self.accounts.all().await?;
         let accounts = accounts.iter().map(|account| account.name.to_string()).collect();
-        let joined = ours.joined(list, part, &accounts, &self.upstream.conditions).map_err(failure)?;
-        let has_tag = joined.status() == StatusCode::OK && list != List::Health;
-        Ok(if has_tag { tagged(joined, known.as_ref()).await } else { joined })
+        let joined = ours.joined(list, part, &accounts).map_err(failure)?;
+        let is_whole = joined.status() == StatusCode::OK;
+        Ok(if is_whole { tagged(joined, known.as_ref()).await } else { joined })
     }
 
-    /// The Clouddriver's part of a list; one that failed a moment ago is not waited for.
-    async fn part(&self, list: List, question: &str, request: Request) -> Part {
+    /// The Clouddriver's part of a list.
+    async fn part(&self, list: List, request: Request) -> Part {
         let Upstream { client, conditions, merge_timeout, .. } = &self.upstream;
+        let path = request.uri().path().to_owned();
+        let question = request.uri().path_and_query().map(ToString::to_string).unwrap_or_default();
         let missing =
-            |why: Silence| Part::Missing { why, remembered: conditions.recall(question, Instant::now()) };
-        if let Some(why) = conditions.pause(list, Instant::now()) {
+            |why: Silence| Part::Missing { why, remembered: conditions.recall(&question, Instant::now()) };
+        if let Some(why) = conditions.pause(&path, Instant::now()) {
             return missing(why);
         }
-        let patience = if list == List::Health { HEALTH.min(*merge_timeout) } else { *merge_timeout };
-        let why = match client.ask(request, patience).await {
-            Ok(said) if said.status == StatusCode::OK => {
-                conditions.answered(list, question, &said.body, Instant::now());
-                return Part::Said(said);
+        let said = match client.ask(request, *merge_timeout).await {
+            Ok(said) => said,
+            Err(why) => {
+                conditions.silent(&path, &why, Instant::now());
+                return missing(why);
             }
-            Ok(said) if said.status == StatusCode::NOT_FOUND => return Part::NotFound,
-            Ok(said) => Silence::Useless(format!("it answered with {}", said.status)),
-            Err(silence) => silence,
         };
-        conditions.failed(list, &why, Instant::now());
-        missing(why)
+        conditions.answered(&path);
+        match said.status {
+            StatusCode::OK => {
+                if list.is_polled() {
+                    conditions.remember(&question, &said.body, Instant::now());
+                }
+                Part::Said(said)
+            }
+            StatusCode::NOT_FOUND => Part::NotFound,
+            status => missing(Silence::Useless(format!("it answered with {status}"))),
+        }
     }
 }
 

@@ -7,18 +7,14 @@ use regex::Regex;
 use crate::outcome::plain;
 
 /// Where our words differ from kubectl's on purpose, each becomes the same on both sides.
-static OURS: LazyLock<[(Regex, &str); 5]> = LazyLock::new(|| {
+static OURS: LazyLock<[(Regex, &str); 3]> = LazyLock::new(|| {
     [
-        // What to do about conflicts is told in words of our own.
-        (r"(?s)\n(Please review the fields above|To take these fields).*", "\nadvice\n"),
         // A patch that the kind does not know is refused by the API server, not by us.
         (r"^error: \S+ is not supported by \S+, Kind=\w+: ", "Error from server (UnsupportedMediaType): "),
         // Whoever cannot compute a patch says so in its own way.
         (r"(?s)^.*(error calculating patch from openapi|no patch can be computed for).*$", "no patch"),
         // A refusal tells of the refusal only.
         (r"(?m)^Warning: resource .*\n", ""),
-        // The hub does not tell yet who refuses, the agent or the API server.
-        (r"^Error from server \(BadRequest\): (.* is not supported\n)", "error: $1"),
     ]
     .map(|(pattern, same)| (Regex::new(pattern).unwrap(), same))
 });
@@ -79,10 +75,6 @@ fn every_word_and_the_exit_code_count() {
     ] {
         assert!(Said::difference(&kubectl, &other).is_some(), "{other:?}");
     }
-    let conflict = |advice: &str| said(1, "", &format!("error: 1 conflict: .spec\n{advice}\nand so on\n"));
-    let theirs = conflict("Please review the fields above");
-    assert_eq!(Said::difference(&theirs, &conflict("To take these fields")), None);
-    assert!(Said::difference(&theirs, &conflict("Help yourself")).is_some());
     let warned = |code| said(code, "", "Warning: resource x is odd\nerror: no\n");
     assert_eq!(Said::difference(&warned(1), &said(1, "", "error: no\n")), None);
     assert!(Said::difference(&warned(0), &said(0, "", "error: no\n")).is_some());

@@ -1,20 +1,17 @@
 //! Operations: what is to be done, checked at once and done later, by a task.
 
-use axum::{
-    Json,
-    body::Body,
-    extract::{Path, Query, State},
-    http::Uri,
-};
+use axum::{Json, body::Body, extract::State};
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use spindrift_spinnaker::{Problem, Refusal, Request, TaskReference};
-use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::error::Error;
+use super::{
+    error::Error,
+    request::{Parameters, Segments},
+};
 use crate::{
     clouddriver::{Caller, Rejected},
     rest::RestState,
@@ -25,15 +22,6 @@ const LARGEST_REQUEST: usize = 8 * 1024 * 1024;
 
 /// So much more is read and dropped, so that who sends it hears why it is refused.
 const LARGEST_REFUSED: usize = 256 * 1024 * 1024;
-
-/// How it is asked.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Envelope {
-    /// The caller's own id: what is asked again under it is not done again, and answered with the same task.
-    client_request_id: Option<String>,
-}
 
 pub(super) fn routes() -> OpenApiRouter<RestState> {
     OpenApiRouter::new()
@@ -47,7 +35,7 @@ pub(super) fn routes() -> OpenApiRouter<RestState> {
 #[utoipa::path(
     post,
     path = "/{cloudProvider}/ops",
-    params(("cloudProvider" = String, Path), Envelope),
+    params(("cloudProvider" = String, Path), ("clientRequestId" = Option<String>, Query, description = "The caller's own id: what is asked again under it is not done again, and answered with the same task")),
     request_body(content = Vec<Object>, description = "Operations by name, such as `[{\"scaleManifest\": {\"account\": \"prod\", \"manifestName\": \"deployment web\", \"location\": \"shop\", \"replicas\": 3}}]`"),
     responses(
         (status = 200, description = "The task that does them: `id` and `resourceUri`"),
@@ -57,21 +45,20 @@ pub(super) fn routes() -> OpenApiRouter<RestState> {
 )]
 async fn submit(
     State(state): State<RestState>,
-    Path(provider): Path<String>,
-    Query(envelope): Query<Envelope>,
-    uri: Uri,
+    Segments(provider): Segments<String>,
+    parameters: Parameters,
     caller: Caller,
     body: Body,
 ) -> Result<Json<TaskReference>, Error> {
-    let request = read(body, uri.path()).await?;
-    take_on(&state, &provider, request, &envelope, &caller).await
+    let request = read(body, parameters.path()).await?;
+    take_on(&state, &provider, request, &parameters, &caller).await
 }
 
 /// Does one operation.
 #[utoipa::path(
     post,
     path = "/{cloudProvider}/ops/{name}",
-    params(("cloudProvider" = String, Path), ("name" = String, Path), Envelope),
+    params(("cloudProvider" = String, Path), ("name" = String, Path), ("clientRequestId" = Option<String>, Query)),
     request_body(content = Object, description = "What the operation is asked with"),
     responses(
         (status = 200, description = "The task that does it: `id` and `resourceUri`"),
@@ -81,21 +68,20 @@ async fn submit(
 )]
 async fn submit_one(
     State(state): State<RestState>,
-    Path((provider, name)): Path<(String, String)>,
-    Query(envelope): Query<Envelope>,
-    uri: Uri,
+    Segments((provider, name)): Segments<(String, String)>,
+    parameters: Parameters,
     caller: Caller,
     body: Body,
 ) -> Result<Json<TaskReference>, Error> {
-    let request = Request::one(name, read_object(body, uri.path()).await?);
-    take_on(&state, &provider, request, &envelope, &caller).await
+    let request = Request::one(name, read_object(body, parameters.path()).await?);
+    take_on(&state, &provider, request, &parameters, &caller).await
 }
 
 /// As `/{cloudProvider}/ops`; each operation says itself which provider is meant.
 #[utoipa::path(
     post,
     path = "/ops",
-    params(Envelope),
+    params(("clientRequestId" = Option<String>, Query)),
     request_body(content = Vec<Object>, description = "Operations by name, each with `cloudProvider`"),
     responses(
         (status = 200, description = "The task that does them: `id` and `resourceUri`"),
@@ -105,21 +91,20 @@ async fn submit_one(
 )]
 async fn submit_legacy(
     State(state): State<RestState>,
-    Query(envelope): Query<Envelope>,
-    uri: Uri,
+    parameters: Parameters,
     caller: Caller,
     body: Body,
 ) -> Result<Json<TaskReference>, Error> {
-    let request = read(body, uri.path()).await?;
+    let request = read(body, parameters.path()).await?;
     let provider = provider_of(&request)?;
-    take_on(&state, &provider, request, &envelope, &caller).await
+    take_on(&state, &provider, request, &parameters, &caller).await
 }
 
 /// As `/{cloudProvider}/ops/{name}`; the operation says itself which provider is meant.
 #[utoipa::path(
     post,
     path = "/ops/{name}",
-    params(("name" = String, Path), Envelope),
+    params(("name" = String, Path), ("clientRequestId" = Option<String>, Query)),
     request_body(content = Object, description = "What the operation is asked with, and `cloudProvider`"),
     responses(
         (status = 200, description = "The task that does it: `id` and `resourceUri`"),
@@ -129,25 +114,24 @@ async fn submit_legacy(
 )]
 async fn submit_one_legacy(
     State(state): State<RestState>,
-    Path(name): Path<String>,
-    Query(envelope): Query<Envelope>,
-    uri: Uri,
+    Segments(name): Segments<String>,
+    parameters: Parameters,
     caller: Caller,
     body: Body,
 ) -> Result<Json<TaskReference>, Error> {
-    let request = Request::one(name, read_object(body, uri.path()).await?);
+    let request = Request::one(name, read_object(body, parameters.path()).await?);
     let provider = provider_of(&request)?;
-    take_on(&state, &provider, request, &envelope, &caller).await
+    take_on(&state, &provider, request, &parameters, &caller).await
 }
 
 async fn take_on(
     state: &RestState,
     provider: &str,
     request: Request,
-    envelope: &Envelope,
+    parameters: &Parameters,
     caller: &Caller,
 ) -> Result<Json<TaskReference>, Error> {
-    let client_request = envelope.client_request_id.as_deref().filter(|id| !id.is_empty());
+    let client_request = parameters.word("clientRequestId");
     Ok(Json(state.tasks.submit(provider, request, client_request, caller).await?))
 }
 

@@ -1,17 +1,12 @@
 //! Tasks: how far operations are, and what came of them.
 
-use axum::{
-    Json,
-    body::Body,
-    extract::{Path, State},
-    http::Uri,
-};
+use axum::{Json, body::Body, extract::State, http::Uri};
 use serde::Deserialize;
 use serde_json::Value;
 use spindrift_spinnaker::{Problem, Task, TaskError, TaskOwner, TaskReference};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{error::Error, operations::read};
+use super::{error::Error, operations::read, request::Segments};
 use crate::{
     clouddriver::{Caller, Rejected},
     rest::RestState,
@@ -51,7 +46,7 @@ async fn list(State(state): State<RestState>) -> Result<Json<Vec<Task>>, Error> 
     params(("id" = String, Path)),
     responses((status = 200, description = "The task"), (status = 404, description = "There is no such task"))
 )]
-async fn get(State(state): State<RestState>, Path(id): Path<String>) -> Result<Json<Task>, Error> {
+async fn get(State(state): State<RestState>, Segments(id): Segments<String>) -> Result<Json<Task>, Error> {
     Ok(Json(state.tasks.find(&id).await?))
 }
 
@@ -67,7 +62,7 @@ async fn get(State(state): State<RestState>, Path(id): Path<String>) -> Result<J
 )]
 async fn resume(
     State(state): State<RestState>,
-    Path(id): Path<String>,
+    Segments(id): Segments<String>,
     uri: Uri,
 ) -> Result<Json<TaskReference>, Error> {
     let id = id.strip_suffix(RESUME).ok_or_else(|| Problem::wrong_method("POST", uri.path()))?;
@@ -88,7 +83,7 @@ async fn resume(
 )]
 async fn change(
     State(state): State<RestState>,
-    Path((provider, id)): Path<(String, String)>,
+    Segments((provider, id)): Segments<(String, String)>,
     uri: Uri,
     body: Body,
 ) -> Result<Json<TaskReference>, Error> {
@@ -117,7 +112,7 @@ async fn change(
 )]
 async fn restart(
     State(state): State<RestState>,
-    Path((provider, id)): Path<(String, String)>,
+    Segments((provider, id)): Segments<(String, String)>,
     uri: Uri,
     caller: Caller,
     body: Body,
@@ -136,7 +131,7 @@ async fn restart(
 )]
 async fn owner(
     State(state): State<RestState>,
-    Path((provider, id)): Path<(String, String)>,
+    Segments((provider, id)): Segments<(String, String)>,
 ) -> Result<Json<TaskOwner>, Error> {
     of_kubernetes(&provider, &id)?;
     let task = state.tasks.find(&id).await?;
