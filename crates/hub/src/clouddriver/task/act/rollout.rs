@@ -4,12 +4,10 @@ use serde_json::Value;
 use spindrift_model::{DryRun, Rollout, RolloutAction, Scale, Verb};
 use spindrift_spinnaker::{
     Coordinates, Failure, Line, Operation,
-    annotation::LAST_APPLIED,
     operation::{UndoRollout, pick_revision},
 };
 
-use super::{Act, Outcome, reference, words};
-use crate::clouddriver::task::halt::Halt;
+use super::{Act, Outcome, reference};
 
 // === impl Act ===
 
@@ -64,20 +62,7 @@ impl Act<'_> {
         let to_revision = u64::try_from(revision).map_err(|_| {
             lines.failed(target, &format!("error: revision must be a positive integer: {revision}\n"))
         })?;
-        let undo = rollout(target, RolloutAction::Undo { to_revision: Some(to_revision) });
-        match self.change(undo).await {
-            Ok(_) => {}
-            Err(Halt::Trouble(trouble)) => {
-                // Kubectl warns whether or not it then succeeds; who hears of it is told when it does not.
-                let object = self.peek(target).await?;
-                let warning = object.filter(|object| object.annotation(LAST_APPLIED).is_some());
-                let warning = warning.map(|_| words::undone_by_hand(target)).unwrap_or_default();
-                return Err(lines.failed(target, &format!("{warning}{}", trouble.said())).into());
-            }
-            Err(halt) => return Err(halt),
-        }
-        self.say_all(lines.done());
-        Ok(None)
+        self.call(target, rollout(target, RolloutAction::Undo { to_revision: Some(to_revision) })).await
     }
 
     /// Whether its kind can that at all.

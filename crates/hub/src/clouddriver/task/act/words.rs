@@ -1,6 +1,6 @@
 //! What kubectl adds to the words of an API server.
 
-use spindrift_spinnaker::{Coordinates, Manifest};
+use spindrift_spinnaker::Manifest;
 
 use crate::clouddriver::Trouble;
 
@@ -43,17 +43,6 @@ pub(super) fn unsupported_patch(content_type: &str, object: &Manifest, trouble: 
     let kind = object.as_map().get("kind").and_then(serde_json::Value::as_str).unwrap_or_default();
     let version = object.api_version();
     format!("error: {content_type} is not supported by {version}, Kind={kind}: {message}\n")
-}
-
-/// Kubectl's warning before it takes back what was applied.
-pub(super) fn undone_by_hand(target: &Coordinates) -> String {
-    let Coordinates { kind, name, .. } = target;
-    let plural = format!("{kind}s").to_lowercase();
-    format!(
-        "Warning: resource {plural}/{name} was previously managed with 'kubectl apply'. Rolling back will not update the \
-         kubectl.kubernetes.io/last-applied-configuration annotation, which may cause unexpected behavior on future \
-         'kubectl apply' operations. Consider using 'kubectl apply' with your previous configuration file instead.\n"
-    )
 }
 
 #[cfg(test)]
