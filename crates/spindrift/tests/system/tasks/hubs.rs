@@ -110,7 +110,8 @@ async fn a_task_that_nobody_can_read_any_more_fails_and_says_why() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hubs_share_their_tasks_and_one_finishes_what_another_left() {
-    let databases = [(Database::postgres().await.unwrap(), true), (Database::mariadb().await.unwrap(), false)];
+    let databases =
+        [(Database::postgres().await.unwrap(), true), (Database::mariadb().await.unwrap(), false)];
     for (database, is_killed) in databases {
         let settings = [("/kubesvc/operations", json!({ "encryption": { "key": KEY } }))];
         let mut pair = Pair::start(&database, &settings).await;
