@@ -1,6 +1,6 @@
 # Each target is one command; what takes more than that is a script in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help test lint fmt docs audit bench bench-agent bench-operations chaos parity conformance fuzz dist testenv dictionary picture
+.PHONY: help test lint fmt docs audit bench bench-agent bench-operations bench-reads chaos parity conformance fuzz dist testenv dictionary picture
 
 # A version, so that a new release of the tool changes nothing unasked.
 CARGO_DENY := 0.20.2
@@ -44,6 +44,10 @@ bench-agent: ## Measures the agent beside a client-go informer: memory, time to 
 bench-operations: ## Measures a deploy through hub and agent beside the same calls straight to the API server; QUICK=1 for a look
 	cargo build --release --locked --bins --workspace
 	$${CARGO_TARGET_DIR:-target}/release/spindrift-bench operations $(if $(QUICK),--quick)
+
+bench-reads: ## Measures pages of an application with 10,000 pods beside a live reader, and what rows cost writers; QUICK=1 for a look
+	cargo build --release --locked --bins --workspace
+	$${CARGO_TARGET_DIR:-target}/release/spindrift-bench reads $(if $(QUICK),--quick)
 
 chaos: ## Breaks everything at random while things change, and compares whenever it is quiet; SECONDS=600 SEED=random
 	cargo build --workspace --locked --bins --test chaos

@@ -8,6 +8,8 @@
 //!
 //! a deploy through hub and agent, beside the same calls straight to the API server
 //!
+//! Deck's pages of an application, beside a reader that asks the API servers; what rows cost those who write
+//!
 //! playground of 1,000 clusters ──▶ lists and watches of all of them
 //!
 //! figure <name> = <value> <unit> (peer <value>, ratio <r>, goal <g>)
@@ -31,11 +33,14 @@ mod agent;
 
 mod operations;
 
+mod commits;
+mod reads;
+
 mod playground;
 
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::{Parser, ValueEnum};
 use spindrift_testkit::{Cluster, binary};
 
@@ -50,6 +55,9 @@ struct Arguments {
     quick: bool,
     /// Measures only one part; otherwise all but the agent, whose figures are those of another build (`make bench-agent`).
     part: Option<Part>,
+    /// What a part that the benchmark starts by itself is told.
+    #[arg(hide = true)]
+    told: Vec<String>,
 }
 
 /// What can be measured by itself.
@@ -61,6 +69,13 @@ enum Part {
     Agent,
     /// Deploys through hub and agent, beside the same calls straight to the API server.
     Operations,
+    /// Pages of an application with ten thousand pods, and what their rows cost those who write.
+    Reads,
+    /// Only the latter.
+    Commits,
+    /// The peer of the pages.
+    #[value(hide = true)]
+    ReadLive,
     /// A thousand simulated clusters.
     Playground,
 }
@@ -86,7 +101,11 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn run(Arguments { quick, part }: Arguments) -> anyhow::Result<()> {
+async fn run(Arguments { quick, part, told }: Arguments) -> anyhow::Result<()> {
+    if part == Some(Part::ReadLive) {
+        let [page, turns, urls @ ..] = &told[..] else { bail!("read-live <page> <turns> <url>…") };
+        return reads::read_live(page, turns.parse()?, urls).await;
+    }
     let wanted = |one| part.map_or(one != Part::Agent, |part| part == one);
     for program in ["spindrift", "spindrift-agent", "spindrift-hub"] {
         binary(program)?;
@@ -100,6 +119,16 @@ async fn run(Arguments { quick, part }: Arguments) -> anyhow::Result<()> {
     if wanted(Part::Operations) {
         let size = if quick { operations::QUICK } else { operations::FULL };
         for figure in operations::measure(&size).await? {
+            println!("{figure}");
+        }
+    }
+    if wanted(Part::Reads) {
+        for figure in reads::measure(if quick { &reads::QUICK } else { &reads::FULL }).await? {
+            println!("{figure}");
+        }
+    }
+    if wanted(Part::Commits) || part == Some(Part::Reads) {
+        for figure in commits::measure(if quick { &commits::QUICK } else { &commits::FULL }).await? {
             println!("{figure}");
         }
     }

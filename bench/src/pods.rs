@@ -11,7 +11,7 @@ use kube::{
     api::{Patch, PatchParams, PostParams},
 };
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use spindrift_testkit::Cluster;
 
 use manifest::Manifest;
@@ -46,6 +46,12 @@ struct Page {
 #[derive(Deserialize)]
 struct PageMetadata {
     r#continue: Option<String>,
+}
+
+/// A pod and its status, as those of a population.
+pub(crate) fn sample(number: usize, namespace: &str) -> (Value, Value) {
+    let Manifest { name: _, pod, status } = Manifest::new(number, namespace, 0);
+    (pod, status)
 }
 
 // === impl Population ===

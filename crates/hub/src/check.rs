@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! configuration ─┬─▶ database (dial ─▶ login ─▶ schema, writing, clock, connections)
+//!                ├─▶ operations (the key that encrypts them)
 //!                ├─▶ tls (files, expiry, client authentication)
 //!                └─▶ ports (free, or held by the hub that runs: then it is asked how it is)
 //! ```
@@ -9,6 +10,7 @@
 //! Nothing is changed: what has to be tried is tried in a transaction that is rolled back.
 
 mod database;
+mod operations;
 mod ports;
 mod tls;
 
@@ -26,7 +28,7 @@ pub async fn check(files: &ConfigFiles) -> Report {
     let mut report = Report::new("spindrift-hub", crate::VERSION);
     let (mut section, config) = configuration::<HubConfig>(files);
     let Some(config) = config else {
-        section.skip(&["database", "tls", "ports"], "the configuration cannot be read");
+        section.skip(&["database", "operations", "tls", "ports"], "the configuration cannot be read");
         report.push(section);
         return report;
     };
@@ -35,6 +37,7 @@ pub async fn check(files: &ConfigFiles) -> Report {
     let (database, ports) =
         tokio::join!(Box::pin(database::section(&config.sql)), Box::pin(ports::section(&config)));
     report.push(database);
+    report.push(operations::section(&config));
     report.push(tls::section(&server.security, &config.kubesvc.grpc.auth.x509));
     report.push(ports);
     report

@@ -21,6 +21,8 @@ mod links;
 mod reconcile;
 mod refusal;
 mod running;
+#[cfg(test)]
+mod tests;
 mod vault;
 
 use std::{
@@ -43,7 +45,7 @@ use tokio::{sync::mpsc, time::Instant};
 use tracing::{error, info};
 
 pub use admission::Bounds;
-pub use keys::open_vault;
+pub use keys::{key_beside, open_vault};
 pub use refusal::Refusal;
 pub use running::{Event, Running};
 pub use vault::{Vault, VaultError};
@@ -172,6 +174,26 @@ impl Dispatch {
 
     /// Takes an operation on, or refuses it; then something comes of it, whatever happens.
     pub async fn submit(&self, order: Order) -> Result<Running, Refusal> {
+        let body: Bytes = serde_json::to_vec(&order.verb).map(Into::into).map_err(|error| {
+            Refusal::new(400, "BadRequest", format!("the verb cannot be written as JSON: {error}"))
+        })?;
+        let (given, mutation) = (order.id, order.verb.is_mutation());
+        let digest = digest_of(&order.account, &body);
+        let refusal = match self.take_on(order, body, &digest).await {
+            Ok(running) => return Ok(running),
+            Err(refusal) => refusal,
+        };
+        // Whatever stands in its way now: what was asked before under this id has its own answer.
+        let Some(id) = given else { return Err(refusal) };
+        match self.shared.store.operation(&self.shared.config.tenant, id).await {
+            Ok(Some(row)) if row.digest == digest => {
+                Ok(self.follow(id, mutation, Instant::now() + row.time_left()))
+            }
+            _ => Err(refusal),
+        }
+    }
+
+    async fn take_on(&self, order: Order, body: Bytes, digest: &str) -> Result<Running, Refusal> {
         let Order { id: given, account, verb, deadline, keep } = order;
         let shared = &self.shared;
         let DispatchConfig { hub, tenant, silence, .. } = &shared.config;
@@ -186,9 +208,6 @@ impl Dispatch {
         if let Some(namespace) = about.forbidden_namespace(&route.properties).filter(|_| mutation) {
             return Err(Refusal::namespace(namespace, &account));
         }
-        let body: Bytes = serde_json::to_vec(&verb).map(Into::into).map_err(|error| {
-            Refusal::new(400, "BadRequest", format!("the verb cannot be written as JSON: {error}"))
-        })?;
         let applicant = Applicant {
             account: &account,
             changes: mutation.then_some(&*about.target),
@@ -203,7 +222,6 @@ impl Dispatch {
         let usual = if pace == Pace::Follow { LONGEST } else { shared.config.deadline };
         let time_left = deadline.unwrap_or(usual).min(LONGEST);
         let link = if admitted.is_next() { shared.choose_here(&task, &route) } else { None };
-        let digest = digest_of(&task.account, &body);
         let sealed = shared.vault.seal(id, Place::Body, &body).map_err(|failure| {
             error!(error = %report(&failure), "an operation could not be encrypted");
             Refusal::new(500, "InternalError", "the hub could not encrypt the operation; its log says why")
@@ -215,7 +233,7 @@ impl Dispatch {
             verb: task.verb,
             target: about.target,
             mutation,
-            digest: digest.clone(),
+            digest: digest.to_owned(),
             time_left,
             hub: hub.clone(),
             seat: link.as_ref().map(|link| link.seat().clone()),
@@ -257,10 +275,14 @@ impl Dispatch {
 
     /// Follows an operation that was asked for before.
     fn follow(&self, id: OperationId, mutation: bool, deadline: Instant) -> Running {
+        let (arrivals_tx, _) = mpsc::unbounded_channel();
         let (events_tx, events_rx) = mpsc::unbounded_channel();
-        let follower = answer::Follower::new(Arc::clone(&self.shared), id, events_tx, deadline);
+        // Nothing arrives for it; it counts what its caller has taken.
+        let entry = Entry::new(id, true, arrivals_tx);
+        let follower =
+            answer::Follower::new(Arc::clone(&self.shared), Arc::clone(&entry), events_tx, deadline);
         self.shared.tasks.spawn(format!("follow {id}"), follower.run());
-        Running { id, mutation, entry: None, events_rx }
+        Running { id, mutation, entry, events_rx }
     }
 
     /// Calls an operation off, wherever it is; false if it has ended or was never known.
@@ -327,7 +349,7 @@ impl Shared {
             .with_body(body)
             .with_admission(admitted);
         self.tasks.spawn(format!("operation {id}"), driver.run(stage));
-        Running { id, mutation, entry: Some(entry), events_rx }
+        Running { id, mutation, entry, events_rx }
     }
 
     /// Looks after an operation that the store may know, and this hub does not.

@@ -44,6 +44,7 @@ use crate::{
     store::Store,
 };
 pub use clouddriver::Staleness;
+pub(crate) use clouddriver::{Error as ClouddriverError, tagged};
 pub use kinds::CustomNames;
 
 /// An agent or hub that was not heard of for longer is not shown as alive.
@@ -87,7 +88,6 @@ struct Description;
 /// All routes.
 pub fn router(state: RestState, registry: Arc<Registry>) -> Router {
     let (router, description) = OpenApiRouter::with_openapi(Description::openapi())
-        .routes(routes!(health::health))
         .routes(routes!(accounts::list))
         .routes(routes!(agents::list))
         .routes(routes!(agents::version))

@@ -28,5 +28,5 @@ pub use object::{ApiVersion, ObjectKey, ResourceVersion, Scope, ScrubRevision, U
 pub use operation::{
     Apply, ApplyMode, Content, Create, Delete, Diff, DryRun, Ending, Get, InvalidOperationId, List, Logs,
     Manifest, Matches, ObjectRef, Operation, OperationId, Outcome, Pace, Patch, PatchKind, Preconditions,
-    Propagation, Replace, Rollout, RolloutAction, Scale, Status, Top, Validation, Verb,
+    Propagation, Replace, Rollout, RolloutAction, Scale, Speaker, Status, Top, Validation, Verb,
 };

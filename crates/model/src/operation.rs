@@ -10,6 +10,7 @@ mod id;
 mod outcome;
 mod pace;
 mod read;
+mod refusal;
 mod status;
 mod write;
 
@@ -22,6 +23,7 @@ pub use id::{InvalidOperationId, OperationId};
 pub use outcome::{Content, Ending, Outcome};
 pub use pace::Pace;
 pub use read::{Diff, Get, List, Logs, Matches, Top};
+pub use refusal::Speaker;
 pub use status::Status;
 pub use write::{
     Apply, ApplyMode, Create, Delete, DryRun, Patch, PatchKind, Preconditions, Propagation, Replace, Rollout,

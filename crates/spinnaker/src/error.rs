@@ -261,6 +261,11 @@ mod tests {
                 "detail": "No static resource nope/nope.", "instance": "/nope/nope"})
         );
         assert_eq!(
+            serde_json::to_value(Problem::mismatch("expand", "maybe", "/credentials")).unwrap(),
+            json!({"type": "about:blank", "title": "Bad Request", "status": 400,
+                "detail": "Failed to convert 'expand' with value: 'maybe'", "instance": "/credentials"})
+        );
+        assert_eq!(
             serde_json::to_value(Problem::wrong_method("GET", "/kubernetes/ops")).unwrap(),
             json!({"type": "about:blank", "title": "Method Not Allowed", "status": 405,
                 "detail": "Method 'GET' is not supported.", "instance": "/kubernetes/ops"})

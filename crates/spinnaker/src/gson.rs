@@ -19,6 +19,19 @@ pub fn with_floats(value: Value) -> Value {
     }
 }
 
+/// The same value without the keys whose value is null.
+pub(crate) fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Array(items) => items.into_iter().map(without_nulls).collect(),
+        Value::Object(map) => map
+            .into_iter()
+            .filter(|(_, value)| !value.is_null())
+            .map(|(key, value)| (key, without_nulls(value)))
+            .collect(),
+        other => other,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

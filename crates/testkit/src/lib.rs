@@ -5,6 +5,7 @@
 //!              ──▶ Database  (SQLite file, PostgreSQL, MariaDB)         ├─ each server is a Daemon
 //!              ──▶ Daemon    (our own binaries, with captured logs)     ┘
 //!              ──▶ FaultProxy, ConnectProxy between any two of them
+//!              ──▶ MetricsApi behind the API server of a Cluster
 //!              ══pipe══▶ guardian: when the pipe closes, kills every Daemon and removes every file
 //! ```
 //!

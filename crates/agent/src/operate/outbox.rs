@@ -4,7 +4,8 @@
 //! verb ─▶ letter (of a mutation: kept whole until the hub says done; of a read: gone as it is sent) ─▶ turns ─▶ Results
 //! ```
 //!
-//! It outlives sessions. A new one begins every kept letter anew; what is read is cut off with the session that asked.
+//! It outlives sessions. A new one begins every kept letter anew; what is read is cut off with the session that asked. What
+//! was sent often enough rests, within a bound of bytes and of time, until its id comes again or the next session begins.
 
 mod letter;
 mod past;
@@ -38,6 +39,10 @@ use crate::config::ResponseRetries;
 /// What all answers of mutations together may hold until the hub has them: beyond it, the oldest keep their outcome and
 /// lose their body.
 const KEPT_BYTES: usize = 8 * 1024 * 1024;
+
+/// How long an answer rests that the hub did not take, in case it is asked for: longer than hubs and databases are away,
+/// mostly.
+const LONGEST_REST: Duration = Duration::from_mins(10);
 
 /// A result that took longer than this to be sent is worth a word.
 const SLOW: Duration = Duration::from_secs(5);
@@ -120,7 +125,7 @@ impl Outbox {
 
     /// How many answers are being written or sent.
     pub(super) fn len(&self) -> usize {
-        self.state.lock().letters.len()
+        self.state.lock().letters.values().filter(|letter| !letter.resting).count()
     }
 
     /// A session begins: what is kept is told to it from the start.
@@ -130,14 +135,15 @@ impl Outbox {
         let kept: Vec<_> = state.letters.keys().copied().collect();
         for operation in kept {
             let Some(letter) = state.letters.get_mut(&operation) else { continue };
-            if letter.was_sent() && !letter.try_again(&self.retries) {
-                state.give_up(operation);
-                continue;
-            }
             letter.turn = false;
-            letter.begin_anew();
-            state.stir(operation);
+            if self.retries.enabled || !letter.was_sent() {
+                letter.begin_anew();
+                state.stir(operation);
+            } else {
+                letter.rest();
+            }
         }
+        state.forget_old();
         self.stirred.notify_one();
     }
 
@@ -183,7 +189,8 @@ impl Outbox {
     pub async fn settled(&self) {
         loop {
             let delivered = self.delivered.notified();
-            if !self.state.lock().letters.values().any(|letter| letter.keeping == Keeping::Whole) {
+            let is_due = |letter: &Letter| letter.keeping == Keeping::Whole && !letter.resting;
+            if !self.state.lock().letters.values().any(is_due) {
                 return;
             }
             delivered.await;
@@ -272,18 +279,28 @@ impl State {
             let Some(letter) = self.letters.get_mut(&operation) else { continue };
             warn!(operationId = %operation, "error sending operation result: the hub has not acknowledged it");
             if letter.try_again(retries) {
-                letter.begin_anew();
                 self.stir(operation);
             } else {
-                self.give_up(operation);
+                warn!(operationId = %operation, "Max retries reached for operation result");
+                letter.rest();
             }
         }
     }
 
-    /// Nobody takes the answer; what came of the operation is remembered.
-    fn give_up(&mut self, operation: OperationId) {
+    /// Of letters that nobody has asked for in a long time, what came of the operation is remembered.
+    fn forget_old(&mut self) {
+        let is_old = |letter: &Letter| {
+            letter.resting && letter.closed_at.is_some_and(|closed_at| closed_at.elapsed() > LONGEST_REST)
+        };
+        let old: Vec<_> =
+            self.letters.iter().filter(|(_, letter)| is_old(letter)).map(|(id, _)| *id).collect();
+        for operation in old {
+            self.forget(operation);
+        }
+    }
+
+    fn forget(&mut self, operation: OperationId) {
         let Some(letter) = self.letters.remove(&operation) else { return };
-        warn!(operationId = %operation, "Max retries reached for operation result");
         if let Some(ending) = letter.ending {
             self.remember(operation, letter.keeping, &ending);
         }
@@ -302,12 +319,17 @@ impl State {
             if letter.keeping == Keeping::Whole && letter.ending.is_some() { letter.held() } else { 0 }
         };
         let mut bytes: usize = self.letters.values().map(kept).sum();
+        self.forget_old();
         while bytes > KEPT_BYTES {
             let others = self.letters.iter_mut().filter(|(id, letter)| **id != newest && kept(letter) > 0);
             let Some((operation, oldest)) = others.min_by_key(|(id, _)| **id) else { return };
             warn!(operationId = %operation, "too many results wait for the hub: this one keeps its outcome only");
             bytes -= oldest.held();
             oldest.lose_body();
+            if oldest.resting {
+                let operation = *operation;
+                self.forget(operation);
+            }
         }
     }
 }

@@ -64,16 +64,21 @@ impl Hand {
 impl Attempts<'_> {
     /// Waits for the next attempt; gives the error back if there is none.
     pub async fn after(&mut self, error: ApiError) -> Result<(), ApiError> {
+        if self.again(&error).await { Ok(()) } else { Err(error) }
+    }
+
+    /// Whether there is another attempt after this error; waits for it.
+    pub async fn again(&mut self, error: &ApiError) -> bool {
         let Self { hand, failures } = self;
         *failures += 1;
-        let Some(pause) = hand.retries.pause(*failures, &error) else { return Err(error) };
+        let Some(pause) = hand.retries.pause(*failures, error) else { return false };
         if Instant::now() + pause >= hand.deadline || hand.cancelled.is_cancelled() {
-            return Err(error);
+            return false;
         }
-        warn!(operationId = %hand.operation, account = %hand.account.description.name, error = %report(&error),
+        warn!(operationId = %hand.operation, account = %hand.account.description.name, error = %report(error),
             retry_in = ?pause, "a request failed and is made again");
-        sleep(pause).await;
-        Ok(())
+        // Who is called off meanwhile does not try again.
+        hand.cancelled.run_until_cancelled(sleep(pause)).await.is_some()
     }
 }
 

@@ -27,6 +27,15 @@ pub(super) struct Aim {
     pub(super) name: Option<String>,
 }
 
+// === impl Aim ===
+
+impl Aim {
+    /// Whether values may be in what is said of it.
+    pub(super) fn is_secret(&self) -> bool {
+        self.resource.group.is_empty() && &*self.resource.kind == "Secret"
+    }
+}
+
 // === impl Subject ===
 
 impl<'a> Subject<'a> {
@@ -87,9 +96,14 @@ impl<'a> Subject<'a> {
                 )
             })
         };
+        let kind = required("/kind")?;
+        if kind.ends_with("List") && manifest.get("items").is_some_and(Value::is_array) {
+            let message = format!("manifest: a {kind} is not one object; expected its items, one by one");
+            return Err(Failure::ours(400, "BadRequest", message));
+        }
         Ok(Self {
             api_version: Some(required("/apiVersion")?.into()),
-            kind: required("/kind")?.into(),
+            kind: kind.into(),
             namespace: text("/metadata/namespace").or(namespace).map(Cow::from),
             name: text("/metadata/name").map(Cow::from),
             everywhere: false,
@@ -136,6 +150,13 @@ impl Hand {
         config.namespaces.iter().map(String::as_str).filter(is_kept)
     }
 
+    /// Whether the account's configuration lets it into a namespace.
+    pub(super) fn reaches(&self, namespace: &str) -> bool {
+        let config = &self.account.config;
+        let is_in = |list: &[String]| list.iter().any(|name| name == namespace);
+        (config.namespaces.is_empty() || is_in(&config.namespaces)) && !is_in(&config.omit_namespaces)
+    }
+
     /// Refuses what the account's configuration keeps out of reach.
     pub(super) fn allow(&self, aim: &Aim) -> Result<(), Failure> {
         let Aim { resource, namespace, name } = aim;
@@ -145,10 +166,8 @@ impl Hand {
             let message = format!("{what} not been authorized in the configuration of account {account}");
             Err(Failure::ours(401, "Unauthorized", message))
         };
-        let is_namespace = resource.group.is_empty() && &*resource.kind == "Namespace";
-        if let Some(namespace) = namespace.as_ref().or(name.as_ref().filter(|_| is_namespace)) {
-            let is_listed = config.namespaces.is_empty() || config.namespaces.contains(namespace);
-            if !is_listed || config.omit_namespaces.contains(namespace) {
+        if let Some(namespace) = namespace.as_ref().or(name.as_ref().filter(|_| is_namespace(resource))) {
+            if !self.reaches(namespace) {
                 return refused(format!("namespace {namespace} has"));
             }
         } else if !resource.namespaced && config.only_namespaced_resources {
@@ -156,4 +175,9 @@ impl Hand {
         }
         Ok(())
     }
+}
+
+/// A namespace is no object of a namespace, and yet within reach or not.
+pub(super) fn is_namespace(resource: &Resource) -> bool {
+    resource.group.is_empty() && &*resource.kind == "Namespace"
 }

@@ -12,6 +12,7 @@ mod failures;
 mod kinds;
 mod logs;
 mod manifests;
+mod reach;
 mod reading;
 mod rollout;
 mod scale;

@@ -154,3 +154,25 @@ async fn what_is_not_understood_is_refused_in_words() {
     assert_eq!(done.refused().0, 400, "the API server's own word");
     assert!(matches!(done.outcome, Outcome::Failed { code: 400, .. }));
 }
+
+#[tokio::test]
+async fn what_the_api_server_quotes_of_a_secret_stays_in_the_cluster() {
+    let cluster = Cluster::shared().await.unwrap();
+    let namespace = cluster.namespace("quoted").await.unwrap();
+    let bench = Bench::new(cluster).await;
+    let secret = |more: Value| {
+        let mut secret = json!({
+            "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "key", "namespace": namespace },
+            "stringData": { "a": "canary-5d1f" },
+        });
+        secret.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({ "verb": "apply", "manifest": secret })
+    };
+    bench.run(secret(json!({}))).await.json();
+    // A field that nobody knows: the API server quotes the whole patch.
+    let refusal = bench.run(secret(json!({ "dat": { "b": "canary-77aa" } }))).await.refusal();
+    assert_eq!((&refusal["code"], &refusal["reason"]), (&json!(422), &json!("Invalid")), "{refusal}");
+    let message = refusal["message"].as_str().unwrap();
+    assert!(message.ends_with("strict decoding error: unknown field \"dat\""), "{message}");
+    assert!(!refusal.to_string().contains("canary"), "{refusal}");
+}

@@ -2,7 +2,7 @@
 -- `kind` is Spinnaker's spelling in lower case; `owner` is `<kind> <name>`, or `*` of several; `derived` is the batch.
 CREATE TABLE IF NOT EXISTS spindrift_row (
     tenant VARCHAR(128) NOT NULL,
-    kind VARCHAR(381) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+    kind VARCHAR(382) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
     account VARCHAR(128) NOT NULL,
     namespace VARCHAR(63) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
     name VARCHAR(253) NOT NULL,
@@ -16,7 +16,9 @@ CREATE TABLE IF NOT EXISTS spindrift_row (
     PRIMARY KEY (tenant, kind, account, namespace, name),
     -- An application and a cluster are there exactly while an entry of this index names them.
     KEY spindrift_row_application (tenant, application, account, cluster),
-    KEY spindrift_row_owner (tenant, account, namespace, owner)
+    KEY spindrift_row_owner (tenant, account, namespace, owner),
+    -- For the one list over all applications: security groups, few among many.
+    KEY spindrift_row_spinnaker_kind (tenant, spinnaker_kind, account)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4
     /*M!100202 COLLATE utf8mb4_nopad_bin */ /*!80017 COLLATE utf8mb4_0900_bin */;
 

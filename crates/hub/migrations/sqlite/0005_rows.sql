@@ -2,7 +2,7 @@
 -- `kind` is Spinnaker's spelling in lower case; `owner` is `<kind> <name>`, or `*` of several; `derived` is the batch.
 CREATE TABLE spindrift_row (
     tenant VARCHAR(128) NOT NULL,
-    kind VARCHAR(381) NOT NULL,
+    kind VARCHAR(382) NOT NULL,
     account VARCHAR(128) NOT NULL,
     namespace VARCHAR(63) NOT NULL,
     name VARCHAR(253) NOT NULL,
@@ -19,6 +19,8 @@ CREATE TABLE spindrift_row (
 -- An application and a cluster are there exactly while an entry of this index names them.
 CREATE INDEX spindrift_row_application ON spindrift_row (tenant, application, account, cluster) WHERE application <> '';
 CREATE INDEX spindrift_row_owner ON spindrift_row (tenant, account, namespace, owner);
+-- The one list over all applications: few among many.
+CREATE INDEX spindrift_row_security_group ON spindrift_row (tenant, account) WHERE spinnaker_kind = 'securityGroups';
 
 -- The rows are those of the objects up to this batch, by these rules. A hub of the release before moves `seq` alone, by
 -- which its changes are noticed. While rows are derived anew, `rows_pass` names who does it, and when it last did.

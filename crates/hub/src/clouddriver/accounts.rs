@@ -58,6 +58,12 @@ impl Accounts {
         Ok(found.ok().and_then(|index| known.accounts.get(index)).map(|(_, account)| account.clone()))
     }
 
+    /// The one of this name, as it is at this moment.
+    pub(super) async fn read(&self, name: &AccountName) -> Result<Option<Account>, StoreError> {
+        let row = self.store.account(&self.tenant, name).await?;
+        Ok(row.map(|row| Account::new(&row, &self.runtime)))
+    }
+
     /// Whether one of these names is an account's.
     pub async fn has(&self, name: &str) -> Result<bool, StoreError> {
         Ok(self.find(name).await?.is_some())

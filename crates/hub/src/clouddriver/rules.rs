@@ -45,9 +45,10 @@ impl RuleBook {
         self.by_account.read().get(account).cloned().unwrap_or_default()
     }
 
-    /// Reads the rules of an account that is to be written. If that fails, its rows are mended later.
+    /// Reads the rules of an account that is to be written: it may have been announced a moment ago. If that fails, its
+    /// rows are mended later.
     pub async fn learn(&self, account: &AccountName) {
-        match self.accounts.find(account.as_str()).await {
+        match self.accounts.read(account).await {
             Ok(Some(found)) => {
                 let derivation = Arc::new(Derivation::new(found.row_rules()));
                 self.by_account.write().insert(account.clone(), derivation);
@@ -97,12 +98,16 @@ impl Deriving {
                 continue;
             }
             let account = &state.account;
-            match self.store.derive_anew(&self.tenant, account, &derivation).await? {
-                DerivedAnew::Done { objects } => {
-                    info!(%account, objects, "the rows of an account were derived anew")
+            match self.store.derive_anew(&self.tenant, account, &derivation).await {
+                Ok(DerivedAnew::Done { objects }) => {
+                    info!(%account, objects, "the rows of an account were derived anew");
                 }
-                DerivedAnew::Overtaken => {
-                    info!(%account, "rows changed while they were derived; it is done again")
+                Ok(DerivedAnew::Overtaken) => {
+                    info!(%account, "rows changed while they were derived; it is done again");
+                }
+                Err(error) if error.is_retryable() => return Err(error),
+                Err(error) => {
+                    warn!(%account, error = %report(&error), "the rows of an account were not derived anew");
                 }
             }
         }

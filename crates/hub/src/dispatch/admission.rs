@@ -6,7 +6,10 @@
 //! Of what an agent can do at once, each pace has a share: a glance waits for glances only. Within it, the queues of verbs
 //! and namespaces take turns: whoever scales one thing waits for one of a thousand deploys, not for all of them.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+};
 
 use parking_lot::Mutex;
 use spindrift_model::{AccountName, Pace};
@@ -32,9 +35,6 @@ const HAULS: usize = 32;
 const CHANGES: usize = 96;
 const WAITS: usize = 64;
 
-/// Turns that are kept though they have passed.
-const PASSED_TURNS: usize = 1024;
-
 #[derive(Debug)]
 pub(super) struct Admission {
     bounds: Bounds,
@@ -52,8 +52,16 @@ struct State {
 struct Queue {
     open: usize,
     rooms: Rooms,
-    /// The last mutation of each object; cancelled when it has been sent.
-    turns: HashMap<String, CancellationToken>,
+    /// The mutations of each object that have not been sent, in order; the first of them was told that it may go.
+    turns: HashMap<String, VecDeque<Turn>>,
+}
+
+/// The place of a mutation among those of its object, until it is sent or comes to nothing.
+#[derive(Debug, Clone)]
+struct Turn {
+    object: String,
+    /// Cancelled when it may go; that is told once to each, which makes them one another's equal or not.
+    go: Arc<CancellationToken>,
 }
 
 /// What an agent works on for one account.
@@ -83,9 +91,7 @@ pub(super) struct Admitted {
     admission: Arc<Admission>,
     account: AccountName,
     bytes: usize,
-    /// The mutation of the same object that came before.
-    before: Option<CancellationToken>,
-    turn: CancellationToken,
+    turn: Option<Turn>,
     /// None: it needs no place.
     room: Option<Turnstile>,
     queue: String,
@@ -117,14 +123,13 @@ impl Admission {
         }
         queue.open += 1;
         let room = queue.rooms.of(pace);
-        let turn = CancellationToken::new();
-        let before = changes.and_then(|object| queue.turn(object, turn.clone()));
+        let turn = changes.map(|object| queue.enter(object));
         state.open += 1;
         state.bytes += bytes;
         drop(state);
         let admission = Arc::clone(self);
         let account = account.clone();
-        Ok(Admitted { admission, account, bytes, before, turn, room, queue: line, place: None })
+        Ok(Admitted { admission, account, bytes, turn, room, queue: line, place: None })
     }
 }
 
@@ -135,11 +140,23 @@ impl Queue {
         Self { open: 0, rooms: Rooms::new(), turns: HashMap::new() }
     }
 
-    fn turn(&mut self, object: &str, turn: CancellationToken) -> Option<CancellationToken> {
-        if self.turns.len() > PASSED_TURNS {
-            self.turns.retain(|_, turn| !turn.is_cancelled());
+    /// Behind all other mutations of the same object.
+    fn enter(&mut self, object: &str) -> Turn {
+        let turn = Turn { object: object.to_owned(), go: Arc::default() };
+        let turns = self.turns.entry(object.to_owned()).or_default();
+        turns.push_back(turn.clone());
+        turns[0].go.cancel();
+        turn
+    }
+
+    /// Lets the next one go; whoever leaves before its turn changes nothing for those behind it.
+    fn leave(&mut self, turn: &Turn) {
+        let Some(turns) = self.turns.get_mut(&turn.object) else { return };
+        turns.retain(|other| !Arc::ptr_eq(&other.go, &turn.go));
+        match turns.front() {
+            Some(next) => next.go.cancel(),
+            None => _ = self.turns.remove(&turn.object),
         }
-        self.turns.insert(object.to_owned(), turn).filter(|before| !before.is_cancelled())
     }
 }
 
@@ -172,7 +189,7 @@ impl Rooms {
 impl Admitted {
     /// Whether it can be sent now, without waiting for others.
     pub(super) fn is_next(&mut self) -> bool {
-        let its_turn = self.before.as_ref().is_none_or(CancellationToken::is_cancelled);
+        let its_turn = self.turn.as_ref().is_none_or(|turn| turn.go.is_cancelled());
         if its_turn
             && self.place.is_none()
             && let Some(room) = &self.room
@@ -184,8 +201,8 @@ impl Admitted {
 
     /// Waits for those that go first.
     pub(super) async fn its_turn(&mut self) {
-        if let Some(before) = &self.before {
-            before.cancelled().await;
+        if let Some(turn) = &self.turn {
+            turn.go.cancelled().await;
         }
         if let (None, Some(room)) = (&self.place, &self.room) {
             self.place = Some(room.pass(&self.queue).await);
@@ -193,14 +210,17 @@ impl Admitted {
     }
 
     /// It has been sent: the next one may go.
-    pub(super) fn sent(&self) {
-        self.turn.cancel();
+    pub(super) fn sent(&mut self) {
+        let Some(turn) = self.turn.take() else { return };
+        if let Some(queue) = self.admission.state.lock().accounts.get_mut(&self.account) {
+            queue.leave(&turn);
+        }
     }
 }
 
 impl Drop for Admitted {
     fn drop(&mut self) {
-        self.turn.cancel();
+        self.sent();
         let mut state = self.admission.state.lock();
         state.open = state.open.saturating_sub(1);
         state.bytes = state.bytes.saturating_sub(self.bytes);
@@ -259,6 +279,25 @@ mod tests {
         assert!(second.is_next() && !third.is_next());
         drop(second);
         assert!(third.its_turn().now_or_never().is_some(), "one that came to nothing holds nobody up");
+        assert!(third.is_next());
+        third.sent();
+        assert!(
+            !admission.state.lock().accounts[&account].turns.contains_key("web"),
+            "nothing is kept of it"
+        );
+    }
+
+    #[test]
+    fn who_leaves_before_its_turn_lets_nobody_pass_those_before_it() {
+        let account = AccountName::parse("one").unwrap();
+        let admission = admission(100, 100, 1000);
+        let enter = || admission.admit(applicant(&account, Some("web"))).unwrap();
+        let (mut first, second, mut third) = (enter(), enter(), enter());
+        drop(second);
+        let mut fourth = enter();
+        assert!(!third.is_next() && !fourth.is_next(), "the first has not been sent");
+        first.sent();
+        assert!(third.is_next() && !fourth.is_next());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use spindrift_model::{Content, Ending, OperationId, Outcome};
 use spindrift_process::report;
 use tokio::{
     sync::mpsc,
-    time::{Instant, interval},
+    time::{Instant, Interval, MissedTickBehavior, interval},
 };
 use tracing::warn;
 
@@ -15,7 +15,7 @@ use super::{
     Shared,
     driver::{GRACE, POLL},
     refusal::Refusal,
-    running::Event,
+    running::{Entry, Event},
     vault::Place,
 };
 use crate::store::{AnswerPart, OperationRow, StoreError};
@@ -41,16 +41,29 @@ pub(super) struct Answer {
     pub(super) whole: Vec<Bytes>,
     /// How many bytes are in the store.
     pub(super) stored: u64,
+    /// Whether some of it should be there and is not.
+    pub(super) lost: bool,
 }
 
 /// A stored answer was encrypted by another key.
 #[derive(Debug)]
 pub(super) struct Unreadable;
 
+/// How far a stored answer was passed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pumped {
+    /// All that is stored by now.
+    All,
+    /// As far as its reader keeps up.
+    TooFast,
+    /// The store did not answer.
+    NotNow,
+}
+
 /// Tells another caller of the same operation what comes of it.
 pub(super) struct Follower {
     shared: Arc<Shared>,
-    id: OperationId,
+    entry: Arc<Entry>,
     events_tx: mpsc::UnboundedSender<Event>,
     deadline: Instant,
 }
@@ -60,7 +73,7 @@ pub(super) struct Follower {
 impl Answer {
     /// How long the stored answer is, if there is one.
     pub(super) fn stored_bytes(&self, kept: bool) -> Option<u64> {
-        (kept || self.stored > 0).then_some(self.stored)
+        (!self.lost && (kept || self.stored > 0)).then_some(self.stored)
     }
 }
 
@@ -89,24 +102,29 @@ pub(super) async fn stored(shared: &Shared, id: OperationId, from: u64) -> Resul
     Ok(pieces)
 }
 
-/// Passes on what another hub, or another caller's driver, has stored since the last time.
+/// Passes on what another hub, or another caller's driver, has stored since the last time: as far as the one who reads it
+/// keeps up.
 pub(super) async fn pump(
     shared: &Shared,
     row: &OperationRow,
+    entry: &Entry,
     answer: &mut Answer,
     events_tx: &mpsc::UnboundedSender<Event>,
-) -> Result<(), Unreadable> {
+) -> Result<Pumped, Unreadable> {
     loop {
+        if answer.received >= entry.granted() && !events_tx.is_closed() {
+            return Ok(Pumped::TooFast);
+        }
         let pieces = match stored(shared, row.id, answer.received).await {
             Ok(pieces) => pieces,
             Err(StoreError::Sealed) => return Err(Unreadable),
             Err(error) => {
                 warn!(operation = %row.id, error = %report(&error), "an answer could not be read");
-                return Ok(());
+                return Ok(Pumped::NotNow);
             }
         };
         if pieces.is_empty() {
-            return Ok(());
+            return Ok(Pumped::All);
         }
         for piece in pieces {
             answer.received += piece.len() as u64;
@@ -121,11 +139,11 @@ pub(super) async fn pump(
 impl Follower {
     pub(super) fn new(
         shared: Arc<Shared>,
-        id: OperationId,
+        entry: Arc<Entry>,
         events_tx: mpsc::UnboundedSender<Event>,
         deadline: Instant,
     ) -> Self {
-        Self { shared, id, events_tx, deadline }
+        Self { shared, entry, events_tx, deadline }
     }
 
     pub(super) async fn run(self) -> Result<(), Infallible> {
@@ -142,23 +160,33 @@ impl Follower {
 
     async fn follow(&self) -> Event {
         let tenant = &self.shared.config.tenant;
-        let mut answer = Answer::default();
         let mut poll = interval(POLL);
+        poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
         while Instant::now() < self.deadline + 3 * GRACE {
             poll.tick().await;
-            let Ok(Some(row)) = self.shared.store.operation(tenant, self.id).await else { continue };
+            let Ok(Some(row)) = self.shared.store.operation(tenant, self.entry.id).await else { continue };
             // A part of an answer may yet begin anew: it is told when all of it is there.
-            let Some(ending) = row.ending() else { continue };
-            if row.answer_bytes.is_none() && matches!(ending.outcome, Outcome::Succeeded { .. }) {
-                return Event::Forgotten(ending);
+            if let Some(ending) = row.ending() {
+                return self.repeat(&row, ending, poll).await;
             }
-            return match pump(&self.shared, &row, &mut answer, &self.events_tx).await {
-                Ok(()) => Event::Ended(row.content, ending),
-                Err(Unreadable) => Event::Forgotten(ending),
-            };
         }
         let refusal = Refusal::new(504, "Timeout", "the operation has not ended yet");
         let ending = Ending { outcome: refusal.into(), took: std::time::Duration::ZERO };
         Event::Ended(Content::Json, ending)
+    }
+
+    /// Tells the whole of an operation that has ended, as fast as its caller takes it.
+    async fn repeat(&self, row: &OperationRow, ending: Ending, mut poll: Interval) -> Event {
+        if row.answer_bytes.is_none() && matches!(ending.outcome, Outcome::Succeeded { .. }) {
+            return Event::Forgotten(ending);
+        }
+        let mut answer = Answer::default();
+        loop {
+            match pump(&self.shared, row, &self.entry, &mut answer, &self.events_tx).await {
+                Ok(Pumped::All) => return Event::Ended(row.content, ending),
+                Ok(Pumped::TooFast | Pumped::NotNow) => _ = poll.tick().await,
+                Err(Unreadable) => return Event::Forgotten(ending),
+            }
+        }
     }
 }

@@ -23,7 +23,7 @@ use super::{
     running::{Arrival, Entry, Event},
     vault::Place,
 };
-use crate::store::{Seat, Step};
+use crate::store::{Seat, Step, StoreError};
 
 pub(super) use end::End;
 
@@ -76,6 +76,10 @@ pub(super) struct Driver {
     sent: Option<Seat>,
     /// Whether an agent may have all of it.
     delivered: bool,
+    /// Whether the row says already that nobody knows what came of it.
+    was_unknown: bool,
+    /// Whether another hub reads what is stored of its answer, while it comes.
+    read_elsewhere: bool,
     answer: Answer,
     arrivals_rx: mpsc::UnboundedReceiver<Arrival>,
     /// To whoever waits for it; bounded by credit.
@@ -101,6 +105,8 @@ impl Driver {
             admitted: None,
             sent: None,
             delivered: false,
+            was_unknown: false,
+            read_elsewhere: false,
             answer: Answer::default(),
             arrivals_rx,
             events_tx,
@@ -118,6 +124,16 @@ impl Driver {
     /// The row says that it was sent, in an earlier life or by another hub.
     pub(super) fn with_sent(self, sent: Option<Seat>) -> Self {
         Self { delivered: sent.is_some(), sent, ..self }
+    }
+
+    /// The row says that nobody knows: only an agent can say more.
+    pub(super) fn with_doubt(self, was_unknown: bool) -> Self {
+        Self { was_unknown, ..self }
+    }
+
+    /// Another hub took it on, and reads here what comes of it.
+    pub(super) fn with_reader_elsewhere(self, read_elsewhere: bool) -> Self {
+        Self { read_elsewhere, ..self }
     }
 
     /// Runs until it has ended; when the hub stops, the row tells the next one where it stands.
@@ -153,11 +169,22 @@ impl Driver {
 
     /// Sends it, after the row says so.
     async fn send(&mut self, link: Arc<Link>) -> Next {
-        let Some(body) = self.body().await else {
-            // What was not sent will not be; of what was, the agent may still tell.
-            return if self.delivered { Ok(Stage::Waiting(None)) } else { Err(End::unreadable()) };
+        let body = match self.body().await {
+            Ok(Some(body)) => body,
+            // It cannot be asked again, and need not be: the agent tells each session what it has done.
+            Ok(None) | Err(_) if self.delivered && self.task.mutation => {
+                return Ok(Stage::Waiting(Some(link)));
+            }
+            Ok(None) => return Err(End::unreadable()),
+            Err(error) => {
+                warn!(operation = %self.task.id, error = %report(&error), "what is asked could not be read");
+                return Err(End::ours(Refusal::store()));
+            }
         };
-        if let Some(mut admitted) = self.admitted.take() {
+        // What an agent may have begun is past its turn, and past being called off by us.
+        if !self.delivered
+            && let Some(mut admitted) = self.admitted.take()
+        {
             let waited = tokio::select! {
                 biased;
                 () = self.entry.cancel.cancelled() => Err(End::cancelled()),
@@ -189,7 +216,7 @@ impl Driver {
         match link.send(request).await {
             Sent::Whole => {
                 self.delivered = true;
-                if let Some(admitted) = &self.admitted {
+                if let Some(admitted) = &mut self.admitted {
                     admitted.sent();
                 }
                 Ok(Stage::Waiting(Some(link)))
@@ -213,15 +240,14 @@ impl Driver {
         }
     }
 
-    /// What is asked; from the store, if another life or hub was asked.
-    async fn body(&mut self) -> Option<Bytes> {
+    /// What is asked; from the store, if another life or hub was asked. None if it is erased, or under another's key.
+    async fn body(&mut self) -> Result<Option<Bytes>, StoreError> {
         if self.body.is_none() {
             let (shared, id) = (&self.shared, self.task.id);
-            let (key_id, sealed) = shared.store.operation_body(&shared.config.tenant, id).await.ok()??;
-            if key_id == shared.vault.key_id() {
-                self.body = shared.vault.open(id, Place::Body, &sealed);
-            }
+            let stored = shared.store.operation_body(&shared.config.tenant, id).await?;
+            let ours = stored.filter(|(key_id, _)| key_id == shared.vault.key_id());
+            self.body = ours.and_then(|(_, sealed)| shared.vault.open(id, Place::Body, &sealed));
         }
-        self.body.clone()
+        Ok(self.body.clone())
     }
 }

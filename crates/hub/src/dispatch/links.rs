@@ -4,8 +4,8 @@ use std::{collections::HashMap, sync::Arc};
 
 use parking_lot::Mutex;
 use spindrift_model::{AgentId, OperationId, SessionId};
-use spindrift_protocol::{ControlDown, Request, v1};
-use tokio::sync::{mpsc, watch};
+use spindrift_protocol::{CHUNK_BYTES, ControlDown, LARGEST_MESSAGE_BYTES, Request, v1};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
@@ -26,8 +26,14 @@ pub(crate) struct Link {
     seat: Seat,
     /// Room for one part: parts of several operations take turns, and what else the hub has to say goes first.
     parts_tx: mpsc::Sender<Result<v1::ControlDown, Status>>,
+    /// Room at the agent for requests of which not all parts have come.
+    room: Semaphore,
     gone: CancellationToken,
 }
+
+/// Parts that may wait at the agent for the rest of their requests: half of what it puts together at once, beyond which
+/// it would end the session.
+const PARTS: usize = LARGEST_MESSAGE_BYTES / CHUNK_BYTES / 2;
 
 /// How far a request came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +92,7 @@ impl Link {
         parts_tx: mpsc::Sender<Result<v1::ControlDown, Status>>,
         gone: CancellationToken,
     ) -> Self {
-        Self { session, seat, parts_tx, gone }
+        Self { session, seat, parts_tx, room: Semaphore::new(PARTS), gone }
     }
 
     pub(super) fn seat(&self) -> &Seat {
@@ -99,6 +105,14 @@ impl Link {
     }
 
     pub(super) async fn send(&self, request: Request) -> Sent {
+        let parts = request.verb.len().div_ceil(CHUNK_BYTES);
+        // What fits into one part waits for nothing.
+        let _room = if parts > 1 {
+            let parts = u32::try_from(parts.min(PARTS)).unwrap_or(1);
+            self.gone.run_until_cancelled(self.room.acquire_many(parts)).await
+        } else {
+            None
+        };
         for part in request.parts() {
             if !self.say(ControlDown::Operation(part)).await {
                 return Sent::NotWhole;

@@ -67,7 +67,7 @@ impl Reconciler {
     }
 
     /// Carries on what is this hub's, and calls off what others asked to be called off.
-    async fn take_up(&self) -> Result<(), StoreError> {
+    pub(super) async fn take_up(&self) -> Result<(), StoreError> {
         let config = &self.shared.config;
         for row in self.shared.store.open_operations(&config.tenant, &config.hub).await? {
             // In this order: it is driven before it is no longer being submitted.
@@ -100,7 +100,8 @@ pub(super) async fn adopt(
             let stage = if sent.is_some() { Stage::Waiting(None) } else { Stage::Seeking };
             let channels = (arrivals_rx, events_tx);
             let driver = Driver::new(Arc::clone(&shared), entry, Task::of(&row), deadline, channels);
-            return driver.with_sent(sent).run(stage).await;
+            let driver = driver.with_sent(sent).with_reader_elsewhere(row.received_by != shared.config.hub);
+            return driver.with_doubt(row.state == OperationState::Unknown).run(stage).await;
         }
         // What has ended is of no interest any more, and what was never known neither: the agent may forget it.
         Ok(_) => {

@@ -1,8 +1,7 @@
 //! What the hub itself says no to, in Kubernetes' form.
 
 use bytes::Bytes;
-use serde_json::json;
-use spindrift_model::{AccountName, Outcome};
+use spindrift_model::{AccountName, Outcome, Speaker};
 
 /// An operation that was not taken on, or did not get to an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,12 +48,7 @@ impl Refusal {
     /// A `Status` in JSON.
     pub fn document(&self) -> Bytes {
         let Self { code, reason, message } = self;
-        json!({
-            "kind": "Status", "apiVersion": "v1", "metadata": {},
-            "status": "Failure", "message": message, "reason": reason, "code": code,
-        })
-        .to_string()
-        .into()
+        Speaker::Hub.refusal(*code, reason, message)
     }
 }
 

@@ -21,7 +21,7 @@ pub struct Running {
     pub id: OperationId,
     /// Whether it may change something: then its answer comes whole, after it has ended.
     pub mutation: bool,
-    pub(super) entry: Option<Arc<Entry>>,
+    pub(super) entry: Arc<Entry>,
     /// Bounded by credit: nobody sends more than was granted for what was taken.
     pub(super) events_rx: mpsc::UnboundedReceiver<Event>,
 }
@@ -71,17 +71,15 @@ impl Running {
     /// The next event; none if the hub stops before it ends.
     pub async fn next(&mut self) -> Option<Event> {
         let event = self.events_rx.recv().await?;
-        if let (Event::Piece(_, bytes), Some(entry)) = (&event, &self.entry) {
-            entry.take(bytes.len());
+        if let Event::Piece(_, bytes) = &event {
+            self.entry.take(bytes.len());
         }
         Some(event)
     }
 
     /// Lets it go on without its caller; its answer is kept for a while.
     pub fn detach(self) {
-        if let Some(entry) = &self.entry {
-            entry.keep.store(true, Ordering::Relaxed);
-        }
+        self.entry.keep.store(true, Ordering::Relaxed);
     }
 }
 

@@ -33,15 +33,18 @@ mod server_groups;
 mod tasks;
 
 use axum::middleware::from_fn;
-use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::RestState;
+pub(crate) use error::Error;
 pub use stale::Staleness;
+pub(crate) use wire::tagged;
 pub(super) use wire::{no_such_route, without_trailing_slash};
 
 /// The routes, each in the file of its resource.
 pub(super) fn routes() -> OpenApiRouter<RestState> {
     OpenApiRouter::new()
+        .routes(routes!(super::health::health))
         .merge(applications::routes())
         .merge(artifacts::routes())
         .merge(cache::routes())

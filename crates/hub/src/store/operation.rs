@@ -89,7 +89,8 @@ impl Store {
         Ok(self.take_step(&Step::Insert(Box::new(new.clone()))).await?.into())
     }
 
-    /// Says of one operation that it is about to be sent; false if it is not ours to send.
+    /// Says of one operation that it is about to be sent; false if it is not ours to send, or its
+    /// account was frozen while it waited.
     pub async fn mark_sent(
         &self,
         tenant: &TenantId,

@@ -15,9 +15,11 @@ use super::StoreError;
 pub(super) trait Columns {
     fn text(&self, column: &'static str) -> Result<&str, StoreError>;
     fn number(&self, column: &'static str) -> Result<i64, StoreError>;
-    fn bytes(&self, column: &'static str) -> Result<Bytes, StoreError>;
-    /// What a row of an object holds.
-    fn content(&self) -> Result<&[u8], StoreError>;
+    fn slice(&self, column: &'static str) -> Result<&[u8], StoreError>;
+
+    fn bytes(&self, column: &'static str) -> Result<Bytes, StoreError> {
+        self.slice(column).map(Bytes::copy_from_slice)
+    }
 
     /// A validated name.
     fn name<T: FromStr<Err = InvalidName>>(&self, column: &'static str) -> Result<T, StoreError> {
@@ -67,13 +69,8 @@ impl Columns for AnyRow {
         self.try_get(column).map_err(|source| StoreError::Column { column, source })
     }
 
-    fn bytes(&self, column: &'static str) -> Result<Bytes, StoreError> {
-        let bytes: &[u8] = self.try_get(column).map_err(|source| StoreError::Column { column, source })?;
-        Ok(Bytes::copy_from_slice(bytes))
-    }
-
-    fn content(&self) -> Result<&[u8], StoreError> {
-        self.try_get("content").map_err(|source| StoreError::Column { column: "content", source })
+    fn slice(&self, column: &'static str) -> Result<&[u8], StoreError> {
+        self.try_get(column).map_err(|source| StoreError::Column { column, source })
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is known of the Clouddriver's state: which lists it lately failed to give, and what it said before.
+//! What is known of the Clouddriver's state: whether it lately kept us waiting, and what it said before.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -7,53 +7,72 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use super::{client::Silence, plan::List};
+use super::client::Silence;
 
-/// A list that was not given is not waited for again so soon: readers of our accounts would wait each time.
+/// Who kept us waiting is not waited for again so soon: readers of our accounts would wait each time.
 const PAUSE: Duration = Duration::from_secs(5);
 /// Answers that are remembered: two polled lists, with a query or two each.
 const REMEMBERED: usize = 8;
 
-/// The state of the Clouddriver, list by list: one that takes too long says nothing about another.
+/// The state of the Clouddriver.
 #[derive(Debug)]
 pub(super) struct Conditions {
-    failed: Mutex<HashMap<List, (Instant, Silence)>>,
+    waits: Mutex<Waits>,
     said: Mutex<HashMap<String, (Instant, Bytes)>>,
     remember: Duration,
+}
+
+#[derive(Debug, Default)]
+struct Waits {
+    /// It did not answer, and has not answered anything since.
+    silent: Option<(Instant, Silence)>,
+    /// The paths for which it did not answer: one that takes too long says nothing about another.
+    paths: HashMap<String, (Instant, Silence)>,
 }
 
 // === impl Conditions ===
 
 impl Conditions {
     pub(super) fn new(remember: Duration) -> Self {
-        Self { failed: Mutex::default(), said: Mutex::default(), remember }
+        Self { waits: Mutex::default(), said: Mutex::default(), remember }
     }
 
-    /// Why a list is not asked for now, if it is not.
-    pub(super) fn pause(&self, list: List, now: Instant) -> Option<Silence> {
-        let failed = self.failed.lock();
-        failed.get(&list).filter(|(at, _)| now - *at < PAUSE).map(|(_, why)| why.clone())
+    /// Why it is not asked for a path now, if it is not.
+    pub(super) fn pause(&self, path: &str, now: Instant) -> Option<Silence> {
+        let waits = self.waits.lock();
+        let lately = |(at, why): &(Instant, Silence)| (now - *at < PAUSE).then(|| why.clone());
+        waits.silent.as_ref().and_then(lately).or_else(|| waits.paths.get(path).and_then(lately))
     }
 
-    /// A list was given.
-    pub(super) fn answered(&self, list: List, question: &str, body: &Bytes, now: Instant) {
-        if self.failed.lock().remove(&list).is_some() {
-            info!(?list, "the upstream Clouddriver answers again");
-        }
-        if list.is_polled() && !self.remember.is_zero() {
-            let mut said = self.said.lock();
-            if said.len() >= REMEMBERED && !said.contains_key(question) {
-                said.clear();
-            }
-            said.insert(question.to_owned(), (now, body.clone()));
+    /// It has answered something for a path.
+    pub(super) fn answered(&self, path: &str) {
+        let mut waits = self.waits.lock();
+        waits.paths.remove(path);
+        if waits.silent.take().is_some() {
+            info!("the upstream Clouddriver answers again");
         }
     }
 
-    /// A list was not given; the operator is told once.
-    pub(super) fn failed(&self, list: List, why: &Silence, now: Instant) {
-        if self.failed.lock().insert(list, (now, why.clone())).is_none() {
-            warn!(?list, "{why}; answers lack its part, and say so");
+    /// It did not answer; the operator is told once.
+    pub(super) fn silent(&self, path: &str, why: &Silence, now: Instant) {
+        let mut waits = self.waits.lock();
+        waits.paths.retain(|_, (at, _)| now - *at < PAUSE);
+        waits.paths.insert(path.to_owned(), (now, why.clone()));
+        if waits.silent.replace((now, why.clone())).is_none() {
+            warn!(path, "{why}; answers lack its part, and say so");
         }
+    }
+
+    /// What it says to a question that is asked all the time is kept.
+    pub(super) fn remember(&self, question: &str, body: &Bytes, now: Instant) {
+        if self.remember.is_zero() {
+            return;
+        }
+        let mut said = self.said.lock();
+        if said.len() >= REMEMBERED && !said.contains_key(question) {
+            said.clear();
+        }
+        said.insert(question.to_owned(), (now, body.clone()));
     }
 
     /// What it last said to a question.
@@ -68,26 +87,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_that_failed_is_asked_for_again_after_a_pause_and_others_at_once() {
-        let (conditions, now) = (Conditions::new(Duration::from_mins(1)), Instant::now());
+    fn who_hangs_is_asked_again_after_a_pause() {
+        let (conditions, now) = (Conditions::new(Duration::ZERO), Instant::now());
         let slow = Silence::Slow(PAUSE);
-        conditions.failed(List::Search, &slow, now);
-        assert_eq!(
-            (conditions.pause(List::Search, now), conditions.pause(List::Entries, now)),
-            (Some(slow), None)
-        );
-        assert_eq!(conditions.pause(List::Search, now + PAUSE), None);
+        conditions.silent("/search", &slow, now);
+        assert_eq!(conditions.pause("/search", now), Some(slow.clone()));
+        assert_eq!(conditions.pause("/applications", now), Some(slow), "it may all be the same");
+        assert_eq!(conditions.pause("/search", now + PAUSE), None);
     }
 
     #[test]
-    fn only_what_is_polled_is_remembered_and_only_for_a_while() {
+    fn who_is_slow_for_one_path_is_asked_for_the_others() {
+        let (conditions, now) = (Conditions::new(Duration::ZERO), Instant::now());
+        let slow = Silence::Slow(PAUSE);
+        conditions.silent("/search", &slow, now);
+        conditions.answered("/credentials");
+        assert_eq!(conditions.pause("/applications", now), None);
+        assert_eq!(conditions.pause("/search", now), Some(slow));
+        conditions.answered("/search");
+        assert_eq!(conditions.pause("/search", now), None);
+    }
+
+    #[test]
+    fn what_was_said_is_remembered_for_a_while() {
         let (minute, now) = (Duration::from_mins(1), Instant::now());
-        let conditions = Conditions::new(minute);
-        let said = Bytes::from_static(b"[]");
-        conditions.answered(List::Credentials, "/credentials", &said, now);
-        conditions.answered(List::Search, "/search?q=a", &said, now);
-        assert_eq!(conditions.recall("/credentials", now), Some(said));
-        assert_eq!(conditions.recall("/search?q=a", now), None);
+        let (conditions, said) = (Conditions::new(minute), Bytes::from_static(b"[]"));
+        conditions.remember("/credentials", &said, now);
+        assert_eq!(conditions.recall("/credentials", now), Some(said.clone()));
+        assert_eq!(conditions.recall("/credentials?expand=true", now), None, "it is another question");
         assert_eq!(conditions.recall("/credentials", now + minute), None);
+        let never = Conditions::new(Duration::ZERO);
+        never.remember("/credentials", &said, now);
+        assert_eq!(never.recall("/credentials", now), None);
     }
 }

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use axum::{
-    Json, Router,
+    Router,
     body::{Body, to_bytes},
     extract::{Request, State},
     http::{Method, StatusCode, header},
@@ -11,20 +11,20 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use jiff::Timestamp;
-use spindrift_process::report;
 use spindrift_spinnaker::Refusal;
 use tokio::time::Instant;
-use tracing::error;
 
 use super::{
     Upstream,
     client::Silence,
-    joint::{Ours, Part},
+    joint::{Ours, Part, stale},
     operations::{Asked, Doer},
     plan::{List, Operations, Plan},
 };
-use crate::clouddriver::Accounts;
+use crate::{
+    clouddriver::Accounts,
+    rest::{ClouddriverError as Error, tagged},
+};
 
 /// A probe of Kubernetes waits for a second.
 const HEALTH: Duration = Duration::from_millis(500);
@@ -43,16 +43,13 @@ pub(super) fn front(upstream: Upstream, accounts: Accounts, routes: Router) -> R
 
 async fn serve(State(front): State<Arc<Front>>, request: Request, next: Next) -> Response {
     let answer = front.answer(request, next).await;
-    answer.unwrap_or_else(|refusal| {
-        let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        (status, Json(refusal.body(Timestamp::now()))).into_response()
-    })
+    answer.unwrap_or_else(IntoResponse::into_response)
 }
 
 // === impl Front ===
 
 impl Front {
-    async fn answer(&self, request: Request, next: Next) -> Result<Response, Refusal> {
+    async fn answer(&self, request: Request, next: Next) -> Result<Response, Error> {
         let path = request.uri().path();
         let comes_round = self.upstream.client.has_passed(request.headers());
         if comes_round || is_grpc(&request) || !self.upstream.serves_path(path) {
@@ -72,31 +69,31 @@ impl Front {
     }
 
     /// An account that the Clouddriver is not to be asked for is ours, if only to say that there is none.
-    async fn is_ours(&self, account: &str) -> Result<bool, Refusal> {
-        Ok(self.accounts.has(account).await.map_err(unreadable)? || !self.upstream.serves_account(account))
+    async fn is_ours(&self, account: &str) -> Result<bool, Error> {
+        Ok(self.accounts.has(account).await? || !self.upstream.serves_account(account))
     }
 
-    async fn pass(&self, request: Request) -> Result<Response, Refusal> {
-        self.upstream.client.pass(request).await.map_err(refusal)
+    async fn pass(&self, request: Request) -> Result<Response, Error> {
+        self.upstream.client.pass(request).await.map_err(failure)
     }
 
     /// What we have nothing to say about is empty here (networks, subnets, tags, …): better than an error, if told.
-    async fn pass_or_stand_in(&self, request: Request, next: Next) -> Result<Response, Refusal> {
+    async fn pass_or_stand_in(&self, request: Request, next: Next) -> Result<Response, Error> {
         let (parts, body) = request.into_parts();
         let stand_in =
             (parts.method == Method::GET).then(|| Request::from_parts(parts.clone(), Body::empty()));
         match (self.upstream.client.pass(Request::from_parts(parts, body)).await, stand_in) {
             (Ok(response), _) => Ok(response),
-            (Err(silence), None) => Err(refusal(silence)),
+            (Err(silence), None) => Err(failure(silence)),
             (Err(silence), Some(request)) => {
                 let ours = next.run(request).await;
-                if ours.status().is_success() { Ok(super::joint::stale(ours)) } else { Err(refusal(silence)) }
+                if ours.status().is_success() { Ok(stale(ours)) } else { Err(failure(silence)) }
             }
         }
     }
 
     /// Ids say nothing of who gave them, so we look whether it was us, before anything is done.
-    async fn task(&self, id: &str, request: Request, next: Next) -> Result<Response, Refusal> {
+    async fn task(&self, id: &str, request: Request, next: Next) -> Result<Response, Error> {
         if request.method() == Method::GET {
             return self.ours_first(request, next).await;
         }
@@ -107,7 +104,7 @@ impl Front {
         if known { Ok(next.run(request).await) } else { self.pass(request).await }
     }
 
-    async fn ours_first(&self, request: Request, next: Next) -> Result<Response, Refusal> {
+    async fn ours_first(&self, request: Request, next: Next) -> Result<Response, Error> {
         let (parts, body) = request.into_parts();
         let body = whole(body).await?;
         let ours = next.run(Request::from_parts(parts.clone(), Body::from(body.clone()))).await;
@@ -117,7 +114,7 @@ impl Front {
         self.pass(Request::from_parts(parts, Body::from(body))).await
     }
 
-    async fn operations(&self, form: &Operations, request: Request, next: Next) -> Result<Response, Refusal> {
+    async fn operations(&self, form: &Operations, request: Request, next: Next) -> Result<Response, Error> {
         let (parts, body) = request.into_parts();
         let body = whole(body).await?;
         let asked = Asked::read(form, &body);
@@ -132,53 +129,64 @@ impl Front {
         match doer {
             Doer::Us => Ok(next.run(request).await),
             Doer::Them => self.pass(request).await,
-            Doer::Nobody { ours, theirs } => Err(Refusal::invalid_request(format!(
+            Doer::Nobody { ours, theirs } => Err(Error::from(Refusal::invalid_request(format!(
                 "the operations of a request are one task, but {} of this hub and {} of the Clouddriver behind it; \
                  send them in requests of their own",
                 are(ours),
                 are(theirs)
-            ))),
+            )))),
         }
     }
 
-    async fn merged(&self, list: List, request: Request, next: Next) -> Result<Response, Refusal> {
+    async fn merged(&self, list: List, request: Request, next: Next) -> Result<Response, Error> {
         let (mut parts, body) = request.into_parts();
         // The tag of a merged answer is that of neither.
-        for conditional in [header::IF_NONE_MATCH, header::IF_MODIFIED_SINCE] {
-            parts.headers.remove(conditional);
-        }
-        let question = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
+        let known = parts.headers.remove(header::IF_NONE_MATCH);
         let mut theirs = Request::from_parts(parts.clone(), Body::empty());
         theirs.headers_mut().remove(header::ACCEPT_ENCODING);
-        let (ours, part) = tokio::join!(
-            async { Ours::of(next.run(Request::from_parts(parts, body)).await).await },
-            self.part(list, &question, theirs)
-        );
-        let accounts = self.accounts.all().await.map_err(unreadable)?;
+        let ours = async { Ours::of(next.run(Request::from_parts(parts, body)).await).await };
+        if list == List::Health {
+            // Whether we are well does not depend on them, nor on how long they take to say how they are.
+            let patience = HEALTH.min(self.upstream.merge_timeout);
+            let (ours, theirs) = tokio::join!(ours, self.upstream.client.ask(theirs, patience));
+            return Ok(ours.with_health(theirs));
+        }
+        let (ours, part) = tokio::join!(ours, self.part(list, theirs));
+        let accounts = self.accounts.all().await?;
         let accounts = accounts.iter().map(|account| account.name.to_string()).collect();
-        ours.joined(list, part, &accounts, &self.upstream.conditions).map_err(refusal)
+        let joined = ours.joined(list, part, &accounts).map_err(failure)?;
+        let is_whole = joined.status() == StatusCode::OK;
+        Ok(if is_whole { tagged(joined, known.as_ref()).await } else { joined })
     }
 
-    /// The Clouddriver's part of a list; one that failed a moment ago is not waited for.
-    async fn part(&self, list: List, question: &str, request: Request) -> Part {
+    /// The Clouddriver's part of a list.
+    async fn part(&self, list: List, request: Request) -> Part {
         let Upstream { client, conditions, merge_timeout, .. } = &self.upstream;
+        let path = request.uri().path().to_owned();
+        let question = request.uri().path_and_query().map(ToString::to_string).unwrap_or_default();
         let missing =
-            |why: Silence| Part::Missing { why, remembered: conditions.recall(question, Instant::now()) };
-        if let Some(why) = conditions.pause(list, Instant::now()) {
+            |why: Silence| Part::Missing { why, remembered: conditions.recall(&question, Instant::now()) };
+        if let Some(why) = conditions.pause(&path, Instant::now()) {
             return missing(why);
         }
-        let patience = if list == List::Health { HEALTH.min(*merge_timeout) } else { *merge_timeout };
-        let why = match client.ask(request, patience).await {
-            Ok(said) if said.status == StatusCode::OK => {
-                conditions.answered(list, question, &said.body, Instant::now());
-                return Part::Said(said);
+        let said = match client.ask(request, *merge_timeout).await {
+            Ok(said) => said,
+            Err(why) => {
+                conditions.silent(&path, &why, Instant::now());
+                return missing(why);
             }
-            Ok(said) if said.status == StatusCode::NOT_FOUND => return Part::NotFound,
-            Ok(said) => Silence::Useless(format!("it answered with {}", said.status)),
-            Err(silence) => silence,
         };
-        conditions.failed(list, &why, Instant::now());
-        missing(why)
+        conditions.answered(&path);
+        match said.status {
+            StatusCode::OK => {
+                if list.is_polled() {
+                    conditions.remember(&question, &said.body, Instant::now());
+                }
+                Part::Said(said)
+            }
+            StatusCode::NOT_FOUND => Part::NotFound,
+            status => missing(Silence::Useless(format!("it answered with {status}"))),
+        }
     }
 }
 
@@ -187,11 +195,8 @@ fn is_grpc(request: &Request) -> bool {
     content_type.is_some_and(|value| value.as_bytes().starts_with(b"application/grpc"))
 }
 
-async fn whole(body: Body) -> Result<Bytes, Refusal> {
-    to_bytes(body, LARGEST_BODY).await.map_err(|error| {
-        let limit = LARGEST_BODY / 1024 / 1024;
-        Refusal::invalid_request(format!("the body cannot be read, or is larger than {limit} MiB: {error}"))
-    })
+async fn whole(body: Body) -> Result<Bytes, Error> {
+    to_bytes(body, LARGEST_BODY).await.map_err(|_| Refusal::too_large(LARGEST_BODY).into())
 }
 
 fn are(names: impl IntoIterator<Item = String>) -> String {
@@ -199,15 +204,10 @@ fn are(names: impl IntoIterator<Item = String>) -> String {
     format!("{} {}", names.join(", "), if names.len() == 1 { "is" } else { "are" })
 }
 
-fn refusal(silence: Silence) -> Refusal {
-    match silence {
+fn failure(silence: Silence) -> Error {
+    let refusal = match silence {
         Silence::Slow(_) => Refusal::gateway_timeout(silence.to_string()),
         Silence::Down(_) | Silence::Useless(_) => Refusal::bad_gateway(silence.to_string()),
-    }
-}
-
-/// The cause is for the log.
-fn unreadable(cause: crate::store::StoreError) -> Refusal {
-    error!(error = %report(&cause), "a request failed");
-    Refusal::internal("the hub's store did not answer; its log says why")
+    };
+    refusal.into()
 }

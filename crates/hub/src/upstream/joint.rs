@@ -9,11 +9,10 @@ use axum::{
 };
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
-use tokio::time::Instant;
+use tracing::warn;
 
 use super::{
     client::{Said, Silence},
-    conditions::Conditions,
     merge::Sides,
     plan::List,
 };
@@ -59,15 +58,11 @@ impl Ours {
         list: List,
         part: Part,
         accounts: &HashSet<String>,
-        conditions: &Conditions,
     ) -> Result<Response, Silence> {
-        if list == List::Health {
-            return Ok(self.with_health(part));
-        }
         match (self.parts.status, part) {
-            (StatusCode::OK, Part::Said(said)) => Ok(self.with(list, &said.body, accounts, conditions)),
+            (StatusCode::OK, Part::Said(said)) => Ok(self.with(list, &said.body, accounts)),
             (StatusCode::OK, Part::Missing { remembered: Some(body), .. }) => {
-                Ok(stale(self.with(list, &body, accounts, conditions)))
+                Ok(stale(self.with(list, &body, accounts)))
             }
             (StatusCode::OK, Part::Missing { remembered: None, .. }) => Ok(stale(self.response())),
             // They alone know it.
@@ -78,7 +73,7 @@ impl Ours {
                 parts.headers.remove(header::CONTENT_LENGTH);
                 parts.headers.remove(header::ETAG);
                 let nothing = Self { parts, body: Bytes::from_static(list.nothing()) };
-                Ok(nothing.with(list, &body, accounts, conditions))
+                Ok(nothing.with(list, &body, accounts))
             }
             // Perhaps they know it.
             (StatusCode::NOT_FOUND, Part::Missing { why, .. }) => Err(why),
@@ -86,35 +81,27 @@ impl Ours {
         }
     }
 
-    fn with(
-        mut self,
-        list: List,
-        theirs: &[u8],
-        accounts: &HashSet<String>,
-        conditions: &Conditions,
-    ) -> Response {
+    fn with(mut self, list: List, theirs: &[u8], accounts: &HashSet<String>) -> Response {
         match (Sides { ours: &self.body, theirs, accounts }).merge(list) {
             Ok(merged) => {
                 self.body = merged.into();
                 self.response()
             }
             Err(error) => {
-                let why = Silence::Useless(format!("its answer is not what such answers are: {error}"));
-                conditions.failed(list, &why, Instant::now());
+                warn!(?list, %error, "the upstream Clouddriver's answer is not what such answers are; it is left out");
                 stale(self.response())
             }
         }
     }
 
-    /// Whether we are well does not depend on them.
-    fn with_health(mut self, part: Part) -> Response {
-        let theirs = match part {
-            Part::Said(said) => {
+    /// How they are is told beside how we are.
+    pub(super) fn with_health(mut self, theirs: Result<Said, Silence>) -> Response {
+        let theirs = match theirs {
+            Ok(said) => {
                 let health: Map<String, Value> = serde_json::from_slice(&said.body).unwrap_or_default();
                 json!({ "status": health.get("status").cloned().unwrap_or_else(|| "UNKNOWN".into()) })
             }
-            Part::NotFound => json!({ "status": "UNKNOWN" }),
-            Part::Missing { why, .. } => json!({ "status": "DOWN", "detail": why.to_string() }),
+            Err(why) => json!({ "status": "DOWN", "detail": why.to_string() }),
         };
         if let Ok(mut ours) = serde_json::from_slice::<Map<String, Value>>(&self.body) {
             ours.insert(UPSTREAM.into(), theirs);

@@ -49,7 +49,7 @@ pub(super) enum Operations {
 }
 
 /// What is Clouddriver's below this is nobody's (`/v1/data` aside, which is).
-const OUR_OWN: [&str; 5] = ["v1", "armory", "agents", "metrics", "openapi.json"];
+const OUR_OWN: [&str; 6] = ["v1", "armory", "agents", "metrics", "prometheus_metrics", "openapi.json"];
 
 const KUBERNETES: &str = "kubernetes";
 

@@ -100,6 +100,14 @@ async fn what_changes_something_is_marked_sent_to_one_incarnation_only() -> anyh
         let row = store.operation(&tenant, read.id).await?.expect("it is there");
         assert_eq!((row.state, row.sent.map(|(_, _, to)| to)), (OperationState::Sent, Some(one)));
         assert!(store.mark_sent(&tenant, read.id, &here, &other).await?, "a read may be asked of another");
+
+        store.freeze(&tenant, &account("prod"), "").await?;
+        let late = operation();
+        store.insert_operation(&late).await?;
+        assert!(!store.mark_sent(&tenant, late.id, &here, &other).await?, "its account is frozen");
+        assert!(store.mark_sent(&tenant, read.id, &here, &other).await?, "reads go on");
+        store.unfreeze(&tenant, &account("prod")).await?;
+        assert!(store.mark_sent(&tenant, late.id, &here, &other).await?);
     }
     Ok(())
 }

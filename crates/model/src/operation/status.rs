@@ -1,4 +1,5 @@
-//! Kubernetes' `Status`: why something was not done, in the API server's words, shown as kubectl shows it.
+//! Kubernetes' `Status`: why something was not done, in the API server's words or in our own, shown as kubectl shows what
+//! servers say and what it says itself.
 
 use std::fmt;
 
@@ -15,6 +16,11 @@ pub struct Status {
     /// In a sentence.
     pub message: String,
     details: Option<Details>,
+    /// The agent or the hub, if the words are theirs.
+    source: Option<String>,
+    /// What was being done, where it is told beside the status.
+    #[serde(skip)]
+    doing: Option<String>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -38,28 +44,13 @@ const ABOUT_MANAGERS: &str = "\
 To take these fields from their managers, apply again with --force-conflicts. To leave them as they are, take them
 out of the manifest. To share them, give them the values that they have.";
 
-/// Reasons that API servers give only with details: without them, the word is the hub's or the agent's.
-const OUR_OWN: [&str; 12] = [
-    "BadGateway",
-    "Cancelled",
-    "Conflict",
-    "Gone",
-    "Locked",
-    "NotFound",
-    "NotImplemented",
-    "OutcomeUnknown",
-    "ServiceUnavailable",
-    "Timeout",
-    "TooManyRequests",
-    "Unauthorized",
-];
-
 // === impl Status ===
 
 impl Status {
-    /// One of our own, without details.
+    /// One of the hub's own, without details.
     pub fn new(code: u16, reason: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { code, reason: reason.into(), message: message.into(), details: None }
+        let source = Some("spindrift-hub".to_owned());
+        Self { code, reason: reason.into(), message: message.into(), source, ..Self::default() }
     }
 
     /// A body, if it is a `Status`.
@@ -72,9 +63,17 @@ impl Status {
         (kind == "Status").then(|| serde_json::from_slice(body).ok()).flatten()
     }
 
-    /// Says what was being done with which file, as kubectl does: `error when applying "web.yaml": …`.
+    /// The same, refused while this was being done.
+    #[must_use]
+    pub fn during(self, doing: Option<String>) -> Self {
+        Self { doing, ..self }
+    }
+
+    /// Says what was being done with which file, as kubectl does: `error when applying "web.yaml": …`. The agent knows
+    /// better, if it says something.
     #[must_use]
     pub fn about(mut self, doing: &str, source: &str) -> Self {
+        let doing = self.doing.as_deref().unwrap_or(doing);
         self.message = format!("error when {doing} {source:?}: {}", self.message);
         self
     }
@@ -124,10 +123,10 @@ impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { reason, message, .. } = self;
         match reason.as_str() {
+            _ if self.source.is_some() => write!(f, "error: {message}"),
             "Invalid" => self.invalid(f),
             _ if self.is_about_managers() => write!(f, "error: {message}\n{ABOUT_MANAGERS}"),
             "" => write!(f, "Error from server: {message}"),
-            ours if self.details.is_none() && OUR_OWN.contains(&ours) => write!(f, "error: {message}"),
             _ => write!(f, "Error from server ({reason}): {message}"),
         }
     }
@@ -144,6 +143,10 @@ mod tests {
         Status::read(body.to_string().as_bytes()).unwrap()
     }
 
+    fn ours(reason: &str, message: &str) -> Status {
+        Status { source: Some("spindrift-agent".to_owned()), ..status(reason, message, &json!(null)) }
+    }
+
     #[test]
     fn refusals_are_shown_as_kubectl_shows_them() {
         let nothing = json!(null);
@@ -152,9 +155,8 @@ mod tests {
             { "field": "a", "message": "no" }, { "field": "a", "message": "no" }, { "field": "b", "message": "nor" }] });
         for (reason, message, details, expected) in [
             ("NotFound", "no such pod", &json!({}), "Error from server (NotFound): no such pod"),
-            ("NotFound", "no such account", &nothing, "error: no such account"),
+            ("NotFound", "no such path", &nothing, "Error from server (NotFound): no such path"),
             ("", "what?", &nothing, "Error from server: what?"),
-            ("OutcomeUnknown", "nobody knows", &nothing, "error: nobody knows"),
             ("Invalid", "long", &one, "The Deployment \"web\" is invalid: spec.replicas: no"),
             ("Invalid", "long", &two, "The Deployment \"web\" is invalid: \n* a: no\n* b: nor"),
             ("Invalid", "long", &json!({ "kind": "Pod", "name": "x" }), "The Pod \"x\" is invalid"),
@@ -167,6 +169,12 @@ mod tests {
             json!({ "causes": [{ "reason": "FieldManagerConflict", "field": ".spec", "message": "hers" }] });
         let conflict = status("Conflict", "Apply failed with 1 conflict: .spec", &theirs).to_string();
         assert!(conflict.starts_with("error: Apply failed with 1 conflict: .spec\nTo take"), "{conflict}");
+        for reason in ["NotFound", "Invalid", "BadRequest", "InternalError", "OutcomeUnknown"] {
+            assert_eq!(ours(reason, "no").to_string(), "error: no", "our words are not the server's");
+        }
+        let during = status("Forbidden", "no", &nothing).during(Some("creating".to_owned()));
+        let said = during.about("applying", "web.yaml").to_string();
+        assert_eq!(said, "Error from server (Forbidden): error when creating \"web.yaml\": no");
         let about = status("Forbidden", "no", &nothing).about("applying", "web.yaml");
         assert_eq!(about.to_string(), "Error from server (Forbidden): error when applying \"web.yaml\": no");
     }

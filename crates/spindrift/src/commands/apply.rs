@@ -91,8 +91,6 @@ impl Apply {
         for source in sources {
             let namespace = Some(source.namespace(&self.wherever)?);
             let title = title(&source.manifest);
-            // kubectl tells of the file only where it computes the change itself.
-            let file = (self.how.mode() != ApplyMode::ServerSide).then_some(source.file);
             let verb = Verb::Apply(ApplyVerb {
                 manifest: Manifest(source.manifest),
                 namespace,
@@ -103,7 +101,7 @@ impl Apply {
                 dry_run: self.dry_run.into(),
                 validate: self.validate.into(),
             });
-            steps.push(Step { verb, title, file });
+            steps.push(Step { verb, title, file: Some(source.file) });
         }
         Ok(steps)
     }

@@ -16,6 +16,9 @@ pub(crate) enum HubError {
     Slow { url: String },
     #[error("the answer of the hub at {url} broke off ({cause}); try again")]
     BrokenOff { url: String, cause: String },
+    /// It was reached and asked, and gone before it said a word that made sense.
+    #[error("no hub answers at {url} any more ({cause})")]
+    Gone { url: String, cause: String },
     #[error("{url} is not a hub's REST port (7002 unless configured): it answers {found}; check --hub")]
     NotAHub { url: String, found: String },
     /// The hub has understood and says no.
@@ -53,8 +56,8 @@ impl HubError {
         } else if error.is_body() || error.is_decode() {
             Self::BrokenOff { url, cause }
         } else {
-            // Cut before the first word of an answer: not there, or of another tongue.
-            Self::Away { url, cause }
+            // Cut before the first word of an answer.
+            Self::Gone { url, cause }
         }
     }
 
@@ -84,6 +87,11 @@ impl HubError {
     /// A stream that ended, as it does when a hub stops.
     pub(super) fn ended(url: &Url) -> Self {
         Self::BrokenOff { url: shown(url), cause: "the hub ended it".into() }
+    }
+
+    /// Whether the hub may have heard what it was asked.
+    pub(crate) fn is_after_asking(&self) -> bool {
+        matches!(self, Self::Gone { .. } | Self::Slow { .. } | Self::BrokenOff { .. })
     }
 
     /// Whether asking again can help, once the hub has been reached before: it may restart, a proxy may stand before it.

@@ -13,6 +13,9 @@ use super::{Client, HubError};
 /// How long a hub may take for what needs no cluster.
 const WORD: Duration = Duration::from_secs(5);
 
+/// What was being done when it was refused, a text in JSON.
+const DOING: &str = "spindrift-doing";
+
 /// One thing to do in one account.
 #[derive(Debug)]
 pub(crate) struct Request<'a> {
@@ -99,9 +102,11 @@ impl Client {
         if status.is_success() {
             return Ok(Answer { response, base: self.base.clone() });
         }
+        let doing =
+            response.headers().get(DOING).and_then(|doing| serde_json::from_slice(doing.as_bytes()).ok());
         let body = response.bytes().await.map_err(|error| HubError::request(&self.base, &error))?;
         Err(match Status::read(&body) {
-            Some(status) => Refusal::Status(Box::new(status)),
+            Some(status) => Refusal::Status(Box::new(status.during(doing))),
             None => HubError::answer(&self.base, status, &body).into(),
         })
     }

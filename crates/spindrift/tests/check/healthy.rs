@@ -3,7 +3,7 @@
 use serde_json::json;
 use spindrift_testkit::{AgentProcess, Cluster, Database, HubProcess, PATIENCE, eventually, free_port};
 
-use crate::support::{Page, rest, run};
+use crate::support::{KEY, Page, rest, run};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_healthy_installation_has_only_good_lines() {
@@ -47,7 +47,10 @@ async fn a_healthy_installation_has_only_good_lines() {
     assert_eq!(page.shape(), good.map(|line| format!("{line} ok")));
 
     let config = json!({
-        "kubesvc": { "grpc": { "server": { "address": "127.0.0.1", "port": hub.grpc().port() } } },
+        "kubesvc": {
+            "grpc": { "server": { "address": "127.0.0.1", "port": hub.grpc().port() } },
+            "operations": { "encryption": { "key": KEY } },
+        },
         "server": { "host": "127.0.0.1", "port": rest(&hub).port() },
         "sql": { "url": database.url() },
     });
@@ -67,6 +70,7 @@ async fn a_healthy_installation_has_only_good_lines() {
         "database: latency",
         "database: clock",
         "database: connections",
+        "operations: key",
         "tls: files",
         "ports: rest",
         "ports: grpc",
@@ -78,7 +82,7 @@ async fn a_healthy_installation_has_only_good_lines() {
     let (text, code) = run("spindrift-hub", &config.to_string(), &[]).await;
     assert_eq!(code, Some(0));
     assert!(text.starts_with("spindrift-hub 0.1.0\n\nconfiguration\n  ok       files   "), "{text}");
-    assert!(text.ends_with("\n16 ok, 0 warn, 0 wrong, 0 skipped\n"), "{text}");
+    assert!(text.ends_with("\n17 ok, 0 warn, 0 wrong, 0 skipped\n"), "{text}");
     assert_eq!(run("spindrift-hub", &config.to_string(), &["--quiet"]).await, (String::new(), Some(0)));
 
     // The check beside an agent that runs does not disturb it.

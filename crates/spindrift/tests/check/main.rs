@@ -10,6 +10,7 @@ mod gateway;
 mod healthy;
 mod hub_tls;
 mod kubeconfig;
+mod operations;
 mod ports;
 mod support;
 mod uplink;

@@ -180,8 +180,14 @@ pub(crate) fn kubeconfig_with(cluster: &Cluster, replaced: &[(&str, &str)]) -> S
 /// The configuration of a hub on a database, with ports of its own.
 pub(crate) fn hub_on(url: &str) -> Value {
     json!({
-        "kubesvc": { "grpc": { "server": { "address": "127.0.0.1", "port": free_port() } } },
+        "kubesvc": {
+            "grpc": { "server": { "address": "127.0.0.1", "port": free_port() } },
+            "operations": { "encryption": { "key": KEY } },
+        },
         "server": { "host": "127.0.0.1", "port": free_port() },
         "sql": { "url": url },
     })
 }
+
+/// Encrypts operations.
+pub(crate) const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";

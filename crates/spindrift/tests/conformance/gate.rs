@@ -82,6 +82,9 @@ fn is_answer_to(recorded: &ToGate, call: &RecordedCall) -> bool {
 /// Gate's answer, without what it adds to Clouddriver's.
 fn without_additions(recorded: &ToGate) -> Value {
     let mut body = recorded.body.clone();
+    if let Some(details) = body.as_object_mut() {
+        details.remove("insightActions");
+    }
     if recorded.name.starts_with("credentials") {
         let accounts = match &mut body {
             Value::Array(accounts) => accounts.iter_mut().collect(),

@@ -40,7 +40,10 @@ impl World {
             .await
             .unwrap();
         let database = Database::sqlite().unwrap();
-        let settings = [("/kubesvc/runtime/accounts/account1", runtime_of_account1())];
+        let settings = [
+            ("/kubesvc/runtime/accounts/account1", runtime_of_account1()),
+            ("/artifacts/http/enabled", json!(true)),
+        ];
         let hub = HubProcess::start("hub", &database, &settings).await.unwrap();
         let agent = AgentProcess::start(AGENT, hub.grpc(), &accounts(cluster.kubeconfig())).unwrap();
         let world = Self { agent, hub, cluster, _database: database };
@@ -89,6 +92,7 @@ fn accounts(kubeconfig: &Path) -> Value {
             "omitNamespaces": omitted,
             "permissions": { "READ": ["Devs"], "WRITE": ["sre"] },
             "checkPermissionsOnStartup": false,
+            "cacheAllApplicationRelationships": true,
             "metrics": true,
             "cacheIntervalSeconds": 5,
         },

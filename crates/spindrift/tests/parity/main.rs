@@ -47,6 +47,9 @@ use world::World;
 /// Batches of cases that are played at once: kubectl is slow to start, API servers are not.
 const WORKERS: usize = 3;
 
+/// A long run tells how far it is after so many cases.
+const PROGRESS: u64 = 500;
+
 /// Names of objects follow from numbers of cases, so that only one test at a time can use the cluster.
 static TURN: Mutex<()> = Mutex::const_new(());
 
@@ -65,6 +68,9 @@ async fn what_we_do_is_what_kubectl_does() {
     let mut tell = |verdict| {
         if let Some(difference) = tally.add(&verdict) {
             println!("{difference}");
+        }
+        if tally.cases().is_multiple_of(PROGRESS) {
+            println!("parity: {} cases played, {} differ", tally.cases(), tally.differences());
         }
     };
     play::play_all(&world.bare, bare, WORKERS, &mut tell).await;

@@ -4,6 +4,7 @@ mod artifacts;
 mod cached;
 mod live;
 mod logs;
+mod rules;
 mod wire;
 
 use reqwest::{Client, Method, header::HeaderMap};

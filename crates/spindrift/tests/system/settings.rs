@@ -107,10 +107,11 @@ async fn a_custom_resource_is_what_the_hub_is_told_that_it_is() {
     stage.fleet.clusters[0].create(widget_crd(group)).unwrap();
     stage.fleet.clusters[0].create(widget(group, "default", "cart-v001", 1)).unwrap();
     let kind = format!("Widget.{group}");
-    let settings = json!({ "customResources": [{ "kubernetesKind": kind, "spinnakerKind": "serverGroups" }] });
+    let settings =
+        json!({ "customResources": [{ "kubernetesKind": kind, "spinnakerKind": "serverGroups" }] });
     let stack = Stack::with_settings(&[&kind], configured(&stage, &settings), &[]).await;
     eventually!("it is a server group", LONG, {
-        let groups = stack.hub.get("/applications/cart/serverGroups").await?;
+        let groups = stack.hub.get("/applications/cart/serverGroups").await.unwrap();
         groups[0]["name"] == format!("{kind} cart-v001")
     });
 }
@@ -130,7 +131,7 @@ async fn raw_resources_are_of_the_kinds_that_are_configured() {
     let stack = Stack::with_settings(&kinds, configured(&stage, &settings), &[]).await;
     stack.synced(name).await;
     eventually!("one kind is shown", LONG, {
-        let shown = stack.hub.get("/applications/shop/rawResources").await?;
+        let shown = stack.hub.get("/applications/shop/rawResources").await.unwrap();
         let shown = shown.as_array().cloned().unwrap_or_default();
         shown.len() == 1 && shown[0]["kind"] == "serviceAccount"
     });
@@ -142,9 +143,8 @@ async fn what_may_be_read_is_asked_for_beforehand_unless_that_is_switched_off() 
         let stage = Stage::set(1).await;
         let faults = Faults::before(&stage.fleet.clusters[0]);
         let refused = Effect::Status { code: 403, retry_after: None };
-        let reviews = faults.inject(
-            Fault::new(refused).of_verbs([Verb::Create]).of_resource("selfsubjectrulesreviews"),
-        );
+        let reviews = faults
+            .inject(Fault::new(refused).of_verbs([Verb::Create]).of_resource("selfsubjectrulesreviews"));
         let settings = json!({ "checkPermissionsOnStartup": check });
         let stack = Stack::with_settings(&["ConfigMap"], configured(&stage, &settings), &[]).await;
         stack.synced(stage.fleet.clusters[0].name()).await;

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::KUBERNETES;
-use crate::{Manifest, row::milliseconds};
+use crate::{Manifest, gson::without_nulls, row::milliseconds};
 
 /// A job and its pods as the cluster has them now.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -41,7 +41,7 @@ pub enum JobState {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PodOfJob<'a> {
     name: &'a str,
-    status: &'a Value,
+    status: Value,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -154,8 +154,8 @@ impl JobState {
 
 impl<'a> PodOfJob<'a> {
     fn new(pod: &'a Manifest) -> Self {
-        static NONE: Value = Value::Null;
-        Self { name: pod.shown_name(), status: pod.pointer("/status").unwrap_or(&NONE) }
+        let status = pod.pointer("/status").cloned().unwrap_or_default();
+        Self { name: pod.shown_name(), status: without_nulls(status) }
     }
 }
 
@@ -218,13 +218,14 @@ mod tests {
         }
         assert_eq!(view(&job(late), &json!([])), failed);
         let pod = |name: &str, start: &str| {
-            let status = json!({"startTime": start, "n": 0});
+            let status = json!({"startTime": start, "n": 0, "conditions": [{"lastProbeTime": null}]});
             json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "status": status})
         };
         let succeeded = view(&job(json!({"succeeded": 1})), &json!([pod("late", "2"), pod("early", "1")]));
         assert_eq!(succeeded["jobState"], "Succeeded");
         assert_eq!(succeeded["mostRecentPodName"], "late");
-        assert_eq!(succeeded["pods"][0], json!({"name": "early", "status": {"startTime": "1", "n": 0}}));
+        let status = json!({"startTime": "1", "n": 0, "conditions": [{}]});
+        assert_eq!(succeeded["pods"][0], json!({"name": "early", "status": status}));
     }
 
     #[test]

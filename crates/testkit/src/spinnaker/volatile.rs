@@ -6,7 +6,7 @@ use regex::Regex;
 use serde_json::Value;
 
 /// Keys whose values are given out anew each time. They must be there, and of the same sort.
-const KEYS: [&str; 32] = [
+const KEYS: [&str; 33] = [
     "clusterIP",
     "clusterIPs",
     "createdTime",
@@ -27,6 +27,7 @@ const KEYS: [&str; 32] = [
     "lastTimestamp",
     "lastTransitionTime",
     "lastUpdateTime",
+    "nodeName",
     "nodePort",
     "ownerId",
     "podIP",
@@ -42,7 +43,7 @@ const KEYS: [&str; 32] = [
 ];
 
 /// Parts of texts that are given out anew each time, and what is put in their place.
-static PARTS: LazyLock<[(Regex, &str); 8]> = LazyLock::new(|| {
+static PARTS: LazyLock<[(Regex, &str); 9]> = LazyLock::new(|| {
     let part = |pattern, name| (Regex::new(pattern).expect("the pattern is part of the program"), name);
     [
         part(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "‹id›"),
@@ -50,6 +51,7 @@ static PARTS: LazyLock<[(Regex, &str); 8]> = LazyLock::new(|| {
         part(r"clientRequestId=[0-9a-f]{64}\b", "clientRequestId=‹id›"),
         part(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)?", "‹time›"),
         part(r"\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(:\d+)?\b", "‹address›"),
+        part(r"\bSuccessfully assigned (\S+) to \S+", "assigned $1 to ‹node›"),
         // Of events: the object's name and a time.
         part(r"\.[0-9a-f]{14,16}\b", ".‹event›"),
         // Of replica sets and pods, in the letters that Kubernetes takes for them.

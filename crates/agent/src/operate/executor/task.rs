@@ -10,7 +10,13 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, info};
 
 use super::{
-    super::{Answer, Failure, Hand, lanes::Place, outbox::Letterbox, subject::Subject, verbs},
+    super::{
+        Answer, Failure, Hand,
+        lanes::Place,
+        outbox::Letterbox,
+        subject::{Aim, Subject},
+        verbs,
+    },
     Shared,
 };
 use crate::account::Account;
@@ -39,7 +45,11 @@ impl Task {
         let took = begun.elapsed();
         let (outcome, rest) = match done {
             Ok(Answer { code, body }) => (Outcome::Succeeded { code }, body),
-            Err(failure) => (failure.into_outcome(), Bytes::new()),
+            Err(mut failure) => {
+                let doing = failure.body();
+                // A read that failed has no answer but its status, which would not come first.
+                (failure.into_outcome(), if self.verb.is_mutation() { doing } else { Bytes::new() })
+            }
         };
         self.tell(&outcome, took);
         if is_of_nothing_served(&outcome) {
@@ -73,6 +83,7 @@ impl Task {
                 Some(subject) => Some(subject.aim(hand).await?),
                 None => None,
             };
+            let is_secret = aim.as_ref().is_some_and(Aim::is_secret);
             // An object that gets its name from the API server is another's each time.
             let aim = aim.filter(|aim| aim.name.is_some() || matches!(self.verb, Verb::Delete(_)));
             let namespace = aim.as_ref().and_then(|aim| aim.namespace.clone());
@@ -83,14 +94,15 @@ impl Task {
                 lane.turn().await;
             }
             let place = room.place(&self.verb, namespace.as_deref()).await;
-            Ok::<_, Failure>((lane, place))
+            Ok::<_, Failure>((is_secret, (lane, place)))
         };
-        let _turn = self.in_time(waiting).await??;
+        let (is_secret, _turn) = self.in_time(waiting).await??;
         hand.go_on()?;
         let stumbled = || {
             Failure::Unknown("the agent stumbled over a bug of its own while it did this; see its log".into())
         };
-        outlived(Box::pin(verbs::run(hand, self.verb.clone(), &self.letterbox)), stumbled).await
+        let done = outlived(Box::pin(verbs::run(hand, self.verb.clone(), &self.letterbox)), stumbled).await;
+        if is_secret { done.map_err(Failure::without_values) } else { done }
     }
 
     /// At any moment it may end.
@@ -100,10 +112,12 @@ impl Task {
             let subject = Subject::of(&self.verb)?;
             let namespace = subject.as_ref().and_then(Subject::namespace);
             let _place = room.place(&self.verb, namespace).await;
-            if let Some(subject) = subject {
-                subject.aim(hand).await?;
-            }
-            Box::pin(verbs::run(hand, self.verb.clone(), &self.letterbox)).await
+            let is_secret = match subject {
+                Some(subject) => subject.aim(hand).await?.is_secret(),
+                None => false,
+            };
+            let done = Box::pin(verbs::run(hand, self.verb.clone(), &self.letterbox)).await;
+            if is_secret { done.map_err(Failure::without_values) } else { done }
         };
         let stumbled =
             || Failure::ours(500, "InternalError", "the agent stumbled over a bug of its own; see its log");

@@ -30,8 +30,10 @@ pub(super) struct Letter {
     pub(super) closed_at: Option<Instant>,
     /// When its ending was sent.
     ended_at: Option<Instant>,
-    /// How often it was sent again.
+    /// How often it was sent again in this session.
     tries: u32,
+    /// Whether it waits to be asked for: it was sent often enough.
+    pub(super) resting: bool,
     /// Whether it has its place among those whose turn comes.
     pub(super) turn: bool,
     /// Told when there is room for more.
@@ -65,6 +67,7 @@ impl Letter {
             closed_at: None,
             ended_at: None,
             tries: 0,
+            resting: false,
             turn: false,
             room: Arc::default(),
             cancelled,
@@ -104,24 +107,34 @@ impl Letter {
     /// Sends it from its first byte, as if it never was.
     pub(super) fn begin_anew(&mut self) {
         (self.sent, self.credit, self.ended_at) = (0, FIRST_CREDIT, None);
+        (self.tries, self.resting) = (0, false);
     }
 
-    /// Counts an attempt; false if there were enough.
+    /// Sends it no more until somebody asks.
+    pub(super) fn rest(&mut self) {
+        self.begin_anew();
+        self.resting = true;
+    }
+
+    /// Sends it once more; false if that was done often enough.
     pub(super) fn try_again(&mut self, retries: &ResponseRetries) -> bool {
-        self.tries += 1;
-        retries.enabled && self.tries <= retries.max_retries
+        let tries = self.tries + 1;
+        self.begin_anew();
+        self.tries = tries;
+        retries.enabled && tries <= retries.max_retries
     }
 
     /// When it is sent again, if it was sent and nobody says that it arrived.
     pub(super) fn resend_at(&self, retries: &ResponseRetries) -> Option<Instant> {
-        let sent_at = self.ended_at.filter(|_| retries.enabled)?;
+        let sent_at = self.ended_at.filter(|_| retries.enabled && !self.resting)?;
         Some(sent_at + Duration::from_millis(retries.back_off_ms))
     }
 
     /// Whether something can be sent now.
     pub(super) fn has_something_to_say(&self) -> bool {
         let written = self.written();
-        self.ended_at.is_none()
+        !self.resting
+            && self.ended_at.is_none()
             && (self.sent < written.min(self.credit) || self.sent == written && self.ending.is_some())
     }
 

@@ -109,3 +109,31 @@ async fn a_read_that_was_cut_off_says_nothing_in_the_name_of_the_next() {
     close(&again, 5);
     assert_eq!(next(&outbox).unwrap().chunk.len(), 5);
 }
+
+#[tokio::test]
+async fn what_nobody_took_rests_until_it_is_asked_for_or_a_session_begins() {
+    let retries = ResponseRetries { enabled: true, max_retries: 1, back_off_ms: 10 };
+    let outbox = Arc::new(Outbox::new(retries));
+    let change = open(&outbox, true);
+    let operation = change.operation;
+    close(&change, 5);
+    let is_whole = |part: &ResultPart| (part.operation, part.chunk.len()) == (operation, 5);
+    for _ in 0..2 {
+        assert!(is_whole(&outbox.next().await), "it is sent, and once more");
+    }
+    let rests = || outbox.state.lock().letters[&operation].resting;
+    tokio::select! {
+        part = outbox.next() => panic!("it is sent no more: {part:?}"),
+        () = async { while !rests() { tokio::task::yield_now().await } } => {}
+    }
+    assert_eq!(outbox.len(), 0, "it is in nobody's way");
+    assert!(outbox.settled().now_or_never().is_some(), "nobody waits for it");
+
+    assert!(outbox.open(operation, true, &CancellationToken::new()).is_none(), "it is not done again");
+    assert!(next(&outbox).is_some_and(|part| is_whole(&part)), "with its body");
+    outbox.end_session();
+    outbox.begin_session();
+    assert!(next(&outbox).is_some_and(|part| is_whole(&part)));
+    outbox.heard(ResultsDown::Done(operation));
+    assert!(outbox.state.lock().letters.is_empty());
+}

@@ -2,7 +2,7 @@
 
 mod gone;
 
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{StreamExt, stream};
 use http::Method;
 use serde_json::{Value, json};
 use spindrift_kubernetes::{ApiError, Call};
@@ -89,8 +89,40 @@ async fn delete_selected(hand: &Hand, resource: &Resource, delete: &Delete) -> R
     }
     let deleting: Vec<_> =
         found.into_iter().map(|target| delete_found(hand, resource, delete, target)).collect();
-    let deleted: Vec<_> = stream::iter(deleting).buffered(AT_ONCE).try_collect().await?;
-    Ok(deleted.into_iter().flatten().collect())
+    settled(stream::iter(deleting).buffered(AT_ONCE).collect().await)
+}
+
+/// As kubectl: what cannot be deleted keeps nobody from trying the others. Of several reasons, the first that leaves the
+/// least known is told.
+fn settled(tried: Vec<Result<Option<Deleted>, Failure>>) -> Result<Vec<Deleted>, Failure> {
+    let count = tried.len();
+    let (mut deleted, mut failures) = (Vec::new(), Vec::new());
+    for one in tried {
+        match one {
+            Ok(one) => deleted.extend(one),
+            Err(failure) => failures.push(failure),
+        }
+    }
+    let rank = |failure: &Failure| match failure {
+        Failure::Unknown(_) => 0,
+        Failure::Refused { .. } => 1,
+        Failure::Cancelled | Failure::Expired => 2,
+    };
+    let Some(failure) = failures.into_iter().min_by_key(rank) else { return Ok(deleted) };
+    // Somebody who gives up half-way has changed something.
+    let half_way = |code, reason, why| {
+        let names: Vec<_> = deleted.iter().map(|one| &*one.name).collect();
+        let message =
+            format!("{why} when {} of {count} had been told to go: {}", names.len(), names.join(", "));
+        Failure::ours(code, reason, message)
+    };
+    Err(match failure {
+        Failure::Cancelled if !deleted.is_empty() => {
+            half_way(409, "Cancelled", "the operation was called off")
+        }
+        Failure::Expired if !deleted.is_empty() => half_way(504, "Timeout", "the time was over"),
+        other => other,
+    })
 }
 
 /// Exactly the one that was found, so that it may be told twice; none if it went by itself.
@@ -124,10 +156,39 @@ async fn delete_one(
     }
     let call = Call::about(Method::DELETE, resource, namespace.as_deref(), Some(name))
         .body("application/json", options(delete, preconditions).to_string());
-    let is_guarded = preconditions.uid.is_some() || preconditions.resource_version.is_some();
-    let reply = if is_guarded { hand.change_guarded(&call).await? } else { hand.change(&call).await? };
-    let uid = uid_in(&reply.body);
+    let uid = if *preconditions == Preconditions::default() {
+        uid_in(&hand.change(&call).await?.body)
+    } else {
+        guarded(hand, &call, preconditions).await?
+    };
     Ok(Deleted { uid: uid.or(target.uid.clone()), ..target })
+}
+
+/// Tells exactly this object to go, and tells it again if no answer comes: if it is gone by then, it went as it was told.
+async fn guarded(
+    hand: &Hand,
+    call: &Call,
+    preconditions: &Preconditions,
+) -> Result<Option<String>, ApiError> {
+    let mut attempts = hand.attempts();
+    let mut unanswered: Option<ApiError> = None;
+    loop {
+        let error = match hand.change(call).await {
+            Ok(reply) => return Ok(uid_in(&reply.body)),
+            Err(error) => error,
+        };
+        let is_another = error.status().is_some_and(|status| status.code == 409);
+        if unanswered.is_some() && (error.is_not_found() || is_another && preconditions.uid.is_some()) {
+            return Ok(preconditions.uid.clone());
+        }
+        if !attempts.again(&error).await {
+            // What was not answered may have been done, whatever is answered later.
+            return Err(unanswered.unwrap_or(error));
+        }
+        if error.status().is_none() {
+            unanswered.get_or_insert(error);
+        }
+    }
 }
 
 /// As kubectl asks: in the background unless told otherwise, and never without a chance to end in order unless forced.

@@ -109,6 +109,17 @@ impl<'a> Place<'a> {
         }
     }
 
+    /// Which object this is, as kubectl says it when it could not be applied.
+    pub(super) fn mapping(&self) -> String {
+        let Resource { group, version, kind, plural, .. } = &self.resource;
+        let version = format!("{group}/{}", version.as_str());
+        format!(
+            "Resource: \"{version}, Resource={plural}\", GroupVersionKind: \"{version}, Kind={kind}\"\nName: {:?}, Namespace: {:?}",
+            self.name().unwrap_or_default(),
+            self.namespace.as_deref().unwrap_or_default()
+        )
+    }
+
     /// A call about the object, or (without a name) about all of its kind.
     pub(super) fn call(&self, method: Method, name: Option<&str>) -> Call {
         Call::about(method, &self.resource, self.namespace.as_deref(), name)

@@ -102,3 +102,31 @@ async fn what_got_no_answer_is_unknown_and_not_sent_again() -> anyhow::Result<()
     assert_eq!(troubled.apply(json!({ "a": "2" })).await.json()["action"], "configured");
     Ok(())
 }
+
+/// A playground tells nothing of its schemas: lists are merged by the keys that we were built with.
+#[tokio::test]
+async fn what_is_applied_again_where_no_schemas_are_told_is_unchanged() -> anyhow::Result<()> {
+    let troubled = Troubled::start().await?;
+    let deployment = |image: &str| {
+        let containers = json!([
+            { "name": "web", "image": image, "ports": [{ "containerPort": 80 }] },
+            { "name": "side", "image": "side:1", "env": [{ "name": "A", "value": "1" }] },
+        ]);
+        let template =
+            json!({ "metadata": { "labels": { "app": "web" } }, "spec": { "containers": containers } });
+        let spec =
+            json!({ "replicas": 2, "selector": { "matchLabels": { "app": "web" } }, "template": template });
+        json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "web", "namespace": "default" }, "spec": spec })
+    };
+    for (image, expected) in
+        [("web:1", "created"), ("web:1", "unchanged"), ("web:2", "configured"), ("web:2", "unchanged")]
+    {
+        let done = troubled.bench.run(json!({ "verb": "apply", "manifest": deployment(image) })).await.json();
+        assert_eq!(done["action"], expected, "{done}");
+        assert_eq!(
+            done["object"]["spec"]["template"]["spec"]["containers"].as_array().map(Vec::len),
+            Some(2)
+        );
+    }
+    Ok(())
+}

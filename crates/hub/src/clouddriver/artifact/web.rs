@@ -74,8 +74,8 @@ impl Web {
                 .read_timeout(SILENCE)
                 .build()
         };
-        let built = self.0.get_or_try_init(build).await;
-        built.map_err(|error| Refusal::internal(format!("the hub has no client for artifacts: {error}")))
+        let client = self.0.get_or_try_init(build).await;
+        client.map_err(|error| Refusal::internal(format!("the hub has no client for artifacts: {error}")))
     }
 }
 

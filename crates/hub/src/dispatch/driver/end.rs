@@ -22,6 +22,9 @@ use crate::{
 const PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
+/// After so many failures, who waits to hear that nothing was done hears that nobody knows.
+const PATIENCE: u32 = 3;
+
 /// How an operation ended, and who says so.
 #[derive(Debug)]
 pub(in crate::dispatch) struct End {
@@ -70,7 +73,7 @@ impl End {
     }
 
     pub(in crate::dispatch) fn unreadable() -> Self {
-        let message = "the hub that took it on died before it was sent, and no other has the key that encrypts it; ask again";
+        let message = "the hub that took it on died, and no other has the key that encrypts it; ask again";
         Self::ours(Refusal::new(503, "ServiceUnavailable", message))
     }
 
@@ -106,26 +109,44 @@ impl Driver {
             SaidBy::Us => false,
             SaidBy::Agent(_) => true,
         };
-        self.store_whole().await;
-        self.shared.metrics.operation(self.task.verb, &ending);
+        if matches!(ending.outcome, Outcome::Succeeded { .. }) {
+            self.store_whole().await;
+        }
+        if by_agent || !self.was_unknown {
+            self.shared.metrics.operation(self.task.verb, &ending);
+        }
         let (outcome, took) = (ending.outcome.word(), ending.took);
         let step = self.step(ending.clone(), content, by_agent);
         // Handed in before the caller hears: whoever then asks for the row waits for this.
         let mut writing = self.shared.ledger.write(step.clone());
-        self.tell(content, ending);
-        let Task { id, account, verb, target, .. } = &self.task;
-        let mut pause = PAUSE;
+        // What an agent says holds, written down or not. That a change was not made holds only once the row says so: until
+        // then a hub that is started anew would find it waiting, and make it.
+        let holds = by_agent || !self.task.mutation || matches!(ending.outcome, Outcome::Unknown { .. });
+        let mut untold = Some(ending);
+        if holds && let Some(ending) = untold.take() {
+            self.tell(content, ending);
+        }
+        let mut failures = 0;
         let first = loop {
             match writing.await {
                 Ok(stepped) => break stepped.taken,
                 Err(error) => {
-                    warn!(operation = %id, error = %report(&error), "the end of an operation was not recorded");
+                    warn!(operation = %self.task.id, error = %report(&error), "the end of an operation was not recorded");
                 }
             }
-            sleep(pause).await;
-            pause = (2 * pause).min(LONGEST_PAUSE);
+            failures += 1;
+            if failures == PATIENCE
+                && let Some(ending) = untold.take()
+            {
+                self.tell(content, unsure(ending));
+            }
+            sleep((PAUSE * failures).min(LONGEST_PAUSE)).await;
             writing = self.shared.ledger.write(step.clone());
         };
+        if let Some(ending) = untold {
+            self.tell(content, ending);
+        }
+        let Task { id, account, verb, target, .. } = &self.task;
         if first {
             info!(operation = %id, %account, verb, target, outcome, ?took, "operation ended");
         }
@@ -149,6 +170,8 @@ impl Driver {
         for piece in self.answer.whole.clone() {
             if let Err(error) = answer::store(&self.shared, self.task.id, &mut self.answer, &piece).await {
                 warn!(operation = %self.task.id, %error, "an answer was not kept");
+                // A part of it would pass for all of it.
+                self.answer.lost = true;
                 return;
             }
         }
@@ -165,4 +188,10 @@ impl Driver {
         let end = OperationEnd { ending, content, answer_bytes, answered_to };
         Step::End { tenant: config.tenant.clone(), id: self.task.id, end }
     }
+}
+
+/// An end that could not be written down, and so may not be one.
+fn unsure(ending: Ending) -> Ending {
+    let reason = "nothing was sent, but the hub's store does not answer, so that a hub that is started anew may still send it".into();
+    Ending { outcome: Outcome::Unknown { reason }, ..ending }
 }

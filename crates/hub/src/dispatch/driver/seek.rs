@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use spindrift_model::HubId;
 use spindrift_process::report;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 use tracing::warn;
 
-use super::{Driver, End, Next, Stage, Task};
+use super::{Driver, End, Next, POLL, Stage, Task};
 use crate::{
     dispatch::{Shared, links::Link, refusal::Refusal},
     store::{Candidate, Route},
@@ -19,6 +19,8 @@ enum Found {
     There(HubId),
     /// There is none that can be asked.
     Nobody(Refusal),
+    /// None may be asked any more.
+    Forbidden(Refusal),
 }
 
 // === impl Driver ===
@@ -35,6 +37,7 @@ impl Driver {
                 Found::Here(link) => return Ok(Stage::Sending(link)),
                 Found::There(hub) => return self.hand_over(&hub).await,
                 Found::Nobody(refusal) => refusal,
+                Found::Forbidden(refusal) => return Err(End::ours(refusal)),
             };
             let now = Instant::now();
             if now >= give_up {
@@ -61,6 +64,9 @@ impl Driver {
                 return Found::Nobody(Refusal::store());
             }
         };
+        if let Some(freeze) = route.frozen.as_ref().filter(|_| task.mutation) {
+            return Found::Forbidden(Refusal::frozen(&task.account, &freeze.reason));
+        }
         if let Some(link) = shared.choose_here(task, &route) {
             return Found::Here(link);
         }
@@ -91,9 +97,11 @@ impl Driver {
         let config = &shared.config;
         match shared.store.hand_over(&config.tenant, task.id, &config.hub, to).await {
             Ok(_) => Ok(Stage::Following),
+            // Perhaps it was, and the other hub has begun: the row tells.
             Err(error) => {
                 warn!(operation = %task.id, error = %report(&error), "an operation was not handed over");
-                Err(End::ours(Refusal::store()))
+                sleep(POLL).await;
+                Ok(Stage::Following)
             }
         }
     }

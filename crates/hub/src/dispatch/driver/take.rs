@@ -81,10 +81,14 @@ impl Driver {
                 );
                 return Some(End::ours(Refusal::new(413, "RequestEntityTooLarge", message)));
             }
+            if self.answer.stored + chunk.len() as u64 != self.answer.received {
+                return Some(End::broken("the answer began just when its caller left; ask again"));
+            }
             if let Err(error) = answer::store(&self.shared, self.task.id, &mut self.answer, &chunk).await {
                 warn!(operation = %self.task.id, %error, "an answer was not kept");
                 return Some(End::broken("the hub could not keep the answer; its log says why"));
             }
+            self.answer.passed |= self.read_elsewhere;
         }
         let length = chunk.len();
         let heard = self.events_tx.send(Event::Piece(self.answer.content, chunk)).is_ok();

@@ -8,7 +8,7 @@ use tracing::debug;
 use super::{Driver, End, GRACE, Next, POLL, Stage};
 use crate::{
     dispatch::{
-        answer::{self, Unreadable},
+        answer::{self, Pumped, Unreadable},
         links::Link,
     },
     store::{OperationRow, OperationState},
@@ -149,6 +149,7 @@ impl Driver {
         let mut poll = interval(POLL);
         poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut told = false;
+        let mut ended = false;
         loop {
             tokio::select! {
                 biased;
@@ -166,17 +167,23 @@ impl Driver {
                     continue;
                 }
                 // The hub that carries it on says first that it is overdue.
-                () = sleep_until(self.deadline + 2 * GRACE) => return Err(self.overdue()),
+                () = sleep_until(self.deadline + 2 * GRACE), if !ended => return Err(self.overdue()),
                 _ = poll.tick() => {}
             }
             let Ok(Some(row)) = self.shared.store.operation(&config.tenant, self.task.id).await else {
                 continue;
             };
             self.sent = row.sent.as_ref().map(|(_, _, seat)| seat.clone());
-            let pumped = answer::pump(&self.shared, &row, &mut self.answer, &self.events_tx).await;
+            let pumped =
+                answer::pump(&self.shared, &row, &self.entry, &mut self.answer, &self.events_tx).await;
             match (row.ending(), pumped) {
-                (Some(ending), Ok(())) => return Err(End::elsewhere(ending, row.content)),
+                (Some(ending), Ok(Pumped::All)) => return Err(End::elsewhere(ending, row.content)),
                 (Some(ending), Err(Unreadable)) => return Err(End::forgotten(ending)),
+                // It has ended there, and is still to be told.
+                (Some(_), Ok(Pumped::TooFast | Pumped::NotNow)) => {
+                    ended = true;
+                    continue;
+                }
                 (None, _) => {}
             }
             if row.driver == config.hub {

@@ -33,12 +33,12 @@ pub(super) fn routes() -> OpenApiRouter<RestState> {
 async fn list(State(state): State<RestState>, parameters: Parameters) -> Result<Response, Error> {
     parameters.flag("restricted", true)?;
     parameters.flag("expand", true)?;
-    let stale = state.staleness.everywhere().await?;
+    let behind = state.staleness.everywhere().await?;
     let places = state.store.cluster_refs(&state.tenant, None).await?;
     let names: BTreeSet<_> = places.iter().map(|place| place.application.clone()).collect();
     let clusters = named(places);
     let shown = applications(names.iter().map(String::as_str), &clusters);
-    Ok((stale, Json(shown)).into_response())
+    Ok((behind, Json(shown)).into_response())
 }
 
 /// One application.
@@ -52,13 +52,13 @@ async fn application(
     State(state): State<RestState>,
     Segments(application): Segments<String>,
 ) -> Result<Response, Error> {
-    let stale = state.staleness.everywhere().await?;
+    let behind = state.staleness.everywhere().await?;
     let places = state.store.cluster_refs(&state.tenant, Some(&application)).await?;
     if places.is_empty() {
         return Err(Missing::Application(&application).into());
     }
     let clusters = named(places);
-    Ok((stale, Json(ApplicationDetails::new(&application, &clusters))).into_response())
+    Ok((behind, Json(ApplicationDetails::new(&application, &clusters))).into_response())
 }
 
 /// The names of an application's clusters, by account.
@@ -72,9 +72,9 @@ async fn clusters(
     State(state): State<RestState>,
     Segments(application): Segments<String>,
 ) -> Result<Response, Error> {
-    let stale = state.staleness.everywhere().await?;
+    let behind = state.staleness.everywhere().await?;
     let clusters = named(state.store.cluster_refs(&state.tenant, Some(&application)).await?);
-    Ok((stale, Json(clusters_of(&application, &clusters))).into_response())
+    Ok((behind, Json(clusters_of(&application, &clusters))).into_response())
 }
 
 /// Those that are clusters; an application may have only load balancers somewhere.

@@ -2,9 +2,9 @@
 
 use axum::{
     Json,
-    body::{Body, Bytes},
+    body::{Body, to_bytes},
     extract::State,
-    http::{HeaderValue, StatusCode, header::CONTENT_TYPE},
+    http::StatusCode,
     response::{IntoResponse, Response},
 };
 use spindrift_spinnaker::{Artifact, Problem, Refusal};
@@ -16,7 +16,8 @@ use super::{
 };
 use crate::{clouddriver::Fetched, rest::RestState};
 
-const OCTETS: HeaderValue = HeaderValue::from_static("application/octet-stream");
+/// What is embedded in a request comes with it; Orca does not take larger ones either.
+const LARGEST_REQUEST: usize = 16 * 1024 * 1024;
 
 pub(super) fn routes() -> OpenApiRouter<RestState> {
     OpenApiRouter::new()
@@ -48,8 +49,12 @@ async fn credentials(State(state): State<RestState>) -> Response {
 async fn fetch(
     State(state): State<RestState>,
     parameters: Parameters,
-    body: Bytes,
+    body: Body,
 ) -> Result<Response, Error> {
+    let Ok(body) = to_bytes(body, LARGEST_REQUEST).await else {
+        let detail = format!("An artifact of more than {LARGEST_REQUEST} bytes is not read.");
+        return Err(Problem::new(413, detail, parameters.path()).into());
+    };
     let artifact: Artifact =
         serde_json::from_slice(&body).map_err(|_| Problem::unreadable_body(parameters.path()))?;
     let Some(name) = artifact.artifact_account.as_deref().filter(|name| !name.is_empty()) else {
@@ -65,7 +70,8 @@ async fn fetch(
         Fetched::Whole(bytes) => Body::from(bytes),
         Fetched::Coming(response) => Body::from_stream(response.bytes_stream()),
     };
-    Ok(([(CONTENT_TYPE, OCTETS)], body).into_response())
+    // What it is, is not said: only the pipeline knows.
+    Ok(Response::new(body))
 }
 
 /// The names of the artifacts of an account.

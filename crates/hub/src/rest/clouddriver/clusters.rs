@@ -42,13 +42,13 @@ async fn of_account(
     State(state): State<RestState>,
     Segments((application, account)): Segments<(String, String)>,
 ) -> Result<Response, Error> {
-    let stale = state.staleness.of(&account).await?;
+    let behind = state.staleness.of(&account).await?;
     let rows = state.store.rows_of_application_without_instances(&state.tenant, &application).await?;
     let clusters = ClusterSummary::of_account(&application, &account, &Inventory::new(&rows));
     if clusters.is_empty() {
         return Err(Missing::Clusters { application: &application, account: &account }.into());
     }
-    Ok((stale, Json(clusters)).into_response())
+    Ok((behind, Json(clusters)).into_response())
 }
 
 /// The clusters of a name: one, since there is one provider.
@@ -68,10 +68,10 @@ async fn by_name(
     Segments(names): Segments<(String, String, String)>,
     parameters: Parameters,
 ) -> Result<Response, Error> {
-    let stale = state.staleness.of(&names.1).await?;
+    let behind = state.staleness.of(&names.1).await?;
     let wanted = Wanted::of(&names, &parameters)?;
     let rows = wanted.rows(&state).await?;
-    Ok((stale, Json([wanted.find(&Inventory::new(&rows))?])).into_response())
+    Ok((behind, Json([wanted.find(&Inventory::new(&rows))?])).into_response())
 }
 
 /// A cluster.
@@ -92,13 +92,13 @@ async fn by_type(
     Segments((application, account, name, provider)): Segments<(String, String, String, String)>,
     parameters: Parameters,
 ) -> Result<Response, Error> {
-    let stale = state.staleness.of(&account).await?;
+    let behind = state.staleness.of(&account).await?;
     let names = (application, account, name);
     let wanted = Wanted::of(&names, &parameters)?;
     let rows = wanted.rows(&state).await?;
     let inventory = Inventory::new(&rows);
     let cluster = wanted.of_type(&provider, &inventory)?;
-    Ok((stale, Json(cluster)).into_response())
+    Ok((behind, Json(cluster)).into_response())
 }
 
 /// The server groups of a cluster.
@@ -120,7 +120,7 @@ async fn server_groups(
     Segments((application, account, name, provider)): Segments<(String, String, String, String)>,
     parameters: Parameters,
 ) -> Result<Response, Error> {
-    let stale = state.staleness.of(&account).await?;
+    let behind = state.staleness.of(&account).await?;
     let names = (application, account, name);
     let wanted = Wanted::of(&names, &parameters)?;
     let rows = wanted.rows(&state).await?;
@@ -129,7 +129,7 @@ async fn server_groups(
     let region = parameters.word("region");
     let groups: Vec<_> =
         groups.filter(|group| region.is_none_or(|region| group.region() == region)).collect();
-    Ok((stale, Json(groups)).into_response())
+    Ok((behind, Json(groups)).into_response())
 }
 
 /// A server group by name. Clouddriver finds none of Kubernetes: its clusters name no parts on this way.

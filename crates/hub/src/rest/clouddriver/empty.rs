@@ -28,7 +28,6 @@ macro_rules! empty {
                 $(.routes(routes!($name)))*
                 .routes(routes!(networks))
                 .routes(routes!(tag))
-                .routes(routes!(plugin))
         }
     };
 }
@@ -60,10 +59,4 @@ async fn networks() -> Json<Value> {
 #[utoipa::path(get, path = "/tags/{id}", params(("id" = String, Path)), responses((status = 404)))]
 async fn tag(Segments(id): Segments<String>) -> Error {
     Refusal::not_found(format!("No EntityTags found w/ id = {id}")).into()
-}
-
-/// There are none.
-#[utoipa::path(get, path = "/installedPlugins/{id}", params(("id" = String, Path)), responses((status = 404)))]
-async fn plugin(Segments(id): Segments<String>) -> Error {
-    Refusal::not_found(format!("Plugin not found: {id}")).into()
 }

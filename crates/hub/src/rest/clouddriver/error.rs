@@ -13,7 +13,7 @@ use crate::store::StoreError;
 
 /// What a caller gets instead of an answer.
 #[derive(Debug)]
-pub(in crate::rest) enum Error {
+pub(crate) enum Error {
     /// In Clouddriver's own words.
     Refused(Refusal),
     /// In those of the framework: the request itself makes no sense.

@@ -36,14 +36,14 @@ async fn instance(
     Segments((account, region, id)): Segments<(String, String, String)>,
 ) -> Result<Response, Error> {
     let missing = || Missing::Instance(&id);
-    let stale = state.staleness.of(&account).await?;
+    let behind = state.staleness.of(&account).await?;
     let account = AccountName::parse(&account).map_err(|_| missing())?;
     let object = FullName::parse(&id).map_err(|_| missing())?.at(region);
     let rows = state.store.rows_around(&state.tenant, &account, &object).await?;
     let inventory = Inventory::new(&rows);
     let found = inventory.find(account.as_str(), &object.namespace, &object.kind, &object.name);
     let row = found.ok_or_else(missing)?;
-    Ok((stale, Json(Instance::new(row))).into_response())
+    Ok((behind, Json(Instance::new(row))).into_response())
 }
 
 /// The logs of a pod's containers, live.

@@ -34,10 +34,10 @@ async fn of_application(
     State(state): State<RestState>,
     Segments(application): Segments<String>,
 ) -> Result<Response, Error> {
-    let stale = state.staleness.everywhere().await?;
+    let behind = state.staleness.everywhere().await?;
     let rows = state.store.rows_of_application(&state.tenant, &application).await?;
     let inventory = Inventory::new(&rows);
-    Ok((stale, Json(LoadBalancer::of_application(&application, &inventory))).into_response())
+    Ok((behind, Json(LoadBalancer::of_application(&application, &inventory))).into_response())
 }
 
 /// The load balancers of a provider: Kubernetes' are shown with their applications only.
@@ -83,9 +83,9 @@ async fn details(
     Segments((provider, account, region, name)): Segments<(String, String, String, String)>,
 ) -> Result<Response, Error> {
     check(&provider)?;
-    let stale = state.staleness.of(&account).await?;
+    let behind = state.staleness.of(&account).await?;
     let (Ok(account), Ok(name)) = (AccountName::parse(&account), FullName::parse(&name)) else {
-        return Ok((stale, Json([(); 0])).into_response());
+        return Ok((behind, Json([(); 0])).into_response());
     };
     let object = name.at(region);
     let rows = state.store.rows_around(&state.tenant, &account, &object).await?;
@@ -93,7 +93,7 @@ async fn details(
     let found = inventory.find(account.as_str(), &object.namespace, &object.kind, &object.name);
     let balancer = found.filter(|row| row.spinnaker_kind == SpinnakerKind::LoadBalancers);
     let balancer: Vec<_> = balancer.into_iter().map(|row| LoadBalancer::new(row, &inventory)).collect();
-    Ok((stale, Json(balancer)).into_response())
+    Ok((behind, Json(balancer)).into_response())
 }
 
 fn check(provider: &str) -> Result<(), Error> {

@@ -26,10 +26,10 @@ async fn list(
     State(state): State<RestState>,
     Segments(application): Segments<String>,
 ) -> Result<Response, Error> {
-    let stale = state.staleness.everywhere().await?;
+    let behind = state.staleness.everywhere().await?;
     let rows = state.store.rows_of_application_without_instances(&state.tenant, &application).await?;
     let inventory = Inventory::new(&rows);
     let managers = inventory.of_application(&application, SpinnakerKind::ServerGroupManagers);
     let managers: Vec<_> = managers.map(|row| ServerGroupManager::new(row, &inventory)).collect();
-    Ok((stale, Json(managers)).into_response())
+    Ok((behind, Json(managers)).into_response())
 }

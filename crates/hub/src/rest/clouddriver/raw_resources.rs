@@ -28,7 +28,7 @@ async fn list(
     State(state): State<RestState>,
     Segments(application): Segments<String>,
 ) -> Result<Response, Error> {
-    let stale = state.staleness.everywhere().await?;
+    let behind = state.staleness.everywhere().await?;
     let accounts = state.accounts.all().await?;
     let accounts: HashMap<_, _> = accounts.iter().map(|account| (account.name.as_str(), account)).collect();
     let rows = state.store.rows_listed_under(&state.tenant, &application).await?;
@@ -37,5 +37,5 @@ async fn list(
         account.is_some_and(|account| account.accepts(kind) && account.raw_resources.show(kind))
     };
     let resources: Vec<_> = rows.iter().filter(is_shown).map(RawResource::new).collect();
-    Ok((stale, Json(resources)).into_response())
+    Ok((behind, Json(resources)).into_response())
 }

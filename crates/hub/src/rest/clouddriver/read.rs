@@ -81,19 +81,7 @@ pub(super) fn is_within(account: &Account, namespace: &str) -> bool {
 
 /// A cluster that could not be read. It is a 500, which Orca tries again; a 404 would end its stage.
 pub(super) fn unreadable(what: impl std::fmt::Display, account: &AccountName, trouble: &Trouble) -> Refusal {
-    Refusal::internal(format!("Failed to read {what}: (account: {account}): {}", said(trouble)))
-}
-
-/// In a sentence.
-pub(super) fn said(trouble: &Trouble) -> String {
-    match trouble {
-        Trouble::Refused(refusal) => refusal.message.clone(),
-        Trouble::Failed(status) => status.message.clone(),
-        Trouble::Unknown(reason) => reason.clone(),
-        Trouble::Cancelled => "the read was called off".to_owned(),
-        Trouble::Expired => "the cluster did not answer in time".to_owned(),
-        Trouble::Stopping => "the hub stops; try again".to_owned(),
-    }
+    Refusal::internal(format!("Failed to read {what}: (account: {account}): {trouble}"))
 }
 
 #[cfg(test)]

@@ -40,19 +40,17 @@ async fn list(State(state): State<RestState>, parameters: Parameters) -> Result<
     let (number, size) = (parameters.count("page", 1)?, parameters.count("pageSize", USUAL_SIZE)?);
     let query = parameters.text("q").unwrap_or_default();
     let platform = parameters.word("platform");
-    let stale = state.staleness.everywhere().await?;
+    let behind = state.staleness.everywhere().await?;
     if platform.is_some_and(|platform| platform != KUBERNETES) {
         return Ok(Json([SearchPage::new(query, Vec::new(), number, size).on(platform)]).into_response());
     }
     let wanted = RowSearch { text: query.to_owned(), types: types.clone(), limit: MOST_ROWS };
     let rows = state.store.search_rows(&state.tenant, &wanted).await?;
-    let places = match types.want_names() {
-        true => state.store.cluster_refs(&state.tenant, None).await?,
-        false => Vec::new(),
-    };
+    let places =
+        if types.want_names() { state.store.cluster_refs(&state.tenant, None).await? } else { Vec::new() };
     let names: BTreeSet<_> = places.iter().map(|place| place.application.clone()).collect();
     let (applications, clusters): (Vec<_>, _) = (names.into_iter().collect(), named(places));
     let searched = Searched { rows: &rows, clusters: &clusters, applications: &applications };
     let page = SearchPage::new(query, search(query, &types, searched), number, size).on(platform);
-    Ok((stale, Json([page])).into_response())
+    Ok((behind, Json([page])).into_response())
 }

@@ -36,12 +36,12 @@ pub(super) fn routes() -> OpenApiRouter<RestState> {
 /// All security groups.
 #[utoipa::path(get, path = "/securityGroups", responses((status = 200)))]
 async fn list(State(state): State<RestState>) -> Result<Response, Error> {
-    let stale = state.staleness.everywhere().await?;
+    let behind = state.staleness.everywhere().await?;
     let rows = state.store.rows_of_kind(&state.tenant, SpinnakerKind::SecurityGroups, None).await?;
     let groups = security_groups(&Inventory::new(&rows)).into_iter();
     let groups: BTreeMap<_, _> =
         groups.map(|(account, groups)| (account, BTreeMap::from([(KUBERNETES, groups)]))).collect();
-    Ok((stale, Json(groups)).into_response())
+    Ok((behind, Json(groups)).into_response())
 }
 
 /// Those of an account.
@@ -59,7 +59,7 @@ async fn of_account(
     Segments(account): Segments<String>,
     parameters: Parameters,
 ) -> Result<Response, Error> {
-    let stale = state.staleness.of(&account).await?;
+    let behind = state.staleness.of(&account).await?;
     let rows = rows(&state, &account).await?;
     let groups = groups(&rows);
     let shown = match parameters.word("region") {
@@ -67,7 +67,7 @@ async fn of_account(
         Some(region) => json!({ KUBERNETES: of_region(&groups, region) }),
         None => json!({ KUBERNETES: groups }),
     };
-    Ok((stale, Json(shown)).into_response())
+    Ok((behind, Json(shown)).into_response())
 }
 
 /// Those of an account and a provider.
@@ -86,14 +86,14 @@ async fn of_provider(
     Segments((account, provider)): Segments<(String, String)>,
     parameters: Parameters,
 ) -> Result<Response, Error> {
-    let stale = state.staleness.of(&account).await?;
+    let behind = state.staleness.of(&account).await?;
     let rows = if provider == KUBERNETES { rows(&state, &account).await? } else { Vec::new() };
     let groups = groups(&rows);
     let shown = match parameters.word("region") {
         Some(region) => json!(of_region(&groups, region)),
         None => json!(groups),
     };
-    Ok((stale, Json(shown)).into_response())
+    Ok((behind, Json(shown)).into_response())
 }
 
 /// Those of a name, by namespace.
@@ -107,13 +107,13 @@ async fn by_name(
     State(state): State<RestState>,
     Segments((account, provider, name)): Segments<(String, String, String)>,
 ) -> Result<Response, Error> {
-    let stale = state.staleness.of(&account).await?;
+    let behind = state.staleness.of(&account).await?;
     let mut rows = if provider == KUBERNETES { rows(&state, &account).await? } else { Vec::new() };
     match FullName::parse(&name) {
         Ok(name) => rows.retain(|row| row.object.name == name.name),
         Err(_) => rows.clear(),
     }
-    Ok((stale, Json(groups(&rows))).into_response())
+    Ok((behind, Json(groups(&rows))).into_response())
 }
 
 /// One security group.
@@ -138,14 +138,14 @@ async fn details(
     if parameters.flag("getById", false)? {
         return Err(Refusal::not_implemented("Not currently implemented.").into());
     }
-    let stale = state.staleness.of(&account).await?;
+    let behind = state.staleness.of(&account).await?;
     let missing = || Missing::SecurityGroup(&name);
     let full_name = FullName::parse(&name).map_err(|_| missing())?;
     let rows = if provider == KUBERNETES { rows(&state, &account).await? } else { Vec::new() };
     // The kind that the name begins with makes no difference.
     let is_wanted = |row: &&Row| row.object.namespace == region && row.object.name == full_name.name;
     let row = rows.iter().find(is_wanted).ok_or_else(missing)?;
-    Ok((stale, Json(SecurityGroup::new(row))).into_response())
+    Ok((behind, Json(SecurityGroup::new(row))).into_response())
 }
 
 async fn rows(state: &RestState, account: &str) -> Result<Vec<Row>, Error> {

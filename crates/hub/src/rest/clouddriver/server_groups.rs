@@ -45,10 +45,10 @@ async fn of_application(
     parameters: Parameters,
 ) -> Result<Response, Error> {
     let expand = parameters.flag("expand", false)?;
-    let stale = state.staleness.everywhere().await?;
+    let behind = state.staleness.everywhere().await?;
     let clusters = parameters.list("clusters");
     if is_of_others(&parameters) || clusters.as_ref().is_some_and(Vec::is_empty) {
-        return Ok(none(stale));
+        return Ok(none(behind));
     }
     let rows = state.store.rows_of_application(&state.tenant, &application).await?;
     let inventory = Inventory::new(&rows);
@@ -59,10 +59,10 @@ async fn of_application(
     let groups = inventory.of_application(&application, SpinnakerKind::ServerGroups).filter(is_wanted);
     Ok(if expand {
         let groups: Vec<_> = groups.map(|row| ExpandedServerGroup::new(row, &inventory)).collect();
-        (stale, Json(groups)).into_response()
+        (behind, Json(groups)).into_response()
     } else {
         let groups: Vec<_> = groups.map(|row| ServerGroupSummary::new(row, &inventory)).collect();
-        (stale, Json(groups)).into_response()
+        (behind, Json(groups)).into_response()
     })
 }
 
@@ -74,8 +74,8 @@ fn is_of_others(parameters: &Parameters) -> bool {
     parameters.word("cloudProvider").is_some_and(|provider| provider != KUBERNETES)
 }
 
-fn none(stale: Stale) -> Response {
-    (stale, Json([(); 0])).into_response()
+fn none(behind: Stale) -> Response {
+    (behind, Json([(); 0])).into_response()
 }
 
 /// Server groups of several applications, or by their ids.
@@ -91,9 +91,9 @@ fn none(stale: Stale) -> Response {
 )]
 async fn list(State(state): State<RestState>, parameters: Parameters) -> Result<Response, Error> {
     let named = |name| parameters.list(name).filter(|list| !list.is_empty());
-    let stale = state.staleness.everywhere().await?;
+    let behind = state.staleness.everywhere().await?;
     match (named("applications"), named("ids")) {
-        (Some(_), _) | (_, Some(_)) if is_of_others(&parameters) => Ok(none(stale)),
+        (Some(_), _) | (_, Some(_)) if is_of_others(&parameters) => Ok(none(behind)),
         (Some(applications), None) => {
             let mut rows = Vec::new();
             for application in &applications {
@@ -106,7 +106,7 @@ async fn list(State(state): State<RestState>, parameters: Parameters) -> Result<
                     groups.map(|row| ServerGroupSummary::new(row, inventory))
                 })
                 .collect();
-            Ok((stale, Json(groups)).into_response())
+            Ok((behind, Json(groups)).into_response())
         }
         (None, Some(ids)) => {
             let mut found = Vec::new();
@@ -122,7 +122,7 @@ async fn list(State(state): State<RestState>, parameters: Parameters) -> Result<
                     Some(ServerGroupSummary::new(row, inventory))
                 })
                 .collect();
-            Ok((stale, Json(groups)).into_response())
+            Ok((behind, Json(groups)).into_response())
         }
         _ => {
             let message = "Provide either 'applications' or 'ids' parameter (but not both)";
@@ -188,7 +188,7 @@ async fn details(
 
 async fn shown(state: &RestState, account: &str, region: &str, name: &str) -> Result<Response, Error> {
     let missing = || Missing::ServerGroup { account, region, name };
-    let stale = state.staleness.of(account).await?;
+    let behind = state.staleness.of(account).await?;
     let (Ok(parsed), Ok(full_name)) = (AccountName::parse(account), FullName::parse(name)) else {
         return Err(missing().into());
     };
@@ -198,5 +198,5 @@ async fn shown(state: &RestState, account: &str, region: &str, name: &str) -> Re
     let Some(row) = inventory.find(account, region, &object.kind, &object.name) else {
         return Err(missing().into());
     };
-    Ok((stale, Json(ServerGroup::new(row, &inventory))).into_response())
+    Ok((behind, Json(ServerGroup::new(row, &inventory))).into_response())
 }

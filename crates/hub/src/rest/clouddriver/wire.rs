@@ -6,7 +6,7 @@ use axum::{
     extract::Request,
     http::{
         HeaderValue, Method, StatusCode, Uri,
-        header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH},
+        header::{CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH},
     },
     middleware::Next,
     response::{IntoResponse, Response},
@@ -27,25 +27,16 @@ pub(super) async fn finish(request: Request, next: Next) -> Response {
         response.headers_mut().insert(CONTENT_TYPE, JSON);
     }
     match response.status() {
-        StatusCode::METHOD_NOT_ALLOWED => refused_method(&response, &method, &path),
+        StatusCode::METHOD_NOT_ALLOWED => {
+            Error::from(Problem::wrong_method(method.as_str(), &path)).into_response()
+        }
         StatusCode::OK if method == Method::GET => tagged(response, known.as_ref()).await,
         _ => response,
     }
 }
 
-/// Clouddriver does not mention HEAD, which every GET has.
-fn refused_method(refused: &Response, method: &Method, path: &str) -> Response {
-    let mut response = Error::from(Problem::wrong_method(method.as_str(), path)).into_response();
-    let allowed = refused.headers().get(ALLOW).and_then(|allowed| allowed.to_str().ok()).unwrap_or_default();
-    let allowed: Vec<_> = allowed.split(',').filter(|method| *method != "HEAD").collect();
-    if let Ok(allowed) = HeaderValue::from_str(&allowed.join(",")) {
-        response.headers_mut().insert(ALLOW, allowed);
-    }
-    response
-}
-
 /// A tag of the whole body; who has it already gets none.
-async fn tagged(response: Response, known: Option<&HeaderValue>) -> Response {
+pub(crate) async fn tagged(response: Response, known: Option<&HeaderValue>) -> Response {
     let (mut parts, body) = response.into_parts();
     let Ok(body) = to_bytes(body, usize::MAX).await else {
         return Error::from(Refusal::internal("the answer broke off")).into_response();

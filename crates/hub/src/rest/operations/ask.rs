@@ -6,7 +6,7 @@ use axum::{
     Json,
     body::{Body, to_bytes},
     extract::{Path, State},
-    http::{StatusCode, header},
+    http::{HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use bytes::{Bytes, BytesMut};
@@ -28,6 +28,9 @@ use crate::{
 
 /// The largest request: more than any API server takes.
 const LARGEST_REQUEST: usize = 8 * 1024 * 1024;
+
+/// What was being done when it was refused, as kubectl says it, a text in JSON.
+const DOING_HEADER: HeaderName = HeaderName::from_static("spindrift-doing");
 
 /// How it is asked.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -142,9 +145,18 @@ fn ended(content: Content, Ending { outcome, took: _ }: Ending, body: Bytes) -> 
     match outcome {
         Outcome::Succeeded { code } => {
             let code = StatusCode::from_u16(code).unwrap_or(StatusCode::OK);
+            if content == Content::Json && body.is_empty() {
+                let lost = "it was done; what the agent had to say of it was lost on the way";
+                return (code, Json(json!({ "warnings": [lost] }))).into_response();
+            }
             (code, [(header::CONTENT_TYPE, content.media_type())], body).into_response()
         }
-        Outcome::Failed { code, status } => status_of(code, status),
+        Outcome::Failed { code, status } => {
+            // In JSON, since it may have lines.
+            let doing = std::str::from_utf8(&body).ok().filter(|doing| !doing.is_empty());
+            let doing = doing.and_then(|doing| HeaderValue::try_from(json!(doing).to_string()).ok());
+            (doing.map(|doing| [(DOING_HEADER, doing)]), status_of(code, status)).into_response()
+        }
         Outcome::Unknown { reason } => {
             let message = format!("nobody knows whether it was done: {reason}; look before you ask again");
             refused(&Refusal::new(502, "OutcomeUnknown", message))

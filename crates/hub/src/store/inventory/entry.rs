@@ -68,6 +68,11 @@ impl Entry {
         })
     }
 
+    /// What there may be one of: kind, namespace and name.
+    pub(super) fn place(&self) -> (String, Arc<str>, Arc<str>) {
+        (self.kind.clone(), self.key.namespace.clone(), self.key.name.clone())
+    }
+
     pub(in crate::store) fn bytes(&self) -> usize {
         self.content.len() + OVERHEAD
     }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::TryStreamExt;
+use indexmap::IndexMap;
 use spindrift_model::{AccountName, HubId, ObjectKey, Seq, TenantId};
 use sqlx::AnyConnection;
 use uuid::Uuid;
@@ -53,9 +54,12 @@ struct Pass<'a> {
 }
 
 /// A part of the objects.
+#[derive(Default)]
 struct Page {
-    entries: Vec<Entry>,
+    objects: usize,
+    entries: IndexMap<(String, Arc<str>, Arc<str>), Entry>,
     without: Vec<ObjectKey>,
+    /// Where the next one begins.
     last: Option<ObjectKey>,
 }
 
@@ -103,7 +107,7 @@ impl Store {
             let page = self.derive_page(&pass, after.as_ref(), &mut transaction).await?;
             self.store_page(&pass, seq, &page, &mut transaction).await?;
             transaction.commit().await.map_err(StoreError::at("commit derived rows"))?;
-            objects += (page.entries.len() + page.without.len()) as u64;
+            objects += page.objects as u64;
             if page.last.is_none() {
                 break;
             }
@@ -167,20 +171,20 @@ impl Store {
         let statement =
             statement.push(" ORDER BY api_group, kind, namespace, name LIMIT ?").bind(PAGE as u64);
         let account: Arc<str> = pass.account.as_str().into();
-        let mut page = Page { entries: Vec::new(), without: Vec::new(), last: None };
+        let mut page = Page::default();
         let mut rows = statement.fetch("read objects to derive rows of", connection);
         let mut last = None;
         while let Some(row) = rows.try_next().await? {
             let key = read_key(&row)?;
-            match Entry::derive(&account, &key, &row.bytes("body")?, pass.derivation.rules()) {
-                Some(entry) => page.entries.push(entry),
+            match Entry::derive(&account, &key, row.slice("body")?, pass.derivation.rules()) {
+                // Two API groups may serve the same object, and PostgreSQL refuses to write a row twice at once.
+                Some(entry) => drop(page.entries.insert(entry.place(), entry)),
                 None => page.without.push(key.clone()),
             }
+            page.objects += 1;
             last = Some(key);
         }
-        if page.entries.len() + page.without.len() == PAGE {
-            page.last = last;
-        }
+        page.last = last.filter(|_| page.objects == PAGE);
         Ok(page)
     }
 
@@ -191,12 +195,14 @@ impl Store {
         page: &Page,
         connection: &mut AnyConnection,
     ) -> Result<(), StoreError> {
-        let conflict = self.dialect.on_conflict(&REPLACED);
-        // One by one: two API groups may serve the same object, and a statement must not write a row twice.
-        for entry in &page.entries {
-            let text = format!("INSERT INTO spindrift_row {COLUMNS} VALUES {VALUES}{conflict}");
-            let statement = entry.bind(self.statement(text), (pass.tenant, pass.account), seq);
-            statement.execute("store derived rows", connection).await?;
+        if !page.entries.is_empty() {
+            let values = vec![VALUES; page.entries.len()].join(", ");
+            let conflict = self.dialect.on_conflict(&REPLACED);
+            let text = format!("INSERT INTO spindrift_row {COLUMNS} VALUES {values}{conflict}");
+            let statement = page.entries.values().fold(self.statement(text), |statement, entry| {
+                entry.bind(statement, (pass.tenant, pass.account), seq)
+            });
+            statement.unprepared().execute("store derived rows", connection).await?;
         }
         for key in &page.without {
             self.statement(

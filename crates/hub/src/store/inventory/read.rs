@@ -29,7 +29,7 @@ impl Rows {
         let mut found = statement.fetch(step, connection);
         let mut unread = 0;
         while let Some(columns) = found.try_next().await? {
-            match self.reader.read(columns.text("account")?, columns.content()?) {
+            match self.reader.read(columns.text("account")?, columns.slice("content")?) {
                 Ok(row) => self.rows.push(row),
                 Err(_) => unread += 1,
             }

@@ -12,7 +12,7 @@ pub enum Step {
     /// It is taken on, once for each id.
     Insert(Box<NewOperation>),
     /// It is about to be sent. What changes something is sent to one incarnation only; what only reads may be sent to
-    /// another one.
+    /// another one. Not taken if its account was frozen while it waited.
     MarkSent { tenant: TenantId, id: OperationId, hub: HubId, seat: Seat },
     /// It has ended, and what was asked is erased. That nobody knew is no last word: an agent's own word, should it still
     /// come, takes its place.
@@ -143,7 +143,8 @@ impl Store {
             .statement(
                 "UPDATE spindrift_operation SET state = 'sent', sent_at = {now}, sent_by = ?, agent_id = ?, \
                  incarnation = ? WHERE tenant = ? AND id = ? AND driver = ? AND ended_at = 0 \
-                 AND (state = 'queued' OR mutation = 0)",
+                 AND (mutation = 0 OR state = 'queued' AND NOT EXISTS (SELECT 1 FROM spindrift_freeze f \
+                 WHERE f.tenant = spindrift_operation.tenant AND f.account = spindrift_operation.account))",
             )
             .bind(hub.as_str())
             .bind(seat.agent.as_str())
@@ -171,11 +172,12 @@ impl Store {
             Outcome::Cancelled | Outcome::Expired => (0, "", &[]),
         };
         let answered_at = if answered_to.is_some() { "{now}" } else { "0" };
+        let open = if answered_to.is_some() { "(ended_at = 0 OR state = 'unknown')" } else { "ended_at = 0" };
         let ended = self
             .statement(format!(
                 "UPDATE spindrift_operation SET state = '{}', ended_at = {{now}}, took_ms = ?, code = ?, content = ?, \
                  answer_bytes = ?, reason = ?, status = ?, answered_at = {answered_at}, answered_to = ?, body = ? \
-                 WHERE tenant = ? AND id = ? AND (ended_at = 0 OR state = 'unknown')",
+                 WHERE tenant = ? AND id = ? AND {open}",
                 ending.outcome.word()
             ))
             .bind(ending.took)

@@ -76,7 +76,7 @@ impl<'a> Crew<'a> {
             Ok(answer) => Ok(Reply { answer, hub: self.hub.clone(), id, running: Rc::clone(&self.running) }),
             Err(refusal) => {
                 self.running.borrow_mut().remove(&id);
-                Err(refusal.into())
+                Err(Trouble::of(refusal, id, verb))
             }
         }
     }
@@ -221,6 +221,17 @@ impl Drop for Reply {
 // === impl Trouble ===
 
 impl Trouble {
+    /// A hub that was reached and did not answer may have had it done.
+    fn of(refusal: Refusal, id: OperationId, verb: &Verb) -> Self {
+        match refusal {
+            Refusal::Status(status) => Self::Status(status),
+            Refusal::Hub(error) if verb.is_mutation() && error.is_after_asking() => Self::Other(format!(
+                "error: {error}; it may have been done: see spindrift operations {id} before you try again"
+            )),
+            Refusal::Hub(error) => Self::Other(format!("error: {error}")),
+        }
+    }
+
     /// Says what was being done with which file.
     pub(crate) fn about(self, doing: &str, source: Option<&str>) -> Self {
         match (self, source) {
@@ -239,15 +250,6 @@ impl fmt::Display for Trouble {
         match self {
             Self::Status(status) => status.fmt(f),
             Self::Other(text) => f.write_str(text),
-        }
-    }
-}
-
-impl From<Refusal> for Trouble {
-    fn from(refusal: Refusal) -> Self {
-        match refusal {
-            Refusal::Status(status) => Self::Status(status),
-            Refusal::Hub(error) => Self::Other(format!("error: {error}")),
         }
     }
 }

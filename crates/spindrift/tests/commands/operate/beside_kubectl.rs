@@ -114,10 +114,50 @@ async fn what_the_api_server_refuses_is_told_as_kubectl_tells_it() {
     let elsewhere = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a", "namespace": "elsewhere" } });
     twins.agree(&APPLY, &elsewhere.to_string()).await;
 
+    // Refused while it is created, and while it is changed.
+    let map = |more: &str| {
+        format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: tea}}, data: {{a: b}}{more}}}")
+    };
+    let strict = twins.agree(&APPLY, &map(", dat: {a: b}")).await;
+    assert!(
+        strict.err.starts_with("Error from server (BadRequest): error when creating \"STDIN\": "),
+        "{strict:?}"
+    );
+    twins.agree(&APPLY, &map("")).await.ok();
+    twins.agree(&APPLY, &map(", dat: {a: b}")).await;
+    let outdated = map("").replace("name: tea", "name: tea, resourceVersion: '1'").replace("a: b", "a: c");
+    let outdated = twins.agree(&APPLY, &outdated).await;
+    assert!(
+        outdated.err.starts_with("Error from server (Conflict): error when applying patch:\n{\""),
+        "{outdated:?}"
+    );
+    let server_side = |manager: &'static str| [&APPLY[..], &["--server-side", manager]].concat();
+    twins.agree(&server_side("--field-manager=one"), &map("").replace("tea", "coffee")).await.ok();
+    let other = map("").replace("tea", "coffee").replace("a: b", "a: c");
+    let two = server_side("--field-manager=two");
+    let (theirs, ours) = (twins.kubectl(&two, &other).await, twins.spindrift(&two, &other));
+    // What can be done about it, each says in its own words.
+    let first = |said: &str| said.lines().next().unwrap_or_default().to_owned();
+    assert_eq!((ours.code, first(&ours.err)), (theirs.code, first(&theirs.err)));
+    assert!(ours.err.starts_with("error: Apply failed with 1 conflict: conflict with \"one\""), "{ours:?}");
+
     let stranger = json!({ "apiVersion": "example.com/v1", "kind": "Unicorn", "metadata": { "name": "a" } });
     let said = twins.spindrift(&APPLY, &stranger.to_string());
     assert_eq!((said.code, said.out.as_str()), (Some(1), ""), "{said:?}");
     assert!(said.err.contains("Unicorn") && said.err.contains("STDIN"), "{said:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_names_a_namespace_is_warned_when_an_object_has_none() {
+    let twins = Twins::new("scope").await;
+    for name in [&twins.ours, &twins.theirs] {
+        let role = ["create", "clusterrole", name, "--verb=get", "--resource=pods"];
+        twins.fleet.kubectl(&role, "").await.ok();
+    }
+    let theirs = twins.kubectl(&["delete", "clusterrole", &twins.theirs], "").await;
+    let ours = twins.spindrift(&["delete", "clusterrole", &twins.ours], "");
+    assert_eq!((ours.code, ours.out, &ours.err), (theirs.code, theirs.out, &theirs.err));
+    assert!(ours.err.starts_with("Warning: "), "{}", ours.err);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -106,11 +106,11 @@ pub(super) fn respond(code: u16, body: &Value) -> String {
     )
 }
 
-/// Kubernetes' way to say no.
-pub(super) fn refuse(code: u16, reason: &str, message: &str) -> String {
+/// Kubernetes' way to say no; in our words, if there is a source.
+pub(super) fn refuse(code: u16, reason: &str, message: &str, source: Option<&str>) -> String {
     let status = json!({
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": code, "reason": reason,
-        "message": message,
+        "message": message, "source": source,
     });
     respond(code, &status)
 }

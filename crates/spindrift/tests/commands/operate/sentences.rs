@@ -9,23 +9,32 @@ const SCALE: [&str; 5] = ["scale", "deploy/web", "--replicas=3", "-a", "east"];
 
 #[test]
 fn refusals_are_passed_on_in_the_words_of_whoever_refused() {
-    for (code, reason, message, expected) in [
-        (403, "Forbidden", "no", "Error from server (Forbidden): no"),
-        (409, "Conflict", "it is paused", "error: it is paused"),
-        (423, "Locked", "account east is frozen: it moves", "error: account east is frozen: it moves"),
-        (
-            502,
-            "OutcomeUnknown",
-            "nobody knows: the agent has gone",
-            "error: nobody knows: the agent has gone",
-        ),
-        (503, "ServiceUnavailable", "no agent of east is connected", "error: no agent of east is connected"),
-        (504, "Timeout", "the deadline passed", "error: the deadline passed"),
+    let (hub_says, agent_says) = (Some("spindrift-hub"), Some("spindrift-agent"));
+    for (code, reason, message, source, expected) in [
+        (403, "Forbidden", "no", None, "Error from server (Forbidden): no"),
+        (409, "Conflict", "it has changed", None, "Error from server (Conflict): it has changed"),
+        (409, "Conflict", "it is paused", agent_says, "error: it is paused"),
+        (400, "BadRequest", "manifest.kind: expected", agent_says, "error: manifest.kind: expected"),
+        (423, "Locked", "account east is frozen", hub_says, "error: account east is frozen"),
+        (502, "OutcomeUnknown", "nobody knows", hub_says, "error: nobody knows"),
+        (500, "InternalError", "the hub's log says why", hub_says, "error: the hub's log says why"),
     ] {
-        let hub = Scripted::start(move |_| Some(refuse(code, reason, message)));
+        let hub = Scripted::start(move |_| Some(refuse(code, reason, message, source)));
         let said = Shell::new(None).with("SPINDRIFT_HUB", &hub.url).spindrift(&SCALE);
         assert_eq!((said.code, said.out.as_str(), said.err.trim_end()), (Some(1), "", expected), "{said:?}");
     }
+}
+
+#[test]
+fn a_hub_that_goes_away_after_it_was_asked_leaves_a_word_where_to_look() {
+    let hub = Scripted::start(|_| Some(String::new()));
+    let shell = Shell::new(None).with("SPINDRIFT_HUB", &hub.url);
+    let said = shell.spindrift(&SCALE);
+    let asked = hub.asked();
+    let id = asked[0].line.split_once("id=").unwrap().1.split('&').next().unwrap().to_owned();
+    let word = format!("it may have been done: see spindrift operations {id} before you try again");
+    assert!(said.code == Some(1) && said.err.trim_end().ends_with(&word), "{said:?}");
+    assert_eq!(asked.len(), 1, "it is not asked again: {asked:?}");
 }
 
 #[test]

@@ -9,7 +9,11 @@ use crate::support::Shell;
 fn each_line_says_its_account_and_the_last_one_how_many_failed() {
     let hub = Scripted::start(|asked| {
         let is_west = asked.line.contains("/west/");
-        Some(if is_west { refuse(409, "Conflict", "somebody was quicker") } else { changed("scaled") })
+        Some(if is_west {
+            refuse(409, "Conflict", "somebody was quicker", Some("spindrift-agent"))
+        } else {
+            changed("scaled")
+        })
     });
     let shell = Shell::new(None).with("SPINDRIFT_HUB", &hub.url);
     let said = shell.spindrift(&["scale", "deploy/web", "--replicas=3", "--all-accounts"]);

@@ -51,6 +51,11 @@ async fn requests_that_make_no_sense_are_answered_as_clouddrivers_framework_does
             ),
         ),
     ];
+    let no_name = "A name has no null character in it.";
+    let table = table.into_iter().chain([
+        ("GET", "/applications/%00", problem("Bad Request", 400, no_name, "/applications/%00")),
+        ("GET", "/search?type=pod&q=%00", problem("Bad Request", 400, no_name, "/search")),
+    ]);
     for (method, path, expected) in table {
         let answer = send(hub, method.parse().unwrap(), path, &[], "").await;
         assert_eq!(json!(answer.status), expected["status"], "{path}: {answer:?}");
@@ -58,7 +63,7 @@ async fn requests_that_make_no_sense_are_answered_as_clouddrivers_framework_does
         assert_eq!(answer.json(), expected, "{path}");
     }
     let refused = send(hub, Method::DELETE, "/applications/shop/clusters", &[], "").await;
-    assert_eq!(refused.header("allow"), Some("GET"));
+    assert_eq!(refused.header("allow"), Some("GET,HEAD"), "every GET has a HEAD");
     let ours = get(hub, "/v1/nope").await;
     assert_eq!((ours.status, ours.json()["message"].is_string()), (404, true), "what is ours stays ours");
 }

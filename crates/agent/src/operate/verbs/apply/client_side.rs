@@ -17,6 +17,9 @@ use super::{
 /// How often a change is computed anew because the object has changed meanwhile; kubectl does not try more often.
 const MOST_CONFLICTS: usize = 5;
 
+/// Patches that are longer are not shown when they are refused.
+const LONGEST_PATCH: usize = 4096;
+
 /// Before each of them but the first.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -25,7 +28,8 @@ pub(super) async fn apply(place: &Place<'_>, writing: &Writing, force: bool) -> 
     let modified = annotated(&place.manifest);
     let mut conflicts = 0;
     loop {
-        let Some(live) = place.live(name).await? else {
+        let live = place.live(name).await.map_err(|failure| failure.during(retrieving(place)))?;
+        let Some(live) = live else {
             match create(place, &modified, writing).await? {
                 Created::Answered(answer) => return Ok(answer),
                 // Somebody was quicker: it is there now, and can be changed.
@@ -33,7 +37,7 @@ pub(super) async fn apply(place: &Place<'_>, writing: &Writing, force: bool) -> 
                     conflicts += 1;
                     continue;
                 }
-                Created::Exists(error) => return Err(writing.failure(&error)),
+                Created::Exists(error) => return Err(creating(writing.failure(&error))),
             }
         };
         let mut warnings = warnings_about(place, &live.object);
@@ -62,7 +66,7 @@ pub(super) async fn apply(place: &Place<'_>, writing: &Writing, force: bool) -> 
                 warnings.extend(reply.warnings);
                 return place.changed(reply.code, "configured", reply.body, &warnings);
             }
-            Err(error) => return Err(writing.failure(&error)),
+            Err(error) => return Err(writing.failure(&error).during(patching(place, &plan))),
         }
     }
 }
@@ -87,8 +91,24 @@ async fn create(place: &Place<'_>, modified: &Object, writing: &Writing) -> Resu
             Ok(Created::Answered(answer))
         }
         Err(error) if reason(&error) == "AlreadyExists" => Ok(Created::Exists(error)),
-        Err(error) => Err(writing.failure(&error)),
+        Err(error) => Err(creating(writing.failure(&error))),
     }
+}
+
+fn creating(failure: Failure) -> Failure {
+    failure.during("creating".to_owned())
+}
+
+fn retrieving(place: &Place<'_>) -> String {
+    format!("retrieving current configuration of:\n{}\nfrom server for:", place.mapping())
+}
+
+/// With the patch, unless it is long, or holds what may not leave the cluster.
+fn patching(place: &Place<'_>, plan: &Plan) -> String {
+    let patch = encode(&plan.patch);
+    let is_shown = patch.len() <= LONGEST_PATCH && &*place.resource.kind != "Secret";
+    let patch = if is_shown { String::from_utf8_lossy(&patch) } else { "{…}".into() };
+    format!("applying patch:\n{patch}\nto:\n{}\nfor:", place.mapping())
 }
 
 /// What kubectl warns of.

@@ -10,7 +10,7 @@ use spindrift_kubernetes::{
 use spindrift_model::{Resource, ResourceVersion};
 use tokio::time::Instant;
 
-use crate::operate::{Failure, Hand};
+use crate::operate::{Failure, Hand, subject::is_namespace};
 
 /// As kubectl asks.
 const PAGE_SIZE: &str = "500";
@@ -98,7 +98,12 @@ impl Objects<'_> {
                 self.page = self.open(namespace).await?;
                 continue;
             };
-            if let Some(object) = page.next(self.listing.hand).await? {
+            let Listing { hand, resource, .. } = &self.listing;
+            if let Some(object) = page.next(hand).await? {
+                // Of namespaces themselves, those that the account has nothing to look for in.
+                if is_namespace(resource) && !hand.reaches(&object.name) {
+                    continue;
+                }
                 return Ok(Some(object));
             }
             match page.splitter.end().map_err(|malformed| Failure::unreadable(&page.call, &malformed))? {

@@ -1,5 +1,7 @@
 //! status: a line for each step, as the workload is seen to take it.
 
+use std::time::Duration;
+
 use http::Method;
 use serde_json::{Value, json};
 use spindrift_kubernetes::{
@@ -9,7 +11,10 @@ use spindrift_kubernetes::{
 use spindrift_model::Content;
 use tokio::time::Instant;
 
-use super::{Answer, AnswerSink, Failure, Job, parsed};
+use super::{super::place::pause, Answer, AnswerSink, Failure, Job, parsed};
+
+/// Between two watches.
+const AGAIN: Duration = Duration::from_millis(500);
 
 /// Tells how far a rollout is; and goes on until it is done, if that is asked for.
 pub(super) async fn status(job: &Job<'_>, follow: bool, sink: &impl AnswerSink) -> Result<Answer, Failure> {
@@ -27,6 +32,8 @@ pub(super) async fn status(job: &Job<'_>, follow: bool, sink: &impl AnswerSink) 
         if is_done || !follow || watch(job, workload, version, &mut last, sink).await? {
             return Ok(Answer::sent(200));
         }
+        // Something on the way may end every watch at once.
+        pause(job.hand, AGAIN).await?;
     }
 }
 

@@ -30,8 +30,9 @@ async fn a_result_that_was_lost_on_the_way_is_sent_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_link_that_carries_nothing_either_way_loses_nothing_and_repeats_nothing() {
-    // The silence outlasts the usual patience of an agent with its answers, which then keeps the outcome alone.
-    let scene = Scene::with(&[("/clouddriver/responseRetries/maxRetries", json!(100))]).await;
+    // The silence outlasts the patience of the agent with its answer, which then rests until the next session.
+    let patience = ("/clouddriver/responseRetries", json!({ "maxRetries": 1, "backOffMs": 100 }));
+    let scene = Scene::with(&[patience]).await;
     let fault = scene.hold();
     let create = Scene::create();
     let asking = ask(&scene.stack.hub, &scene.account, "deadline=120s", &create);
@@ -46,6 +47,24 @@ async fn a_link_that_carries_nothing_either_way_loses_nothing_and_repeats_nothin
         scene.stack.link.heal();
     });
     assert_eq!((asked.status, &asked.body["action"]), (201, &json!("created")), "{asked:?}");
+    assert_eq!(scene.effects(), 1);
+    assert!(scene.stack.agent.daemon().log().contains("Max retries reached for operation result"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_comes_after_the_deadline_is_still_heard() {
+    let scene = Scene::set().await;
+    let fault = scene.hold();
+    let started = scene.ask("async=true&deadline=20s", &Scene::create()).await;
+    scene.held(fault).await;
+    scene.stack.link.cut();
+    scene.faults.lift(fault);
+    eventually!("it is done", LONG, scene.effects() == 1);
+    scene.becomes(&started.id, "unknown").await;
+    scene.stack.link.heal();
+    scene.becomes(&started.id, "completed").await;
+    let result = scene.stack.hub.get(&format!("/v1/operations/{}/result", started.id)).await.unwrap();
+    assert_eq!(result["action"], "created");
     assert_eq!(scene.effects(), 1);
 }
 

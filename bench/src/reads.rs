@@ -1,0 +1,232 @@
+//! What Deck's pages of an application cost, beside a reader that asks the API servers for the same objects.
+//!
+//! ```text
+//! 10,000 pods in 200 server groups, in one cluster and over 20
+//!
+//! ours:  GET ─▶ hub ─▶ rows ─▶ views ─▶ JSON                 peer ─▶ API servers ─▶ lists ─▶ rows ─▶ views ─▶ JSON
+//!         agent ══╝ (before)
+//! ```
+//!
+//! Both end with the same views by the same code; the peer is as lean as a live reader can be. Times are of the whole
+//! request, CPU and memory those of the hub's process and of the peer's.
+
+mod live;
+mod process;
+mod shop;
+
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use serde_json::{Value, json};
+use spindrift_testkit::{AgentProcess, Database, HubProcess};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::figure::{Figure, megabytes, milliseconds, percentile};
+use live::Answered;
+pub(crate) use live::{LiveReader, read_live};
+use process::Usage;
+use shop::Shop;
+
+/// How much there is, and how often it is asked for.
+pub(crate) struct Size {
+    groups: usize,
+    pods: usize,
+    turns: usize,
+    peer_turns: usize,
+}
+
+pub(crate) const FULL: Size = Size { groups: 200, pods: 10_000, turns: 100, peer_turns: 5 };
+pub(crate) const QUICK: Size = Size { groups: 40, pods: 1_000, turns: 20, peer_turns: 2 };
+
+const FLEETS: [usize; 2] = [1, 20];
+
+/// Not measured: connections open, pages of the database are read.
+const WARM_UP: usize = 5;
+
+const SYNC_LIMIT: Duration = Duration::from_mins(10);
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// After this long without changes, a process has given back what it will give back.
+const SETTLE: Duration = Duration::from_secs(10);
+
+/// A page that is asked for, what of an answer shows that it is whole, and what it may cost.
+struct Page {
+    name: &'static str,
+    path: &'static str,
+    marks: fn(&Size) -> (&'static str, usize),
+    goal: &'static str,
+    cpu_goal: &'static str,
+}
+
+const PAGES: [Page; 4] = [
+    Page {
+        name: "server-groups",
+        path: "/applications/shop/serverGroups",
+        marks: |size| ("\"availabilityZone\"", size.pods),
+        goal: "none",
+        cpu_goal: "100 ms",
+    },
+    Page {
+        name: "clusters",
+        path: "/applications/shop/clusters",
+        marks: |_| ("replicaSet shop-", 1),
+        goal: "4 ms",
+        cpu_goal: "none",
+    },
+    Page {
+        name: "load-balancers",
+        path: "/applications/shop/loadBalancers",
+        marks: |size| ("\"zone\"", size.pods),
+        goal: "none",
+        cpu_goal: "100 ms",
+    },
+    Page {
+        name: "search",
+        path: "/search?q=shop&type=instances,serverGroups,loadBalancers&pageSize=500",
+        marks: |_| ("\"kubernetesKind\"", 500),
+        goal: "100 ms",
+        cpu_goal: "100 ms",
+    },
+];
+
+/// A hub that has cached the shop.
+struct Stack {
+    hub: HubProcess,
+    idle: u64,
+    _agent: AgentProcess,
+    _database: Database,
+}
+
+pub(crate) async fn measure(size: &Size) -> anyhow::Result<Vec<Figure>> {
+    let mut figures = Vec::new();
+    for clusters in FLEETS {
+        let shop = Shop::open(clusters, size.groups, size.pods).await?;
+        let stack = Stack::start(&shop).await?;
+        figures.extend(stack.memory(&shop, clusters)?);
+        for page in &PAGES {
+            figures.extend(stack.answer(page, &shop, size, clusters).await?);
+        }
+    }
+    Ok(figures)
+}
+
+// === impl Stack ===
+
+impl Stack {
+    async fn start(shop: &Shop) -> anyhow::Result<Self> {
+        let database = Database::sqlite()?;
+        let settings = [("/kubesvc/cache/cacheKinds", json!(shop::KINDS))];
+        let hub = HubProcess::start("bench-hub", &database, &settings).await?;
+        sleep(SETTLE).await;
+        let idle = hub.daemon().rss_bytes()?;
+        let settings = json!({
+            "clouddriver": { "grpc": hub.grpc().to_string() },
+            "kubernetes": { "accounts": shop.accounts()? },
+        });
+        let agent = AgentProcess::with_settings("bench-agent", settings)?;
+        let begun = Instant::now();
+        let synced = async {
+            while stored(&hub).await? < shop.objects() {
+                sleep(GLANCE).await;
+            }
+            anyhow::Ok(())
+        };
+        timeout(SYNC_LIMIT, synced).await.context("the shop is not cached in time")??;
+        eprintln!(
+            "{} objects of {} clusters are cached after {:.1?}",
+            shop.objects(),
+            shop.clusters(),
+            begun.elapsed()
+        );
+        sleep(SETTLE).await;
+        Ok(Self { hub, idle, _agent: agent, _database: database })
+    }
+
+    /// What the hub holds for each cached object.
+    fn memory(&self, shop: &Shop, clusters: usize) -> anyhow::Result<[Figure; 1]> {
+        let grown = self.hub.daemon().rss_bytes()?.saturating_sub(self.idle);
+        let each = f64::from(u32::try_from(grown)?) / f64::from(u32::try_from(shop.objects())?);
+        let idle = f64::from(u32::try_from(self.idle)?) / f64::from(u32::try_from(shop.objects())?);
+        let name = format!("reads-hub-memory-per-object-{clusters}");
+        Ok([Figure { name, value: each, unit: "B", peer: idle, ratio: each / idle, goal: "1000 B" }])
+    }
+
+    async fn answer(
+        &self,
+        page: &Page,
+        shop: &Shop,
+        size: &Size,
+        clusters: usize,
+    ) -> anyhow::Result<Vec<Figure>> {
+        let client = reqwest::Client::builder().no_proxy().build()?;
+        let url = format!("{}{}", self.hub.url(), page.path);
+        let (mark, times) = (page.marks)(size);
+        let daemon = self.hub.daemon();
+        let (mut took, mut bytes) = (Vec::new(), 0);
+        let (mut before, requests) = (Usage::of(daemon.pid())?, shop.requests());
+        let resting = daemon.rss_bytes()?;
+        for turn in 0..size.turns + WARM_UP {
+            if turn == WARM_UP {
+                Usage::forget_peak(daemon.pid())?;
+                before = Usage::of(daemon.pid())?;
+            }
+            let begun = Instant::now();
+            let body = client.get(&url).send().await?.error_for_status()?.bytes().await?;
+            if turn >= WARM_UP {
+                took.push(begun.elapsed());
+            } else {
+                let found = memmem(&body, mark.as_bytes());
+                ensure!(found >= times, "{}: {mark} is there {found} times, not {times}", page.path);
+            }
+            bytes = body.len();
+        }
+        let after = Usage::of(daemon.pid())?;
+        let asked = shop.requests() - requests;
+        let cpu = (after.cpu - before.cpu) / u32::try_from(size.turns)?;
+        let peer = LiveReader::new(page.name, shop, size.peer_turns)?.run().await?;
+        eprintln!(
+            "{} over {clusters}: {bytes} bytes; {asked} requests to API servers meanwhile, of the peer {}",
+            page.name, peer.requests
+        );
+        let Answered { took: theirs, cpu: their_cpu, peak: their_peak, .. } = peer;
+        let name = |what: &str| format!("reads-{}-{what}-{clusters}", page.name);
+        let time = |what: &str, percent, goal| {
+            let (value, peer) =
+                (milliseconds(percentile(&took, percent)), milliseconds(percentile(&theirs, percent)));
+            Figure { name: name(what), value, unit: "ms", peer, ratio: value / peer, goal }
+        };
+        let (ours, theirs_of_it) = (milliseconds(cpu), milliseconds(their_cpu));
+        let (peak, their_peak) = (megabytes(after.peak.saturating_sub(resting)), megabytes(their_peak));
+        Ok(vec![
+            time("p50", 50, page.goal),
+            time("p99", 99, "none"),
+            Figure {
+                name: name("cpu"),
+                value: ours,
+                unit: "ms",
+                peer: theirs_of_it,
+                ratio: ours / theirs_of_it,
+                goal: page.cpu_goal,
+            },
+            Figure {
+                name: name("peak"),
+                value: peak,
+                unit: "MB",
+                peer: their_peak,
+                ratio: peak / their_peak,
+                goal: "50 MB",
+            },
+        ])
+    }
+}
+
+/// How many objects the hub has stored, of all accounts.
+async fn stored(hub: &HubProcess) -> anyhow::Result<u64> {
+    let accounts = hub.get("/v1/accounts").await?;
+    let objects = accounts.as_array().into_iter().flatten().filter_map(|account| account.get("objects"));
+    Ok(objects.filter_map(Value::as_u64).sum())
+}
+
+fn memmem(text: &[u8], word: &[u8]) -> usize {
+    text.windows(word.len()).filter(|window| *window == word).count()
+}

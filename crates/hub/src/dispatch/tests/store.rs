@@ -1,0 +1,70 @@
+//! The store says no, or nothing, at the worst moment.
+
+use spindrift_model::Outcome;
+use spindrift_protocol::ResultsDown;
+
+use super::{
+    super::Event,
+    bench::{OK, create},
+    one,
+};
+use crate::store::{OperationQuery, OperationRow, OperationState};
+
+/// No end of an operation is written down.
+const NO_END: &str = "CREATE TRIGGER no_end BEFORE UPDATE OF ended_at ON spindrift_operation \
+                      WHEN NEW.ended_at <> 0 BEGIN SELECT RAISE(ABORT, 'not now'); END";
+
+#[tokio::test]
+async fn an_end_that_is_not_written_down_is_told_and_the_agent_keeps_it_until_it_is() {
+    let (database, bench) = one().await;
+    let mut peer = bench.agent("agent-a").await;
+    let mut running = bench.dispatch.submit(create("web", "x")).await.unwrap();
+    peer.asked().await;
+    database.execute(NO_END).await.unwrap();
+    peer.answer(running.id, b"{}", OK);
+    assert!(matches!(running.next().await, Some(Event::Piece(..))));
+    assert!(matches!(running.next().await, Some(Event::Ended(_, ending)) if ending.outcome == OK));
+    assert_eq!(bench.row(running.id).await.state, OperationState::Sent);
+    assert!(peer.down_rx.try_recv().is_err(), "a hub that is started anew would ask the agent");
+
+    database.execute("DROP TRIGGER no_end").await.unwrap();
+    bench.becomes(running.id, OperationState::Completed).await;
+    assert_eq!(peer.heard().await, ResultsDown::Done(running.id), "the agent may forget it");
+}
+
+#[tokio::test]
+async fn that_a_change_was_not_made_is_claimed_only_once_it_is_written_down() {
+    let (database, bench) = one().await;
+    let mut running = bench.dispatch.submit(create("web", "x")).await.unwrap();
+    database.execute(NO_END).await.unwrap();
+    bench.dispatch.cancel(running.id).await.unwrap();
+    let Some(Event::Ended(_, ending)) = running.next().await else { panic!("it has ended") };
+    let Outcome::Unknown { reason } = ending.outcome else { panic!("{ending:?}") };
+    assert!(reason.starts_with("nothing was sent, but the hub's store does not answer"), "{reason}");
+    database.execute("DROP TRIGGER no_end").await.unwrap();
+    bench.becomes(running.id, OperationState::Cancelled).await;
+}
+
+#[tokio::test]
+async fn a_row_that_was_inserted_though_its_caller_was_refused_is_ended_and_not_sent() {
+    let (database, bench) = one().await;
+    let mut peer = bench.agent("agent-a").await;
+    // The row stays, and the one who inserts it hears that it failed. Nor can it be ended at once.
+    let fail = "CREATE TRIGGER broken_line AFTER INSERT ON spindrift_operation \
+                BEGIN SELECT RAISE(FAIL, 'the line broke'); END";
+    database.execute(fail).await.unwrap();
+    database.execute(NO_END).await.unwrap();
+    let refusal = bench.dispatch.submit(create("web", "x")).await.unwrap_err();
+    assert_eq!((refusal.code, refusal.reason), (503, "ServiceUnavailable"), "{refusal:?}");
+    let latest = OperationQuery { limit: 1, ..OperationQuery::default() };
+    let rows = bench.store.operations(&bench.dispatch.shared.config.tenant, &latest).await.unwrap();
+    let [OperationRow { id, state: OperationState::Sent, .. }] = rows[..] else {
+        panic!("it is there: {rows:?}")
+    };
+    bench.look_for_work().await;
+    assert!(bench.dispatch.shared.entry(id).is_none(), "nobody carries it on");
+    database.execute("DROP TRIGGER no_end").await.unwrap();
+    let row = bench.becomes(id, OperationState::Failed).await;
+    assert_eq!(row.code, 503);
+    assert!(peer.heard_nothing(), "nothing was sent, as its caller was told");
+}
