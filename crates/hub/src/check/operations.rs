@@ -42,10 +42,10 @@ fn look_at(file: &Path, section: &mut Section) {
     }
     let mode = std::fs::metadata(file).map_or(0, |metadata| metadata.permissions().mode());
     // A Secret that is mounted may be read by the pod's group.
-    if mode & 0o007 == 0 {
-        section.ok("key", format!("{} is readable", file.display()));
-    } else {
+    if mode & 0o007 != 0 {
         let found = format!("{} can be read by every user of this machine", file.display());
         section.warn("key", found, format!("chmod o-rwx {}", file.display()));
+    } else {
+        section.ok("key", format!("{} is readable", file.display()));
     }
 }

@@ -245,6 +245,14 @@ impl Store {
         .await
     }
 
+    /// Lets go of what this hub is running, since it stops: whoever looks next may take it over.
+    pub async fn release_tasks(&self, tenant: &TenantId, hub: &HubId) -> Result<u64, StoreError> {
+        let mut connection = self.writer("connect to let tasks go").await?;
+        let text = "UPDATE spindrift_task SET driver = '' WHERE tenant = ? AND driver = ? AND ended_at = 0";
+        let statement = self.statement(text).bind(tenant.as_str()).bind(hub.as_str());
+        statement.execute("let tasks go", &mut connection).await
+    }
+
     /// Forgets tasks that ended longer ago than this.
     pub async fn purge_tasks(&self, older_than: Duration) -> Result<u64, StoreError> {
         let mut connection = self.writer("connect to purge tasks").await?;

@@ -104,10 +104,10 @@ async fn what_changes_something_is_marked_sent_to_one_incarnation_only() -> anyh
         store.freeze(&tenant, &account("prod"), "").await?;
         let late = operation();
         store.insert_operation(&late).await?;
-        assert!(!store.mark_sent(&tenant, late.id, &here, &one).await?, "its account is frozen");
-        assert!(store.mark_sent(&tenant, read.id, &here, &one).await?, "reads go on");
+        assert!(!store.mark_sent(&tenant, late.id, &here, &other).await?, "its account is frozen");
+        assert!(store.mark_sent(&tenant, read.id, &here, &other).await?, "reads go on");
         store.unfreeze(&tenant, &account("prod")).await?;
-        assert!(store.mark_sent(&tenant, late.id, &here, &one).await?);
+        assert!(store.mark_sent(&tenant, late.id, &here, &other).await?);
     }
     Ok(())
 }

@@ -119,6 +119,15 @@ async fn a_hub_that_was_thought_dead_writes_nothing_into_what_another_runs() -> 
         assert!(!store.append_task(&old, &entry(2, "old", b"")).await?);
         assert!(!store.end_task(&old, TaskState::Failed, &entry(2, "old", b""), b"[]").await?);
         assert_eq!(&*store.task_entries(&tenant, stranded.id, 0).await?[1].learned, b"learned");
+        assert_eq!(
+            store.adopt_tasks(&tenant, &alive, "uuid@alive", MINUTE).await?,
+            1,
+            "`here` said nothing yet"
+        );
+        store.heartbeat(&here, "http://here").await?;
+        assert_eq!(store.adopt_tasks(&tenant, &here, "uuid@here", MINUTE).await?, 0);
+        assert_eq!(store.release_tasks(&tenant, &alive).await?, 2, "it stops, and leaves both to others");
+        assert_eq!(store.adopt_tasks(&tenant, &here, "uuid@here", MINUTE).await?, 2);
         let new = seat(&tenant, &stranded, &here);
         assert!(store.end_task(&new, TaskState::Completed, &entry(2, "new", b""), b"[]").await?);
         assert_eq!(said(store, stranded.id).await?, ["first", "second", "new"]);

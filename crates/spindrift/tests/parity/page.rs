@@ -25,7 +25,10 @@ logs with the code of a kubelet; its metrics API is a small one of ours behind t
 Most cases are asked for over REST. Some go by the command line, `spindrift` with kubectl's own arguments: there the exit
 code and every word on both streams are compared, refusals included. What differs on purpose:
 
-- that no patch can be computed, and that a kind knows no patch of this sort: kubectl says that in sentences of its own
+- what to do about a conflict of managers, which we say in our own words, and values of Secrets in refusals, which we
+  never say
+- that no patch can be computed, that a kind knows no patch of this sort, or that a manifest has a text where a map
+  should be: kubectl says that in sentences of its own
 - warnings about an object that is then refused: kubectl prints both, we print the refusal
 - which pod and which container was chosen for its logs: kubectl says so on stderr, we do not
 

@@ -4,17 +4,20 @@ use std::{process::Output, sync::LazyLock};
 
 use regex::Regex;
 
-use crate::outcome::plain;
+use crate::outcome::{HIDDEN, plain};
 
 /// Where our words differ from kubectl's on purpose, each becomes the same on both sides.
-static OURS: LazyLock<[(Regex, &str); 3]> = LazyLock::new(|| {
+static OURS: LazyLock<[(Regex, &str); 5]> = LazyLock::new(|| {
     [
+        // What to do about conflicts is told in words of our own.
+        (r"(?s)\n(Please review the fields above|To take these fields).*", "\nadvice\n"),
         // A patch that the kind does not know is refused by the API server, not by us.
         (r"^error: \S+ is not supported by \S+, Kind=\w+: ", "Error from server (UnsupportedMediaType): "),
         // Whoever cannot compute a patch says so in its own way.
         (r"(?s)^.*(error calculating patch from openapi|no patch can be computed for).*$", "no patch"),
+        (r" was \d+\n$", " was given\n"),
         // A refusal tells of the refusal only.
-        (r"(?m)^Warning: resource .*\n", ""),
+        (r"(?m)^Warning: (resource|deleting cluster-scoped resources).*\n", ""),
     ]
     .map(|(pattern, same)| (Regex::new(pattern).unwrap(), same))
 });
@@ -32,6 +35,10 @@ pub(crate) struct Said {
 impl Said {
     /// In what our command differs from kubectl: its exit code, and every word on both streams.
     pub(crate) fn difference(kubectl: &Self, ours: &Self) -> Option<String> {
+        // What kubectl cannot decode itself, the API server refuses to us, in its own words; values of Secrets we hide.
+        if kubectl.err.starts_with("error: unable to decode ") || ours.err.contains(HIDDEN) {
+            return kubectl.difference_in_deed(ours);
+        }
         (kubectl.plain() != ours.plain())
             .then(|| format!("words differ\n      kubectl: {kubectl:?}\n      ours:    {ours:?}"))
     }

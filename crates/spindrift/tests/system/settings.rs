@@ -111,7 +111,7 @@ async fn a_custom_resource_is_what_the_hub_is_told_that_it_is() {
         json!({ "customResources": [{ "kubernetesKind": kind, "spinnakerKind": "serverGroups" }] });
     let stack = Stack::with_settings(&[&kind], configured(&stage, &settings), &[]).await;
     eventually!("it is a server group", LONG, {
-        let groups = stack.hub.get("/applications/cart/serverGroups").await?;
+        let groups = stack.hub.get("/applications/cart/serverGroups").await.unwrap();
         groups[0]["name"] == format!("{kind} cart-v001")
     });
 }
@@ -131,7 +131,7 @@ async fn raw_resources_are_of_the_kinds_that_are_configured() {
     let stack = Stack::with_settings(&kinds, configured(&stage, &settings), &[]).await;
     stack.synced(name).await;
     eventually!("one kind is shown", LONG, {
-        let shown = stack.hub.get("/applications/shop/rawResources").await?;
+        let shown = stack.hub.get("/applications/shop/rawResources").await.unwrap();
         let shown = shown.as_array().cloned().unwrap_or_default();
         shown.len() == 1 && shown[0]["kind"] == "serviceAccount"
     });

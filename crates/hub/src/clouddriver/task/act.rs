@@ -101,6 +101,14 @@ impl<'a> Act<'a> {
         Ok(found.and_then(|object| Manifest::try_from(object).ok()))
     }
 
+    /// What is there now, if that can be seen: only to say better why something failed.
+    async fn peek(&mut self, target: &Coordinates) -> Result<Option<Manifest>, Halt> {
+        match self.get(target).await {
+            Err(Halt::Lost) => Err(Halt::Lost),
+            found => Ok(found.ok().flatten()),
+        }
+    }
+
     /// Reads the objects of a kind that are of interest.
     async fn list(
         &mut self,

@@ -12,7 +12,7 @@ use crate::store::StoreError;
 /// How often it is looked for them.
 const LOOK_AROUND: Duration = Duration::from_secs(5);
 
-/// Takes up what nobody is at work on.
+/// Takes up what nobody is at work on, and leaves all to others when the hub stops.
 pub(super) async fn run(shared: Arc<Shared>) -> Result<(), Infallible> {
     let token = shared.group.token();
     let mut interval = interval(LOOK_AROUND);
@@ -20,6 +20,10 @@ pub(super) async fn run(shared: Arc<Shared>) -> Result<(), Infallible> {
         if let Err(error) = look_around(&shared).await {
             warn!(error = %report(&error), "tasks that were left behind were not looked for");
         }
+    }
+    // Others need not wait until they think that this hub is dead.
+    if let Err(error) = shared.store.release_tasks(&shared.config.tenant, &shared.config.hub).await {
+        warn!(error = %report(&error), "tasks were not left to other hubs");
     }
     Ok(())
 }

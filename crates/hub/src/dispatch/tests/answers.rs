@@ -50,7 +50,7 @@ async fn a_second_caller_who_is_slow_costs_little_and_gets_all_of_it() {
     bench.becomes(id, OperationState::Completed).await;
 
     let mut second = bench.dispatch.submit(order).await.unwrap();
-    eventually!("it begins", second.events_rx.len() > 0);
+    eventually!("it begins", !second.events_rx.is_empty());
     let bound = 4 * FIRST_CREDIT / RESULT_PIECE_BYTES as u64;
     let mut received = 0_u64;
     loop {
@@ -96,7 +96,7 @@ async fn a_part_of_an_answer_that_was_kept_does_not_pass_for_all_of_it() {
     let order = Order { id: Some(OperationId::fresh()), ..create("web", "x") };
     let mut first = bench.dispatch.submit(order.clone()).await.unwrap();
     peer.asked().await;
-    peer.answer(first.id, &[b' '; RESULT_PIECE_BYTES + 1], OK);
+    peer.answer(first.id, &vec![b' '; RESULT_PIECE_BYTES + 1], OK);
     while !matches!(first.next().await, Some(Event::Ended(..))) {}
     let row = bench.becomes(first.id, OperationState::Completed).await;
     assert_eq!(row.answer_bytes, None);

@@ -23,7 +23,7 @@ async fn an_agents_late_word_takes_the_place_of_nobody_knows() {
     bench.becomes(running.id, OperationState::Unknown).await;
     eventually!("the hub is done with it", bench.dispatch.shared.entry(running.id).is_none());
     // Longer than one piece: all of it is waited for.
-    peer.answer(running.id, &[b' '; 3 * RESULT_PIECE_BYTES], OK);
+    peer.answer(running.id, &vec![b' '; 3 * RESULT_PIECE_BYTES], OK);
     let row = bench.becomes(running.id, OperationState::Completed).await;
     assert_eq!((row.code, row.answer_bytes), (201, Some(3 * RESULT_PIECE_BYTES as u64)));
     assert_eq!(peer.heard().await, ResultsDown::Done(running.id), "the agent may forget it");
@@ -34,7 +34,7 @@ async fn a_hub_that_lost_its_key_hears_of_what_was_sent_and_ends_the_rest() {
     let database = Database::sqlite().unwrap();
     let before = Bench::start(&database, "hub-a", Vault::fleeting().unwrap()).await;
     let mut peer = before.agent("agent-a").await;
-    let sent = before.dispatch.submit(create("web", "x")).await.unwrap();
+    let begun = before.dispatch.submit(create("web", "x")).await.unwrap();
     let read = before.dispatch.submit(list()).await.unwrap();
     peer.asked().await;
     peer.asked().await;
@@ -49,8 +49,8 @@ async fn a_hub_that_lost_its_key_hears_of_what_was_sent_and_ends_the_rest() {
         let status = String::from_utf8_lossy(&row.status).into_owned();
         assert!(row.code == 503 && status.contains("no other has the key"), "{status}");
     }
-    peer.answer(sent.id, b"{}", OK);
-    bench.becomes(sent.id, OperationState::Completed).await;
+    peer.answer(begun.id, b"{}", OK);
+    bench.becomes(begun.id, OperationState::Completed).await;
     assert!(peer.heard_nothing(), "nobody was asked again");
 }
 

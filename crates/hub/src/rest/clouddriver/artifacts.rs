@@ -2,7 +2,7 @@
 
 use axum::{
     Json,
-    body::{Body, Bytes},
+    body::{Body, to_bytes},
     extract::State,
     http::StatusCode,
     response::{IntoResponse, Response},
@@ -15,6 +15,9 @@ use super::{
     request::{Parameters, Segments},
 };
 use crate::{clouddriver::Fetched, rest::RestState};
+
+/// What is embedded in a request comes with it; Orca does not take larger ones either.
+const LARGEST_REQUEST: usize = 16 * 1024 * 1024;
 
 pub(super) fn routes() -> OpenApiRouter<RestState> {
     OpenApiRouter::new()
@@ -46,8 +49,12 @@ async fn credentials(State(state): State<RestState>) -> Response {
 async fn fetch(
     State(state): State<RestState>,
     parameters: Parameters,
-    body: Bytes,
+    body: Body,
 ) -> Result<Response, Error> {
+    let Ok(body) = to_bytes(body, LARGEST_REQUEST).await else {
+        let detail = format!("An artifact of more than {LARGEST_REQUEST} bytes is not read.");
+        return Err(Problem::new(413, detail, parameters.path()).into());
+    };
     let artifact: Artifact =
         serde_json::from_slice(&body).map_err(|_| Problem::unreadable_body(parameters.path()))?;
     let Some(name) = artifact.artifact_account.as_deref().filter(|name| !name.is_empty()) else {

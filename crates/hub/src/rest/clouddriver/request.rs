@@ -1,8 +1,6 @@
 //! Requests as Clouddriver's framework reads them: lists by comma or by repetition, words for yes and no, and complaints in
 //! its own shape.
 
-use std::convert::Infallible;
-
 use axum::{
     extract::{FromRequestParts, Path, Query},
     http::request::Parts,
@@ -28,6 +26,9 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Segment
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Error> {
+        if parts.uri.path().contains("%00") {
+            return Err(unnameable(parts));
+        }
         match Path::from_request_parts(parts, state).await {
             Ok(Path(segments)) => Ok(Self(segments)),
             Err(rejection) => Err(Problem::new(400, rejection.body_text(), parts.uri.path()).into()),
@@ -35,12 +36,20 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Segment
     }
 }
 
+/// Nothing is called so, and PostgreSQL does not even let one ask.
+fn unnameable(parts: &Parts) -> Error {
+    Problem::new(400, "A name has no null character in it.", parts.uri.path()).into()
+}
+
 // === impl Parameters ===
 
 impl<S: Send + Sync> FromRequestParts<S> for Parameters {
-    type Rejection = Infallible;
+    type Rejection = Error;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Error> {
+        if parts.uri.query().is_some_and(|query| query.contains("%00")) {
+            return Err(unnameable(parts));
+        }
         // What cannot be decoded is not a parameter of anything.
         let pairs = Query::try_from_uri(&parts.uri).map(|Query(pairs)| pairs).unwrap_or_default();
         Ok(Self { path: parts.uri.path().to_owned(), pairs })
@@ -123,6 +132,13 @@ mod tests {
         assert_eq!(query.list("none"), Some(Vec::new()));
         assert_eq!((query.list("other"), query.text("q")), (None, Some("a,b")));
         assert!(query.required_list("other").is_err());
+    }
+
+    #[tokio::test]
+    async fn a_null_character_is_refused() {
+        let (mut parts, ()) = Request::builder().uri("/search?q=%00").body(()).unwrap().into_parts();
+        let refused = Parameters::from_request_parts(&mut parts, &()).await;
+        assert!(matches!(refused, Err(Error::Problem(problem)) if problem.status == 400));
     }
 
     #[tokio::test]

@@ -51,6 +51,11 @@ async fn requests_that_make_no_sense_are_answered_as_clouddrivers_framework_does
             ),
         ),
     ];
+    let no_name = "A name has no null character in it.";
+    let table = table.into_iter().chain([
+        ("GET", "/applications/%00", problem("Bad Request", 400, no_name, "/applications/%00")),
+        ("GET", "/search?type=pod&q=%00", problem("Bad Request", 400, no_name, "/search")),
+    ]);
     for (method, path, expected) in table {
         let answer = send(hub, method.parse().unwrap(), path, &[], "").await;
         assert_eq!(json!(answer.status), expected["status"], "{path}: {answer:?}");

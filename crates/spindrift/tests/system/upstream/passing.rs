@@ -7,6 +7,7 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
     sync::mpsc,
+    task::JoinSet,
 };
 use tokio_stream::wrappers::ReceiverStream;
 
@@ -202,8 +203,8 @@ async fn it_is_spoken_to_by_tls_if_its_certificate_is_trusted() {
     let certificates = Certificates::new().unwrap();
     let identity = certificates.server("clouddriver").unwrap();
     let tls = ServerTls::open(ServerTlsFiles {
-        certificate_chain: PemFile::new("test.certificate".to_owned(), &identity.certificate),
-        private_key: PemFile::new("test.key".to_owned(), &identity.key),
+        certificate_chain: PemFile::new("certificate", &identity.certificate.display().to_string()),
+        private_key: PemFile::new("key", &identity.key.display().to_string()),
         client_auth: ClientAuth::None,
         trust: None,
         alpn: vec![],
@@ -211,7 +212,8 @@ async fn it_is_spoken_to_by_tls_if_its_certificate_is_trusted() {
     let acceptor = tokio_rustls::TlsAcceptor::from(tls.unwrap().config());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = json!(format!("https://{}", listener.local_addr().unwrap()));
-    let serving = tokio::spawn(async move {
+    let mut serving = JoinSet::new();
+    serving.spawn(async move {
         while let Ok((connection, _)) = listener.accept().await {
             let Ok(mut connection) = acceptor.accept(connection).await else { continue };
             let mut head = vec![0; 4096];
@@ -234,5 +236,4 @@ async fn it_is_spoken_to_by_tls_if_its_certificate_is_trusted() {
     let refused = ask(&hub, "GET", path, &[], None).await;
     assert_eq!(refused.status, 502);
     assert!(refused.text.contains("certificate"), "{refused:?}");
-    serving.abort();
 }

@@ -84,11 +84,8 @@ impl Act<'_> {
             Method::Strategy(DeployStrategy::Replace) => "replacing",
             Method::Strategy(DeployStrategy::ServerSideApply { .. }) => "patching",
             Method::Strategy(DeployStrategy::Apply | DeployStrategy::Recreate) => {
-                match self.get(&delivery.manifest.coordinates()).await {
-                    Ok(Some(_)) => "patching",
-                    Err(Halt::Lost) => return Err(Halt::Lost),
-                    Ok(None) | Err(_) => "creating",
-                }
+                let is_there = self.peek(&delivery.manifest.coordinates()).await?.is_some();
+                if is_there { "patching" } else { "creating" }
             }
         })
     }

@@ -69,11 +69,15 @@ impl Act<'_> {
     async fn unpatched(&mut self, halt: Halt, target: &Coordinates, strategy: MergeStrategy) -> Halt {
         let lines = self.lines();
         let Halt::Trouble(trouble) = &halt else { return halt };
-        if words::is_unsupported_media_type(trouble)
-            && let Ok(Some(object)) = self.get(target).await
-        {
-            let said = words::unsupported_patch(strategy.content_type(), &object, trouble);
-            return lines.failed(target, &said).into();
+        if words::is_unsupported_media_type(trouble) {
+            match self.peek(target).await {
+                Ok(Some(object)) => {
+                    let said = words::unsupported_patch(strategy.content_type(), &object, trouble);
+                    return lines.failed(target, &said).into();
+                }
+                Ok(None) => {}
+                Err(lost) => return lost,
+            }
         }
         halt.told(|said| lines.failed(target, said))
     }
