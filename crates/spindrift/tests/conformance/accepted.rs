@@ -63,13 +63,6 @@ pub(crate) const ACCEPTED: &[Accepted] = &[
         reason: "Gate asks, and nothing is the right answer",
     },
     Accepted {
-        recordings: &[308],
-        fields: ALL,
-        clouddriver: "404, as for a route that it does not have",
-        ours: "404 `Plugin not found`",
-        reason: "the route is there, the plugin is not",
-    },
-    Accepted {
         recordings: &[239, 240],
         fields: r"\(status\)|\(content-type\)|",
         clouddriver: "200 with no body for a cluster of an unknown account or kind",
@@ -152,13 +145,6 @@ pub(crate) const ACCEPTED: &[Accepted] = &[
         clouddriver: "leaves out of a job's pods what its client library does not know",
         ours: "there",
         reason: "it is in the cluster",
-    },
-    Accepted {
-        recordings: &[328],
-        fields: r"\(content-type\)",
-        clouddriver: "fetches artifacts without a content type",
-        ours: "`application/octet-stream`",
-        reason: "nobody reads it",
     },
     Accepted {
         recordings: &[274],

@@ -63,7 +63,8 @@ impl Row {
             workload.managers = owners.iter().filter(manages).map(|owner| owner.name.clone()).collect();
         }
         let moniker = Moniker::read(&kind, &key.name, |key| annotations.get(key));
-        let in_application = rules.all_applications || spinnaker_kind.belongs_to_application();
+        let in_application = spinnaker_kind.belongs_to_application()
+            || (rules.all_applications && !is_kept_for_the_hub(&kind));
         let in_cluster = spinnaker_kind.belongs_to_cluster();
         Some(Self {
             account: account.clone(),
@@ -107,16 +108,16 @@ fn bare(body: &[u8]) -> Option<Read<'_>> {
     Some((api_version, metadata, Aspect::None))
 }
 
-/// Namespaces and definitions are kept whoever manages them: they say what else there may be.
 fn is_kept(kind: &Kind, annotations: &Annotations<'_>, rules: RowRules<'_>) -> bool {
     let ignored = annotations.ignore.as_deref().is_some_and(annotation::is_true);
-    let managed = || {
-        !rules.only_managed
-            || annotations.application.is_some()
-            || kind.is("namespace")
-            || kind.is("customResourceDefinition")
-    };
+    let managed = || !rules.only_managed || annotations.application.is_some() || is_kept_for_the_hub(kind);
     !ignored && managed()
+}
+
+/// Namespaces and definitions are kept whoever manages them, since they say what else there may be. Clouddriver keeps
+/// neither: they make no applications of their names.
+fn is_kept_for_the_hub(kind: &Kind) -> bool {
+    kind.is("namespace") || kind.is("customResourceDefinition")
 }
 
 /// When something was made, in milliseconds.
@@ -260,6 +261,7 @@ mod tests {
             let body =
                 json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "shop", "uid": "u"}});
             assert!(derive(&body, true, false).is_some(), "{kind}");
+            assert_eq!(derive(&body, false, true).unwrap().application, None, "{kind}");
         }
     }
 
