@@ -56,12 +56,11 @@ impl Front {
             return Ok(next.run(request).await);
         }
         match Plan::of(request.method(), path) {
-            Plan::Ours => Ok(next.run(request).await),
             Plan::Theirs => self.pass_or_stand_in(request, next).await,
             Plan::Account(account) if self.is_ours(&account).await? => Ok(next.run(request).await),
             Plan::Account(_) => self.pass(request).await,
             Plan::Merge(list) if request.method() == Method::GET => self.merged(list, request, next).await,
-            Plan::Merge(_) => Ok(next.run(request).await),
+            Plan::Ours | Plan::Merge(_) => Ok(next.run(request).await),
             Plan::Task(id) => self.task(&id, request, next).await,
             Plan::OursFirst => self.ours_first(request, next).await,
             Plan::Operations(form) => self.operations(&form, request, next).await,
@@ -74,7 +73,7 @@ impl Front {
     }
 
     async fn pass(&self, request: Request) -> Result<Response, Error> {
-        self.upstream.client.pass(request).await.map_err(failure)
+        self.upstream.client.pass(request).await.map_err(|silence| failure(&silence))
     }
 
     /// What we have nothing to say about is empty here (networks, subnets, tags, …): better than an error, if told.
@@ -84,10 +83,10 @@ impl Front {
             (parts.method == Method::GET).then(|| Request::from_parts(parts.clone(), Body::empty()));
         match (self.upstream.client.pass(Request::from_parts(parts, body)).await, stand_in) {
             (Ok(response), _) => Ok(response),
-            (Err(silence), None) => Err(failure(silence)),
+            (Err(silence), None) => Err(failure(&silence)),
             (Err(silence), Some(request)) => {
                 let ours = next.run(request).await;
-                if ours.status().is_success() { Ok(stale(ours)) } else { Err(failure(silence)) }
+                if ours.status().is_success() { Ok(stale(ours)) } else { Err(failure(&silence)) }
             }
         }
     }
@@ -154,7 +153,7 @@ impl Front {
         let (ours, part) = tokio::join!(ours, self.part(list, theirs));
         let accounts = self.accounts.all().await?;
         let accounts = accounts.iter().map(|account| account.name.to_string()).collect();
-        let joined = ours.joined(list, part, &accounts).map_err(failure)?;
+        let joined = ours.joined(list, part, &accounts).map_err(|silence| failure(&silence))?;
         let is_whole = joined.status() == StatusCode::OK;
         Ok(if is_whole { tagged(joined, known.as_ref()).await } else { joined })
     }
@@ -204,7 +203,7 @@ fn are(names: impl IntoIterator<Item = String>) -> String {
     format!("{} {}", names.join(", "), if names.len() == 1 { "is" } else { "are" })
 }
 
-fn failure(silence: Silence) -> Error {
+fn failure(silence: &Silence) -> Error {
     let refusal = match silence {
         Silence::Slow(_) => Refusal::gateway_timeout(silence.to_string()),
         Silence::Down(_) | Silence::Useless(_) => Refusal::bad_gateway(silence.to_string()),

@@ -111,12 +111,12 @@ impl<'a> Sides<'a> {
         applications.extend(ours.into_iter().map(|application| (name_of(&application), application)));
         let theirs: Vec<Map<String, Value>> = serde_json::from_slice(self.theirs)?;
         for mut application in theirs {
-            let had_clusters = self.leave_ours_out(&mut application, "clusterNames");
-            let has_clusters = object(&application, "clusterNames").is_some_and(|it| !it.is_empty());
+            let was_somewhere = self.leave_ours_out(&mut application, "clusterNames");
+            let is_anywhere = object(&application, "clusterNames").is_some_and(|it| !it.is_empty());
             match applications.get_mut(&name_of(&application)) {
                 Some(known) => join_application(known, application, "clusterNames"),
                 // All that they knew of it was in an account that is ours now, and there it is no more.
-                None if had_clusters && !has_clusters => {}
+                None if was_somewhere && !is_anywhere => {}
                 None => {
                     applications.insert(name_of(&application), application);
                 }

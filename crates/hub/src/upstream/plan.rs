@@ -98,9 +98,8 @@ impl List {
             ["applications", _, "clusters"] | ["securityGroups"] => Self::ByAccount,
             ["applications", _, "loadBalancers"] => Self::LoadBalancers,
             ["applications", _, "serverGroups" | "serverGroupManagers" | "rawResources"]
-            | ["serverGroups"]
+            | ["serverGroups" | "task"]
             | ["projects", _, "clusters"]
-            | ["task"]
             | ["cache", "introspection"] => Self::Entries,
             ["credentials"] => Self::Credentials,
             ["artifacts", "credentials"] => Self::ArtifactCredentials,
