@@ -39,6 +39,7 @@ use spindrift_model::{AccountName, Content, Ending, HubId, OperationId, Pace, Te
 use spindrift_process::{
     report,
     shutdown::{Shutdown, TaskGroup},
+    turnstile::Turnstile,
 };
 use spindrift_protocol::{ResultPart, ResultsDown};
 use tokio::{sync::mpsc, time::Instant};
@@ -62,7 +63,7 @@ use running::{Arrival, Entry};
 use crate::{
     hex::hex,
     metrics::Metrics,
-    store::{Inserted, NewOperation, OperationEnd, Seat, Step, Store, StoreError},
+    store::{Inserted, NewOperation, OperationEnd, Route, Seat, Step, Store, StoreError},
 };
 
 /// How operations are sent.
@@ -114,6 +115,7 @@ struct Shared {
     metrics: Arc<Metrics>,
     links: Arc<Links>,
     admission: Arc<Admission>,
+    lookups: Turnstile,
     open: Mutex<HashMap<OperationId, Arc<Entry>>>,
     /// Those whose rows may be there, and that nobody drives yet.
     submitting: Mutex<HashSet<OperationId>>,
@@ -126,6 +128,10 @@ struct Submitting {
     shared: Arc<Shared>,
     id: OperationId,
 }
+
+/// Routes that are looked up at once. The store has few readers and gives up on whoever waits too long for one: a crowd
+/// waits here instead, where accounts take turns and others who read are not behind it.
+const LOOKUPS: usize = 4;
 
 /// How often a row is looked for that may have been inserted though the store said nothing.
 const WITHDRAWAL: Duration = Duration::from_secs(2);
@@ -155,6 +161,7 @@ impl Dispatch {
             vault,
             metrics,
             links: Arc::new(Links::new()),
+            lookups: Turnstile::new(LOOKUPS),
             open: Mutex::default(),
             submitting: Mutex::default(),
             tasks,
@@ -196,11 +203,10 @@ impl Dispatch {
     async fn take_on(&self, order: Order, body: Bytes, digest: &str) -> Result<Running, Refusal> {
         let Order { id: given, account, verb, deadline, keep } = order;
         let shared = &self.shared;
-        let DispatchConfig { hub, tenant, silence, .. } = &shared.config;
+        let DispatchConfig { hub, tenant, .. } = &shared.config;
         let (about, pace) = (About::of(&verb), Pace::of(&verb));
         let mutation = verb.is_mutation();
-        let route =
-            shared.store.route(tenant, &account, *silence).await.map_err(|error| unavailable(&error))?;
+        let route = shared.route(&account).await.map_err(|error| unavailable(&error))?;
         let route = route.ok_or_else(|| Refusal::no_account(&account))?;
         if let Some(freeze) = route.frozen.as_ref().filter(|_| mutation) {
             return Err(Refusal::frozen(&account, &freeze.reason));
@@ -322,6 +328,12 @@ impl Dispatch {
 impl Shared {
     fn entry(&self, id: OperationId) -> Option<Arc<Entry>> {
         self.open.lock().get(&id).cloned()
+    }
+
+    /// Who can be asked to do something in an account.
+    async fn route(&self, account: &AccountName) -> Result<Option<Route>, StoreError> {
+        let _place = self.lookups.pass(account.as_str()).await;
+        self.store.route(&self.config.tenant, account, self.config.silence).await
     }
 
     /// None if another caller is just taking the same one on.

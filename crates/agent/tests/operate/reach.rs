@@ -54,7 +54,7 @@ async fn nothing_outside_the_accounts_namespaces_is_changed_whatever_names_it() 
         (400, "manifest: a List is not one object; expected its items, one by one".to_owned())
     );
 
-    let names =
+    let name_of =
         |answer: &Value| answer["name"].as_str().or(answer["metadata"]["name"].as_str()).map(str::to_owned);
     let selector = format!("reach={own}");
     let delete = json!({ "verb": "delete", "kind": "ns", "labelSelector": selector, "dryRun": "server" });

@@ -14,8 +14,8 @@ use tracing::debug;
 
 use crate::store::{Step, Stepped, Store, StoreError};
 
-/// Steps of one transaction. More would only let the first of them wait for the last.
-const MOST_STEPS: usize = 128;
+/// Steps of one transaction. With more, the first would wait for the last, and so would all others who write.
+const MOST_STEPS: usize = 32;
 
 /// Bytes of requests after which a transaction takes no more.
 const MOST_BYTES: usize = 4 * 1024 * 1024;

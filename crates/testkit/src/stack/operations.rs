@@ -22,11 +22,17 @@ pub struct Operated {
     pub body: Bytes,
 }
 
+/// How long a connection is kept that nobody uses.
+const IDLE: Duration = Duration::from_secs(10);
+
 // === impl Operations ===
 
 impl Operations {
     pub(super) fn new(hub: &str, account: &str) -> Self {
-        Self { client: reqwest::Client::new(), url: format!("{hub}/v1/accounts/{account}/operations") }
+        // A hub closes what is idle for 30 s, perhaps at the very moment at which it is used again.
+        let client = reqwest::Client::builder().pool_idle_timeout(IDLE).build();
+        let url = format!("{hub}/v1/accounts/{account}/operations");
+        Self { client: client.expect("nothing is read for it"), url }
     }
 
     /// For those who may have to wait long for their turn.

@@ -55,8 +55,7 @@ impl Driver {
 
     async fn find(&self) -> Found {
         let (shared, task) = (&self.shared, &self.task);
-        let config = &shared.config;
-        let route = match shared.store.route(&config.tenant, &task.account, config.silence).await {
+        let route = match shared.route(&task.account).await {
             Ok(Some(route)) => route,
             Ok(None) => return Found::Nobody(Refusal::no_account(&task.account)),
             Err(error) => {

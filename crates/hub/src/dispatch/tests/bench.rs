@@ -69,7 +69,7 @@ impl Bench {
             silence: MINUTE,
         };
         let metrics = Arc::new(Metrics::register(&mut Registry::default(), 64));
-        let dispatch = Dispatch::new(config, store.clone(), vault, metrics, &shutdown);
+        let dispatch = Dispatch::new(config, store.clone(), Arc::new(vault), metrics, &shutdown);
         dispatch.start();
         store.announce(&TenantId::default(), &agent("agent-a"), &description()).await.unwrap();
         Self { dispatch, store, hub, shutdown }

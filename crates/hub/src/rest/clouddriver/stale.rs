@@ -113,12 +113,12 @@ mod tests {
 
     #[test]
     fn a_header_of_many_accounts_ends_with_how_many_more_there_are() {
-        let named = |count: usize| -> Vec<_> {
+        let accounts = |count: usize| -> Vec<_> {
             (0..count).map(|n| AccountName::parse(&format!("account-{n:04}")).unwrap()).collect()
         };
         assert_eq!(Stale::new(&[]), Stale(None));
-        assert_eq!(Stale::new(&named(2)), Stale(Some("account-0000,account-0001".into())));
-        let Stale(Some(text)) = Stale::new(&named(5000)) else { panic!("no header") };
+        assert_eq!(Stale::new(&accounts(2)), Stale(Some("account-0000,account-0001".into())));
+        let Stale(Some(text)) = Stale::new(&accounts(5000)) else { panic!("no header") };
         let (names, more) = text.rsplit_once(",+").unwrap();
         assert_eq!(names.split(',').count() + more.parse::<usize>().unwrap(), 5000);
         assert!(text.len() < LONGEST + 10);

@@ -40,9 +40,10 @@ impl Act<'_> {
         let mut deliveries = checked?;
         while let Some(delivery) = deliveries.next_delivery() {
             self.say_all(deliveries.take_history());
-            let object = match delivery.selected {
-                true => Some(self.deliver(&delivery, request.label_selectors.is_empty()).await?),
-                false => None,
+            let object = if delivery.selected {
+                Some(self.deliver(&delivery, request.label_selectors.is_empty()).await?)
+            } else {
+                None
             };
             deliveries.delivered(&delivery, object.as_ref());
             self.say_all(deliveries.take_history());
@@ -56,12 +57,12 @@ impl Act<'_> {
     async fn deliver(&mut self, delivery: &Delivery, by_name: bool) -> Result<Manifest, Halt> {
         let recreates = delivery.method == Method::Strategy(DeployStrategy::Recreate);
         // As kubectl would: it deletes nothing where a name and a selector come together.
-        if recreates && by_name {
-            match self.remove(&delivery.manifest.coordinates()).await {
-                Err(Halt::Lost) => return Err(Halt::Lost),
-                // If it is still there, applying it will say what is wrong.
-                Ok(()) | Err(_) => {}
-            }
+        if recreates
+            && by_name
+            // If something is still there after that, applying it will say what is wrong.
+            && let Err(Halt::Lost) = self.remove(&delivery.manifest.coordinates()).await
+        {
+            return Err(Halt::Lost);
         }
         let answer = match self.change(verb(delivery)).await {
             Ok(answer) => answer,
