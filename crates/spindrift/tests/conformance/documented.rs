@@ -89,7 +89,7 @@ fn words(command: &str) -> Vec<String> {
         for (number, piece) in part.split(' ').enumerate() {
             match (is_quoted, number) {
                 (false, 1..) => words.push(piece.to_owned()),
-                (true, 1..) => words.last_mut().unwrap().push_str(&format!(" {piece}")),
+                (true, 1..) => words.last_mut().unwrap().extend([" ", piece]),
                 (_, 0) => words.last_mut().unwrap().push_str(piece),
             }
         }

@@ -10,6 +10,7 @@
 //! `make conformance` runs it all. `docs/compatibility.md` has the tables of `accepted` and `routes`; they are written
 //! anew by `UPDATE_GENERATED=1`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
+#![allow(clippy::needless_pass_by_value, reason = "`json!` is written where it is used")]
 
 mod accepted;
 mod cluster_state;

@@ -1,6 +1,6 @@
 //! Clouddriver as Orca sees it: requests with Orca's headers, and what becomes of refusals.
 
-use std::time::Duration;
+use std::{fmt::Write, time::Duration};
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -217,7 +217,8 @@ pub(super) fn segment(text: &str) -> String {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
                 written.push(char::from(byte));
             }
-            other => written.push_str(&format!("%{other:02X}")),
+            // A `String` takes everything.
+            other => write!(written, "%{other:02X}").unwrap_or_default(),
         }
     }
     written

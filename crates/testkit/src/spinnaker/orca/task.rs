@@ -49,7 +49,10 @@ impl Task {
     pub(super) async fn run(self, shift: &Shift<'_>, stage: &mut Stage) -> Outcome {
         match self {
             Self::ResolveDeploySource => artifacts::resolve_deploy_source(stage),
-            Self::ResolvePatchSource => artifacts::resolve_patch_source(stage),
+            Self::ResolvePatchSource => {
+                artifacts::resolve_patch_source(stage);
+                Ok(Progress::Succeeded)
+            }
             Self::ResolveTarget => target::resolve(shift, stage).await,
             Self::Deploy => operate::deploy(shift, stage).await,
             Self::Patch => operate::patch(shift, stage).await,

@@ -27,13 +27,12 @@ pub(super) fn resolve_deploy_source(stage: &mut Stage) -> Outcome {
 }
 
 /// The patch of the stage's own text.
-pub(super) fn resolve_patch_source(stage: &mut Stage) -> Outcome {
+pub(super) fn resolve_patch_source(stage: &mut Stage) {
     let body = stage.get("patchBody").clone();
     let bodies = if body.is_array() { body } else { json!([body]) };
     stage.put_out("manifests", bodies);
     stage.put_out("requiredArtifacts", json!([]));
     stage.put_out("allArtifacts", json!([]));
-    Ok(Progress::Succeeded)
 }
 
 /// The artifacts of an object.
