@@ -130,7 +130,7 @@ struct Submitting {
 }
 
 /// Routes that are looked up at once. The store has few readers and gives up on whoever waits too long for one: a crowd
-/// waits here instead, where accounts take turns and others who read are not behind it.
+/// waits here instead, where verbs and accounts take turns and others who read are not behind it.
 const LOOKUPS: usize = 4;
 
 /// How often a row is looked for that may have been inserted though the store said nothing.
@@ -206,7 +206,7 @@ impl Dispatch {
         let DispatchConfig { hub, tenant, .. } = &shared.config;
         let (about, pace) = (About::of(&verb), Pace::of(&verb));
         let mutation = verb.is_mutation();
-        let route = shared.route(&account).await.map_err(|error| unavailable(&error))?;
+        let route = shared.route(&account, verb.name()).await.map_err(|error| unavailable(&error))?;
         let route = route.ok_or_else(|| Refusal::no_account(&account))?;
         if let Some(freeze) = route.frozen.as_ref().filter(|_| mutation) {
             return Err(Refusal::frozen(&account, &freeze.reason));
@@ -247,8 +247,12 @@ impl Dispatch {
             body: sealed,
         });
         let submitting = shared.submitting(id);
-        let inserted = match shared.ledger.write(Step::Insert(new)).await {
-            Ok(stepped) => Inserted::from(stepped),
+        let writing = shared.ledger.write(Step::Insert(new));
+        // What only reads, for a caller who waits, may be sent before its row is there.
+        let may_go = !mutation && !keep && given.is_none() && link.is_some();
+        let written = if may_go { Ok(Inserted::New) } else { writing.await.map(Inserted::from) };
+        let inserted = match written {
+            Ok(inserted) => inserted,
             Err(error) => {
                 let refusal = unavailable(&error);
                 if let Some(submitting) = submitting {
@@ -331,8 +335,8 @@ impl Shared {
     }
 
     /// Who can be asked to do something in an account.
-    async fn route(&self, account: &AccountName) -> Result<Option<Route>, StoreError> {
-        let _place = self.lookups.pass(account.as_str()).await;
+    async fn route(&self, account: &AccountName, verb: &str) -> Result<Option<Route>, StoreError> {
+        let _place = self.lookups.pass(&format!("{verb} {account}")).await;
         self.store.route(&self.config.tenant, account, self.config.silence).await
     }
 

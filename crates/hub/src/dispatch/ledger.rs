@@ -2,7 +2,7 @@
 //!
 //! Nothing that changes something is sent before its row is safe on disk, and to wait for the disk takes the same time
 //! for one row as for a hundred. So the steps that come while one group is being written make up the next one; a step
-//! that comes alone goes alone, and waits for nobody.
+//! that comes alone goes alone, and waits for nobody. What only reads goes on without waiting for its row.
 
 use std::convert::Infallible;
 
@@ -10,7 +10,7 @@ use futures::future::join_all;
 use spindrift_process::report;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
-use tracing::debug;
+use tracing::{debug, warn};
 
 use crate::store::{Step, Stepped, Store, StoreError};
 
@@ -119,7 +119,10 @@ impl Writer {
             }
         };
         for (waiter, written) in waiters.into_iter().zip(written) {
-            waiter.send(written).ok();
+            // A read is not held up by its row.
+            if let Err(Err(error)) = waiter.send(written) {
+                warn!(error = %report(&error), "a step of an operation was not written down");
+            }
         }
         for mark in marks {
             mark.send(()).ok();

@@ -55,7 +55,7 @@ impl Driver {
 
     async fn find(&self) -> Found {
         let (shared, task) = (&self.shared, &self.task);
-        let route = match shared.route(&task.account).await {
+        let route = match shared.route(&task.account, task.verb).await {
             Ok(Some(route)) => route,
             Ok(None) => return Found::Nobody(Refusal::no_account(&task.account)),
             Err(error) => {

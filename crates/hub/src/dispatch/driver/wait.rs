@@ -103,7 +103,7 @@ impl Driver {
             return Some(Ok(Stage::Following));
         }
         let asked = self.sent.clone()?;
-        let route = self.shared.route(&self.task.account).await.ok()??;
+        let route = self.shared.route(&self.task.account, self.task.verb).await.ok()??;
         let seen = route.candidates.into_iter().rfind(|candidate| candidate.agent == asked.agent)?;
         if seen.incarnation != asked.incarnation {
             return Some(Err(self.died()));
