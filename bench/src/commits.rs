@@ -105,7 +105,7 @@ fn object(kind: &str, number: usize, round: usize) -> ObjectWrite {
     pod["status"] = status;
     pod["metadata"]["resourceVersion"] = round.to_string().into();
     // What changes of a pod is mostly its status, of which a row shows the health.
-    pod["status"]["containerStatuses"][0]["ready"] = (round % 2 == 0).into();
+    pod["status"]["containerStatuses"][0]["ready"] = round.is_multiple_of(2).into();
     let name = pod.pointer("/metadata/name").and_then(serde_json::Value::as_str).unwrap_or_default();
     ObjectWrite {
         key: ObjectKey { group: "".into(), kind: kind.into(), namespace: "shop".into(), name: name.into() },

@@ -182,8 +182,8 @@ impl Stack {
         }
         let after = Usage::of(daemon.pid())?;
         let asked = shop.requests() - requests;
-        let cpu = (after.cpu - before.cpu) / u32::try_from(size.turns)?;
-        let peer = LiveReader::new(page.name, shop, size.peer_turns)?.run().await?;
+        let cpu = after.cpu.saturating_sub(before.cpu) / u32::try_from(size.turns)?;
+        let peer = LiveReader::new(page.name, shop, size.peer_turns).run().await?;
         eprintln!(
             "{} over {clusters}: {bytes} bytes; {asked} requests to API servers meanwhile, of the peer {}",
             page.name, peer.requests

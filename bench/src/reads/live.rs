@@ -59,10 +59,10 @@ const SERVICES: (&str, &str, &str) = ("", "Service", "api/v1/namespaces/{}/servi
 // === impl LiveReader ===
 
 impl LiveReader {
-    pub(crate) fn new(page: &str, shop: &Shop, turns: usize) -> anyhow::Result<Self> {
+    pub(crate) fn new(page: &str, shop: &Shop, turns: usize) -> Self {
         let mut arguments = vec!["read-live".to_owned(), page.to_owned(), turns.to_string()];
         arguments.extend(shop.urls());
-        Ok(Self { arguments })
+        Self { arguments }
     }
 
     /// Runs it in a process of its own, whose CPU and memory are nobody else's.
@@ -94,7 +94,7 @@ pub(crate) async fn read_live(page: &str, turns: usize, urls: &[String]) -> anyh
         took.push(begun.elapsed());
     }
     let after = Usage::of(pid)?;
-    let cpu = (after.cpu - before.cpu) / u32::try_from(turns)?;
+    let cpu = after.cpu.saturating_sub(before.cpu) / u32::try_from(turns)?;
     let requests = urls.len() * kinds.len() * turns;
     println!("{}", serde_json::to_string(&Answered { took, cpu, peak: after.peak, requests, bytes })?);
     Ok(())

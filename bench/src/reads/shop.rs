@@ -151,7 +151,7 @@ fn add_pod(cluster: &Cluster, owner: &Value, group: usize, number: usize) -> any
     let (mut pod, status) = pods::sample(number, NAMESPACE);
     let owner_name =
         owner.pointer("/metadata/name").and_then(Value::as_str).context("an owner without a name")?;
-    let name = format!("{owner_name}-{:05}", number);
+    let name = format!("{owner_name}-{number:05}");
     pod["metadata"]["name"] = name.clone().into();
     pod["metadata"]["ownerReferences"] = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": owner_name,
         "uid": owner.pointer("/metadata/uid"), "controller": true}]);

@@ -81,7 +81,7 @@ impl Deriving {
         while shutdown.run_until_cancelled(interval.tick()).await.is_some() {
             match shutdown.run_until_cancelled(self.mend()).await {
                 Some(Err(error)) => {
-                    warn!(error = %report(&error), "rows were not derived; it is tried again")
+                    warn!(error = %report(&error), "rows were not derived; it is tried again");
                 }
                 Some(Ok(())) => {}
                 None => break,

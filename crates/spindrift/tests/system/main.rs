@@ -2,6 +2,7 @@
 //!
 //! One binary, so that its tests share one API server and one server per database.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
+#![allow(clippy::needless_pass_by_value, reason = "`json!` is written where it is used")]
 
 mod assume;
 mod bearer;

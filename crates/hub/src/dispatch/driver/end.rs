@@ -138,7 +138,7 @@ impl Driver {
             if failures == PATIENCE
                 && let Some(ending) = untold.take()
             {
-                self.tell(content, unsure(ending));
+                self.tell(content, unsure(ending.took));
             }
             sleep((PAUSE * failures).min(LONGEST_PAUSE)).await;
             writing = self.shared.ledger.write(step.clone());
@@ -191,7 +191,7 @@ impl Driver {
 }
 
 /// An end that could not be written down, and so may not be one.
-fn unsure(ending: Ending) -> Ending {
+fn unsure(took: Duration) -> Ending {
     let reason = "nothing was sent, but the hub's store does not answer, so that a hub that is started anew may still send it".into();
-    Ending { outcome: Outcome::Unknown { reason }, ..ending }
+    Ending { outcome: Outcome::Unknown { reason }, took }
 }

@@ -39,7 +39,7 @@ impl Store {
                 rows.add("read the services near an object", services, &mut connection).await?;
             }
             SpinnakerKind::LoadBalancers => {
-                self.add_balanced(place, &row, &mut rows, &mut connection).await?
+                self.add_balanced(place, &row, &mut rows, &mut connection).await?;
             }
             _ => {}
         }

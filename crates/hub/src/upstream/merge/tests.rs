@@ -61,7 +61,7 @@ fn entries_keep_their_writing_and_those_of_our_accounts_are_ours() {
 
 #[test]
 fn each_list_is_merged_by_what_it_is() {
-    let by_name = |names: &[&str]| Value::from_iter(names.iter().map(|name| json!({ "name": name })));
+    let by_name = |names: &[&str]| -> Value { names.iter().map(|name| json!({ "name": name })).collect() };
     let credentials = merged(List::Credentials, by_name(&["prod"]), by_name(&["aws", "prod"]));
     assert_eq!(credentials, by_name(&["prod", "aws"]));
     let balancers = merged(List::LoadBalancers, by_name(&["service b"]), by_name(&["a", "z"]));

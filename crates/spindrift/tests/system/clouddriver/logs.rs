@@ -1,7 +1,7 @@
 //! What containers write, and jobs.
 
 use serde_json::json;
-use spindrift_testkit::{Cluster, ContainerLog, Database, eventually};
+use spindrift_testkit::{Cluster, ClusterBuilder, ContainerLog, Database, eventually};
 
 use super::get;
 use crate::support::{LONG, Stack};
@@ -11,7 +11,7 @@ const LOG: &str = "hello from the container\nSPINNAKER_PROPERTY_BUILD_ID=42\nSPI
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_tells_how_it_went_and_what_it_printed() {
     let logs = [ContainerLog::of_every(LOG), ContainerLog::of("prepare", "prepared\n")];
-    let cluster = logs.into_iter().fold(Cluster::builder().controllers(), |cluster, log| cluster.log(log));
+    let cluster = logs.into_iter().fold(Cluster::builder().controllers(), ClusterBuilder::log);
     let cluster = &cluster.start().await.unwrap();
     let namespace = cluster.namespace("jobs").await.unwrap();
     let container = |name: &str| json!([{ "name": name, "image": "shop:1" }]);

@@ -41,19 +41,19 @@ async fn a_task_that_hangs_is_given_up_and_asked_for_again() {
     assert_eq!((refused.status, &refused.body["message"]), (500, &json!(message)), "{refused:?}");
     let resume = send(hub, "POST", &format!("/task/{task}:resume"), &Value::Null).await;
     assert_eq!(resume.status, 500, "{resume:?}");
-    let patch = format!("/kubernetes/task/{task}");
-    let refused = send(hub, "PATCH", &patch, &json!({})).await;
+    let of_task = format!("/kubernetes/task/{task}");
+    let refused = send(hub, "PATCH", &of_task, &json!({})).await;
     let message = format!("Patching task id: {task} with the provided inputs is not supported");
     assert_eq!((refused.status, &refused.body["message"]), (500, &json!(message)), "{refused:?}");
 
-    let given_up = send(hub, "PATCH", &patch, &json!({ "retry": true })).await;
+    let given_up = send(hub, "PATCH", &of_task, &json!({ "retry": true })).await;
     assert_eq!((given_up.status, id(&given_up)), (200, task.clone()));
     let shown = hub.get(&format!("/task/{task}")).await.unwrap();
     let status = json!({ "phase": "DELETE_KUBERNETES_MANIFEST", "status": calling, "completed": true,
         "retryable": true, "complete": true, "failed": true });
     assert_eq!((&shown["status"], &shown["retryable"]), (&status, &json!(true)), "{shown:#}");
     assert_eq!(hub.get("/task").await.unwrap(), json!([]));
-    let again = send(hub, "PATCH", &patch, &json!({ "retry": true })).await;
+    let again = send(hub, "PATCH", &of_task, &json!({ "retry": true })).await;
     let message = "Task is already completed! No further updates allowed!";
     assert_eq!((again.status, &again.body["message"]), (500, &json!(message)), "{again:?}");
     let resume = send(hub, "POST", &format!("/task/{task}:resume"), &Value::Null).await;

@@ -52,7 +52,7 @@ mod tests {
 
     use super::*;
 
-    fn trouble(code: u16, reason: &str, message: &str, details: serde_json::Value) -> Trouble {
+    fn trouble(code: u16, reason: &str, message: &str, details: &serde_json::Value) -> Trouble {
         let status = json!({ "kind": "Status", "code": code, "reason": reason, "message": message, "details": details });
         Trouble::Failed(Box::new(Status::read(status.to_string().as_bytes()).unwrap()))
     }
@@ -69,14 +69,14 @@ mod tests {
         let strict = "Deployment in version \"v1\" cannot be handled as a Deployment: strict decoding error: unknown field \
                       \"spec.replicaz\"";
         assert_eq!(
-            undelivered(&trouble(400, "BadRequest", strict, json!({})), "creating", &deployment),
+            undelivered(&trouble(400, "BadRequest", strict, &json!({})), "creating", &deployment),
             format!("Error from server (BadRequest): error when creating \"STDIN\": {strict}\n")
         );
         let message =
             "no matches for kind \"Wibble\" in version \"nope.example.com/v1\" (group …) of account a";
         assert_eq!(
             undelivered(
-                &trouble(404, "NotFound", message, json!(null)),
+                &trouble(404, "NotFound", message, &json!(null)),
                 "creating",
                 &manifest("nope.example.com/v1", "Wibble", "x")
             ),
@@ -84,7 +84,7 @@ mod tests {
              matches for kind \"Wibble\" in version \"nope.example.com/v1\"\nensure CRDs are installed first\n"
         );
         let away =
-            trouble(503, "ServiceUnavailable", "no agent that serves account a is connected", json!(null));
+            trouble(503, "ServiceUnavailable", "no agent that serves account a is connected", &json!(null));
         assert_eq!(
             undelivered(&away, "creating", &deployment),
             "error: no agent that serves account a is connected\n"
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn a_patch_that_is_not_supported_names_the_kind() {
         let message = "the body of the request was in an unknown format";
-        let trouble = trouble(415, "UnsupportedMediaType", message, json!({}));
+        let trouble = trouble(415, "UnsupportedMediaType", message, &json!({}));
         assert!(is_unsupported_media_type(&trouble));
         assert_eq!(
             unsupported_patch(
