@@ -23,7 +23,7 @@ async fn a_broken_answer_to_a_change_leaves_an_outcome_that_nobody_knows() {
     let Some(Event::Ended(_, ending)) = running.next().await else { panic!("it has ended") };
     let reason = "the agent sent more than it was asked for".to_owned();
     assert_eq!(ending.outcome, Outcome::Unknown { reason });
-    assert_eq!(bench.row(running.id).await.state, OperationState::Unknown);
+    bench.becomes(running.id, OperationState::Unknown).await;
 }
 
 #[tokio::test]

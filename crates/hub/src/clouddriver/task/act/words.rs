@@ -83,10 +83,9 @@ mod tests {
             "error: resource mapping not found for name: \"x\" namespace: \"account1-testns00\" from \"STDIN\": no \
              matches for kind \"Wibble\" in version \"nope.example.com/v1\"\nensure CRDs are installed first\n"
         );
-        let away =
-            trouble(503, "ServiceUnavailable", "no agent that serves account a is connected", &json!(null));
+        let away = Status::new(503, "ServiceUnavailable", "no agent that serves account a is connected");
         assert_eq!(
-            undelivered(&away, "creating", &deployment),
+            undelivered(&Trouble::Failed(Box::new(away)), "creating", &deployment),
             "error: no agent that serves account a is connected\n"
         );
     }
