@@ -280,7 +280,7 @@ mod tests {
         assert!((&mut its_turn).now_or_never().is_none());
         at_work.truncate(CHANGES - 2);
         assert!((&mut its_turn).now_or_never().is_some(), "after one of the others");
-        let gone = waits.iter_mut().filter_map(|wait| wait.now_or_never()).count();
+        let gone = waits.iter_mut().filter_map(FutureExt::now_or_never).count();
         assert_eq!(gone, 1);
     }
 }

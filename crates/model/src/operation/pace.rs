@@ -25,9 +25,8 @@ impl Pace {
     pub fn of(verb: &Verb) -> Self {
         match verb {
             Verb::Get(_) | Verb::Diff(_) | Verb::Matches(_) => Self::Glance,
-            Verb::List(_) | Verb::Top(_) | Verb::Discover {} => Self::Haul,
             Verb::Logs(logs) if logs.follow => Self::Follow,
-            Verb::Logs(_) => Self::Haul,
+            Verb::List(_) | Verb::Logs(_) | Verb::Top(_) | Verb::Discover {} => Self::Haul,
             Verb::Rollout(rollout) => match rollout.action {
                 RolloutAction::Status { follow: true } => Self::Follow,
                 RolloutAction::Status { follow: false } | RolloutAction::History { .. } => Self::Glance,
