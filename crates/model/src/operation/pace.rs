@@ -26,7 +26,7 @@ impl Pace {
         match verb {
             Verb::Get(_) | Verb::Diff(_) | Verb::Matches(_) => Self::Glance,
             Verb::Logs(logs) if logs.follow => Self::Follow,
-            Verb::List(_) | Verb::Top(_) | Verb::Discover {} | Verb::Logs(_) => Self::Haul,
+            Verb::List(_) | Verb::Logs(_) | Verb::Top(_) | Verb::Discover {} => Self::Haul,
             Verb::Rollout(rollout) => match rollout.action {
                 RolloutAction::Status { follow: true } => Self::Follow,
                 RolloutAction::Status { follow: false } | RolloutAction::History { .. } => Self::Glance,
