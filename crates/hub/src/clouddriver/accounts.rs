@@ -51,11 +51,30 @@ impl Accounts {
         Ok(known.accounts.iter().map(|(_, account)| account.clone()).collect())
     }
 
-    /// The one of this name.
+    /// All of them, and of these names whatever is there at this moment.
+    pub async fn all_with<'a>(
+        &self,
+        names: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Vec<Arc<Account>>, StoreError> {
+        for name in names {
+            self.find(name).await?;
+        }
+        self.all().await
+    }
+
+    /// The one of this name. Nobody is told that there is none who has just been announced.
     pub async fn find(&self, name: &str) -> Result<Option<Arc<Account>>, StoreError> {
         let known = self.known().await?;
-        let found = known.accounts.binary_search_by(|(_, account)| account.name.as_str().cmp(name));
-        Ok(found.ok().and_then(|index| known.accounts.get(index)).map(|(_, account)| account.clone()))
+        if let Some(account) = known.find(name) {
+            return Ok(Some(account));
+        }
+        drop(known);
+        let Ok(parsed) = AccountName::parse(name) else { return Ok(None) };
+        if self.store.account(&self.tenant, &parsed).await?.is_none() {
+            return Ok(None);
+        }
+        self.known.lock().await.read_at = None;
+        Ok(self.known().await?.find(name))
     }
 
     /// The one of this name, as it is at this moment.
@@ -89,6 +108,11 @@ impl Accounts {
 // === impl Known ===
 
 impl Known {
+    fn find(&self, name: &str) -> Option<Arc<Account>> {
+        let found = self.accounts.binary_search_by(|(_, account)| account.name.as_str().cmp(name)).ok()?;
+        self.accounts.get(found).map(|(_, account)| account.clone())
+    }
+
     /// Accounts that are as they were are not made anew: reading their properties is most of the work.
     fn replace(&mut self, mut rows: Vec<AccountRow>, runtime: &Runtime) {
         // The order of databases is not always ours.

@@ -74,7 +74,10 @@ impl Status {
     #[must_use]
     pub fn about(mut self, doing: &str, source: &str) -> Self {
         let doing = self.doing.as_deref().unwrap_or(doing);
-        self.message = format!("error when {doing} {source:?}: {}", self.message);
+        // Kubectl frames the patch by what it was for, and says the rest once more.
+        let patching =
+            if doing.ends_with("for:") { format!("error when patching {source:?}: ") } else { String::new() };
+        self.message = format!("error when {doing} {source:?}: {patching}{}", self.message);
         self
     }
 

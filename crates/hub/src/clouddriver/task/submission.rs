@@ -36,8 +36,9 @@ pub(super) async fn check(
     if provider != PROVIDER {
         return Err(Refusal::unknown_provider(provider).into());
     }
-    let accounts = accounts.all().await?;
-    for submission in request.submissions(provider)? {
+    let submissions = request.submissions(provider)?;
+    let accounts = accounts.all_with(submissions.iter().filter_map(|it| it.account.wanted())).await?;
+    for submission in submissions {
         let Submission { operation, account: names, description } = &submission;
         let account = account_of(&accounts, &submission)?;
         let is_known = |name: &String| accounts.iter().any(|account| account.name.as_str() == name);

@@ -108,6 +108,7 @@ fn patching(place: &Place<'_>, plan: &Plan) -> String {
     let patch = encode(&plan.patch);
     let is_shown = patch.len() <= LONGEST_PATCH && &*place.resource.kind != "Secret";
     let patch = if is_shown { String::from_utf8_lossy(&patch) } else { "{…}".into() };
+    let patch = patch.trim_end();
     format!("applying patch:\n{patch}\nto:\n{}\nfor:", place.mapping())
 }
 
