@@ -52,10 +52,7 @@ impl Accounts {
     }
 
     /// All of them, and of these names whatever is there at this moment.
-    pub async fn all_with<'a>(
-        &self,
-        names: impl IntoIterator<Item = &'a str>,
-    ) -> Result<Vec<Arc<Account>>, StoreError> {
+    pub async fn all_with(&self, names: &[&str]) -> Result<Vec<Arc<Account>>, StoreError> {
         for name in names {
             self.find(name).await?;
         }

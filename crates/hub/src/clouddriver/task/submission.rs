@@ -37,7 +37,8 @@ pub(super) async fn check(
         return Err(Refusal::unknown_provider(provider).into());
     }
     let submissions = request.submissions(provider)?;
-    let accounts = accounts.all_with(submissions.iter().filter_map(|it| it.account.wanted())).await?;
+    let names: Vec<&str> = submissions.iter().filter_map(|submission| submission.account.wanted()).collect();
+    let accounts = accounts.all_with(&names).await?;
     for submission in submissions {
         let Submission { operation, account: names, description } = &submission;
         let account = account_of(&accounts, &submission)?;
