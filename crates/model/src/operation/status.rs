@@ -69,10 +69,13 @@ impl Status {
         Self { doing, ..self }
     }
 
-    /// Says what was being done with which file, as kubectl does: `error when applying "web.yaml": …`. The agent knows
-    /// better, if it says something.
+    /// Says what was being done with which file, as kubectl does: `error when applying "web.yaml": …`; of conflicts of
+    /// managers it does not. The agent knows better what was being done, if it says something.
     #[must_use]
     pub fn about(mut self, doing: &str, source: &str) -> Self {
+        if self.is_about_managers() {
+            return self;
+        }
         let doing = self.doing.as_deref().unwrap_or(doing);
         // Kubectl frames the patch by what it was for, and says the rest once more.
         let patching =
