@@ -70,8 +70,13 @@ impl Accounts {
         if self.store.account(&self.tenant, &parsed).await?.is_none() {
             return Ok(None);
         }
-        self.known.lock().await.read_at = None;
+        self.forget().await;
         Ok(self.known().await?.find(name))
+    }
+
+    /// Whoever asks next reads them.
+    pub(super) async fn forget(&self) {
+        self.known.lock().await.read_at = None;
     }
 
     /// The one of this name, as it is at this moment.

@@ -45,6 +45,11 @@ impl RuleBook {
         self.by_account.read().get(account).cloned().unwrap_or_default()
     }
 
+    /// Accounts are not as they were; whoever asks next reads them.
+    pub async fn announced(&self) {
+        self.accounts.forget().await;
+    }
+
     /// Reads the rules of an account that is to be written: it may have been announced a moment ago. If that fails, its
     /// rows are mended later.
     pub async fn learn(&self, account: &AccountName) {

@@ -80,6 +80,7 @@ impl Context {
             };
             verdicts.push(Verdict { account: description.name, refused });
         }
+        self.rules.announced().await;
         Ok(verdicts)
     }
 }
