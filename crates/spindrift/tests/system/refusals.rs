@@ -100,7 +100,8 @@ async fn the_words_of_the_api_server_arrive_unchanged() {
         body: outdated,
     };
     let mut bad = config_map("Bad_Name", namespace);
-    bad["data"] = json!({ "bad key": "x", "worse key": "y" });
+    // One bad key only: several are told in the order of a Go map, which is another one every time.
+    bad["data"] = json!({ "bad key": "x" });
     let invalid = Question::create(namespace, "api/v1", "configmaps", bad);
     let mut odd = config_map("odd", namespace);
     odd["colour"] = "blue".into();
@@ -114,7 +115,7 @@ async fn the_words_of_the_api_server_arrive_unchanged() {
         (&nowhere, 404, "NotFound", 0),
         (&twice, 409, "AlreadyExists", 0),
         (&conflict, 409, "Conflict", 0),
-        (&invalid, 422, "Invalid", 3),
+        (&invalid, 422, "Invalid", 2),
         (&unknown_field, 400, "BadRequest", 0),
         (&too_large, 413, "RequestEntityTooLarge", 0),
     ] {
