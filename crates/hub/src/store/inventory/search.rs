@@ -40,9 +40,11 @@ impl Store {
         let wanted: Vec<_> =
             wanted.filter(|(_, count)| *count > 0).map(|(column, count)| these(column, count)).collect();
         let contains = |key: &str| format!("{}(LOWER(CONCAT({key})), ?) > 0", self.dialect.contains());
-        let by_itself = contains("'kubernetes.v2:infrastructure:', kind, ':', account, ':', namespace, ':', name");
+        let by_itself =
+            contains("'kubernetes.v2:infrastructure:', kind, ':', account, ':', namespace, ':', name");
         let by_application = contains("'kubernetes.v2:logical:applications:', application");
-        let by_cluster = contains("'kubernetes.v2:logical:clusters:', account, ':', application, ':', cluster");
+        let by_cluster =
+            contains("'kubernetes.v2:logical:clusters:', account, ':', application, ':', cluster");
         let mut statement = self
             .statement(format!(
                 "SELECT kind, account, namespace, name, spinnaker_kind, application, cluster FROM spindrift_row \
