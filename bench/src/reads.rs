@@ -40,6 +40,9 @@ pub(crate) const QUICK: Size = Size { groups: 40, pods: 1_000, turns: 20, peer_t
 
 const FLEETS: [usize; 2] = [1, 20];
 
+/// What an object takes is told by a hub that has so many times fewer of them.
+const FEWER: usize = 10;
+
 /// Not measured: connections open, pages of the database are read.
 const WARM_UP: usize = 5;
 
@@ -89,6 +92,13 @@ const PAGES: [Page; 4] = [
     },
 ];
 
+/// What a hub holds with this many objects more than without any.
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    objects: u32,
+    bytes: u32,
+}
+
 /// A hub that has cached the shop.
 struct Stack {
     hub: HubProcess,
@@ -100,14 +110,30 @@ struct Stack {
 pub(crate) async fn measure(size: &Size) -> anyhow::Result<Vec<Figure>> {
     let mut figures = Vec::new();
     for clusters in FLEETS {
+        let small = Shop::open(clusters, size.groups, size.pods / FEWER).await?;
+        let few = Stack::start(&small).await?.held(&small)?;
+        drop(small);
         let shop = Shop::open(clusters, size.groups, size.pods).await?;
         let stack = Stack::start(&shop).await?;
-        figures.extend(stack.memory(&shop, clusters)?);
+        figures.push(few.beside(stack.held(&shop)?, clusters));
         for page in &PAGES {
             figures.extend(stack.answer(page, &shop, size, clusters).await?);
         }
     }
     Ok(figures)
+}
+
+// === impl Held ===
+
+impl Held {
+    /// What each object more takes; the peer is all that came with the first sync, connections to the database and code
+    /// that was not needed before included, shared among the objects.
+    fn beside(self, many: Self, clusters: usize) -> Figure {
+        let each = f64::from(many.bytes.saturating_sub(self.bytes)) / f64::from(many.objects - self.objects);
+        let all = f64::from(many.bytes) / f64::from(many.objects);
+        let name = format!("reads-hub-memory-per-object-{clusters}");
+        Figure { name, value: each, unit: "B", peer: all, ratio: each / all, goal: "1000 B" }
+    }
 }
 
 // === impl Stack ===
@@ -142,13 +168,9 @@ impl Stack {
         Ok(Self { hub, idle, _agent: agent, _database: database })
     }
 
-    /// What the hub holds for each cached object.
-    fn memory(&self, shop: &Shop, clusters: usize) -> anyhow::Result<[Figure; 1]> {
-        let grown = self.hub.daemon().rss_bytes()?.saturating_sub(self.idle);
-        let each = f64::from(u32::try_from(grown)?) / f64::from(u32::try_from(shop.objects())?);
-        let idle = f64::from(u32::try_from(self.idle)?) / f64::from(u32::try_from(shop.objects())?);
-        let name = format!("reads-hub-memory-per-object-{clusters}");
-        Ok([Figure { name, value: each, unit: "B", peer: idle, ratio: each / idle, goal: "1000 B" }])
+    fn held(&self, shop: &Shop) -> anyhow::Result<Held> {
+        let bytes = self.hub.daemon().rss_bytes()?.saturating_sub(self.idle);
+        Ok(Held { objects: shop.objects().try_into()?, bytes: bytes.try_into()? })
     }
 
     async fn answer(

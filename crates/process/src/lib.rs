@@ -12,6 +12,7 @@
 
 #![warn(missing_docs)]
 
+pub mod allocator;
 pub mod backoff;
 pub mod check;
 pub mod config;

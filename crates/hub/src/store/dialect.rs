@@ -33,6 +33,9 @@ pub(super) struct Differs {
     pub(super) marker: &'static str,
 }
 
+/// What parts values that were gathered: ASCII has it for that, and no JSON holds it as it is.
+pub(super) const RECORDS: u8 = 30;
+
 /// What an error means to the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -132,6 +135,13 @@ impl Dialect {
             rendered.push_str(part);
         }
         rendered
+    }
+
+    /// All of a column as one value, parted by [`RECORDS`]; empty if there is nothing. Only SQLite: its rows go from one
+    /// thread to another, each by itself, which costs more than all else that is done with a short one.
+    pub(super) fn gathered(self, column: &str) -> Option<String> {
+        (self == Self::Sqlite)
+            .then(|| format!("COALESCE(CAST(GROUP_CONCAT({column}, CHAR({RECORDS})) AS BLOB), X'')"))
     }
 
     /// The function that finds a text in another.

@@ -44,7 +44,8 @@ async fn list(State(state): State<RestState>, parameters: Parameters) -> Result<
     if platform.is_some_and(|platform| platform != KUBERNETES) {
         return Ok(Json([SearchPage::new(query, Vec::new(), number, size).on(platform)]).into_response());
     }
-    let wanted = RowSearch { text: query.to_owned(), types: types.clone(), limit: MOST_ROWS };
+    let limit = u64::try_from(number.saturating_mul(size)).map_or(MOST_ROWS, |shown| shown.min(MOST_ROWS));
+    let wanted = RowSearch { text: query.to_owned(), types: types.clone(), limit };
     let rows = state.store.search_rows(&state.tenant, &wanted).await?;
     let places =
         if types.want_names() { state.store.cluster_refs(&state.tenant, None).await? } else { Vec::new() };

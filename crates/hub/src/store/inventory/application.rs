@@ -123,12 +123,22 @@ impl Store {
 
     /// What one server group or manager of the application owns, and is not listed under it itself.
     fn owned(&self, tenant: &TenantId, application: &str, instances: Instances) -> Statement {
-        let text = "SELECT r.account AS account, r.content AS content FROM spindrift_row g CROSS JOIN spindrift_row r \
-                    WHERE g.tenant = ? AND g.application = ? AND g.application <> '' \
-                    AND g.spinnaker_kind IN ('serverGroups', 'serverGroupManagers') AND r.tenant = g.tenant \
-                    AND r.account = g.account AND r.namespace = g.namespace AND r.owner = CONCAT(g.kind, ' ', g.name) \
-                    AND r.application <> g.application";
-        self.statement(text).bind(tenant.as_str()).bind(application).push(instances.condition())
+        const OWNERS: &str = "g.tenant = ? AND g.application = ? AND g.application <> '' \
+            AND g.spinnaker_kind IN ('serverGroups', 'serverGroupManagers')";
+        const OWNED: &str = "r.tenant = g.tenant AND r.account = g.account AND r.namespace = g.namespace \
+            AND r.owner = CONCAT(g.kind, ' ', g.name) AND r.application <> g.application";
+        let wanted = instances.condition();
+        let text = match self.dialect.gathered("r.content") {
+            Some(gathered) => format!(
+                "SELECT g.account AS account, (SELECT {gathered} FROM spindrift_row r WHERE {OWNED}{wanted}) AS content \
+                 FROM spindrift_row g WHERE {OWNERS}"
+            ),
+            None => format!(
+                "SELECT r.account AS account, r.content AS content FROM spindrift_row g CROSS JOIN spindrift_row r \
+                 WHERE {OWNERS} AND {OWNED}{wanted}"
+            ),
+        };
+        self.statement(text).bind(tenant.as_str()).bind(application)
     }
 
     /// What has several owners, near the application; the views tell whose it is.

@@ -7,7 +7,7 @@ use spindrift_spinnaker::{Row, row::RowReader};
 use sqlx::AnyConnection;
 use tracing::warn;
 
-use crate::store::{StoreError, row::Columns, statement::Statement};
+use crate::store::{StoreError, dialect::RECORDS, row::Columns, statement::Statement};
 
 /// Rows that were read so far.
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ pub(super) struct Rows {
 // === impl Rows ===
 
 impl Rows {
-    /// Adds what a statement finds; it selects `account` and `content`.
+    /// Adds what a statement finds; it selects `account` and `content`, of one row or gathered.
     pub(super) async fn add(
         &mut self,
         step: &'static str,
@@ -29,9 +29,13 @@ impl Rows {
         let mut found = statement.fetch(step, connection);
         let mut unread = 0;
         while let Some(columns) = found.try_next().await? {
-            match self.reader.read(columns.text("account")?, columns.slice("content")?) {
-                Ok(row) => self.rows.push(row),
-                Err(_) => unread += 1,
+            let account = columns.text("account")?;
+            let contents = columns.slice("content")?.split(|byte| *byte == RECORDS);
+            for content in contents.filter(|content| !content.is_empty()) {
+                match self.reader.read(account, content) {
+                    Ok(row) => self.rows.push(row),
+                    Err(_) => unread += 1,
+                }
             }
         }
         if unread > 0 {

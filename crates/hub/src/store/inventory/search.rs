@@ -24,8 +24,9 @@ pub struct RowSearch {
 // === impl Store ===
 
 impl Store {
-    /// The rows of the wanted kinds whose keys contain a text, and those of applications and clusters whose keys do, in
-    /// the order of account, kind, namespace and name.
+    /// The rows of the wanted kinds whose keys contain a text, and after them those of applications and clusters whose
+    /// keys do; both in the order of account, kind, namespace and name. The first page needs no more of them than it
+    /// shows.
     pub async fn search_rows(&self, tenant: &TenantId, query: &RowSearch) -> Result<Vec<RowKey>, StoreError> {
         let RowSearch { text, types, limit } = query;
         // What is not ascii is no kind of Kubernetes', and MariaDB fails to compare it with its ascii columns.
@@ -38,15 +39,18 @@ impl Store {
         let wanted = [("kind", kinds.len()), ("spinnaker_kind", spinnaker_kinds.len())].into_iter();
         let wanted: Vec<_> =
             wanted.filter(|(_, count)| *count > 0).map(|(column, count)| these(column, count)).collect();
-        let contains = self.dialect.contains();
+        let contains = |key: &str| format!("{}(LOWER(CONCAT({key})), ?) > 0", self.dialect.contains());
+        let by_itself =
+            contains("'kubernetes.v2:infrastructure:', kind, ':', account, ':', namespace, ':', name");
+        let by_application = contains("'kubernetes.v2:logical:applications:', application");
+        let by_cluster =
+            contains("'kubernetes.v2:logical:clusters:', account, ':', application, ':', cluster");
         let mut statement = self
             .statement(format!(
                 "SELECT kind, account, namespace, name, spinnaker_kind, application, cluster FROM spindrift_row \
-                 WHERE tenant = ? AND ({}) AND (\
-                 {contains}(LOWER(CONCAT('kubernetes.v2:infrastructure:', kind, ':', account, ':', namespace, ':', name)), ?) > 0 \
-                 OR application <> '' AND {contains}(LOWER(CONCAT('kubernetes.v2:logical:applications:', application)), ?) > 0 \
-                 OR application <> '' AND cluster <> '' AND {contains}(LOWER(CONCAT('kubernetes.v2:logical:clusters:', account, \
-                 ':', application, ':', cluster)), ?) > 0) ORDER BY account, kind, namespace, name LIMIT ?",
+                 WHERE tenant = ? AND ({}) AND ({by_itself} OR application <> '' AND {by_application} \
+                 OR application <> '' AND cluster <> '' AND {by_cluster}) \
+                 ORDER BY CASE WHEN {by_itself} THEN 0 ELSE 1 END, account, kind, namespace, name LIMIT ?",
                 wanted.join(" OR ")
             ))
             .unprepared()
@@ -58,7 +62,7 @@ impl Store {
             statement = statement.bind(kind.as_str());
         }
         let text = text.to_lowercase();
-        let statement = statement.bind(&*text).bind(&*text).bind(&*text).bind(*limit);
+        let statement = (0..4).fold(statement, |statement, _| statement.bind(&*text)).bind(*limit);
         let mut connection = self.reader("connect to search rows").await?;
         let rows = statement.fetch_all("search rows", &mut connection).await?;
         let mut reader = RowReader::default();
