@@ -9,6 +9,9 @@ pub struct Doing {
     words: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     step: Option<String>,
+    /// What the user is warned of before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) warnings: Vec<String>,
 }
 
 // === impl Doing ===
@@ -16,13 +19,19 @@ pub struct Doing {
 impl Doing {
     /// Without steps.
     pub fn new(words: impl Into<String>) -> Self {
-        Self { words: words.into(), step: None }
+        Self { words: words.into(), step: None, warnings: Vec::new() }
     }
 
     /// The same, refused in this step of it.
     #[must_use]
     pub fn in_step(self, step: impl Into<String>) -> Self {
         Self { step: Some(step.into()), ..self }
+    }
+
+    /// The same, and the user is warned of this.
+    #[must_use]
+    pub fn warned(self, warnings: Vec<String>) -> Self {
+        Self { warnings, ..self }
     }
 
     /// As an agent says it; those that know of no steps say the words alone.
@@ -59,7 +68,8 @@ mod tests {
 
     #[test]
     fn agents_that_know_of_no_steps_are_understood() {
-        for doing in [Doing::new("creating"), Doing::new("applying\n\"x\"").in_step("patching")] {
+        let patching = Doing::new("applying\n\"x\"").in_step("patching").warned(vec!["it is odd".to_owned()]);
+        for doing in [Doing::new("creating"), patching] {
             assert_eq!(Doing::read(doing.to_json().as_bytes()), Some(doing.clone()));
             assert!(!doing.to_json().contains('\n'));
         }

@@ -71,6 +71,11 @@ impl Status {
         Self { doing, ..self }
     }
 
+    /// What the user is warned of before.
+    pub fn warnings(&self) -> &[String] {
+        self.doing.as_ref().map(|doing| &*doing.warnings).unwrap_or_default()
+    }
+
     /// Says what was being done with which file, as kubectl does: `error when applying "web.yaml": …`; of conflicts of
     /// managers it does not. The agent knows better what was being done, if it says something.
     #[must_use]

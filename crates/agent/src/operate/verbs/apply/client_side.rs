@@ -66,7 +66,9 @@ pub(super) async fn apply(place: &Place<'_>, writing: &Writing, force: bool) -> 
                 warnings.extend(reply.warnings);
                 return place.changed(reply.code, "configured", reply.body, &warnings);
             }
-            Err(error) => return Err(writing.failure(&error).during(patching(place, &plan))),
+            Err(error) => {
+                return Err(writing.failure(&error).during(patching(place, &plan).warned(warnings)));
+            }
         }
     }
 }
