@@ -181,7 +181,9 @@ impl Change<'_> {
 }
 
 fn warn(line: &Line, warnings: &[String]) {
-    warnings.iter().for_each(|warning| line.note(&format!("Warning: {warning}")));
+    for warning in warnings {
+        line.note(&format!("Warning: {warning}"));
+    }
 }
 
 // === impl Changed ===
