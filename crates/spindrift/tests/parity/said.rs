@@ -20,8 +20,11 @@ static OURS: LazyLock<[(Regex, &str); 5]> = LazyLock::new(|| {
         (r"(?s)^.*(error calculating patch from openapi|no patch can be computed for).*$", "no patch"),
         // Each side has versions of its own.
         (r"(resource version to be \S+, was) \d+\n$", "$1 given\n"),
-        // Whether a kind has namespaces is known to us when something of it is deleted.
-        (r"(?m)^Warning: deleting cluster-scoped resources.*\n", ""),
+        // Deletions and roll-backs that are refused tell of the refusal only.
+        (
+            r"(?m)^Warning: (deleting cluster-scoped resources|resource \S+ was previously managed with).*\n",
+            "",
+        ),
     ]
     .map(|(pattern, same)| (Regex::new(pattern).unwrap(), same))
 });
