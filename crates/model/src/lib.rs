@@ -26,7 +26,8 @@ pub use kind::{CacheKinds, DEFAULT_CACHE_KINDS, KindPattern, Resource};
 pub use name::{AccountName, AgentId, HubId, Incarnation, InvalidName, SessionId, TenantId};
 pub use object::{ApiVersion, ObjectKey, ResourceVersion, Scope, ScrubRevision, Uid};
 pub use operation::{
-    Apply, ApplyMode, Content, Create, Delete, Diff, DryRun, Ending, Get, InvalidOperationId, List, Logs,
-    Manifest, Matches, ObjectRef, Operation, OperationId, Outcome, Pace, Patch, PatchKind, Preconditions,
-    Propagation, Replace, Rollout, RolloutAction, Scale, Speaker, Status, Top, Validation, Verb,
+    Apply, ApplyMode, Content, Create, Delete, Diff, Doing, DryRun, Ending, Get, InvalidOperationId, List,
+    Logs, Manifest, Matches, ObjectRef, Operation, OperationId, Outcome, Pace, Patch, PatchKind,
+    Preconditions, Propagation, Replace, Rollout, RolloutAction, Scale, Speaker, Status, Top, Validation,
+    Verb,
 };

@@ -6,6 +6,7 @@
 //!
 //! A verb is one of Kubernetes', not of Spinnaker's. It is JSON everywhere: in the REST API, in the store and on the wire.
 
+mod doing;
 mod id;
 mod outcome;
 mod pace;
@@ -19,6 +20,7 @@ use std::{fmt, time::Duration};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use doing::Doing;
 pub use id::{InvalidOperationId, OperationId};
 pub use outcome::{Content, Ending, Outcome};
 pub use pace::Pace;

@@ -17,6 +17,7 @@ mod cluster_wide;
 mod life;
 mod logs;
 mod names;
+mod programs;
 mod services;
 mod workload;
 
@@ -64,7 +65,7 @@ impl Shop<'_> {
     pub fn manifests(&self) -> Vec<Value> {
         let mut rng = fastrand::Rng::with_seed(self.seed);
         let mut manifests = cluster_wide::manifests(self, &mut rng);
-        let workloads = workload::WORKLOADS.iter().filter(|workload| workload.is_in(self.size));
+        let workloads = programs::WORKLOADS.iter().filter(|workload| workload.is_in(self.size));
         for workload in workloads {
             manifests.extend(workload.manifests(self, &mut rng));
         }

@@ -71,8 +71,8 @@ pub use manifest::{Existing, Manifest};
 pub use moniker::{Moniker, NameParts};
 pub use name::{Coordinates, FullName, NotAFullName};
 pub use operation::{
-    DeployManifest, Description, InvalidRequest, Lines, Operation, OperationResult, Request, Submission,
-    Violation,
+    DeployManifest, Description, Entries, InvalidRequest, Lines, Operation, OperationResult, Request,
+    Submission, Violation,
 };
 pub use row::{Aspect, HealthState, PodHealth, Row, RowKey, RowRules, Summary, Workload};
 pub use selector::{LabelSelector, LabelSelectors};

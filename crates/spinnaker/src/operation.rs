@@ -6,6 +6,7 @@ use crate::Capability;
 
 mod delete;
 mod description;
+mod entries;
 mod job;
 mod lines;
 mod patch;
@@ -19,6 +20,7 @@ pub use description::{
     Capacity, CleanupArtifacts, DeleteManifest, DeployManifest, EnableManifest, PatchManifest, PatchOptions,
     ResizeServerGroup, RolloutManifest, RolloutStrategy, RunJob, ScaleManifest, UndoRollout,
 };
+pub use entries::Entries;
 pub use lines::Lines;
 pub use patch::{MergeStrategy, PatchBody};
 pub use request::{AccountNames, Description, InvalidRequest, Request, Submission};

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::Value;
 use spindrift_kubernetes::{ApiError, Call};
-use spindrift_model::{Outcome, Speaker};
+use spindrift_model::{Doing, Outcome, Speaker};
 use spindrift_process::report;
 
 /// A verb that did not succeed.
@@ -16,7 +16,7 @@ pub enum Failure {
         /// A `Status` in JSON.
         status: Bytes,
         /// What was being done, where kubectl says so: `error when creating "web.yaml": …`.
-        doing: Option<String>,
+        doing: Option<Doing>,
     },
     /// A call that may have changed something broke off: nobody knows.
     Unknown(String),
@@ -36,7 +36,7 @@ impl Failure {
 
     /// The same, refused while this was being done.
     #[must_use]
-    pub fn during(self, what: String) -> Self {
+    pub fn during(self, what: Doing) -> Self {
         match self {
             Self::Refused { code, status, .. } => Self::Refused { code, status, doing: Some(what) },
             other => other,
@@ -97,7 +97,9 @@ impl Failure {
     /// What goes with it to the hub: what was being done.
     pub fn body(&mut self) -> Bytes {
         match self {
-            Self::Refused { doing, .. } => doing.take().unwrap_or_default().into(),
+            Self::Refused { doing, .. } => {
+                doing.take().map(|doing| doing.to_json().into()).unwrap_or_default()
+            }
             _ => Bytes::new(),
         }
     }

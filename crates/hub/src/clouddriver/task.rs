@@ -16,6 +16,8 @@ mod reconcile;
 mod run;
 mod steps;
 mod submission;
+#[cfg(test)]
+mod tests;
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 

@@ -4,7 +4,7 @@
 //! for one row as for a hundred. So the steps that come while one group is being written make up the next one; a step
 //! that comes alone goes alone, and waits for nobody. What only reads goes on without waiting for its row.
 
-use std::convert::Infallible;
+use std::{collections::BTreeMap, convert::Infallible};
 
 use futures::future::join_all;
 use spindrift_process::report;
@@ -129,8 +129,23 @@ impl Writer {
         }
     }
 
+    /// Each by a commit of its own: those of one operation in their order, others without waiting for each other.
     async fn one_by_one(&self, steps: &[Step]) -> Vec<Written> {
-        join_all(steps.iter().map(|step| self.store.take_step(step))).await
+        let mut lives: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for (place, step) in steps.iter().enumerate() {
+            lives.entry(step.operation()).or_default().push((place, step));
+        }
+        let take = async |life: Vec<(usize, &Step)>| {
+            let mut written = Vec::with_capacity(life.len());
+            for (place, step) in life {
+                written.push((place, self.store.take_step(step).await));
+            }
+            written
+        };
+        let written = join_all(lives.into_values().map(take)).await;
+        let mut written: Vec<_> = written.into_iter().flatten().collect();
+        written.sort_by_key(|(place, _)| *place);
+        written.into_iter().map(|(_, written)| written).collect()
     }
 }
 

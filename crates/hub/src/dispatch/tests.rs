@@ -2,6 +2,7 @@
 
 mod answers;
 mod bench;
+mod ledger;
 mod lives;
 mod store;
 

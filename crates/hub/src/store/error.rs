@@ -50,6 +50,11 @@ impl StoreError {
         matches!(self, Self::Database { source, .. } if classify(source) == Verdict::Retryable)
     }
 
+    /// Whether there is such a row already.
+    pub fn is_duplicate(&self) -> bool {
+        matches!(self, Self::Database { source: sqlx::Error::Database(error), .. } if error.is_unique_violation())
+    }
+
     /// Whether the data itself is refused: the same call will always fail, others need not.
     pub fn is_refusal(&self) -> bool {
         match self {

@@ -17,7 +17,7 @@ struct Migration {
     mysql: &'static str,
 }
 
-const MIGRATIONS: [Migration; 6] = [
+const MIGRATIONS: [Migration; 7] = [
     Migration {
         version: 1,
         sqlite: include_str!("../../migrations/sqlite/0001_foundation.sql"),
@@ -53,6 +53,12 @@ const MIGRATIONS: [Migration; 6] = [
         sqlite: include_str!("../../migrations/sqlite/0006_tasks.sql"),
         postgres: include_str!("../../migrations/postgres/0006_tasks.sql"),
         mysql: include_str!("../../migrations/mysql/0006_tasks.sql"),
+    },
+    Migration {
+        version: 7,
+        sqlite: include_str!("../../migrations/sqlite/0007_session_account_by_account.sql"),
+        postgres: include_str!("../../migrations/postgres/0007_session_account_by_account.sql"),
+        mysql: include_str!("../../migrations/mysql/0007_session_account_by_account.sql"),
     },
 ];
 

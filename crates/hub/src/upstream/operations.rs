@@ -1,13 +1,10 @@
 //! Whose operations a body holds, read without keeping anything but the names of accounts.
 
-use std::{collections::BTreeSet, fmt};
+use std::collections::BTreeSet;
 
-use serde::{
-    Deserialize, Deserializer,
-    de::{MapAccess, Visitor},
-};
+use serde::Deserialize;
 use serde_json::Value;
-use spindrift_spinnaker::Operation;
+use spindrift_spinnaker::{Entries, Operation};
 
 use super::plan::Operations;
 
@@ -39,17 +36,13 @@ struct Description {
     credentials: Value,
 }
 
-/// Operations by name, in the order in which they are written.
-struct Entries(Vec<(String, Description)>);
-
 // === impl Asked ===
 
 impl Asked {
     /// The operations of a body; none if it cannot be read, which is then ours to say.
     pub(super) fn read(form: &Operations, body: &[u8]) -> Vec<Self> {
-        let entries = match form {
-            Operations::Listed => serde_json::from_slice::<Vec<Entries>>(body)
-                .map(|listed| listed.into_iter().flat_map(|entries| entries.0).collect()),
+        let entries: Result<Vec<(_, Description)>, _> = match form {
+            Operations::Listed => serde_json::from_slice(body).map(|Entries(listed)| listed),
             Operations::Named(name) => {
                 serde_json::from_slice(body).map(|description| vec![(name.clone(), description)])
             }
@@ -92,30 +85,6 @@ impl Description {
             Value::String(name) if !name.is_empty() => Some(name),
             _ => None,
         })
-    }
-}
-
-impl<'de> Deserialize<'de> for Entries {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct InOrder;
-
-        impl<'de> Visitor<'de> for InOrder {
-            type Value = Entries;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object of operations by name")
-            }
-
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Entries, M::Error> {
-                let mut entries = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    entries.push(entry);
-                }
-                Ok(Entries(entries))
-            }
-        }
-
-        deserializer.deserialize_map(InOrder)
     }
 }
 

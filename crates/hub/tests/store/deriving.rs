@@ -3,11 +3,15 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::json;
+use spindrift_hub::clouddriver::{Accounts, Deriving, RuleBook};
 use spindrift_hub::store::{
     AccountWrite, Derivation, DerivedAnew, ObjectQuery, ObjectWrite, RowSearch, RowState, Store,
 };
 use spindrift_model::Cursor;
 use spindrift_spinnaker::{KindRules, Row, RowRules, SpinnakerKind, view::SearchTypes};
+use spindrift_testkit::{Engine, eventually};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     bench::{Bench, account, declare, hub, prune, scope, tenant, uid},
@@ -244,6 +248,40 @@ async fn commits_go_on_while_rows_are_derived_anew() -> anyhow::Result<()> {
             derived(&bench.store, &|_| managed_only_but_everything()).await?
         );
         assert_eq!(stored(&bench.store).await?.len(), 300);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_account_whose_rows_are_never_derived_holds_up_no_other() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        // The one whose triggers can say that it takes too long, which may be better the next time.
+        if bench.announce() != Engine::Postgres {
+            continue;
+        }
+        for name in ["bad", "good", "other"] {
+            bench
+                .write(name, |write| {
+                    write.derivation = Arc::new(managed_only());
+                    write.upserts = vec![manifest("", "Pod", "web", json!({}))];
+                })
+                .await?;
+        }
+        let slow = "CREATE FUNCTION too_slow() RETURNS trigger LANGUAGE plpgsql AS \
+                    $$ BEGIN RAISE EXCEPTION 'too slow' USING ERRCODE = '57014'; END $$; \
+                    CREATE TRIGGER too_slow BEFORE UPDATE ON spindrift_cursor FOR EACH ROW \
+                    WHEN (NEW.account = 'bad') EXECUTE FUNCTION too_slow()";
+        bench.database.execute(slow).await?;
+        let accounts = Accounts::new(bench.store.clone(), tenant(), Arc::default());
+        let deriving = Deriving::new(bench.store.clone(), RuleBook::new(accounts), tenant(), hub("hub"));
+        let mut tasks = JoinSet::new();
+        tasks.spawn(deriving.run(CancellationToken::new()));
+        eventually!("the others are derived", {
+            let states = bench.store.row_states(&tenant()).await.unwrap();
+            states
+                .iter()
+                .all(|state| state.is_of(&Derivation::default()) != (state.account.as_str() == "bad"))
+        });
     }
     Ok(())
 }

@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde::Deserialize;
 
+use super::Doing;
+
 /// A refusal, by the API server or by whoever stands before it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
@@ -20,7 +22,7 @@ pub struct Status {
     source: Option<String>,
     /// What was being done, where it is told beside the status.
     #[serde(skip)]
-    doing: Option<String>,
+    doing: Option<Doing>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -65,8 +67,13 @@ impl Status {
 
     /// The same, refused while this was being done.
     #[must_use]
-    pub fn during(self, doing: Option<String>) -> Self {
+    pub fn during(self, doing: Option<Doing>) -> Self {
         Self { doing, ..self }
+    }
+
+    /// What the user is warned of before.
+    pub fn warnings(&self) -> &[String] {
+        self.doing.as_ref().map(|doing| &*doing.warnings).unwrap_or_default()
     }
 
     /// Says what was being done with which file, as kubectl does: `error when applying "web.yaml": …`; of conflicts of
@@ -76,11 +83,8 @@ impl Status {
         if self.is_about_managers() {
             return self;
         }
-        let doing = self.doing.as_deref().unwrap_or(doing);
-        // Kubectl frames the patch by what it was for, and says the rest once more.
-        let patching =
-            if doing.ends_with("for:") { format!("error when patching {source:?}: ") } else { String::new() };
-        self.message = format!("error when {doing} {source:?}: {patching}{}", self.message);
+        let doing = self.doing.take().unwrap_or_else(|| Doing::new(doing));
+        self.message.insert_str(0, &doing.with(source));
         self
     }
 
@@ -178,7 +182,7 @@ mod tests {
         for reason in ["NotFound", "Invalid", "BadRequest", "InternalError", "OutcomeUnknown"] {
             assert_eq!(ours(reason, "no").to_string(), "error: no", "our words are not the server's");
         }
-        let during = status("Forbidden", "no", &nothing).during(Some("creating".to_owned()));
+        let during = status("Forbidden", "no", &nothing).during(Some(Doing::new("creating")));
         let said = during.about("applying", "web.yaml").to_string();
         assert_eq!(said, "Error from server (Forbidden): error when creating \"web.yaml\": no");
         let about = status("Forbidden", "no", &nothing).about("applying", "web.yaml");

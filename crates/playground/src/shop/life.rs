@@ -10,7 +10,8 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Size,
     cluster_wide::GROUP,
-    workload::{Runs, WORKLOADS, Workload},
+    programs::WORKLOADS,
+    workload::{Runs, Workload},
 };
 use crate::{
     cluster::{Cluster, DeleteOptions, Key},

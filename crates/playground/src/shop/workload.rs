@@ -1,4 +1,4 @@
-//! The programs of the shop, as a table, and the objects that run them.
+//! A program of the shop, and the objects that run it.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ pub(super) struct Workload {
     /// What it listens on; without a port it has no service.
     pub(super) port: Option<u16>,
     pub(super) environment: &'static [(&'static str, &'static str)],
-    corner: bool,
+    pub(super) corner: bool,
 }
 
 /// How a program is run.
@@ -33,183 +33,6 @@ pub(super) enum Runs {
 }
 
 const REGISTRY: &str = "registry.example.com";
-
-pub(super) const WORKLOADS: &[Workload] = &[
-    Workload {
-        name: "frontend",
-        namespace: "shop",
-        kind: Runs::Deployment { least: 2, most: 6 },
-        image: "shop/frontend",
-        release: (4, 12, 0),
-        port: Some(8080),
-        environment: &[
-            ("CART_URL", "http://cart:8080"),
-            ("SEARCH_URL", "http://search:8080"),
-            ("CHECKOUT_URL", "http://checkout:8080"),
-        ],
-        corner: true,
-    },
-    Workload {
-        name: "cart",
-        namespace: "shop",
-        kind: Runs::Deployment { least: 1, most: 4 },
-        image: "shop/cart",
-        release: (2, 3, 1),
-        port: Some(8080),
-        environment: &[("CACHE_ADDRESS", "cart-cache:6379"), ("SESSION_TTL", "45m")],
-        corner: true,
-    },
-    Workload {
-        name: "checkout",
-        namespace: "shop",
-        kind: Runs::Deployment { least: 1, most: 4 },
-        image: "shop/checkout",
-        release: (3, 0, 7),
-        port: Some(8080),
-        environment: &[("PAYMENT_URL", "http://payment.payments:8443"), ("CURRENCY", "EUR")],
-        corner: false,
-    },
-    Workload {
-        name: "search",
-        namespace: "shop",
-        kind: Runs::Deployment { least: 1, most: 3 },
-        image: "shop/search",
-        release: (1, 19, 4),
-        port: Some(8080),
-        environment: &[("CATALOGUE_DSN", "postgres://catalogue-db:5432/catalogue"), ("INDEX_REFRESH", "30s")],
-        corner: false,
-    },
-    Workload {
-        name: "recommendation",
-        namespace: "shop",
-        kind: Runs::Deployment { least: 1, most: 3 },
-        image: "shop/recommendation",
-        release: (0, 9, 2),
-        port: Some(9000),
-        environment: &[("MODEL", "also-bought-7"), ("MAX_ITEMS", "12")],
-        corner: false,
-    },
-    Workload {
-        name: "catalogue-db",
-        namespace: "shop",
-        kind: Runs::StatefulSet { replicas: 2 },
-        image: "library/postgres",
-        release: (17, 6, 0),
-        port: Some(5432),
-        environment: &[("POSTGRES_DB", "catalogue"), ("PGDATA", "/var/lib/postgresql/data/pg")],
-        corner: false,
-    },
-    Workload {
-        name: "cart-cache",
-        namespace: "shop",
-        kind: Runs::StatefulSet { replicas: 1 },
-        image: "library/valkey",
-        release: (8, 1, 3),
-        port: Some(6379),
-        environment: &[("MAXMEMORY", "256mb")],
-        corner: false,
-    },
-    Workload {
-        name: "sales-report",
-        namespace: "shop",
-        kind: Runs::CronJob { minutes: 1, seconds: 12 },
-        image: "shop/reports",
-        release: (1, 4, 0),
-        port: None,
-        environment: &[("REPORT", "sales"), ("BUCKET", "s3://shop-reports")],
-        corner: true,
-    },
-    Workload {
-        name: "stock-sync",
-        namespace: "shop",
-        kind: Runs::CronJob { minutes: 2, seconds: 20 },
-        image: "shop/stock-sync",
-        release: (0, 31, 0),
-        port: None,
-        environment: &[("WAREHOUSE", "https://warehouse.example.com")],
-        corner: false,
-    },
-    Workload {
-        name: "payment",
-        namespace: "payments",
-        kind: Runs::Deployment { least: 2, most: 4 },
-        image: "payments/payment",
-        release: (5, 1, 0),
-        port: Some(8443),
-        environment: &[("PROVIDERS", "card,transfer,voucher"), ("LEDGER_URL", "http://ledger:8080")],
-        corner: true,
-    },
-    Workload {
-        name: "ledger",
-        namespace: "payments",
-        kind: Runs::Deployment { least: 1, most: 2 },
-        image: "payments/ledger",
-        release: (2, 2, 2),
-        port: Some(8080),
-        environment: &[("CLOSING", "23:59")],
-        corner: false,
-    },
-    Workload {
-        name: "settlement",
-        namespace: "payments",
-        kind: Runs::CronJob { minutes: 5, seconds: 25 },
-        image: "payments/settlement",
-        release: (1, 0, 3),
-        port: None,
-        environment: &[("BATCH", "500")],
-        corner: false,
-    },
-    Workload {
-        name: "prometheus",
-        namespace: "monitoring",
-        kind: Runs::StatefulSet { replicas: 1 },
-        image: "prom/prometheus",
-        release: (3, 5, 0),
-        port: Some(9090),
-        environment: &[],
-        corner: false,
-    },
-    Workload {
-        name: "grafana",
-        namespace: "monitoring",
-        kind: Runs::Deployment { least: 1, most: 1 },
-        image: "grafana/grafana",
-        release: (12, 1, 0),
-        port: Some(3000),
-        environment: &[("GF_AUTH_ANONYMOUS_ENABLED", "true")],
-        corner: false,
-    },
-    Workload {
-        name: "log-shipper",
-        namespace: "monitoring",
-        kind: Runs::DaemonSet,
-        image: "platform/log-shipper",
-        release: (1, 8, 5),
-        port: None,
-        environment: &[("SINK", "loki.monitoring:3100")],
-        corner: false,
-    },
-    Workload {
-        name: "coredns",
-        namespace: "kube-system",
-        kind: Runs::Deployment { least: 2, most: 2 },
-        image: "coredns/coredns",
-        release: (1, 12, 1),
-        port: Some(53),
-        environment: &[],
-        corner: false,
-    },
-    Workload {
-        name: "kube-proxy",
-        namespace: "kube-system",
-        kind: Runs::DaemonSet,
-        image: "kube-proxy",
-        release: (1, 33, 4),
-        port: None,
-        environment: &[],
-        corner: false,
-    },
-];
 
 // === impl Workload ===
 

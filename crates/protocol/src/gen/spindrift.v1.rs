@@ -486,6 +486,8 @@ pub struct Fingerprints {
 pub struct ResultsUp {
     #[prost(string, tag = "1")]
     pub operation: ::prost::alloc::string::String,
+    /// Of a change that was refused, the answer is what was being done, where kubectl tells that: {"words", "step",
+    /// "warnings"} in JSON; of agents that know of no steps, the words.
     #[prost(bytes = "bytes", tag = "2")]
     pub chunk: ::prost::bytes::Bytes,
     /// More of this answer follows.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use reqwest::{Method, RequestBuilder, Response, Url};
 use serde::{Deserialize, Serialize};
-use spindrift_model::{OperationId, Status, Verb};
+use spindrift_model::{Doing, OperationId, Status, Verb};
 
 use super::{Client, HubError};
 
@@ -102,8 +102,7 @@ impl Client {
         if status.is_success() {
             return Ok(Answer { response, base: self.base.clone() });
         }
-        let doing =
-            response.headers().get(DOING).and_then(|doing| serde_json::from_slice(doing.as_bytes()).ok());
+        let doing = response.headers().get(DOING).and_then(|doing| Doing::read(doing.as_bytes()));
         let body = response.bytes().await.map_err(|error| HubError::request(&self.base, &error))?;
         Err(match Status::read(&body) {
             Some(status) => Refusal::Status(Box::new(status.during(doing))),

@@ -29,7 +29,8 @@ code and every word on both streams are compared, refusals included. What differ
   never say
 - that no patch can be computed, that a kind knows no patch of this sort, or that a manifest has a text where a map
   should be: kubectl says that in sentences of its own
-- warnings about an object that is then refused: kubectl prints both, we print the refusal
+- that a kind has no namespaces, or that a roll-back leaves the last-applied annotation alone, where the deletion or the
+  roll-back is then refused: kubectl warns of that first
 - which pod and which container was chosen for its logs: kubectl says so on stderr, we do not
 
 The last long run, by seed {seed}:

@@ -10,14 +10,21 @@ use crate::outcome::{HIDDEN, plain};
 static OURS: LazyLock<[(Regex, &str); 5]> = LazyLock::new(|| {
     [
         // What to do about conflicts is told in words of our own.
-        (r"(?s)\n(Please review the fields above|To take these fields).*", "\nadvice\n"),
+        (
+            r"(?s)\n(Please review the fields above.*?#conflicts|To take these fields.*?that they have\.)\n",
+            "\nadvice\n",
+        ),
         // A patch that the kind does not know is refused by the API server, not by us.
         (r"^error: \S+ is not supported by \S+, Kind=\w+: ", "Error from server (UnsupportedMediaType): "),
         // Whoever cannot compute a patch says so in its own way.
         (r"(?s)^.*(error calculating patch from openapi|no patch can be computed for).*$", "no patch"),
-        (r" was \d+\n$", " was given\n"),
-        // A refusal tells of the refusal only.
-        (r"(?m)^Warning: (resource|deleting cluster-scoped resources).*\n", ""),
+        // Each side has versions of its own.
+        (r"(resource version to be \S+, was) \d+\n$", "$1 given\n"),
+        // Deletions and roll-backs that are refused tell of the refusal only.
+        (
+            r"(?m)^Warning: (deleting cluster-scoped resources|resource \S+ was previously managed with).*\n",
+            "",
+        ),
     ]
     .map(|(pattern, same)| (Regex::new(pattern).unwrap(), same))
 });
@@ -82,7 +89,15 @@ fn every_word_and_the_exit_code_count() {
     ] {
         assert!(Said::difference(&kubectl, &other).is_some(), "{other:?}");
     }
-    let warned = |code| said(code, "", "Warning: resource x is odd\nerror: no\n");
-    assert_eq!(Said::difference(&warned(1), &said(1, "", "error: no\n")), None);
-    assert!(Said::difference(&warned(0), &said(0, "", "error: no\n")).is_some());
+    let warned = |code, of: &str| said(code, "", &format!("Warning: {of}\nerror: no\n"));
+    let unwarned = said(1, "", "error: no\n");
+    assert_eq!(Said::difference(&warned(1, "deleting cluster-scoped resources"), &unwarned), None);
+    assert!(Said::difference(&warned(1, "resource x is odd"), &unwarned).is_some());
+    assert!(
+        Said::difference(&warned(0, "deleting cluster-scoped resources"), &said(0, "", "error: no\n"))
+            .is_some()
+    );
+    let was = |what: &str, count: u32| said(1, "", &format!("error: Expected {what} to be 3, was {count}\n"));
+    assert_eq!(Said::difference(&was("resource version", 7), &was("resource version", 8)), None);
+    assert!(Said::difference(&was("replicas", 7), &was("replicas", 8)).is_some());
 }

@@ -1,15 +1,12 @@
 //! From the body of a request to what is to be done: the part that is checked before a task is begun.
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
-use serde::{
-    Deserialize, Deserializer, Serialize, Serializer,
-    de::{DeserializeOwned, MapAccess, Visitor},
-};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::{
-    CleanupArtifacts, DeleteManifest, DeployManifest, EnableManifest, Operation, PatchManifest,
+    CleanupArtifacts, DeleteManifest, DeployManifest, EnableManifest, Entries, Operation, PatchManifest,
     ResizeServerGroup, RolloutManifest, RunJob, ScaleManifest, UndoRollout,
 };
 use crate::FullName;
@@ -114,35 +111,7 @@ impl Serialize for Request {
 
 impl<'de> Deserialize<'de> for Request {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let entries = Vec::<Entries>::deserialize(deserializer)?;
-        Ok(Self(entries.into_iter().flat_map(|entries| entries.0).collect()))
-    }
-}
-
-/// The entries of an object in the order in which they are written, which is that of the operations.
-struct Entries(Vec<(String, Value)>);
-
-impl<'de> Deserialize<'de> for Entries {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct InOrder;
-
-        impl<'de> Visitor<'de> for InOrder {
-            type Value = Entries;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object of operations by name")
-            }
-
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Entries, M::Error> {
-                let mut entries = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    entries.push(entry);
-                }
-                Ok(Entries(entries))
-            }
-        }
-
-        deserializer.deserialize_map(InOrder)
+        Entries::deserialize(deserializer).map(|Entries(entries)| Self(entries))
     }
 }
 

@@ -6,7 +6,7 @@ use futures::{Stream, StreamExt, stream};
 use prometheus_client::registry::Registry;
 use spindrift_model::{AgentId, CacheKinds, HubId, Incarnation, SessionId};
 use spindrift_protocol::{
-    Assembler, ChannelToken, ChannelTokens, EventsUp, Pacing,
+    Assembler, ChannelToken, ChannelTokens, EventsUp, Pacing, Verdict,
     v1::{self, hub_server},
 };
 use tokio::{net::TcpListener, sync::watch};

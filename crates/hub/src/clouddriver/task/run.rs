@@ -73,9 +73,17 @@ impl Run {
         };
         let accounts = self.shared.accounts.all().await?;
         steps.say(if self.attempt == 0 { Line::initializing() } else { Line::initializing_again() });
+        let submissions = match submissions {
+            Ok(submissions) => submissions,
+            // It was readable to the hub that took it on, which is of another release.
+            Err(invalid) => {
+                self.abandon(&mut steps, &Failure::illegal_argument(invalid.to_string())).await;
+                return Ok(());
+            }
+        };
         let mut results = Vec::new();
         let mut state = TaskState::Completed;
-        for submission in submissions.into_iter().flatten() {
+        for submission in submissions {
             steps.say(Line::processing(submission.operation));
             match operate(&mut steps, &accounts, &submission).await {
                 Ok(result) => {
@@ -97,9 +105,23 @@ impl Run {
     }
 
     async fn end(&self, steps: &mut Steps, state: TaskState, results: &[Value]) {
-        if steps.end(state, results).await.is_ok() {
-            info!(task = %self.id, attempt = self.attempt, ?state, "task ended");
+        match steps.end(state, results).await {
+            Ok(()) => info!(task = %self.id, attempt = self.attempt, ?state, "task ended"),
+            // What it leaves behind will never be written down. That can be said, and who waits for it hears something.
+            Err(Halt::Failed(failure)) => {
+                steps.forget_unsaid();
+                steps.say(Line::abandoned(&failure));
+                if steps.end(TaskState::Failed, &[failure.result_object_of("")]).await.is_ok() {
+                    info!(task = %self.id, attempt = self.attempt, "task ended without its results");
+                }
+            }
+            Err(_) => {}
         }
+    }
+
+    async fn abandon(&self, steps: &mut Steps, failure: &Failure) {
+        steps.say(Line::abandoned(failure));
+        self.end(steps, TaskState::Failed, &[failure.result_object_of("")]).await;
     }
 
     /// What is asked; from the store, if another life or hub was asked.
@@ -125,8 +147,7 @@ impl Run {
              not, and nothing more will be (kubesvc.operations.encryption.key lets hubs take over from each other)",
         );
         let mut steps = Steps::at_the_end(Arc::clone(&self.shared), self.id, self.attempt).await?;
-        steps.say(Line::abandoned(&failure));
-        self.end(&mut steps, TaskState::Failed, &[failure.result_object_of("")]).await;
+        self.abandon(&mut steps, &failure).await;
         Ok(())
     }
 }

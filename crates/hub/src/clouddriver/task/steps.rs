@@ -8,7 +8,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use spindrift_model::{AccountName, OperationId, Verb};
 use spindrift_process::report;
-use spindrift_spinnaker::{Line, TaskState};
+use spindrift_spinnaker::{Failure, Line, TaskState};
 use tokio::time::sleep;
 use tracing::warn;
 
@@ -101,6 +101,11 @@ impl Steps {
         }
     }
 
+    /// Drops what is not in the journal yet.
+    pub(super) fn forget_unsaid(&mut self) {
+        self.unsaid.clear();
+    }
+
     /// Learns something of a cluster, or remembers what an earlier run learned.
     pub(super) async fn learn<T: Serialize + DeserializeOwned>(
         &mut self,
@@ -162,6 +167,11 @@ impl Steps {
 
     async fn again(&self, attempt: u32, error: &StoreError) -> Result<(), Halt> {
         warn!(task = %self.id, error = %report(error), "the journal of a task was not written");
+        // What is there already was written by us, and not answered, or by an earlier life.
+        if error.is_refusal() && !error.is_duplicate() {
+            let message = format!("what the task said and learned cannot be written down: {}", report(error));
+            return Err(Failure::illegal_state(message).into());
+        }
         if attempt >= ATTEMPTS || !error.is_retryable() {
             return Err(Halt::Lost);
         }

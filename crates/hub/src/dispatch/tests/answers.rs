@@ -79,11 +79,11 @@ async fn an_answer_that_is_read_at_another_hub_is_never_made_of_two() {
     peer.piece(running.id, 0, vec![b'a'; RESULT_PIECE_BYTES].into(), None);
     assert!(matches!(running.next().await, Some(Event::Piece(..))), "it is passed on as it comes");
     // The agent is lost, and there is another one, which would begin from the start.
-    let standby = connected.agent("agent-b").await;
+    let mut standby = connected.agent("agent-b").await;
     drop(peer.leave());
     let Some(Event::Ended(_, ending)) = running.next().await else { panic!("it breaks off") };
     assert!(matches!(ending.outcome, Outcome::Failed { code: 502, .. }), "{ending:?}");
-    drop(standby);
+    assert!(standby.heard_nothing(), "it is not asked");
 }
 
 #[tokio::test]

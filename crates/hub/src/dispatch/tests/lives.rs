@@ -72,6 +72,8 @@ async fn an_operation_whose_agent_never_says_a_word_is_counted_unknown_once() {
         Duration::from_secs(30),
         bench.dispatch.shared.entry(running.id).is_none()
     );
+    let counted = &bench.dispatch.shared.metrics.operations;
+    assert_eq!(counted.get_or_create(&[("verb", "create"), ("outcome", "unknown")]).get(), 1);
     let row = bench.row(running.id).await;
     assert_eq!((row.state, row.ended_at), (OperationState::Unknown, first.ended_at));
     let Some(Outcome::Unknown { reason }) = row.ending().map(|ending| ending.outcome) else {

@@ -2,10 +2,11 @@
 
 use spindrift_model::Outcome;
 use spindrift_protocol::ResultsDown;
+use spindrift_testkit::Database;
 
 use super::{
     super::Event,
-    bench::{OK, create},
+    bench::{Bench, OK, create, key},
     one,
 };
 use crate::store::{OperationQuery, OperationRow, OperationState};
@@ -67,4 +68,32 @@ async fn a_row_that_was_inserted_though_its_caller_was_refused_is_ended_and_not_
     let row = bench.becomes(id, OperationState::Failed).await;
     assert_eq!(row.code, 503);
     assert!(peer.heard_nothing(), "nothing was sent, as its caller was told");
+}
+
+#[tokio::test]
+async fn an_operation_that_was_handed_over_though_the_store_said_no_is_done_once_and_told_where_it_was_asked()
+{
+    let database = Database::sqlite().unwrap();
+    let connected = Bench::start(&database, "hub-b", key()).await;
+    let asked = Bench::start(&database, "hub-a", key()).await;
+    let mut peer = connected.agent("agent-a").await;
+    // The row is the other hub's, and the one who hands it over hears that it failed.
+    let fail = "CREATE TRIGGER broken_line AFTER UPDATE OF driver ON spindrift_operation \
+                BEGIN SELECT RAISE(FAIL, 'the line broke'); END";
+    database.execute(fail).await.unwrap();
+    let mut running = asked.dispatch.submit(create("web", "x")).await.unwrap();
+    assert_eq!(peer.asked().await.operation, running.id);
+    assert_eq!(connected.row(running.id).await.driver.as_str(), "hub-b");
+    peer.answer(running.id, b"{}", OK);
+    let ending = loop {
+        match running.next().await {
+            Some(Event::Piece(..)) => {}
+            Some(Event::Ended(_, ending)) => break ending,
+            other => panic!("it ends: {other:?}"),
+        }
+    };
+    assert_eq!(ending.outcome, OK);
+    assert_eq!(peer.heard().await, ResultsDown::Done(running.id));
+    assert_eq!(connected.row(running.id).await.state, OperationState::Completed);
+    assert!(peer.heard_nothing(), "it was asked for once");
 }

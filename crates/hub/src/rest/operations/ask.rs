@@ -13,7 +13,7 @@ use bytes::{Bytes, BytesMut};
 use futures::stream;
 use serde::Deserialize;
 use serde_json::json;
-use spindrift_model::{AccountName, Content, Ending, OperationId, Outcome, Verb};
+use spindrift_model::{AccountName, Content, Doing, Ending, OperationId, Outcome, Verb};
 use tokio::time::timeout;
 use utoipa::IntoParams;
 
@@ -152,9 +152,7 @@ fn ended(content: Content, Ending { outcome, took: _ }: Ending, body: Bytes) -> 
             (code, [(header::CONTENT_TYPE, content.media_type())], body).into_response()
         }
         Outcome::Failed { code, status } => {
-            // In JSON, since it may have lines.
-            let doing = std::str::from_utf8(&body).ok().filter(|doing| !doing.is_empty());
-            let doing = doing.and_then(|doing| HeaderValue::try_from(json!(doing).to_string()).ok());
+            let doing = Doing::read(&body).and_then(|doing| HeaderValue::try_from(doing.to_json()).ok());
             (doing.map(|doing| [(DOING_HEADER, doing)]), status_of(code, status)).into_response()
         }
         Outcome::Unknown { reason } => {

@@ -208,6 +208,14 @@ impl Step {
         }
     }
 
+    /// Whose life it is a step of.
+    pub fn operation(&self) -> OperationId {
+        match self {
+            Self::Insert(new) => new.id,
+            Self::MarkSent { id, .. } | Self::End { id, .. } => *id,
+        }
+    }
+
     /// How much it weighs in a transaction.
     pub fn bytes(&self) -> usize {
         match self {

@@ -90,7 +90,7 @@ impl Change<'_> {
         steps: impl AsyncFn(&Crew<'_>, &str) -> Result<Vec<Step>, Trouble>,
     ) -> anyhow::Result<()> {
         self.tell(context, steps, |changed: Changed, line| {
-            changed.warnings.iter().for_each(|warning| line.note(&format!("Warning: {warning}")));
+            warn(line, &changed.warnings);
             vec![changed.told(self.dry)]
         })
         .await
@@ -125,6 +125,7 @@ impl Change<'_> {
                             }
                         }
                         Err(trouble) => {
+                            warn(line, trouble.warnings());
                             line.fail(&trouble.about(self.doing, step.file.as_deref()).to_string());
                         }
                     }
@@ -176,6 +177,12 @@ impl Change<'_> {
             _ => json::pretty(&document) + "\n",
         };
         Ok(std::io::stdout().lock().write_all(text.as_bytes())?)
+    }
+}
+
+fn warn(line: &Line, warnings: &[String]) {
+    for warning in warnings {
+        line.note(&format!("Warning: {warning}"));
     }
 }
 

@@ -232,6 +232,14 @@ impl Trouble {
         }
     }
 
+    /// What the user is warned of before.
+    pub(crate) fn warnings(&self) -> &[String] {
+        match self {
+            Self::Status(status) => status.warnings(),
+            Self::Other(_) => &[],
+        }
+    }
+
     /// Says what was being done with which file.
     pub(crate) fn about(self, doing: &str, source: Option<&str>) -> Self {
         match (self, source) {

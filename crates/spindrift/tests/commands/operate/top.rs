@@ -1,64 +1,25 @@
-//! What pods and nodes use, beside kubectl: by definitions of the kinds that a metrics server would serve.
+//! What pods and nodes use, beside kubectl: by a metrics API of ours behind the real API server.
 
-use serde_json::{Value, json};
-use spindrift_testkit::{AgentProcess, Cluster, Database, HubProcess, Kubectl, eventually};
+use serde_json::json;
+use spindrift_testkit::{AgentProcess, Cluster, Database, HubProcess, Kubectl, MetricsApi, eventually};
 
 use crate::support::{LONG, Shell};
 
-async fn serve_metrics(cluster: &Cluster) {
-    for (kind, plural, scope) in [("PodMetrics", "pods", "Namespaced"), ("NodeMetrics", "nodes", "Cluster")] {
-        let name = format!("{plural}.metrics.k8s.io");
-        let schema = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
-        let definition = json!({
-            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-            "metadata": { "name": name, "annotations": { "api-approved.kubernetes.io": "unapproved, a test" } },
-            "spec": {
-                "group": "metrics.k8s.io", "scope": scope,
-                "names": { "kind": kind, "plural": plural, "singular": kind.to_lowercase() },
-                "versions": [{
-                    "name": "v1beta1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema },
-                }],
-            },
-        });
-        create(cluster, &definition).await;
-        let established = ["wait", "--for=condition=Established", "--timeout=30s", "crd", &name];
-        cluster.kubectl(&established).await.unwrap();
-    }
-}
-
-async fn create(cluster: &Cluster, object: &Value) {
-    cluster.kubectl_stdin(&["create", "-f", "-"], &object.to_string()).await.unwrap();
-}
-
-fn pod(namespace: &str, name: &str, containers: &[(&str, &str, &str)]) -> Value {
-    let container = |(name, cpu, memory): &(&str, &str, &str)| json!({ "name": name, "usage": { "cpu": cpu, "memory": memory } });
-    json!({
-        "apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetrics",
-        "metadata": { "name": name, "namespace": namespace, "labels": { "app": name } },
-        "timestamp": "2026-11-16T08:00:00Z", "window": "15s",
-        "containers": containers.iter().map(container).collect::<Vec<_>>(),
-    })
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_used_is_shown_as_kubectl_shows_it() {
-    // One of its own: kinds of these names would be seen by others.
+    // One of its own: what it serves would be seen by others.
     let cluster = Cluster::builder().bare().start().await.unwrap();
     let namespace = &cluster.namespace("top").await.unwrap();
-    serve_metrics(&cluster).await;
-    create(&cluster, &pod(namespace, "web", &[("main", "12345678n", "20Mi"), ("envoy", "3m", "1500Ki")]))
-        .await;
-    create(&cluster, &pod(namespace, "api", &[("main", "250m", "1Gi")])).await;
+    let metrics = MetricsApi::start(&cluster).await.unwrap();
+    let web = [("main", "12345678n", "20Mi"), ("envoy", "3m", "1500Ki")];
+    metrics.measure_pod(namespace, "web", &json!({ "app": "web" }), &web);
+    metrics.measure_pod(namespace, "api", &json!({ "app": "api" }), &[("main", "250m", "1Gi")]);
+    metrics.measure_node("node-a", "512m", "1000Mi");
     let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": "node-a" } });
-    create(&cluster, &node).await;
+    cluster.kubectl_stdin(&["create", "-f", "-"], &node.to_string()).await.unwrap();
     let has =
         r#"{"status":{"allocatable":{"cpu":"2","memory":"4Gi"},"capacity":{"cpu":"2","memory":"4Gi"}}}"#;
     cluster.kubectl(&["patch", "node", "node-a", "--subresource=status", "-p", has]).await.unwrap();
-    create(&cluster, &json!({
-        "apiVersion": "metrics.k8s.io/v1beta1", "kind": "NodeMetrics", "metadata": { "name": "node-a" },
-        "timestamp": "2026-11-16T08:00:00Z", "window": "15s", "usage": { "cpu": "512m", "memory": "1000Mi" },
-    }))
-    .await;
 
     let database = Database::sqlite().unwrap();
     let hub = HubProcess::start("hub-a", &database, &[]).await.unwrap();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use spindrift_kubernetes::{ApiError, LAST_APPLIED, Object, annotated, prune_nulls};
-use spindrift_model::DryRun;
+use spindrift_model::{Doing, DryRun};
 
 use super::{
     super::{
@@ -66,7 +66,9 @@ pub(super) async fn apply(place: &Place<'_>, writing: &Writing, force: bool) -> 
                 warnings.extend(reply.warnings);
                 return place.changed(reply.code, "configured", reply.body, &warnings);
             }
-            Err(error) => return Err(writing.failure(&error).during(patching(place, &plan))),
+            Err(error) => {
+                return Err(writing.failure(&error).during(patching(place, &plan).warned(warnings)));
+            }
         }
     }
 }
@@ -96,20 +98,20 @@ async fn create(place: &Place<'_>, modified: &Object, writing: &Writing) -> Resu
 }
 
 fn creating(failure: Failure) -> Failure {
-    failure.during("creating".to_owned())
+    failure.during(Doing::new("creating"))
 }
 
-fn retrieving(place: &Place<'_>) -> String {
-    format!("retrieving current configuration of:\n{}\nfrom server for:", place.mapping())
+fn retrieving(place: &Place<'_>) -> Doing {
+    Doing::new(format!("retrieving current configuration of:\n{}\nfrom server for:", place.mapping()))
 }
 
 /// With the patch, unless it is long, or holds what may not leave the cluster.
-fn patching(place: &Place<'_>, plan: &Plan) -> String {
+fn patching(place: &Place<'_>, plan: &Plan) -> Doing {
     let patch = encode(&plan.patch);
     let is_shown = patch.len() <= LONGEST_PATCH && &*place.resource.kind != "Secret";
     let patch = if is_shown { String::from_utf8_lossy(&patch) } else { "{…}".into() };
     let patch = patch.trim_end();
-    format!("applying patch:\n{patch}\nto:\n{}\nfor:", place.mapping())
+    Doing::new(format!("applying patch:\n{patch}\nto:\n{}\nfor:", place.mapping())).in_step("patching")
 }
 
 /// What kubectl warns of.

@@ -1,0 +1,47 @@
+//! The body of a request as it is written: objects of operations by name, in order.
+
+use std::{fmt, marker::PhantomData};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor},
+};
+
+/// The entries of a list of objects, `[{"<operation>": {…}, …}, …]`, in the order in which they are written, which is
+/// that of the operations; of each, as much as the reader wants to know.
+#[derive(Debug)]
+pub struct Entries<T>(pub Vec<(String, T)>);
+
+/// One of the objects.
+struct Written<T>(Vec<(String, T)>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Entries<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let objects = Vec::<Written<T>>::deserialize(deserializer)?;
+        Ok(Self(objects.into_iter().flat_map(|Written(entries)| entries).collect()))
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Written<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for InOrder<T> {
+            type Value = Written<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of operations by name")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    entries.push(entry);
+                }
+                Ok(Written(entries))
+            }
+        }
+
+        deserializer.deserialize_map(InOrder(PhantomData))
+    }
+}
