@@ -43,7 +43,6 @@ async fn list(State(state): State<RestState>) -> Result<Json<Vec<Task>>, Error> 
 #[utoipa::path(
     get,
     path = "/task/{id}",
-    params(("id" = String, Path)),
     responses((status = 200, description = "The task"), (status = 404, description = "There is no such task"))
 )]
 async fn get(State(state): State<RestState>, Segments(id): Segments<String>) -> Result<Json<Task>, Error> {
@@ -73,7 +72,6 @@ async fn resume(
 #[utoipa::path(
     patch,
     path = "/{cloudProvider}/task/{id}",
-    params(("cloudProvider" = String, Path), ("id" = String, Path)),
     request_body(content = Object, description = "`{\"retry\": true}` if it may be asked for again"),
     responses(
         (status = 200, description = "The task: `id` and `resourceUri`"),
@@ -101,7 +99,6 @@ async fn change(
 #[utoipa::path(
     post,
     path = "/{cloudProvider}/task/{id}/restart",
-    params(("cloudProvider" = String, Path), ("id" = String, Path)),
     request_body(content = Vec<Object>, description = "The same operations as before"),
     responses(
         (status = 200, description = "The new task: `id` and `resourceUri`"),
@@ -126,7 +123,6 @@ async fn restart(
 #[utoipa::path(
     get,
     path = "/{cloudProvider}/task/{id}/owner",
-    params(("cloudProvider" = String, Path), ("id" = String, Path)),
     responses((status = 200, description = "Its name"), (status = 404, description = "There is no such task"))
 )]
 async fn owner(
