@@ -56,7 +56,7 @@ async fn get(State(state): State<RestState>, Segments(id): Segments<String>) -> 
     params(("id" = String, Path, description = "The id of a task, and `:resume` behind it")),
     responses(
         (status = 404, description = "There is no such task, or no saga that it could resume"),
-        (status = 500, description = "The task cannot be tried again")
+        (status = 500, description = "The task cannot be tried again; Clouddriver answers so")
     )
 )]
 async fn resume(
@@ -76,7 +76,7 @@ async fn resume(
     responses(
         (status = 200, description = "The task: `id` and `resourceUri`"),
         (status = 404, description = "There is no such task"),
-        (status = 500, description = "The task has ended, or the body does not say what to change")
+        (status = 500, description = "The task has ended, or the body does not say what to change; Clouddriver answers so")
     )
 )]
 async fn change(
@@ -90,7 +90,10 @@ async fn change(
     let retry = match change.retry {
         Some(Value::Bool(retry)) => retry,
         Some(Value::String(word)) => word.eq_ignore_ascii_case("true"),
-        _ => return Err(Rejected::from(TaskError::NotPatchable(id)).into()),
+        _ => {
+            state.tasks.find(&id).await?;
+            return Err(Rejected::from(TaskError::NotPatchable(id)).into());
+        }
     };
     Ok(Json(state.tasks.give_up(&id, retry).await?))
 }
@@ -104,7 +107,7 @@ async fn change(
         (status = 200, description = "The new task: `id` and `resourceUri`"),
         (status = 400, description = "Nothing is done, and `message` and `errors` say why"),
         (status = 404, description = "There is no such task"),
-        (status = 500, description = "The task cannot be tried again")
+        (status = 500, description = "The task cannot be tried again; Clouddriver answers so")
     )
 )]
 async fn restart(
