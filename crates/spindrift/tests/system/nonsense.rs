@@ -75,18 +75,19 @@ async fn is_served(connection: &mut TcpStream) {
 /// Sends these bytes, just as they are, on a connection of their own.
 async fn send(hub: &HubProcess, request: &[u8]) -> Option<Answer> {
     let (mut from_hub, mut to_hub) = connect(hub).await.into_split();
-    let sent = async {
-        // The hub may have answered, and closed, before it has all of it.
-        to_hub.write_all(request).await.ok();
-        to_hub.shutdown().await.ok();
-    };
     let mut answer = Vec::new();
+    // The hub may have answered, and closed, before it has all of it.
+    let sent = async { to_hub.write_all(request).await.ok() };
     let received = async { from_hub.read_to_end(&mut answer).await.ok() };
-    timeout(LONG, async { tokio::join!(sent, received) }).await.expect("an answer, or an end");
+    timeout(LONG, async { tokio::join!(sent, received) }).await.expect("an answer");
     let text = String::from_utf8_lossy(&answer).into_owned();
-    let status =
-        text.strip_prefix("HTTP/1.1 ").or_else(|| text.strip_prefix("HTTP/1.0 "))?.get(..3)?.parse().ok()?;
+    let status = text.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()?;
     Some(Answer { status, text })
+}
+
+/// Sends these bytes and hangs up.
+async fn break_off(hub: &HubProcess, request: &[u8]) {
+    connect(hub).await.write_all(request).await.unwrap();
 }
 
 /// A request, byte by byte.
@@ -106,7 +107,7 @@ async fn names_that_nothing_can_have_are_refused_or_not_found_on_every_store() {
         let engine = database.engine();
         let mut scene = Scene::set(database).await;
         let account = scene.account().to_owned();
-        let long = "x".repeat(60_000);
+        let long = "x".repeat(30_000);
         // "a\n\0\nb\nc\nd", in the alphabet of tokens.
         let null_in_token = "YQoACmIKYwpk";
         let table = [
@@ -137,26 +138,29 @@ async fn names_that_nothing_can_have_are_refused_or_not_found_on_every_store() {
             ("/search?type=pod&page=4294967295&pageSize=4294967295".to_owned(), 200),
             (format!("/search?type=pod&q={long}"), 200),
             ("/v1/objects?namespace=%00".to_owned(), 400),
-            ("/v1/objects?name=%FF".to_owned(), 400),
+            ("/v1/objects?name=%FF".to_owned(), 200),
             (format!("/v1/objects?namespace={FOREIGN}"), 200),
             (format!("/v1/objects?name={FOREIGN}"), 200),
             (format!("/v1/objects?kind={FOREIGN}"), 200),
-            (format!("/v1/objects?account={FOREIGN}"), 400),
+            (format!("/v1/objects?account={FOREIGN}"), 200),
             (format!("/v1/objects?continue={null_in_token}"), 400),
             ("/v1/objects?limit=1e3".to_owned(), 400),
-            (format!("/v1/watches?account={FOREIGN}"), 400),
+            (format!("/v1/watches?account={FOREIGN}"), 200),
             ("/v1/operations/%00".to_owned(), 400),
-            (format!("/v1/operations?account={FOREIGN}"), 400),
+            (format!("/v1/operations?account={FOREIGN}"), 200),
             ("/armory/agents/%FF".to_owned(), 400),
             (format!("/armory/agents/{FOREIGN}"), 404),
             ("/armory/agent/operations?page=4294967295&items=1000".to_owned(), 200),
-            (format!("/agents/kubernetes/accounts/{FOREIGN}"), 400),
+            (format!("/agents/kubernetes/accounts/{FOREIGN}"), 200),
         ];
+        let mut wrong = Vec::new();
         for (path, expected) in table {
             let answer = send(scene.hub(), &request("GET", &path, "", b"")).await;
-            let status = answer.as_ref().map(|answer| answer.status);
-            assert_eq!(status, Some(expected), "{engine:?}: {path:.200}: {answer:.600?}");
+            if answer.as_ref().is_none_or(|answer| answer.status != expected) {
+                wrong.push(format!("{path:.100} should be {expected}: {answer:.600?}"));
+            }
         }
+        assert!(wrong.is_empty(), "{engine:?}: {wrong:#?}");
         scene.is_unimpressed().await;
     }
 }
@@ -169,7 +173,6 @@ async fn what_is_hardly_http_ends_its_own_connection_at_the_most() {
     let line = |length: usize| "x".repeat(length);
     let requests: Vec<Vec<u8>> = vec![
         b"\0\x01\x02\xff\r\n\r\n".to_vec(),
-        b"\r\n\r\n".to_vec(),
         b"GET\r\n\r\n".to_vec(),
         b"get / HTTP/9.9\r\n\r\n".to_vec(),
         b"GET /a\0b HTTP/1.1\r\nhost: hub\r\n\r\n".to_vec(),
@@ -184,8 +187,6 @@ async fn what_is_hardly_http_ends_its_own_connection_at_the_most() {
         request("GET", "/v1/objects/watch", "last-event-id: \u{fc}\r\n", b""),
         format!("{chunked}zzz\r\n[]\r\n0\r\n\r\n").into_bytes(),
         format!("{chunked}ffffffffffffffffff\r\n[]\r\n").into_bytes(),
-        format!("{chunked}5\r\n[").into_bytes(),
-        format!("{ops}content-length: 50\r\n\r\n[").into_bytes(),
         format!("{ops}content-length: -1\r\n\r\n[]").into_bytes(),
         format!("{ops}content-length: 2\r\ncontent-length: 3\r\n\r\n[]").into_bytes(),
         format!("{ops}content-length: 2\r\ntransfer-encoding: chunked\r\n\r\nzz").into_bytes(),
@@ -196,6 +197,17 @@ async fn what_is_hardly_http_ends_its_own_connection_at_the_most() {
         let answer = send(scene.hub(), &request).await;
         let what = String::from_utf8_lossy(&request);
         assert!(answer.as_ref().is_none_or(|answer| answer.status < 500), "{what:.200}: {answer:.600?}");
+        is_served(&mut scene.bystander).await;
+    }
+    for request in [
+        "",
+        "\r\n\r\n",
+        "GET /cred",
+        ops,
+        &format!("{chunked}5\r\n["),
+        &format!("{ops}content-length: 50\r\n\r\n["),
+    ] {
+        break_off(scene.hub(), request.as_bytes()).await;
         is_served(&mut scene.bystander).await;
     }
     scene.is_unimpressed().await;

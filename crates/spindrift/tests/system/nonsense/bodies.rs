@@ -1,6 +1,6 @@
 //! Bodies.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use spindrift_testkit::{Database, eventually};
 
 use super::{Scene, request, send};
@@ -100,13 +100,19 @@ async fn a_request_of_seven_megabytes_is_carried_out_on_every_store() {
         let asked =
             client.post(format!("{}/kubernetes/ops", scene.hub().url())).body(body).send().await.unwrap();
         assert_eq!(asked.status(), 200, "{engine:?}");
-        let task =
-            asked.json::<serde_json::Value>().await.unwrap()["resourceUri"].as_str().unwrap().to_owned();
-        eventually!("the task ends", LONG, {
+        let task = asked.json::<Value>().await.unwrap()["resourceUri"].as_str().unwrap().to_owned();
+        eventually!("the task ends", LONG * 3, {
             let task = scene.hub().get(&task).await.unwrap();
             if task["status"]["completed"] == true { Ok(task) } else { Err(task) }
         });
         let objects = scene.stage.fleet.clusters[0].list("", "configmaps", Some("default"));
-        assert_eq!(objects.len(), 10, "{engine:?}: {}", scene.hub().text(&task).await.unwrap());
+        let objects = objects.iter().map(|object| serde_json::to_value(object).unwrap());
+        let is_large = |object: &Value| object["metadata"]["name"].as_str().unwrap().starts_with("large-");
+        assert_eq!(
+            objects.filter(is_large).count(),
+            10,
+            "{engine:?}: {}",
+            scene.hub().text(&task).await.unwrap()
+        );
     }
 }
