@@ -219,8 +219,8 @@ def flatmap_query(context, query):
 
 @schemathesis.hook
 def flatmap_body(context, body):
-    real = BODIES.get(context.operation.path)
-    return st.booleans().flatmap(lambda is_real: real if is_real else st.just(body)) if real else st.just(body)
+    real = BODIES.get(context.operation.path, st.just(body))
+    return st.booleans().flatmap(lambda is_real: real if is_real else st.just(body))
 
 
 # === what is answered ===
