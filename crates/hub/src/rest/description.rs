@@ -51,7 +51,7 @@ pub(super) fn completed(mut api: OpenApi) -> OpenApi {
         for (method, operation) in operations(item) {
             operation.operation_id = Some(name(&method, path));
             describe_segments(operation, path);
-            operation.responses.responses.entry("default".to_owned()).or_insert_with(refused);
+            describe_answers(operation);
         }
     }
     api
@@ -114,6 +114,32 @@ fn segment(name: &str) -> Parameter {
         .description(meaning)
         .schema(Some(Object::with_type(Type::String)))
         .build()
+}
+
+/// Adds what answers mean, and how all routes refuse.
+fn describe_answers(operation: &mut Operation) {
+    let answers = &mut operation.responses.responses;
+    for (status, answer) in &mut *answers {
+        if let RefOr::T(answer) = answer
+            && answer.description.is_empty()
+        {
+            meaning(status).clone_into(&mut answer.description);
+        }
+    }
+    answers.entry("default".to_owned()).or_insert_with(refused);
+}
+
+fn meaning(status: &str) -> &'static str {
+    match status {
+        "200" => "What was asked for",
+        "202" => "It goes on",
+        "204" => "Done",
+        "400" => "The request makes no sense; the answer names what is wrong",
+        "404" => "There is no such thing",
+        "502" => "Another server, which was to be asked, did not answer",
+        "503" => "The hub cannot do its work; the answer names what is missing",
+        _ => REFUSED,
+    }
 }
 
 fn refused() -> RefOr<utoipa::openapi::Response> {
