@@ -52,6 +52,7 @@ ACCOUNTS = accounts()
 APPLICATIONS = [application["name"] for application in ask("/applications")][:3]
 OPERATIONS = [stage["name"] for stage in ask("/features/stages")]
 TASKS = [ask("/kubernetes/ops", [])["id"] for _ in range(3)]
+DISCOVERIES = [ask(f"/v1/accounts/{ACCOUNTS[0]}/operations?async=true", {"verb": "discover"})["id"] for _ in range(3)]
 NAMESPACES = ["shop", "payments", "nowhere", "_"]
 KINDS = ["deployment", "replicaSet", "pod", "service", "configMap", "node", "crd", "nonsense"]
 
@@ -83,6 +84,18 @@ NAMES = {
     ("page", "pageSize", "items", "limit"): [0, 1, 1000, 4294967295],
 }
 KNOWN = {name: values for names, values in NAMES.items() for name in names}
+
+# The same where a name means something else.
+ELSEWHERE = {
+    ("/ops/{name}", "name"): OPERATIONS,
+    ("/{cloudProvider}/ops/{name}", "name"): OPERATIONS,
+    ("/task/{id}", "id"): TASKS + [f"{task}:resume" for task in TASKS],
+    ("/v1/operations/{id}", "id"): DISCOVERIES,
+    ("/v1/operations/{id}/result", "id"): DISCOVERIES,
+    ("/armory/agent/operations/{opId}", "opId"): DISCOVERIES,
+    # The first account is never frozen, so that something goes on in it.
+    ("/v1/accounts/{account}/freeze", "account"): ACCOUNTS[1:],
+}
 
 # === what is asked ===
 
@@ -196,12 +209,7 @@ def seasoned(operation, parameters):
     """The same parameters, most of them with names that there are."""
 
     def value(name, made_up):
-        known = KNOWN.get(name)
-        if name == "name" and "/ops/" in operation.path:
-            known = OPERATIONS
-        # The first account is never frozen, so that something goes on in it.
-        if known and operation.path.endswith("/freeze"):
-            known = known[1:]
+        known = ELSEWHERE.get((operation.path, name)) or KNOWN.get(name)
         return mostly(known, st.just(made_up)) if known else st.just(made_up)
 
     return st.fixed_dictionaries({name: value(name, made_up) for name, made_up in (parameters or {}).items()})

@@ -57,14 +57,17 @@ pub(crate) struct Envelope {
     responses(
         (status = 200, description = "The verb's answer; 201 if something was created"),
         (status = 202, description = "The operation goes on; `/v1/operations/{id}` tells"),
+        (status = 400, description = "The request makes no sense; or as the API server says"),
         (status = 401, description = "The namespace is not one of the account's"),
         (status = 404, description = "There is no such account; or as the API server says"),
         (status = 409, description = "The id was used for something else, or the operation was called off; or as the API server says"),
+        (status = 413, description = "The body is larger than any request that makes sense"),
         (status = 423, description = "The account is frozen"),
         (status = 429, description = "Too much is under way"),
         (status = 502, description = "Nobody knows whether it was done"),
         (status = 503, description = "No agent of the account is connected"),
-        (status = 504, description = "The deadline passed before anything was changed")
+        (status = 504, description = "The deadline passed before anything was changed"),
+        (status = "default", description = "As the API server says")
     )
 )]
 pub(crate) async fn ask(
