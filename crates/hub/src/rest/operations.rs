@@ -90,7 +90,7 @@ pub(super) async fn get(
     get,
     path = "/v1/operations/{id}/result",
     params(("id" = String, Path, description = "The id of an operation")),
-    responses((status = 200, body = String), (status = 404, body = super::error::ErrorBody))
+    responses((status = 200, description = "The verb's answer"), (status = 404, body = super::error::ErrorBody))
 )]
 pub(super) async fn result(
     State(state): State<RestState>,
