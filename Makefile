@@ -1,6 +1,6 @@
 # Each target is one command; what takes more than that is a script in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help test lint fmt docs audit bench bench-agent bench-operations bench-reads chaos parity conformance fuzz dist testenv dictionary picture
+.PHONY: help test lint fmt docs audit bench bench-agent bench-operations bench-reads chaos parity conformance fuzz fuzz-api dist testenv dictionary picture
 
 # A version, so that a new release of the tool changes nothing unasked.
 CARGO_DENY := 0.20.2
@@ -34,6 +34,10 @@ bench: ## Measures, always as a ratio to a peer in the same run
 
 fuzz: ## Throws nonsense at all that reads what others write: make fuzz SECONDS=600 TARGETS=pages
 	cargo run --release --locked -p spindrift-fuzz -- --seconds $(or $(SECONDS),60) $(TARGETS)
+
+fuzz-api: ## Asks a hub whatever its OpenAPI description lets one ask, and fails on a server error; SECONDS=600 SEED=random
+	cargo build --workspace --locked --bins
+	FUZZ_SECONDS=$(SECONDS) FUZZ_SEED=$(SEED) scripts/fuzz-api
 
 bench-agent: ## Measures the agent beside a client-go informer: memory, time to sync, bytes on the wire; QUICK=1 for a look
 	cargo build --release --locked --bins --workspace

@@ -5,7 +5,9 @@
 mod accounts;
 mod agents;
 mod armory;
+pub(crate) mod body;
 mod clouddriver;
+mod description;
 mod error;
 mod fields;
 mod freeze;
@@ -33,7 +35,6 @@ use spindrift_model::TenantId;
 use spindrift_process::{metrics, readiness::Readiness};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
-use utoipa::OpenApi;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
@@ -81,13 +82,22 @@ pub struct RestState {
     pub shutdown: CancellationToken,
 }
 
-#[derive(OpenApi)]
-#[openapi(info(title = "Spindrift hub", description = "The live state of a fleet of Kubernetes clusters"))]
-struct Description;
-
 /// All routes.
 pub fn router(state: RestState, registry: Arc<Registry>) -> Router {
-    let (router, description) = OpenApiRouter::with_openapi(Description::openapi())
+    let (router, description) = routes().with_state(state).split_for_parts();
+    let description = description::completed(description);
+    let router = router
+        .route("/openapi.json", get(|| async move { Json(description) }))
+        .merge(metrics::router(registry))
+        .fallback(not_found);
+    // Before a route is looked for, so it is around the router and not a layer of it.
+    let tolerant: fn(Request) -> Request = clouddriver::without_trailing_slash;
+    Router::new().fallback_service(router.map_request(tolerant))
+}
+
+/// Those that are described.
+fn routes() -> OpenApiRouter<RestState> {
+    OpenApiRouter::with_openapi(description::frame())
         .routes(routes!(accounts::list))
         .routes(routes!(agents::list))
         .routes(routes!(agents::version))
@@ -108,15 +118,6 @@ pub fn router(state: RestState, registry: Arc<Registry>) -> Router {
         .routes(routes!(armory::hubs))
         .routes(routes!(armory::account))
         .merge(clouddriver::routes())
-        .with_state(state)
-        .split_for_parts();
-    let router = router
-        .route("/openapi.json", get(|| async move { Json(description) }))
-        .merge(metrics::router(registry))
-        .fallback(not_found);
-    // Before a route is looked for, so it is around the router and not a layer of it.
-    let tolerant: fn(Request) -> Request = clouddriver::without_trailing_slash;
-    Router::new().fallback_service(router.map_request(tolerant))
 }
 
 /// Paths that are ours; all others are Clouddriver's.

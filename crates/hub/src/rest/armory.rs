@@ -4,15 +4,15 @@ pub(super) mod operations;
 
 use std::collections::HashMap;
 
-use axum::{
-    Json,
-    extract::{Path, State},
-};
+use axum::{Json, extract::State};
 use serde::Serialize;
 use spindrift_model::AccountName;
 use utoipa::ToSchema;
 
-use super::{ALIVE, RestState, error::Error};
+use super::{
+    ALIVE, RestState,
+    error::{Error, Path},
+};
 use crate::store::{AccountRow, SessionRow};
 
 /// A connected agent.
@@ -94,7 +94,6 @@ pub(super) async fn agents(State(state): State<RestState>) -> Result<Json<Vec<Ar
 #[utoipa::path(
     get,
     path = "/armory/agents/{agentId}",
-    params(("agentId" = String, Path)),
     responses((status = 200, body = ArmoryAgentResponse), (status = 404, body = super::error::ErrorBody))
 )]
 pub(super) async fn agent(
@@ -122,7 +121,6 @@ pub(super) async fn hubs(State(state): State<RestState>) -> Result<Json<Vec<Clou
 #[utoipa::path(
     get,
     path = "/agents/kubernetes/accounts/{accountName}",
-    params(("accountName" = String, Path)),
     responses((status = 200, body = KubesvcAccount), (status = 400, body = super::error::ErrorBody))
 )]
 pub(super) async fn account(

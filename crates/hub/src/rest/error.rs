@@ -11,6 +11,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use tracing::error;
 use utoipa::ToSchema;
 
+use super::body::Unread;
 use crate::store::StoreError;
 
 /// What a caller gets instead of an answer.
@@ -50,10 +51,37 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Error> {
+        if parts.uri.query().is_some_and(|query| query.contains("%00")) {
+            return Err(Error::bad_request("query", "nothing has a null character in its name"));
+        }
         match axum::extract::Query::from_request_parts(parts, state).await {
             Ok(axum::extract::Query(query)) => Ok(Self(query)),
             Err(rejection) => Err(Error::bad_request("query", rejection.body_text())),
         }
+    }
+}
+
+/// The segments of a path, likewise.
+pub(super) struct Path<T>(pub(super) T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T> {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Error> {
+        match axum::extract::Path::from_request_parts(parts, state).await {
+            Ok(axum::extract::Path(segments)) => Ok(Self(segments)),
+            Err(rejection) => Err(Error::bad_request("path", rejection.body_text())),
+        }
+    }
+}
+
+impl From<Unread> for Error {
+    fn from(why: Unread) -> Self {
+        let status = match why {
+            Unread::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Unread::BrokenOff => StatusCode::BAD_REQUEST,
+        };
+        Self { status, message: format!("body: {why}") }
     }
 }
 

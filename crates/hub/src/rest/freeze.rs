@@ -1,17 +1,19 @@
 //! Freezing an account: nothing may be changed in it, reads go on.
 
-use axum::{
-    Json,
-    extract::{Path, State, rejection::JsonRejection},
-    http::StatusCode,
-};
+use axum::{body::Body, extract::State, http::StatusCode};
 use serde::{Deserialize, Serialize};
 use spindrift_model::AccountName;
 use tracing::info;
 use utoipa::ToSchema;
 
-use super::{RestState, error::Error};
+use super::{
+    RestState, body,
+    error::{Error, Path},
+};
 use crate::store::Freeze;
+
+/// Of a reason: what people read.
+const LONGEST: usize = 4096;
 
 /// Why an account is frozen.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -32,21 +34,16 @@ pub(super) struct Frozen {
 #[utoipa::path(
     put,
     path = "/v1/accounts/{account}/freeze",
-    params(("account" = String, Path)),
     request_body = Reason,
     responses((status = 204), (status = 404, body = super::error::ErrorBody))
 )]
 pub(super) async fn freeze(
     State(state): State<RestState>,
     Path(account): Path<String>,
-    reason: Result<Json<Reason>, JsonRejection>,
+    body: Body,
 ) -> Result<StatusCode, Error> {
     let account = known(&state, &account).await?;
-    let reason = match reason {
-        Ok(Json(Reason { reason })) => reason,
-        Err(JsonRejection::MissingJsonContentType(_)) => String::new(),
-        Err(rejection) => return Err(Error::bad_request("body", rejection.body_text())),
-    };
+    let Reason { reason } = Reason::read(body).await?;
     state.store.freeze(&state.tenant, &account, &reason).await?;
     info!(%account, reason, "account frozen");
     Ok(StatusCode::NO_CONTENT)
@@ -56,7 +53,6 @@ pub(super) async fn freeze(
 #[utoipa::path(
     delete,
     path = "/v1/accounts/{account}/freeze",
-    params(("account" = String, Path)),
     responses((status = 204), (status = 404, body = super::error::ErrorBody))
 )]
 pub(super) async fn unfreeze(
@@ -74,6 +70,24 @@ async fn known(state: &RestState, account: &str) -> Result<AccountName, Error> {
     let name = AccountName::parse(account).map_err(|invalid| Error::bad_request("account", invalid))?;
     let row = state.store.account(&state.tenant, &name).await?;
     row.map(|_| name).ok_or_else(|| Error::not_found(format!("there is no account {account}")))
+}
+
+// === impl Reason ===
+
+impl Reason {
+    /// No body is no reason.
+    async fn read(body: Body) -> Result<Self, Error> {
+        let body = body::read(body, 2 * LONGEST).await?;
+        if body.is_empty() {
+            return Ok(Self::default());
+        }
+        let read: Self = serde_json::from_slice(&body).map_err(|error| Error::bad_request("body", error))?;
+        if read.reason.len() > LONGEST || read.reason.contains('\0') {
+            let expected = format_args!("expected at most {LONGEST} bytes, and no null character");
+            return Err(Error::bad_request("reason", expected));
+        }
+        Ok(read)
+    }
 }
 
 // === impl Frozen ===

@@ -115,6 +115,7 @@ fn token((account, key): &(AccountName, ObjectKey)) -> String {
 fn after(token: &str) -> Result<(AccountName, ObjectKey), Error> {
     let parse = || {
         let text = String::from_utf8(BASE64_URL_SAFE_NO_PAD.decode(token).ok()?).ok()?;
+        let text = Some(text).filter(|text| !text.contains('\0'))?;
         let [account, group, kind, namespace, name] = text.split('\n').collect::<Vec<_>>().try_into().ok()?;
         let key = ObjectKey {
             group: group.into(),

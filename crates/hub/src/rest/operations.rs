@@ -6,7 +6,7 @@ mod view;
 use axum::{
     Json,
     body::Body,
-    extract::{Path, State},
+    extract::State,
     http::{HeaderName, StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -20,7 +20,7 @@ pub(super) use view::Operation;
 
 use super::{
     RestState,
-    error::{Error, Query},
+    error::{Error, Path, Query},
 };
 use crate::store::{OperationQuery, OperationRow, OperationState, StoreError};
 
@@ -75,7 +75,7 @@ pub(super) async fn list(
 #[utoipa::path(
     get,
     path = "/v1/operations/{id}",
-    params(("id" = String, Path)),
+    params(("id" = String, Path, description = "The id of an operation")),
     responses((status = 200, body = Operation), (status = 404, body = super::error::ErrorBody))
 )]
 pub(super) async fn get(
@@ -89,8 +89,8 @@ pub(super) async fn get(
 #[utoipa::path(
     get,
     path = "/v1/operations/{id}/result",
-    params(("id" = String, Path)),
-    responses((status = 200, body = String), (status = 404, body = super::error::ErrorBody))
+    params(("id" = String, Path, description = "The id of an operation")),
+    responses((status = 200, description = "The verb's answer"), (status = 404, body = super::error::ErrorBody))
 )]
 pub(super) async fn result(
     State(state): State<RestState>,
@@ -125,7 +125,7 @@ pub(super) async fn result(
 #[utoipa::path(
     delete,
     path = "/v1/operations/{id}",
-    params(("id" = String, Path)),
+    params(("id" = String, Path, description = "The id of an operation")),
     responses((status = 202, body = Operation), (status = 200, body = Operation), (status = 404, body = super::error::ErrorBody))
 )]
 pub(super) async fn cancel(

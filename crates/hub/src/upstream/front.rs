@@ -4,7 +4,7 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use axum::{
     Router,
-    body::{Body, to_bytes},
+    body::Body,
     extract::{Request, State},
     http::{Method, StatusCode, header},
     middleware::{Next, from_fn_with_state},
@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     clouddriver::Accounts,
-    rest::{ClouddriverError as Error, tagged},
+    rest::{ClouddriverError as Error, body, tagged},
 };
 
 /// A probe of Kubernetes waits for a second.
@@ -105,7 +105,7 @@ impl Front {
 
     async fn ours_first(&self, request: Request, next: Next) -> Result<Response, Error> {
         let (parts, body) = request.into_parts();
-        let body = whole(body).await?;
+        let body = whole(body, parts.uri.path()).await?;
         let ours = next.run(Request::from_parts(parts.clone(), Body::from(body.clone()))).await;
         if ours.status() != StatusCode::NOT_FOUND {
             return Ok(ours);
@@ -115,7 +115,7 @@ impl Front {
 
     async fn operations(&self, form: &Operations, request: Request, next: Next) -> Result<Response, Error> {
         let (parts, body) = request.into_parts();
-        let body = whole(body).await?;
+        let body = whole(body, parts.uri.path()).await?;
         let asked = Asked::read(form, &body);
         let mut ours = HashSet::new();
         for account in asked.iter().filter_map(|asked| asked.account.as_deref()) {
@@ -194,8 +194,8 @@ fn is_grpc(request: &Request) -> bool {
     content_type.is_some_and(|value| value.as_bytes().starts_with(b"application/grpc"))
 }
 
-async fn whole(body: Body) -> Result<Bytes, Error> {
-    to_bytes(body, LARGEST_BODY).await.map_err(|_| Refusal::too_large(LARGEST_BODY).into())
+async fn whole(body: Body, path: &str) -> Result<Bytes, Error> {
+    body::read(body, LARGEST_BODY).await.map_err(|unread| Error::unread(unread, path))
 }
 
 fn are(names: impl IntoIterator<Item = String>) -> String {

@@ -19,6 +19,7 @@ mod live;
 mod load;
 mod logging;
 mod memory;
+mod nonsense;
 mod operations;
 mod permissions;
 mod pressure;

@@ -1,9 +1,6 @@
 //! The history of operations as the Scale Agent's plugin shows it, with every hop.
 
-use axum::{
-    Json,
-    extract::{Path, State},
-};
+use axum::{Json, extract::State};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -11,7 +8,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::{
     rest::{
         RestState,
-        error::{Error, Query},
+        error::{Error, Path, Query},
         operations::find,
     },
     store::{OperationQuery, OperationRow},
@@ -119,7 +116,6 @@ pub(crate) async fn operations(
 #[utoipa::path(
     get,
     path = "/armory/agent/operations/{opId}",
-    params(("opId" = String, Path)),
     responses((status = 200, body = OperationHistoryRecord), (status = 404, body = crate::rest::error::ErrorBody))
 )]
 pub(crate) async fn operation(

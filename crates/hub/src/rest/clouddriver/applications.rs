@@ -45,7 +45,6 @@ async fn list(State(state): State<RestState>, parameters: Parameters) -> Result<
 #[utoipa::path(
     get,
     path = "/applications/{application}",
-    params(("application" = String, Path)),
     responses((status = 200), (status = 404))
 )]
 async fn application(
@@ -65,7 +64,6 @@ async fn application(
 #[utoipa::path(
     get,
     path = "/applications/{application}/clusters",
-    params(("application" = String, Path)),
     responses((status = 200))
 )]
 async fn clusters(

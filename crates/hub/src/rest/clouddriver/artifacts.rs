@@ -2,7 +2,7 @@
 
 use axum::{
     Json,
-    body::{Body, to_bytes},
+    body::Body,
     extract::State,
     http::StatusCode,
     response::{IntoResponse, Response},
@@ -14,7 +14,10 @@ use super::{
     error::Error,
     request::{Parameters, Segments},
 };
-use crate::{clouddriver::Fetched, rest::RestState};
+use crate::{
+    clouddriver::Fetched,
+    rest::{RestState, body},
+};
 
 /// What is embedded in a request comes with it; Orca does not take larger ones either.
 const LARGEST_REQUEST: usize = 16 * 1024 * 1024;
@@ -51,10 +54,8 @@ async fn fetch(
     parameters: Parameters,
     body: Body,
 ) -> Result<Response, Error> {
-    let Ok(body) = to_bytes(body, LARGEST_REQUEST).await else {
-        let detail = format!("An artifact of more than {LARGEST_REQUEST} bytes is not read.");
-        return Err(Problem::new(413, detail, parameters.path()).into());
-    };
+    let unread = |unread| Error::unread(unread, parameters.path());
+    let body = body::read(body, LARGEST_REQUEST).await.map_err(unread)?;
     let artifact: Artifact =
         serde_json::from_slice(&body).map_err(|_| Problem::unreadable_body(parameters.path()))?;
     let Some(name) = artifact.artifact_account.as_deref().filter(|name| !name.is_empty()) else {
@@ -78,7 +79,7 @@ async fn fetch(
 #[utoipa::path(
     get,
     path = "/artifacts/account/{account}/names",
-    params(("account" = String, Path), ("type" = String, Query)),
+    params(("type" = String, Query)),
     responses((status = 200), (status = 400), (status = 404), (status = 502))
 )]
 async fn names(
@@ -96,7 +97,7 @@ async fn names(
 #[utoipa::path(
     get,
     path = "/artifacts/account/{account}/versions",
-    params(("account" = String, Path), ("type" = String, Query), ("artifactName" = String, Query)),
+    params(("type" = String, Query), ("artifactName" = String, Query)),
     responses((status = 200), (status = 400), (status = 404), (status = 502))
 )]
 async fn versions(
@@ -115,7 +116,6 @@ async fn versions(
 #[utoipa::path(
     get,
     path = "/artifacts/content-address/{application}/{hash}",
-    params(("application" = String, Path), ("hash" = String, Path)),
     responses((status = 404))
 )]
 async fn by_content(Segments((application, hash)): Segments<(String, String)>) -> Error {

@@ -33,7 +33,7 @@ pub(super) fn routes() -> OpenApiRouter<RestState> {
 #[utoipa::path(
     post,
     path = "/cache/{provider}/{type}",
-    params(("provider" = String, Path), ("type" = String, Path)),
+    params(("type" = String, Path, description = "What is to be refreshed, such as `manifest`")),
     responses((status = 200))
 )]
 async fn refresh() -> Json<Value> {
@@ -44,7 +44,7 @@ async fn refresh() -> Json<Value> {
 #[utoipa::path(
     get,
     path = "/cache/{provider}/{type}",
-    params(("provider" = String, Path), ("type" = String, Path), ("id" = Option<String>, Query)),
+    params(("type" = String, Path, description = "What is to be refreshed, such as `manifest`"), ("id" = Option<String>, Query)),
     responses((status = 200))
 )]
 async fn pending() -> Json<[(); 0]> {

@@ -35,7 +35,6 @@ pub(super) fn routes() -> OpenApiRouter<RestState> {
 #[utoipa::path(
     get,
     path = "/applications/{application}/clusters/{account}",
-    params(("application" = String, Path), ("account" = String, Path)),
     responses((status = 200), (status = 404))
 )]
 async fn of_account(
@@ -56,9 +55,6 @@ async fn of_account(
     get,
     path = "/applications/{application}/clusters/{account}/{name}",
     params(
-        ("application" = String, Path),
-        ("account" = String, Path),
-        ("name" = String, Path, description = "Such as `deployment shop`"),
         ("expand" = Option<bool>, Query, description = "With its parts; true if absent")
     ),
     responses((status = 200), (status = 400), (status = 404))
@@ -79,10 +75,6 @@ async fn by_name(
     get,
     path = "/applications/{application}/clusters/{account}/{name}/{type}",
     params(
-        ("application" = String, Path),
-        ("account" = String, Path),
-        ("name" = String, Path),
-        ("type" = String, Path, description = "`kubernetes`"),
         ("expand" = Option<bool>, Query, description = "With its parts; true if absent")
     ),
     responses((status = 200), (status = 400), (status = 404))
@@ -106,10 +98,6 @@ async fn by_type(
     get,
     path = "/applications/{application}/clusters/{account}/{name}/{type}/serverGroups",
     params(
-        ("application" = String, Path),
-        ("account" = String, Path),
-        ("name" = String, Path),
-        ("type" = String, Path),
         ("region" = Option<String>, Query, description = "Only those of a namespace"),
         ("expand" = Option<bool>, Query, description = "True if absent; none are shown otherwise")
     ),
@@ -136,13 +124,6 @@ async fn server_groups(
 #[utoipa::path(
     get,
     path = "/applications/{application}/clusters/{account}/{name}/{type}/serverGroups/{serverGroup}",
-    params(
-        ("application" = String, Path),
-        ("account" = String, Path),
-        ("name" = String, Path),
-        ("type" = String, Path),
-        ("serverGroup" = String, Path)
-    ),
     responses((status = 404))
 )]
 async fn server_group(
@@ -161,14 +142,6 @@ async fn server_group(
 #[utoipa::path(
     get,
     path = "/applications/{application}/clusters/{account}/{name}/{type}/{scope}/serverGroups/target/{target}",
-    params(
-        ("application" = String, Path),
-        ("account" = String, Path),
-        ("name" = String, Path),
-        ("type" = String, Path),
-        ("scope" = String, Path),
-        ("target" = String, Path)
-    ),
     responses((status = 404))
 )]
 async fn target(
@@ -188,15 +161,6 @@ async fn target(
 #[utoipa::path(
     get,
     path = "/applications/{application}/clusters/{account}/{name}/{type}/{scope}/serverGroups/target/{target}/{summary}",
-    params(
-        ("application" = String, Path),
-        ("account" = String, Path),
-        ("name" = String, Path),
-        ("type" = String, Path),
-        ("scope" = String, Path),
-        ("target" = String, Path),
-        ("summary" = String, Path)
-    ),
     responses((status = 404))
 )]
 async fn target_summary(

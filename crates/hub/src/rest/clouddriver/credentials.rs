@@ -48,7 +48,6 @@ async fn list(State(state): State<RestState>, parameters: Parameters) -> Result<
 #[utoipa::path(
     get,
     path = "/credentials/{account}",
-    params(("account" = String, Path)),
     responses((status = 200), (status = 404))
 )]
 async fn account(
@@ -65,7 +64,6 @@ async fn account(
 #[utoipa::path(
     get,
     path = "/credentials/{account}/authorized",
-    params(("account" = String, Path)),
     responses((status = 200), (status = 404))
 )]
 async fn authorized(state: State<RestState>, name: Segments<String>) -> Result<Response, Error> {
@@ -73,7 +71,7 @@ async fn authorized(state: State<RestState>, name: Segments<String>) -> Result<R
 }
 
 /// Accounts are announced by agents; there are no definitions of them here.
-#[utoipa::path(get, path = "/credentials/type/{type}", params(("type" = String, Path)), responses((status = 400)))]
+#[utoipa::path(get, path = "/credentials/type/{type}", responses((status = 400)))]
 async fn definitions() -> Error {
     Refusal::no_account_definitions().into()
 }
@@ -82,7 +80,6 @@ async fn definitions() -> Error {
 #[utoipa::path(
     get,
     path = "/credentials/{account}/history",
-    params(("account" = String, Path)),
     responses((status = 400))
 )]
 async fn history() -> Error {
@@ -102,13 +99,13 @@ async fn save() -> Error {
 }
 
 /// As above.
-#[utoipa::path(put, path = "/credentials/{account}", params(("account" = String, Path)), responses((status = 400)))]
+#[utoipa::path(put, path = "/credentials/{account}", responses((status = 400)))]
 async fn update() -> Error {
     Refusal::no_account_definitions().into()
 }
 
 /// As above.
-#[utoipa::path(delete, path = "/credentials/{account}", params(("account" = String, Path)), responses((status = 400)))]
+#[utoipa::path(delete, path = "/credentials/{account}", responses((status = 400)))]
 async fn delete() -> Error {
     Refusal::no_account_definitions().into()
 }

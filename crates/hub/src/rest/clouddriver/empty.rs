@@ -14,10 +14,10 @@ type Nothing = Json<[(); 0]>;
 
 /// Routes that answer with an empty list; each needs a function of its own to be described.
 macro_rules! empty {
-    ($($name:ident $path:literal $(($parameter:literal))*),* $(,)?) => {
+    ($($name:ident $path:literal),* $(,)?) => {
         $(
             /// Kubernetes has none.
-            #[utoipa::path(get, path = $path, params($(($parameter = String, Path)),*), responses((status = 200)))]
+            #[utoipa::path(get, path = $path, responses((status = 200)))]
             async fn $name() -> Nothing {
                 Json([])
             }
@@ -33,16 +33,16 @@ macro_rules! empty {
 }
 
 empty! {
-    networks_of_provider "/networks/{provider}" ("provider"),
+    networks_of_provider "/networks/{provider}",
     subnets "/subnets",
-    subnets_of_provider "/subnets/{provider}" ("provider"),
+    subnets_of_provider "/subnets/{provider}",
     vpcs "/vpcs",
     key_pairs "/keyPairs",
     instance_types "/instanceTypes",
     certificates "/certificates",
-    certificates_of_provider "/certificates/{provider}" ("provider"),
+    certificates_of_provider "/certificates/{provider}",
     functions "/functions",
-    functions_of_application "/applications/{application}/functions" ("application"),
+    functions_of_application "/applications/{application}/functions",
     tags "/tags",
     installed_plugins "/installedPlugins",
     storage "/storage",
@@ -56,7 +56,7 @@ async fn networks() -> Json<Value> {
 }
 
 /// Kubernetes has none.
-#[utoipa::path(get, path = "/tags/{id}", params(("id" = String, Path)), responses((status = 404)))]
+#[utoipa::path(get, path = "/tags/{id}", params(("id" = String, Path, description = "The id of tags")), responses((status = 404)))]
 async fn tag(Segments(id): Segments<String>) -> Error {
     Refusal::not_found(format!("No EntityTags found w/ id = {id}")).into()
 }

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use spindrift_spinnaker::{Missing, Problem, Refusal};
 use tracing::error;
 
-use crate::store::StoreError;
+use crate::{rest::body::Unread, store::StoreError};
 
 /// What a caller gets instead of an answer.
 #[derive(Debug)]
@@ -21,6 +21,18 @@ pub(crate) enum Error {
 }
 
 const PROBLEM: HeaderValue = HeaderValue::from_static("application/problem+json");
+
+// === impl Error ===
+
+impl Error {
+    /// The body of a request to this path was not read.
+    pub(crate) fn unread(why: Unread, path: &str) -> Self {
+        match why {
+            Unread::TooLarge(most) => Refusal::too_large(most).into(),
+            Unread::BrokenOff => Problem::unreadable_body(path).into(),
+        }
+    }
+}
 
 impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Self {

@@ -25,8 +25,6 @@ pub(super) fn routes() -> OpenApiRouter<RestState> {
     get,
     path = "/instances/{account}/{region}/{id}",
     params(
-        ("account" = String, Path),
-        ("region" = String, Path),
         ("id" = String, Path, description = "`pod <name>`")
     ),
     responses((status = 200), (status = 404))
@@ -51,8 +49,6 @@ async fn instance(
     get,
     path = "/instances/{account}/{region}/{id}/console",
     params(
-        ("account" = String, Path),
-        ("region" = String, Path),
         ("id" = String, Path, description = "`pod <name>`"),
         ("provider" = Option<String>, Query),
         ("cloudProvider" = Option<String>, Query)

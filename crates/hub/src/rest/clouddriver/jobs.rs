@@ -25,9 +25,6 @@ pub(super) fn routes() -> OpenApiRouter<RestState> {
     get,
     path = "/applications/{application}/jobs/{account}/{location}/{id}",
     params(
-        ("application" = String, Path),
-        ("account" = String, Path),
-        ("location" = String, Path),
         ("id" = String, Path, description = "`job <name>`")
     ),
     responses((status = 200), (status = 404), (status = 500, description = "The cluster could not be read"))
@@ -64,12 +61,6 @@ async fn pods(state: &RestState, account: &AccountName, job: &Manifest) -> Resul
 #[utoipa::path(
     delete,
     path = "/applications/{application}/jobs/{account}/{location}/{id}",
-    params(
-        ("application" = String, Path),
-        ("account" = String, Path),
-        ("location" = String, Path),
-        ("id" = String, Path)
-    ),
     responses((status = 400))
 )]
 async fn cancel() -> Error {
@@ -81,9 +72,6 @@ async fn cancel() -> Error {
     get,
     path = "/applications/{application}/jobs/{account}/{location}/{id}/{fileName}",
     params(
-        ("application" = String, Path),
-        ("account" = String, Path),
-        ("location" = String, Path),
         ("id" = String, Path, description = "`job <name>`"),
         ("fileName" = String, Path, description = "The container")
     ),
@@ -110,10 +98,6 @@ async fn job_file(
     get,
     path = "/applications/{application}/kubernetes/pods/{account}/{namespace}/{podName}/{fileName}",
     params(
-        ("application" = String, Path),
-        ("account" = String, Path),
-        ("namespace" = String, Path),
-        ("podName" = String, Path),
         ("fileName" = String, Path, description = "The container")
     ),
     responses((status = 200), (status = 500, description = "The cluster could not be read"))

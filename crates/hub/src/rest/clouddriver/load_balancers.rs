@@ -27,7 +27,6 @@ pub(super) fn routes() -> OpenApiRouter<RestState> {
 #[utoipa::path(
     get,
     path = "/applications/{application}/loadBalancers",
-    params(("application" = String, Path)),
     responses((status = 200))
 )]
 async fn of_application(
@@ -44,7 +43,6 @@ async fn of_application(
 #[utoipa::path(
     get,
     path = "/{provider}/loadBalancers",
-    params(("provider" = String, Path)),
     responses((status = 200), (status = 400))
 )]
 async fn of_provider(Segments(provider): Segments<String>) -> Result<Json<[(); 0]>, Error> {
@@ -56,7 +54,6 @@ async fn of_provider(Segments(provider): Segments<String>) -> Result<Json<[(); 0
 #[utoipa::path(
     get,
     path = "/{provider}/loadBalancers/{name}",
-    params(("provider" = String, Path), ("name" = String, Path)),
     responses((status = 400))
 )]
 async fn by_name(Segments((provider, _name)): Segments<(String, String)>) -> Error {
@@ -71,9 +68,6 @@ async fn by_name(Segments((provider, _name)): Segments<(String, String)>) -> Err
     get,
     path = "/{provider}/loadBalancers/{account}/{region}/{name}",
     params(
-        ("provider" = String, Path),
-        ("account" = String, Path),
-        ("region" = String, Path),
         ("name" = String, Path, description = "Such as `service shop`")
     ),
     responses((status = 200), (status = 400))

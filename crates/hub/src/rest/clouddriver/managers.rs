@@ -19,7 +19,6 @@ pub(super) fn routes() -> OpenApiRouter<RestState> {
 #[utoipa::path(
     get,
     path = "/applications/{application}/serverGroupManagers",
-    params(("application" = String, Path)),
     responses((status = 200))
 )]
 async fn list(

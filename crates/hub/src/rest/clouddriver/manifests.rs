@@ -43,7 +43,6 @@ pub(super) fn routes() -> OpenApiRouter<RestState> {
     get,
     path = "/manifests/{account}/{location}/{name}",
     params(
-        ("account" = String, Path),
         ("location" = String, Path, description = "The namespace; `_` for kinds without"),
         ("name" = String, Path, description = "`<kind> <name>`"),
         ("includeEvents" = Option<bool>, Query, description = "With its events and metrics; true if absent")
@@ -63,7 +62,7 @@ async fn manifest(
 #[utoipa::path(
     get,
     path = "/manifests/{account}/{name}",
-    params(("account" = String, Path), ("name" = String, Path), ("includeEvents" = Option<bool>, Query)),
+    params(("includeEvents" = Option<bool>, Query)),
     responses((status = 200), (status = 400), (status = 404), (status = 500, description = "The cluster could not be read"))
 )]
 async fn manifest_without_location(
@@ -132,13 +131,6 @@ async fn metrics(state: &RestState, account: &Account, object: &Manifest) -> Vec
 #[utoipa::path(
     get,
     path = "/manifests/{account}/{location}/{kind}/cluster/{app}/{cluster}",
-    params(
-        ("account" = String, Path),
-        ("location" = String, Path),
-        ("kind" = String, Path),
-        ("app" = String, Path),
-        ("cluster" = String, Path)
-    ),
     responses((status = 200), (status = 404), (status = 500, description = "The cluster could not be read"))
 )]
 async fn cluster(
@@ -154,11 +146,6 @@ async fn cluster(
     get,
     path = "/manifests/{account}/{location}/{kind}/cluster/{app}/{cluster}/dynamic/{criteria}",
     params(
-        ("account" = String, Path),
-        ("location" = String, Path),
-        ("kind" = String, Path),
-        ("app" = String, Path),
-        ("cluster" = String, Path),
         ("criteria" = String, Path, description = "`oldest`, `newest`, `second_newest`, `largest`, `smallest`")
     ),
     responses((status = 200), (status = 400), (status = 404), (status = 500, description = "The cluster could not be read"))

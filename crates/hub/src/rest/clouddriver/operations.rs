@@ -1,8 +1,6 @@
 //! Operations: what is to be done, checked at once and done later, by a task.
 
 use axum::{Json, body::Body, extract::State};
-use bytes::{Bytes, BytesMut};
-use futures::StreamExt;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use spindrift_spinnaker::{Problem, Refusal, Request, TaskReference};
@@ -14,14 +12,11 @@ use super::{
 };
 use crate::{
     clouddriver::{Caller, Rejected},
-    rest::RestState,
+    rest::{RestState, body},
 };
 
 /// The largest request: more than any API server takes in one object, and than any database in one row.
 const LARGEST_REQUEST: usize = 8 * 1024 * 1024;
-
-/// So much more is read and dropped, so that who sends it hears why it is refused.
-const LARGEST_REFUSED: usize = 256 * 1024 * 1024;
 
 pub(super) fn routes() -> OpenApiRouter<RestState> {
     OpenApiRouter::new()
@@ -35,7 +30,7 @@ pub(super) fn routes() -> OpenApiRouter<RestState> {
 #[utoipa::path(
     post,
     path = "/{cloudProvider}/ops",
-    params(("cloudProvider" = String, Path), ("clientRequestId" = Option<String>, Query, description = "The caller's own id: what is asked again under it is not done again, and answered with the same task")),
+    params(("clientRequestId" = Option<String>, Query, description = "The caller's own id: what is asked again under it is not done again, and answered with the same task")),
     request_body(content = Vec<Object>, description = "Operations by name, such as `[{\"scaleManifest\": {\"account\": \"prod\", \"manifestName\": \"deployment web\", \"location\": \"shop\", \"replicas\": 3}}]`"),
     responses(
         (status = 200, description = "The task that does them: `id` and `resourceUri`"),
@@ -58,7 +53,7 @@ async fn submit(
 #[utoipa::path(
     post,
     path = "/{cloudProvider}/ops/{name}",
-    params(("cloudProvider" = String, Path), ("name" = String, Path), ("clientRequestId" = Option<String>, Query)),
+    params(("name" = String, Path, description = "Of the operation, such as `scaleManifest`"), ("clientRequestId" = Option<String>, Query)),
     request_body(content = Object, description = "What the operation is asked with"),
     responses(
         (status = 200, description = "The task that does it: `id` and `resourceUri`"),
@@ -104,7 +99,7 @@ async fn submit_legacy(
 #[utoipa::path(
     post,
     path = "/ops/{name}",
-    params(("name" = String, Path), ("clientRequestId" = Option<String>, Query)),
+    params(("name" = String, Path, description = "Of the operation, such as `scaleManifest`"), ("clientRequestId" = Option<String>, Query)),
     request_body(content = Object, description = "What the operation is asked with, and `cloudProvider`"),
     responses(
         (status = 200, description = "The task that does it: `id` and `resourceUri`"),
@@ -149,34 +144,13 @@ fn provider_of(request: &Request) -> Result<String, Refusal> {
 
 /// The body as what it should be.
 pub(super) async fn read<T: DeserializeOwned>(body: Body, path: &str) -> Result<T, Error> {
-    let body = collect(body, path).await?;
+    let body = body::read(body, LARGEST_REQUEST).await.map_err(|unread| Error::unread(unread, path))?;
     serde_json::from_slice(&body).map_err(|_| Problem::unreadable_body(path).into())
 }
 
 async fn read_object(body: Body, path: &str) -> Result<Value, Error> {
     let value: Value = read(body, path).await?;
     if value.is_object() { Ok(value) } else { Err(Problem::unreadable_body(path).into()) }
-}
-
-async fn collect(body: Body, path: &str) -> Result<Bytes, Error> {
-    let (mut whole, mut length) = (BytesMut::new(), 0);
-    let mut pieces = body.into_data_stream();
-    while let Some(piece) = pieces.next().await {
-        let piece = piece.map_err(|_| Problem::unreadable_body(path))?;
-        length += piece.len();
-        if length <= LARGEST_REQUEST {
-            whole.extend_from_slice(&piece);
-        } else if length > LARGEST_REFUSED {
-            break;
-        } else {
-            whole = BytesMut::new();
-        }
-    }
-    if length > LARGEST_REQUEST {
-        Err(Refusal::too_large(LARGEST_REQUEST).into())
-    } else {
-        Ok(whole.freeze())
-    }
 }
 
 impl From<Rejected> for Error {

@@ -14,7 +14,6 @@ pub(super) fn routes() -> OpenApiRouter<RestState> {
 #[utoipa::path(
     get,
     path = "/projects/{project}/clusters",
-    params(("project" = String, Path)),
     responses((status = 404))
 )]
 async fn clusters(Segments(project): Segments<String>) -> Error {

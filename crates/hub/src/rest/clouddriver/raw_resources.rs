@@ -21,7 +21,6 @@ pub(super) fn routes() -> OpenApiRouter<RestState> {
 #[utoipa::path(
     get,
     path = "/applications/{application}/rawResources",
-    params(("application" = String, Path)),
     responses((status = 200))
 )]
 async fn list(

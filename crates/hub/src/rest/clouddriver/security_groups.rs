@@ -49,7 +49,6 @@ async fn list(State(state): State<RestState>) -> Result<Response, Error> {
     get,
     path = "/securityGroups/{account}",
     params(
-        ("account" = String, Path),
         ("region" = Option<String>, Query, description = "Only those of a namespace, as a list")
     ),
     responses((status = 200))
@@ -75,8 +74,6 @@ async fn of_account(
     get,
     path = "/securityGroups/{account}/{provider}",
     params(
-        ("account" = String, Path),
-        ("provider" = String, Path),
         ("region" = Option<String>, Query, description = "Only those of a namespace, as a list")
     ),
     responses((status = 200))
@@ -100,7 +97,6 @@ async fn of_provider(
 #[utoipa::path(
     get,
     path = "/securityGroups/{account}/{provider}/{name}",
-    params(("account" = String, Path), ("provider" = String, Path), ("name" = String, Path)),
     responses((status = 200))
 )]
 async fn by_name(
@@ -121,9 +117,6 @@ async fn by_name(
     get,
     path = "/securityGroups/{account}/{provider}/{region}/{name}",
     params(
-        ("account" = String, Path),
-        ("provider" = String, Path),
-        ("region" = String, Path),
         ("name" = String, Path, description = "Such as `networkPolicy shop`"),
         ("vpcId" = Option<String>, Query),
         ("getById" = Option<bool>, Query, description = "Not for Kubernetes")

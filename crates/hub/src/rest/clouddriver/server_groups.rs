@@ -32,7 +32,6 @@ pub(super) fn routes() -> OpenApiRouter<RestState> {
     get,
     path = "/applications/{application}/serverGroups",
     params(
-        ("application" = String, Path),
         ("expand" = Option<bool>, Query, description = "With all there is to show; false if absent"),
         ("cloudProvider" = Option<String>, Query),
         ("clusters" = Option<String>, Query, description = "Only those of `<account>:<cluster>`, by comma")
@@ -152,9 +151,6 @@ fn objects(ids: &[&str]) -> Result<Vec<(AccountName, Coordinates)>, Refusal> {
     get,
     path = "/applications/{application}/serverGroups/{account}/{region}/{name}",
     params(
-        ("application" = String, Path),
-        ("account" = String, Path),
-        ("region" = String, Path),
         ("name" = String, Path, description = "Such as `replicaSet shop-v000`"),
         ("includeDetails" = Option<bool>, Query)
     ),
@@ -172,9 +168,6 @@ async fn details_of_application(
     get,
     path = "/serverGroups/{account}/{region}/{name}",
     params(
-        ("account" = String, Path),
-        ("region" = String, Path),
-        ("name" = String, Path),
         ("includeDetails" = Option<bool>, Query)
     ),
     responses((status = 200), (status = 404))

@@ -43,7 +43,6 @@ async fn list(State(state): State<RestState>) -> Result<Json<Vec<Task>>, Error> 
 #[utoipa::path(
     get,
     path = "/task/{id}",
-    params(("id" = String, Path)),
     responses((status = 200, description = "The task"), (status = 404, description = "There is no such task"))
 )]
 async fn get(State(state): State<RestState>, Segments(id): Segments<String>) -> Result<Json<Task>, Error> {
@@ -57,7 +56,7 @@ async fn get(State(state): State<RestState>, Segments(id): Segments<String>) -> 
     params(("id" = String, Path, description = "The id of a task, and `:resume` behind it")),
     responses(
         (status = 404, description = "There is no such task, or no saga that it could resume"),
-        (status = 500, description = "The task cannot be tried again")
+        (status = 500, description = "The task cannot be tried again; Clouddriver answers so")
     )
 )]
 async fn resume(
@@ -73,12 +72,11 @@ async fn resume(
 #[utoipa::path(
     patch,
     path = "/{cloudProvider}/task/{id}",
-    params(("cloudProvider" = String, Path), ("id" = String, Path)),
     request_body(content = Object, description = "`{\"retry\": true}` if it may be asked for again"),
     responses(
         (status = 200, description = "The task: `id` and `resourceUri`"),
         (status = 404, description = "There is no such task"),
-        (status = 500, description = "The task has ended, or the body does not say what to change")
+        (status = 500, description = "The task has ended, or the body does not say what to change; Clouddriver answers so")
     )
 )]
 async fn change(
@@ -92,7 +90,10 @@ async fn change(
     let retry = match change.retry {
         Some(Value::Bool(retry)) => retry,
         Some(Value::String(word)) => word.eq_ignore_ascii_case("true"),
-        _ => return Err(Rejected::from(TaskError::NotPatchable(id)).into()),
+        _ => {
+            state.tasks.find(&id).await?;
+            return Err(Rejected::from(TaskError::NotPatchable(id)).into());
+        }
     };
     Ok(Json(state.tasks.give_up(&id, retry).await?))
 }
@@ -101,13 +102,12 @@ async fn change(
 #[utoipa::path(
     post,
     path = "/{cloudProvider}/task/{id}/restart",
-    params(("cloudProvider" = String, Path), ("id" = String, Path)),
     request_body(content = Vec<Object>, description = "The same operations as before"),
     responses(
         (status = 200, description = "The new task: `id` and `resourceUri`"),
         (status = 400, description = "Nothing is done, and `message` and `errors` say why"),
         (status = 404, description = "There is no such task"),
-        (status = 500, description = "The task cannot be tried again")
+        (status = 500, description = "The task cannot be tried again; Clouddriver answers so")
     )
 )]
 async fn restart(
@@ -126,7 +126,6 @@ async fn restart(
 #[utoipa::path(
     get,
     path = "/{cloudProvider}/task/{id}/owner",
-    params(("cloudProvider" = String, Path), ("id" = String, Path)),
     responses((status = 200, description = "Its name"), (status = 404, description = "There is no such task"))
 )]
 async fn owner(

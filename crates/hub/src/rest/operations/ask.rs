@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use axum::{
     Json,
-    body::{Body, to_bytes},
-    extract::{Path, State},
+    body::Body,
+    extract::State,
     http::{HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -21,8 +21,8 @@ use super::OPERATION_HEADER;
 use crate::{
     dispatch::{Event, LONGEST, Order, Refusal, Running},
     rest::{
-        RestState,
-        error::{Error, Query},
+        RestState, body,
+        error::{Error, Path, Query},
     },
 };
 
@@ -52,19 +52,22 @@ pub(crate) struct Envelope {
 #[utoipa::path(
     post,
     path = "/v1/accounts/{account}/operations",
-    params(("account" = String, Path), Envelope),
+    params(Envelope),
     request_body(content = Object, description = "A verb, such as `{\"verb\":\"scale\",\"target\":{\"kind\":\"Deployment\",\"namespace\":\"shop\",\"name\":\"web\"},\"replicas\":3}`"),
     responses(
         (status = 200, description = "The verb's answer; 201 if something was created"),
         (status = 202, description = "The operation goes on; `/v1/operations/{id}` tells"),
+        (status = 400, description = "The request makes no sense; or as the API server says"),
         (status = 401, description = "The namespace is not one of the account's"),
         (status = 404, description = "There is no such account; or as the API server says"),
         (status = 409, description = "The id was used for something else, or the operation was called off; or as the API server says"),
+        (status = 413, description = "The body is larger than any request that makes sense"),
         (status = 423, description = "The account is frozen"),
         (status = 429, description = "Too much is under way"),
         (status = 502, description = "Nobody knows whether it was done"),
         (status = 503, description = "No agent of the account is connected"),
-        (status = 504, description = "The deadline passed before anything was changed")
+        (status = 504, description = "The deadline passed before anything was changed"),
+        (status = "default", description = "As the API server says")
     )
 )]
 pub(crate) async fn ask(
@@ -79,9 +82,13 @@ pub(crate) async fn ask(
     let id = id.map_err(|invalid| Error::bad_request("id", invalid))?;
     let deadline = deadline.as_deref().map(|text| duration("deadline", text)).transpose()?;
     let wait = wait.as_deref().map(|text| duration("wait", text)).transpose()?;
-    let Ok(body) = to_bytes(body, LARGEST_REQUEST).await else {
-        let message = format!("the request is larger than {LARGEST_REQUEST} bytes");
-        return Ok(refused(&Refusal::new(413, "RequestEntityTooLarge", message)));
+    let body = match body::read(body, LARGEST_REQUEST).await {
+        Ok(body) => body,
+        Err(body::Unread::TooLarge(most)) => {
+            let message = format!("the request is larger than {most} bytes");
+            return Ok(refused(&Refusal::new(413, "RequestEntityTooLarge", message)));
+        }
+        Err(unread) => return Err(unread.into()),
     };
     let verb: Verb = serde_json::from_slice(&body).map_err(|error| Error::bad_request("body", error))?;
     let order = Order { id, account, verb, deadline, keep: r#async };
