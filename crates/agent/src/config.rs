@@ -21,7 +21,7 @@ use spindrift_process::{
     tls::{ClientTlsFiles, PemFile, RotatingClientTls, TlsError},
 };
 
-pub use account::{AccountConfig, CustomResource, CustomResourceScope};
+pub use account::{AccountConfig, CachingPolicy, CustomResource, CustomResourceScope};
 pub use apply::{Choice, KindApply, ServerSideApply};
 pub use auth::{Auth, TokenCommand, TokenFormat};
 pub use endpoint::{Pprof, Prometheus, Server, Ssl};

@@ -45,6 +45,8 @@ pub struct AccountConfig {
     pub kinds: Vec<String>,
     /// Kinds not to cache.
     pub omit_kinds: Vec<String>,
+    /// How many objects of a kind are cached at most.
+    pub caching_policies: Vec<CachingPolicy>,
     /// Values that never leave the cluster, by kind; those of `kubernetes.redact` hold too.
     pub redact: Vec<RedactRule>,
     /// Fiat's roles, as `{READ: […], WRITE: […]}` or a list of such. What cannot be read shuts everybody out. The hub
@@ -74,6 +76,16 @@ pub struct AccountConfig {
     pub cache_interval_seconds: Option<u32>,
     /// A resume point that is older than this is not used: the scope is listed.
     pub max_resumable_resource_age_ms: u64,
+}
+
+/// One of `cachingPolicies[]`.
+#[derive(Debug, Clone, Serialize, Deserialize, Default, PartialEq, Eq)]
+#[serde(default, rename_all = "camelCase")]
+pub struct CachingPolicy {
+    /// `Kind` or `Kind.group`, in any case. Required.
+    pub kubernetes_kind: String,
+    /// So many objects of it, over all namespaces, are cached; the others can only be read live. Required.
+    pub max_entries_per_agent: Option<usize>,
 }
 
 /// One of `customResourceDefinitions[]`.
@@ -117,6 +129,7 @@ impl Default for AccountConfig {
             custom_resource_definitions: vec![],
             kinds: vec![],
             omit_kinds: vec![],
+            caching_policies: vec![],
             redact: vec![],
             permissions: serde_json::Value::Null,
             required_group_membership: vec![],
@@ -141,6 +154,7 @@ impl AccountConfig {
         Self {
             custom_resource_definitions: vec![CustomResource::default()],
             custom_resources: Some(vec![CustomKind::default()]),
+            caching_policies: vec![CachingPolicy::default()],
             redact: vec![RedactRule::default()],
             ..Self::default()
         }
@@ -204,6 +218,16 @@ impl AccountConfig {
         if self.only_namespaced_resources && self.namespaces.is_empty() {
             return Err("onlyNamespacedResources needs namespaces: expected at least one".into());
         }
+        for CachingPolicy { kubernetes_kind, max_entries_per_agent } in &self.caching_policies {
+            if kubernetes_kind.trim().is_empty() {
+                return Err(
+                    "cachingPolicies[].kubernetesKind: expected Kind or Kind.group, found nothing".into()
+                );
+            }
+            if max_entries_per_agent.is_none() {
+                return Err("cachingPolicies[].maxEntriesPerAgent: expected a number, found nothing".into());
+            }
+        }
         let groupless = self.custom_resource_definitions.iter().find(|declared| !declared.kind.contains('.'));
         match groupless {
             Some(declared) => Err(format!(
@@ -214,7 +238,7 @@ impl AccountConfig {
         }
     }
 
-    /// The kinds that `kinds` and `omitKinds` name and the API server does not serve, with the setting.
+    /// The kinds that `kinds`, `omitKinds` and `cachingPolicies` name and the API server does not serve, with the setting.
     pub fn unserved_kinds<'a>(
         &'a self,
         discovery: &'a Discovery,
@@ -224,7 +248,9 @@ impl AccountConfig {
             discovery.resources.iter().any(|it| pattern.matches_with(it, discovery.short_names(it)))
         };
         let named = |setting, texts: &'a [String]| texts.iter().map(move |text| (setting, text.as_str()));
+        let policies = self.caching_policies.iter().map(|policy| &*policy.kubernetes_kind);
         let all = named("kinds", &self.kinds).chain(named("omitKinds", &self.omit_kinds));
+        let all = all.chain(policies.map(|kind| ("cachingPolicies", kind)));
         all.filter(move |(_, text)| !is_served(text))
     }
 
@@ -237,6 +263,14 @@ impl AccountConfig {
                 .any(|pattern| pattern.matches(resource) || pattern.matches_with(resource, short_names))
         };
         (self.kinds.is_empty() || named(&self.kinds)) && !named(&self.omit_kinds)
+    }
+
+    /// How many objects of a resource are cached at most, by the first policy that names it.
+    pub fn most_entries(&self, resource: &Resource, short_names: &[impl AsRef<str>]) -> Option<usize> {
+        let is_meant = |policy: &&CachingPolicy| {
+            KindPattern::parse(&policy.kubernetes_kind).matches_with(resource, short_names)
+        };
+        self.caching_policies.iter().find(is_meant)?.max_entries_per_agent
     }
 
     /// A resume point that is older than this is not used.
@@ -299,6 +333,27 @@ mod tests {
         assert!(account(r#"{"onlyNamespacedResources":true}"#).unwrap_err().contains("needs namespaces"));
         let groupless = account(r#"{"customResourceDefinitions":[{"kind":"Cart"}]}"#).unwrap_err();
         assert!(groupless.contains(r#"expected Kind.group, found "Cart""#), "{groupless}");
+        let nothing = account(r#"{"cachingPolicies":[{"maxEntriesPerAgent":1}]}"#).unwrap_err();
+        assert!(nothing.contains("cachingPolicies[].kubernetesKind: expected"), "{nothing}");
+        let endless = account(r#"{"cachingPolicies":[{"kubernetesKind":"pod"}]}"#).unwrap_err();
+        assert!(endless.contains("cachingPolicies[].maxEntriesPerAgent: expected"), "{endless}");
+    }
+
+    #[test]
+    fn a_policy_is_for_the_kind_that_it_names_as_people_name_kinds() {
+        let text = r#"{"cachingPolicies":[{"kubernetesKind":"replicaSet","maxEntriesPerAgent":7},
+            {"kubernetesKind":"po","maxEntriesPerAgent":0}]}"#;
+        let config: AccountConfig = serde_json::from_str(text).unwrap();
+        let most = |group: &str, kind: &str, short: &str| {
+            let plural = format!("{}s", kind.to_lowercase()).into();
+            let version = "v1".into();
+            let resource =
+                Resource { group: group.into(), version, kind: kind.into(), plural, namespaced: true };
+            config.most_entries(&resource, &[short])
+        };
+        assert_eq!(most("apps", "ReplicaSet", "rs"), Some(7));
+        assert_eq!(most("", "Pod", "po"), Some(0));
+        assert_eq!(most("apps", "Deployment", "deploy"), None);
     }
 
     #[test]
