@@ -138,12 +138,8 @@ impl<'a> Subject<'a> {
             namespace => Some(namespace.map_or_else(|| DEFAULT_NAMESPACE.to_owned(), Cow::into_owned)),
         };
         let aim = Aim { resource, namespace, name: name.map(Cow::into_owned) };
-        if anywhere {
-            hand.allow_elsewhere(&aim)?
-        } else {
-            hand.allow(&aim)?
-        }
-        Ok(aim)
+        let allowed = if anywhere { hand.allow_elsewhere(&aim) } else { hand.allow(&aim) };
+        allowed.map(|()| aim)
     }
 }
 

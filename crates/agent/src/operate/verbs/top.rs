@@ -16,11 +16,8 @@ pub(super) async fn run(hand: &Hand, top: Top) -> Result<Answer, Failure> {
         None => top.namespace.as_deref().filter(|namespace| !namespace.is_empty() && resource.namespaced),
     };
     let aim = Aim { resource: resource.clone(), namespace: namespace.map(Into::into), name: None };
-    if top.anywhere {
-        hand.allow_elsewhere(&aim)?
-    } else {
-        hand.allow(&aim)?
-    }
+    let allowed = if top.anywhere { hand.allow_elsewhere(&aim) } else { hand.allow(&aim) };
+    allowed?;
     let items = match name {
         Some(name) => {
             let call = Call::about(Method::GET, &resource, namespace, Some(name));
