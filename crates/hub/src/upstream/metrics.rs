@@ -13,8 +13,8 @@ use super::client::Silence;
 pub(super) struct Metrics {
     /// Requests, by what came of them.
     requests: Family<[(&'static str, &'static str); 1], Counter>,
-    /// Whether it answered when it was last asked; not there before it was asked anything.
-    reachable: Family<[(&'static str, &'static str); 0], Gauge>,
+    /// Whether it answered when it was last asked; before that, nothing is wrong.
+    reachable: Gauge,
 }
 
 const OUTCOMES: [&str; 5] = ["answered", "failed", "down", "slow", "useless"];
@@ -26,6 +26,7 @@ impl Metrics {
         for outcome in OUTCOMES {
             drop(self.requests.get_or_create(&[("outcome", outcome)]));
         }
+        self.reachable.set(1);
         let registry = registry.sub_registry_with_prefix("spindrift_hub");
         let help = "Requests to the Clouddriver behind this hub, by what came of them";
         registry.register("upstream_requests", help, self.requests.clone());
@@ -43,7 +44,7 @@ impl Metrics {
             Err(Silence::Useless(_)) => "useless",
         };
         self.requests.get_or_create(&[("outcome", outcome)]).inc();
-        self.reachable.get_or_create(&[]).set(answer.is_ok().into());
+        self.reachable.set(answer.is_ok().into());
     }
 }
 
@@ -63,7 +64,7 @@ mod tests {
             text
         };
         let has = |line: &str| assert!(scrape().lines().any(|found| found == line), "{line}: {}", scrape());
-        assert!(!scrape().contains("\nspindrift_hub_upstream_reachable"), "nobody knows yet");
+        has("spindrift_hub_upstream_reachable 1");
         has(r#"spindrift_hub_upstream_requests_total{outcome="slow"} 0"#);
         metrics.count(Ok(StatusCode::NOT_FOUND));
         has(r#"spindrift_hub_upstream_requests_total{outcome="answered"} 1"#);

@@ -171,6 +171,9 @@ async fn no_more_objects_of_a_kind_are_cached_than_its_policy_wants() {
     let cluster = &stage.fleet.clusters[0];
     let account = cluster.name();
     let key = |name: &str| Key::new("", "configmaps", "shop", name);
+    cluster
+        .create(json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "shop" } }))
+        .unwrap();
     let create = |name: &str| {
         let metadata = json!({ "name": name, "namespace": "shop" });
         cluster.create(json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata })).unwrap();
