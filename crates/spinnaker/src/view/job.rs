@@ -94,6 +94,7 @@ impl<'a> JobView<'a> {
     }
 
     /// `kubernetes.jobs.detailed-pod-status: false`: the states of pods are left out, but not what went wrong in one.
+    #[must_use]
     pub fn without_pods(self) -> Self {
         Self { pods: Vec::new(), ..self }
     }

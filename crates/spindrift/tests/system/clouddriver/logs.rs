@@ -63,6 +63,6 @@ async fn a_job_tells_how_it_went_and_what_it_printed() {
     stack.hub.configure("/kubernetes", json!({ "jobs": { "detailed-pod-status": false } }));
     stack.hub.restart().await.unwrap();
     stack.synced("main").await;
-    let bare = get(&stack.hub, &base).await.json();
-    assert_eq!((&bare["pods"], &bare["mostRecentPodName"]), (&json!([]), &json!(pod)), "{bare}");
+    let brief = get(&stack.hub, &base).await.json();
+    assert_eq!((&brief["pods"], &brief["mostRecentPodName"]), (&json!([]), &json!(pod)), "{brief}");
 }
