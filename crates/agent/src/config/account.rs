@@ -9,7 +9,7 @@ use spindrift_kubernetes::{Credentials, Discovery, KubeconfigText, RedactRule};
 use spindrift_model::{KindPattern, Resource};
 use spindrift_process::config::redact;
 
-use super::{CustomKind, Permissions, RawResources};
+use super::{CachingPolicy, CustomKind, Permissions, RawResources};
 
 /// One account.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -76,16 +76,6 @@ pub struct AccountConfig {
     pub cache_interval_seconds: Option<u32>,
     /// A resume point that is older than this is not used: the scope is listed.
     pub max_resumable_resource_age_ms: u64,
-}
-
-/// One of `cachingPolicies[]`.
-#[derive(Debug, Clone, Serialize, Deserialize, Default, PartialEq, Eq)]
-#[serde(default, rename_all = "camelCase")]
-pub struct CachingPolicy {
-    /// `Kind` or `Kind.group`, in any case. Required.
-    pub kubernetes_kind: String,
-    /// So many objects of it, over all namespaces, are cached; the others can only be read live. Required.
-    pub max_entries_per_agent: Option<usize>,
 }
 
 /// One of `customResourceDefinitions[]`.
@@ -218,15 +208,8 @@ impl AccountConfig {
         if self.only_namespaced_resources && self.namespaces.is_empty() {
             return Err("onlyNamespacedResources needs namespaces: expected at least one".into());
         }
-        for CachingPolicy { kubernetes_kind, max_entries_per_agent } in &self.caching_policies {
-            if kubernetes_kind.trim().is_empty() {
-                return Err(
-                    "cachingPolicies[].kubernetesKind: expected Kind or Kind.group, found nothing".into()
-                );
-            }
-            if max_entries_per_agent.is_none() {
-                return Err("cachingPolicies[].maxEntriesPerAgent: expected a number, found nothing".into());
-            }
+        for (index, policy) in self.caching_policies.iter().enumerate() {
+            policy.check().map_err(|wrong| format!("cachingPolicies[{index}].{wrong}"))?;
         }
         let groupless = self.custom_resource_definitions.iter().find(|declared| !declared.kind.contains('.'));
         match groupless {
@@ -263,14 +246,6 @@ impl AccountConfig {
                 .any(|pattern| pattern.matches(resource) || pattern.matches_with(resource, short_names))
         };
         (self.kinds.is_empty() || named(&self.kinds)) && !named(&self.omit_kinds)
-    }
-
-    /// How many objects of a resource are cached at most, by the first policy that names it.
-    pub fn most_entries(&self, resource: &Resource, short_names: &[impl AsRef<str>]) -> Option<usize> {
-        let is_meant = |policy: &&CachingPolicy| {
-            KindPattern::parse(&policy.kubernetes_kind).matches_with(resource, short_names)
-        };
-        self.caching_policies.iter().find(is_meant)?.max_entries_per_agent
     }
 
     /// A resume point that is older than this is not used.
@@ -334,26 +309,9 @@ mod tests {
         let groupless = account(r#"{"customResourceDefinitions":[{"kind":"Cart"}]}"#).unwrap_err();
         assert!(groupless.contains(r#"expected Kind.group, found "Cart""#), "{groupless}");
         let nothing = account(r#"{"cachingPolicies":[{"maxEntriesPerAgent":1}]}"#).unwrap_err();
-        assert!(nothing.contains("cachingPolicies[].kubernetesKind: expected"), "{nothing}");
+        assert!(nothing.contains("cachingPolicies[0].kubernetesKind: expected"), "{nothing}");
         let endless = account(r#"{"cachingPolicies":[{"kubernetesKind":"pod"}]}"#).unwrap_err();
-        assert!(endless.contains("cachingPolicies[].maxEntriesPerAgent: expected"), "{endless}");
-    }
-
-    #[test]
-    fn a_policy_is_for_the_kind_that_it_names_as_people_name_kinds() {
-        let text = r#"{"cachingPolicies":[{"kubernetesKind":"replicaSet","maxEntriesPerAgent":7},
-            {"kubernetesKind":"po","maxEntriesPerAgent":0}]}"#;
-        let config: AccountConfig = serde_json::from_str(text).unwrap();
-        let most = |group: &str, kind: &str, short: &str| {
-            let plural = format!("{}s", kind.to_lowercase()).into();
-            let version = "v1".into();
-            let resource =
-                Resource { group: group.into(), version, kind: kind.into(), plural, namespaced: true };
-            config.most_entries(&resource, &[short])
-        };
-        assert_eq!(most("apps", "ReplicaSet", "rs"), Some(7));
-        assert_eq!(most("", "Pod", "po"), Some(0));
-        assert_eq!(most("apps", "Deployment", "deploy"), None);
+        assert!(endless.contains("cachingPolicies[0].maxEntriesPerAgent: expected"), "{endless}");
     }
 
     #[test]
