@@ -6,6 +6,7 @@ mod auth;
 mod endpoint;
 mod engine;
 mod permissions;
+mod policy;
 mod spinnaker;
 mod unused;
 
@@ -27,6 +28,7 @@ pub use auth::{Auth, TokenCommand, TokenFormat};
 pub use endpoint::{Pprof, Prometheus, Server, Ssl};
 pub use engine::{Tasks, Watches};
 pub use permissions::Permissions;
+pub use policy::CachingPolicy;
 pub use spinnaker::{CustomKind, RawResources};
 
 /// Silence of this many heartbeats is a dead link.

@@ -10,6 +10,7 @@ mod budget;
 mod filter;
 mod outlet;
 mod permissions;
+mod quota;
 mod scope;
 mod selection;
 mod stand_ins;
@@ -38,6 +39,7 @@ pub use outlet::{Credit, Credited, Hold, Meter, Outlet, OutletOptions, Place};
 pub use permissions::Permissions;
 
 use filter::NamespaceFilter;
+use quota::Quotas;
 use scope::{ScopePlan, ScopeWatch};
 use selection::Chosen;
 
@@ -95,6 +97,7 @@ pub struct Engine {
     resume_points: HashMap<Scope, ResumePoint>,
     running: BTreeMap<Scope, Running>,
     tasks: Attended<Scope, Infallible>,
+    quotas: Quotas,
     next_id: u32,
     /// How many of the [`RECHECKS`] were done since the last change of a CRD.
     rechecked: usize,
@@ -132,6 +135,7 @@ impl Engine {
             resume_points: resume_points.into_iter().map(|point| (point.scope.clone(), point)).collect(),
             running: BTreeMap::new(),
             tasks: Attended::new(),
+            quotas: Quotas::default(),
             next_id: 0,
             rechecked: RECHECKS.len(),
             declared: false,
@@ -278,8 +282,10 @@ impl Engine {
     fn plan(&mut self, scope: Scope, chosen: Chosen) -> ScopePlan {
         self.next_id += 1;
         let (target, filter, scrub_revision) = self.aim(&scope, &chosen);
-        let resume = self.resume_points.remove(&scope);
-        ScopePlan { id: ScopeId(self.next_id), scope, chosen, target, filter, scrub_revision, resume }
+        let quota = self.quotas.of(&chosen);
+        // Which objects of a scope have a place is known to whoever listed it.
+        let resume = self.resume_points.remove(&scope).filter(|_| quota.is_none());
+        ScopePlan { id: ScopeId(self.next_id), scope, chosen, target, filter, quota, scrub_revision, resume }
     }
 
     /// What is watched of a scope, and what of that may be told.
@@ -287,7 +293,7 @@ impl Engine {
         let account = &self.shared.account;
         let target = account.target(chosen.resource.clone(), scope.namespace.clone());
         let filter = NamespaceFilter::new(&account.config, &chosen.resource);
-        let scrub_revision = filter.revise(target.scrub_revision());
+        let scrub_revision = quota::revise(filter.revise(target.scrub_revision()), chosen.most);
         (target, filter, scrub_revision)
     }
 
@@ -321,6 +327,7 @@ impl Engine {
             if self.running.remove(scope).is_some() {
                 self.tasks.stop(scope).await;
                 debug!(account = %self.shared.account.description.name, %scope, "watch ended");
+                self.quotas.leave(scope);
                 self.shared.account.permissions.forget(scope);
                 self.shared.board.unwatched(&self.shared.account.description.name, scope);
             }

@@ -83,7 +83,7 @@ impl Hub {
         let server = &config.kubesvc.grpc.server;
         let tls = server.security.tls()?;
         let subjects = subject_filter(&config)?;
-        let upstream = Upstream::build(&config.upstream, &id)?;
+        let upstream = Upstream::build(&config.upstream, id.as_str())?;
         let grpc_host = if server.address == "*" { "" } else { &server.address };
         let grpc = serve::bind("gRPC", "kubesvc.grpc.server.port", grpc_host, server.port).await?;
         let rest = serve::bind("REST", "server.port", &config.server.host, config.server.port).await?;
@@ -146,6 +146,9 @@ impl Hub {
         let longest = config.kubesvc.ops.process_time.metric.result.max_length;
         let metrics = Arc::new(Metrics::register(&mut registry, longest));
         spindrift_process::metrics::register_process(&mut registry);
+        if let Some(upstream) = &upstream {
+            upstream.register(&mut registry);
+        }
         let feed = Arc::new(Feed::new());
         let tenant = TenantId::default();
         let readiness = Readiness::new();
@@ -230,12 +233,14 @@ impl Hub {
         shutdown.spawn("serve.grpc", server.run(shutdown.clone()));
 
         let live = Live::new(dispatch.clone());
-        let tasks = TasksConfig { hub: id.clone(), tenant: tenant.clone(), silence: SILENCE };
+        let kubernetes = Arc::new(config.kubernetes.clone());
+        let tasks = TasksConfig { hub: id.clone(), tenant: tenant.clone(), silence: SILENCE, kubernetes };
         let tasks = Tasks::new(tasks, store.clone(), accounts.clone(), live.clone(), vault, shutdown);
         tasks.start();
         let state = RestState {
             staleness: Arc::new(Staleness::new(accounts.clone(), store.clone(), tenant.clone())),
             artifacts: Arc::new(Artifacts::new(&config.artifacts)),
+            detailed_pod_status: config.kubernetes.jobs.detailed_pod_status,
             store,
             accounts: accounts.clone(),
             live,

@@ -4,6 +4,7 @@
 //! configuration ─┬─▶ database (dial ─▶ login ─▶ schema, writing, clock, connections)
 //!                ├─▶ operations (the key that encrypts them)
 //!                ├─▶ tls (files, expiry, client authentication)
+//!                ├─▶ upstream (the Clouddriver behind the hub, if there is one: whether it answers)
 //!                └─▶ ports (free, or held by the hub that runs: then it is asked how it is)
 //! ```
 //!
@@ -13,6 +14,7 @@ mod database;
 mod operations;
 mod ports;
 mod tls;
+mod upstream;
 
 use spindrift_process::{
     check::{Report, configuration},
@@ -34,11 +36,17 @@ pub async fn check(files: &ConfigFiles) -> Report {
     };
     report.push(section);
     let server = &config.kubesvc.grpc.server;
-    let (database, ports) =
-        tokio::join!(Box::pin(database::section(&config.sql)), Box::pin(ports::section(&config)));
+    let (database, upstream, ports) = tokio::join!(
+        Box::pin(database::section(&config.sql)),
+        Box::pin(upstream::section(&config.upstream)),
+        Box::pin(ports::section(&config))
+    );
     report.push(database);
     report.push(operations::section(&config));
     report.push(tls::section(&server.security, &config.kubesvc.grpc.auth.x509));
+    if let Some(upstream) = upstream {
+        report.push(upstream);
+    }
     report.push(ports);
     report
 }

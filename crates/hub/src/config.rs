@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 mod artifacts;
+mod kubernetes;
 mod operations;
 mod runtime;
 mod upstream;
@@ -16,6 +17,7 @@ use spindrift_process::{
 };
 
 pub use artifacts::{Artifacts, HelmArtifactAccount, HelmArtifacts, HttpArtifactAccount, HttpArtifacts};
+pub use kubernetes::{ArtifactBinding, JobStatus, Kubernetes, Marks};
 pub use operations::{Encryption, Jobs, Operations, Ops};
 pub use runtime::{Runtime, RuntimeSettings};
 pub use upstream::{Upstream, UpstreamTls};
@@ -30,6 +32,8 @@ pub struct HubConfig {
     pub server: Server,
     /// The database.
     pub sql: Sql,
+    /// What holds for all accounts.
+    pub kubernetes: Kubernetes,
     /// From where files are fetched for pipelines.
     pub artifacts: Artifacts,
     /// The Clouddriver that this hub stands in front of.

@@ -68,6 +68,8 @@ pub struct RestState {
     pub staleness: Arc<Staleness>,
     /// Where files of pipelines are fetched from.
     pub artifacts: Arc<Artifacts>,
+    /// Whether jobs are told with the states of their pods.
+    pub detailed_pod_status: bool,
     /// Wakes readers of the change feed.
     pub feed: Arc<Feed>,
     /// What people call custom resources.

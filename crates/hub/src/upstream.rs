@@ -19,18 +19,26 @@ mod conditions;
 mod front;
 mod joint;
 mod merge;
+mod metrics;
 mod operations;
 mod plan;
 
 use std::time::Duration;
 
 use anyhow::Context as _;
-use axum::Router;
+use axum::{
+    Router,
+    body::Body,
+    extract::Request,
+    http::{StatusCode, Uri},
+};
+use prometheus_client::registry::Registry;
 use regex::Regex;
-use spindrift_model::HubId;
+use serde_json::Value;
 
 use crate::{clouddriver::Accounts, config};
 use client::Client;
+pub use client::Silence;
 use conditions::Conditions;
 
 /// The Clouddriver behind this hub.
@@ -47,10 +55,11 @@ pub struct Upstream {
 // === impl Upstream ===
 
 impl Upstream {
-    /// Checks the settings; nothing is asked yet. None if there is no such Clouddriver.
-    pub fn build(config: &config::Upstream, hub: &HubId) -> anyhow::Result<Option<Self>> {
+    /// Checks the settings; nothing is asked yet. None if there is no such Clouddriver. `name` is what whoever asks calls
+    /// itself.
+    pub fn build(config: &config::Upstream, name: &str) -> anyhow::Result<Option<Self>> {
         let Some(url) = config.url.as_deref().filter(|url| !url.trim().is_empty()) else { return Ok(None) };
-        let client = Client::build(url, hub.as_str(), config)?;
+        let client = Client::build(url, name, config)?;
         let patterns = |texts: &[String]| texts.iter().map(|text| pattern(text)).collect::<Result<_, _>>();
         Ok(Some(Self {
             client,
@@ -59,6 +68,19 @@ impl Upstream {
             accounts: patterns(&config.accounts).context("upstream.accounts")?,
             paths: patterns(&config.paths).context("upstream.paths")?,
         }))
+    }
+
+    /// Shows what comes of asking it.
+    pub fn register(&self, registry: &mut Registry) {
+        self.client.metrics().register(registry);
+    }
+
+    /// What it says to a question of the hub's own; null if that is not JSON.
+    pub async fn ask(&self, path: &'static str) -> Result<(StatusCode, Value), Silence> {
+        let mut request = Request::new(Body::empty());
+        *request.uri_mut() = Uri::from_static(path);
+        let said = self.client.ask(request, self.merge_timeout).await?;
+        Ok((said.status, serde_json::from_slice(&said.body).unwrap_or_default()))
     }
 
     /// The routes of this hub with the Clouddriver behind them.

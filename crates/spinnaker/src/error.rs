@@ -161,7 +161,7 @@ impl From<InvalidManifest> for Refusal {
 impl From<TaskError> for Refusal {
     fn from(error: TaskError) -> Self {
         match error {
-            TaskError::NotFound(_) | TaskError::NotResumable(_) => Self::not_found(error.to_string()),
+            TaskError::NotFound(_) => Self::not_found(error.to_string()),
             TaskError::NotPatchable(_) => {
                 Self::new(500, "javax.naming.OperationNotSupportedException", error.to_string())
             }
@@ -169,7 +169,7 @@ impl From<TaskError> for Refusal {
                 let class = "com.netflix.spinnaker.kork.exceptions.ConstraintViolationException";
                 Self::new(500, class, error.to_string())
             }
-            TaskError::Completed => Self::internal(error.to_string()),
+            TaskError::Completed | TaskError::NotResumable(_) => Self::internal(error.to_string()),
         }
     }
 }

@@ -9,7 +9,7 @@ use spindrift_kubernetes::{Credentials, Discovery, KubeconfigText, RedactRule};
 use spindrift_model::{KindPattern, Resource};
 use spindrift_process::config::redact;
 
-use super::{CustomKind, Permissions, RawResources};
+use super::{CachingPolicy, CustomKind, Permissions, RawResources};
 
 /// One account.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -45,6 +45,8 @@ pub struct AccountConfig {
     pub kinds: Vec<String>,
     /// Kinds not to cache.
     pub omit_kinds: Vec<String>,
+    /// How many objects of a kind are cached at most.
+    pub caching_policies: Vec<CachingPolicy>,
     /// Values that never leave the cluster, by kind; those of `kubernetes.redact` hold too.
     pub redact: Vec<RedactRule>,
     /// Fiat's roles, as `{READ: […], WRITE: […]}` or a list of such. What cannot be read shuts everybody out. The hub
@@ -117,6 +119,7 @@ impl Default for AccountConfig {
             custom_resource_definitions: vec![],
             kinds: vec![],
             omit_kinds: vec![],
+            caching_policies: vec![],
             redact: vec![],
             permissions: serde_json::Value::Null,
             required_group_membership: vec![],
@@ -141,6 +144,7 @@ impl AccountConfig {
         Self {
             custom_resource_definitions: vec![CustomResource::default()],
             custom_resources: Some(vec![CustomKind::default()]),
+            caching_policies: vec![CachingPolicy::default()],
             redact: vec![RedactRule::default()],
             ..Self::default()
         }
@@ -204,6 +208,9 @@ impl AccountConfig {
         if self.only_namespaced_resources && self.namespaces.is_empty() {
             return Err("onlyNamespacedResources needs namespaces: expected at least one".into());
         }
+        for (index, policy) in self.caching_policies.iter().enumerate() {
+            policy.check().map_err(|wrong| format!("cachingPolicies[{index}].{wrong}"))?;
+        }
         let groupless = self.custom_resource_definitions.iter().find(|declared| !declared.kind.contains('.'));
         match groupless {
             Some(declared) => Err(format!(
@@ -214,7 +221,7 @@ impl AccountConfig {
         }
     }
 
-    /// The kinds that `kinds` and `omitKinds` name and the API server does not serve, with the setting.
+    /// The kinds that `kinds`, `omitKinds` and `cachingPolicies` name and the API server does not serve, with the setting.
     pub fn unserved_kinds<'a>(
         &'a self,
         discovery: &'a Discovery,
@@ -224,7 +231,9 @@ impl AccountConfig {
             discovery.resources.iter().any(|it| pattern.matches_with(it, discovery.short_names(it)))
         };
         let named = |setting, texts: &'a [String]| texts.iter().map(move |text| (setting, text.as_str()));
+        let policies = self.caching_policies.iter().map(|policy| &*policy.kubernetes_kind);
         let all = named("kinds", &self.kinds).chain(named("omitKinds", &self.omit_kinds));
+        let all = all.chain(policies.map(|kind| ("cachingPolicies", kind)));
         all.filter(move |(_, text)| !is_served(text))
     }
 
@@ -299,6 +308,10 @@ mod tests {
         assert!(account(r#"{"onlyNamespacedResources":true}"#).unwrap_err().contains("needs namespaces"));
         let groupless = account(r#"{"customResourceDefinitions":[{"kind":"Cart"}]}"#).unwrap_err();
         assert!(groupless.contains(r#"expected Kind.group, found "Cart""#), "{groupless}");
+        let nothing = account(r#"{"cachingPolicies":[{"maxEntriesPerAgent":1}]}"#).unwrap_err();
+        assert!(nothing.contains("cachingPolicies[0].kubernetesKind: expected"), "{nothing}");
+        let endless = account(r#"{"cachingPolicies":[{"kubernetesKind":"pod"}]}"#).unwrap_err();
+        assert!(endless.contains("cachingPolicies[0].maxEntriesPerAgent: expected"), "{endless}");
     }
 
     #[test]

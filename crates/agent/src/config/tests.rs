@@ -120,8 +120,7 @@ balanceConnection: false
         "kubernetes: { accounts: [{ name: a, serviceAccount: true, providerVersion: V2, cacheThreads: 1,
         cachingPolicies: [{ kubernetesKind: pod, maxEntriesPerAgent: 10 }], wibble: 1 }] }";
     let told = warnings(copied);
-    assert_eq!(told.len(), 3, "what is copied from Clouddriver and not ours is ignored, and told: {told:?}");
-    assert!(told.iter().any(|warning| warning.contains("omitKinds leaves out a kind")), "{told:?}");
+    assert_eq!(told.len(), 2, "what is copied from Clouddriver and not ours is ignored, and told: {told:?}");
 }
 
 #[test]
@@ -144,6 +143,7 @@ kubernetes:
     checkPermissionsOnStartup: false
     metrics: false
     requiredGroupMembership: [sre]
+    cachingPolicies: [{ kubernetesKind: pod, maxEntriesPerAgent: 10 }]
     cacheThreads: 3
     cacheIntervalSeconds: 5
 ",
@@ -151,6 +151,8 @@ kubernetes:
     .kubernetes
     .accounts[0];
     assert_eq!(account.check_spinnaker(), Ok(()));
+    assert_eq!(account.check_scope(), Ok(()));
+    assert_eq!(account.caching_policies[0].max_entries_per_agent, Some(10));
     let told: serde_json::Value = serde_json::from_str(&account.properties()).unwrap();
     let cart = &told["customResources"][0];
     assert_eq!((&cart["deployPriority"], &cart["namespaced"]), (&"7".into(), &true.into()));

@@ -21,11 +21,6 @@ pub(super) const UNUSED: &[Unused] = &[
     unused("dynamicAccountsEnabled", "accounts come from the agent's own files in this version"),
     unused("hub", "it belonged to Armory Cloud, which has ended; the hub is named by clouddriver.grpc"),
     unused(
-        "kubernetes.accounts[].cachingPolicies",
-        "it cuts kinds short to spare memory, which objects take none of here, and answers would lack what was cut; \
-         omitKinds leaves out a kind",
-    ),
-    unused(
         "kubernetes.accounts[].configureImagePullSecrets",
         "it belonged to Spinnaker's first provider for Kubernetes",
     ),

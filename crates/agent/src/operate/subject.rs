@@ -17,6 +17,8 @@ pub(super) struct Subject<'a> {
     name: Option<Cow<'a, str>>,
     /// Whether it means all namespaces if it names none.
     everywhere: bool,
+    /// Whether it may be outside of the account's namespaces: only reads can be.
+    anywhere: bool,
 }
 
 /// What a verb is about, as the cluster knows it: mutations of the same go one after the other.
@@ -34,6 +36,12 @@ impl Aim {
     pub(super) fn is_secret(&self) -> bool {
         self.resource.group.is_empty() && &*self.resource.kind == "Secret"
     }
+
+    /// The namespace that it is in, or is.
+    fn place(&self) -> Option<&String> {
+        let Self { resource, namespace, name } = self;
+        namespace.as_ref().or(name.as_ref().filter(|_| is_namespace(resource)))
+    }
 }
 
 // === impl Subject ===
@@ -49,8 +57,8 @@ impl<'a> Subject<'a> {
             Verb::Patch(patch) => Self::of_object(&patch.target),
             Verb::Scale(scale) => Self::of_object(&scale.target),
             Verb::Rollout(rollout) => Self::of_object(&rollout.target),
-            Verb::Get(get) => Self::of_object(&get.target),
-            Verb::Logs(logs) => Self::of_object(&logs.target),
+            Verb::Get(get) => Self { anywhere: get.anywhere, ..Self::of_object(&get.target) },
+            Verb::Logs(logs) => Self { anywhere: logs.anywhere, ..Self::of_object(&logs.target) },
             Verb::Matches(matches) => Self::of_object(&matches.target),
             Verb::Delete(delete) => Self {
                 api_version: delete.api_version.as_deref().map(Cow::from),
@@ -58,6 +66,7 @@ impl<'a> Subject<'a> {
                 namespace: delete.namespace.as_deref().map(Cow::from),
                 name: delete.name.as_deref().map(Cow::from),
                 everywhere: delete.name.is_none(),
+                anywhere: false,
             },
             Verb::List(list) => Self {
                 api_version: list.api_version.as_deref().map(Cow::from),
@@ -65,6 +74,7 @@ impl<'a> Subject<'a> {
                 namespace: list.namespace.as_deref().map(Cow::from),
                 name: None,
                 everywhere: true,
+                anywhere: list.anywhere,
             },
             // What is measured is no object; `top` looks at namespaces itself.
             Verb::Top(_) | Verb::Discover {} => return Ok(None),
@@ -79,6 +89,7 @@ impl<'a> Subject<'a> {
             namespace: namespace.as_deref().map(Cow::from),
             name: Some((&**name).into()),
             everywhere: false,
+            anywhere: false,
         }
     }
 
@@ -107,6 +118,7 @@ impl<'a> Subject<'a> {
             namespace: text("/metadata/namespace").or(namespace).map(Cow::from),
             name: text("/metadata/name").map(Cow::from),
             everywhere: false,
+            anywhere: false,
         })
     }
 
@@ -117,7 +129,7 @@ impl<'a> Subject<'a> {
 
     /// Finds out what it is in this account's cluster, and whether the account may touch it.
     pub(super) async fn aim(self, hand: &Hand) -> Result<Aim, Failure> {
-        let Self { api_version, kind, namespace, name, everywhere } = self;
+        let Self { api_version, kind, namespace, name, everywhere, anywhere } = self;
         let resource = hand.resolve(api_version.as_deref(), &kind).await?;
         let namespace = namespace.filter(|namespace| !namespace.is_empty());
         let namespace = match namespace {
@@ -126,8 +138,8 @@ impl<'a> Subject<'a> {
             namespace => Some(namespace.map_or_else(|| DEFAULT_NAMESPACE.to_owned(), Cow::into_owned)),
         };
         let aim = Aim { resource, namespace, name: name.map(Cow::into_owned) };
-        hand.allow(&aim)?;
-        Ok(aim)
+        let allowed = if anywhere { hand.allow_elsewhere(&aim) } else { hand.allow(&aim) };
+        allowed.map(|()| aim)
     }
 }
 
@@ -159,21 +171,28 @@ impl Hand {
 
     /// Refuses what the account's configuration keeps out of reach.
     pub(super) fn allow(&self, aim: &Aim) -> Result<(), Failure> {
-        let Aim { resource, namespace, name } = aim;
-        let config = &self.account.config;
-        let refused = |what: String| {
-            let account = &self.account.description.name;
-            let message = format!("{what} not been authorized in the configuration of account {account}");
-            Err(Failure::ours(401, "Unauthorized", message))
-        };
-        if let Some(namespace) = namespace.as_ref().or(name.as_ref().filter(|_| is_namespace(resource))) {
-            if !self.reaches(namespace) {
-                return refused(format!("namespace {namespace} has"));
-            }
-        } else if !resource.namespaced && config.only_namespaced_resources {
-            return refused(format!("kinds without namespaces, such as {}, have", resource.kind));
+        match aim.place() {
+            Some(namespace) if self.reaches(namespace) => Ok(()),
+            Some(namespace) => Err(self.unauthorized(&format!("namespace {namespace} has"))),
+            None => self.allow_elsewhere(aim),
+        }
+    }
+
+    /// The same for a read that may be outside of the account's namespaces.
+    pub(super) fn allow_elsewhere(&self, aim: &Aim) -> Result<(), Failure> {
+        let Aim { resource, .. } = aim;
+        let is_out_of_reach = !resource.namespaced && self.account.config.only_namespaced_resources;
+        if is_out_of_reach && aim.place().is_none() {
+            let what = format!("kinds without namespaces, such as {}, have", resource.kind);
+            return Err(self.unauthorized(&what));
         }
         Ok(())
+    }
+
+    fn unauthorized(&self, what: &str) -> Failure {
+        let account = &self.account.description.name;
+        let message = format!("{what} not been authorized in the configuration of account {account}");
+        Failure::ours(401, "Unauthorized", message)
     }
 }
 

@@ -22,7 +22,9 @@ use self::{
     state::{Ended, Patience, Position, State, Unlisted},
     tell::Teller,
 };
-use super::{Shared, budget::Turn, filter::NamespaceFilter, selection::Chosen, stand_ins::StandIns};
+use super::{
+    Shared, budget::Turn, filter::NamespaceFilter, quota::Quota, selection::Chosen, stand_ins::StandIns,
+};
 use crate::{account::Account, board::WatchState, metrics::Relist};
 
 /// API servers end watches after some minutes anyway; shorter than most proxies' patience. Spread, so that watches
@@ -57,6 +59,7 @@ pub(super) struct ScopePlan {
     pub(super) chosen: Chosen,
     pub(super) target: WatchTarget,
     pub(super) filter: NamespaceFilter,
+    pub(super) quota: Option<Arc<Quota>>,
     pub(super) scrub_revision: ScrubRevision,
     pub(super) resume: Option<ResumePoint>,
 }
@@ -72,8 +75,9 @@ impl ScopeWatch {
             None => matches!(begin, Position::UpTo(_)) || permissions.was_read(&plan.scope),
         };
         let patience = Patience::new(was_read, pace.denied_retry);
-        let ScopePlan { id, scope, chosen: Chosen { resource, read, stand_ins }, target, filter, .. } = plan;
-        let tell = Teller::new(shared.clone(), id, scope.clone(), resource, filter);
+        let ScopePlan { id, scope, chosen, target, filter, quota, .. } = plan;
+        let Chosen { resource, read, stand_ins, .. } = chosen;
+        let tell = Teller::new(shared.clone(), id, scope.clone(), resource, filter, quota);
         Self { shared, scope, target, tell, patience, read, stand_ins, begin }
     }
 

@@ -16,6 +16,8 @@ pub(super) struct Chosen {
     pub(super) read: bool,
     /// What is told in its place while it cannot be read.
     pub(super) stand_ins: Option<StandIns>,
+    /// How many objects of its kind are told at most.
+    pub(super) most: Option<usize>,
 }
 
 pub(super) fn scopes(
@@ -34,7 +36,8 @@ pub(super) fn scopes(
         if !read && stand_ins.is_none() {
             continue;
         }
-        let chosen = Chosen { resource: resource.clone(), read, stand_ins };
+        let most = config.most_entries(resource, short_names);
+        let chosen = Chosen { resource: resource.clone(), read, stand_ins, most };
         if !resource.namespaced || config.namespaces.is_empty() {
             scopes.insert(scope_of(resource, None), chosen);
             continue;

@@ -18,7 +18,7 @@ fn chosen(kind: &str, plural: &str) -> (Scope, Chosen) {
         plural: plural.into(),
         namespaced: true,
     };
-    (scope, Chosen { resource, read: true, stand_ins: None })
+    (scope, Chosen { resource, read: true, stand_ins: None, most: None })
 }
 
 async fn engine() -> (Engine, mpsc::UnboundedReceiver<Credited>, Board) {

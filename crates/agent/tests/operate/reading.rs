@@ -119,6 +119,17 @@ async fn what_an_account_may_not_see_is_neither_read_nor_listed() {
     let get = json!({ "verb": "get", "target": target });
     let expected = format!("namespace {other} has not been authorized in the configuration of account prod");
     assert_eq!(bench.run(get.clone()).await.refused(), (401, expected.clone()));
+    let anywhere = json!({ "verb": "get", "target": target, "anywhere": true });
+    assert_eq!(bench.run(anywhere).await.json()["metadata"]["namespace"], json!(other));
+    let gone =
+        json!({ "verb": "delete", "kind": "cm", "namespace": other, "name": "scoped", "anywhere": true });
+    let (code, message) = bench.run(gone).await.refused();
+    assert!(code == 400 && message.contains("anywhere"), "only reads can be anywhere: {message}");
+    let mut elsewhere = list.clone();
+    elsewhere["namespace"] = json!(other);
+    assert_eq!(bench.run(elsewhere.clone()).await.refused(), (401, expected.clone()));
+    elsewhere["anywhere"] = true.into();
+    assert_eq!(namespaces(&bench.run(elsewhere).await.json()), [json!(other)]);
     let own = json!({ "apiVersion": "v1", "kind": "ConfigMap", "namespace": mine, "name": "scoped" });
     let matches = json!({ "verb": "matches", "target": own, "other": target });
     assert_eq!(bench.run(matches).await.refused(), (401, expected.clone()), "nor compared");

@@ -97,6 +97,12 @@ impl Account {
         NamespaceRules { only: self.namespaces.clone(), omit: self.omit_namespaces.clone() }
     }
 
+    /// Whether a namespace is one of its own, as its agent sees it.
+    pub fn reaches(&self, namespace: &str) -> bool {
+        let is_in = |namespaces: &[String]| namespaces.iter().any(|name| name == namespace);
+        (self.namespaces.is_empty() || is_in(&self.namespaces)) && !is_in(&self.omit_namespaces)
+    }
+
     /// Whether it has to do with a kind at all.
     pub fn accepts(&self, kind: &Kind) -> bool {
         let named = |kinds: &[String]| kinds.iter().any(|name| Kind::parse(name) == *kind);

@@ -142,10 +142,8 @@ impl Artifacts {
                 let url = repository.chart_url(&index, name, version)?;
                 self.web.get(&url, repository.login()).await.map(Fetched::Coming)
             }
-            Source::Kubernetes => Err(invalid(format!(
-                "artifacts of type {} are names of objects, and cannot be fetched",
-                artifact.r#type.as_deref().unwrap_or_default()
-            ))),
+            // A 500 in Clouddriver, in these words, which callers would repeat; it never succeeds.
+            Source::Kubernetes => Err(invalid("Kubernetes artifacts are retrieved by kubernetes directly")),
         }
     }
 

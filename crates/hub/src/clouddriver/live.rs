@@ -4,9 +4,7 @@ use std::{fmt, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use serde_json::Value;
-use spindrift_model::{
-    AccountName, Content, Ending, Get, List, Logs, ObjectRef, OperationId, Outcome, Status, Verb,
-};
+use spindrift_model::{AccountName, Content, Ending, Get, List, Logs, OperationId, Outcome, Status, Verb};
 
 use crate::dispatch::{Dispatch, Event, Order, Refusal};
 
@@ -76,9 +74,8 @@ impl Live {
     }
 
     /// One object, if there is one.
-    pub async fn get(&self, account: &AccountName, target: ObjectRef) -> Result<Option<Value>, Trouble> {
-        let get = Verb::Get(Get { target, reveal: false });
-        match self.call(account, get, None, None).await {
+    pub async fn get(&self, account: &AccountName, get: Get) -> Result<Option<Value>, Trouble> {
+        match self.call(account, Verb::Get(get), None, None).await {
             Ok(answer) => answer.json().map(Some),
             Err(trouble) if trouble.is_not_found() => Ok(None),
             Err(trouble) => Err(trouble),

@@ -34,6 +34,7 @@ use run::Run;
 
 use super::{Accounts, Caller, Live};
 use crate::{
+    config::Kubernetes,
     dispatch::{Place, Vault},
     hex::hex,
     store::{NewTask, Store, StoreError, TaskId, TaskInserted, TaskRow},
@@ -49,6 +50,8 @@ pub struct TasksConfig {
     pub tenant: TenantId,
     /// A hub that was not heard of for so long is gone.
     pub silence: Duration,
+    /// How things are deployed.
+    pub kubernetes: Arc<Kubernetes>,
 }
 
 /// Takes tasks on and runs them; clones share it.

@@ -17,8 +17,8 @@ pub struct Artifacts {
 #[derive(Debug, Clone, Serialize, Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 pub struct HttpArtifacts {
-    /// Whether the hub fetches URLs that pipelines name. There is always an account without a login,
-    /// `no-auth-http-account`.
+    /// Whether the hub fetches URLs that pipelines name; not unless it is told to, as with Clouddriver. There is always
+    /// an account without a login then, `no-auth-http-account`.
     pub enabled: bool,
     /// Accounts with a login.
     pub accounts: Vec<HttpArtifactAccount>,

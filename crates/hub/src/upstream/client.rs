@@ -20,6 +20,7 @@ use spindrift_process::report;
 use tokio::time::timeout;
 use tokio_stream::StreamExt as _;
 
+use super::metrics::Metrics;
 use crate::config::Upstream;
 
 /// What a list may be at most; a Clouddriver's server groups of a large application are tens of megabytes.
@@ -48,11 +49,12 @@ pub(super) struct Client {
     /// What we call ourselves in `Via`.
     name: HeaderValue,
     timeout: Duration,
+    metrics: Metrics,
 }
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Silence {
+pub enum Silence {
     /// It cannot be reached, or broke off.
     Down(String),
     /// It did not answer in time.
@@ -93,7 +95,12 @@ impl Client {
             .wrap_connector(http);
         let http = HttpClient::builder(TokioExecutor::new()).build(connector);
         let name = HeaderValue::from_str(&format!("1.1 {name}")).context("the hub's name")?;
-        Ok(Self { http, base, name, timeout: config.timeout() })
+        Ok(Self { http, base, name, timeout: config.timeout(), metrics: Metrics::default() })
+    }
+
+    /// What came of asking.
+    pub(super) fn metrics(&self) -> &Metrics {
+        &self.metrics
     }
 
     /// Whether a request has been here before: the Clouddriver behind us is ourselves, or has us behind it.
@@ -105,8 +112,10 @@ impl Client {
 
     /// Passes a request on. The answer begins in time, or there is none; then it may take as long as it goes on.
     pub(super) async fn pass(&self, request: Request) -> Result<Response, Silence> {
-        let (parts, body) = self.answered(request, self.timeout).await?.into_parts();
         let patience = self.timeout;
+        let answer = self.answered(request, patience).await;
+        self.metrics.count(answer.as_ref().map(Response::status));
+        let (parts, body) = answer?.into_parts();
         let parted = body.into_data_stream().timeout(patience).map(move |part| match part {
             Ok(part) => part.map_err(BoxError::from),
             Err(_) => {
@@ -124,7 +133,9 @@ impl Client {
                 to_bytes(body, LARGEST_LIST).await.map_err(|error| Silence::Down(error.to_string()))?;
             Ok(Said { status: parts.status, headers: parts.headers, body })
         };
-        timeout(patience, whole).await.unwrap_or(Err(Silence::Slow(patience)))
+        let answer = timeout(patience, whole).await.unwrap_or(Err(Silence::Slow(patience)));
+        self.metrics.count(answer.as_ref().map(|said| said.status));
+        answer
     }
 
     async fn answered(&self, mut request: Request, patience: Duration) -> Result<Response, Silence> {

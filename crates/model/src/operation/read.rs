@@ -13,6 +13,9 @@ pub struct Get {
     /// Leaves the values of a Secret in the answer; that is written down.
     #[serde(default)]
     pub reveal: bool,
+    /// Outside of the account's namespaces, too, as far as the cluster lets its agent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub anywhere: bool,
 }
 
 /// Reads all objects of a kind. Answer: Kubernetes' list, with items of any number.
@@ -33,6 +36,9 @@ pub struct List {
     /// Such as `status.phase=Running`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field_selector: Option<String>,
+    /// Outside of the account's namespaces, too, as far as the cluster lets its agent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub anywhere: bool,
 }
 
 /// Reads what a container has written. Answer: text.
@@ -65,6 +71,9 @@ pub struct Logs {
     /// No more than this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit_bytes: Option<u64>,
+    /// Outside of the account's namespaces, too, as far as the cluster lets its agent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub anywhere: bool,
 }
 
 /// Reads what pods or nodes use. Answer: the list of `metrics.k8s.io`.
@@ -82,6 +91,9 @@ pub struct Top {
     /// Such as `app=web`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label_selector: Option<String>,
+    /// Outside of the account's namespaces, too, as far as the cluster lets its agent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub anywhere: bool,
 }
 
 /// Shows what applying a manifest would change. Answer: `{"live": object or null, "merged": object}`.

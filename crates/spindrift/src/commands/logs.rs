@@ -130,6 +130,7 @@ impl Logs {
             namespace: namespace.clone(),
             label_selector: self.selector.clone(),
             field_selector: None,
+            anywhere: false,
         });
         let found: serde_json::Value = crew.ask(account, &list, None).await?.json().await?;
         let pods = found["items"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -193,6 +194,7 @@ impl Logs {
             since_time: self.since_time.clone(),
             timestamps: self.timestamps,
             limit_bytes: self.limit_bytes,
+            anywhere: false,
         })
     }
 }

@@ -135,6 +135,7 @@ impl Nodes {
                     namespace: None,
                     label_selector: common.selector.clone(),
                     field_selector: name.as_ref().map(|name| format!("metadata.name={name}")),
+                    anywhere: false,
                 });
                 let nodes = items(crew.ask(account, &list, None).await?.json().await?);
                 Ok(node_rows(&metrics, &nodes))
@@ -147,7 +148,8 @@ impl Nodes {
 
 impl Common {
     fn verb(&self, kind: &str, namespace: Option<String>, name: Option<String>) -> Verb {
-        Verb::Top(TopVerb { kind: kind.to_owned(), namespace, name, label_selector: self.selector.clone() })
+        let label_selector = self.selector.clone();
+        Verb::Top(TopVerb { kind: kind.to_owned(), namespace, name, label_selector, anywhere: false })
     }
 
     /// Asks all accounts, and shows one table when all have answered.

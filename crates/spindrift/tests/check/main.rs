@@ -15,3 +15,4 @@ mod ports;
 mod support;
 mod uplink;
 mod uplink_tls;
+mod upstream;

@@ -35,13 +35,6 @@ pub(crate) const ACCEPTED: &[Accepted] = &[
         reason: "values of Secrets do not leave the cluster",
     },
     Accepted {
-        recordings: &[222, 223],
-        fields: ALL,
-        clouddriver: "shows live manifests of namespaces that are not the account's",
-        ours: "404",
-        reason: "an account's namespaces are its bounds, for reads as for operations",
-    },
-    Accepted {
         recordings: &[137, 178, 191, 266, 288, 295, 324, 461, 465, 501],
         fields: REFUSAL,
         clouddriver: "500: a NullPointerException, a missing bean, something not implemented",
@@ -50,10 +43,10 @@ pub(crate) const ACCEPTED: &[Accepted] = &[
     },
     Accepted {
         recordings: &[513, 518, 528],
-        fields: REFUSAL,
-        clouddriver: "500 `No such property: retryable`, whatever the task",
-        ours: "that the task cannot be retried (500), or that there is nothing to resume (404)",
-        reason: "a mistake of its own; Orca gives up on a 404 at once, and on a 500 after an hour",
+        fields: r"/(exception|message)",
+        clouddriver: "500 `No such property: retryable for class …`, whatever the task",
+        ours: "500 that says why it cannot be resumed",
+        reason: "a mistake of its own; Orca reads no more than the code",
     },
     Accepted {
         recordings: &[294, 306, 307],
@@ -112,18 +105,11 @@ pub(crate) const ACCEPTED: &[Accepted] = &[
         reason: "Orca's check before it deletes an application would fail without",
     },
     Accepted {
-        recordings: &[375, 390, 401, 459, 469, 481, 482],
+        recordings: &[390, 401, 459, 469, 481, 482],
         fields: WORDS,
-        clouddriver: "words of its JSON library, of Java, or a warning of kubectl's before the error",
-        ours: "the same refusal in a sentence that names the field, the kind or the revision",
+        clouddriver: "names classes of Java, or a kind `none` that nobody asked for",
+        ours: "the same refusal in a sentence that names the field or the kind",
         reason: "people read them; no service does",
-    },
-    Accepted {
-        recordings: &[390],
-        fields: r"/history/\d+(/phase)?",
-        clouddriver: "says that the patch is submitted, then refuses it",
-        ours: "refuses it without saying so",
-        reason: "it is not submitted",
     },
     Accepted {
         recordings: &[428],

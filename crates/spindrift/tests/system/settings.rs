@@ -1,7 +1,7 @@
 //! What Spinnaker's settings of an account do.
 
 use serde_json::{Value, json};
-use spindrift_playground::{Effect, Fault, Faults, Verb};
+use spindrift_playground::{Effect, Fault, Faults, Key, Verb};
 use spindrift_testkit::eventually;
 
 use crate::{
@@ -163,4 +163,42 @@ async fn an_account_whose_settings_make_no_sense_says_so_and_the_others_flow() {
         stack.agent.daemon().log().contains("customResources[0].spinnakerKind: expected one of serverGroups")
     });
     assert_eq!(stack.account(stage.fleet.clusters[1].name()).await, Value::Null);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_more_objects_of_a_kind_are_cached_than_its_policy_wants() {
+    let stage = Stage::set(1).await;
+    let cluster = &stage.fleet.clusters[0];
+    let account = cluster.name();
+    let key = |name: &str| Key::new("", "configmaps", "shop", name);
+    cluster
+        .create(json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "shop" } }))
+        .unwrap();
+    let create = |name: &str| {
+        let metadata = json!({ "name": name, "namespace": "shop" });
+        cluster.create(json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata })).unwrap();
+    };
+    ["a", "b", "c", "d"].into_iter().for_each(create);
+    let policy = json!([{ "kubernetesKind": "configMap", "maxEntriesPerAgent": 2 }]);
+    let settings = json!({ "namespaces": ["shop"], "cachingPolicies": policy });
+    let mut stack = Stack::with_settings(&["ConfigMap"], configured(&stage, &settings), &[]).await;
+    let has = async |stack: &Stack, names: &[&str]| {
+        let names: Vec<_> = names.iter().map(|name| format!("ConfigMap. shop/{name}")).collect();
+        stack.names(account).await == names
+    };
+    eventually!("the first two are cached", LONG, has(&stack, &["a", "b"]).await);
+
+    // What comes finds no place; one that becomes free is taken by what changes next.
+    create("e");
+    cluster.delete(&key("a")).unwrap();
+    cluster.update(&key("d"), |object| object["data"] = json!({ "touched": "yes" })).unwrap();
+    eventually!("the place is taken", LONG, has(&stack, &["b", "d"]).await);
+
+    // Nobody knows any more who had a place.
+    stack.agent.restart().unwrap();
+    eventually!("the first two are cached", LONG, has(&stack, &["b", "c"]).await);
+    let accounts = configured(&stage, &json!({ "namespaces": ["shop"] }));
+    stack.agent.reconfigure(|settings| settings["kubernetes"]["accounts"] = accounts).unwrap();
+    // Kubernetes itself has one in every namespace.
+    eventually!("all are cached", LONG, has(&stack, &["b", "c", "d", "e", "kube-root-ca.crt"]).await);
 }

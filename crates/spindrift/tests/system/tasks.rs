@@ -4,6 +4,7 @@ mod deploying;
 mod hubs;
 mod refusals;
 mod routes;
+mod settings;
 mod workloads;
 
 use std::{ops::Deref, sync::Arc};

@@ -1,7 +1,7 @@
 //! Binding: names in a manifest are replaced by what the artifacts of that name refer to. Extracting: the same places,
 //! read.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
 use crate::{Kind, Manifest};
 
 /// When an image is the artifact's: `kubernetes.artifact-binding.docker-image`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ImageMatch {
     /// Its name is, whatever its tag: a tagged image is replaced, too.

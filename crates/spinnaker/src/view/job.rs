@@ -61,7 +61,7 @@ pub struct NotAJob(String);
 // === impl JobView ===
 
 impl<'a> JobView<'a> {
-    /// `pods` are those that the job's selector finds, if they are to be shown.
+    /// `pods` are those that the job's selector finds.
     pub fn new(account: &'a str, job: &'a Manifest, pods: &'a [Manifest]) -> Result<Self, NotAJob> {
         if !job.kind().is("job") {
             return Err(NotAJob(job.full_name().to_string()));
@@ -91,6 +91,12 @@ impl<'a> JobView<'a> {
                 ..CompletionDetails::default()
             },
         })
+    }
+
+    /// `kubernetes.jobs.detailed-pod-status: false`: the states of pods are left out, but not what went wrong in one.
+    #[must_use]
+    pub fn without_pods(self) -> Self {
+        Self { pods: Vec::new(), ..self }
     }
 }
 
@@ -244,6 +250,12 @@ mod tests {
             ended["failureDetails"],
             "Pod: 'p' had errors.\n Container: 'main' exited with code: 2.\n Status: Error.\n Logs: boom"
         );
+        let (job, pods) = (Manifest::try_from(failed.clone()).unwrap(), pod(json!({"waiting": {}})));
+        let pods: Vec<Manifest> = serde_json::from_value(pods).unwrap();
+        let bare = JobView::new("wide", &job, &pods).unwrap().without_pods();
+        let bare = serde_json::to_value(bare).unwrap();
+        assert_eq!((&bare["pods"], &bare["mostRecentPodName"]), (&json!([]), &json!("p")));
+        assert!(bare["failureDetails"].is_string(), "what went wrong is told all the same");
         let waiting = view(&failed, &pod(json!({"waiting": {"reason": "ImagePullBackOff"}})));
         assert!(waiting["failureDetails"].as_str().unwrap().contains("'main' is waiting"));
     }

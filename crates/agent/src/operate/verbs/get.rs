@@ -8,7 +8,7 @@ use tracing::info;
 use super::{Answer, Failure, Hand};
 
 pub(super) async fn run(hand: &Hand, get: Get) -> Result<Answer, Failure> {
-    let Get { target, reveal } = get;
+    let Get { target, reveal, anywhere: _ } = get;
     let resource = hand.resolve(target.api_version.as_deref(), &target.kind).await?;
     let namespace = hand.namespace(&resource, target.namespace.as_deref());
     let call = Call::about(Method::GET, &resource, namespace, Some(&target.name));

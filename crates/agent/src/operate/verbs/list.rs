@@ -13,7 +13,7 @@ use super::{Answer, AnswerSink, Failure, Hand};
 const PIECE_BYTES: usize = 32 * 1024;
 
 pub(super) async fn run(hand: &Hand, list: List, sink: &impl AnswerSink) -> Result<Answer, Failure> {
-    let List { api_version, kind, namespace, label_selector, field_selector } = list;
+    let List { api_version, kind, namespace, label_selector, field_selector, anywhere: _ } = list;
     let resource = hand.resolve(api_version.as_deref(), &kind).await?;
     let mut listing = Listing {
         hand,

@@ -15,7 +15,9 @@ pub(super) async fn run(hand: &Hand, top: Top) -> Result<Answer, Failure> {
         Some(_) => hand.namespace(&resource, top.namespace.as_deref()),
         None => top.namespace.as_deref().filter(|namespace| !namespace.is_empty() && resource.namespaced),
     };
-    hand.allow(&Aim { resource: resource.clone(), namespace: namespace.map(Into::into), name: None })?;
+    let aim = Aim { resource: resource.clone(), namespace: namespace.map(Into::into), name: None };
+    let allowed = if top.anywhere { hand.allow_elsewhere(&aim) } else { hand.allow(&aim) };
+    allowed?;
     let items = match name {
         Some(name) => {
             let call = Call::about(Method::GET, &resource, namespace, Some(name));

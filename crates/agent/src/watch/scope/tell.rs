@@ -7,7 +7,7 @@ use spindrift_model::{Generation, Item, Resource, ResourceVersion, Scope, ScopeI
 use tokio::time::Instant;
 use tracing::warn;
 
-use crate::watch::{Shared, filter::NamespaceFilter, stand_ins::StandIns};
+use crate::watch::{Shared, filter::NamespaceFilter, quota::Quota, stand_ins::StandIns};
 
 /// Bookmarks come every minute; the store need not hear of each, only often enough for resume points to stay young.
 const PROGRESS_INTERVAL: Duration = Duration::from_mins(2);
@@ -18,6 +18,9 @@ pub(super) struct Teller {
     scope: Scope,
     resource: Resource,
     filter: NamespaceFilter,
+    quota: Option<Arc<Quota>>,
+    /// Objects of the listing for which there was no place.
+    left_out: u64,
     generation: Generation,
     progress_sent: Instant,
 }
@@ -31,32 +34,47 @@ impl Teller {
         scope: Scope,
         resource: Resource,
         filter: NamespaceFilter,
+        quota: Option<Arc<Quota>>,
     ) -> Self {
-        let generation = Generation(0);
-        Self { shared, id, scope, resource, filter, generation, progress_sent: Instant::now() }
+        let (generation, progress_sent) = (Generation(0), Instant::now());
+        Self { shared, id, scope, resource, filter, quota, left_out: 0, generation, progress_sent }
     }
 
     /// A complete listing begins.
     pub(super) async fn begin(&mut self) {
         self.generation = self.generation.next();
+        self.left_out = 0;
+        if let Some(quota) = &self.quota {
+            quota.clear(&self.scope);
+        }
         self.send(Item::Begin { scope: self.id, generation: self.generation }).await;
     }
 
     /// The listing is complete.
     pub(super) async fn end(&self, resource_version: ResourceVersion) {
+        if self.left_out > 0 {
+            warn!(account = %self.shared.account.description.name, scope = %self.scope, left_out = self.left_out,
+                "objects are left out, as cachingPolicies want it");
+        }
         self.send(Item::End { scope: self.id, generation: self.generation, resource_version }).await;
     }
 
-    pub(super) async fn upsert(&self, object: RawObject) {
+    pub(super) async fn upsert(&mut self, object: RawObject) {
         self.changed();
-        if self.filter.admits(&object) {
+        if !self.filter.admits(&object) {
+            return;
+        }
+        if self.quota.as_ref().is_none_or(|quota| quota.admits(&self.scope, &object.uid)) {
             self.send(self.upsert_item(object)).await;
+        } else {
+            self.left_out += 1;
         }
     }
 
     pub(super) async fn delete(&self, object: RawObject) {
         self.changed();
-        if !self.filter.admits(&object) {
+        let is_told = self.quota.as_ref().is_none_or(|quota| quota.release(&self.scope, &object.uid));
+        if !is_told || !self.filter.admits(&object) {
             return;
         }
         let RawObject { namespace, name, uid, resource_version, body: _ } = object;

@@ -88,15 +88,8 @@ impl<'a> Act<'a> {
     /// Reads one object, if there is one.
     async fn get(&mut self, target: &Coordinates) -> Result<Option<Manifest>, Halt> {
         let (live, account) = (self.steps.live(), self.account.name.clone());
-        let get = Verb::Get(Get { target: reference(target), reveal: false });
-        let asking = async {
-            match live.call(&account, get, None, None).await {
-                Ok(answer) => answer.json().map(Some),
-                Err(trouble) if trouble.is_not_found() => Ok(None),
-                Err(trouble) => Err(trouble),
-            }
-        };
-        let found = self.steps.learn(asking).await;
+        let get = Get { target: reference(target), reveal: false, anywhere: false };
+        let found = self.steps.learn(live.get(&account, get)).await;
         let found: Option<Value> = found.map_err(|halt| halt.told(|said| unread(target, said)))?;
         Ok(found.and_then(|object| Manifest::try_from(object).ok()))
     }
@@ -124,6 +117,7 @@ impl<'a> Act<'a> {
             namespace: Some(or_default(namespace)),
             label_selector: selector,
             field_selector: None,
+            anywhere: false,
         };
         let asking = async {
             let objects = live.list(&account, list).await?;

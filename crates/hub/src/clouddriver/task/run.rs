@@ -161,7 +161,9 @@ async fn operate(
     let Submission { operation, description, .. } = submission;
     let account =
         account_of(accounts, submission).map_err(|refusal| Failure::illegal_argument(refusal.message))?;
-    let manifests =
-        manifests(account, description).map_err(|error| Failure::illegal_argument(error.to_string()))?;
-    Act::new(steps, account, *operation).run(description, manifests).await
+    let mut act = Act::new(steps, account, *operation);
+    let global = act.without_namespaces(description).await?;
+    let manifests = manifests(account, description, |kind| global.contains(kind).then_some(false));
+    let manifests = manifests.map_err(|error| Failure::illegal_argument(error.to_string()))?;
+    act.run(description, manifests).await
 }

@@ -15,6 +15,7 @@ use tracing::warn;
 use super::{Shared, halt::Halt};
 use crate::{
     clouddriver::{Live, Trouble},
+    config::Kubernetes,
     dispatch::Place,
     store::{StoreError, TaskEntry, TaskId, TaskSeat},
 };
@@ -91,6 +92,11 @@ impl Steps {
     /// The clusters themselves.
     pub(super) fn live(&self) -> Live {
         self.shared.live.clone()
+    }
+
+    /// How things are deployed.
+    pub(super) fn settings(&self) -> Arc<Kubernetes> {
+        self.shared.config.kubernetes.clone()
     }
 
     /// Says something, unless an earlier run did.

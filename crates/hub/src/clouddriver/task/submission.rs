@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use spindrift_process::report;
 use spindrift_spinnaker::{
-    Description, InvalidRequest, Manifest, Refusal, Request, Submission, TaskError, Violation,
+    Description, InvalidRequest, Kind, Manifest, Refusal, Request, Submission, TaskError, Violation,
     manifest::{self, InvalidManifest},
     operation::validate,
 };
@@ -47,7 +47,8 @@ pub(super) async fn check(
         if let Some(violation) = unknown.and_then(|_| Violation::account_not_found(*operation)) {
             return Err(Refusal::from(vec![violation]).into());
         }
-        let manifests = manifests(account, description)?;
+        // Clusters are asked when it runs, not before it is accepted.
+        let manifests = manifests(account, description, |_| None)?;
         let violations = validate(*operation, description, &manifests, &account.namespace_rules());
         if !violations.is_empty() {
             return Err(Refusal::from(violations).into());
@@ -71,16 +72,17 @@ pub(super) fn account_of<'a>(
         .ok_or_else(|| Refusal::unknown_account(wanted, accounts.iter().map(|account| account.name.as_str())))
 }
 
-/// The manifests of a deployment, in the namespaces that they are deployed to.
+/// The manifests of a deployment, in the namespaces that they are deployed to; `is_namespaced` answers for kinds that
+/// nobody described.
 pub(super) fn manifests(
     account: &Account,
     description: &Description,
+    is_namespaced: impl Fn(&Kind) -> Option<bool>,
 ) -> Result<Vec<Manifest>, InvalidManifest> {
     let mut manifests = description.manifests()?;
     if let Description::Deploy(deploy) = description {
         let namespace = deploy.namespace_override.as_deref().unwrap_or_default();
-        // Of kinds that nobody described, the agent knows: it drops the namespace where there is none.
-        manifest::override_namespace(&mut manifests, namespace, &account.settings.kinds, |_| None);
+        manifest::override_namespace(&mut manifests, namespace, &account.settings.kinds, is_namespaced);
     }
     Ok(manifests)
 }

@@ -66,12 +66,12 @@ async fn console(
     let pod = read::find(&state.live, &account, object).await?;
     let Some(pod) = pod else { return Ok(Json(Console::without_pod())) };
     let logs = containers(&pod).into_iter().map(async |container| {
-        let log = state.live.logs(&account.name, whole_log(object, container.to_owned())).await;
+        let log = state.live.logs(&account.name, whole_log(&account, object, container.to_owned())).await;
         // That a container has not begun is what its log says.
         let output = match log {
             Ok(log) => log,
             Err(Trouble::Failed(status)) => status.message,
-            Err(trouble) => return Err(read::unreadable("log", &account.name, &trouble)),
+            Err(trouble) => return Err(read::unreadable("log", &account, &trouble)),
         };
         Ok(ConsoleOutput { name: container.to_owned(), output })
     });

@@ -6,7 +6,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde_json::{Map, Value};
-use spindrift_model::{AccountName, Logs};
+use spindrift_model::Logs;
 use spindrift_spinnaker::{
     Coordinates, FullName, Kind, Manifest, Missing, Refusal,
     view::{JobView, properties},
@@ -14,7 +14,10 @@ use spindrift_spinnaker::{
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{error::Error, read, request::Segments};
-use crate::{clouddriver::Trouble, rest::RestState};
+use crate::{
+    clouddriver::{Account, Trouble},
+    rest::RestState,
+};
 
 pub(super) fn routes() -> OpenApiRouter<RestState> {
     OpenApiRouter::new().routes(routes!(job, cancel)).routes(routes!(job_file)).routes(routes!(pod_file))
@@ -37,14 +40,15 @@ async fn job(
     let Some(found) = state.accounts.find(&account).await? else { return Err(missing()) };
     let Some(object) = named_job(&id, &location) else { return Err(missing()) };
     let job = read::find(&state.live, &found, &object).await?.ok_or_else(missing)?;
-    let pods = pods(&state, &found.name, &job).await;
-    let pods = pods.map_err(|trouble| read::unreadable("pods", &found.name, &trouble))?;
+    let pods = pods(&state, &found, &job).await;
+    let pods = pods.map_err(|trouble| read::unreadable("pods", &found, &trouble))?;
     let view = JobView::new(&account, &job, &pods).map_err(|_| missing())?;
+    let view = if state.detailed_pod_status { view } else { view.without_pods() };
     Ok(Json(view).into_response())
 }
 
 /// Those that the job's selector finds.
-async fn pods(state: &RestState, account: &AccountName, job: &Manifest) -> Result<Vec<Manifest>, Trouble> {
+async fn pods(state: &RestState, account: &Account, job: &Manifest) -> Result<Vec<Manifest>, Trouble> {
     let labels = job.pointer("/spec/selector/matchLabels").and_then(Value::as_object);
     let label = |(key, value): (&String, &Value)| Some(format!("{key}={}", value.as_str()?));
     let selector: Vec<_> = labels.into_iter().flatten().filter_map(label).collect();
@@ -52,7 +56,7 @@ async fn pods(state: &RestState, account: &AccountName, job: &Manifest) -> Resul
         return Ok(Vec::new());
     }
     let kind = &Kind::parse("pod");
-    let mut list = read::all(kind, job.namespace());
+    let mut list = read::all(account, kind, job.namespace());
     list.label_selector = Some(selector.join(","));
     read::list(&state.live, account, kind, list).await
 }
@@ -129,15 +133,15 @@ async fn printed(
     container: String,
 ) -> Result<Json<Map<String, Value>>, Error> {
     let Some(account) = state.accounts.find(account).await? else { return Ok(Json::default()) };
-    match state.live.logs(&account.name, whole_log(object, container)).await {
+    match state.live.logs(&account.name, whole_log(&account, object, container)).await {
         Ok(log) => Ok(Json(properties(&log))),
         Err(Trouble::Failed(status)) if (400..500).contains(&status.code) => Ok(Json::default()),
-        Err(trouble) => Err(read::unreadable("log", &account.name, &trouble).into()),
+        Err(trouble) => Err(read::unreadable("log", &account, &trouble).into()),
     }
 }
 
 /// Everything that a container wrote, up to what fits into memory.
-pub(super) fn whole_log(object: &Coordinates, container: String) -> Logs {
+pub(super) fn whole_log(account: &Account, object: &Coordinates, container: String) -> Logs {
     Logs {
         target: read::target(object),
         container: Some(container),
@@ -148,6 +152,7 @@ pub(super) fn whole_log(object: &Coordinates, container: String) -> Logs {
         since_time: None,
         timestamps: false,
         limit_bytes: Some(LONGEST_LOG),
+        anywhere: read::is_outside(account, object),
     }
 }
 

@@ -27,8 +27,6 @@ use crate::{
 
 /// What stands for the location of an object that has none.
 const NOWHERE: &str = "_";
-/// Where Kubernetes keeps the events of objects without a namespace.
-const DEFAULT_NAMESPACE: &str = "default";
 
 pub(super) fn routes() -> OpenApiRouter<RestState> {
     OpenApiRouter::new()
@@ -88,7 +86,7 @@ async fn shown(
     let object = found.ok_or_else(missing)?;
     let (events, metrics) = if around {
         let (events, metrics) = join!(events(state, &account, &object), metrics(state, &account, &object));
-        (events.map_err(|trouble| read::unreadable("events", &account.name, &trouble))?, metrics)
+        (events.map_err(|trouble| read::unreadable("events", &account, &trouble))?, metrics)
     } else {
         (Vec::new(), Vec::new())
     };
@@ -102,7 +100,7 @@ async fn events(state: &RestState, account: &Account, object: &Manifest) -> Resu
     let namespace = Some(object.namespace()).filter(|namespace| !namespace.is_empty());
     let list = List {
         field_selector: Some(event_selector(&object.coordinates())),
-        ..read::all(&Kind::parse("event"), namespace.unwrap_or(DEFAULT_NAMESPACE))
+        ..read::all(account, &Kind::parse("event"), namespace.unwrap_or(read::DEFAULT_NAMESPACE))
     };
     match state.live.list(&account.name, list).await {
         Err(Trouble::Failed(status)) if matches!(status.code, 401 | 403) => Ok(Vec::new()),
@@ -120,6 +118,7 @@ async fn metrics(state: &RestState, account: &Account, object: &Manifest) -> Vec
         namespace: Some(object.namespace().to_owned()),
         name: Some(object.shown_name().to_owned()),
         label_selector: None,
+        anywhere: read::is_outside(account, &object.coordinates()),
     };
     let answer = state.live.call(&account.name, Verb::Top(top), None, None).await;
     let list = answer.and_then(|answer| answer.json()).unwrap_or_default();
@@ -185,14 +184,11 @@ async fn all(state: &RestState, account: &str, location: &str, kind: &Kind) -> R
         return Err(Missing::Account(account).into());
     };
     let location = if location == NOWHERE { "" } else { location };
-    if !read::is_within(&account, location) {
-        return Ok(Vec::new());
-    }
-    match read::list(&state.live, &account.name, kind, read::all(kind, location)).await {
+    match read::list(&state.live, &account, kind, read::all(&account, kind, location)).await {
         Ok(objects) => Ok(objects),
         Err(Trouble::Failed(status)) if matches!(status.code, 400 | 404 | 405) => {
             Err(Refusal::not_found(status.message).into())
         }
-        Err(trouble) => Err(read::unreadable("manifests", &account.name, &trouble).into()),
+        Err(trouble) => Err(read::unreadable("manifests", &account, &trouble).into()),
     }
 }

@@ -1,7 +1,10 @@
 //! Live reads: what Spinnaker names, in the agent's words, and what is said when it cannot be read.
+//!
+//! Clouddriver reads live whatever the cluster lets it: the namespaces of an account bound what is cached and what is
+//! changed. An agent does so if it is told to, which is told only where it matters: older ones do not know of it.
 
 use serde_json::Value;
-use spindrift_model::{AccountName, List, ObjectRef};
+use spindrift_model::{Get, List, ObjectRef};
 use spindrift_spinnaker::{Coordinates, Kind, Manifest, Refusal};
 
 use crate::clouddriver::{Account, Live, Trouble};
@@ -13,10 +16,22 @@ pub(super) fn target(object: &Coordinates) -> ObjectRef {
 }
 
 /// All objects of a kind in a namespace.
-pub(super) fn all(kind: &Kind, namespace: &str) -> List {
+pub(super) fn all(account: &Account, kind: &Kind, namespace: &str) -> List {
     let (api_version, kind) = named(kind);
+    let anywhere = !namespace.is_empty() && !account.reaches(namespace);
     let namespace = named_namespace(namespace);
-    List { api_version, kind, namespace, label_selector: None, field_selector: None }
+    List { api_version, kind, namespace, label_selector: None, field_selector: None, anywhere }
+}
+
+/// Whether an object is outside of the account's namespaces. One that should have a namespace and names none is in that
+/// of Kubernetes' choice.
+pub(super) fn is_outside(account: &Account, object: &Coordinates) -> bool {
+    let namespace = match &*object.namespace {
+        "" if object.kind.is("namespace") => &object.name,
+        "" => DEFAULT_NAMESPACE,
+        namespace => namespace,
+    };
+    !account.reaches(namespace)
 }
 
 /// Core kinds have but one version, and share their names with kinds of others; of the rest the server knows which version
@@ -29,6 +44,9 @@ fn named(kind: &Kind) -> (Option<String>, String) {
     }
 }
 
+/// Where Kubernetes puts what names no namespace, and keeps the events of what has none.
+pub(super) const DEFAULT_NAMESPACE: &str = "default";
+
 fn named_namespace(namespace: &str) -> Option<String> {
     (!namespace.is_empty()).then(|| namespace.to_owned())
 }
@@ -36,7 +54,7 @@ fn named_namespace(namespace: &str) -> Option<String> {
 /// The objects of a list; API servers leave out what they all have in common.
 pub(super) async fn list(
     live: &Live,
-    account: &AccountName,
+    account: &Account,
     kind: &Kind,
     list: List,
 ) -> Result<Vec<Manifest>, Trouble> {
@@ -52,36 +70,27 @@ pub(super) async fn list(
         object.entry("apiVersion").or_insert_with(|| api_version.clone().into());
         Manifest::try_from(item).ok()
     };
-    Ok(live.list(account, list).await?.into_iter().filter_map(whole).collect())
+    Ok(live.list(&account.name, list).await?.into_iter().filter_map(whole).collect())
 }
 
 /// One object of an account, if there is one. Names that no object can have, and kinds that cannot be read, are as good as
-/// missing; so is what lies in namespaces that are not the account's.
+/// missing.
 pub(super) async fn find(
     live: &Live,
     account: &Account,
     object: &Coordinates,
 ) -> Result<Option<Manifest>, Refusal> {
-    if !is_within(account, &object.namespace) {
-        return Ok(None);
-    }
-    match live.get(&account.name, target(object)).await {
+    let get = Get { target: target(object), reveal: false, anywhere: is_outside(account, object) };
+    match live.get(&account.name, get).await {
         Ok(found) => Ok(found.map(Manifest::try_from).transpose()?),
         Err(Trouble::Failed(status)) if matches!(status.code, 400 | 405) => Ok(None),
-        Err(trouble) => Err(unreadable(object.kind.spelling(), &account.name, &trouble)),
+        Err(trouble) => Err(unreadable(object.kind.spelling(), account, &trouble)),
     }
-}
-
-/// Whether a namespace is one of the account's, as its agent sees it.
-pub(super) fn is_within(account: &Account, namespace: &str) -> bool {
-    let is_in = |namespaces: &[String]| namespaces.iter().any(|name| name == namespace);
-    namespace.is_empty()
-        || (account.namespaces.is_empty() || is_in(&account.namespaces)) && !is_in(&account.omit_namespaces)
 }
 
 /// A cluster that could not be read. It is a 500, which Orca tries again; a 404 would end its stage.
-pub(super) fn unreadable(what: impl std::fmt::Display, account: &AccountName, trouble: &Trouble) -> Refusal {
-    Refusal::internal(format!("Failed to read {what}: (account: {account}): {trouble}"))
+pub(super) fn unreadable(what: impl std::fmt::Display, account: &Account, trouble: &Trouble) -> Refusal {
+    Refusal::internal(format!("Failed to read {what}: (account: {}): {trouble}", account.name))
 }
 
 #[cfg(test)]

@@ -55,8 +55,8 @@ async fn get(State(state): State<RestState>, Segments(id): Segments<String>) -> 
     path = "/task/{id}",
     params(("id" = String, Path, description = "The id of a task, and `:resume` behind it")),
     responses(
-        (status = 404, description = "There is no such task, or no saga that it could resume"),
-        (status = 500, description = "The task cannot be tried again; Clouddriver answers so")
+        (status = 404, description = "There is no such task"),
+        (status = 500, description = "The task cannot be tried again, or has no saga that could be resumed")
     )
 )]
 async fn resume(

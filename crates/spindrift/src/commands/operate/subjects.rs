@@ -111,6 +111,7 @@ impl Subjects {
             namespace: Some(subject.namespace.clone()),
             label_selector: self.selector.clone(),
             field_selector: None,
+            anywhere: false,
         });
         let Found { items } = crew.ask(account, &list, None).await?.json().await?;
         Ok(items.into_iter().map(|item| item.metadata.name).collect())

@@ -90,7 +90,7 @@ async fn artifacts_are_fetched_from_where_their_account_says() {
         (
             json!({ "type": "kubernetes/secret", "artifactAccount": "kubernetes", "name": "x" }),
             400,
-            "cannot be fetched",
+            "retrieved by kubernetes directly",
         ),
         (
             json!({ "type": "embedded/base64", "reference": "aGk=" }),

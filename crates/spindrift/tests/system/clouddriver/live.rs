@@ -1,9 +1,10 @@
 //! Objects as clusters have them now.
 
+use reqwest::Method;
 use serde_json::{Value, json};
 use spindrift_testkit::{Cluster, Database, eventually};
 
-use super::get;
+use super::{get, send};
 use crate::support::{LONG, Stack};
 
 fn replica_set(namespace: &str, name: &str, replicas: u32) -> Value {
@@ -128,4 +129,35 @@ async fn a_cluster_that_cannot_be_read_is_never_taken_for_one_without_the_object
             "{path}: {body}"
         );
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn namespaces_bound_what_is_changed_and_not_what_spinnaker_reads_live() {
+    let cluster = Cluster::shared().await.unwrap();
+    let own = &cluster.namespace("own").await.unwrap();
+    let other = &cluster.namespace("other").await.unwrap();
+    let set = replica_set(other, "shop-v000", 0).to_string();
+    cluster.kubectl_stdin(&["create", "-f", "-"], &set).await.unwrap();
+    let account = json!({ "name": "main", "kubeconfigFile": cluster.kubeconfig(), "namespaces": [own] });
+    let stack = Stack::with_accounts(Database::sqlite().unwrap(), &["ConfigMap"], json!([account])).await;
+    stack.synced("main").await;
+
+    let found = get(&stack.hub, &format!("/manifests/main/{other}/replicaSet%20shop-v000")).await;
+    assert_eq!((found.status, &found.json()["location"]), (200, &json!(other)), "{found:?}");
+    assert_eq!(get(&stack.hub, &format!("/manifests/main/_/namespace%20{other}")).await.status, 200);
+    let cluster_of = format!("/manifests/main/{other}/replicaSet/cluster/shop/replicaSet%20shop");
+    let object = json!({ "kind": "replicaSet", "namespace": other, "name": "shop-v000" });
+    assert_eq!(get(&stack.hub, &cluster_of).await.json(), json!([object]));
+    assert_eq!(get(&stack.hub, &format!("{cluster_of}/dynamic/newest")).await.json(), object);
+
+    let headers = [("Content-Type", "application/json")];
+    let scale = json!([{ "scaleManifest": { "account": "main", "manifestName": "replicaSet shop-v000", "location": other, "replicas": 1 } }]);
+    let refused = send(&stack.hub, Method::POST, "/kubernetes/ops", &headers, &scale.to_string()).await;
+    let violation = format!("scaleKubernetesManifest.scaleKubernetesManifest.{other}.wrongNamespace");
+    assert_eq!((refused.status, &refused.json()["errors"]), (400, &json!([violation])));
+    // Our own reads are bounded, too.
+    let target = json!({ "kind": "rs", "namespace": other, "name": "shop-v000" });
+    let read = json!({ "verb": "get", "target": target }).to_string();
+    let refused = send(&stack.hub, Method::POST, "/v1/accounts/main/operations", &headers, &read).await;
+    assert_eq!(refused.status, 401, "{refused:?}");
 }

@@ -19,7 +19,7 @@ async fn a_job_tells_how_it_went_and_what_it_printed() {
     let job = json!({ "apiVersion": "batch/v1", "kind": "Job", "metadata": { "name": "migrate", "namespace": namespace },
         "spec": { "template": template } });
     cluster.kubectl_stdin(&["create", "-f", "-"], &job.to_string()).await.unwrap();
-    let stack = Stack::start(cluster, Database::sqlite().unwrap(), &["Pod"]).await;
+    let mut stack = Stack::start(cluster, Database::sqlite().unwrap(), &["Pod"]).await;
     stack.synced("main").await;
 
     let base = format!("/applications/shop/jobs/main/{namespace}/job%20migrate");
@@ -59,4 +59,10 @@ async fn a_job_tells_how_it_went_and_what_it_printed() {
     let missing = get(&stack.hub, &format!("{base}x")).await;
     let message = format!("Job not found (account: main, location: {namespace}, id: job migratex)");
     assert_eq!((missing.status, &missing.json()["message"]), (404, &json!(message)));
+
+    stack.hub.configure("/kubernetes", json!({ "jobs": { "detailed-pod-status": false } }));
+    stack.hub.restart().await.unwrap();
+    stack.synced("main").await;
+    let brief = get(&stack.hub, &base).await.json();
+    assert_eq!((&brief["pods"], &brief["mostRecentPodName"]), (&json!([]), &json!(pod)), "{brief}");
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use spindrift_testkit::{Cluster, Database};
 
 use super::{config_map, deployment, done, failed, said};
-use crate::support::Stack;
+use crate::support::{Stack, widget, widget_crd};
 
 async fn stack(cluster: &Cluster) -> Stack {
     let stack = Stack::start(cluster, Database::sqlite().unwrap(), &["ConfigMap"]).await;
@@ -288,4 +288,30 @@ async fn old_versions_go_and_a_job_tells_where_it_runs() {
     let not_a_job = json!({ "account": "main", "manifest": config_map(&namespace, "x", "1") });
     let message = failed(&stack.hub, "runJob", not_a_job).await;
     assert_eq!(message, "Only kind of Job is accepted for the Run Job operation.");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_has_no_namespace_is_not_put_into_one_whoever_knows_that() {
+    let cluster = Cluster::shared().await.unwrap();
+    let namespace = cluster.namespace("override").await.unwrap();
+    let group = "override.example.com";
+    let mut definition = widget_crd(group);
+    definition["spec"]["scope"] = "Cluster".into();
+    cluster.kubectl_stdin(&["create", "-f", "-"], &definition.to_string()).await.unwrap();
+    let established = ["wait", "--for=condition=Established", &format!("crd/widgets.{group}")];
+    cluster.kubectl(&established).await.unwrap();
+    let stack = stack(cluster).await;
+    let mut everywhere = widget(group, "", "global", 1);
+    everywhere["metadata"].as_object_mut().unwrap().remove("namespace");
+    let mut description = deployment("main", json!([everywhere, config_map("elsewhere", "conf", "1")]));
+    description["namespaceOverride"] = json!(namespace);
+    let task = done(&stack.hub, "deployManifest", description).await;
+    let kind = format!("Widget.{group} global");
+    assert_eq!(names(&task), &json!({ "": [kind], &*namespace: ["configMap conf-v000"] }));
+    let manifests = task["resultObjects"][0]["manifests"].as_array().unwrap();
+    let location = |kind: &str| {
+        let found = manifests.iter().find(|manifest| manifest["kind"] == kind).unwrap();
+        found["metadata"]["annotations"]["artifact.spinnaker.io/location"].clone()
+    };
+    assert_eq!((location("Widget"), location("ConfigMap")), (json!(""), json!(namespace)));
 }

@@ -57,7 +57,7 @@ async fn a_task_that_hangs_is_given_up_and_asked_for_again() {
     let message = "Task is already completed! No further updates allowed!";
     assert_eq!((again.status, &again.body["message"]), (500, &json!(message)), "{again:?}");
     let resume = send(hub, "POST", &format!("/task/{task}:resume"), &Value::Null).await;
-    assert_eq!(resume.status, 404, "{resume:?}");
+    assert_eq!(resume.status, 500, "as Clouddriver, whose 500 Orca bears: {resume:?}");
 
     let restarted = send(hub, "POST", &restart, &body).await;
     let other = id(&restarted);

@@ -125,3 +125,19 @@ async fn an_answer_that_is_none_is_missing() {
         assert!(said.status == 200 && said.is_stale() && said.json() == json!([]), "{path}: {said:?}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_scrape_shows_what_came_of_asking_it() {
+    let scene = Scene::set().await;
+    let shows = async |line: &str| {
+        let page = scene.get("/metrics").await.text;
+        page.lines().any(|shown| shown == line).then_some(()).ok_or(page)
+    };
+    assert_eq!(scene.get("/manifests/account1/default/deployment%20nope").await.status, 404);
+    shows("spindrift_hub_upstream_reachable 1").await.unwrap();
+    shows(r#"spindrift_hub_upstream_requests_total{outcome="down"} 0"#).await.unwrap();
+    scene.link.cut();
+    assert_eq!(scene.get("/manifests/account1/default/deployment%20nope").await.status, 502);
+    shows("spindrift_hub_upstream_reachable 0").await.unwrap();
+    shows(r#"spindrift_hub_upstream_requests_total{outcome="down"} 1"#).await.unwrap();
+}

@@ -3,8 +3,7 @@
 use serde_json::Value;
 use spindrift_model::{Apply, ApplyMode, Create, DryRun, Replace, Validation, Verb};
 use spindrift_spinnaker::{
-    Delivery, Deploy, DeployManifest, DeployStrategy, Failure, ImageMatch, Labelling, Manifest, Method,
-    OperationResult, Target,
+    Delivery, Deploy, DeployManifest, DeployStrategy, Failure, Manifest, Method, OperationResult, Target,
 };
 
 use super::{Act, words};
@@ -19,11 +18,12 @@ impl Act<'_> {
         request: &DeployManifest,
         manifests: Vec<Manifest>,
     ) -> Result<OperationResult, Halt> {
+        let settings = self.steps.settings();
         let target = Target {
             account: self.account.name.as_str(),
             rules: &self.account.settings.kinds,
-            images: ImageMatch::default(),
-            labelling: Labelling::default(),
+            images: settings.artifact_binding.docker_image,
+            labelling: settings.labelling(),
         };
         let mut deploy = Deploy::new(target, request);
         let begun = deploy.begin(manifests);

@@ -2,14 +2,43 @@
 
 use serde_json::Value;
 use spindrift_model::{Matches, Verb};
-use spindrift_spinnaker::{Coordinates, Live, Lookup, Manifest, Version, annotation};
+use spindrift_spinnaker::{Coordinates, Description, Kind, Live, Lookup, Manifest, Version, annotation};
 
 use super::{Act, reference};
-use crate::clouddriver::task::halt::Halt;
+use crate::clouddriver::{Trouble, task::halt::Halt};
 
 // === impl Act ===
 
 impl Act<'_> {
+    /// The kinds without namespaces among those that are to be put into one, and that nobody described. A cluster that
+    /// cannot be asked is taken to have none: what is wrong with it is told when something is sent there.
+    pub(in crate::clouddriver::task) async fn without_namespaces(
+        &mut self,
+        description: &Description,
+    ) -> Result<Vec<Kind>, Halt> {
+        let Description::Deploy(deploy) = description else { return Ok(Vec::new()) };
+        let manifests = match deploy.namespace_override.as_deref().map(str::trim) {
+            None | Some("") => return Ok(Vec::new()),
+            Some(_) => description.manifests().unwrap_or_default(),
+        };
+        let rules = &self.account.settings.kinds;
+        let is_unknown = |kind: &&Kind| rules.is_namespaced(kind).is_none();
+        let unknown: Vec<&Kind> = manifests.iter().map(Manifest::kind).filter(is_unknown).collect();
+        if unknown.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (live, account) = (self.steps.live(), self.account.name.clone());
+        let asking = async {
+            let answer = live.call(&account, Verb::Discover {}, None, None).await;
+            match answer.and_then(|answer| answer.json()) {
+                Ok(served) => Ok(global(&served).filter(|kind| unknown.contains(&kind)).collect()),
+                Err(Trouble::Stopping) => Err(Trouble::Stopping),
+                Err(_) => Ok(Vec::new()),
+            }
+        };
+        self.steps.learn(asking).await
+    }
+
     /// Finds out what has to be known to prepare a manifest.
     pub(super) async fn look_up(
         &mut self,
@@ -53,4 +82,12 @@ impl Act<'_> {
         }
         Ok(Vec::new())
     }
+}
+
+/// The kinds without namespaces that a cluster serves.
+fn global(served: &Value) -> impl Iterator<Item = Kind> {
+    let resources = served["resources"].as_array().into_iter().flatten();
+    resources
+        .filter(|resource| resource["namespaced"] == false)
+        .filter_map(|resource| Some(Kind::of_group(resource["group"].as_str()?, resource["kind"].as_str()?)))
 }

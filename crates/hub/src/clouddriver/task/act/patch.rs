@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use spindrift_model::{DryRun, Manifest, Patch, PatchKind, Verb};
 use spindrift_spinnaker::{
-    Binding, Coordinates, ImageMatch, OperationResult,
+    Binding, Coordinates, OperationResult,
     operation::{MergeStrategy, PatchBody, PatchManifest},
 };
 
@@ -21,16 +21,17 @@ impl Act<'_> {
         let lines = self.lines();
         self.say(lines.finding_patch_handler(target));
         let options = patch.options.as_ref();
-        if options.and_then(|options| options.merge_strategy) != Some(MergeStrategy::Json) {
-            self.say(lines.swapping_artifacts(target));
-        }
+        let is_merged = options.and_then(|options| options.merge_strategy) != Some(MergeStrategy::Json);
+        self.say(if is_merged { lines.swapping_artifacts(target) } else { lines.submitting_patch(target) });
         let binding = Binding {
             account: self.account.name.as_str(),
             namespace: &target.namespace,
-            images: ImageMatch::default(),
+            images: self.steps.settings().artifact_binding.docker_image,
         };
         let PatchBody { strategy, body, bound } = PatchBody::prepare(patch, &target.kind, binding)?;
-        self.say(lines.submitting_patch(target));
+        if is_merged {
+            self.say(lines.submitting_patch(target));
+        }
         let cause = change_cause(target, strategy, &body);
         if let Err(halt) = self.send(target, kind(strategy), body).await {
             return Err(self.unpatched(halt, target, strategy).await);

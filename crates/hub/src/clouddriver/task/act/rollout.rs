@@ -7,7 +7,8 @@ use spindrift_spinnaker::{
     operation::{UndoRollout, pick_revision},
 };
 
-use super::{Act, Outcome, reference};
+use super::{Act, Outcome, reference, words};
+use crate::clouddriver::task::halt::Halt;
 
 // === impl Act ===
 
@@ -62,7 +63,23 @@ impl Act<'_> {
         let to_revision = u64::try_from(revision).map_err(|_| {
             lines.failed(target, &format!("error: revision must be a positive integer: {revision}\n"))
         })?;
-        self.call(target, rollout(target, RolloutAction::Undo { to_revision: Some(to_revision) })).await
+        let undo = rollout(target, RolloutAction::Undo { to_revision: Some(to_revision) });
+        if let Err(halt) = self.change(undo).await {
+            return Err(self.not_undone(halt, target).await);
+        }
+        self.say_all(lines.done());
+        Ok(None)
+    }
+
+    /// Kubectl has warned of going back from what was applied before it says what is wrong.
+    async fn not_undone(&mut self, halt: Halt, target: &Coordinates) -> Halt {
+        let lines = self.lines();
+        let Halt::Trouble(_) = &halt else { return halt };
+        let warning = match self.peek(target).await {
+            Ok(object) => object.and_then(|object| words::rollback_warning(&object)).unwrap_or_default(),
+            Err(lost) => return lost,
+        };
+        halt.told(|said| lines.failed(target, &format!("{warning}{said}")))
     }
 
     /// Whether its kind can that at all.

@@ -1,6 +1,6 @@
 //! What kubectl adds to the words of an API server.
 
-use spindrift_spinnaker::Manifest;
+use spindrift_spinnaker::{Manifest, annotation};
 
 use crate::clouddriver::Trouble;
 
@@ -45,10 +45,23 @@ pub(super) fn unsupported_patch(content_type: &str, object: &Manifest, trouble: 
     format!("error: {content_type} is not supported by {version}, Kind={kind}: {message}\n")
 }
 
+/// What kubectl says before it rolls back what was applied.
+pub(super) fn rollback_warning(object: &Manifest) -> Option<String> {
+    object.annotation(annotation::LAST_APPLIED)?;
+    let (kind, name) = (object.kind().to_string().to_lowercase(), object.shown_name());
+    Some(format!(
+        "Warning: resource {kind}s/{name} was previously managed with 'kubectl apply'. Rolling back will not update the \
+         {} annotation, which may cause unexpected behavior on future 'kubectl apply' operations. Consider using 'kubectl \
+         apply' with your previous configuration file instead.\n",
+        annotation::LAST_APPLIED
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
     use spindrift_model::Status;
+    use spindrift_spinnaker::Existing;
 
     use super::*;
 
@@ -87,6 +100,21 @@ mod tests {
         assert_eq!(
             undelivered(&Trouble::Failed(Box::new(away)), "creating", &deployment),
             "error: no agent that serves account a is connected\n"
+        );
+    }
+
+    #[test]
+    fn who_goes_back_from_what_was_applied_is_warned_as_recorded() {
+        // recording 375
+        let mut applied = manifest("apps/v1", "Deployment", "shop-web");
+        assert_eq!(rollback_warning(&applied), None);
+        applied.annotate(annotation::LAST_APPLIED, "{}", Existing::Keep);
+        assert_eq!(
+            rollback_warning(&applied).unwrap(),
+            "Warning: resource deployments/shop-web was previously managed with 'kubectl apply'. Rolling back will not \
+             update the kubectl.kubernetes.io/last-applied-configuration annotation, which may cause unexpected behavior \
+             on future 'kubectl apply' operations. Consider using 'kubectl apply' with your previous configuration file \
+             instead.\n"
         );
     }
 
