@@ -36,7 +36,7 @@ async fn start(database: &Database) -> (Tasks, Shutdown) {
     let metrics = Arc::new(Metrics::register(&mut Registry::default(), 64));
     let dispatch = Dispatch::new(config, store.clone(), Arc::clone(&vault), metrics, &shutdown);
     let accounts = Accounts::new(store.clone(), tenant.clone(), Arc::new(Runtime::default()));
-    let config = TasksConfig { hub, tenant, silence: MINUTE };
+    let config = TasksConfig { hub, tenant, silence: MINUTE, kubernetes: Arc::default() };
     (Tasks::new(config, store, accounts, Live::new(dispatch), vault, &shutdown), shutdown)
 }
 
