@@ -110,7 +110,7 @@ impl Transport {
             Lane::Operations => &self.operations,
         };
         let is_repeatable = request.method().is_safe();
-        let mut attempt = 1;
+        let (mut attempt, mut broke_by) = (1, None);
         loop {
             let slot = pool.slot(&standing.server).await?;
             let request = standing.address(request, slot.speaks_http2())?.map(Full::new);
@@ -119,14 +119,18 @@ impl Transport {
                 Ok(answer) => return Ok(answer.map(|incoming| Body::new(incoming, slot))),
                 Err(error) => error,
             };
-            let may_repeat = match Failure::of(&error) {
+            broke_by = slot.broke_by().or(broke_by);
+            let failure = Failure::of(&error);
+            let may_repeat = match failure {
                 Failure::Untouched => true,
                 // A connection that was there before may have ended just now, which says nothing about the server.
                 Failure::Broken => is_repeatable && slot.was_used_before(),
                 Failure::Reset => false,
             };
             if !may_repeat || attempt == ATTEMPTS {
-                return Err(standing.server.broken(error));
+                // That it was not sent says nothing of the reason, such as a certificate that is wanted.
+                let reason = broke_by.filter(|_| failure == Failure::Untouched);
+                return Err(standing.server.broken(reason.unwrap_or(error)));
             }
             attempt += 1;
         }

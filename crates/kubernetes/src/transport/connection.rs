@@ -21,6 +21,7 @@ pub(super) struct Connection {
     /// How many streams may be open at once.
     most_streams: usize,
     streams_tx: watch::Sender<usize>,
+    ending: Ending,
     counters: Arc<Counters>,
     _tasks: Tasks,
 }
@@ -36,6 +37,9 @@ pub(super) struct Slot {
     connection: Arc<Connection>,
     reused: Reused,
 }
+
+/// How a connection ended, if it broke. Who has a stream on it hears of it; who comes a moment too late does not.
+pub(super) type Ending = Arc<Mutex<Option<hyper::Error>>>;
 
 /// Whether a connection was there before somebody asked for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +67,8 @@ impl Connection {
         counters: Arc<Counters>,
     ) -> Self {
         counters.connected();
-        Self { server, sender, most_streams, streams_tx: watch::Sender::new(0), counters, _tasks: tasks }
+        let (streams_tx, ending) = (watch::Sender::new(0), Ending::default());
+        Self { server, sender, most_streams, streams_tx, ending, counters, _tasks: tasks }
     }
 
     pub(super) fn leads_to(&self, server: &Arc<Server>) -> bool {
@@ -80,6 +85,10 @@ impl Connection {
 
     pub(super) fn is_unused(&self) -> bool {
         *self.streams_tx.borrow() == 0
+    }
+
+    pub(super) fn ending(&self) -> Ending {
+        Arc::clone(&self.ending)
     }
 
     pub(super) fn streams(&self) -> watch::Receiver<usize> {
@@ -122,6 +131,11 @@ impl Slot {
 
     pub(super) fn speaks_http2(&self) -> bool {
         matches!(self.connection.sender, Sender::Http2(_))
+    }
+
+    /// Why there is no connection any more; told once.
+    pub(super) fn broke_by(&self) -> Option<hyper::Error> {
+        self.connection.ending.lock().take()
     }
 
     pub(super) async fn send(&self, request: Request<Full<Bytes>>) -> hyper::Result<Response<Incoming>> {

@@ -2,7 +2,6 @@
 
 use std::{io, pin::Pin, time::Duration};
 
-use futures::FutureExt;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use parking_lot::Mutex;
@@ -24,7 +23,7 @@ pub(super) struct Dialled {
     pub(super) sender: Sender,
     pub(super) most_streams: usize,
     /// To be polled for as long as requests are sent.
-    pub(super) driver: Pin<Box<dyn Future<Output = ()> + Send>>,
+    pub(super) driver: Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>,
     pub(super) tasks: Tasks,
 }
 
@@ -140,7 +139,7 @@ async fn http2(server: &Server, io: BoxIo) -> Result<Attempt, TransportError> {
     Ok(Attempt::Http2(Dialled {
         sender: Sender::Http2(sender),
         most_streams: with_headroom(most_streams),
-        driver: Box::pin(connection.map(drop)),
+        driver: Box::pin(connection),
         tasks,
     }))
 }
@@ -157,7 +156,7 @@ async fn http1(server: &Server, io: BoxIo) -> Result<Dialled, TransportError> {
     Ok(Dialled {
         sender: Sender::Http1(Mutex::new(sender)),
         most_streams: 1,
-        driver: Box::pin(connection.map(drop)),
+        driver: Box::pin(connection),
         tasks: Tasks::default(),
     })
 }

@@ -73,12 +73,12 @@ impl Pool {
         let unused =
             unused(Arc::downgrade(self), Arc::downgrade(&connection), connection.streams(), self.idle);
         let (pool, ended) = (Arc::downgrade(self), Arc::downgrade(&connection));
+        let ending = connection.ending();
         let slot = connection.first_slot();
         self.connections.lock().push(connection);
         tasks.spawn(async move {
             tokio::select! {
-                // How it ended is told to those who have streams on it.
-                () = driver => {}
+                driven = driver => *ending.lock() = driven.err(),
                 () = unused => {}
             }
             if let Some((pool, ended)) = pool.upgrade().zip(ended.upgrade()) {

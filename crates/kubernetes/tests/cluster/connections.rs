@@ -263,8 +263,12 @@ async fn who_is_not_let_in_is_told_why() -> anyhow::Result<()> {
     for speaks in [Speaks::Http1, Speaks::Http2 { most_streams: 100 }] {
         let front = Front::start(cluster, speaks, Security::MutualTls).await?;
         let api = connect(&front.kubeconfig()?).await?;
-        let error = report(&api.version().await.err().context("it wants a certificate")?);
-        assert!(error.contains("CertificateRequired"), "{error}");
+        // A server that hangs up while it is spoken to may take its last words back: TCP drops what was not read.
+        let mut told = Vec::new();
+        for _ in 0..50 {
+            told.push(report(&api.version().await.err().context("it wants a certificate")?));
+        }
+        assert!(told.iter().any(|error| error.contains("CertificateRequired")), "{told:?}");
     }
     Ok(())
 }
