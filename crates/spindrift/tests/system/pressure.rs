@@ -227,3 +227,12 @@ async fn a_slow_link_lets_pings_pass_while_a_listing_goes_on() {
     clusters.converges(&hub, 0).await;
     assert_eq!(metric(&agent, "kubesvc_connection_count").await, 1, "the session lives");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hub_shares_memory_among_its_threads() {
+    let database = Database::sqlite().unwrap();
+    let hub = HubProcess::start("thrifty", &database, &[]).await.unwrap();
+    let environment = std::fs::read(format!("/proc/{}/environ", hub.daemon().pid())).unwrap();
+    let environment = String::from_utf8_lossy(&environment).into_owned();
+    assert!(environment.split('\0').any(|entry| entry == "MALLOC_ARENA_MAX=2"), "{environment}");
+}
