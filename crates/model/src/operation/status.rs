@@ -49,6 +49,9 @@ out of the manifest. To share them, give them the values that they have.";
 // === impl Status ===
 
 impl Status {
+    /// What an apply does, as far as the command line knows.
+    pub const APPLYING: &str = "applying";
+
     /// One of the hub's own, without details.
     pub fn new(code: u16, reason: impl Into<String>, message: impl Into<String>) -> Self {
         let source = Some("spindrift-hub".to_owned());
@@ -76,15 +79,14 @@ impl Status {
         self.doing.as_ref().map(|doing| &*doing.warnings).unwrap_or_default()
     }
 
-    /// Says what was being done with which file, as kubectl does: `error when applying "web.yaml": …`; of conflicts of
-    /// managers it does not. The agent knows better what was being done, if it says something.
+    /// Says what was being done with which file, as kubectl does: `error when deleting "web.yaml": …`. The agent knows
+    /// better what it was, if it says something. Of what the API server applies itself, kubectl tells only the refusal.
     #[must_use]
     pub fn about(mut self, doing: &str, source: &str) -> Self {
-        if self.is_about_managers() {
-            return self;
+        let is_unframed = self.source.is_none() && doing == Self::APPLYING;
+        if let Some(doing) = self.doing.take().or_else(|| (!is_unframed).then(|| Doing::new(doing))) {
+            self.message.insert_str(0, &doing.with(source));
         }
-        let doing = self.doing.take().unwrap_or_else(|| Doing::new(doing));
-        self.message.insert_str(0, &doing.with(source));
         self
     }
 
@@ -182,11 +184,16 @@ mod tests {
         for reason in ["NotFound", "Invalid", "BadRequest", "InternalError", "OutcomeUnknown"] {
             assert_eq!(ours(reason, "no").to_string(), "error: no", "our words are not the server's");
         }
-        let during = status("Forbidden", "no", &nothing).during(Some(Doing::new("creating")));
-        let said = during.about("applying", "web.yaml").to_string();
-        assert_eq!(said, "Error from server (Forbidden): error when creating \"web.yaml\": no");
-        let about = status("Forbidden", "no", &nothing).about("applying", "web.yaml");
-        assert_eq!(about.to_string(), "Error from server (Forbidden): error when applying \"web.yaml\": no");
+        let forbidden = || status("Forbidden", "no", &nothing);
+        let during = forbidden().during(Some(Doing::new("creating")));
+        for (refused, doing, expected) in [
+            (during, Status::APPLYING, "Error from server (Forbidden): error when creating \"web.yaml\": no"),
+            (forbidden(), Status::APPLYING, "Error from server (Forbidden): no"),
+            (forbidden(), "deleting", "Error from server (Forbidden): error when deleting \"web.yaml\": no"),
+            (ours("Forbidden", "no"), Status::APPLYING, "error: error when applying \"web.yaml\": no"),
+        ] {
+            assert_eq!(refused.about(doing, "web.yaml").to_string(), expected);
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use clap::{Args, ValueEnum};
-use spindrift_model::{Apply as ApplyVerb, ApplyMode, Manifest, Validation, Verb};
+use spindrift_model::{Apply as ApplyVerb, ApplyMode, Manifest, Status, Validation, Verb};
 
 use super::{
     Context,
@@ -78,7 +78,7 @@ impl Apply {
         let steps = self.steps()?;
         let Self { wherever, output, dry_run, timeout, .. } = &self;
         let change =
-            Change { wherever, doing: "applying", output: *output, dry: *dry_run, deadline: *timeout };
+            Change { wherever, doing: Status::APPLYING, output: *output, dry: *dry_run, deadline: *timeout };
         change.run(context, async |_, _| Ok(steps.clone())).await
     }
 

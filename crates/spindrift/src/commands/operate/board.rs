@@ -191,7 +191,8 @@ impl Line {
     pub(crate) fn fail(&self, text: &str) {
         self.failed.set(true);
         *self.told.borrow_mut().words.entry("failed".to_owned()).or_default() += 1;
-        self.note(text);
+        // Some words of API servers end with their line.
+        self.note(text.strip_suffix('\n').unwrap_or(text));
     }
 
     pub(crate) fn has_failed(&self) -> bool {
