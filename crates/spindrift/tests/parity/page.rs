@@ -26,7 +26,7 @@ Most cases are asked for over REST. Some go by the command line, `spindrift` wit
 code and every word on both streams are compared, refusals included. What differs on purpose:
 
 - what to do about a conflict of managers, which we say in our own words, and values of Secrets in refusals, which we
-  never say
+  never say; nor do we repeat a patch of more than 4 KiB that was refused
 - that no patch can be computed, that a kind knows no patch of this sort, or that a manifest has a text where a map
   should be: kubectl says that in sentences of its own
 - that a kind has no namespaces, or that a roll-back leaves the last-applied annotation alone, where the deletion or the
