@@ -12,7 +12,7 @@ use super::{Tasks, TasksConfig};
 use crate::{
     clouddriver::{Accounts, Live},
     config::Runtime,
-    dispatch::{Bounds, Dispatch, DispatchConfig, Vault},
+    dispatch::{Dispatch, DispatchConfig, Vault},
     metrics::Metrics,
     store::{Store, StoreConfig, TaskId},
 };
@@ -24,16 +24,8 @@ async fn start(database: &Database) -> (Tasks, Shutdown) {
     let (hub, tenant) = (HubId::parse("hub-a").unwrap(), TenantId::default());
     let vault = Vault::with_key("key", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=").unwrap();
     let (vault, shutdown) = (Arc::new(vault), Shutdown::new());
-    let config = DispatchConfig {
-        hub: hub.clone(),
-        tenant: tenant.clone(),
-        deadline: MINUTE,
-        retries: 2,
-        backoff: MINUTE / 2,
-        bounds: Bounds { per_account: 100, per_hub: 100, bytes: 1 << 30 },
-        silence: MINUTE,
-    };
     let metrics = Arc::new(Metrics::register(&mut Registry::default(), 64));
+    let config = DispatchConfig::generous(hub.clone());
     let dispatch = Dispatch::new(config, store.clone(), Arc::clone(&vault), metrics, &shutdown);
     let accounts = Accounts::new(store.clone(), tenant.clone(), Arc::new(Runtime::default()));
     let config = TasksConfig { hub, tenant, silence: MINUTE, kubernetes: Arc::default() };

@@ -50,6 +50,23 @@ pub(super) struct Peer {
     _joined: Joined,
 }
 
+// === impl DispatchConfig ===
+
+impl DispatchConfig {
+    /// With room and time for whatever a test does.
+    pub(crate) fn generous(hub: HubId) -> Self {
+        Self {
+            hub,
+            tenant: TenantId::default(),
+            deadline: MINUTE,
+            retries: 2,
+            backoff: MINUTE / 2,
+            bounds: Bounds { per_account: 100, per_hub: 100, bytes: 1 << 30 },
+            silence: MINUTE,
+        }
+    }
+}
+
 // === impl Bench ===
 
 impl Bench {
@@ -59,15 +76,7 @@ impl Bench {
         let hub = HubId::parse(hub).unwrap();
         store.heartbeat(&hub, "http://hub").await.unwrap();
         let shutdown = Shutdown::new();
-        let config = DispatchConfig {
-            hub: hub.clone(),
-            tenant: TenantId::default(),
-            deadline: MINUTE,
-            retries: 2,
-            backoff: MINUTE / 2,
-            bounds: Bounds { per_account: 100, per_hub: 100, bytes: 1 << 30 },
-            silence: MINUTE,
-        };
+        let config = DispatchConfig::generous(hub.clone());
         let metrics = Arc::new(Metrics::register(&mut Registry::default(), 64));
         let dispatch = Dispatch::new(config, store.clone(), Arc::new(vault), metrics, &shutdown);
         dispatch.start();
