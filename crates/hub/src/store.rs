@@ -64,7 +64,7 @@ pub use error::StoreError;
 pub use examination::{Examination, Location, Schema};
 pub use feed::{Change, FeedPoint, Position};
 pub use hub::HubRow;
-pub use inventory::{ClusterPlace, Derivation, DerivedAnew, RowSearch, RowState};
+pub use inventory::{ClusterPlace, Derivation, DerivedAnew, Listing, RowSearch, RowState};
 pub use object::{ObjectQuery, StoredObject};
 pub use operation::{
     AnswerPart, Candidate, Freeze, Inserted, NewOperation, OperationEnd, OperationQuery, OperationRow,

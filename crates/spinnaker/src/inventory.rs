@@ -8,7 +8,10 @@
 
 use std::collections::HashMap;
 
-use crate::{Aspect, Kind, Row, SpinnakerKind, Workload};
+use crate::{
+    Aspect, Kind, Row, SpinnakerKind, Workload,
+    row::{ListedInstance, RowReader},
+};
 
 /// Rows, related to each other. It knows only what it was given: to show the server groups of an application it needs
 /// these, the instances they own, and the services of their namespaces.
@@ -16,6 +19,9 @@ use crate::{Aspect, Kind, Row, SpinnakerKind, Workload};
 pub struct Inventory<'a> {
     rows: Vec<&'a Row>,
     owned: HashMap<Place<'a>, Vec<&'a Row>>,
+    instances: Vec<ListedInstance<'a>>,
+    /// Which of the instances a server group has.
+    listed: HashMap<Place<'a>, Vec<usize>>,
     /// Load balancers by the workloads they send traffic to, and the reverse.
     balancers: HashMap<Place<'a>, Vec<&'a Row>>,
     balanced: HashMap<Place<'a>, Vec<&'a Row>>,
@@ -45,7 +51,34 @@ impl<'a> Inventory<'a> {
             }
         }
         let (balancers, balanced) = balance(&rows);
-        Self { rows, owned, balancers, balanced }
+        let inventory =
+            Self { rows, owned, instances: Vec::new(), listed: HashMap::new(), balancers, balanced };
+        let instances: Vec<_> =
+            inventory.of_kind(SpinnakerKind::Instances).map(ListedInstance::from).collect();
+        inventory.with_instances(instances)
+    }
+
+    /// The same with instances that are only listed, whatever their order.
+    #[must_use]
+    pub fn with_instances(mut self, instances: impl IntoIterator<Item = ListedInstance<'a>>) -> Self {
+        let owners: HashMap<_, _> = self.rows.iter().map(|row| (Place::of(row), *row)).collect();
+        let mut kinds = RowReader::default();
+        for instance in instances {
+            let (account, namespace) = (instance.account, &*instance.namespace);
+            for (kind, name) in instance.owners() {
+                let place = Place { account, namespace, kind: &kinds.kind(kind), name };
+                if let Some(owner) = owners.get(&place) {
+                    self.listed.entry(Place::of(owner)).or_default().push(self.instances.len());
+                }
+            }
+            self.instances.push(instance);
+        }
+        for listed in self.listed.values_mut() {
+            let key = |number: &usize| self.instances.get(*number).map(ListedInstance::sort_key);
+            listed.sort_by_key(key);
+            listed.dedup_by_key(|number| key(number));
+        }
+        self
     }
 
     /// All rows of a kind, sorted by account and name.
@@ -71,6 +104,15 @@ impl<'a> Inventory<'a> {
 
     pub(crate) fn instances_of(&self, row: &'a Row) -> impl Iterator<Item = &'a Row> {
         self.owned_by(row, SpinnakerKind::Instances)
+    }
+
+    /// The instances of a server group as lists show them, sorted by name.
+    pub(crate) fn listed_instances_of<'i>(
+        &'i self,
+        row: &'i Row,
+    ) -> impl Iterator<Item = &'i ListedInstance<'a>> {
+        let listed = self.listed.get(&Place::of(row)).map_or(&[][..], Vec::as_slice);
+        listed.iter().filter_map(|number| self.instances.get(*number))
     }
 
     pub(crate) fn server_groups_of(&self, manager: &'a Row) -> impl Iterator<Item = &'a Row> {

@@ -12,10 +12,12 @@ use crate::{Coordinates, FullName, Kind, KindRules, Moniker, SpinnakerKind};
 mod derive;
 mod facts;
 mod labels;
+mod listed;
 mod stored;
 
 pub(crate) use derive::milliseconds;
 pub use labels::Labels;
+pub use listed::{InstanceRows, ListedInstance, RECORDS};
 pub use stored::RowReader;
 
 /// Another number whenever the same object is to have another row: what is stored is then derived anew.
@@ -208,6 +210,13 @@ impl Row {
         }
     }
 
+    pub(crate) fn health(&self) -> Option<&PodHealth> {
+        match &self.summary.aspect {
+            Aspect::Instance(health) => Some(health),
+            _ => None,
+        }
+    }
+
     /// Whether it is in the same namespace of the same account.
     pub fn is_beside(&self, other: &Self) -> bool {
         (&self.account, &self.object.namespace) == (&other.account, &other.object.namespace)
@@ -240,19 +249,39 @@ impl Aspect {
 // === impl PodHealth ===
 
 impl PodHealth {
-    /// The health of the whole: up if all that is known is up, else down if anything is.
-    pub fn overall(&self) -> HealthState {
-        let known = || self.states().filter(|state| *state != HealthState::Unknown);
-        if known().next().is_none() {
-            HealthState::Unknown
-        } else if known().all(|state| state == HealthState::Up) {
-            HealthState::Up
-        } else {
-            HealthState::Down
-        }
+    /// That of the containers, by name.
+    pub(crate) fn containers(&self) -> impl DoubleEndedIterator<Item = (&str, HealthState)> {
+        self.containers.iter().map(|(name, state)| (&**name, *state))
     }
+}
 
-    fn states(&self) -> impl Iterator<Item = HealthState> {
-        std::iter::once(self.pod).chain(self.containers.iter().map(|(_, state)| *state))
+// === impl HealthState ===
+
+impl HealthState {
+    /// The health of the whole: up if all that is known is up, else down if anything is.
+    pub(crate) fn overall(states: impl Iterator<Item = Self>) -> Self {
+        states.filter(|state| *state != Self::Unknown).fold(Self::Unknown, |all, state| match (all, state) {
+            (Self::Unknown | Self::Up, Self::Up) => Self::Up,
+            _ => Self::Down,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_whole_is_up_if_all_that_is_known_is_up() {
+        use HealthState::{Down, Unknown, Up};
+        for (states, overall) in [
+            (&[][..], Unknown),
+            (&[Unknown, Unknown], Unknown),
+            (&[Unknown, Up, Up], Up),
+            (&[Up, Unknown, Down], Down),
+            (&[Down, Up], Down),
+        ] {
+            assert_eq!(HealthState::overall(states.iter().copied()), overall, "{states:?}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use spindrift_spinnaker::row::RECORDS;
 use sqlx::error::DatabaseError;
 use sqlx::mysql::MySqlDatabaseError;
 use sqlx::postgres::PgDatabaseError;
@@ -32,9 +33,6 @@ pub(super) struct Differs {
     pub(super) columns: &'static [&'static str],
     pub(super) marker: &'static str,
 }
-
-/// What parts values that were gathered: ASCII has it for that, and no JSON holds it as it is.
-pub(super) const RECORDS: u8 = 30;
 
 /// What an error means to the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,6 +18,7 @@ mod pass;
 mod read;
 mod search;
 
+pub use application::Listing;
 pub use cluster::ClusterPlace;
 pub use derivation::Derivation;
 pub use pass::{DerivedAnew, RowState};

@@ -20,8 +20,12 @@ struct Stored<'a>(
     Summary,
 );
 
-#[derive(Serialize, Deserialize)]
-struct Owner<'a>(#[serde(borrow)] Cow<'a, str>, String);
+/// Kind and name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Owner<'a>(
+    #[serde(borrow)] pub(super) Cow<'a, str>,
+    #[serde(borrow)] pub(super) Cow<'a, str>,
+);
 
 /// The same, borrowed.
 #[derive(Serialize)]

@@ -70,7 +70,7 @@ impl<'a> Cluster<'a> {
     pub fn find(
         (application, account, name): (&'a str, &'a str, &'a str),
         expand: bool,
-        inventory: &Inventory<'a>,
+        inventory: &'a Inventory<'a>,
     ) -> Option<Self> {
         let is_part = |row: &&Row| {
             &*row.account == account && row.cluster.as_deref() == Some(name) && belongs(row, application)

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{Common, KUBERNETES};
-use crate::{Aspect, HealthState, Manifest, Moniker, PodHealth, Row};
+use crate::{HealthState, Manifest, Moniker, PodHealth, Row, row::ListedInstance};
 
 /// A pod with all there is to show.
 #[derive(Debug, Serialize)]
@@ -22,16 +22,24 @@ pub struct Instance<'a> {
     provider_type: &'static str,
 }
 
-/// A pod in a list.
+/// A pod in a list. There may be ten thousand of them, so all its parts are only written, never made.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct InstanceSummary<'a> {
     id: &'a str,
-    name: String,
-    health: Vec<ShortHealth>,
+    name: InstanceName<'a>,
+    health: ShortHealths<'a>,
     health_state: HealthState,
     availability_zone: &'a str,
 }
+
+/// `<kind> <name>`.
+#[derive(Debug)]
+pub(super) struct InstanceName<'a>(&'a ListedInstance<'a>);
+
+/// The health of the pod and of its containers, without what they are called.
+#[derive(Debug)]
+struct ShortHealths<'a>(&'a ListedInstance<'a>);
 
 /// The health of a pod or a container; what others call `healthClass` is called `platform` here.
 #[derive(Debug, Serialize)]
@@ -75,15 +83,18 @@ const CONTAINER: &str = "kubernetes/container";
 
 impl<'a> Instance<'a> {
     pub fn new(row: &'a Row) -> Self {
+        let pod = row.health().map(|health| health.pod);
+        let containers = || row.health().into_iter().flat_map(PodHealth::containers);
+        let states = pod.into_iter().chain(containers().map(|(_, state)| state));
         Self {
             moniker: &row.summary.moniker,
-            health: all_health(row).collect(),
+            health: all_health(pod, containers()).collect(),
             name: &row.summary.uid,
             human_readable_name: row.full_name(),
             common: Common::of(row),
             zone: &row.object.namespace,
             cloud_provider: KUBERNETES,
-            health_state: overall(row),
+            health_state: HealthState::overall(states),
             provider_type: KUBERNETES,
         }
     }
@@ -92,35 +103,56 @@ impl<'a> Instance<'a> {
 // === impl InstanceSummary ===
 
 impl<'a> InstanceSummary<'a> {
-    pub(super) fn new(row: &'a Row) -> Self {
-        let short = |health: Health<'_>| ShortHealth { r#type: health.r#type, state: health.state };
+    pub(super) fn new(instance: &'a ListedInstance<'a>) -> Self {
         Self {
-            id: &row.summary.uid,
-            name: row.full_name(),
-            health: all_health(row).map(short).collect(),
-            health_state: overall(row),
-            availability_zone: &row.object.namespace,
+            id: &instance.uid,
+            name: InstanceName::of(instance),
+            health: ShortHealths(instance),
+            health_state: overall(instance),
+            availability_zone: &instance.namespace,
         }
     }
 }
 
-pub(super) fn overall(row: &Row) -> HealthState {
-    health_of(row).map_or(HealthState::Unknown, PodHealth::overall)
+pub(super) fn overall(instance: &ListedInstance<'_>) -> HealthState {
+    HealthState::overall(instance.pod().into_iter().chain(instance.containers().map(|(_, state)| state)))
 }
 
-/// That of the pod, then that of its containers. A load balancer shows the last: each overwrites the one before.
-pub(super) fn all_health(row: &Row) -> impl Iterator<Item = Health<'_>> {
-    let health = health_of(row);
-    let pod = health.map(|health| Health::new(health.pod, Source::Pod, POD));
-    let containers = health.into_iter().flat_map(|health| &health.containers);
-    let containers = containers.map(|(name, state)| Health::new(*state, Source::Container(name), CONTAINER));
+/// A load balancer shows the last: each overwrites the one before.
+pub(super) fn last_health<'a>(instance: &'a ListedInstance<'a>) -> Option<Health<'a>> {
+    all_health(instance.pod(), instance.containers()).next_back()
+}
+
+/// That of the pod, then that of its containers.
+fn all_health<'a>(
+    pod: Option<HealthState>,
+    containers: impl DoubleEndedIterator<Item = (&'a str, HealthState)>,
+) -> impl DoubleEndedIterator<Item = Health<'a>> {
+    let pod = pod.map(|state| Health::new(state, Source::Pod, POD));
+    let containers = containers.map(|(name, state)| Health::new(state, Source::Container(name), CONTAINER));
     pod.into_iter().chain(containers)
 }
 
-fn health_of(row: &Row) -> Option<&PodHealth> {
-    match &row.summary.aspect {
-        Aspect::Instance(health) => Some(health),
-        _ => None,
+// === impl InstanceName ===
+
+impl<'a> InstanceName<'a> {
+    pub(super) fn of(instance: &'a ListedInstance<'a>) -> Self {
+        Self(instance)
+    }
+}
+
+impl Serialize for InstanceName<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{} {}", self.0.kind, self.0.name))
+    }
+}
+
+// === impl ShortHealths ===
+
+impl Serialize for ShortHealths<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let all = all_health(self.0.pod(), self.0.containers());
+        serializer.collect_seq(all.map(|health| ShortHealth { r#type: health.r#type, state: health.state }))
     }
 }
 

@@ -4,10 +4,10 @@ use serde::Serialize;
 
 use super::{
     Common, KUBERNETES,
-    instance::{Health, all_health},
+    instance::{Health, InstanceName, last_health},
     server_group::is_disabled,
 };
-use crate::{Inventory, Moniker, Row, SpinnakerKind};
+use crate::{Inventory, Moniker, Row, SpinnakerKind, row::ListedInstance};
 
 /// A service or an ingress.
 #[derive(Debug, Serialize)]
@@ -39,7 +39,7 @@ pub struct LoadBalancerServerGroup<'a> {
 #[derive(Debug, Serialize)]
 struct BalancedInstance<'a> {
     id: &'a str,
-    name: String,
+    name: InstanceName<'a>,
     zone: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     health: Option<Health<'a>>,
@@ -48,7 +48,7 @@ struct BalancedInstance<'a> {
 // === impl LoadBalancer ===
 
 impl<'a> LoadBalancer<'a> {
-    pub fn new(row: &'a Row, inventory: &Inventory<'a>) -> Self {
+    pub fn new(row: &'a Row, inventory: &'a Inventory<'a>) -> Self {
         let groups = inventory.balanced_by(row).iter();
         Self {
             moniker: &row.summary.moniker,
@@ -62,7 +62,7 @@ impl<'a> LoadBalancer<'a> {
     }
 
     /// Those of an application, sorted by name.
-    pub fn of_application(application: &str, inventory: &Inventory<'a>) -> Vec<Self> {
+    pub fn of_application(application: &str, inventory: &'a Inventory<'a>) -> Vec<Self> {
         let rows = inventory.of_application(application, SpinnakerKind::LoadBalancers);
         let mut balancers: Vec<_> = rows.map(|row| Self::new(row, inventory)).collect();
         balancers.sort_by(|one, other| one.name.cmp(&other.name));
@@ -73,12 +73,12 @@ impl<'a> LoadBalancer<'a> {
 // === impl LoadBalancerServerGroup ===
 
 impl<'a> LoadBalancerServerGroup<'a> {
-    fn new(row: &'a Row, inventory: &Inventory<'a>) -> Self {
-        let instance = |pod: &'a Row| BalancedInstance {
-            id: &pod.summary.uid,
-            name: pod.full_name(),
-            zone: &pod.object.namespace,
-            health: all_health(pod).last(),
+    fn new(row: &'a Row, inventory: &'a Inventory<'a>) -> Self {
+        let instance = |pod: &'a ListedInstance<'a>| BalancedInstance {
+            id: &pod.uid,
+            name: InstanceName::of(pod),
+            zone: &pod.namespace,
+            health: last_health(pod),
         };
         Self {
             name: row.full_name(),
@@ -86,7 +86,7 @@ impl<'a> LoadBalancerServerGroup<'a> {
             region: &row.object.namespace,
             is_disabled: is_disabled(row, inventory),
             detached_instances: [],
-            instances: inventory.instances_of(row).map(instance).collect(),
+            instances: inventory.listed_instances_of(row).map(instance).collect(),
             cloud_provider: KUBERNETES,
         }
     }

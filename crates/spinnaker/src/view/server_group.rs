@@ -117,7 +117,7 @@ struct Parts<'a> {
 // === impl ServerGroupSummary ===
 
 impl<'a> ServerGroupSummary<'a> {
-    pub fn new(row: &'a Row, inventory: &Inventory<'a>) -> Self {
+    pub fn new(row: &'a Row, inventory: &'a Inventory<'a>) -> Self {
         let parts = Parts::of(row, inventory);
         Self {
             name: row.full_name(),
@@ -131,7 +131,7 @@ impl<'a> ServerGroupSummary<'a> {
             build_info: BuildInfo { images: parts.images },
             created_time: row.summary.created,
             capacity: parts.capacity,
-            instances: inventory.instances_of(row).map(InstanceSummary::new).collect(),
+            instances: inventory.listed_instances_of(row).map(InstanceSummary::new).collect(),
             load_balancers: parts.load_balancers,
             security_groups: [],
             instance_counts: parts.counts,
@@ -207,7 +207,7 @@ impl<'a> Parts<'a> {
             disabled: is_disabled(row, inventory),
             capacity: Capacity { desired: workload.desired, pinned: false },
             images: &workload.images,
-            counts: InstanceCounts::of(inventory.instances_of(row).map(overall)),
+            counts: InstanceCounts::of(inventory.listed_instances_of(row).map(overall)),
         }
     }
 }

@@ -214,7 +214,7 @@ impl<'a> Wanted<'a> {
         })
     }
 
-    fn find<'r>(&self, inventory: &Inventory<'r>) -> Result<Cluster<'r>, Error>
+    fn find<'r>(&self, inventory: &'r Inventory<'r>) -> Result<Cluster<'r>, Error>
     where
         'a: 'r,
     {
@@ -223,7 +223,7 @@ impl<'a> Wanted<'a> {
         found.ok_or_else(|| Missing::Cluster { application, account, name }.into())
     }
 
-    fn of_type<'r>(&self, provider: &str, inventory: &Inventory<'r>) -> Result<Cluster<'r>, Error>
+    fn of_type<'r>(&self, provider: &str, inventory: &'r Inventory<'r>) -> Result<Cluster<'r>, Error>
     where
         'a: 'r,
     {

@@ -12,7 +12,7 @@ use spindrift_spinnaker::{
 };
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{error::Error, request::Segments};
+use super::{error::Error, request::Segments, wire::long_json};
 use crate::rest::RestState;
 
 pub(super) fn routes() -> OpenApiRouter<RestState> {
@@ -34,9 +34,10 @@ async fn of_application(
     Segments(application): Segments<String>,
 ) -> Result<Response, Error> {
     let behind = state.staleness.everywhere().await?;
-    let rows = state.store.rows_of_application(&state.tenant, &application).await?;
-    let inventory = Inventory::new(&rows);
-    Ok((behind, Json(LoadBalancer::of_application(&application, &inventory))).into_response())
+    let listing = state.store.listing_of_application(&state.tenant, &application).await?;
+    let inventory = listing.inventory();
+    let balancers = LoadBalancer::of_application(&application, &inventory);
+    Ok((behind, long_json(&balancers, listing.bytes())).into_response())
 }
 
 /// The load balancers of a provider: Kubernetes' are shown with their applications only.

@@ -16,8 +16,9 @@ use super::{
     error::Error,
     request::{Parameters, Segments},
     stale::Stale,
+    wire::long_json,
 };
-use crate::rest::RestState;
+use crate::{rest::RestState, store::Listing};
 
 pub(super) fn routes() -> OpenApiRouter<RestState> {
     OpenApiRouter::new()
@@ -49,20 +50,22 @@ async fn of_application(
     if is_of_others(&parameters) || clusters.as_ref().is_some_and(Vec::is_empty) {
         return Ok(none(behind));
     }
-    let rows = state.store.rows_of_application(&state.tenant, &application).await?;
-    let inventory = Inventory::new(&rows);
     let is_wanted = |row: &&Row| {
         let is_in = |cluster: &&str| cluster.split_once(':') == Some((&row.account, cluster_of(row)));
         clusters.as_ref().is_none_or(|clusters| clusters.iter().any(is_in))
     };
-    let groups = inventory.of_application(&application, SpinnakerKind::ServerGroups).filter(is_wanted);
-    Ok(if expand {
+    if expand {
+        let rows = state.store.rows_of_application(&state.tenant, &application).await?;
+        let inventory = Inventory::new(&rows);
+        let groups = inventory.of_application(&application, SpinnakerKind::ServerGroups).filter(is_wanted);
         let groups: Vec<_> = groups.map(|row| ExpandedServerGroup::new(row, &inventory)).collect();
-        (behind, Json(groups)).into_response()
-    } else {
-        let groups: Vec<_> = groups.map(|row| ServerGroupSummary::new(row, &inventory)).collect();
-        (behind, Json(groups)).into_response()
-    })
+        return Ok((behind, Json(groups)).into_response());
+    }
+    let listing = state.store.listing_of_application(&state.tenant, &application).await?;
+    let inventory = listing.inventory();
+    let groups = inventory.of_application(&application, SpinnakerKind::ServerGroups).filter(is_wanted);
+    let groups: Vec<_> = groups.map(|row| ServerGroupSummary::new(row, &inventory)).collect();
+    Ok((behind, long_json(&groups, listing.bytes())).into_response())
 }
 
 fn cluster_of(row: &Row) -> &str {
@@ -94,18 +97,19 @@ async fn list(State(state): State<RestState>, parameters: Parameters) -> Result<
     match (named("applications"), named("ids")) {
         (Some(_), _) | (_, Some(_)) if is_of_others(&parameters) => Ok(none(behind)),
         (Some(applications), None) => {
-            let mut rows = Vec::new();
+            let mut listings = Vec::new();
             for application in &applications {
-                rows.push(state.store.rows_of_application(&state.tenant, application).await?);
+                listings.push(state.store.listing_of_application(&state.tenant, application).await?);
             }
-            let inventories: Vec<_> = rows.iter().map(Inventory::new).collect();
+            let inventories: Vec<_> = listings.iter().map(Listing::inventory).collect();
             let groups: Vec<_> = std::iter::zip(&applications, &inventories)
                 .flat_map(|(application, inventory)| {
                     let groups = inventory.of_application(application, SpinnakerKind::ServerGroups);
                     groups.map(|row| ServerGroupSummary::new(row, inventory))
                 })
                 .collect();
-            Ok((behind, Json(groups)).into_response())
+            let bytes = listings.iter().map(Listing::bytes).sum();
+            Ok((behind, long_json(&groups, bytes)).into_response())
         }
         (None, Some(ids)) => {
             let mut found = Vec::new();

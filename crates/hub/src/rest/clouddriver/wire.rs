@@ -11,6 +11,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
+use serde::Serialize;
 use spindrift_spinnaker::{Problem, Refusal};
 
 use super::error::Error;
@@ -32,6 +33,17 @@ pub(super) async fn finish(request: Request, next: Next) -> Response {
         }
         StatusCode::OK if method == Method::GET => tagged(response, known.as_ref()).await,
         _ => response,
+    }
+}
+
+/// A long answer, written into room for about as many bytes as it takes.
+pub(super) fn long_json(content: &impl Serialize, bytes: usize) -> Response {
+    let mut body = Vec::with_capacity(bytes);
+    match serde_json::to_writer(&mut body, content) {
+        Ok(()) => ([(CONTENT_TYPE, JSON)], body).into_response(),
+        Err(error) => {
+            Error::from(Refusal::internal(format!("the answer cannot be written: {error}"))).into_response()
+        }
     }
 }
 

@@ -9,11 +9,11 @@
 use std::collections::BTreeMap;
 
 use spindrift_model::{AccountName, TenantId};
-use spindrift_spinnaker::{Row, SpinnakerKind};
+use spindrift_spinnaker::{Inventory, Row, SpinnakerKind, row::InstanceRows};
 use sqlx::AnyConnection;
 
 use super::entry::{SEVERAL, owner_column};
-use super::read::Rows;
+use super::read::{Rows, read_contents, warn_of_unread};
 use crate::store::{Store, StoreError, statement::Statement};
 
 /// Whether instances are wanted: they are most of all rows.
@@ -21,6 +21,15 @@ use crate::store::{Store, StoreError, statement::Statement};
 enum Instances {
     Wanted,
     Unwanted,
+    Only,
+}
+
+/// The rows that lists of an application are made of.
+#[derive(Debug)]
+pub struct Listing {
+    /// All but instances.
+    rows: Vec<Row>,
+    instances: InstanceRows,
 }
 
 /// The kinds that a service can send traffic to, as the column has them.
@@ -40,6 +49,33 @@ impl Store {
         application: &str,
     ) -> Result<Vec<Row>, StoreError> {
         self.application(tenant, application, Instances::Wanted).await
+    }
+
+    /// The same with instances as lists show them, which are most of it.
+    pub async fn listing_of_application(
+        &self,
+        tenant: &TenantId,
+        application: &str,
+    ) -> Result<Listing, StoreError> {
+        let rows = self.application(tenant, application, Instances::Unwanted).await?;
+        let is_foreign = |row: &&Row| {
+            row.spinnaker_kind == SpinnakerKind::ServerGroups
+                && row.application.as_deref() != Some(application)
+        };
+        let foreign: Vec<_> = rows.iter().filter(is_foreign).collect();
+        let statements = [
+            self.own(tenant, application, Instances::Only),
+            self.owned(tenant, application, Instances::Only),
+            self.shared(tenant, application, Instances::Only),
+        ];
+        let statements = statements.into_iter().chain(self.owned_by(tenant, &foreign));
+        let mut instances = InstanceRows::default();
+        let mut connection = self.reader("connect to read the instances of an application").await?;
+        for statement in statements {
+            let add = |account: &str, contents: &[u8]| instances.add(account, contents);
+            read_contents("read the instances of an application", statement, &mut connection, add).await?;
+        }
+        Ok(Listing { rows, instances })
     }
 
     /// The same without instances, for lists that show none.
@@ -102,7 +138,9 @@ impl Store {
         rows.add("read the services near an application", services, &mut connection).await?;
         let foreign = self.balanced_elsewhere(tenant, application, &rows.rows, &mut connection).await?;
         if instances == Instances::Wanted {
-            self.add_owned(tenant, &foreign, &mut rows, &mut connection).await?;
+            for statement in self.owned_by(tenant, &foreign.iter().collect::<Vec<_>>()) {
+                rows.add("read what is owned", statement, &mut connection).await?;
+            }
         }
         let reaches_out = !foreign.is_empty();
         rows.rows.extend(foreign);
@@ -189,33 +227,46 @@ impl Store {
         Ok(near.rows.into_iter().filter(balanced).collect())
     }
 
-    /// Adds the instances of these server groups.
-    pub(super) async fn add_owned(
-        &self,
-        tenant: &TenantId,
-        owners: &[Row],
-        rows: &mut Rows,
-        connection: &mut AnyConnection,
-    ) -> Result<(), StoreError> {
+    /// What these own, and what has several owners beside them.
+    pub(super) fn owned_by(&self, tenant: &TenantId, owners: &[&Row]) -> Vec<Statement> {
         let mut places: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
         for owner in owners {
             let names = places.entry((&*owner.account, &*owner.object.namespace)).or_default();
             names.push(owner_column(&owner.object.full_name()));
         }
-        for ((account, namespace), names) in &places {
-            for names in names.chunks(OWNERS_AT_ONCE) {
-                let text = format!(
-                    "SELECT account, content FROM spindrift_row WHERE tenant = ? AND account = ? AND namespace = ? \
-                     AND owner IN ({}, '{SEVERAL}')",
-                    vec!["?"; names.len()].join(", ")
-                );
-                let statement = self.statement(text).unprepared();
-                let statement = statement.bind(tenant.as_str()).bind(*account).bind(*namespace);
-                let statement = names.iter().fold(statement, |statement, name| statement.bind(&**name));
-                rows.add("read what is owned", statement, connection).await?;
-            }
-        }
-        Ok(())
+        let of = |(account, namespace): (&str, &str), names: &[String]| {
+            let text = format!(
+                "SELECT account, content FROM spindrift_row WHERE tenant = ? AND account = ? AND namespace = ? \
+                 AND owner IN ({}, '{SEVERAL}')",
+                vec!["?"; names.len()].join(", ")
+            );
+            let statement = self.statement(text).unprepared();
+            let statement = statement.bind(tenant.as_str()).bind(account).bind(namespace);
+            names.iter().fold(statement, |statement, name| statement.bind(&**name))
+        };
+        let places = places.iter();
+        places
+            .flat_map(|(place, names)| names.chunks(OWNERS_AT_ONCE).map(|names| of(*place, names)))
+            .collect()
+    }
+}
+
+// === impl Listing ===
+
+impl Listing {
+    /// How the rows relate.
+    pub fn inventory(&self) -> Inventory<'_> {
+        let mut unread = 0;
+        let instances =
+            self.instances.read().filter_map(|instance| instance.inspect_err(|_| unread += 1).ok());
+        let inventory = Inventory::new(&self.rows).with_instances(instances);
+        warn_of_unread(unread);
+        inventory
+    }
+
+    /// About as long as the lists that are made of it.
+    pub fn bytes(&self) -> usize {
+        self.instances.bytes()
     }
 }
 
@@ -226,6 +277,7 @@ impl Instances {
         match self {
             Self::Wanted => "",
             Self::Unwanted => " AND r.spinnaker_kind <> 'instances'",
+            Self::Only => " AND r.spinnaker_kind = 'instances'",
         }
     }
 }

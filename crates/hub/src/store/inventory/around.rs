@@ -32,7 +32,9 @@ impl Store {
         rows.add("read the row of an object", statement, &mut connection).await?;
         let Some(row) = rows.rows.first().cloned() else { return Ok(Vec::new()) };
 
-        self.add_owned(tenant, std::slice::from_ref(&row), &mut rows, &mut connection).await?;
+        for statement in self.owned_by(tenant, &[&row]) {
+            rows.add("read what an object owns", statement, &mut connection).await?;
+        }
         match row.spinnaker_kind {
             SpinnakerKind::ServerGroups => {
                 let services = self.of_kinds(place, "'service'");
@@ -63,7 +65,9 @@ impl Store {
         let mut near = Rows::default();
         near.add("read the workloads near a service", self.of_kinds(place, BALANCED), connection).await?;
         let balanced: Vec<_> = near.rows.into_iter().filter(|workload| service.balances(workload)).collect();
-        self.add_owned(place.tenant, &balanced, rows, connection).await?;
+        for statement in self.owned_by(place.tenant, &balanced.iter().collect::<Vec<_>>()) {
+            rows.add("read the instances behind a service", statement, connection).await?;
+        }
         rows.rows.extend(balanced);
         Ok(())
     }

@@ -3,11 +3,14 @@
 use std::collections::HashSet;
 
 use futures::TryStreamExt;
-use spindrift_spinnaker::{Row, row::RowReader};
+use spindrift_spinnaker::{
+    Row,
+    row::{RECORDS, RowReader},
+};
 use sqlx::AnyConnection;
 use tracing::warn;
 
-use crate::store::{StoreError, dialect::RECORDS, row::Columns, statement::Statement};
+use crate::store::{StoreError, row::Columns, statement::Statement};
 
 /// Rows that were read so far.
 #[derive(Debug, Default)]
@@ -26,21 +29,17 @@ impl Rows {
         statement: Statement,
         connection: &mut AnyConnection,
     ) -> Result<(), StoreError> {
-        let mut found = statement.fetch(step, connection);
         let mut unread = 0;
-        while let Some(columns) = found.try_next().await? {
-            let account = columns.text("account")?;
-            let contents = columns.slice("content")?.split(|byte| *byte == RECORDS);
-            for content in contents.filter(|content| !content.is_empty()) {
+        let read = |account: &str, contents: &[u8]| {
+            for content in contents.split(|byte| *byte == RECORDS).filter(|content| !content.is_empty()) {
                 match self.reader.read(account, content) {
                     Ok(row) => self.rows.push(row),
                     Err(_) => unread += 1,
                 }
             }
-        }
-        if unread > 0 {
-            warn!(rows = unread, "rows that a hub of another release has derived are left out");
-        }
+        };
+        read_contents(step, statement, connection, read).await?;
+        warn_of_unread(unread);
         Ok(())
     }
 
@@ -50,5 +49,25 @@ impl Rows {
         let mut rows = self.rows;
         rows.retain(|row| seen.insert((row.account.clone(), row.object.clone())));
         rows
+    }
+}
+
+/// Hands over what a statement finds: the account, and the contents of one row or of several.
+pub(super) async fn read_contents(
+    step: &'static str,
+    statement: Statement,
+    connection: &mut AnyConnection,
+    mut take: impl FnMut(&str, &[u8]),
+) -> Result<(), StoreError> {
+    let mut found = statement.fetch(step, connection);
+    while let Some(columns) = found.try_next().await? {
+        take(columns.text("account")?, columns.slice("content")?);
+    }
+    Ok(())
+}
+
+pub(super) fn warn_of_unread(rows: usize) {
+    if rows > 0 {
+        warn!(rows, "rows that a hub of another release has derived are left out");
     }
 }

@@ -1,8 +1,11 @@
 //! What is asked of rows: by application, by object, by text.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use spindrift_hub::store::{Derivation, RowSearch};
-use spindrift_spinnaker::{Inventory, Row, SpinnakerKind, view::SearchTypes};
+use spindrift_spinnaker::{
+    Inventory, Row, SpinnakerKind,
+    view::{LoadBalancer, SearchTypes, ServerGroupSummary},
+};
 
 use super::{application, expected, manifest, names, owned_by, replica_set, service};
 use crate::bench::{Bench, account, tenant};
@@ -89,8 +92,26 @@ async fn what_services_and_managers_of_an_application_reach_elsewhere_is_there()
             ],
             "the deployment owns a replica set that was deployed for another application"
         );
+        for name in ["shop", "portal"] {
+            let rows = bench.store.rows_of_application(&tenant(), name).await?;
+            let listing = bench.store.listing_of_application(&tenant(), name).await?;
+            let lists = lists(name, &listing.inventory());
+            assert_eq!(
+                lists,
+                self::lists(name, &Inventory::new(&rows)),
+                "{name}: without reading whole rows"
+            );
+            assert_eq!(lists.to_string().matches("pod shared").count(), if name == "shop" { 2 } else { 1 });
+        }
     }
     Ok(())
+}
+
+/// The lists that show instances.
+fn lists(application: &str, inventory: &Inventory<'_>) -> Value {
+    let groups = inventory.of_application(application, SpinnakerKind::ServerGroups);
+    let groups: Vec<_> = groups.map(|row| ServerGroupSummary::new(row, inventory)).collect();
+    json!({"groups": groups, "balancers": LoadBalancer::of_application(application, inventory)})
 }
 
 #[tokio::test]
