@@ -51,7 +51,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use sqlx::any::AnyPoolOptions;
 use sqlx::pool::PoolConnection;
-use sqlx::{Any, AnyPool, Connection, Transaction};
+use sqlx::{Any, AnyPool, AssertSqlSafe, Connection, Transaction};
 
 pub use account::{AccountRow, Announced, Holder, Problem};
 pub use census::{CountedScope, Definition};
@@ -101,9 +101,10 @@ impl Store {
         sqlx::any::install_default_drivers();
         let dialect = Dialect::of_url(&config.url)?;
         // The writers first and alone: SQLite's journal mode can only be changed by the one connection there is.
-        let writers = connect(dialect, config, dialect.writers(config.writers)).await?;
+        let settings = dialect.session_settings().to_owned();
+        let writers = connect(dialect, config, dialect.writers(config.writers), settings).await?;
         migration::run(dialect, &writers).await?;
-        let readers = connect(dialect, config, config.readers).await?;
+        let readers = connect(dialect, config, config.readers, dialect.reader_settings()).await?;
         Ok(Self { dialect, writers, readers })
     }
 
@@ -152,7 +153,12 @@ impl Store {
     }
 }
 
-async fn connect(dialect: Dialect, config: &StoreConfig, connections: u32) -> Result<AnyPool, StoreError> {
+async fn connect(
+    dialect: Dialect,
+    config: &StoreConfig,
+    connections: u32,
+    settings: String,
+) -> Result<AnyPool, StoreError> {
     AnyPoolOptions::new()
         .max_connections(connections.max(1))
         .acquire_timeout(ACQUIRE)
@@ -167,8 +173,8 @@ async fn connect(dialect: Dialect, config: &StoreConfig, connections: u32) -> Re
             .boxed()
         })
         .after_connect(move |connection, _| {
-            async move { sqlx::raw_sql(dialect.session_settings()).execute(connection).await.map(drop) }
-                .boxed()
+            let settings = AssertSqlSafe(settings.clone());
+            async move { sqlx::raw_sql(settings).execute(connection).await.map(drop) }.boxed()
         })
         .connect_with(config.connect_options(dialect)?)
         .await

@@ -90,6 +90,13 @@ impl Dialect {
         }
     }
 
+    /// SQLite keeps pages for each connection, 2 MB if nobody says otherwise: too few for what a large list is made of, and
+    /// much memory for as many connections as there are. The kernel has the pages, too.
+    pub(super) fn reader_settings(self) -> String {
+        let cache = if self == Self::Sqlite { "; PRAGMA cache_size = -512" } else { "" };
+        format!("{}{cache}", self.session_settings())
+    }
+
     /// SQLite must know from the start that a transaction writes, or two of them fail instead of waiting.
     pub(super) fn begin(self) -> &'static str {
         if self == Self::Sqlite { "BEGIN IMMEDIATE" } else { "BEGIN" }
