@@ -2,6 +2,7 @@
 
 mod deploying;
 mod hubs;
+mod outage;
 mod refusals;
 mod routes;
 mod settings;
