@@ -180,6 +180,13 @@ impl Manifest {
         gson::with_floats(shown.into())
     }
 
+    /// The object as Clouddriver sends it: `replicas: null` is not there, and resets nothing.
+    pub(crate) fn without_nulls(self) -> Self {
+        let body = self.body.into_iter().filter(|(_, value)| !value.is_null());
+        let body = body.map(|(key, value)| (key, gson::without_nulls(value))).collect();
+        Self { kind: self.kind, body }
+    }
+
     fn metadata(&self, key: &str) -> Option<&str> {
         self.body.get("metadata")?.get(key)?.as_str()
     }
