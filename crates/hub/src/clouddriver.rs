@@ -23,3 +23,5 @@ pub use caller::Caller;
 pub use live::{Answer, Live, Trouble};
 pub use rules::{Deriving, RuleBook};
 pub use task::{RETENTION, Rejected, Tasks, TasksConfig};
+
+use live::AGAIN;

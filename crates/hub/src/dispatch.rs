@@ -48,6 +48,7 @@ pub use refusal::Refusal;
 pub use running::{Event, Running};
 pub use vault::{Vault, VaultError};
 
+pub(crate) use driver::UNSURE;
 pub(crate) use links::{Link, Links};
 pub(crate) use vault::Place;
 
@@ -114,6 +115,8 @@ struct Shared {
     open: Mutex<HashMap<OperationId, Arc<Entry>>>,
     /// Those whose rows may be there, and that nobody drives yet.
     submitting: Mutex<HashSet<OperationId>>,
+    /// Those of them that nobody will drive: should their rows be there, they are ended.
+    withdrawn: Mutex<HashSet<OperationId>>,
     tasks: TaskGroup,
 }
 
@@ -149,6 +152,7 @@ impl Dispatch {
             lookups: Turnstile::new(LOOKUPS),
             open: Mutex::default(),
             submitting: Mutex::default(),
+            withdrawn: Mutex::default(),
             tasks,
         };
         Self { shared: Arc::new(shared) }

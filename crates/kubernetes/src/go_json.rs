@@ -18,7 +18,7 @@ pub fn encode(object: &Object) -> String {
 
 /// Makes numbers those that Go reads from what it has written: `3.0` is `3`, and what is too large for an integer of 64
 /// bits with a sign is a floating-point number.
-pub(crate) fn normalize(value: &mut Value) {
+pub fn normalize(value: &mut Value) {
     match value {
         Value::Number(number) => *number = normal(number),
         Value::Array(list) => list.iter_mut().for_each(normalize),

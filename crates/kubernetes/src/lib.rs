@@ -62,7 +62,7 @@ pub use api::{
 pub use discovery::{Catalogue, Discovery, ServedResource};
 pub use error::ApiError;
 pub use event::Event;
-pub use go_json::encode as encode_like_go;
+pub use go_json::{encode as encode_like_go, normalize as normalize_like_go};
 pub use json::Malformed;
 pub use last_applied::{LAST_APPLIED, annotated, last_applied, normalized, unannotated};
 pub use list::ListStart;

@@ -30,7 +30,8 @@ impl Cleanup {
             kind: object.kind().clone(),
             namespace: artifact.location.unwrap_or_default(),
             artifact: artifact.name?,
-            keep: usize::try_from(keep).unwrap_or(0),
+            // Fewer than none cannot be kept: such a number is no wish at all.
+            keep: usize::try_from(keep).ok()?,
         })
     }
 
@@ -90,7 +91,9 @@ mod tests {
 
     #[test]
     fn what_says_nothing_keeps_everything() {
-        assert!(Cleanup::of(&replica_set("x", "v000", "", "many")).is_none());
+        for history in ["many", "-1"] {
+            assert!(Cleanup::of(&replica_set("x", "v000", "", history)).is_none(), "{history}");
+        }
         assert!(
             Cleanup::of(
                 &json!({"kind": "Pod", "apiVersion": "v1", "metadata": {"annotations":

@@ -106,6 +106,11 @@ impl Refusal {
         Self::new(500, "java.lang.IllegalStateException", message)
     }
 
+    /// Nothing is wrong with the request: it is to be asked again.
+    pub fn unavailable(message: impl Into<String>) -> Self {
+        Self::new(503, "java.lang.IllegalStateException", message)
+    }
+
     /// What should have answered could not be reached.
     pub fn bad_gateway(message: impl Into<String>) -> Self {
         Self::new(502, "java.net.ConnectException", message)

@@ -8,13 +8,12 @@ use serde_json::Value;
 
 /// A number, a boolean or a text, as text.
 pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    match Option::<Value>::deserialize(deserializer)? {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text)),
-        Some(Value::Number(number)) => Ok(Some(number.to_string())),
-        Some(Value::Bool(flag)) => Ok(Some(flag.to_string())),
-        Some(other) => Err(unfit(&other, "a text")),
-    }
+    Option::<Value>::deserialize(deserializer)?.map_or(Ok(None), written)
+}
+
+/// The same; nothing is an empty text.
+pub(crate) fn text_or_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    text(deserializer).map(Option::unwrap_or_default)
 }
 
 /// A whole number, also as text; nothing if the text is empty.
@@ -48,9 +47,10 @@ pub(crate) fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     }
 }
 
-/// A list of texts; nothing instead of null.
+/// A list of texts, or of what can be written as one; nothing instead of null.
 pub(crate) fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+    let values: Vec<Value> = or_default(deserializer)?;
+    values.into_iter().map(|value| written(value).map(Option::unwrap_or_default)).collect()
 }
 
 /// Anything with a default, which null stands for.
@@ -60,6 +60,16 @@ where
     T: Default + Deserialize<'de>,
 {
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+fn written<E: Error>(value: Value) -> Result<Option<String>, E> {
+    match value {
+        Value::Null => Ok(None),
+        Value::String(text) => Ok(Some(text)),
+        Value::Number(number) => Ok(Some(number.to_string())),
+        Value::Bool(flag) => Ok(Some(flag.to_string())),
+        other => Err(unfit(&other, "a text")),
+    }
 }
 
 fn unfit<E: Error>(value: &Value, expected: &str) -> E {

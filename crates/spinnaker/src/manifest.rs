@@ -151,11 +151,14 @@ impl Manifest {
         }
     }
 
-    /// What finds the pods of a workload or a job, as kubectl's `-l` takes it.
+    /// What finds the pods of a workload, as kubectl's `-l` takes it; none if it would find all pods.
     pub fn pod_selector(&self) -> Option<String> {
-        let labels = self.pointer("/spec/selector/matchLabels")?.as_object()?.iter();
-        let pairs = labels.map(|(key, value)| Some(format!("{key}={}", value.as_str()?)));
-        pairs.collect::<Option<Vec<_>>>().filter(|pairs| !pairs.is_empty()).map(|pairs| pairs.join(","))
+        let selector = self.pointer("/spec/selector")?;
+        let labels = selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten();
+        let labels = labels.map(|(key, value)| Some(format!("{key}={}", value.as_str()?)));
+        let expressions = selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten();
+        let requirements: Option<Vec<_>> = labels.chain(expressions.map(requirement)).collect();
+        requirements.filter(|requirements| !requirements.is_empty()).map(|all| all.join(","))
     }
 
     /// The last configuration that client-side apply has sent, if it reads as JSON.
@@ -175,6 +178,13 @@ impl Manifest {
             shown.remove_annotation(annotation::LAST_APPLIED);
         }
         gson::with_floats(shown.into())
+    }
+
+    /// The object as Clouddriver sends it: `replicas: null` is not there, and resets nothing.
+    pub(crate) fn without_nulls(self) -> Self {
+        let body = self.body.into_iter().filter(|(_, value)| !value.is_null());
+        let body = body.map(|(key, value)| (key, gson::without_nulls(value))).collect();
+        Self { kind: self.kind, body }
     }
 
     fn metadata(&self, key: &str) -> Option<&str> {
@@ -200,6 +210,20 @@ const POD_METADATA: &str = "/spec/template/metadata";
 fn put(map: &mut Map<String, Value>, key: &str, value: &str, existing: Existing) {
     if existing == Existing::Overwrite || !map.contains_key(key) {
         map.insert(key.to_owned(), value.into());
+    }
+}
+
+/// One of `matchExpressions`, as kubectl's `-l` takes it.
+fn requirement(expression: &Value) -> Option<String> {
+    let key = expression.get("key")?.as_str()?;
+    let values = expression.get("values").and_then(Value::as_array).into_iter().flatten();
+    let values: Vec<_> = values.filter_map(Value::as_str).collect();
+    match expression.get("operator")?.as_str()? {
+        "In" => Some(format!("{key} in ({})", values.join(","))),
+        "NotIn" => Some(format!("{key} notin ({})", values.join(","))),
+        "Exists" => Some(key.to_owned()),
+        "DoesNotExist" => Some(format!("!{key}")),
+        _ => None,
     }
 }
 
@@ -258,15 +282,34 @@ mod tests {
     }
 
     #[test]
-    fn pods_are_found_by_all_labels_of_the_selector() {
-        let job = |labels: Value| {
-            let spec = json!({"selector": {"matchLabels": labels}});
-            Manifest::try_from(json!({"apiVersion": "batch/v1", "kind": "Job", "spec": spec}))
-                .unwrap()
-                .pod_selector()
+    fn pods_are_found_by_all_that_the_selector_says() {
+        let found = |selector: Value| {
+            let spec = json!({"selector": selector});
+            let set = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "spec": spec});
+            Manifest::try_from(set).unwrap().pod_selector()
         };
-        assert_eq!(job(json!({"a": "1", "b": "2"})).as_deref(), Some("a=1,b=2"));
-        assert_eq!((job(json!({})), job(json!(null))), (None, None), "no selector must not find all pods");
+        let labels = json!({"a": "1", "b": "2"});
+        assert_eq!(found(json!({"matchLabels": labels})).as_deref(), Some("a=1,b=2"));
+        let expressions = json!([{"key": "c", "operator": "In", "values": ["x", "y"]},
+            {"key": "d", "operator": "NotIn", "values": ["z"]}, {"key": "e", "operator": "Exists"},
+            {"key": "f", "operator": "DoesNotExist"}]);
+        assert_eq!(
+            found(json!({"matchExpressions": expressions})).as_deref(),
+            Some("c in (x,y),d notin (z),e,!f")
+        );
+        assert_eq!(
+            found(json!({"matchLabels": {"a": "1"}, "matchExpressions": [expressions[2]]})).as_deref(),
+            Some("a=1,e")
+        );
+        for nothing in [json!({}), json!(null), json!({"matchLabels": {}, "matchExpressions": []})] {
+            assert_eq!(found(nothing), None, "no selector must not find all pods");
+        }
+        let unknown = json!([{"key": "c", "operator": "Gt", "values": ["1"]}]);
+        assert_eq!(
+            found(json!({"matchLabels": {"a": "1"}, "matchExpressions": unknown})),
+            None,
+            "nor a part of it"
+        );
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub struct LabelSelectors {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct LabelSelector {
     kind: SelectorKind,
-    #[serde(default, deserialize_with = "lenient::or_default")]
+    #[serde(default, deserialize_with = "lenient::text_or_empty")]
     key: String,
     #[serde(default, deserialize_with = "lenient::texts")]
     values: Vec<String>,

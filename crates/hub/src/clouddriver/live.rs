@@ -5,6 +5,9 @@ use std::{fmt, time::Duration};
 use bytes::{Bytes, BytesMut};
 use serde_json::Value;
 use spindrift_model::{AccountName, Content, Ending, Get, List, Logs, OperationId, Outcome, Status, Verb};
+use spindrift_process::backoff::{Backoff, BackoffConfig};
+use tokio::time::{Instant, sleep};
+use tracing::warn;
 
 use crate::dispatch::{Dispatch, Event, Order, Refusal};
 
@@ -12,7 +15,17 @@ use crate::dispatch::{Dispatch, Event, Order, Refusal};
 #[derive(Debug, Clone)]
 pub struct Live {
     dispatch: Dispatch,
+    /// How long a read is tried again that the hub itself does not take on.
+    patience: Duration,
 }
+
+/// How long it is waited before the hub is asked again that did not take something on.
+pub(super) const AGAIN: BackoffConfig = BackoffConfig {
+    base: Duration::from_millis(500),
+    multiplier: 2.0,
+    jitter: 0.2,
+    max: Duration::from_secs(10),
+};
 
 /// What came of a verb.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,11 +57,38 @@ pub enum Trouble {
 
 impl Live {
     pub fn new(dispatch: Dispatch) -> Self {
-        Self { dispatch }
+        Self { dispatch, patience: Duration::ZERO }
+    }
+
+    /// The same for who rather waits than hears that the hub has too much to do, or its store does not answer.
+    #[must_use]
+    pub(super) fn patient(&self, patience: Duration) -> Self {
+        Self { patience, ..self.clone() }
     }
 
     /// One verb. With an id of the caller's own, what was asked before is not done again, and answered the same.
     pub async fn call(
+        &self,
+        account: &AccountName,
+        verb: Verb,
+        id: Option<OperationId>,
+        deadline: Option<Duration>,
+    ) -> Result<Answer, Trouble> {
+        let give_up = Instant::now() + self.patience;
+        let mut again = Backoff::new(AGAIN);
+        loop {
+            match self.try_once(account, verb.clone(), id, deadline).await {
+                // Under an id of its own, whoever asks has to know which answers are last.
+                Err(trouble) if id.is_none() && trouble.is_passing() && Instant::now() < give_up => {
+                    warn!(%account, verb = verb.name(), %trouble, "a read was not taken on, and is tried again");
+                    sleep(again.next()).await;
+                }
+                answer => return answer,
+            }
+        }
+    }
+
+    async fn try_once(
         &self,
         account: &AccountName,
         verb: Verb,
@@ -73,7 +113,7 @@ impl Live {
         Err(Trouble::Stopping)
     }
 
-    /// One object, if there is one.
+    /// One object, if there is one. That there is no such kind or account is another matter.
     pub async fn get(&self, account: &AccountName, get: Get) -> Result<Option<Value>, Trouble> {
         match self.call(account, Verb::Get(get), None, None).await {
             Ok(answer) => answer.json().map(Some),
@@ -116,8 +156,32 @@ impl Answer {
 // === impl Trouble ===
 
 impl Trouble {
+    /// Whether the API server has no such object.
     pub fn is_not_found(&self) -> bool {
-        matches!(self, Self::Failed(status) if status.code == 404)
+        matches!(self, Self::Failed(status) if status.code == 404 && status.is_of_api_server())
+    }
+
+    /// Whether the API server does not let the account do so.
+    pub fn is_forbidden(&self) -> bool {
+        matches!(self, Self::Failed(status) if status.code == 403 && status.is_of_api_server())
+    }
+
+    /// Whether the hub itself said no, for a moment, and nothing was sent.
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Self::Refused(refusal) => refusal.is_passing(),
+            Self::Failed(status) => Refusal::is_of_store(status),
+            _ => false,
+        }
+    }
+
+    /// Whether it is the last word on its id: what is not carried out under this one can be under another.
+    pub fn uses_up_its_id(&self) -> bool {
+        match self {
+            Self::Refused(refusal) => refusal.is_withdrawal(),
+            Self::Failed(_) => true,
+            _ => false,
+        }
     }
 
     /// What kubectl would have written to its standard error.

@@ -26,6 +26,7 @@ use super::{
 use crate::store::{Seat, Step, StoreError};
 
 pub(super) use end::End;
+pub(crate) use end::UNSURE;
 
 /// An agent keeps its deadline by itself; its word about that may take so long.
 pub(super) const GRACE: Duration = Duration::from_secs(3);

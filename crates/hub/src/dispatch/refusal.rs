@@ -1,7 +1,7 @@
 //! What the hub itself says no to, in Kubernetes' form.
 
 use bytes::Bytes;
-use spindrift_model::{AccountName, Outcome, Speaker};
+use spindrift_model::{AccountName, Outcome, Speaker, Status};
 
 /// An operation that was not taken on, or did not get to an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +13,10 @@ pub struct Refusal {
     /// In a sentence.
     pub message: String,
 }
+
+const STORE: &str = "the hub's store did not answer; nothing was sent; try again";
+const WITHDRAWN: &str =
+    "the hub's store did not answer; nothing was sent, and nothing will be under this id; try again";
 
 // === impl Refusal ===
 
@@ -42,7 +46,27 @@ impl Refusal {
     }
 
     pub(super) fn store() -> Self {
-        Self::new(503, "ServiceUnavailable", "the hub's store did not answer; nothing was sent; try again")
+        Self::new(503, "ServiceUnavailable", STORE)
+    }
+
+    /// The store did not say whether there is a row: if there is, it is ended, and nobody carries it out.
+    pub(super) fn withdrawn() -> Self {
+        Self::new(503, "ServiceUnavailable", WITHDRAWN)
+    }
+
+    /// Whether it is the store's fault, by what the row of an operation says.
+    pub(crate) fn is_of_store(status: &Status) -> bool {
+        status.code == 503 && (status.message == STORE || status.message == WITHDRAWN)
+    }
+
+    /// Whether nothing can be taken on under the same id any more.
+    pub(crate) fn is_withdrawal(&self) -> bool {
+        self.message == WITHDRAWN
+    }
+
+    /// Whether nothing is wrong with the operation: nothing was sent, and it may be taken on a moment later.
+    pub(crate) fn is_passing(&self) -> bool {
+        matches!(self.code, 429 | 503)
     }
 
     /// A `Status` in JSON.

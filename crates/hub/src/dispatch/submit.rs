@@ -63,7 +63,12 @@ impl Dispatch {
         let DispatchConfig { hub, tenant, .. } = &shared.config;
         let (about, pace) = (About::of(&verb), Pace::of(&verb));
         let mutation = verb.is_mutation();
-        let route = shared.route(&account, verb.name()).await.map_err(|error| unavailable(&error))?;
+        // Its row would be ended while it is carried out.
+        if given.is_some_and(|id| shared.withdrawn.lock().contains(&id)) {
+            return Err(Refusal::withdrawn());
+        }
+        let route = shared.route(&account, verb.name()).await;
+        let route = route.map_err(|error| unavailable(&error, Refusal::store()))?;
         let route = route.ok_or_else(|| Refusal::no_account(&account))?;
         if let Some(freeze) = route.frozen.as_ref().filter(|_| mutation) {
             return Err(Refusal::frozen(&account, &freeze.reason));
@@ -111,8 +116,9 @@ impl Dispatch {
         let inserted = match written {
             Ok(inserted) => inserted,
             Err(error) => {
-                let refusal = unavailable(&error);
+                let refusal = unavailable(&error, Refusal::withdrawn());
                 if let Some(submitting) = submitting {
+                    shared.withdrawn.lock().insert(id);
                     let withdrawal = withdraw(submitting, refusal.clone(), Instant::now() + time_left);
                     shared.tasks.spawn(format!("withdraw {id}"), withdrawal);
                 }
@@ -164,13 +170,14 @@ impl Submitting {
 
 impl Drop for Submitting {
     fn drop(&mut self) {
+        self.shared.withdrawn.lock().remove(&self.id);
         self.shared.submitting.lock().remove(&self.id);
     }
 }
 
-fn unavailable(error: &StoreError) -> Refusal {
+fn unavailable(error: &StoreError, refusal: Refusal) -> Refusal {
     error!(error = %report(error), "an operation was not taken on");
-    Refusal::store()
+    refusal
 }
 
 /// The store did not say whether the row is there, and the caller was told that nothing was sent: so it stays. Until its

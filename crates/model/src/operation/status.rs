@@ -58,6 +58,11 @@ impl Status {
         Self { code, reason: reason.into(), message: message.into(), source, ..Self::default() }
     }
 
+    /// Whether these are the words of the API server, and not of whoever stands before it.
+    pub fn is_of_api_server(&self) -> bool {
+        self.source.is_none()
+    }
+
     /// A body, if it is a `Status`.
     pub fn read(body: &[u8]) -> Option<Self> {
         #[derive(Deserialize)]

@@ -58,6 +58,9 @@ fn routes() -> String {
         if !route.example.is_empty() {
             tested.push("status".to_owned());
         }
+        if route.in_system_tests {
+            tested.push("system tests".to_owned());
+        }
         let tested = if tested.is_empty() { "no".to_owned() } else { tested.join(", ") };
         writeln!(table, "| `{} {}` | {answered} | {tested} |", route.method, route.path).unwrap();
     }

@@ -1,7 +1,9 @@
 //! What Spinnaker asks for is done step by step, told line by line, and outlives the hub that was asked.
 
 mod deploying;
+mod everywhere;
 mod hubs;
+mod outage;
 mod refusals;
 mod routes;
 mod settings;

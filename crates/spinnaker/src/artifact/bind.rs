@@ -29,8 +29,9 @@ pub struct Binding<'a> {
     pub images: ImageMatch,
 }
 
-/// Replaces the names of artifacts in an object or a patch of this kind. The last artifact that fits wins; all that
-/// were used on the way are told, each once.
+/// Replaces the names of artifacts in an object or a patch of this kind, one artifact after the other. So the last image
+/// that fits wins, since its name is still that of the one before it, and of all others the first; all that were used on
+/// the way are told, each once.
 pub fn bind(
     kind: &Kind,
     object: &mut Map<String, Value>,
@@ -40,9 +41,11 @@ pub fn bind(
     let candidates: Vec<_> = artifacts.iter().filter(|artifact| binding.admits(artifact)).collect();
     let mut bound: Vec<Artifact> = Vec::new();
     visit(kind, object, &mut |place, text| {
-        let wanted = text.clone();
-        for artifact in candidates.iter().filter(|artifact| binding.fits(artifact, place, &wanted)) {
-            let Some(reference) = &artifact.reference else { continue };
+        for artifact in &candidates {
+            let Some(reference) = artifact.reference.as_ref().filter(|_| binding.fits(artifact, place, text))
+            else {
+                continue;
+            };
             text.clone_from(reference);
             if !bound.contains(artifact) {
                 bound.push((*artifact).clone());
@@ -194,6 +197,24 @@ mod tests {
         let (object, used) = bound("deployment", patch, with, HERE);
         assert_eq!(object, pod_template(json!({"containers": [{"image": "nginx:1.20"}]})));
         assert_eq!(used, ["nginx:1.27", "nginx:1.20"]);
+    }
+
+    #[test]
+    fn a_patch_takes_the_first_of_two_config_maps_and_counts_it_alone() {
+        let config_map = |reference: &str| json!({"type": "kubernetes/configMap", "name": "cm", "location": "shop", "reference": reference});
+        let with = json!([config_map("cm-v002"), config_map("cm-v001")]);
+        let volume = |name: &str| pod_template(json!({"volumes": [{"configMap": {"name": name}}]}));
+        let (object, used) = bound("deployment", volume("cm"), with, HERE);
+        assert_eq!((object, used), (volume("cm-v002"), vec!["cm-v002".to_owned()]));
+        let images = json!([{"type": "docker/image", "name": "nginx", "reference": "nginx:1.27"},
+            {"type": "docker/image", "name": "nginx", "reference": "nginx:1.20"}]);
+        let pod = |image: &str| json!({"spec": {"containers": [{"image": image}]}});
+        let (object, used) = bound("pod", pod("nginx"), images, HERE);
+        assert_eq!(
+            (object, used),
+            (pod("nginx:1.27"), vec!["nginx:1.27".to_owned()]),
+            "a pod's name is the whole image"
+        );
     }
 
     #[test]

@@ -43,14 +43,14 @@ impl Delivery {
             Method::Strategy(Wishes::of(&manifest).strategy)
         };
         let selected = selectors.matches(|key| manifest.label(key));
-        Self { manifest, method, selected }
+        Self { manifest: manifest.without_nulls(), method, selected }
     }
 
-    /// The failure that what kubectl would have said amounts to.
-    pub fn failed(&self, said: &str) -> Failure {
+    /// The failure that what kubectl would have said amounts to. What is to be replaced and is not there is created.
+    pub fn failed(&self, said: &str, is_there: bool) -> Failure {
         let verb = match self.method {
-            Method::Create => "Create",
-            Method::Strategy(DeployStrategy::Replace) => "Replace",
+            Method::Strategy(DeployStrategy::Replace) if is_there => "Replace",
+            Method::Create | Method::Strategy(DeployStrategy::Replace) => "Create",
             Method::Strategy(_) => "Deploy",
         };
         Failure::kubectl(format!("{verb} failed for manifest: {}. Error: {said}", self.manifest.full_name()))

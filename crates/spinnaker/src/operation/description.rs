@@ -55,7 +55,7 @@ pub enum RolloutStrategy {
 pub struct DeleteManifest {
     #[serde(default, deserialize_with = "lenient::text")]
     pub manifest_name: Option<String>,
-    #[serde(default, deserialize_with = "lenient::or_default")]
+    #[serde(default, deserialize_with = "lenient::text_or_empty")]
     pub location: String,
     #[serde(default, deserialize_with = "lenient::texts")]
     pub kinds: Vec<String>,
@@ -69,9 +69,9 @@ pub struct DeleteManifest {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ScaleManifest {
-    #[serde(default, deserialize_with = "lenient::or_default")]
+    #[serde(default, deserialize_with = "lenient::text_or_empty")]
     pub manifest_name: String,
-    #[serde(default, deserialize_with = "lenient::or_default")]
+    #[serde(default, deserialize_with = "lenient::text_or_empty")]
     pub location: String,
     /// What is missing is none at all, as in Clouddriver.
     #[serde(default, deserialize_with = "lenient::integer")]
@@ -82,9 +82,9 @@ pub struct ScaleManifest {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RolloutManifest {
-    #[serde(default, deserialize_with = "lenient::or_default")]
+    #[serde(default, deserialize_with = "lenient::text_or_empty")]
     pub manifest_name: String,
-    #[serde(default, deserialize_with = "lenient::or_default")]
+    #[serde(default, deserialize_with = "lenient::text_or_empty")]
     pub location: String,
 }
 
@@ -92,9 +92,9 @@ pub struct RolloutManifest {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UndoRollout {
-    #[serde(default, deserialize_with = "lenient::or_default")]
+    #[serde(default, deserialize_with = "lenient::text_or_empty")]
     pub manifest_name: String,
-    #[serde(default, deserialize_with = "lenient::or_default")]
+    #[serde(default, deserialize_with = "lenient::text_or_empty")]
     pub location: String,
     #[serde(default, deserialize_with = "lenient::integer")]
     pub revision: Option<i64>,
@@ -106,9 +106,9 @@ pub struct UndoRollout {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PatchManifest {
-    #[serde(default, deserialize_with = "lenient::or_default")]
+    #[serde(default, deserialize_with = "lenient::text_or_empty")]
     pub manifest_name: String,
-    #[serde(default, deserialize_with = "lenient::or_default")]
+    #[serde(default, deserialize_with = "lenient::text_or_empty")]
     pub location: String,
     pub patch_body: Option<Value>,
     pub options: Option<PatchOptions>,
@@ -130,9 +130,9 @@ pub struct PatchOptions {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EnableManifest {
-    #[serde(default, deserialize_with = "lenient::or_default")]
+    #[serde(default, deserialize_with = "lenient::text_or_empty")]
     pub manifest_name: String,
-    #[serde(default, deserialize_with = "lenient::or_default")]
+    #[serde(default, deserialize_with = "lenient::text_or_empty")]
     pub location: String,
     #[serde(default, deserialize_with = "lenient::texts")]
     pub load_balancers: Vec<String>,
@@ -151,7 +151,7 @@ pub struct CleanupArtifacts {
 pub struct RunJob {
     #[serde(default, deserialize_with = "lenient::text")]
     pub application: Option<String>,
-    #[serde(default, deserialize_with = "lenient::or_default")]
+    #[serde(default, deserialize_with = "lenient::text_or_empty")]
     pub namespace: String,
     pub manifest: Option<Value>,
     #[serde(default, deserialize_with = "lenient::or_default")]
@@ -164,9 +164,9 @@ pub struct RunJob {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResizeServerGroup {
-    #[serde(default, deserialize_with = "lenient::or_default")]
+    #[serde(default, deserialize_with = "lenient::text_or_empty")]
     pub server_group_name: String,
-    #[serde(default, deserialize_with = "lenient::or_default")]
+    #[serde(default, deserialize_with = "lenient::text_or_empty")]
     pub region: String,
     pub capacity: Option<Capacity>,
 }

@@ -201,6 +201,36 @@ mod tests {
     }
 
     #[test]
+    fn numbers_and_flags_are_texts_where_texts_are_meant_and_the_other_way_round() {
+        let one =
+            |operation: &str, description: Value| parse(json!([{operation: description}])).unwrap().remove(0);
+        let scale = one(
+            "scaleManifest",
+            json!({"account": "a", "manifestName": "pod 1", "location": 7, "replicas": "2"}),
+        );
+        let Description::Scale(scale) = scale.description else { panic!("{scale:?}") };
+        assert_eq!((scale.location.as_str(), scale.replicas), ("7", Some(2)));
+        let selectors = json!({"selectors": [{"kind": "EQUALS", "key": 1, "values": [2, true, "x"]}]});
+        let moniker = json!({"app": "a", "cluster": 1, "stack": true, "detail": 2.5, "sequence": "3"});
+        let deploy = one(
+            "deployManifest",
+            json!({"account": "a", "manifests": [], "services": [1, "service b"], "moniker": moniker,
+                "labelSelectors": selectors}),
+        );
+        let Description::Deploy(deploy) = deploy.description else { panic!("{deploy:?}") };
+        assert_eq!(deploy.services, ["1", "service b"]);
+        assert_eq!(deploy.label_selectors.to_string(), "1 = 2");
+        let text = |text: &str| Some(text.to_owned());
+        let moniker = deploy.moniker.unwrap();
+        assert_eq!((moniker.cluster, moniker.stack, moniker.detail), (text("1"), text("true"), text("2.5")));
+        assert_eq!(moniker.sequence, Some(3));
+        let sequence = serde_json::from_value::<crate::Moniker>(json!({"sequence": 3.0})).unwrap().sequence;
+        assert_eq!(sequence, Some(3));
+        let body = json!([{"deployManifest": {"account": "a", "manifests": [], "services": [{}]}}]);
+        assert!(parse(body).is_err(), "what is no scalar is no text");
+    }
+
+    #[test]
     fn what_cannot_be_read_is_refused_by_name() {
         let table = [
             (

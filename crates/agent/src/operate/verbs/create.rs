@@ -8,7 +8,7 @@ use super::{
     place::{Place, Writing, encode},
 };
 
-const MANAGER: &str = "kubectl-create";
+pub(super) const MANAGER: &str = "kubectl-create";
 
 pub(super) async fn run(hand: &Hand, create: Create) -> Result<Answer, Failure> {
     let Create { manifest, namespace, save_config, field_manager, dry_run, validate } = create;

@@ -2,7 +2,7 @@
 
 use http::Method;
 use serde_json::Value;
-use spindrift_kubernetes::{Call, Object, apply_json_merge, apply_json_patch};
+use spindrift_kubernetes::{Call, Object, apply_json_merge, apply_json_patch, normalize_like_go};
 use spindrift_model::{DryRun, Manifest, Patch, PatchKind};
 
 use super::{
@@ -14,7 +14,9 @@ use super::{
 const MANAGER: &str = "kubectl-patch";
 
 pub(super) async fn run(hand: &Hand, patch: Patch) -> Result<Answer, Failure> {
-    let Patch { target, kind, patch: Manifest(patch), subresource, field_manager, dry_run } = patch;
+    let Patch { target, kind, patch: Manifest(mut patch), subresource, field_manager, dry_run } = patch;
+    // Merged, it is text to the API server, which takes no 3.0 for a whole number there.
+    normalize_like_go(&mut patch);
     let (place, name) = Place::named(hand, target).await?;
     let at = |call: Call| match &subresource {
         Some(subresource) => call.subresource(subresource),

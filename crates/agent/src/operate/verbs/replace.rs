@@ -7,7 +7,7 @@ use spindrift_model::{DryRun, Replace};
 
 use super::{
     super::{Answer, Failure, Hand},
-    create::with_annotation,
+    create::{self, with_annotation},
     place::{Place, Writing, bad_request, encode, metadata_text, reason},
     recreate::recreate,
 };
@@ -25,8 +25,11 @@ pub(super) async fn run(hand: &Hand, replace: Replace) -> Result<Answer, Failure
     }
     let place = Place::of(hand, manifest, namespace).await?;
     let name = place.require_name("replace")?;
-    let manager = field_manager.unwrap_or_else(|| MANAGER.to_owned());
-    let writing = Writing { manager, dry_run, validate: Some(validate) };
+    let writing = |manager: &str| {
+        let manager = field_manager.clone().unwrap_or_else(|| manager.to_owned());
+        Writing { manager, dry_run, validate: Some(validate) }
+    };
+    let (creating, writing) = (writing(create::MANAGER), writing(MANAGER));
     let object = with_annotation(&place.manifest, save_config);
     hand.go_on()?;
     if dry_run == DryRun::Client {
@@ -38,7 +41,7 @@ pub(super) async fn run(hand: &Hand, replace: Replace) -> Result<Answer, Failure
         return place.changed(reply.code, "replaced", reply.body, &reply.warnings);
     }
     let (action, reply) = match put(&place, name, &object, &writing).await {
-        Err(error) if or_create && error.is_not_found() => ("created", place.create(object, &writing).await),
+        Err(error) if or_create && error.is_not_found() => ("created", place.create(object, &creating).await),
         put => ("replaced", put),
     };
     let reply = reply.map_err(|error| writing.failure(&error))?;

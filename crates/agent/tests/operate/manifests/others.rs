@@ -47,6 +47,7 @@ async fn objects_are_replaced_as_a_whole() -> anyhow::Result<()> {
     verb["orCreate"] = true.into();
     assert_eq!(pair.run(verb).await?.1["action"], "created");
     pair.kubectl("create -f -", &first).await?;
+    pair.assert_same("configmap/whole").await?;
 
     pair.apply(&first).await?;
     pair.kubectl("apply -f -", &first).await?;
@@ -101,6 +102,18 @@ async fn patches_of_all_three_kinds_do_what_kubectls_do() -> anyhow::Result<()> 
             "{kind} {body}"
         );
         pair.assert_same("pod/web").await?;
+    }
+    // Spinnaker's whole numbers have a point, and kubectl fails over that.
+    for (kind, body, expected) in [
+        ("merge", json!({ "spec": { "activeDeadlineSeconds": 300.0 } }), 300),
+        ("json", json!([{ "op": "replace", "path": "/spec/activeDeadlineSeconds", "value": 200.0 }]), 200),
+    ] {
+        let (code, answer) = pair.run(patch(kind, &body, "none")).await?;
+        assert_eq!(
+            (code, &answer["object"]["spec"]["activeDeadlineSeconds"]),
+            (200, &json!(expected)),
+            "{kind}"
+        );
     }
     let bad = json!([{ "op": "test", "path": "/metadata/name", "value": "other" }]);
     let status = pair.refusal(patch("json", &bad, "none")).await?;

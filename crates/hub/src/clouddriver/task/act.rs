@@ -13,6 +13,7 @@ use spindrift_model::{Get, List, ObjectRef, Verb};
 use spindrift_spinnaker::{
     Coordinates, Description, Failure, FullName, Kind, Line, Lines, Manifest, Operation, OperationResult,
 };
+use tracing::warn;
 
 use super::{halt::Halt, steps::Steps};
 use crate::clouddriver::{Account, Trouble};
@@ -22,6 +23,23 @@ pub(super) struct Act<'a> {
     steps: &'a mut Steps,
     account: &'a Account,
     operation: Operation,
+}
+
+/// Which objects are read.
+struct Listing<'a> {
+    kind: &'a Kind,
+    namespace: &'a str,
+    selector: Option<String>,
+    forbidden: Forbidden,
+}
+
+/// What objects are that nobody lets the account read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Forbidden {
+    /// They may be there, and that matters.
+    IsFailure,
+    /// As if there were none.
+    IsNothing,
 }
 
 /// What becomes of an operation; some leave nothing behind.
@@ -105,12 +123,11 @@ impl<'a> Act<'a> {
     /// Reads the objects of a kind that are of interest.
     async fn list(
         &mut self,
-        kind: &Kind,
-        namespace: &str,
-        selector: Option<String>,
+        listing: Listing<'_>,
         is_wanted: impl Fn(&Manifest) -> bool,
     ) -> Result<Vec<Manifest>, Halt> {
         let (live, account) = (self.steps.live(), self.account.name.clone());
+        let Listing { kind, namespace, selector, forbidden } = listing;
         let list = List {
             api_version: None,
             kind: kind.to_string(),
@@ -120,7 +137,13 @@ impl<'a> Act<'a> {
             anywhere: false,
         };
         let asking = async {
-            let objects = live.list(&account, list).await?;
+            let objects = match live.list(&account, list).await {
+                Err(trouble) if forbidden == Forbidden::IsNothing && trouble.is_forbidden() => {
+                    warn!(%account, %kind, namespace, %trouble, "objects were not listed, and are taken to be none");
+                    Vec::new()
+                }
+                objects => objects?,
+            };
             let objects = objects.into_iter().filter_map(|object| Manifest::try_from(object).ok());
             Ok(objects.filter(is_wanted).collect::<Vec<_>>())
         };
@@ -145,6 +168,15 @@ impl<'a> Act<'a> {
     async fn change(&mut self, verb: Verb) -> Result<Value, Halt> {
         let account = &self.account.name;
         self.steps.change(account, verb).await
+    }
+}
+
+// === impl Listing ===
+
+impl<'a> Listing<'a> {
+    /// All of a kind in a namespace.
+    fn of(kind: &'a Kind, namespace: &'a str) -> Self {
+        Self { kind, namespace, selector: None, forbidden: Forbidden::IsFailure }
     }
 }
 

@@ -7,16 +7,16 @@ use bytes::Bytes;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use spindrift_model::{AccountName, OperationId, Verb};
-use spindrift_process::report;
+use spindrift_process::{backoff::Backoff, report};
 use spindrift_spinnaker::{Failure, Line, TaskState};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use tracing::warn;
 
 use super::{Shared, halt::Halt};
 use crate::{
-    clouddriver::{Live, Trouble},
+    clouddriver::{AGAIN, Live, Trouble},
     config::Kubernetes,
-    dispatch::Place,
+    dispatch::{Place, UNSURE},
     store::{StoreError, TaskEntry, TaskId, TaskSeat},
 };
 
@@ -89,9 +89,9 @@ impl Steps {
         }
     }
 
-    /// The clusters themselves.
+    /// The clusters themselves, to be read.
     pub(super) fn live(&self) -> Live {
-        self.shared.live.clone()
+        self.shared.live.patient(LONGEST)
     }
 
     /// How things are deployed.
@@ -129,12 +129,32 @@ impl Steps {
     }
 
     /// Changes something, once, however often this step is taken; the answer is always the same.
+    ///
+    /// What the hub itself refuses for a moment is tried again. Where that may be the last word on an id, it is tried
+    /// under the next one, which is written down before: a later run must not begin with an id that came to nothing here.
     pub(super) async fn change(&mut self, account: &AccountName, verb: Verb) -> Result<Value, Halt> {
-        let id = self.operation(self.step);
-        self.next();
-        self.write_down().await?;
-        let answer = self.shared.live.call(account, verb, Some(id), Some(LONGEST)).await?;
-        Ok(answer.json()?)
+        let step = self.next();
+        let mut turn = self.known.remove(&step).and_then(|turn| turn.as_u64()).unwrap_or_default();
+        let give_up = Instant::now() + LONGEST;
+        let mut again = Backoff::new(AGAIN);
+        loop {
+            self.write_down().await?;
+            let id = self.operation(step, turn);
+            let trouble = match self.shared.live.call(account, verb.clone(), Some(id), Some(LONGEST)).await {
+                Ok(answer) => return Ok(answer.json()?),
+                Err(trouble) => trouble,
+            };
+            let untold = matches!(&trouble, Trouble::Unknown(reason) if reason == UNSURE);
+            if !(trouble.is_passing() || untold) || Instant::now() >= give_up {
+                return Err(trouble.into());
+            }
+            warn!(task = %self.id, %trouble, "a step of a task was not taken on, and is tried again");
+            if trouble.uses_up_its_id() {
+                turn += 1;
+                self.learned.insert(step, turn.into());
+            }
+            sleep(again.next()).await;
+        }
     }
 
     /// Ends the task: with it, all that is left to say and what it leaves behind are there at once.
@@ -195,9 +215,10 @@ impl Steps {
         TaskSeat { tenant: &config.tenant, id: self.id, attempt: self.attempt, driver: &config.hub }
     }
 
-    /// The id of what a step asks of an agent.
-    fn operation(&self, step: u32) -> OperationId {
-        let name = format!("{}/{}/{step}", self.id, self.attempt);
+    /// The id of what a step asks of an agent, the first time and each time after that came to nothing.
+    fn operation(&self, step: u32, turn: u64) -> OperationId {
+        let again = if turn == 0 { String::new() } else { format!("/{turn}") };
+        let name = format!("{}/{}/{step}{again}", self.id, self.attempt);
         let digest = digest::digest(&digest::SHA256, name.as_bytes());
         let mut bytes = [0; STEP_BYTES];
         bytes.copy_from_slice(&digest.as_ref()[..STEP_BYTES]);

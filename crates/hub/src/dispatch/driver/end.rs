@@ -25,6 +25,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// After so many failures, who waits to hear that nothing was done hears that nobody knows.
 const PATIENCE: u32 = 3;
 
+/// Why nobody knows of an operation that was not sent: once the store answers, its row will tell.
+pub(crate) const UNSURE: &str = "nothing was sent, but the hub's store does not answer, so that a hub that is started anew may still send it";
+
 /// How an operation ended, and who says so.
 #[derive(Debug)]
 pub(in crate::dispatch) struct End {
@@ -192,6 +195,5 @@ impl Driver {
 
 /// An end that could not be written down, and so may not be one.
 fn unsure(took: Duration) -> Ending {
-    let reason = "nothing was sent, but the hub's store does not answer, so that a hub that is started anew may still send it".into();
-    Ending { outcome: Outcome::Unknown { reason }, took }
+    Ending { outcome: Outcome::Unknown { reason: UNSURE.into() }, took }
 }

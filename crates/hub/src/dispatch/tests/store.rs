@@ -1,11 +1,11 @@
 //! The store says no, or nothing, at the worst moment.
 
-use spindrift_model::Outcome;
+use spindrift_model::{OperationId, Outcome};
 use spindrift_protocol::ResultsDown;
 use spindrift_testkit::Database;
 
 use super::{
-    super::Event,
+    super::{Event, Order},
     bench::{Bench, OK, create, key},
     one,
 };
@@ -68,6 +68,24 @@ async fn a_row_that_was_inserted_though_its_caller_was_refused_is_ended_and_not_
     let row = bench.becomes(id, OperationState::Failed).await;
     assert_eq!(row.code, 503);
     assert!(peer.heard_nothing(), "nothing was sent, as its caller was told");
+}
+
+#[tokio::test]
+async fn an_id_that_was_refused_while_its_row_may_be_there_is_not_taken_on_again() {
+    let (database, bench) = one().await;
+    let mut peer = bench.agent("agent-a").await;
+    let refuse = "CREATE TRIGGER no_row BEFORE INSERT ON spindrift_operation \
+                  BEGIN SELECT RAISE(ABORT, 'not now'); END";
+    database.execute(refuse).await.unwrap();
+    let asked = Order { id: Some(OperationId::fresh()), ..create("web", "x") };
+    assert!(bench.dispatch.submit(asked.clone()).await.unwrap_err().is_withdrawal());
+    database.execute("DROP TRIGGER no_row").await.unwrap();
+    // Whoever looks for the row would end it while the agent is at work.
+    let refusal = bench.dispatch.submit(asked).await.unwrap_err();
+    assert!(refusal.is_withdrawal() && refusal.is_passing(), "{refusal:?}");
+    assert!(peer.heard_nothing());
+    let other = bench.dispatch.submit(create("web", "x")).await.unwrap();
+    assert_eq!(peer.asked().await.operation, other.id);
 }
 
 #[tokio::test]

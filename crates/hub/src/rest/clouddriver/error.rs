@@ -20,6 +20,9 @@ pub(crate) enum Error {
     Problem(Problem),
 }
 
+/// What is said of a store that failed.
+pub(super) const STORE_IS_AWAY: &str = "the hub's store did not answer; its log says why";
+
 const PROBLEM: HeaderValue = HeaderValue::from_static("application/problem+json");
 
 // === impl Error ===
@@ -53,10 +56,14 @@ impl From<Problem> for Error {
 }
 
 impl From<StoreError> for Error {
-    /// The cause is for the log. It is always a 500: Orca would repeat a 503 of an operation until its stage times out.
+    /// The cause is for the log. What may go well later is a 503, by which Orca asks again; a 500 would end its stage.
     fn from(cause: StoreError) -> Self {
         error!(error = %spindrift_process::report(&cause), "a request failed");
-        Self::Refused(Refusal::internal("the hub's store did not answer; its log says why"))
+        Self::Refused(if cause.is_retryable() {
+            Refusal::unavailable(STORE_IS_AWAY)
+        } else {
+            Refusal::internal(STORE_IS_AWAY)
+        })
     }
 }
 

@@ -83,14 +83,19 @@ pub(super) async fn find(
     let get = Get { target: target(object), reveal: false, anywhere: is_outside(account, object) };
     match live.get(&account.name, get).await {
         Ok(found) => Ok(found.map(Manifest::try_from).transpose()?),
-        Err(Trouble::Failed(status)) if matches!(status.code, 400 | 405) => Ok(None),
+        Err(Trouble::Failed(status)) if matches!(status.code, 400 | 404 | 405) => Ok(None),
         Err(trouble) => Err(unreadable(object.kind.spelling(), account, &trouble)),
     }
 }
 
-/// A cluster that could not be read. It is a 500, which Orca tries again; a 404 would end its stage.
+/// A cluster that could not be read: a 500, as Clouddriver's. A hub that asked nobody, since its store did not answer or it
+/// has too much to do, is to be asked again.
 pub(super) fn unreadable(what: impl std::fmt::Display, account: &Account, trouble: &Trouble) -> Refusal {
-    Refusal::internal(format!("Failed to read {what}: (account: {}): {trouble}", account.name))
+    let message = format!("Failed to read {what}: (account: {}): {trouble}", account.name);
+    match trouble {
+        Trouble::Refused(refusal) if refusal.is_passing() => Refusal::unavailable(message),
+        _ => Refusal::internal(message),
+    }
 }
 
 #[cfg(test)]

@@ -14,16 +14,20 @@ use axum::{
 use serde::Serialize;
 use spindrift_spinnaker::{Problem, Refusal};
 
-use super::error::Error;
+use super::error::{Error, STORE_IS_AWAY};
 use crate::hex::hex;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json;charset=UTF-8");
 
-/// Gives answers their content type and tag, and a refused method its words.
+/// Gives answers their content type and tag, a refused method its words, and a change that may go well later its status.
 pub(super) async fn finish(request: Request, next: Next) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let known = request.headers().get(IF_NONE_MATCH).cloned();
     let mut response = next.run(request).await;
+    if response.status() == StatusCode::SERVICE_UNAVAILABLE && method != Method::GET {
+        // Orca would repeat what is answered so until its stage times out, and a 500 three times.
+        response = Error::from(Refusal::internal(STORE_IS_AWAY)).into_response();
+    }
     if response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == "application/json") {
         response.headers_mut().insert(CONTENT_TYPE, JSON);
     }

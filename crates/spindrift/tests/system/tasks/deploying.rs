@@ -73,6 +73,27 @@ async fn a_deployment_is_told_as_clouddriver_tells_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_a_request_or_a_manifest_leaves_alone_stays_as_it_is() {
+    let cluster = Cluster::shared().await.unwrap();
+    let namespace = cluster.namespace("alone").await.unwrap();
+    let stack = stack(cluster).await;
+    let mut web = workload("Deployment", &namespace, "web");
+    web["spec"].as_object_mut().unwrap().remove("replicas");
+    let mut description = deployment("main", json!([web]));
+    description["skipSpecTemplateLabels"] = true.into();
+    let task = done(&stack.hub, "deployManifest", description.clone()).await;
+    let object = &task["resultObjects"][0]["manifests"][0];
+    assert_eq!(object["metadata"]["labels"]["app.kubernetes.io/name"], "shop");
+    assert_eq!(object["spec"]["template"]["metadata"]["labels"], json!({ "app": "web" }));
+
+    // As an autoscaler does, which a manifest with nulls does not undo.
+    cluster.kubectl(&["scale", "deployment/web", "--replicas=3", "-n", &namespace]).await.unwrap();
+    description["manifests"][0]["spec"]["replicas"] = Value::Null;
+    let task = done(&stack.hub, "deployManifest", description).await;
+    assert_eq!(task["resultObjects"][0]["manifests"][0]["spec"]["replicas"].to_string(), "3.0");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_same_content_is_the_same_version_and_other_content_the_next() {
     let cluster = Cluster::shared().await.unwrap();
     let namespace = cluster.namespace("versions").await.unwrap();
@@ -159,6 +180,19 @@ async fn strategies_decide_how_an_object_is_sent() {
             &object["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"];
         assert_eq!(annotation.is_string(), is_applied, "{strategy}: {object:#}");
     }
+    // As kubectl, which deletes nothing where a name and a selector come together.
+    let mut picked = account("recreate", "recreate");
+    picked["metadata"]["labels"] = json!({ "pick": "one" });
+    let mut description = deployment("main", json!([picked]));
+    description["labelSelectors"] = json!({ "selectors": [{ "kind": "EXISTS", "key": "pick" }] });
+    let first = uid("recreate").await;
+    let task = done(&stack.hub, "deployManifest", description).await;
+    let metadata = &task["resultObjects"][0]["manifests"][0]["metadata"];
+    assert_eq!(
+        (&metadata["uid"], &metadata["labels"]["pick"]),
+        (&json!(first), &json!("one")),
+        "it is only applied"
+    );
 
     let mut generated = config_map(&namespace, "", "1");
     generated["metadata"] = json!({ "generateName": "gen-", "namespace": namespace,
@@ -216,7 +250,15 @@ async fn what_the_api_server_refuses_is_told_in_kubectls_words() {
     unknown_field["spec"]["replicaz"] = 1.into();
     let wibble = json!({ "apiVersion": "nope.example.com/v1", "kind": "Wibble",
         "metadata": { "name": "x", "namespace": namespace } });
+    let replaced = annotated(config_map("words-nowhere", "r", "1"), "strategy.spinnaker.io/replace", "true");
+    let replaced = annotated(replaced, "strategy.spinnaker.io/versioned", "false");
     for (manifest, expected) in [
+        (
+            replaced,
+            "Create failed for manifest: configMap r. Error: Error from server (NotFound): error when creating \"STDIN\": \
+             namespaces \"words-nowhere\" not found\n"
+                .to_owned(),
+        ),
         (
             unknown_field,
             "Deploy failed for manifest: deployment err. Error: Error from server (BadRequest): error when creating \

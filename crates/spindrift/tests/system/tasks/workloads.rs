@@ -1,9 +1,10 @@
 //! Operations on workloads that are there, in a cluster whose controllers are at work.
 
 use serde_json::{Value, json};
+use spindrift_playground::{Effect, Fault, Verb};
 use spindrift_testkit::eventually;
 
-use super::{Scene, deployment, done, failed, said};
+use super::{Scene, config_map, deployment, done, failed, said};
 use crate::support::LONG;
 
 fn workload(kind: &str, name: &str, image: &str) -> Value {
@@ -65,6 +66,10 @@ async fn a_workload_is_scaled_held_restarted_and_taken_back() {
 
     scene.done("pauseRolloutManifest", "deployment web", json!({})).await;
     assert_eq!(scene.web()["spec"]["paused"], true);
+    let message = scene.failed("undoRolloutManifest", "deployment web", json!({ "revision": 1 })).await;
+    let paused = "error: you cannot rollback a paused deployment; resume it first with 'kubectl rollout resume' and try again\n";
+    assert!(message.starts_with("Failed to undo rollout deployment/web from default: "), "{message}");
+    assert!(message.ends_with(paused), "{message}");
     let message = scene.failed("pauseRolloutManifest", "deployment web", json!({})).await;
     let already = "Failed to pause rollout deployment/web from default: error: deployments.apps \"web\" is already paused\n";
     assert_eq!(message, already);
@@ -142,6 +147,16 @@ async fn parts_of_an_object_are_changed_and_deleted() {
         );
     }
     assert_eq!(scene.web(), Value::Null);
+    scene.deploy(workload("Deployment", "web", "nginx:1")).await;
+    eventually!("it has a ReplicaSet", LONG, scene.objects("apps", "replicasets").len() == 1);
+    let orphans = json!({ "options": { "orphanDependents": true, "cascading": true } });
+    scene.done("deleteManifest", "deployment web", orphans).await;
+    let left = scene.objects("apps", "replicasets");
+    assert_eq!((scene.web(), left.len()), (Value::Null, 1), "what it owned is left");
+    assert!(
+        left[0]["metadata"].get("ownerReferences").is_none_or(|owners| *owners == json!([])),
+        "{left:#?}"
+    );
     let message = scene
         .failed("deleteManifest", "deployment web", json!({ "options": { "cascading": "bogus" } }))
         .await;
@@ -156,22 +171,40 @@ async fn traffic_is_turned_off_and_on_with_the_pods() {
     let service = json!({ "apiVersion": "v1", "kind": "Service", "metadata": { "name": "lb", "namespace": "default" },
         "spec": { "selector": { "lb": "shop" }, "ports": [{ "port": 80 }] } });
     scene.deploy(service).await;
-    let mut description = deployment(&scene.account, json!([workload("ReplicaSet", "rs", "nginx:1")]));
+    let any = json!({ "matchExpressions": [{ "key": "app", "operator": "In", "values": ["any"] }] });
+    for (name, selector) in [("rs", json!({ "matchLabels": { "app": "rs" } })), ("any", any)] {
+        let mut manifest = workload("ReplicaSet", name, "nginx:1");
+        manifest["spec"]["selector"] = selector;
+        let mut description = deployment(&scene.account, json!([manifest]));
+        description["services"] = json!(["service lb"]);
+        description["enableTraffic"] = true.into();
+        done(&scene.stack.hub, "deployManifest", description).await;
+        let labelled = || {
+            let replica_set = scene.object("apps", "replicasets", &format!("{name}-v000"));
+            let template = replica_set["spec"]["template"]["metadata"]["labels"]["lb"] == "shop";
+            let pods = scene.objects("", "pods");
+            let own = pods.iter().filter(|pod| pod["metadata"]["labels"]["app"] == name);
+            (template, own.filter(|pod| pod["metadata"]["labels"]["lb"] == "shop").count())
+        };
+        eventually!("the pods are there", LONG, labelled() == (true, 2));
+        let full_name = format!("replicaSet {name}-v000");
+        let task = scene.done("disableManifest", &full_name, json!({})).await;
+        assert_eq!(labelled(), (false, 0), "{name}");
+        assert!(said(&task).contains(&"Using annotated list [service lb]"), "{task:#}");
+        scene.done("enableManifest", &full_name, json!({ "loadBalancers": ["service lb"] })).await;
+        assert_eq!(labelled(), (true, 2), "{name}");
+    }
+    let mut manifest = workload("ReplicaSet", "other", "nginx:1");
+    manifest["metadata"]["annotations"] =
+        json!({ "traffic.spinnaker.io/load-balancers": "[\"service other\"]" });
+    let mut description = deployment(&scene.account, json!([manifest]));
     description["services"] = json!(["service lb"]);
-    description["enableTraffic"] = true.into();
-    done(&scene.stack.hub, "deployManifest", description).await;
-    let labelled = || {
-        let replica_set = scene.object("apps", "replicasets", "rs-v000");
-        let template = replica_set["spec"]["template"]["metadata"]["labels"]["lb"] == "shop";
-        let pods = scene.objects("", "pods");
-        (template, pods.iter().filter(|pod| pod["metadata"]["labels"]["lb"] == "shop").count())
-    };
-    eventually!("the pods are there", LONG, labelled() == (true, 2));
-    let task = scene.done("disableManifest", "replicaSet rs-v000", json!({})).await;
-    assert_eq!(labelled(), (false, 0));
-    assert!(said(&task).contains(&"Using annotated list [service lb]"), "{task:#}");
-    scene.done("enableManifest", "replicaSet rs-v000", json!({ "loadBalancers": ["service lb"] })).await;
-    assert_eq!(labelled(), (true, 2));
+    let message = failed(&scene.stack.hub, "deployManifest", description).await;
+    assert_eq!(
+        message,
+        "Manifest already has traffic.spinnaker.io/load-balancers annotation set to [service other]. Failed attempting \
+         to set it to [service lb]."
+    );
     let message = scene.failed("disableManifest", "replicaSet nope", json!({})).await;
     let missing = "Could not find kubernetes manifest: KubernetesCoordinates(kind=replicaSet, namespace=default, name=nope)";
     assert_eq!(message, missing);
@@ -179,4 +212,37 @@ async fn traffic_is_turned_off_and_on_with_the_pods() {
         .failed("enableManifest", "replicaSet rs-v000", json!({ "loadBalancers": ["service nope"] }))
         .await;
     assert!(message.starts_with("Could not find load balancer: "), "{message}");
+    let message = scene.failed("disableManifest", "Wibble.nope.example.com x", json!({})).await;
+    let unknown = "Failed to read Wibble.nope.example.com/x from default: error: ";
+    assert!(message.starts_with(unknown), "that there is no such kind is another matter: {message}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn versions_are_told_by_their_annotations_also_by_old_ones_and_never_guessed() {
+    let scene = Scene::set().await;
+    // As Clouddriver wrote them long ago: in quotes.
+    let annotations = json!({ "artifact.spinnaker.io/type": "\"kubernetes/configMap\"",
+        "artifact.spinnaker.io/name": "\"conf\"", "artifact.spinnaker.io/version": "\"v004\"",
+        "artifact.spinnaker.io/location": "\"default\"" });
+    let mut old = config_map("default", "conf-v004", "0");
+    old["metadata"]["annotations"] = annotations;
+    scene.stage.fleet.clusters[0].create(old).unwrap();
+    let mut manifest = config_map("default", "conf", "1");
+    manifest["metadata"]["annotations"] = json!({ "strategy.spinnaker.io/max-version-history": "1" });
+    let task = scene.deploy(manifest.clone()).await;
+    let result = &task["resultObjects"][0];
+    assert_eq!(result["manifestNamesByNamespace"], json!({ "default": ["configMap conf-v005"] }));
+
+    let unlisted = Fault::new(Effect::Status { code: 403, retry_after: None });
+    let fault = scene.faults.inject(unlisted.of_verbs([Verb::List]).of_resource("configmaps"));
+    let cleanup = json!({ "account": scene.account, "manifests": result["manifests"] });
+    let cleaned = done(&scene.stack.hub, "cleanupArtifacts", cleanup.clone()).await;
+    assert_eq!(cleaned["resultObjects"][0]["manifestNamesByNamespace"], json!({}), "nothing is seen");
+    let message =
+        failed(&scene.stack.hub, "deployManifest", deployment(&scene.account, json!([manifest]))).await;
+    assert!(message.starts_with("Failed to read [configMap] from default: "), "{message}");
+    scene.faults.lift(fault);
+    let cleaned = done(&scene.stack.hub, "cleanupArtifacts", cleanup).await;
+    let names = json!({ "default": ["configMap conf-v004"] });
+    assert_eq!(cleaned["resultObjects"][0]["manifestNamesByNamespace"], names);
 }

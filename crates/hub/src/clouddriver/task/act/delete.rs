@@ -7,7 +7,7 @@ use spindrift_spinnaker::{
     operation::{Cascade, CleanupArtifacts, DeleteManifest, DeleteOptions},
 };
 
-use super::{Act, or_default};
+use super::{Act, Forbidden, Listing, or_default};
 use crate::clouddriver::task::halt::Halt;
 
 // === impl Act ===
@@ -25,7 +25,7 @@ impl Act<'_> {
             let options = DeleteOptions::parse(&delete.options).map_err(|said| failed(&said))?;
             delete.check(&target).map_err(failed)?;
             let selector = Some(delete.label_selectors.to_string()).filter(|_| target.name.is_empty());
-            let answer = self.change(verb(&target, selector, options)).await;
+            let answer = self.change(self.deletion(&target, selector, options)).await;
             for name in deleted(&answer.map_err(|halt| halt.told(failed))?) {
                 result.add_name(&Coordinates { name, ..target.clone() });
             }
@@ -40,7 +40,9 @@ impl Act<'_> {
         let mut result = OperationResult::of_cleanup();
         let objects = cleanup.manifests.iter().filter_map(|object| Manifest::try_from(object.clone()).ok());
         for cleanup in objects.filter_map(|object| Cleanup::of(&object)) {
-            let live = self.list(&cleanup.kind, &cleanup.namespace, None, |_| true).await?;
+            let all =
+                Listing { forbidden: Forbidden::IsNothing, ..Listing::of(&cleanup.kind, &cleanup.namespace) };
+            let live = self.list(all, |_| true).await?;
             for outdated in cleanup.outdated(&live, self.account.name.as_str()) {
                 self.say(self.lines().cleaning(&outdated.artifact));
                 let target = Coordinates::new(cleanup.kind.clone(), &*cleanup.namespace, outdated.name);
@@ -53,36 +55,42 @@ impl Act<'_> {
 
     /// Deletes an object, if it is there.
     pub(super) async fn remove(&mut self, target: &Coordinates) -> Result<(), Halt> {
-        let removed = self.change(verb(target, None, DeleteOptions::default())).await;
+        let removed = self.change(self.deletion(target, None, DeleteOptions::default())).await;
         let Coordinates { kind, namespace, name } = target;
         let failed =
             |said: &str| Failure::kubectl(format!("Failed to delete {kind}/{name} from {namespace}: {said}"));
         removed.map(drop).map_err(|halt| halt.told(failed))
     }
-}
 
-fn verb(target: &Coordinates, label_selector: Option<String>, options: DeleteOptions) -> Verb {
-    let DeleteOptions { cascade, grace_period_seconds } = options;
-    Verb::Delete(Delete {
-        api_version: None,
-        kind: target.kind.to_string(),
-        namespace: Some(or_default(&target.namespace)),
-        name: Some(target.name.clone()).filter(|name| !name.is_empty()),
-        label_selector,
-        field_selector: None,
-        // A negative one is the object's own wish, to kubectl.
-        grace_period_seconds: grace_period_seconds.and_then(|seconds| u64::try_from(seconds).ok()),
-        force: false,
-        propagation_policy: cascade.map(|cascade| match cascade {
-            Cascade::Background => Propagation::Background,
-            Cascade::Foreground => Propagation::Foreground,
-            Cascade::Orphan => Propagation::Orphan,
-        }),
-        preconditions: Preconditions::default(),
-        wait: true,
-        ignore_not_found: true,
-        dry_run: DryRun::None,
-    })
+    fn deletion(&self, target: &Coordinates, label_selector: Option<String>, options: DeleteOptions) -> Verb {
+        let Coordinates { kind, namespace, name } = target;
+        let DeleteOptions { cascade, grace_period_seconds } = options;
+        let has_name = !name.is_empty();
+        // The agent knows whether what has a name is in a namespace, and which one is meant. Labels without one are looked
+        // for in all of them.
+        let by_agent = namespace.is_empty()
+            && (has_name || self.account.settings.kinds.is_namespaced(kind) == Some(false));
+        Verb::Delete(Delete {
+            api_version: None,
+            kind: kind.to_string(),
+            namespace: (!by_agent).then(|| or_default(namespace)),
+            name: has_name.then(|| name.clone()),
+            label_selector,
+            field_selector: None,
+            // A negative one is the object's own wish, to kubectl.
+            grace_period_seconds: grace_period_seconds.and_then(|seconds| u64::try_from(seconds).ok()),
+            force: false,
+            propagation_policy: cascade.map(|cascade| match cascade {
+                Cascade::Background => Propagation::Background,
+                Cascade::Foreground => Propagation::Foreground,
+                Cascade::Orphan => Propagation::Orphan,
+            }),
+            preconditions: Preconditions::default(),
+            wait: true,
+            ignore_not_found: true,
+            dry_run: DryRun::None,
+        })
+    }
 }
 
 fn deleted(answer: &Value) -> Vec<String> {

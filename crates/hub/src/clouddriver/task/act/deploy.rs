@@ -67,8 +67,9 @@ impl Act<'_> {
         let answer = match self.change(verb(delivery)).await {
             Ok(answer) => answer,
             Err(Halt::Trouble(trouble)) => {
-                let doing = self.doing(delivery).await?;
-                return Err(delivery.failed(&words::undelivered(&trouble, doing, &delivery.manifest)).into());
+                let (doing, is_there) = self.doing(delivery).await?;
+                let said = words::undelivered(&trouble, doing, &delivery.manifest);
+                return Err(delivery.failed(&said, is_there).into());
             }
             Err(halt) => return Err(halt),
         };
@@ -78,17 +79,21 @@ impl Act<'_> {
         })
     }
 
-    /// What kubectl says that it was doing: whether it creates or patches depends on what is there.
-    async fn doing(&mut self, delivery: &Delivery) -> Result<&'static str, Halt> {
-        Ok(match delivery.method {
-            Method::Create => "creating",
+    /// What kubectl says that it was doing, and whether the object is there: that decides whether it creates.
+    async fn doing(&mut self, delivery: &Delivery) -> Result<(&'static str, bool), Halt> {
+        let to_what_is_there = match delivery.method {
+            Method::Create => return Ok(("creating", false)),
+            Method::Strategy(DeployStrategy::ServerSideApply { .. }) => return Ok(("patching", true)),
             Method::Strategy(DeployStrategy::Replace) => "replacing",
-            Method::Strategy(DeployStrategy::ServerSideApply { .. }) => "patching",
-            Method::Strategy(DeployStrategy::Apply | DeployStrategy::Recreate) => {
-                let is_there = self.peek(&delivery.manifest.coordinates()).await?.is_some();
-                if is_there { "patching" } else { "creating" }
-            }
-        })
+            Method::Strategy(DeployStrategy::Apply | DeployStrategy::Recreate) => "patching",
+        };
+        let is_there = match self.get(&delivery.manifest.coordinates()).await {
+            Ok(found) => found.is_some(),
+            Err(Halt::Lost) => return Err(Halt::Lost),
+            // Where nothing can be seen, nothing was found missing.
+            Err(_) => delivery.method == Method::Strategy(DeployStrategy::Replace),
+        };
+        Ok((if is_there { to_what_is_there } else { "creating" }, is_there))
     }
 }
 

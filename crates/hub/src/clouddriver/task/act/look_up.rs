@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 use spindrift_model::{Matches, Verb};
-use spindrift_spinnaker::{Coordinates, Description, Kind, Live, Lookup, Manifest, Version, annotation};
+use spindrift_spinnaker::{Artifact, Coordinates, Description, Kind, Live, Lookup, Manifest, Version};
 
-use super::{Act, reference};
+use super::{Act, Listing, reference};
 use crate::clouddriver::{Trouble, task::halt::Halt};
 
 // === impl Act ===
@@ -51,9 +51,13 @@ impl Act<'_> {
             match lookup {
                 Lookup::Get(target) => live.got.extend(self.get(target).await?),
                 Lookup::List { kind, namespace } => {
-                    let is_version =
-                        |object: &Manifest| object.annotation(annotation::artifact::NAME) == manifest.name();
-                    live.listed = self.list(kind, namespace, None, is_version).await?;
+                    // As if there were none, the next would be the first, and overwrite that: who may not read them
+                    // deploys nothing that has versions.
+                    let is_version = |object: &Manifest| {
+                        let name = Artifact::deployed(object).and_then(|artifact| artifact.name);
+                        name.is_some() && name.as_deref() == manifest.name()
+                    };
+                    live.listed = self.list(Listing::of(kind, namespace), is_version).await?;
                     if kind.is("secret") {
                         live.same = self.same(manifest, &live.listed).await?;
                     }

@@ -8,7 +8,7 @@ use spindrift_spinnaker::{
     traffic::{self, Traffic},
 };
 
-use super::{Act, Outcome};
+use super::{Act, Listing, Outcome};
 use crate::clouddriver::task::halt::Halt;
 
 // === impl Act ===
@@ -42,7 +42,9 @@ impl Act<'_> {
     async fn pods(&mut self, replica_set: &Manifest, namespace: &str) -> Result<Vec<Manifest>, Halt> {
         let Some(selector) = replica_set.pod_selector() else { return Ok(Vec::new()) };
         let is_own = |pod: &Manifest| traffic::is_pod_of(pod, replica_set);
-        self.list(&Kind::parse("pod"), namespace, Some(selector), is_own).await
+        let pod = Kind::parse("pod");
+        let selected = Listing { selector: Some(selector), ..Listing::of(&pod, namespace) };
+        self.list(selected, is_own).await
     }
 
     async fn relabel(
