@@ -69,7 +69,8 @@ async fn by_name(
     let rows = wanted.rows(&state).await?;
     let Wanted { application, account, name, .. } = wanted;
     let missing = || Missing::Cluster { application, account, name };
-    let cluster = wanted.find(&Inventory::new(&rows)).ok_or_else(missing)?;
+    let inventory = Inventory::new(&rows);
+    let cluster = wanted.find(&inventory).ok_or_else(missing)?;
     Ok((behind, Json([cluster])).into_response())
 }
 
