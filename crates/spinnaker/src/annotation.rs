@@ -42,12 +42,12 @@ pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration
 /// The revision of a replica set that a deployment made.
 pub const DEPLOYMENT_REVISION: &str = "deployment.kubernetes.io/revision";
 
-/// Text of an annotation that older releases wrote as JSON, with quotes.
+/// Text of an annotation that older releases wrote as JSON, with quotes at both ends.
 pub(crate) fn unquoted(text: &str) -> Option<String> {
-    if !text.starts_with('"') {
-        return Some(text.to_owned());
+    if text.len() > 1 && text.starts_with('"') && text.ends_with('"') {
+        return serde_json::from_str(text).ok();
     }
-    serde_json::from_str(text).ok()
+    Some(text.to_owned())
 }
 
 /// As Java's `Boolean.parseBoolean`: only `true`, in any case, is true.

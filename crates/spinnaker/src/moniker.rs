@@ -1,6 +1,7 @@
 //! Monikers: to which application and cluster an object belongs.
 //!
-//! Annotations tell it; what they do not tell is read out of the object's name. Labels are never asked.
+//! Annotations tell it; what they do not tell is read out of the object's name. What they tell and nobody can read is
+//! nothing. Labels are never asked.
 
 use serde::{Deserialize, Serialize};
 
@@ -36,16 +37,24 @@ impl Moniker {
     /// The moniker of an object of this kind and name, whose annotations are looked up with `annotation`.
     pub fn read<'a>(kind: &Kind, name: &str, annotation: impl Fn(&str) -> Option<&'a str>) -> Self {
         use annotation::moniker::{APPLICATION, CLUSTER, DETAIL, SEQUENCE, STACK};
-        let text = |key| annotation(key).and_then(unquoted);
-        let number = |key| text(key).and_then(|text| text.parse().ok());
-        let revision = || kind.is("replicaSet").then(|| number(annotation::DEPLOYMENT_REVISION)).flatten();
+        let text =
+            |key, named: Option<&str>| annotation(key).map_or_else(|| named.map(str::to_owned), unquoted);
+        let number = |key, otherwise| {
+            annotation(key).map_or(otherwise, |text| unquoted(text).and_then(|text| text.parse().ok()))
+        };
         let parts = NameParts::parse(name);
+        let is_replica_set = kind.is("replicaSet");
+        let counted = if is_replica_set {
+            number(annotation::DEPLOYMENT_REVISION, parts.sequence)
+        } else {
+            parts.sequence
+        };
         Self {
-            app: text(APPLICATION).or_else(|| parts.app.map(str::to_owned)),
-            cluster: text(CLUSTER).or_else(|| parts.cluster.map(str::to_owned)),
-            stack: text(STACK),
-            detail: text(DETAIL),
-            sequence: number(SEQUENCE).or_else(revision).or(parts.sequence),
+            app: text(APPLICATION, parts.app),
+            cluster: text(CLUSTER, parts.cluster),
+            stack: text(STACK, None),
+            detail: text(DETAIL, None),
+            sequence: number(SEQUENCE, counted),
         }
     }
 
@@ -110,11 +119,24 @@ mod tests {
             "x",
             &[
                 ("moniker.spinnaker.io/application", "\"shop\""),
-                ("moniker.spinnaker.io/stack", "\"broken"),
-                ("moniker.spinnaker.io/sequence", "nine"),
+                ("moniker.spinnaker.io/stack", "\"as written"),
+                ("moniker.spinnaker.io/detail", "\""),
+                ("moniker.spinnaker.io/sequence", "\"7\""),
             ],
         );
-        assert_eq!((read.app.as_deref(), read.stack, read.sequence), (Some("shop"), None, None));
+        assert_eq!((read.app.as_deref(), read.sequence), (Some("shop"), Some(7)));
+        assert_eq!((read.stack.as_deref(), read.detail.as_deref()), (Some("\"as written"), Some("\"")));
+    }
+
+    #[test]
+    fn an_annotation_that_cannot_be_read_is_no_reason_to_ask_the_name() {
+        let broken = "\"bro\"ken\"";
+        let keys = ["application", "cluster", "stack", "detail", "sequence"];
+        let keys = keys.map(|key| format!("moniker.spinnaker.io/{key}"));
+        let annotations: Vec<_> = keys.iter().map(|key| (key.as_str(), broken)).collect();
+        assert_eq!(moniker("deployment", "shop-web-v003", &annotations), Moniker::default());
+        let revision = moniker("replicaSet", "shop-v003", &[("deployment.kubernetes.io/revision", "nine")]);
+        assert_eq!((revision.app.as_deref(), revision.sequence), (Some("shop"), None));
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub use listed::{InstanceRows, ListedInstance, RECORDS};
 pub use stored::RowReader;
 
 /// Another number whenever the same object is to have another row: what is stored is then derived anew.
-const REVISION: u32 = 1;
+const REVISION: u32 = 2;
 
 /// How the objects of an account are kept.
 #[derive(Debug, Clone, Copy)]

@@ -80,6 +80,26 @@ mod tests {
     }
 
     #[test]
+    fn of_equal_objects_the_order_of_the_list_decides() {
+        let sets = |order: [&str; 3]| order.map(|name| replica_set(name, 10, Some(2), "replicaSet shop"));
+        for order in [["a", "b", "c"], ["c", "a", "b"]] {
+            let objects = sets(order);
+            let cluster = cluster(&objects, "shop", "replicaSet shop");
+            let [first, second, third] = order;
+            let table = [
+                (Criteria::Oldest, first),
+                (Criteria::Smallest, first),
+                (Criteria::SecondNewest, second),
+                (Criteria::Newest, third),
+                (Criteria::Largest, third),
+            ];
+            for (criteria, name) in table {
+                assert_eq!(criteria.pick(&cluster).unwrap().name(), Some(name), "{criteria:?} of {order:?}");
+            }
+        }
+    }
+
+    #[test]
     fn one_object_of_a_cluster_is_picked() {
         let objects = [
             replica_set("c", 30, Some(1), "replicaSet shop"),

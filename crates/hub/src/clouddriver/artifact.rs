@@ -8,9 +8,14 @@
 //! ```
 
 mod helm;
+mod version;
 mod web;
 
-use base64::{Engine, prelude::BASE64_STANDARD};
+use base64::{
+    Engine,
+    alphabet::STANDARD,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
 use bytes::Bytes;
 use serde::Serialize;
 use spindrift_spinnaker::{Artifact, Refusal};
@@ -62,6 +67,13 @@ pub enum Fetched {
     Coming(reqwest::Response),
 }
 
+/// As Java reads it: with padding or without, whatever is left in the last bits.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
 const EMBEDDED: [&str; 2] = ["embedded/base64", "remote/base64"];
 const KUBERNETES: [&str; 4] =
     ["kubernetes/configMap", "kubernetes/deployment", "kubernetes/replicaSet", "kubernetes/secret"];
@@ -122,7 +134,7 @@ impl Artifacts {
             Source::Embedded => {
                 let reference =
                     reference.ok_or_else(|| invalid("reference: expected base64, got nothing"))?;
-                let decoded = BASE64_STANDARD.decode(reference.trim());
+                let decoded = BASE64.decode(reference.trim());
                 let decoded =
                     decoded.map_err(|error| invalid(format!("reference: expected base64: {error}")))?;
                 Ok(Fetched::Whole(decoded.into()))
@@ -152,7 +164,7 @@ impl Artifacts {
         Ok(account.repository()?.index(&self.web).await?.names())
     }
 
-    /// The versions of a chart, the newest first.
+    /// The versions of a chart, in the order of the index.
     pub async fn versions(&self, account: &ArtifactAccount, name: &str) -> Result<Vec<String>, Refusal> {
         Ok(account.repository()?.index(&self.web).await?.versions(name))
     }
@@ -228,10 +240,12 @@ mod tests {
         let account = artifacts.find("embedded-artifact", "remote/base64").unwrap();
         let artifact =
             |reference: &str| Artifact { reference: Some(reference.into()), ..Artifact::default() };
-        let Ok(Fetched::Whole(text)) = artifacts.fetch(account, &artifact("aGVsbG86IHdvcmxk")).await else {
-            panic!("nothing was fetched")
-        };
-        assert_eq!(text, "hello: world");
+        for (reference, text) in
+            [("aGVsbG86IHdvcmxk", "hello: world"), ("aGk=", "hi"), ("aGk", "hi"), ("aGl=", "hi")]
+        {
+            let fetched = artifacts.fetch(account, &artifact(reference)).await;
+            assert!(matches!(fetched, Ok(Fetched::Whole(found)) if found == text), "{reference}");
+        }
         assert_eq!(artifacts.fetch(account, &artifact("%")).await.unwrap_err().status, 400);
         assert!(artifacts.find("embedded-artifact", "http/file").is_none());
         let kubernetes = artifacts.find("kubernetes", "kubernetes/secret").unwrap();

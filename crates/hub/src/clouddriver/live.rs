@@ -11,6 +11,10 @@ use tracing::warn;
 
 use crate::dispatch::{Dispatch, Event, Order, Refusal};
 
+/// The longest answer. It is put together in memory, and becomes several times as large there if it is parsed; the list
+/// of a namespace with 10,000 replica sets has some 40 MiB.
+const LARGEST_ANSWER: usize = 64 * 1024 * 1024;
+
 /// The clusters themselves, by way of their agents.
 #[derive(Debug, Clone)]
 pub struct Live {
@@ -100,7 +104,7 @@ impl Live {
         let mut body = BytesMut::new();
         while let Some(event) = running.next().await {
             match event {
-                Event::Piece(_, bytes) => body.extend_from_slice(&bytes),
+                Event::Piece(_, bytes) => add(&mut body, &bytes)?,
                 Event::Ended(content, Ending { outcome: Outcome::Succeeded { code }, .. }) => {
                     return Ok(Answer { code, content, body: body.freeze() });
                 }
@@ -139,6 +143,17 @@ impl Live {
         let answer = self.call(account, Verb::Logs(logs), None, None).await?;
         Ok(String::from_utf8_lossy(&answer.body).into_owned())
     }
+}
+
+/// The next piece of an answer, unless it gets too long: then it is given up, and nothing is lost. What changes something
+/// never answers so much.
+fn add(body: &mut BytesMut, piece: &[u8]) -> Result<(), Trouble> {
+    if body.len() + piece.len() > LARGEST_ANSWER {
+        let message = format!("the answer is longer than {} MiB", LARGEST_ANSWER / 1024 / 1024);
+        return Err(Trouble::Failed(Box::new(Status::new(502, "BadGateway", message))));
+    }
+    body.extend_from_slice(piece);
+    Ok(())
 }
 
 // === impl Answer ===
@@ -215,5 +230,19 @@ impl From<Outcome> for Trouble {
             Outcome::Expired => Self::Expired,
             Outcome::Succeeded { .. } => Self::Unknown("it was done".into()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_is_too_long_is_given_up() {
+        let mut body = BytesMut::zeroed(LARGEST_ANSWER - 1);
+        add(&mut body, b"x").unwrap();
+        let trouble = add(&mut body, b"x").unwrap_err();
+        assert!(!trouble.is_not_found() && trouble.to_string().contains("longer than 64 MiB"), "{trouble}");
+        assert_eq!(body.len(), LARGEST_ANSWER);
     }
 }

@@ -28,6 +28,7 @@ mod recovery;
 mod redact;
 mod refusals;
 mod reload;
+mod road;
 mod secrets;
 mod sessions;
 mod settings;

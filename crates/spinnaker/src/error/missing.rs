@@ -12,6 +12,8 @@ pub enum Missing<'a> {
     Application(&'a str),
     #[error("No clusters found (application: {application}, account: {account})")]
     Clusters { application: &'a str, account: &'a str },
+    #[error("No clusters found (application: {application}, account: {account}, type: {provider})")]
+    ClusterOfType { application: &'a str, account: &'a str, provider: &'a str },
     #[error("Cluster not found (application: {application}, account: {account}, name: {name})")]
     Cluster { application: &'a str, account: &'a str, name: &'a str },
     #[error(

@@ -1,6 +1,6 @@
 //! From the bytes of an object to its row.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, de::IgnoredAny};
 use spindrift_model::ObjectKey;
@@ -37,6 +37,7 @@ impl Row {
         let spinnaker_kind = rules.kinds.spinnaker_kind(&kind);
         let (api_version, metadata, mut aspect) = match spinnaker_kind {
             SpinnakerKind::ServerGroups => read::<WorkloadSpec, IgnoredAny>(body, workload)?,
+            SpinnakerKind::ServerGroupManagers => read::<WorkloadSpec, IgnoredAny>(body, manager)?,
             SpinnakerKind::Instances => read::<IgnoredAny, PodStatus>(body, instance)?,
             SpinnakerKind::LoadBalancers if kind.is("service") => {
                 read::<ServiceSpec, IgnoredAny>(body, balancer)?
@@ -54,9 +55,7 @@ impl Row {
             .map(|owner| FullName::new(Kind::of_manifest(&owner.api_version, &owner.kind), owner.name))
             .collect();
         if let Aspect::ServerGroup(workload) = &mut aspect {
-            let listed = annotations.load_balancers.as_deref();
-            workload.load_balancers =
-                listed.and_then(|list| serde_json::from_str(list).ok()).unwrap_or_default();
+            workload.load_balancers = load_balancers(annotations.load_balancers.as_deref());
             let manages = |owner: &&FullName| {
                 rules.kinds.spinnaker_kind(&owner.kind) == SpinnakerKind::ServerGroupManagers
             };
@@ -110,8 +109,19 @@ fn bare(body: &[u8]) -> Option<Read<'_>> {
 
 fn is_kept(kind: &Kind, annotations: &Annotations<'_>, rules: RowRules<'_>) -> bool {
     let ignored = annotations.ignore.as_deref().is_some_and(annotation::is_true);
-    let managed = || !rules.only_managed || annotations.application.is_some() || is_kept_for_the_hub(kind);
+    let application = || annotations.application.as_deref().and_then(annotation::unquoted);
+    let managed = || {
+        let has_application = || application().is_some_and(|application| !application.is_empty());
+        !rules.only_managed || has_application() || is_kept_for_the_hub(kind)
+    };
     !ignored && managed()
+}
+
+/// A JSON list of full names, each spelled as in all other places.
+fn load_balancers(list: Option<&str>) -> Vec<String> {
+    let listed: Vec<String> = list.and_then(|list| serde_json::from_str(list).ok()).unwrap_or_default();
+    let spelled = |name: String| FullName::parse(&name).map_or(name, |name| name.to_string());
+    listed.into_iter().map(spelled).collect()
 }
 
 /// Namespaces and definitions are kept whoever manages them, since they say what else there may be. Clouddriver keeps
@@ -165,6 +175,16 @@ fn workload(spec: Option<WorkloadSpec>, _: Option<IgnoredAny>) -> Aspect {
         service: service_name,
         ..Workload::default()
     })
+}
+
+/// What manages server groups is shown as one where it is asked for by name. No load balancer looks for its pods.
+fn manager(spec: Option<WorkloadSpec>, status: Option<IgnoredAny>) -> Aspect {
+    match workload(spec, status) {
+        Aspect::ServerGroup(workload) => {
+            Aspect::ServerGroup(Workload { pod_labels: BTreeMap::new(), service: None, ..workload })
+        }
+        other => other,
+    }
 }
 
 fn instance(_: Option<IgnoredAny>, status: Option<PodStatus>) -> Aspect {
@@ -248,6 +268,10 @@ mod tests {
         assert!(derive(&pod(json!({"caching.spinnaker.io/ignore": "true"})), false, false).is_none());
         assert!(derive(&pod(json!({"caching.spinnaker.io/ignore": "no"})), false, false).is_some());
         assert!(derive(&pod(json!({})), true, false).is_none(), "not managed");
+        for unnamed in ["", "\"\"", "\"bro\"ken\""] {
+            let pod = pod(json!({"moniker.spinnaker.io/application": unnamed}));
+            assert!(derive(&pod, true, false).is_none() && derive(&pod, false, false).is_some(), "{unnamed}");
+        }
         assert!(derive(&json!(7), false, false).is_none());
         let event = json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "web.17", "uid": "u"}});
         assert!(derive(&event, false, false).is_none(), "nobody looks for it");
@@ -279,6 +303,25 @@ mod tests {
         let row = derive(&body, false, false).unwrap();
         assert_eq!(row.workload().unwrap().images, ["busybox:1.36", "prep"]);
         assert_eq!(row.cluster.as_deref(), Some("shop-cron"));
+    }
+
+    #[test]
+    fn a_deployment_has_the_size_and_the_images_of_its_pods() {
+        let body = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "shop", "uid": "u"},
+            "spec": {"replicas": 3, "template": {"metadata": {"labels": {"app": "shop"}},
+                "spec": {"containers": [{"image": "shop:1"}]}}}});
+        let row = derive(&body, false, false).unwrap();
+        let workload = Workload { desired: 3, images: vec!["shop:1".into()], ..Workload::default() };
+        assert_eq!(row.workload(), Some(&workload), "nothing balances it");
+    }
+
+    #[test]
+    fn load_balancers_are_named_alike_however_they_are_written() {
+        let listed = r#"["SVC shop", "service web", "any thing else"]"#;
+        let body = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "shop-v000", "uid": "u",
+            "annotations": {"traffic.spinnaker.io/load-balancers": listed}}});
+        let row = derive(&body, false, false).unwrap();
+        assert_eq!(row.workload().unwrap().load_balancers, ["service shop", "service web", "any thing else"]);
     }
 
     #[test]

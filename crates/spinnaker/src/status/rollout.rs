@@ -82,8 +82,10 @@ pub(super) fn stateful_set(object: Observed<'_>) -> Status {
     let rolling = strategy.eq_ignore_ascii_case("RollingUpdate")
         && object.at("/spec/updateStrategy/rollingUpdate").is_some();
     if let (true, Some(updated)) = (rolling, object.count("/status/updatedReplicas")) {
-        let partition = object.count_or_zero("/spec/updateStrategy/rollingUpdate/partition");
-        if updated < desired - partition {
+        // What is there counts, not what is wanted: pods that are yet to go are of the old revision.
+        let partition = object.count("/spec/updateStrategy/rollingUpdate/partition");
+        let lacks_some = |partition| updated < object.count_or_zero("/status/replicas") - partition;
+        if partition.is_some_and(lacks_some) {
             return Status::good().unstable("Waiting for partitioned roll out to finish");
         }
         let stable = Condition::because(true, "Partitioned roll out complete");

@@ -114,6 +114,16 @@ fn stateful_sets() {
         is(&rolling, seen(json!({"replicas": 3, "readyReplicas": 3, "updatedReplicas": 2}))),
         "+stable Partitioned roll out complete; +available; -paused; -failed"
     );
+    assert_eq!(
+        is(&rolling, seen(json!({"replicas": 4, "readyReplicas": 3, "updatedReplicas": 2}))),
+        unstable("Waiting for partitioned roll out to finish"),
+        "one is yet to go"
+    );
+    let unsaid = json!({"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}});
+    assert_eq!(
+        is(&unsaid, seen(json!({"replicas": 3, "readyReplicas": 3, "updatedReplicas": 2}))),
+        "+stable Partitioned roll out complete; +available; -paused; -failed"
+    );
     let plain = json!({"type": "RollingUpdate"});
     assert_eq!(
         is(&plain, seen(json!({"replicas": 3, "readyReplicas": 3, "currentReplicas": 2}))),

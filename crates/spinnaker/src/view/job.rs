@@ -109,9 +109,11 @@ fn failure(job: &Manifest) -> Option<&Value> {
         .find(|condition| is(condition, "type", "Failed") && is(condition, "status", "True"))
 }
 
-/// What went wrong in a pod: the container that ended with an error, else one that waits.
+/// What went wrong in a pod: the container that ended with an error, else one that waits; first those that run first.
 fn pod_failure(pod: &Manifest) -> Option<String> {
-    let containers = pod.pointer("/status/containerStatuses")?.as_array()?;
+    let containers = ["/status/initContainerStatuses", "/status/containerStatuses"].into_iter();
+    let containers: Vec<_> =
+        containers.filter_map(|statuses| pod.pointer(statuses)?.as_array()).flatten().collect();
     let name =
         |container: &Value| container.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
     let text =
@@ -168,20 +170,21 @@ impl<'a> PodOfJob<'a> {
 /// The properties that a container printed: `SPINNAKER_PROPERTY_<key>=<value>`, and all of `SPINNAKER_CONFIG_JSON={…}`.
 /// If the latter cannot be read, there are none.
 pub fn properties(log: &str) -> Map<String, Value> {
+    const PROPERTY: &str = "SPINNAKER_PROPERTY_";
     let mut properties = Map::new();
     for line in log.lines().map(str::trim) {
-        if let Some(property) = line.strip_prefix("SPINNAKER_PROPERTY_") {
-            match property.split_once('=') {
-                Some((key, value)) if !value.is_empty() => {
-                    properties.insert(key.to_lowercase(), value.into());
-                }
-                _ => {}
-            }
-        } else if let Some(config) = line.strip_prefix("SPINNAKER_CONFIG_JSON=") {
+        if let Some(config) = line.strip_prefix("SPINNAKER_CONFIG_JSON=") {
             match serde_json::from_str(config) {
                 Ok(Value::Object(config)) => properties.extend(config),
                 _ => return Map::new(),
             }
+        } else if line.contains(PROPERTY)
+            && let Some((key, value)) = line.split_once('=')
+            && !value.is_empty()
+        {
+            // What a logger wrote in front of it is a part of the key.
+            let key = key.replacen(PROPERTY, "", 1).trim().to_lowercase();
+            properties.insert(key, value.trim().into());
         }
     }
     properties
@@ -258,6 +261,15 @@ mod tests {
         assert!(bare["failureDetails"].is_string(), "what went wrong is told all the same");
         let waiting = view(&failed, &pod(json!({"waiting": {"reason": "ImagePullBackOff"}})));
         assert!(waiting["failureDetails"].as_str().unwrap().contains("'main' is waiting"));
+        let init = json!([{"name": "prepare", "state": {"terminated": {"exitCode": 1}}}]);
+        let mut pods = pod(json!({"waiting": {"reason": "PodInitializing"}}));
+        pods[0]["status"]["initContainerStatuses"] = init.clone();
+        let only = json!([{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"},
+            "status": {"initContainerStatuses": init}}]);
+        for pods in [pods, only] {
+            let told = view(&failed, &pods)["failureDetails"].to_string();
+            assert!(told.contains("'prepare' exited with code: 1"), "{told}");
+        }
     }
 
     #[test]
@@ -268,6 +280,8 @@ mod tests {
         assert_eq!(Value::from(properties(log)), json!({"s": "x", "build_id": "42", "nested": {"n": 1}}));
         assert_eq!(Value::from(properties("  SPINNAKER_PROPERTY_A=b=c \n")), json!({"a": "b=c"}));
         assert!(properties("SPINNAKER_PROPERTY_A=b\nSPINNAKER_CONFIG_JSON={oops").is_empty());
-        assert!(properties("SPINNAKER_PROPERTY_A\n").is_empty());
+        assert!(properties("SPINNAKER_PROPERTY_A\nSPINNAKER_PROPERTY_B= \n").is_empty());
+        assert_eq!(Value::from(properties("SPINNAKER_PROPERTY_A = b c\r\n")), json!({"a": "b c"}));
+        assert_eq!(Value::from(properties("INFO SPINNAKER_PROPERTY_A=b\n")), json!({"info a": "b"}));
     }
 }

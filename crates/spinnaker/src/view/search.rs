@@ -25,8 +25,8 @@ pub struct SearchTypes {
 pub struct SearchPage<'a> {
     /// Of this page.
     total_matches: usize,
-    page_number: usize,
-    page_size: usize,
+    page_number: i32,
+    page_size: i32,
     platform: &'a str,
     query: &'a str,
     results: Vec<Hit<'a>>,
@@ -88,6 +88,8 @@ impl SearchTypes {
             match (name, SpinnakerKind::parse(name)) {
                 ("applications", _) => wanted.applications = true,
                 ("clusters", _) => wanted.clusters = true,
+                // What Spinnaker takes for nothing is found by its kind only.
+                (_, Some(SpinnakerKind::Unclassified)) => {}
                 (_, Some(kind)) => wanted.spinnaker_kinds.push(kind),
                 (_, None) => wanted.kinds.push(Kind::parse(name)),
             }
@@ -157,10 +159,13 @@ pub fn search<'a>(query: &str, types: &SearchTypes, searched: Searched<'a>) -> V
 // === impl SearchPage ===
 
 impl<'a> SearchPage<'a> {
-    /// A page of hits; pages are counted from one.
-    pub fn new(query: &'a str, hits: Vec<Hit<'a>>, page_number: usize, page_size: usize) -> Self {
-        let skipped = page_number.saturating_sub(1).saturating_mul(page_size);
-        let results: Vec<_> = hits.into_iter().skip(skipped).take(page_size).collect();
+    /// A page of hits; pages are counted from one. There is nothing before the first, and nothing on one without room.
+    pub fn new(query: &'a str, hits: Vec<Hit<'a>>, page_number: i32, page_size: i32) -> Self {
+        let room = usize::try_from(page_size).unwrap_or(0);
+        let results: Vec<_> = match usize::try_from(page_number.saturating_sub(1)) {
+            Ok(before) => hits.into_iter().skip(before.saturating_mul(room)).take(room).collect(),
+            Err(_) => Vec::new(),
+        };
         // With several providers Clouddriver says `aws`, and it always has several.
         Self { total_matches: results.len(), page_number, page_size, platform: "aws", query, results }
     }
@@ -179,7 +184,7 @@ impl<'a> Hit<'a> {
         let kind = &row.object.kind;
         let name = row.full_name();
         let named = |kinds: &[&str]| kinds.iter().any(|wanted| kind.is(wanted)).then(|| name.clone());
-        let is_policy = kind.is("networkPolicy");
+        let is_security_group = row.spinnaker_kind == SpinnakerKind::SecurityGroups;
         Self {
             group: kind.to_string(),
             account: Some(&row.account),
@@ -191,7 +196,7 @@ impl<'a> Hit<'a> {
             load_balancer: named(&["service", "ingress"]),
             id: named(&["networkPolicy"]),
             // Orca compares the application of every security group that it finds, so there has to be one.
-            application: row.application.as_deref().filter(|_| is_policy),
+            application: is_security_group.then(|| row.application.as_deref().unwrap_or_default()),
             ..Self::empty(row.spinnaker_kind.as_str(), name.clone())
         }
     }

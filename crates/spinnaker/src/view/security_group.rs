@@ -36,16 +36,18 @@ pub struct SecurityGroup<'a> {
     application: Option<&'a str>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PortRule<'a> {
     class: &'static str,
-    port_ranges: Vec<PortRange<'a>>,
+    /// One, unless the rule is for every port.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    port_ranges: Option<[PortRange<'a>; 1]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     protocol: Option<&'a str>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, PartialEq, Serialize)]
 #[serde(untagged, rename_all_fields = "camelCase")]
 enum PortRange<'a> {
     Numbers { start_port: i64, end_port: i64 },
@@ -88,8 +90,8 @@ impl<'a> SecurityGroup<'a> {
         Self {
             class: CLASS,
             moniker: &row.summary.moniker,
-            inbound_rules: inbound.iter().map(PortRule::new).collect(),
-            outbound_rules: outbound.iter().map(PortRule::new).collect(),
+            inbound_rules: PortRule::each_once(inbound),
+            outbound_rules: PortRule::each_once(outbound),
             id: row.full_name(),
             name: row.full_name(),
             common: Common::of(row),
@@ -106,6 +108,17 @@ impl<'a> SecurityGroup<'a> {
 // === impl PortRule ===
 
 impl<'a> PortRule<'a> {
+    /// Rules differ by peers, too, which nobody shows.
+    fn each_once(rules: &'a [row::PortRule]) -> Vec<Self> {
+        let mut shown = Vec::new();
+        for rule in rules.iter().map(Self::new) {
+            if !shown.contains(&rule) {
+                shown.push(rule);
+            }
+        }
+        shown
+    }
+
     fn new(rule: &'a row::PortRule) -> Self {
         let range = rule.port.as_ref().map(|port| match port {
             row::Port::Number(port) => PortRange::Numbers { start_port: *port, end_port: *port },
@@ -113,8 +126,33 @@ impl<'a> PortRule<'a> {
         });
         Self {
             class: RULE_CLASS,
-            port_ranges: range.into_iter().collect(),
+            port_ranges: range.map(|range| [range]),
             protocol: rule.protocol.as_deref(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn each_rule_is_shown_once_and_one_for_every_port_without_ranges() {
+        let ports = json!([{"protocol": "TCP", "port": 80}, {"protocol": "TCP"}, {"protocol": "TCP", "port": 80},
+            {"protocol": "UDP", "port": "dns"}]);
+        let rules: Vec<row::PortRule> = serde_json::from_value(ports).unwrap();
+        let shown = serde_json::to_value(PortRule::each_once(&rules)).unwrap();
+        let rule = |protocol: &str, ranges: Value| json!({"class": RULE_CLASS, "portRanges": ranges, "protocol": protocol});
+        let names = json!([{"startPortName": "dns", "endPortName": "dns"}]);
+        assert_eq!(
+            shown,
+            json!([
+                rule("TCP", json!([{"startPort": 80, "endPort": 80}])),
+                {"class": RULE_CLASS, "protocol": "TCP"},
+                rule("UDP", names)
+            ])
+        );
     }
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use spindrift_model::ObjectKey;
 use spindrift_spinnaker::{
-    Inventory, Kind, KindRules, Row, RowKey, RowRules, SpinnakerKind,
+    Coordinates, Inventory, Kind, KindRules, Row, RowKey, RowRules, SpinnakerKind,
     row::Summary,
     view::{
         AccountDetails, AccountSettings, AccountView, ApplicationDetails, Cluster, ClusterRef,
@@ -212,6 +212,24 @@ fn pages_are_counted_from_one() {
     };
     assert_eq!(page(2)["totalMatches"], 5);
     assert_ne!(page(1)["results"], page(2)["results"]);
-    assert_eq!(page(1_000_000)["totalMatches"], 0);
+    for number in [1_000_000, 0, -1, i32::MIN] {
+        assert_eq!((&page(number)["totalMatches"], &page(number)["pageNumber"]), (&json!(0), &json!(number)));
+    }
     assert_eq!((found("shop", &["wibble"]), found("", &["loadBalancers"])), (0, 12));
+}
+
+#[test]
+fn every_security_group_that_is_found_names_an_application() {
+    let row = |kind: &str, application: Option<&str>| RowKey {
+        account: "account1".into(),
+        object: Coordinates::new(Kind::parse(kind), "default", "wall"),
+        spinnaker_kind: SpinnakerKind::SecurityGroups,
+        application: application.map(str::to_owned),
+        cluster: None,
+    };
+    let rows = [row("networkPolicy", None), row("Firewall.example.com", None), row("netpol", Some("shop"))];
+    let searched = Searched { rows: &rows, clusters: &[], applications: &[] };
+    let hits = json(search("wall", &SearchTypes::parse(["securityGroups"]), searched));
+    let applications: Vec<_> = hits.as_array().unwrap().iter().map(|hit| &hit["application"]).collect();
+    assert_eq!(applications, ["", "", "shop"], "Orca compares them without a look");
 }

@@ -6,7 +6,7 @@ use reqwest::Url;
 use serde::Deserialize;
 use spindrift_spinnaker::Refusal;
 
-use super::{Login, invalid, web::Web};
+use super::{Login, invalid, version::ChartVersion, web::Web};
 
 /// The largest public repositories have some 20 MiB.
 const LARGEST_INDEX: usize = 64 * 1024 * 1024;
@@ -53,7 +53,7 @@ impl Repository {
         Index::parse(&text).map_err(|error| Refusal::bad_gateway(format!("{}: {error}", self.index_url())))
     }
 
-    /// Where a chart is; without a version, the newest.
+    /// Where a chart is; without a version, the highest.
     pub(super) fn chart_url(
         &self,
         index: &Index,
@@ -88,14 +88,18 @@ impl Index {
         self.entries.keys().cloned().collect()
     }
 
-    /// As the index has them: the newest first.
+    /// As the index has them.
     pub(super) fn versions(&self, name: &str) -> Vec<String> {
         self.entries.get(name).into_iter().flatten().map(|chart| chart.version.clone()).collect()
     }
 
+    /// Indexes need not be sorted; of two charts of a version, the first is meant.
     fn chart(&self, name: &str, version: Option<&str>) -> Option<&Chart> {
         let mut charts = self.entries.get(name)?.iter();
-        charts.find(|chart| version.is_none_or(|version| chart.version == version))
+        match version {
+            Some(version) => charts.find(|chart| chart.version == version),
+            None => charts.rev().max_by_key(|chart| ChartVersion::of(&chart.version)),
+        }
     }
 }
 
@@ -104,7 +108,8 @@ mod tests {
     use super::*;
 
     const INDEX: &str = "apiVersion: v1\nentries:\n  shop:\n    - {name: shop, version: 2.0.1, urls: [charts/shop-2.0.1.tgz]}\n    \
-        - {name: shop, version: 1.0.0, urls: ['https://else.example.com/shop-1.0.0.tgz'], appVersion: \"1\"}\n  bare: [{version: 1.0.0}]\n";
+        - {name: shop, version: 1.0.0, urls: ['https://else.example.com/shop-1.0.0.tgz'], appVersion: \"1\"}\n  bare: [{version: 1.0.0}]\n  \
+        mixed: [{version: 1.9.0, urls: [a.tgz]}, {version: 1.10.0, urls: [high.tgz]}, {version: 1.10.0-rc.1, urls: [b.tgz]}]\n";
 
     #[test]
     fn charts_are_found_in_an_index() {
@@ -113,13 +118,14 @@ mod tests {
         assert_eq!(repository.index_url(), "https://charts.example.com/stable/index.yaml");
         assert_eq!(
             (index.names(), index.versions("shop")),
-            (vec!["bare".into(), "shop".into()], vec!["2.0.1".into(), "1.0.0".into()])
+            (vec!["bare".into(), "mixed".into(), "shop".into()], vec!["2.0.1".into(), "1.0.0".into()])
         );
         let url = |name, version| repository.chart_url(&index, name, version);
         assert_eq!(url("shop", None).unwrap(), "https://charts.example.com/stable/charts/shop-2.0.1.tgz");
         assert_eq!(url("shop", Some("1.0.0")).unwrap(), "https://else.example.com/shop-1.0.0.tgz");
         assert_eq!(url("shop", Some("9")).unwrap_err().status, 404);
         assert_eq!(url("nope", None).unwrap_err().status, 404);
+        assert_eq!(url("mixed", None).unwrap(), "https://charts.example.com/stable/high.tgz");
         assert_eq!(url("bare", None).unwrap_err().status, 400);
         assert!(Index::parse(b"entries: [1").is_err());
     }

@@ -67,7 +67,11 @@ async fn by_name(
     let behind = state.staleness.of(&names.1).await?;
     let wanted = Wanted::of(&names, &parameters)?;
     let rows = wanted.rows(&state).await?;
-    Ok((behind, Json([wanted.find(&Inventory::new(&rows))?])).into_response())
+    let Wanted { application, account, name, .. } = wanted;
+    let missing = || Missing::Cluster { application, account, name };
+    let inventory = Inventory::new(&rows);
+    let cluster = wanted.find(&inventory).ok_or_else(missing)?;
+    Ok((behind, Json([cluster])).into_response())
 }
 
 /// A cluster.
@@ -214,24 +218,23 @@ impl<'a> Wanted<'a> {
         })
     }
 
-    fn find<'r>(&self, inventory: &'r Inventory<'r>) -> Result<Cluster<'r>, Error>
+    fn find<'r>(&self, inventory: &'r Inventory<'r>) -> Option<Cluster<'r>>
     where
         'a: 'r,
     {
         let Self { application, account, name, expand } = *self;
-        let found = Cluster::find((application, account, name), expand, inventory);
-        found.ok_or_else(|| Missing::Cluster { application, account, name }.into())
+        Cluster::find((application, account, name), expand, inventory)
     }
 
     fn of_type<'r>(&self, provider: &str, inventory: &'r Inventory<'r>) -> Result<Cluster<'r>, Error>
     where
         'a: 'r,
     {
-        let cluster = self.find(inventory)?;
         let Self { application, account, name, .. } = *self;
         if provider != KUBERNETES {
             return Err(Missing::ClusterProvider { provider, application, account, name }.into());
         }
-        Ok(cluster)
+        let missing = || Missing::ClusterOfType { application, account, provider }.into();
+        self.find(inventory).ok_or_else(missing)
     }
 }

@@ -91,7 +91,10 @@ async fn shown(
         (Vec::new(), Vec::new())
     };
     let view = ManifestView::new(&account.settings.name, &object, events, metrics);
-    let view = view.map_err(|unsupported| Refusal::internal(unsupported.to_string()))?;
+    let view = view.map_err(|unsupported| {
+        let asked = format!("(account: {}, location: {location}, name: {name})", account.name);
+        Refusal::internal(format!("Failed to read manifest: {asked}: {unsupported}"))
+    })?;
     Ok(Json(view).into_response())
 }
 

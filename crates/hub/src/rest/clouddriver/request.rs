@@ -99,8 +99,13 @@ impl Parameters {
         }
     }
 
-    /// A count; `usual` if it is not said.
-    pub(super) fn count(&self, name: &str, usual: usize) -> Result<usize, Error> {
+    /// Whether it is said, for the few that the framework does not read: anything else is no.
+    pub(super) fn is_true(&self, name: &str) -> bool {
+        self.text(name).is_some_and(|text| text.eq_ignore_ascii_case("true"))
+    }
+
+    /// A number; `usual` if it is not said.
+    pub(super) fn number(&self, name: &str, usual: i32) -> Result<i32, Error> {
         let Some(word) = self.word(name) else { return Ok(usual) };
         word.parse().map_err(|_| self.mismatch(name, word))
     }
@@ -142,12 +147,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn flags_and_counts_are_read_as_the_framework_reads_them() {
-        let query = parameters("/x?a=TRUE&b=off&c=&d=maybe&n=5&m=-1").await;
+    async fn flags_and_numbers_are_read_as_the_framework_reads_them() {
+        let query = parameters("/x?a=TRUE&b=off&c=&d=maybe&n=5&m=-1&big=2147483648").await;
         assert!(query.flag("a", false).unwrap() && !query.flag("b", true).unwrap());
         assert!(query.flag("c", true).unwrap() && !query.flag("none", false).unwrap());
-        assert_eq!((query.count("n", 1).unwrap(), query.count("none", 7).unwrap()), (5, 7));
-        for unreadable in [query.flag("d", true).map(|_| 0), query.count("m", 1)] {
+        assert!(query.is_true("a") && !query.is_true("d") && !query.is_true("n") && !query.is_true("none"));
+        let numbers = ["n", "m", "none"].map(|name| query.number(name, 7).unwrap());
+        assert_eq!(numbers, [5, -1, 7]);
+        for unreadable in [query.flag("d", true).map(|_| 0), query.number("big", 1), query.number("a", 1)] {
             assert!(matches!(unreadable, Err(Error::Problem(problem)) if problem.status == 400));
         }
     }

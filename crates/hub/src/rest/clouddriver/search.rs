@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use axum::{
     Json,
     extract::State,
-    response::{IntoResponse, Response},
+    http::HeaderName,
+    response::{IntoResponse, IntoResponseParts, Response, ResponseParts},
 };
 use spindrift_spinnaker::view::{KUBERNETES, SearchPage, SearchTypes, Searched, search};
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -14,9 +15,14 @@ use super::{applications::named, error::Error, request::Parameters};
 use crate::{rest::RestState, store::RowSearch};
 
 /// Of a page, unless the request says otherwise.
-const USUAL_SIZE: usize = 10_000;
+const USUAL_SIZE: i32 = 10_000;
 /// What is looked at at the most: pages are cut out of all hits, since what is found by its own name comes first.
-const MOST_ROWS: u64 = 100_000;
+const MOST_ROWS: usize = 100_000;
+/// How many objects were looked at, if there are more that match.
+const TRUNCATED: HeaderName = HeaderName::from_static("x-spindrift-truncated");
+
+/// Whether a search was carried to its end, as a header: nothing is missing in silence.
+struct Truncated(Option<usize>);
 
 pub(super) fn routes() -> OpenApiRouter<RestState> {
     OpenApiRouter::new().routes(routes!(list))
@@ -30,28 +36,88 @@ pub(super) fn routes() -> OpenApiRouter<RestState> {
         ("q" = Option<String>, Query, description = "Any part, in any case; everything if absent"),
         ("type" = String, Query, description = "What is looked for, by comma: `serverGroups`, `pod`, `applications` …"),
         ("platform" = Option<String>, Query),
-        ("pageSize" = Option<u32>, Query),
-        ("page" = Option<u32>, Query, description = "From one on")
+        ("pageSize" = Option<i32>, Query),
+        ("page" = Option<i32>, Query, description = "From one on")
     ),
     responses((status = 200), (status = 400))
 )]
 async fn list(State(state): State<RestState>, parameters: Parameters) -> Result<Response, Error> {
     let types = SearchTypes::parse(parameters.required_list("type")?);
-    let (number, size) = (parameters.count("page", 1)?, parameters.count("pageSize", USUAL_SIZE)?);
+    let (number, size) = (parameters.number("page", 1)?, parameters.number("pageSize", USUAL_SIZE)?);
     let query = parameters.text("q").unwrap_or_default();
     let platform = parameters.word("platform");
     let behind = state.staleness.everywhere().await?;
-    if platform.is_some_and(|platform| platform != KUBERNETES) {
-        return Ok(Json([SearchPage::new(query, Vec::new(), number, size).on(platform)]).into_response());
+    let limit = needed(number, size);
+    if limit == 0 || platform.is_some_and(|platform| platform != KUBERNETES) {
+        return Ok(Json([SearchPage::new(query, Vec::new(), number, size)]).into_response());
     }
-    let limit = u64::try_from(number.saturating_mul(size)).map_or(MOST_ROWS, |shown| shown.min(MOST_ROWS));
     let wanted = RowSearch { text: query.to_owned(), types: types.clone(), limit };
-    let rows = state.store.search_rows(&state.tenant, &wanted).await?;
+    let mut rows = state.store.search_rows(&state.tenant, &wanted).await?;
+    let truncated = Truncated::cut(&mut rows, MOST_ROWS);
     let places =
         if types.want_names() { state.store.cluster_refs(&state.tenant, None).await? } else { Vec::new() };
     let names: BTreeSet<_> = places.iter().map(|place| place.application.clone()).collect();
     let (applications, clusters): (Vec<_>, _) = (names.into_iter().collect(), named(places));
     let searched = Searched { rows: &rows, clusters: &clusters, applications: &applications };
     let page = SearchPage::new(query, search(query, &types, searched), number, size).on(platform);
-    Ok((behind, Json([page])).into_response())
+    Ok((behind, truncated, Json([page])).into_response())
+}
+
+/// How many rows a page needs, since each makes a hit at the least; one more than are looked at tells that there are more.
+fn needed(number: i32, size: i32) -> u64 {
+    let count = |number: i32| u64::try_from(number).unwrap_or(0);
+    (count(number) * count(size)).min(MOST_ROWS as u64 + 1)
+}
+
+// === impl Truncated ===
+
+impl Truncated {
+    fn cut<T>(rows: &mut Vec<T>, most: usize) -> Self {
+        let looked_at = (rows.len() > most).then_some(most);
+        rows.truncate(most);
+        Self(looked_at)
+    }
+}
+
+impl IntoResponseParts for Truncated {
+    type Error = std::convert::Infallible;
+
+    fn into_response_parts(self, mut parts: ResponseParts) -> Result<ResponseParts, Self::Error> {
+        if let Self(Some(looked_at)) = self {
+            parts.headers_mut().insert(TRUNCATED, looked_at.into());
+        }
+        Ok(parts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_is_read_than_is_shown_and_looked_at() {
+        for (number, size, rows) in [
+            (1, 10_000, 10_000),
+            (3, 500, 1500),
+            (10, 10_000, 100_000),
+            (11, 10_000, 100_001),
+            (i32::MAX, i32::MAX, 100_001),
+            (0, 10, 0),
+            (-1, -1, 0),
+            (1, -1, 0),
+        ] {
+            assert_eq!(needed(number, size), rows, "page {number} of {size}");
+        }
+    }
+
+    #[test]
+    fn a_search_that_was_not_carried_to_its_end_says_so() {
+        let header = |count: usize| {
+            let mut rows = vec![(); count];
+            let response = (Truncated::cut(&mut rows, 3), ()).into_response();
+            (rows.len(), response.headers().get(TRUNCATED).map(|value| value.to_str().unwrap().to_owned()))
+        };
+        assert_eq!(header(3), (3, None));
+        assert_eq!(header(4), (3, Some("3".into())));
+    }
 }

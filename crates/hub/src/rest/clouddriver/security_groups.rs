@@ -62,9 +62,11 @@ async fn of_account(
     let rows = rows(&state, &account).await?;
     let groups = groups(&rows);
     let shown = match parameters.word("region") {
-        _ if groups.is_empty() => json!({}),
-        Some(region) => json!({ KUBERNETES: of_region(&groups, region) }),
-        None => json!({ KUBERNETES: groups }),
+        Some(region) if !of_region(&groups, region).is_empty() => {
+            json!({ KUBERNETES: of_region(&groups, region) })
+        }
+        None if !groups.is_empty() => json!({ KUBERNETES: groups }),
+        _ => json!({}),
     };
     Ok((behind, Json(shown)).into_response())
 }

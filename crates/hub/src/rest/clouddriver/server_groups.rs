@@ -33,7 +33,7 @@ pub(super) fn routes() -> OpenApiRouter<RestState> {
     get,
     path = "/applications/{application}/serverGroups",
     params(
-        ("expand" = Option<bool>, Query, description = "With all there is to show; false if absent"),
+        ("expand" = Option<bool>, Query, description = "With all there is to show; false unless it is `true`"),
         ("cloudProvider" = Option<String>, Query),
         ("clusters" = Option<String>, Query, description = "Only those of `<account>:<cluster>`, by comma")
     ),
@@ -44,10 +44,10 @@ async fn of_application(
     Segments(application): Segments<String>,
     parameters: Parameters,
 ) -> Result<Response, Error> {
-    let expand = parameters.flag("expand", false)?;
+    let expand = parameters.is_true("expand");
     let behind = state.staleness.everywhere().await?;
     let clusters = parameters.list("clusters");
-    if is_of_others(&parameters) || clusters.as_ref().is_some_and(Vec::is_empty) {
+    if clusters.as_ref().map_or_else(|| is_of_others(&parameters), Vec::is_empty) {
         return Ok(none(behind));
     }
     let is_wanted = |row: &&Row| {
@@ -73,7 +73,7 @@ fn cluster_of(row: &Row) -> &str {
 }
 
 fn is_of_others(parameters: &Parameters) -> bool {
-    parameters.word("cloudProvider").is_some_and(|provider| provider != KUBERNETES)
+    parameters.word("cloudProvider").is_some_and(|provider| !provider.eq_ignore_ascii_case(KUBERNETES))
 }
 
 fn none(behind: Stale) -> Response {
@@ -95,7 +95,7 @@ async fn list(State(state): State<RestState>, parameters: Parameters) -> Result<
     let named = |name| parameters.list(name).filter(|list| !list.is_empty());
     let behind = state.staleness.everywhere().await?;
     match (named("applications"), named("ids")) {
-        (Some(_), _) | (_, Some(_)) if is_of_others(&parameters) => Ok(none(behind)),
+        (Some(_), None) if is_of_others(&parameters) => Ok(none(behind)),
         (Some(applications), None) => {
             let mut listings = Vec::new();
             for application in &applications {

@@ -151,12 +151,13 @@ async fn the_rules_of_an_account_decide_what_has_a_row() -> anyhow::Result<()> {
             .await?;
         bench.write("test", |write| write.upserts = objects.clone()).await?;
         assert_eq!(bench.clusters().await?, ["junk/test/junk-5c6", "shop/prod/", "shop/prod/widget w"]);
-        let found = bench.search("", &["unclassified", "configs"]).await?;
+        let found = bench.search("", &["namespace", "widget.example.com", "configs"]).await?;
         assert_eq!(
             found,
             [
                 "prod/configMap settings",
                 "prod/namespace lonely",
+                "prod/Widget.example.com w",
                 "test/configMap settings",
                 "test/namespace lonely",
                 "test/Widget.example.com w"

@@ -164,6 +164,7 @@ async fn a_search_finds_parts_of_keys_and_what_belongs_to_what_is_found() -> any
             ("applications:shop", &["serverGroups", "instances"], &["prod/replicaSet shop-5c6"]),
             ("deployment bank", &["replicaSet"], &["test/replicaSet bank-5c6"]),
             ("nightly", &["crontab.stable.example.com"], &["prod/CronTab.stable.example.com nightly"]),
+            ("nightly", &["unclassified"], &[]),
             ("_5c6", &["instances"], &[]),
             ("%", &["instances"], &[]),
             ("5c6", &["projects", "ü"], &[]),

@@ -11,7 +11,7 @@ use tokio::{
 
 use super::{Answer, get, send};
 
-const INDEX: &str = "entries:\n  shop:\n  - {version: 2.0.0, urls: [charts/shop-2.0.0.tgz]}\n  - {version: 1.0.0, urls: [charts/shop-1.0.0.tgz]}\n";
+const INDEX: &str = "entries:\n  shop:\n  - {version: 1.0.0, urls: [charts/shop-1.0.0.tgz]}\n  - {version: 2.0.0, urls: [charts/shop-2.0.0.tgz]}\n";
 
 /// A web server that has these files, for those who say who they are.
 async fn web_server(files: &'static [(&str, &str)], authorization: &'static str) -> (String, JoinSet<()>) {
@@ -75,6 +75,11 @@ async fn artifacts_are_fetched_from_where_their_account_says() {
             200,
             "hello: world",
         ),
+        (
+            json!({ "type": "embedded/base64", "artifactAccount": "embedded-artifact", "reference": "aGk" }),
+            200,
+            "hi",
+        ),
         (web("web", "/notes.txt"), 200, "notes"),
         (web("web", "/nope"), 502, "404"),
         (web("no-auth-http-account", "/notes.txt"), 502, "401"),
@@ -107,7 +112,7 @@ async fn artifacts_are_fetched_from_where_their_account_says() {
     let account = "/artifacts/account/charts";
     assert_eq!(get(&hub, &format!("{account}/names?type=helm/chart")).await.json(), json!(["shop"]));
     let versions = get(&hub, &format!("{account}/versions?type=helm%2Fchart&artifactName=shop")).await;
-    assert_eq!(versions.json(), json!(["2.0.0", "1.0.0"]));
+    assert_eq!(versions.json(), json!(["1.0.0", "2.0.0"]), "as the index has them");
     assert_eq!(get(&hub, "/artifacts/account/nope/names?type=helm/chart").await.status, 404);
     assert_eq!(get(&hub, &format!("{account}/names")).await.status, 400);
 }

@@ -107,6 +107,9 @@ async fn an_application_is_shown_with_all_its_parts() {
             ("clusters=main%3Adeployment%20bazaar,other:x", 0),
             ("cloudProvider=aws", 0),
             ("cloudProvider=kubernetes", 1),
+            ("cloudProvider=Kubernetes", 1),
+            ("clusters=main%3AreplicaSet%20bazaar&cloudProvider=aws", 1),
+            ("expand=maybe", 1),
         ] {
             let groups = shown(&stack, &format!("/applications/bazaar/serverGroups?{query}")).await;
             assert_eq!(groups.as_array().unwrap().len(), count, "{query}");
@@ -117,6 +120,8 @@ async fn an_application_is_shown_with_all_its_parts() {
             groups
         );
         assert_eq!(shown(&stack, "/serverGroups?applications=bazaar,nope").await, groups);
+        assert_eq!(shown(&stack, &format!("/serverGroups?ids={id}&cloudProvider=aws")).await, groups);
+        assert_eq!(shown(&stack, "/serverGroups?applications=bazaar&cloudProvider=aws").await, json!([]));
 
         let details = format!("/serverGroups/main/{namespace}/replicaset%20bazaar-v000");
         let details = shown(&stack, &details).await;
@@ -127,6 +132,12 @@ async fn an_application_is_shown_with_all_its_parts() {
         assert_eq!(details["instances"][0]["humanReadableName"], "pod bazaar-v000-x");
         let instance = shown(&stack, &format!("/instances/main/{namespace}/pod%20bazaar-v000-x")).await;
         assert_eq!(instance, details["instances"][0]);
+
+        let manager = shown(&stack, &format!("/serverGroups/main/{namespace}/deployment%20bazaar")).await;
+        assert_eq!(
+            (&manager["capacity"]["desired"], &manager["buildInfo"], &manager["loadBalancers"]),
+            (&json!(2), &json!({ "images": ["bazaar:1"] }), &json!([]))
+        );
 
         let cluster = "/applications/bazaar/clusters/main/replicaSet%20bazaar";
         let by_type = shown(&stack, &format!("{cluster}/kubernetes")).await;
@@ -153,6 +164,7 @@ async fn an_application_is_shown_with_all_its_parts() {
             ("", json!({ "main": { "kubernetes": by_namespace } })),
             ("/main", json!({ "kubernetes": by_namespace })),
             (&*format!("/main?region={namespace}"), json!({ "kubernetes": policy })),
+            ("/main?region=nope", json!({})),
             ("/main/kubernetes", by_namespace.clone()),
             (&*format!("/main/kubernetes?region={namespace}"), policy.clone()),
             ("/main/kubernetes/netpol%20bazaar", by_namespace.clone()),
@@ -177,6 +189,20 @@ async fn an_application_is_shown_with_all_its_parts() {
             shown(&stack, "/search?q=BAZAAR-v000&type=replicaSet&pageSize=1&platform=kubernetes").await;
         assert_eq!((&found[0]["totalMatches"], &found[0]["platform"]), (&json!(1), &json!("kubernetes")));
         assert_eq!(found[0]["results"][0]["serverGroup"], "replicaSet bazaar-v000");
+        for (query, platform) in [
+            ("type=unclassified", "aws"),
+            ("type=serverGroups&page=0", "aws"),
+            ("type=serverGroups&page=-1&pageSize=-5", "aws"),
+            ("type=serverGroups&platform=nope", "aws"),
+            ("q=nope&type=serverGroups&platform=kubernetes", "kubernetes"),
+        ] {
+            let found = shown(&stack, &format!("/search?{query}")).await;
+            assert_eq!(
+                (&found[0]["results"], &found[0]["totalMatches"], &found[0]["platform"]),
+                (&json!([]), &json!(0), &json!(platform)),
+                "{query}"
+            );
+        }
         let found = shown(&stack, "/search?q=bazaar&type=applications&type=clusters").await;
         assert_eq!(found[0]["results"][0]["group"], "clusters", "{found}");
         let agents = shown(&stack, "/cache/introspection").await;

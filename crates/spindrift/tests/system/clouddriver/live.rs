@@ -5,7 +5,10 @@ use serde_json::{Value, json};
 use spindrift_testkit::{Cluster, Database, eventually};
 
 use super::{get, send};
-use crate::support::{LONG, Stack};
+use crate::{
+    road::PlainRoad,
+    support::{LONG, Stack, account},
+};
 
 fn replica_set(namespace: &str, name: &str, replicas: u32) -> Value {
     let labels = json!({ "app": name });
@@ -30,7 +33,13 @@ async fn a_manifest_is_read_from_its_cluster() {
     let event = json!({ "apiVersion": "v1", "kind": "Event", "metadata": { "name": "e", "namespace": namespace }, "count": 3,
         "involvedObject": { "kind": "ReplicaSet", "name": "shop-v000", "namespace": namespace }, "reason": "Tested" });
     cluster.kubectl_stdin(&["create", "-f", "-"], &event.to_string()).await.unwrap();
-    let stack = stack(cluster).await;
+    let road = PlainRoad::open(cluster).await;
+    road.tampering.rewrite(br#""apiVersion":"apps/v1""#, br#""apiVersion":"apps/v9""#).unwrap();
+    let old = json!({ "name": "old", "kubeconfigContents": road.kubeconfig().to_string() });
+    let accounts = json!([account("main", cluster), old]);
+    let stack = Stack::with_accounts(Database::sqlite().unwrap(), &["ConfigMap"], accounts).await;
+    stack.synced("main").await;
+    stack.synced("old").await;
 
     let path = format!("/manifests/main/{namespace}/rs%20shop-v000");
     let answer = get(&stack.hub, &path).await;
@@ -57,6 +66,23 @@ async fn a_manifest_is_read_from_its_cluster() {
     assert_eq!((&wherever["location"], &wherever["status"]["stable"]["state"]), (&json!(""), &json!(true)));
     let nowhere = get(&stack.hub, &format!("/manifests/main/_/ns%20{namespace}")).await.json();
     assert_eq!(nowhere["manifest"], wherever["manifest"]);
+    let unsupported = get(&stack.hub, &path.replace("main", "old")).await;
+    let message = format!(
+        "Failed to read manifest: (account: old, location: {namespace}, name: rs shop-v000): No version of kind \
+         replicaSet is known as apps/v9: only apps/v1 is"
+    );
+    assert_eq!((unsupported.status, &unsupported.json()["message"]), (500, &json!(message)));
+
+    let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "login", "namespace": namespace },
+        "stringData": { "password": "s3cr3t-value" } });
+    cluster.kubectl_stdin(&["apply", "-f", "-"], &secret.to_string()).await.unwrap();
+    let shown = get(&stack.hub, &format!("/manifests/main/{namespace}/secret%20login")).await;
+    let manifest = &shown.json()["manifest"];
+    assert_eq!((shown.status, &manifest["metadata"]["name"]), (200, &json!("login")), "{shown:?}");
+    for value in ["s3cr3t-value", "czNjcjN0LXZhbHVl"] {
+        assert!(!shown.text.contains(value), "its values stay in its cluster: {}", shown.text);
+    }
+
     for (account, name) in [
         ("main", "replicaSet nope"),
         ("nope", "replicaSet shop-v000"),

@@ -40,6 +40,8 @@ async fn a_job_tells_how_it_went_and_what_it_printed() {
         (console["output"] == outputs).then_some(()).ok_or(console)
     })
     .await;
+    let others = get(&stack.hub, &console.replace("provider=kubernetes", "provider=aws")).await;
+    assert_eq!(others.json()["output"], outputs, "Gate says so of all that it does not know better");
     let gone = get(&stack.hub, &format!("/instances/main/{namespace}/pod%20nope/console")).await;
     assert_eq!((gone.status, &gone.json()["output"][0]["name"]), (200, &json!("Error")));
 

@@ -48,4 +48,9 @@ async fn what_is_stored_is_shown_by_the_new_settings_of_its_account() {
         stack.agent.reconfigure(|settings| settings["kubernetes"]["accounts"] = accounts).unwrap();
         applications(&stack, expected).await;
     }
+    let ignored = ["annotate", "service", "junk-web", "-n", namespace, "caching.spinnaker.io/ignore=true"];
+    cluster.kubectl(&ignored).await.unwrap();
+    applications(&stack, &[]).await;
+    let found = get(&stack.hub, &format!("/search?q={namespace}&type=service")).await;
+    assert_eq!(found.json()[0]["totalMatches"], 0, "{found:?}");
 }

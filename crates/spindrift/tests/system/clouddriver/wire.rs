@@ -97,10 +97,23 @@ async fn refusals_are_in_clouddrivers_words() {
             404,
             "Cluster not found (application: nope, account: main, name: deployment x)",
         ),
+        (
+            "GET",
+            "/applications/nope/clusters/main/deployment%20x/kubernetes",
+            404,
+            "No clusters found (application: nope, account: main, type: kubernetes)",
+        ),
+        (
+            "GET",
+            "/applications/nope/clusters/main/deployment%20x/aws/serverGroups",
+            404,
+            "No cluster provider of type: aws found that can handle cluster: deployment x in application: nope, account: main",
+        ),
         ("GET", &previous, 404, none),
         ("GET", &bogus, 404, "Target not found (target: bogus)"),
         ("GET", "/serverGroups", 400, both),
         ("GET", "/serverGroups?applications=a&ids=b:c:d", 400, both),
+        ("GET", "/serverGroups?applications=a&ids=b:c:d&cloudProvider=aws", 400, both),
         (
             "GET",
             "/serverGroups?ids=foo,a:b:c",

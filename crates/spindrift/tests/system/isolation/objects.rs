@@ -1,52 +1,16 @@
 //! Single objects that are hard to take: too large for one message, unreadable, refused by the database.
 
-use std::process::Command;
-
 use serde_json::{Value, json};
-use spindrift_testkit::{Cluster, Daemon, Database, Engine, FaultProxy, eventually, free_port, scratch};
+use spindrift_testkit::{Cluster, Database, Engine, eventually, scratch};
 
 use super::{arrives, assert_flows, line, metric, shown_problem};
-use crate::support::{LONG, Stack, account, config_maps, widget_crd};
+use crate::{
+    road::PlainRoad,
+    support::{LONG, Stack, account, config_maps, widget_crd},
+};
 
 /// Just below what etcd takes (1.5 MiB).
 const LARGE: usize = 1_400_000;
-
-/// The script that knows where the real kubectl is.
-const TESTENV: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testenv/build");
-
-/// A way to the API server in plain HTTP, whose bytes can be tampered with.
-struct PlainRoad {
-    tampering: FaultProxy,
-    _kubectl: Daemon,
-}
-
-// === impl PlainRoad ===
-
-impl PlainRoad {
-    async fn open(cluster: &Cluster) -> Self {
-        let testenv = Command::new(TESTENV).output().unwrap().stdout;
-        let testenv = String::from_utf8(testenv).unwrap();
-        let port = free_port();
-        let kubeconfig = cluster.kubeconfig().to_str().unwrap();
-        let args = ["kubectl", "proxy", "--kubeconfig", kubeconfig, "--port", &port.to_string()];
-        let kubectl = Daemon::spawn(testenv.trim(), &args, &[]).unwrap();
-        kubectl.wait_for_log("Starting to serve").await.unwrap();
-        let tampering = FaultProxy::start(([127, 0, 0, 1], port).into()).await.unwrap();
-        Self { tampering, _kubectl: kubectl }
-    }
-
-    /// A kubeconfig that takes this road.
-    fn kubeconfig(&self) -> Value {
-        json!({
-            "apiVersion": "v1",
-            "kind": "Config",
-            "current-context": "road",
-            "clusters": [{ "name": "road", "cluster": { "server": format!("http://{}", self.tampering.addr()) } }],
-            "users": [{ "name": "road", "user": {} }],
-            "contexts": [{ "name": "road", "context": { "cluster": "road", "user": "road" } }],
-        })
-    }
-}
 
 /// A trigger that refuses the object `refused`.
 fn trigger(engine: Engine) -> &'static str {
