@@ -10,6 +10,7 @@ mod clouddriver;
 mod description;
 mod error;
 mod fields;
+mod forget;
 mod freeze;
 mod health;
 mod kinds;
@@ -101,6 +102,7 @@ pub fn router(state: RestState, registry: Arc<Registry>) -> Router {
 fn routes() -> OpenApiRouter<RestState> {
     OpenApiRouter::with_openapi(description::frame())
         .routes(routes!(accounts::list))
+        .routes(routes!(forget::forget))
         .routes(routes!(agents::list))
         .routes(routes!(agents::version))
         .routes(routes!(kinds::list))
