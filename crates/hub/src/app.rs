@@ -238,6 +238,7 @@ impl Hub {
         let tasks = Tasks::new(tasks, store.clone(), accounts.clone(), live.clone(), vault, shutdown);
         tasks.start();
         let state = RestState {
+            marks: Arc::new(config.credentials.marks()),
             staleness: Arc::new(Staleness::new(accounts.clone(), store.clone(), tenant.clone())),
             artifacts: Arc::new(Artifacts::new(&config.artifacts)),
             detailed_pod_status: config.kubernetes.jobs.detailed_pod_status,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 mod artifacts;
+mod credentials;
 mod kubernetes;
 mod operations;
 mod runtime;
@@ -17,6 +18,7 @@ use spindrift_process::{
 };
 
 pub use artifacts::{Artifacts, HelmArtifactAccount, HelmArtifacts, HttpArtifactAccount, HttpArtifacts};
+pub use credentials::Credentials;
 pub use kubernetes::{ArtifactBinding, JobStatus, Kubernetes, Marks};
 pub use operations::{Encryption, Jobs, Operations, Ops};
 pub use runtime::{Runtime, RuntimeSettings};
@@ -34,6 +36,8 @@ pub struct HubConfig {
     pub sql: Sql,
     /// What holds for all accounts.
     pub kubernetes: Kubernetes,
+    /// How accounts are marked for Spinnaker.
+    pub credentials: Credentials,
     /// From where files are fetched for pipelines.
     pub artifacts: Artifacts,
     /// The Clouddriver that this hub stands in front of.

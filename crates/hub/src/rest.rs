@@ -34,6 +34,7 @@ use axum::{
 use prometheus_client::registry::Registry;
 use spindrift_model::TenantId;
 use spindrift_process::{metrics, readiness::Readiness};
+use spindrift_spinnaker::view::AccountMarks;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -61,6 +62,8 @@ pub struct RestState {
     pub dispatch: Dispatch,
     /// The accounts, as Spinnaker knows them.
     pub accounts: Accounts,
+    /// How accounts are marked for Spinnaker.
+    pub marks: Arc<AccountMarks>,
     /// The clusters themselves.
     pub live: Live,
     /// What Spinnaker asks for.
