@@ -203,7 +203,7 @@ impl Hub {
         let sessions = SessionConfig {
             hub: id.clone(),
             tenant: tenant.clone(),
-            kinds: config.kubesvc.cache.kinds(),
+            kinds: config.kubesvc.cache.kinds().with(config.kubesvc.runtime.custom_kinds()),
             succession_grace: Duration::from_secs(config.kubesvc.cache.narrower_agent_grace_seconds),
             heartbeat: HEARTBEAT,
             token_ttl: TOKEN_TTL,
