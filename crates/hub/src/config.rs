@@ -132,6 +132,9 @@ pub struct Cache {
     pub cache_omit_kinds: Vec<String>,
     /// Every kind.
     pub cache_all: bool,
+    /// An account that no agent has served for so long is forgotten, with all that is cached of it; 0 is never. The
+    /// original takes 600.
+    pub account_cleanup_frequency_seconds: u64,
     /// How long an operation may take unless its caller says.
     pub operation_wait_ms: u64,
     /// An agent that shows less of an account than the one that cached it before (by its permissions or configuration)
@@ -179,6 +182,7 @@ impl Default for Cache {
             cache_kinds,
             cache_omit_kinds: vec![],
             cache_all: false,
+            account_cleanup_frequency_seconds: 0,
             operation_wait_ms: 30_000,
             narrower_agent_grace_seconds: 60,
         }
@@ -259,6 +263,12 @@ impl Security {
 // === impl Cache ===
 
 impl Cache {
+    /// After which time an account that nobody serves is forgotten, if at all.
+    pub fn account_cleanup(&self) -> Option<Duration> {
+        (self.account_cleanup_frequency_seconds > 0)
+            .then(|| Duration::from_secs(self.account_cleanup_frequency_seconds))
+    }
+
     /// What agents are told.
     pub fn kinds(&self) -> CacheKinds {
         let patterns = |texts: &[String]| texts.iter().map(|text| KindPattern::parse(text)).collect();

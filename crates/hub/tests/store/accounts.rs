@@ -148,6 +148,8 @@ async fn an_account_is_forgotten_only_if_no_agent_serves_it() -> anyhow::Result<
         let described = described("moved", cluster(Some("1"), None));
         bench.store.announce(&tenant(), &agent("agent"), &described).await?;
         bench.write("moved", |write| write.upserts = vec![pod("old", "1")]).await?;
+        let unserved = async || bench.store.unserved_accounts(&tenant(), minute).await;
+        assert_eq!(unserved().await?, []);
         let is_served = async || anyhow::Ok(matches!(forget().await?, Forgotten::Served { .. }));
         assert!(is_served().await?, "it is held");
         let attachment = bench.attach("moved").await?;
@@ -155,8 +157,9 @@ async fn an_account_is_forgotten_only_if_no_agent_serves_it() -> anyhow::Result<
         let standing_by = NewSession { accounts: vec![name.clone()], ..session("other") };
         bench.store.open_session(&standing_by).await?;
         assert_eq!(forget().await?, Forgotten::Served { agent: agent("other") }, "it stands by");
-        assert_eq!(bench.names("moved").await?, ["old"]);
+        assert_eq!((unserved().await?, bench.names("moved").await?), (vec![], vec!["old".to_owned()]));
         bench.store.withdraw(&tenant(), &standing_by.id, &name).await?;
+        assert_eq!(unserved().await?, std::slice::from_ref(&name));
         assert_eq!(forget().await?, Forgotten::Done);
         assert_eq!(forget().await?, Forgotten::Unknown);
         assert_eq!((bench.names("moved").await?.len(), bench.store.accounts(&tenant()).await?.len()), (0, 0));

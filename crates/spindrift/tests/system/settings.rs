@@ -115,6 +115,24 @@ async fn accounts_are_marked_as_the_hub_is_told_to() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn accounts_that_nobody_serves_are_forgotten_where_that_is_configured() {
+    let stage = Stage::set(2).await;
+    let accounts = json!(stage.accounts());
+    let [kept, gone] = [0, 1].map(|index| stage.fleet.clusters[index].name());
+    let mut stack = Stack::with_settings(&["ConfigMap"], accounts.clone(), &[]).await;
+    stack.synced(kept).await;
+    stack.synced(gone).await;
+    stack.hub.configure("/kubesvc/cache/accountCleanupFrequencySeconds", json!(5));
+    stack.hub.restart().await.unwrap();
+    stack.agent.reconfigure(|all| all["kubernetes"]["accounts"] = json!([accounts[0]])).unwrap();
+    eventually!("it is forgotten", LONG, stack.account(gone).await.is_null());
+    assert!(!stack.account(kept).await.is_null());
+    assert_eq!(stack.names(gone).await, Vec::<String>::new());
+    stack.agent.reconfigure(|all| all["kubernetes"]["accounts"] = accounts).unwrap();
+    stack.synced(gone).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn namespaces_that_are_configured_are_shown_as_they_are() {
     let stage = Stage::set(1).await;
     let name = stage.fleet.clusters[0].name();

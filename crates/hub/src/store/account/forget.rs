@@ -66,6 +66,29 @@ impl Store {
         Ok(Forgotten::Done)
     }
 
+    /// The accounts that no agent serves that was heard of within this time.
+    pub async fn unserved_accounts(
+        &self,
+        tenant: &TenantId,
+        within: Duration,
+    ) -> Result<Vec<AccountName>, StoreError> {
+        let mut connection = self.reader("connect to read accounts that nobody serves").await?;
+        let rows = self
+            .statement(
+                "SELECT k.name AS name FROM spindrift_account k WHERE k.tenant = ? \
+                 AND NOT EXISTS (SELECT 1 FROM spindrift_session_account a \
+                 JOIN spindrift_session s ON s.id = a.session WHERE a.tenant = k.tenant AND a.account = k.name \
+                 AND s.closed_at = 0 AND s.last_seen >= {now} - ?) \
+                 AND NOT EXISTS (SELECT 1 FROM spindrift_cursor c \
+                 WHERE c.tenant = k.tenant AND c.account = k.name AND c.lease_until > {now})",
+            )
+            .bind(tenant.as_str())
+            .bind(within)
+            .fetch_all("read accounts that nobody serves", &mut connection)
+            .await?;
+        rows.iter().map(|row| row.name("name")).collect()
+    }
+
     /// An agent that serves the account, or may at any moment.
     async fn server(
         &self,
