@@ -188,7 +188,7 @@ fn strip(headers: &mut HeaderMap) {
 
 impl Said {
     /// Why it cannot be read, if it cannot: it was told that nothing but plain text is understood.
-    pub(super) fn is_encoded(&self) -> Option<Silence> {
+    pub(super) fn unreadable(&self) -> Option<Silence> {
         let encoding = self.headers.get(header::CONTENT_ENCODING).filter(|it| *it != "identity")?;
         Some(Silence::Useless(format!("it answered in {encoding:?}, which it was not asked for")))
     }

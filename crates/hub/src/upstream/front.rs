@@ -192,7 +192,7 @@ impl Front {
         } else if ours.has_failed()
             && let Some(said) = memory.recall(Side::Ours, &question, now)
         {
-            ours = ours.as_before(said, owners);
+            ours = ours.recalled(said, owners);
         }
         let joined = ours.joined(list, part, owners).map_err(|silence| failure(&silence))?;
         let is_whole = joined.status() == StatusCode::OK;
@@ -221,7 +221,7 @@ impl Front {
         conditions.answered(&path, Instant::now());
         match said.status {
             StatusCode::OK => {
-                if let Some(why) = said.is_encoded() {
+                if let Some(why) = said.unreadable() {
                     return missing(why);
                 }
                 if list.is_polled() {

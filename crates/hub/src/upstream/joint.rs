@@ -71,7 +71,7 @@ impl Ours {
     }
 
     /// What we said before instead of what we have failed to say.
-    pub(super) fn as_before(mut self, body: Bytes, owners: Owners<'_>) -> Self {
+    pub(super) fn recalled(mut self, body: Bytes, owners: Owners<'_>) -> Self {
         self.parts.status = StatusCode::OK;
         Stale::of(owners.ours.iter().copied()).mark(&mut self.parts.headers);
         Self { body, ..self }
