@@ -7,7 +7,9 @@ use std::{
     time::Duration,
 };
 
-use spindrift_kubernetes::{Api, ApiOptions, Discovery, Redactions, Resolver, Schemas, WatchTarget};
+use spindrift_kubernetes::{
+    Api, ApiError, ApiOptions, Discovery, Redactions, Resolver, Schemas, WatchTarget,
+};
 use spindrift_model::{AccountDescription, AccountName, Resource};
 use spindrift_process::{
     backoff::{Backoff, BackoffConfig},
@@ -89,6 +91,20 @@ impl Account {
     }
 }
 
+impl Account {
+    /// Its namespaces as they are now: those that are configured, else those that there are.
+    pub async fn namespaces(&self) -> Result<Vec<String>, ApiError> {
+        namespaces(&self.config, &self.api).await
+    }
+}
+
+async fn namespaces(config: &AccountConfig, api: &Api) -> Result<Vec<String>, ApiError> {
+    let mut namespaces =
+        if config.namespaces.is_empty() { api.namespaces().await? } else { config.namespaces.clone() };
+    namespaces.retain(|name| !config.omit_namespaces.contains(name));
+    Ok(namespaces)
+}
+
 impl fmt::Debug for Account {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The client holds credentials.
@@ -155,14 +171,8 @@ impl Preparation {
         }
         let kubernetes_version = api.version().await.map_err(failed)?;
         let cluster = api.identity().await.map_err(failed)?;
-        let namespaces = if config.namespaces.is_empty() {
-            // Not being allowed to list namespaces is no failure: they are only shown.
-            api.namespaces().await.unwrap_or_default()
-        } else {
-            config.namespaces.clone()
-        };
-        let namespaces =
-            namespaces.into_iter().filter(|name| !config.omit_namespaces.contains(name)).collect();
+        // Not being allowed to list namespaces is no failure: they are only shown.
+        let namespaces = namespaces(&config, &api).await.unwrap_or_default();
         let description = AccountDescription {
             name,
             cluster,

@@ -81,7 +81,7 @@ async fn account_version(
     }
 }
 
-/// The operations that run now: none, since this version runs none.
+/// Empty: the Scale Agent has it, and what runs here is told by the hub.
 async fn operations() -> Json<[Value; 0]> {
     Json([])
 }

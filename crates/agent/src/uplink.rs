@@ -11,6 +11,7 @@ mod caching;
 mod channels;
 mod dial;
 mod frames;
+mod namespaces;
 mod session;
 
 use std::{sync::Arc, time::Duration};

@@ -2,7 +2,7 @@
 
 mod background;
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{collections::HashMap, net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use prometheus_client::registry::Registry;
@@ -20,7 +20,7 @@ use spindrift_protocol::DESCRIPTORS;
 use tokio::net::TcpListener;
 use tracing::info;
 
-use background::{History, Housekeeping, Polling};
+use background::{Cleanup, History, Housekeeping, Polling};
 
 use crate::{
     cache::{Committer, CommitterConfig, Feed},
@@ -182,6 +182,17 @@ impl Hub {
             unready: Some(readiness.register("the first heartbeat")),
         };
         shutdown.spawn("store.housekeeping", housekeeping.run(shutdown.clone()));
+        if let Some(after) = config.kubesvc.cache.account_cleanup() {
+            let cleanup = Cleanup {
+                store: store.clone(),
+                tenant: tenant.clone(),
+                accounts: accounts.clone(),
+                after,
+                silence: SILENCE,
+                unserved: HashMap::new(),
+            };
+            shutdown.spawn("store.cleanup", cleanup.run(shutdown.clone()));
+        }
         let keep = config.kubesvc.jobs.operation_history.purge.keep();
         let history = History { store: store.clone(), keep, schedule };
         shutdown.spawn("operations.history", history.run(shutdown.clone()));
@@ -203,7 +214,7 @@ impl Hub {
         let sessions = SessionConfig {
             hub: id.clone(),
             tenant: tenant.clone(),
-            kinds: config.kubesvc.cache.kinds(),
+            kinds: config.kubesvc.cache.kinds().with(config.kubesvc.runtime.custom_kinds()),
             succession_grace: Duration::from_secs(config.kubesvc.cache.narrower_agent_grace_seconds),
             heartbeat: HEARTBEAT,
             token_ttl: TOKEN_TTL,
@@ -238,6 +249,7 @@ impl Hub {
         let tasks = Tasks::new(tasks, store.clone(), accounts.clone(), live.clone(), vault, shutdown);
         tasks.start();
         let state = RestState {
+            marks: Arc::new(config.credentials.marks()),
             staleness: Arc::new(Staleness::new(accounts.clone(), store.clone(), tenant.clone())),
             artifacts: Arc::new(Artifacts::new(&config.artifacts)),
             detailed_pod_status: config.kubernetes.jobs.detailed_pod_status,

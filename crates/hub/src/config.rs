@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 mod artifacts;
+mod credentials;
 mod kubernetes;
 mod operations;
 mod runtime;
@@ -17,6 +18,7 @@ use spindrift_process::{
 };
 
 pub use artifacts::{Artifacts, HelmArtifactAccount, HelmArtifacts, HttpArtifactAccount, HttpArtifacts};
+pub use credentials::Credentials;
 pub use kubernetes::{ArtifactBinding, JobStatus, Kubernetes, Marks};
 pub use operations::{Encryption, Jobs, Operations, Ops};
 pub use runtime::{Runtime, RuntimeSettings};
@@ -34,6 +36,8 @@ pub struct HubConfig {
     pub sql: Sql,
     /// What holds for all accounts.
     pub kubernetes: Kubernetes,
+    /// How accounts are marked for Spinnaker.
+    pub credentials: Credentials,
     /// From where files are fetched for pipelines.
     pub artifacts: Artifacts,
     /// The Clouddriver that this hub stands in front of.
@@ -128,6 +132,9 @@ pub struct Cache {
     pub cache_omit_kinds: Vec<String>,
     /// Every kind.
     pub cache_all: bool,
+    /// An account that no agent has served for so long is forgotten, with all that is cached of it; 0 is never. The
+    /// original takes 600.
+    pub account_cleanup_frequency_seconds: u64,
     /// How long an operation may take unless its caller says.
     pub operation_wait_ms: u64,
     /// An agent that shows less of an account than the one that cached it before (by its permissions or configuration)
@@ -175,6 +182,7 @@ impl Default for Cache {
             cache_kinds,
             cache_omit_kinds: vec![],
             cache_all: false,
+            account_cleanup_frequency_seconds: 0,
             operation_wait_ms: 30_000,
             narrower_agent_grace_seconds: 60,
         }
@@ -255,6 +263,12 @@ impl Security {
 // === impl Cache ===
 
 impl Cache {
+    /// After which time an account that nobody serves is forgotten, if at all.
+    pub fn account_cleanup(&self) -> Option<Duration> {
+        (self.account_cleanup_frequency_seconds > 0)
+            .then(|| Duration::from_secs(self.account_cleanup_frequency_seconds))
+    }
+
     /// What agents are told.
     pub fn kinds(&self) -> CacheKinds {
         let patterns = |texts: &[String]| texts.iter().map(|text| KindPattern::parse(text)).collect();

@@ -10,6 +10,7 @@ mod clouddriver;
 mod description;
 mod error;
 mod fields;
+mod forget;
 mod freeze;
 mod health;
 mod kinds;
@@ -33,6 +34,7 @@ use axum::{
 use prometheus_client::registry::Registry;
 use spindrift_model::TenantId;
 use spindrift_process::{metrics, readiness::Readiness};
+use spindrift_spinnaker::view::AccountMarks;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -60,6 +62,8 @@ pub struct RestState {
     pub dispatch: Dispatch,
     /// The accounts, as Spinnaker knows them.
     pub accounts: Accounts,
+    /// How accounts are marked for Spinnaker.
+    pub marks: Arc<AccountMarks>,
     /// The clusters themselves.
     pub live: Live,
     /// What Spinnaker asks for.
@@ -101,6 +105,7 @@ pub fn router(state: RestState, registry: Arc<Registry>) -> Router {
 fn routes() -> OpenApiRouter<RestState> {
     OpenApiRouter::with_openapi(description::frame())
         .routes(routes!(accounts::list))
+        .routes(routes!(forget::forget))
         .routes(routes!(agents::list))
         .routes(routes!(agents::version))
         .routes(routes!(kinds::list))

@@ -12,16 +12,20 @@
 //! It is a layer around all routes: handlers do not know of it. An account that both have is ours; what the Clouddriver
 //! says of it is left out, so an account can be moved to an agent before it is taken from the Clouddriver's
 //! configuration. If the Clouddriver is away, lists come without its part and say so (`X-Spindrift-Stale: upstream`),
-//! and only what is passed on fails.
+//! and only what is passed on fails. If our own store is away, lists come without our part, and name our accounts.
 
 mod client;
 mod conditions;
+mod dial;
 mod front;
 mod joint;
+mod memory;
 mod merge;
 mod metrics;
 mod operations;
 mod plan;
+mod room;
+mod stale;
 
 use std::time::Duration;
 
@@ -40,12 +44,14 @@ use crate::{clouddriver::Accounts, config};
 use client::Client;
 pub use client::Silence;
 use conditions::Conditions;
+use memory::Memory;
 
 /// The Clouddriver behind this hub.
 #[derive(Debug)]
 pub struct Upstream {
     client: Client,
     conditions: Conditions,
+    memory: Memory,
     merge_timeout: Duration,
     /// What it is asked for; everything if empty.
     accounts: Vec<Regex>,
@@ -63,7 +69,8 @@ impl Upstream {
         let patterns = |texts: &[String]| texts.iter().map(|text| pattern(text)).collect::<Result<_, _>>();
         Ok(Some(Self {
             client,
-            conditions: Conditions::new(config.remember()),
+            conditions: Conditions::default(),
+            memory: Memory::new(config.remember()),
             merge_timeout: config.merge_timeout(),
             accounts: patterns(&config.accounts).context("upstream.accounts")?,
             paths: patterns(&config.paths).context("upstream.paths")?,

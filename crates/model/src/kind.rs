@@ -182,6 +182,14 @@ fn is_version(text: &str) -> bool {
 // === impl CacheKinds ===
 
 impl CacheKinds {
+    /// These, and some more; what is omitted stays so.
+    #[must_use]
+    pub fn with(&self, more: impl IntoIterator<Item = KindPattern>) -> Self {
+        let mut kinds = self.clone();
+        kinds.kinds.extend(more);
+        kinds
+    }
+
     /// Whether objects of this resource, which its server gives these short names, are to be cached.
     pub fn wants(&self, resource: &Resource, short_names: &[impl AsRef<str>]) -> bool {
         let named = |patterns: &[KindPattern]| {

@@ -20,7 +20,7 @@ mod search;
 mod security_group;
 mod server_group;
 
-pub use account::{AccountDetails, AccountSettings, AccountView};
+pub use account::{AccountDetails, AccountMarks, AccountSettings, AccountView};
 pub use application::{Application, ApplicationDetails, ClusterRef, applications, clusters_of};
 pub use cluster::{Cluster, ClusterSummary};
 pub use instance::{Console, ConsoleOutput, Instance, containers};

@@ -60,7 +60,7 @@ pub struct AccountConfig {
     pub account_type: Option<String>,
     /// Whether Spinnaker sees only what it deployed; if absent, the hub's `kubesvc.runtime` decides.
     pub only_spinnaker_managed: Option<bool>,
-    /// What custom resources are to Spinnaker; if absent, the hub's `kubesvc.runtime` decides.
+    /// What custom resources are to Spinnaker; they are cached, too. If absent, the hub's `kubesvc.runtime` decides.
     pub custom_resources: Option<Vec<CustomKind>>,
     /// Whether objects of every kind belong to their application, which `/rawResources` shows.
     pub cache_all_application_relationships: bool,
@@ -235,6 +235,11 @@ impl AccountConfig {
         let all = named("kinds", &self.kinds).chain(named("omitKinds", &self.omit_kinds));
         let all = all.chain(policies.map(|kind| ("cachingPolicies", kind)));
         all.filter(move |(_, text)| !is_served(text))
+    }
+
+    /// The kinds of `customResources`, which are cached whatever the hub asks for.
+    pub fn custom_kinds(&self) -> impl Iterator<Item = KindPattern> {
+        self.custom_resources.iter().flatten().map(|custom| KindPattern::parse(&custom.kubernetes_kind))
     }
 
     /// Whether the account's own `kinds` and `omitKinds` let a resource pass, which its server gives these short names.

@@ -26,6 +26,7 @@ use tracing::{debug, info};
 use super::{
     Link, Uplink,
     channels::{Channels, OpenError},
+    namespaces::Told,
 };
 use crate::{
     account::Account,
@@ -35,6 +36,9 @@ use crate::{
 
 /// After this many pings, accounts that the hub has refused are announced again: with its pace, every minute.
 const REFUSED_PINGS: u64 = 12;
+
+/// Accounts whose namespaces have changed and that the session has not looked at; the others wait.
+const NAMESPACES: usize = 16;
 
 /// How long an agent that stops waits for the hub to take the answers of what it has done.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -56,6 +60,8 @@ pub(super) struct Session<'a> {
     accounts: HashMap<AccountName, Served>,
     /// One task per account that is cached; they end when they are stopped, or with the session.
     caching: Attended<AccountName, ()>,
+    /// Namespaces that have changed since the hub was told of them.
+    namespaces: (mpsc::Sender<Told>, mpsc::Receiver<Told>),
     /// Operations of which not all parts have come.
     operations: Operations,
     heard: Instant,
@@ -115,6 +121,7 @@ impl<'a> Session<'a> {
             refused: HashMap::new(),
             accounts: HashMap::new(),
             caching: Attended::new(),
+            namespaces: mpsc::channel(NAMESPACES),
             operations: Operations::default(),
             heard: Instant::now(),
         };
@@ -189,6 +196,10 @@ impl<'a> Session<'a> {
                         }
                         Ok(())
                     }
+                }
+                Some((account, namespaces)) = self.namespaces.1.recv() => {
+                    self.tell_namespaces(&account, namespaces);
+                    Ok(())
                 }
                 Ok(()) = ready_rx.changed() => {
                     self.follow_roster();

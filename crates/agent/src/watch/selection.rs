@@ -25,6 +25,8 @@ pub(super) fn scopes(
     kinds: &CacheKinds,
     discovery: &Discovery,
 ) -> BTreeMap<Scope, Chosen> {
+    // What a custom resource is to Spinnaker would mean nothing if its objects were not there.
+    let kinds = kinds.with(config.custom_kinds());
     let mut scopes = BTreeMap::new();
     for resource in &discovery.resources {
         let short_names = discovery.short_names(resource);

@@ -1,17 +1,18 @@
 //! What the hub does by itself, over and over; it is ready when each has worked once.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use jiff::Timestamp;
-use spindrift_model::{HubId, TenantId};
+use spindrift_model::{AccountName, HubId, TenantId};
 use spindrift_process::{readiness::ReadinessGuard, report, shutdown::Shutdown};
+use tokio::time::{Instant, MissedTickBehavior};
 use tracing::{info, warn};
 
 use crate::{
     cache::Feed,
-    clouddriver,
+    clouddriver::{self, Accounts},
     schedule::Schedule,
-    store::{Store, StoreError},
+    store::{Forgotten, Store, StoreError},
 };
 
 /// How often the positions that other hubs have committed are looked up.
@@ -38,6 +39,19 @@ pub(super) struct Housekeeping {
     /// How long the answers of operations are kept.
     pub(super) answers: Duration,
     pub(super) unready: Option<ReadinessGuard>,
+}
+
+/// Forgets accounts that no agent has served for a while.
+pub(super) struct Cleanup {
+    pub(super) store: Store,
+    pub(super) tenant: TenantId,
+    pub(super) accounts: Accounts,
+    /// For so long nobody has to have served it.
+    pub(super) after: Duration,
+    /// An agent that was not heard of for so long serves nothing.
+    pub(super) silence: Duration,
+    /// Since when it has been seen that nobody does. A hub that is started begins anew, and so does every agent.
+    pub(super) unserved: HashMap<AccountName, Instant>,
 }
 
 /// Forgets operations that ended long ago, by the clock.
@@ -88,6 +102,40 @@ impl Housekeeping {
         self.store.purge_answers(self.answers).await?;
         self.store.purge_tasks(clouddriver::RETENTION).await?;
         self.store.purge_tombstones(self.retention).await.map(drop)
+    }
+}
+
+// === impl Cleanup ===
+
+impl Cleanup {
+    pub(super) async fn run(mut self, shutdown: Shutdown) -> anyhow::Result<()> {
+        let token = shutdown.token();
+        let mut interval = tokio::time::interval(HOUSEKEEPING.min(self.after));
+        interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        while token.run_until_cancelled(interval.tick()).await.is_some() {
+            if let Err(error) = self.clean().await {
+                warn!(error = %report(&error), "accounts that nobody serves are looked for again");
+            }
+        }
+        Ok(())
+    }
+
+    async fn clean(&mut self) -> Result<(), StoreError> {
+        let now = Instant::now();
+        let found = self.store.unserved_accounts(&self.tenant, self.silence).await?;
+        self.unserved.retain(|account, _| found.contains(account));
+        for account in found {
+            let since = *self.unserved.entry(account.clone()).or_insert(now);
+            if now - since < self.after {
+                continue;
+            }
+            let forgotten = self.store.forget_unserved(&self.tenant, &account, self.silence).await?;
+            if forgotten == Forgotten::Done {
+                info!(%account, after = ?self.after, "account forgotten: no agent serves it");
+                self.accounts.forget().await;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -4,14 +4,14 @@ mod announced;
 
 use spindrift_model::AccountName;
 use spindrift_spinnaker::{
-    Kind, KindRules, RowRules,
+    KindRules, RowRules,
     operation::NamespaceRules,
     view::{AccountSettings, KindExpressions},
 };
 
 use super::Caller;
 use crate::{config::Runtime, store::AccountRow};
-use announced::Announced;
+use announced::{Announced, NOBODY};
 
 /// An account.
 #[derive(Debug, Clone)]
@@ -26,9 +26,6 @@ pub struct Account {
     /// The only namespaces; all if empty.
     pub namespaces: Vec<String>,
     pub omit_namespaces: Vec<String>,
-    /// The only kinds; all if empty.
-    pub kinds: Vec<String>,
-    pub omit_kinds: Vec<String>,
     /// What `/rawResources` shows.
     pub raw_resources: KindExpressions,
     /// Whether pods' metrics are read.
@@ -74,8 +71,6 @@ impl Account {
             all_applications: announced.cache_all_application_relationships,
             namespaces: announced.namespaces,
             omit_namespaces: announced.omit_namespaces,
-            kinds: announced.kinds,
-            omit_kinds: announced.omit_kinds,
             raw_resources: announced.raw_resources,
             metrics: announced.metrics.unwrap_or(true),
             attended: is_attended(row),
@@ -103,12 +98,6 @@ impl Account {
         (self.namespaces.is_empty() || is_in(&self.namespaces)) && !is_in(&self.omit_namespaces)
     }
 
-    /// Whether it has to do with a kind at all.
-    pub fn accepts(&self, kind: &Kind) -> bool {
-        let named = |kinds: &[String]| kinds.iter().any(|name| Kind::parse(name) == *kind);
-        if self.kinds.is_empty() { !named(&self.omit_kinds) } else { named(&self.kinds) }
-    }
-
     /// Whether somebody is kept out.
     pub fn is_restricted(&self) -> bool {
         let settings = &self.settings;
@@ -116,10 +105,15 @@ impl Account {
             || !settings.required_group_membership.is_empty()
     }
 
+    /// Whether everybody is, since it cannot be read who is not.
+    fn is_shut(&self) -> bool {
+        self.settings.permissions.values().flatten().any(|role| role == NOBODY)
+    }
+
     /// Whether the caller may change something in it. Roles are Fiat's to know; without it, the account of a caller
     /// whom they are made for is among those that the caller names.
     pub fn may_change(&self, caller: &Caller) -> bool {
-        !self.is_restricted() || caller.is_allowed(self.name.as_str())
+        !self.is_restricted() || (!self.is_shut() && caller.is_allowed(self.name.as_str()))
     }
 }
 

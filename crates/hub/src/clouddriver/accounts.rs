@@ -4,6 +4,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use spindrift_model::{AccountName, TenantId};
+use spindrift_process::report;
 use tokio::{sync::Mutex, time::Instant};
 use tracing::warn;
 
@@ -17,6 +18,9 @@ use crate::{
 const FRESH: Duration = Duration::from_millis(500);
 /// Namespaces come and go more often, and there are many; Clouddriver looks every 30 s.
 const FRESH_NAMESPACES: Duration = Duration::from_secs(5);
+
+/// A store that did not answer is asked again after this long: everybody would wait for it in a row.
+const PAUSE: Duration = Duration::from_secs(5);
 
 /// The accounts of this hub.
 #[derive(Debug, Clone)]
@@ -32,6 +36,9 @@ pub struct Accounts {
 struct Known {
     read_at: Option<Instant>,
     namespaces_read_at: Option<Instant>,
+    /// When the store did not answer; what was read before stays.
+    failed_at: Option<Instant>,
+    is_read: bool,
     /// Of accounts that are not limited to some: those that are cached.
     namespaces: BTreeMap<AccountName, Vec<String>>,
     /// By name, with what they were made of.
@@ -75,8 +82,9 @@ impl Accounts {
     }
 
     /// Whoever asks next reads them.
-    pub(super) async fn forget(&self) {
-        self.known.lock().await.read_at = None;
+    pub(crate) async fn forget(&self) {
+        let mut known = self.known.lock().await;
+        (known.read_at, known.failed_at) = (None, None);
     }
 
     /// The one of this name, as it is at this moment.
@@ -85,25 +93,52 @@ impl Accounts {
         Ok(row.map(|row| Account::new(&row, &self.runtime)))
     }
 
-    /// Whether one of these names is an account's.
+    /// Whether there is one of this name. If the store does not answer, there is none that there was not before.
     pub async fn has(&self, name: &str) -> Result<bool, StoreError> {
-        Ok(self.find(name).await?.is_some())
+        let known = self.known().await?;
+        if known.find(name).is_some() || known.failed_at.is_some() {
+            return Ok(known.find(name).is_some());
+        }
+        drop(known);
+        match self.find(name).await {
+            Ok(found) => Ok(found.is_some()),
+            Err(error) => {
+                warn!(error = %report(&error), "the store does not answer; accounts are taken to be as they were");
+                Ok(false)
+            }
+        }
     }
 
     async fn known(&self) -> Result<tokio::sync::MutexGuard<'_, Known>, StoreError> {
         let mut known = self.known.lock().await;
         let now = Instant::now();
-        let is_old = |read_at: Option<Instant>, fresh| read_at.is_none_or(|at| now - at >= fresh);
-        if is_old(known.read_at, FRESH) {
-            let rows = self.store.accounts(&self.tenant).await?;
-            if is_old(known.namespaces_read_at, FRESH_NAMESPACES) {
-                known.namespaces = self.store.namespaces_by_account(&self.tenant).await?;
-                known.namespaces_read_at = Some(now);
+        let is_old = |at: Option<Instant>, fresh| at.is_none_or(|at| now - at >= fresh);
+        if is_old(known.read_at, FRESH) && is_old(known.failed_at, PAUSE) {
+            let with_namespaces = is_old(known.namespaces_read_at, FRESH_NAMESPACES);
+            match self.refresh(&mut known, with_namespaces).await {
+                Ok(()) => {
+                    known.read_at = Some(now);
+                    known.failed_at = None;
+                }
+                Err(error) if known.is_read => {
+                    warn!(error = %report(&error), "the store does not answer; accounts are taken to be as they were");
+                    known.failed_at = Some(Instant::now());
+                }
+                Err(error) => return Err(error),
             }
-            known.replace(rows, &self.runtime);
-            known.read_at = Some(now);
         }
         Ok(known)
+    }
+
+    async fn refresh(&self, known: &mut Known, with_namespaces: bool) -> Result<(), StoreError> {
+        let rows = self.store.accounts(&self.tenant).await?;
+        if with_namespaces {
+            known.namespaces = self.store.namespaces_by_account(&self.tenant).await?;
+            known.namespaces_read_at = Some(Instant::now());
+        }
+        known.replace(rows, &self.runtime);
+        known.is_read = true;
+        Ok(())
     }
 }
 

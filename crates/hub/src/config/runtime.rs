@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use spindrift_model::KindPattern;
 use spindrift_spinnaker::{CustomResource, Kind, SpinnakerKind};
 
 /// `kubesvc.runtime.*`.
@@ -22,7 +23,7 @@ pub struct Runtime {
 pub struct RuntimeSettings {
     /// Whether only objects that Spinnaker deployed are shown.
     pub only_spinnaker_managed: Option<bool>,
-    /// What custom resources are to Spinnaker: `kubernetesKind` (`kind.group`), `spinnakerKind` (`unclassified`),
+    /// What custom resources are to Spinnaker; agents are told to cache them, too: `kubernetesKind` (`kind.group`), `spinnakerKind` (`unclassified`),
     /// `deployPriority` (`100`), `versioned` (`false`), `namespaced` (`true`).
     pub custom_resources: Option<Vec<CustomResource>>,
 }
@@ -42,6 +43,13 @@ impl Runtime {
         let defaults =
             RuntimeSettings { only_spinnaker_managed: Some(false), custom_resources: Some(vec![custom]) };
         Self { defaults, accounts: BTreeMap::new() }
+    }
+
+    /// The kinds of all custom resources, which agents are told to cache.
+    pub fn custom_kinds(&self) -> impl Iterator<Item = KindPattern> {
+        let all = self.accounts.values().chain([&self.defaults]);
+        let custom = all.flat_map(|settings| settings.custom_resources.iter().flatten());
+        custom.map(|custom| KindPattern::parse(&custom.kubernetes_kind.to_string()))
     }
 
     /// Whether it makes sense; what does not is named.

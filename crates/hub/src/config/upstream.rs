@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use spindrift_process::tls::{ClientTls, ClientTlsFiles, PemFile, TlsError};
+use spindrift_process::tls::{ClientTlsFiles, PemFile, RotatingClientTls, TlsError};
 
 /// `upstream.*`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -78,12 +78,12 @@ impl Upstream {
         Duration::from_secs(self.remember_seconds)
     }
 
-    pub fn tls(&self) -> Result<ClientTls, TlsError> {
+    pub fn tls(&self) -> Result<RotatingClientTls, TlsError> {
         let UpstreamTls { cacert_file, insecure_skip_verify, client_cert_file, client_key_file } = &self.tls;
         let file = |name: &str, path: &Option<String>| {
             path.as_deref().map(|path| PemFile::new(format!("upstream.tls.{name}"), path))
         };
-        ClientTls::open(ClientTlsFiles {
+        RotatingClientTls::open(ClientTlsFiles {
             server_name: None,
             insecure_skip_verify: *insecure_skip_verify,
             ca: file("cacertFile", cacert_file),

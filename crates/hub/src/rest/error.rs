@@ -38,6 +38,11 @@ impl Error {
         Self { status: StatusCode::BAD_REQUEST, message: format!("{field}: {expected}") }
     }
 
+    /// It cannot be done as things are.
+    pub(super) fn conflict(message: impl Into<String>) -> Self {
+        Self { status: StatusCode::CONFLICT, message: message.into() }
+    }
+
     /// There is no such thing.
     pub(super) fn not_found(message: impl Into<String>) -> Self {
         Self { status: StatusCode::NOT_FOUND, message: message.into() }

@@ -13,6 +13,7 @@ use sqlx::any::AnyRow;
 
 use super::{Store, StoreError, row::Columns};
 pub use announce::Announced;
+pub use forget::Forgotten;
 
 /// An account and where its stream stands.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,13 +5,12 @@ use std::{fmt, time::Duration};
 use anyhow::Context as _;
 use axum::{
     BoxError,
-    body::{Body, to_bytes},
+    body::Body,
     extract::Request,
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, Version, header, uri::PathAndQuery},
     response::Response,
 };
 use bytes::Bytes;
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::{
     client::legacy::{Client as HttpClient, connect::HttpConnector},
     rt::TokioExecutor,
@@ -20,11 +19,12 @@ use spindrift_process::report;
 use tokio::time::timeout;
 use tokio_stream::StreamExt as _;
 
-use super::metrics::Metrics;
+use super::{
+    dial::Dial,
+    metrics::Metrics,
+    room::{Room, Taken},
+};
 use crate::config::Upstream;
-
-/// What a list may be at most; a Clouddriver's server groups of a large application are tens of megabytes.
-const LARGEST_LIST: usize = 256 * 1024 * 1024;
 
 /// Headers that are between two neighbours, and not for those behind them.
 const HOP_BY_HOP: [HeaderName; 9] = [
@@ -43,12 +43,13 @@ const HOP_BY_HOP: [HeaderName; 9] = [
 /// The Clouddriver behind us.
 #[derive(Debug)]
 pub(super) struct Client {
-    http: HttpClient<HttpsConnector<HttpConnector>, Body>,
+    http: HttpClient<Dial, Body>,
     /// Its scheme and authority, and what its paths begin with.
     base: Uri,
     /// What we call ourselves in `Via`.
     name: HeaderValue,
     timeout: Duration,
+    room: Room,
     metrics: Metrics,
 }
 
@@ -69,6 +70,7 @@ pub(super) struct Said {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
+    _room: Taken,
 }
 
 // === impl Client ===
@@ -88,14 +90,16 @@ impl Client {
         http.set_nodelay(true);
         http.set_connect_timeout(Some(config.connect_timeout()));
         let tls = config.tls().context("upstream.tls")?;
-        let connector = HttpsConnectorBuilder::new()
-            .with_tls_config((*tls.config()).clone())
-            .https_or_http()
-            .enable_http1()
-            .wrap_connector(http);
-        let http = HttpClient::builder(TokioExecutor::new()).build(connector);
+        let http = HttpClient::builder(TokioExecutor::new()).build(Dial { http, tls });
         let name = HeaderValue::from_str(&format!("1.1 {name}")).context("the hub's name")?;
-        Ok(Self { http, base, name, timeout: config.timeout(), metrics: Metrics::default() })
+        Ok(Self {
+            http,
+            base,
+            name,
+            timeout: config.timeout(),
+            room: Room::default(),
+            metrics: Metrics::default(),
+        })
     }
 
     /// What came of asking.
@@ -129,9 +133,8 @@ impl Client {
     pub(super) async fn ask(&self, request: Request, patience: Duration) -> Result<Said, Silence> {
         let whole = async {
             let (parts, body) = self.answered(request, patience).await?.into_parts();
-            let body =
-                to_bytes(body, LARGEST_LIST).await.map_err(|error| Silence::Down(error.to_string()))?;
-            Ok(Said { status: parts.status, headers: parts.headers, body })
+            let (body, room) = self.room.read(body).await?;
+            Ok(Said { status: parts.status, headers: parts.headers, body, _room: room })
         };
         let answer = timeout(patience, whole).await.unwrap_or(Err(Silence::Slow(patience)));
         self.metrics.count(answer.as_ref().map(|said| said.status));
@@ -181,7 +184,24 @@ fn strip(headers: &mut HeaderMap) {
     }
 }
 
+// === impl Said ===
+
+impl Said {
+    /// Why it cannot be read, if it cannot: it was told that nothing but plain text is understood.
+    pub(super) fn unreadable(&self) -> Option<Silence> {
+        let encoding = self.headers.get(header::CONTENT_ENCODING).filter(|it| *it != "identity")?;
+        Some(Silence::Useless(format!("it answered in {encoding:?}, which it was not asked for")))
+    }
+}
+
 // === impl Silence ===
+
+impl Silence {
+    /// Whether it is not there, or not in time.
+    pub(super) fn is_absence(&self) -> bool {
+        matches!(self, Self::Down(_) | Self::Slow(_))
+    }
+}
 
 impl fmt::Display for Silence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

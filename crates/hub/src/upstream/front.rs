@@ -6,7 +6,7 @@ use axum::{
     Router,
     body::Body,
     extract::{Request, State},
-    http::{Method, StatusCode, header},
+    http::{HeaderName, Method, StatusCode, header, request},
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
 };
@@ -17,7 +17,8 @@ use tokio::time::Instant;
 use super::{
     Upstream,
     client::Silence,
-    joint::{Ours, Part, stale},
+    joint::{Ours, Owners, Part, stale},
+    memory::{Question, Side},
     operations::{Asked, Doer},
     plan::{List, Operations, Plan},
 };
@@ -30,6 +31,20 @@ use crate::{
 const HEALTH: Duration = Duration::from_millis(500);
 /// Bodies that are read before they are passed on: manifests of a large deployment.
 const LARGEST_BODY: usize = 64 * 1024 * 1024;
+
+/// What tells of a body that is not sent, or asks for less than a whole answer.
+const OF_A_BODY: [HeaderName; 9] = [
+    header::CONTENT_LENGTH,
+    header::CONTENT_TYPE,
+    header::CONTENT_ENCODING,
+    header::TRANSFER_ENCODING,
+    header::ACCEPT_ENCODING,
+    header::IF_MODIFIED_SINCE,
+    header::IF_NONE_MATCH,
+    header::IF_RANGE,
+    header::RANGE,
+];
+const USER: HeaderName = HeaderName::from_static("x-spinnaker-user");
 
 struct Front {
     upstream: Upstream,
@@ -69,11 +84,19 @@ impl Front {
 
     /// An account that the Clouddriver is not to be asked for is ours, if only to say that there is none.
     async fn is_ours(&self, account: &str) -> Result<bool, Error> {
-        Ok(self.accounts.has(account).await? || !self.upstream.serves_account(account))
+        Ok(!self.upstream.serves_account(account) || self.accounts.has(account).await?)
     }
 
     async fn pass(&self, request: Request) -> Result<Response, Error> {
-        self.upstream.client.pass(request).await.map_err(|silence| failure(&silence))
+        self.passed(request).await.map_err(|silence| failure(&silence))
+    }
+
+    async fn passed(&self, request: Request) -> Result<Response, Silence> {
+        let Upstream { client, conditions, .. } = &self.upstream;
+        let path = request.uri().path().to_owned();
+        let response = client.pass(request).await?;
+        conditions.answered(&path, Instant::now());
+        Ok(response)
     }
 
     /// What we have nothing to say about is empty here (networks, subnets, tags, …): better than an error, if told.
@@ -81,7 +104,7 @@ impl Front {
         let (parts, body) = request.into_parts();
         let stand_in =
             (parts.method == Method::GET).then(|| Request::from_parts(parts.clone(), Body::empty()));
-        match (self.upstream.client.pass(Request::from_parts(parts, body)).await, stand_in) {
+        match (self.passed(Request::from_parts(parts, body)).await, stand_in) {
             (Ok(response), _) => Ok(response),
             (Err(silence), None) => Err(failure(&silence)),
             (Err(silence), Some(request)) => {
@@ -107,10 +130,17 @@ impl Front {
         let (parts, body) = request.into_parts();
         let body = whole(body, parts.uri.path()).await?;
         let ours = next.run(Request::from_parts(parts.clone(), Body::from(body.clone()))).await;
-        if ours.status() != StatusCode::NOT_FOUND {
-            return Ok(ours);
+        let reads = parts.method == Method::GET;
+        let request = Request::from_parts(parts, Body::from(body));
+        match ours.status() {
+            StatusCode::NOT_FOUND => self.pass(request).await,
+            // What they know does not depend on how we are.
+            status if status.is_server_error() && reads => {
+                let theirs = self.passed(request).await.ok().filter(|theirs| theirs.status().is_success());
+                Ok(theirs.unwrap_or(ours))
+            }
+            _ => Ok(ours),
         }
-        self.pass(Request::from_parts(parts, Body::from(body))).await
     }
 
     async fn operations(&self, form: &Operations, request: Request, next: Next) -> Result<Response, Error> {
@@ -139,10 +169,10 @@ impl Front {
 
     async fn merged(&self, list: List, request: Request, next: Next) -> Result<Response, Error> {
         let (mut parts, body) = request.into_parts();
+        let theirs = bare(parts.clone());
         // The tag of a merged answer is that of neither.
         let known = parts.headers.remove(header::IF_NONE_MATCH);
-        let mut theirs = Request::from_parts(parts.clone(), Body::empty());
-        theirs.headers_mut().remove(header::ACCEPT_ENCODING);
+        let question = Question::of(&parts);
         let ours = async { Ours::of(next.run(Request::from_parts(parts, body)).await).await };
         if list == List::Health {
             // Whether we are well does not depend on them, nor on how long they take to say how they are.
@@ -150,42 +180,76 @@ impl Front {
             let (ours, theirs) = tokio::join!(ours, self.upstream.client.ask(theirs, patience));
             return Ok(ours.with_health(theirs));
         }
-        let (ours, part) = tokio::join!(ours, self.part(list, theirs));
+        let (mut ours, part) = tokio::join!(ours, self.part(list, &question, theirs));
         let accounts = self.accounts.all().await?;
-        let accounts = accounts.iter().map(|account| account.name.to_string()).collect();
-        let joined = ours.joined(list, part, &accounts).map_err(|silence| failure(&silence))?;
+        let names: Vec<&str> = accounts.iter().map(|account| account.name.as_str()).collect();
+        let is_theirs =
+            |account: &str| names.binary_search(&account).is_err() && self.upstream.serves_account(account);
+        let owners = Owners { ours: &names, is_theirs: &is_theirs };
+        let (memory, now) = (&self.upstream.memory, Instant::now());
+        if let Some(said) = ours.said().filter(|_| list.is_polled()) {
+            memory.remember(Side::Ours, &question, said, now);
+        } else if ours.has_failed()
+            && let Some(said) = memory.recall(Side::Ours, &question, now)
+        {
+            ours = ours.recalled(said, owners);
+        }
+        let joined = ours.joined(list, part, owners).map_err(|silence| failure(&silence))?;
         let is_whole = joined.status() == StatusCode::OK;
         Ok(if is_whole { tagged(joined, known.as_ref()).await } else { joined })
     }
 
     /// The Clouddriver's part of a list.
-    async fn part(&self, list: List, request: Request) -> Part {
-        let Upstream { client, conditions, merge_timeout, .. } = &self.upstream;
+    async fn part(&self, list: List, question: &Question, request: Request) -> Part {
+        let Upstream { client, conditions, memory, merge_timeout, .. } = &self.upstream;
         let path = request.uri().path().to_owned();
-        let question = request.uri().path_and_query().map(ToString::to_string).unwrap_or_default();
-        let missing =
-            |why: Silence| Part::Missing { why, remembered: conditions.recall(&question, Instant::now()) };
-        if let Some(why) = conditions.pause(&path, Instant::now()) {
+        let asked = Instant::now();
+        let remembered = || memory.recall(Side::Theirs, question, Instant::now());
+        let missing = |why: Silence| Part::Missing { why, remembered: remembered() };
+        if let Some(why) = conditions.pause(&path, asked) {
             return missing(why);
         }
         let said = match client.ask(request, *merge_timeout).await {
             Ok(said) => said,
             Err(why) => {
-                conditions.silent(&path, &why, Instant::now());
+                if why.is_absence() {
+                    conditions.silent(&path, &why, asked, Instant::now());
+                }
                 return missing(why);
             }
         };
-        conditions.answered(&path);
+        conditions.answered(&path, Instant::now());
         match said.status {
             StatusCode::OK => {
+                if let Some(why) = said.unreadable() {
+                    return missing(why);
+                }
                 if list.is_polled() {
-                    conditions.remember(&question, &said.body, Instant::now());
+                    memory.remember(Side::Theirs, question, &said.body, Instant::now());
                 }
                 Part::Said(said)
             }
             StatusCode::NOT_FOUND => Part::NotFound,
-            status => missing(Silence::Useless(format!("it answered with {status}"))),
+            _ => Part::Refused { said, remembered: remembered() },
         }
+    }
+}
+
+/// The same question without its body.
+fn bare(mut parts: request::Parts) -> Request {
+    for name in OF_A_BODY {
+        parts.headers.remove(name);
+    }
+    Request::from_parts(parts, Body::empty())
+}
+
+// === impl Question ===
+
+impl Question {
+    fn of(parts: &request::Parts) -> Self {
+        let path = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
+        let user = parts.headers.get(USER).map(|user| Bytes::copy_from_slice(user.as_bytes()));
+        Self { path, user }
     }
 }
 

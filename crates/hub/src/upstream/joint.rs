@@ -1,10 +1,8 @@
 //! Our answer and the Clouddriver's part of it, made one; if its part is missing, that is said.
 
-use std::collections::HashSet;
-
 use axum::{
     body::{Body, to_bytes},
-    http::{HeaderName, HeaderValue, StatusCode, header, response},
+    http::{StatusCode, header, response},
     response::Response,
 };
 use bytes::Bytes;
@@ -15,11 +13,8 @@ use super::{
     client::{Said, Silence},
     merge::Sides,
     plan::List,
+    stale::{Stale, UPSTREAM},
 };
-
-/// Names what of an answer is missing, or not as it is now: accounts, and [`UPSTREAM`].
-const STALE: HeaderName = HeaderName::from_static("x-spindrift-stale");
-const UPSTREAM: &str = "upstream";
 
 /// Our own answer, whole.
 pub(super) struct Ours {
@@ -32,11 +27,24 @@ pub(super) enum Part {
     Said(Said),
     /// It does not know what is asked for.
     NotFound,
+    /// It answered, but with something else than a list.
+    Refused {
+        said: Said,
+        remembered: Option<Bytes>,
+    },
     /// It did not say, but perhaps once did.
     Missing {
         why: Silence,
         remembered: Option<Bytes>,
     },
+}
+
+/// Whose accounts are whose.
+#[derive(Clone, Copy)]
+pub(super) struct Owners<'a> {
+    /// Sorted.
+    pub(super) ours: &'a [&'a str],
+    pub(super) is_theirs: &'a dyn Fn(&str) -> bool,
 }
 
 // === impl Ours ===
@@ -52,37 +60,70 @@ impl Ours {
         Self { parts, body }
     }
 
+    /// What was said, if it was what was asked for.
+    pub(super) fn said(&self) -> Option<&Bytes> {
+        (self.parts.status == StatusCode::OK).then_some(&self.body)
+    }
+
+    /// Whether we could not say anything.
+    pub(super) fn has_failed(&self) -> bool {
+        self.parts.status.is_server_error()
+    }
+
+    /// What we said before instead of what we have failed to say.
+    pub(super) fn recalled(mut self, body: Bytes, owners: Owners<'_>) -> Self {
+        self.parts.status = StatusCode::OK;
+        Stale::of(owners.ours.iter().copied()).mark(&mut self.parts.headers);
+        Self { body, ..self }
+    }
+
     /// One answer of both.
-    pub(super) fn joined(
-        self,
-        list: List,
-        part: Part,
-        accounts: &HashSet<String>,
-    ) -> Result<Response, Silence> {
+    pub(super) fn joined(self, list: List, part: Part, owners: Owners<'_>) -> Result<Response, Silence> {
         match (self.parts.status, part) {
-            (StatusCode::OK, Part::Said(said)) => Ok(self.with(list, &said.body, accounts)),
-            (StatusCode::OK, Part::Missing { remembered: Some(body), .. }) => {
-                Ok(stale(self.with(list, &body, accounts)))
-            }
-            (StatusCode::OK, Part::Missing { remembered: None, .. }) => Ok(stale(self.response())),
+            (StatusCode::OK, Part::Said(said)) => Ok(self.with(list, &said, owners)),
+            (
+                StatusCode::OK,
+                Part::Missing { remembered: Some(body), .. } | Part::Refused { remembered: Some(body), .. },
+            ) => Ok(stale(self.merged(list, &body, owners))),
+            (StatusCode::OK, Part::Missing { .. } | Part::Refused { .. }) => Ok(stale(self.response())),
             // They alone know it.
-            (StatusCode::NOT_FOUND, Part::Said(Said { headers, body, .. })) => {
-                let mut parts = self.parts;
-                parts.status = StatusCode::OK;
-                parts.headers = headers;
-                parts.headers.remove(header::CONTENT_LENGTH);
-                parts.headers.remove(header::ETAG);
-                let nothing = Self { parts, body: Bytes::from_static(list.nothing()) };
-                Ok(nothing.with(list, &body, accounts))
+            (StatusCode::NOT_FOUND, Part::Said(said)) => {
+                Ok(self.nothing(list, &said).with(list, &said, owners))
             }
+            (StatusCode::NOT_FOUND, Part::Refused { said, .. }) => Ok(whole(said)),
             // Perhaps they know it.
             (StatusCode::NOT_FOUND, Part::Missing { why, .. }) => Err(why),
+            // What is theirs does not depend on how we are.
+            (_, Part::Said(said)) if self.has_failed() => {
+                let mut theirs = self.nothing(list, &said).with(list, &said, owners);
+                Stale::of(owners.ours.iter().copied()).mark(theirs.headers_mut());
+                Ok(theirs)
+            }
             (_, _) => Ok(self.response()),
         }
     }
 
-    fn with(mut self, list: List, theirs: &[u8], accounts: &HashSet<String>) -> Response {
-        match (Sides { ours: &self.body, theirs, accounts }).merge(list) {
+    /// A list with nothing of ours in it, as theirs.
+    fn nothing(self, list: List, said: &Said) -> Self {
+        let mut parts = self.parts;
+        parts.status = StatusCode::OK;
+        parts.headers = said.headers.clone();
+        for of_theirs_alone in [header::CONTENT_LENGTH, header::ETAG] {
+            parts.headers.remove(of_theirs_alone);
+        }
+        Self { parts, body: Bytes::from_static(list.nothing()) }
+    }
+
+    /// With their part, and what they say of it.
+    fn with(mut self, list: List, said: &Said, owners: Owners<'_>) -> Response {
+        let mut stale = Stale::read(&said.headers);
+        stale.retain(owners.is_theirs);
+        stale.mark(&mut self.parts.headers);
+        self.merged(list, &said.body, owners)
+    }
+
+    fn merged(mut self, list: List, theirs: &[u8], Owners { is_theirs, .. }: Owners<'_>) -> Response {
+        match (Sides { ours: &self.body, theirs, is_theirs }).merge(list) {
             Ok(merged) => {
                 self.body = merged.into();
                 self.response()
@@ -115,15 +156,16 @@ impl Ours {
     }
 }
 
+/// An answer as it came.
+fn whole(said: Said) -> Response {
+    let mut response = Response::new(Body::from(said.body));
+    *response.status_mut() = said.status;
+    *response.headers_mut() = said.headers;
+    response
+}
+
 /// Says that the Clouddriver's part is missing, or old.
 pub(super) fn stale(mut response: Response) -> Response {
-    let headers = response.headers_mut();
-    let value = match headers.get(STALE).and_then(|known| known.to_str().ok()) {
-        Some(known) => HeaderValue::from_str(&format!("{known},{UPSTREAM}")),
-        None => Ok(HeaderValue::from_static(UPSTREAM)),
-    };
-    if let Ok(value) = value {
-        headers.insert(STALE, value);
-    }
+    Stale::of([UPSTREAM]).mark(response.headers_mut());
     response
 }

@@ -8,12 +8,12 @@ use serde_json::{Map, Value, value::RawValue};
 
 use super::plan::List;
 
-/// What both have said, and the accounts that are ours: what the other says of those is left out.
-#[derive(Debug, Clone, Copy)]
+/// What both have said, and which accounts are the other's: what it says of any further ones is left out.
+#[derive(Clone, Copy)]
 pub(super) struct Sides<'a> {
     pub(super) ours: &'a [u8],
     pub(super) theirs: &'a [u8],
-    pub(super) accounts: &'a HashSet<String>,
+    pub(super) is_theirs: &'a dyn Fn(&str) -> bool,
 }
 
 type Merged = Result<Vec<u8>, serde_json::Error>;
@@ -52,11 +52,12 @@ impl<'a> Sides<'a> {
         }
     }
 
-    fn is_ours(&self, account: Option<&str>) -> bool {
-        account.is_some_and(|account| self.accounts.contains(account))
+    /// What is of no account may be told.
+    fn may_tell(&self, account: Option<&str>) -> bool {
+        account.is_none_or(self.is_theirs)
     }
 
-    /// Ours, then theirs that are of no account of ours.
+    /// Ours, then theirs that are of their accounts, or of none.
     fn entries(self) -> Result<Vec<Raw<'a>>, serde_json::Error> {
         let mut entries: Vec<Raw<'a>> = serde_json::from_slice(self.ours)?;
         self.join(&mut entries, serde_json::from_slice(self.theirs)?);
@@ -66,7 +67,7 @@ impl<'a> Sides<'a> {
     fn join(self, entries: &mut Vec<Raw<'a>>, theirs: Vec<Raw<'a>>) {
         entries.extend(theirs.into_iter().filter(|raw| {
             let entry = Entry::read(raw);
-            !self.is_ours(text(entry.account).or(text(entry.account_name)).as_deref())
+            self.may_tell(text(entry.account).or(text(entry.account_name)).as_deref())
         }));
     }
 
@@ -80,7 +81,7 @@ impl<'a> Sides<'a> {
     fn credentials(self) -> Merged {
         let mut accounts: Vec<Raw<'a>> = serde_json::from_slice(self.ours)?;
         let theirs: Vec<Raw<'a>> = serde_json::from_slice(self.theirs)?;
-        let is_theirs = |raw: &Raw<'a>| !self.is_ours(text(Entry::read(raw).name).as_deref());
+        let is_theirs = |raw: &Raw<'a>| self.may_tell(text(Entry::read(raw).name).as_deref());
         accounts.extend(theirs.into_iter().filter(is_theirs));
         serde_json::to_vec(&accounts)
     }
@@ -100,45 +101,45 @@ impl<'a> Sides<'a> {
     fn by_account(self) -> Merged {
         let mut accounts: IndexMap<Cow<'a, str>, Raw<'a>> = serde_json::from_slice(self.ours)?;
         let theirs: IndexMap<Cow<'a, str>, Raw<'a>> = serde_json::from_slice(self.theirs)?;
-        accounts.extend(theirs.into_iter().filter(|(account, _)| !self.is_ours(Some(account))));
+        accounts.extend(theirs.into_iter().filter(|(account, _)| self.may_tell(Some(account))));
         serde_json::to_vec(&accounts)
     }
 
-    /// Sorted by name in lower case, as Clouddriver does.
+    /// Sorted by name in lower case, as Clouddriver does. Two names that differ in nothing else are two applications.
     fn applications(self) -> Merged {
         let mut applications: IndexMap<String, Map<String, Value>> = IndexMap::new();
         let ours: Vec<Map<String, Value>> = serde_json::from_slice(self.ours)?;
         applications.extend(ours.into_iter().map(|application| (name_of(&application), application)));
         let theirs: Vec<Map<String, Value>> = serde_json::from_slice(self.theirs)?;
         for mut application in theirs {
-            let was_somewhere = self.leave_ours_out(&mut application, "clusterNames");
+            let was_somewhere = self.leave_out(&mut application, "clusterNames");
             let is_anywhere = object(&application, "clusterNames").is_some_and(|it| !it.is_empty());
             match applications.get_mut(&name_of(&application)) {
                 Some(known) => join_application(known, application, "clusterNames"),
-                // All that they knew of it was in an account that is ours now, and there it is no more.
+                // All that they knew of it was in accounts that are not theirs to speak of.
                 None if was_somewhere && !is_anywhere => {}
                 None => {
                     applications.insert(name_of(&application), application);
                 }
             }
         }
-        applications.sort_keys();
+        applications.sort_by_cached_key(|name, _| (name.to_lowercase(), name.clone()));
         serde_json::to_vec(&applications.into_values().collect::<Vec<_>>())
     }
 
     fn application(self) -> Merged {
         let mut application: Map<String, Value> = serde_json::from_slice(self.ours)?;
         let mut theirs: Map<String, Value> = serde_json::from_slice(self.theirs)?;
-        self.leave_ours_out(&mut theirs, "clusters");
+        self.leave_out(&mut theirs, "clusters");
         join_application(&mut application, theirs, "clusters");
         serde_json::to_vec(&application)
     }
 
-    /// Takes our accounts out of a map of an application; true if it held any account.
-    fn leave_ours_out(self, application: &mut Map<String, Value>, key: &str) -> bool {
+    /// Takes accounts that are not theirs out of a map of an application; true if it held any account.
+    fn leave_out(self, application: &mut Map<String, Value>, key: &str) -> bool {
         let Some(Value::Object(accounts)) = application.get_mut(key) else { return false };
         let had = !accounts.is_empty();
-        accounts.retain(|account, _| !self.accounts.contains(account));
+        accounts.retain(|account, _| (self.is_theirs)(account));
         had
     }
 
@@ -217,7 +218,7 @@ fn join_attributes(known: &mut Map<String, Value>, more: Map<String, Value>) {
 }
 
 fn name_of(application: &Map<String, Value>) -> String {
-    application.get("name").and_then(Value::as_str).unwrap_or_default().to_lowercase()
+    application.get("name").and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
 fn object<'m>(map: &'m Map<String, Value>, key: &str) -> Option<&'m Map<String, Value>> {

@@ -99,7 +99,6 @@ impl List {
             ["applications", _, "loadBalancers"] => Self::LoadBalancers,
             ["applications", _, "serverGroups" | "serverGroupManagers" | "rawResources"]
             | ["serverGroups" | "task"]
-            | ["projects", _, "clusters"]
             | ["cache", "introspection"] => Self::Entries,
             ["credentials"] => Self::Credentials,
             ["artifacts", "credentials"] => Self::ArtifactCredentials,
@@ -186,6 +185,8 @@ mod tests {
             ("GET", "/applications/ops/clusters/prod", account("prod")),
             ("GET", "/credentials/ops", account("ops")),
             ("GET", "/networks/aws", Theirs),
+            // We know no projects, so all that is told of them is what they say, of our accounts too.
+            ("GET", "/projects/shop/clusters", Theirs),
             ("GET", "/", Theirs),
         ];
         for (method, path, plan) in table {

@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
-use spindrift_hub::store::Announced;
+use spindrift_hub::store::{Announced, Forgotten, NewSession};
 use spindrift_model::{AccountDescription, ClusterIdentity};
 
-use crate::bench::{Bench, account, agent, hub, pod, tenant};
+use crate::{
+    bench::{Bench, account, agent, hub, pod, tenant},
+    sessions::session,
+};
 
 fn cluster(uid: Option<&str>, ca: Option<&str>) -> ClusterIdentity {
     ClusterIdentity {
@@ -131,6 +134,37 @@ async fn a_forgotten_account_leaves_nothing_and_fits_no_late_batch() -> anyhow::
         assert!(positions[0].1.floor > before.seq, "a reader of the old objects is not told to forget them");
         bench.write("gone", |write| write.upserts = vec![pod("new", "1")]).await?;
         assert_eq!(bench.names("gone").await?, ["new"]);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_account_is_forgotten_only_if_no_agent_serves_it() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        bench.announce();
+        let (minute, name) = (Duration::from_mins(1), account("moved"));
+        let forget = async || bench.store.forget_unserved(&tenant(), &name, minute).await;
+        assert_eq!(forget().await?, Forgotten::Unknown);
+        let described = described("moved", cluster(Some("1"), None));
+        bench.store.announce(&tenant(), &agent("agent"), &described).await?;
+        bench.write("moved", |write| write.upserts = vec![pod("old", "1")]).await?;
+        let unserved = async || bench.store.unserved_accounts(&tenant(), minute).await;
+        assert_eq!(unserved().await?, []);
+        let is_served = async || anyhow::Ok(matches!(forget().await?, Forgotten::Served { .. }));
+        assert!(is_served().await?, "it is held");
+        let attachment = bench.attach("moved").await?;
+        bench.store.release(&tenant(), &name, attachment.cursor.epoch).await?;
+        let standing_by = NewSession { accounts: vec![name.clone()], ..session("other") };
+        bench.store.open_session(&standing_by).await?;
+        assert_eq!(forget().await?, Forgotten::Served { agent: agent("other") }, "it stands by");
+        assert_eq!((unserved().await?, bench.names("moved").await?), (vec![], vec!["old".to_owned()]));
+        bench.store.withdraw(&tenant(), &standing_by.id, &name).await?;
+        assert_eq!(unserved().await?, std::slice::from_ref(&name));
+        assert_eq!(forget().await?, Forgotten::Done);
+        assert_eq!(forget().await?, Forgotten::Unknown);
+        assert_eq!((bench.names("moved").await?.len(), bench.store.accounts(&tenant()).await?.len()), (0, 0));
+        bench.store.announce(&tenant(), &agent("agent"), &described).await?;
+        assert_eq!(bench.store.accounts(&tenant()).await?.len(), 1, "it may come back");
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use crate::bench::{Bench, account, agent, hub, offer, tenant, write};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-fn session(agent_name: &str) -> NewSession {
+pub(crate) fn session(agent_name: &str) -> NewSession {
     let id = SessionId::fresh();
     let token_hashes = ["control", "events", "results"].map(|channel| TokenHash::of(&token(&id, channel)));
     NewSession {

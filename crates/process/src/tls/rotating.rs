@@ -32,6 +32,11 @@ impl RotatingClientTls {
                 warn!(error = %report(&error), "TLS files cannot be used; those read before still are");
             }
         }
+        self.last()
+    }
+
+    /// What the files said when they were last read.
+    pub fn last(&self) -> ClientTls {
         self.last.lock().clone()
     }
 }

@@ -1,6 +1,9 @@
-//! `spindrift accounts`: the clusters, who caches them, and how far.
+//! `spindrift accounts`: the clusters, who caches them, and how far; and forgetting one that nobody does.
 
-use clap::Args;
+use std::io::Write;
+
+use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
+use clap_complete::ArgValueCompleter;
 use jiff::Timestamp;
 use spindrift_printer::since;
 
@@ -8,10 +11,17 @@ use super::{
     Context,
     listing::{Listed, Listing, Show, or_none},
 };
-use crate::hub::Account;
+use crate::{complete, hub::Account};
+
+const EXAMPLES: &str = "Examples:
+  spindrift accounts -o wide
+  spindrift accounts forget eu-west          once no agent serves it any more";
 
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub(crate) struct Accounts {
+    #[command(subcommand)]
+    action: Option<Action>,
     #[command(flatten)]
     show: Show,
     /// Goes on, and shows what changes.
@@ -19,11 +29,32 @@ pub(crate) struct Accounts {
     watch: bool,
 }
 
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Removes accounts that no agent serves any more, and all that is cached of them.
+    Forget {
+        #[arg(
+            required = true,
+            value_name = "ACCOUNT",
+            value_parser = NonEmptyStringValueParser::new(),
+            add = ArgValueCompleter::new(complete::accounts)
+        )]
+        accounts: Vec<String>,
+    },
+}
+
 // === impl Accounts ===
 
 impl Accounts {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
         let hub = context.hub()?;
+        if let Some(Action::Forget { accounts }) = self.action {
+            for account in accounts {
+                hub.forget(&account).await?;
+                writeln!(std::io::stdout().lock(), "account/{account} forgotten")?;
+            }
+            return Ok(());
+        }
         let mut listing = Listing::new(self.show);
         if self.watch {
             return listing.watch(async || hub.accounts().await, context).await;

@@ -134,6 +134,11 @@ impl Client {
         self.tell(self.request(Method::DELETE, &["v1", "accounts", account, "freeze"])).await
     }
 
+    /// Removes an account that no agent serves, and all that is cached of it.
+    pub(crate) async fn forget(&self, account: &str) -> Result<(), HubError> {
+        self.tell(self.request(Method::DELETE, &["v1", "accounts", account])).await
+    }
+
     fn request(&self, method: Method, path: &[&str]) -> RequestBuilder {
         self.http.request(method, self.at(path))
     }

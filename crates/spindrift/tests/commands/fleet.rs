@@ -112,3 +112,21 @@ async fn accounts_are_watched_over_the_end_of_an_agent_and_of_the_hub() {
     eventually!("the account is stale", LONG, has_line(["main", "stale"]));
     assert!(watch.exited().is_none(), "{}", watch.log());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_that_no_agent_serves_is_forgotten() {
+    let cluster = Cluster::shared().await.unwrap();
+    let mut stack = Stack::start(cluster, Database::sqlite().unwrap(), &["Namespace"]).await;
+    let shell = Shell::new(Some(&stack.hub));
+    let served = shell.spindrift(&["accounts", "forget", "main"]);
+    assert_eq!(served.code, Some(1));
+    assert!(served.err.contains("agent agent-a serves account main"), "{served:?}");
+    stack.agent.kill();
+    eventually!("it can be forgotten", LONG, {
+        let said = shell.spindrift(&["accounts", "forget", "main"]);
+        said.code == Some(0) && said.out == "account/main forgotten\n"
+    });
+    let unknown = shell.spindrift(&["accounts", "forget", "main"]);
+    assert!(unknown.code == Some(1) && unknown.err.contains("there is no account main"), "{unknown:?}");
+    assert_ne!(shell.spindrift(&["accounts", "forget"]).code, Some(0), "nothing is forgotten by chance");
+}

@@ -37,8 +37,13 @@ async fn what_the_page_says_can_be_done() {
             if answer.status == 200 { Ok(()) } else { Err(answer) }
         });
     }
-    let trial = ["get", "configmap", "trial-v000", "-n", "default"];
+    let trial = ["get", "deployment", "trial", "-n", "default"];
     eventually!("the page's deployment is there", world.cluster.kubectl(&trial).await);
+    eventually!("and the application that it made", {
+        let answer = curl(&format!("curl {}/applications", world.hub.url())).await;
+        let names = answer.body.as_array().into_iter().flatten().map(|it| it["name"].clone());
+        names.collect::<Vec<_>>().contains(&"trial".into())
+    });
 }
 
 #[test]

@@ -42,6 +42,8 @@ fn routes() -> String {
             Source::Hub => "by the hub",
             Source::Empty => "empty, as callers expect",
             Source::Never => "as Clouddriver: with an error",
+            Source::Artifacts => "by the hub; embedded, http and helm only",
+            Source::Front50 => "with a 404: Front50 is not asked",
         };
         let mut tested = Vec::new();
         match asked {

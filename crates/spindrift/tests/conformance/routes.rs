@@ -31,9 +31,13 @@ pub(crate) enum Source {
     Empty,
     /// Clouddriver has no such route either, or never a good answer.
     Never,
+    /// The hub knows by itself, for three types of artifacts.
+    Artifacts,
+    /// Clouddriver asks Front50, and the hub does not.
+    Front50,
 }
 
-use Source::{Empty, Hub, Live, Never, Store};
+use Source::{Artifacts, Empty, Front50, Hub, Live, Never, Store};
 
 const fn get(path: &'static str, example: &'static str, source: Source) -> Route {
     Route { method: "GET", path, example, status: 200, in_system_tests: false, source }
@@ -172,15 +176,15 @@ pub(crate) static ROUTES: &[Route] = &[
     ),
     other("DELETE", "/applications/{application}/jobs/{account}/{location}/{id}", Never),
     get("/search", "/search?q=orcashop&type=securityGroups&pageSize=500&page=1", Store),
-    other("GET", "/projects/{project}/clusters", Never),
+    missing("/projects/{project}/clusters", "/projects/nope/clusters", Front50),
     get("/applications/{application}/rawResources", "/applications/orcashop/rawResources", Store),
     get("/features/stages", "/features/stages", Hub),
     other("POST", "/cache/{provider}/{type}", Hub),
     get("/cache/{provider}/{type}", "/cache/kubernetes/manifest", Hub),
     get("/cache/introspection", "/cache/introspection", Hub),
     get("/health", "/health", Hub),
-    get("/artifacts/credentials", "/artifacts/credentials", Hub),
-    other("PUT", "/artifacts/fetch", Hub),
+    get("/artifacts/credentials", "/artifacts/credentials", Artifacts),
+    other("PUT", "/artifacts/fetch", Artifacts),
     missing("/artifacts/account/{account}/names", "/artifacts/account/nope/names?type=helm%2Fchart", Hub),
     missing(
         "/artifacts/account/{account}/versions",

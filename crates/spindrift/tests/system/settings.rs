@@ -73,6 +73,66 @@ async fn credentials_show_what_the_account_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn namespaces_are_those_that_there_are_also_where_they_are_not_cached() {
+    let stage = Stage::set(1).await;
+    let name = stage.fleet.clusters[0].name();
+    let settings = json!({ "kinds": ["ConfigMap"], "omitNamespaces": ["hidden"] });
+    let stack = Stack::with_settings(&["ConfigMap", "Namespace"], configured(&stage, &settings), &[]).await;
+    stack.synced(name).await;
+    for namespace in ["hidden", "late"] {
+        let body = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } });
+        stage.fleet.clusters[0].create(body).unwrap();
+    }
+    let shown = eventually!("a new one is shown", LONG, {
+        let shown = credentials(&stack, name).await["namespaces"].clone();
+        shown.as_array().is_some_and(|names| names.contains(&json!("late"))).then_some(shown)
+    });
+    assert!(!shown.as_array().unwrap().contains(&json!("hidden")), "{shown}");
+    // It is cached on meanwhile, and nothing but what it is to be.
+    let object = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "new", "namespace": "late" } });
+    stage.fleet.clusters[0].create(object).unwrap();
+    eventually!("it is cached", LONG, stack.names(name).await.contains(&"ConfigMap. late/new".to_owned()));
+    assert!(stack.names(name).await.iter().all(|object| object.starts_with("ConfigMap. ")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn accounts_are_marked_as_the_hub_is_told_to() {
+    let stage = Stage::set(1).await;
+    let name = stage.fleet.clusters[0].name();
+    let settings = json!({ "environment": "production", "accountType": "main" });
+    let mut stack = Stack::with_settings(&["Namespace"], configured(&stage, &settings), &[]).await;
+    stack.synced(name).await;
+    let marks = async |stack: &Stack| {
+        let shown = credentials(stack, name).await;
+        (shown["challengeDestructiveActions"].clone(), shown["primaryAccount"].clone())
+    };
+    assert_eq!(marks(&stack).await, (json!(false), json!(false)));
+    let lists =
+        json!({ "challengeDestructiveActionsEnvironments": ["production"], "primaryAccountTypes": ["main"] });
+    stack.hub.configure("/credentials", lists);
+    stack.hub.restart().await.unwrap();
+    assert_eq!(marks(&stack).await, (json!(true), json!(true)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn accounts_that_nobody_serves_are_forgotten_where_that_is_configured() {
+    let stage = Stage::set(2).await;
+    let accounts = json!(stage.accounts());
+    let [kept, gone] = [0, 1].map(|index| stage.fleet.clusters[index].name());
+    let mut stack = Stack::with_settings(&["ConfigMap"], accounts.clone(), &[]).await;
+    stack.synced(kept).await;
+    stack.synced(gone).await;
+    stack.hub.configure("/kubesvc/cache/accountCleanupFrequencySeconds", json!(5));
+    stack.hub.restart().await.unwrap();
+    stack.agent.reconfigure(|all| all["kubernetes"]["accounts"] = json!([accounts[0]])).unwrap();
+    eventually!("it is forgotten", LONG, stack.account(gone).await.is_null());
+    assert!(!stack.account(kept).await.is_null());
+    assert_eq!(stack.names(gone).await, Vec::<String>::new());
+    stack.agent.reconfigure(|all| all["kubernetes"]["accounts"] = accounts).unwrap();
+    stack.synced(gone).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn namespaces_that_are_configured_are_shown_as_they_are() {
     let stage = Stage::set(1).await;
     let name = stage.fleet.clusters[0].name();
@@ -109,11 +169,20 @@ async fn a_custom_resource_is_what_the_hub_is_told_that_it_is() {
     let kind = format!("Widget.{group}");
     let settings =
         json!({ "customResources": [{ "kubernetesKind": kind, "spinnakerKind": "serverGroups" }] });
-    let stack = Stack::with_settings(&[&kind], configured(&stage, &settings), &[]).await;
-    eventually!("it is a server group", LONG, {
+    // Nobody has to say that it is to be cached, too.
+    let stack = Stack::with_settings(&["ConfigMap"], configured(&stage, &settings), &[]).await;
+    let is_shown = async |stack: &Stack| {
         let groups = stack.hub.get("/applications/cart/serverGroups").await.unwrap();
         groups[0]["name"] == format!("{kind} cart-v001")
-    });
+    };
+    eventually!("it is a server group", LONG, is_shown(&stack).await);
+
+    let mut stack = Stack::with_settings(&["ConfigMap"], json!(stage.accounts()), &[]).await;
+    stack.synced(stage.fleet.clusters[0].name()).await;
+    assert!(!is_shown(&stack).await);
+    stack.hub.configure("/kubesvc/runtime/defaults", settings);
+    stack.hub.restart().await.unwrap();
+    eventually!("it is one by the hub's own word", LONG, is_shown(&stack).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -125,7 +194,8 @@ async fn raw_resources_are_of_the_kinds_that_are_configured() {
         let body = json!({ "apiVersion": api_version, "kind": kind, "metadata": metadata });
         stage.fleet.clusters[0].create(body).unwrap();
     }
-    let settings = json!({ "cacheAllApplicationRelationships": true,
+    // Kinds may be written in any way.
+    let settings = json!({ "cacheAllApplicationRelationships": true, "kinds": ["cm", "serviceaccounts"],
         "rawResourcesEndpointConfig": { "omitKindExpressions": ["config.*"] } });
     let kinds = ["ConfigMap", "ServiceAccount"];
     let stack = Stack::with_settings(&kinds, configured(&stage, &settings), &[]).await;

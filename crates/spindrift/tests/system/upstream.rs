@@ -1,5 +1,6 @@
 //! In front of a Clouddriver: what is not ours goes there and comes back as it is, and lists are of both.
 
+mod edges;
 mod hubs;
 mod lists;
 mod operations;
@@ -7,7 +8,7 @@ mod passing;
 
 use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
-use spindrift_testkit::{FaultProxy, HubProcess, spinnaker::RecordedClouddriver};
+use spindrift_testkit::{Database, FaultProxy, HubProcess, spinnaker::RecordedClouddriver};
 
 use crate::{
     engine::Stage,
@@ -41,11 +42,16 @@ impl Scene {
 
     /// With further settings of `upstream`.
     async fn with(settings: Value) -> Self {
+        Self::on(Database::sqlite().unwrap(), settings).await
+    }
+
+    /// With a database of the test's choice.
+    async fn on(database: Database, settings: Value) -> Self {
         let stage = Stage::set(1).await;
         let clouddriver = RecordedClouddriver::start().await.unwrap();
         let link = FaultProxy::start(clouddriver.addr()).await.unwrap();
         let kinds = ["Deployment", "Namespace", "ReplicaSet"];
-        let mut stack = Stack::with_settings(&kinds, json!(stage.accounts()), &[]).await;
+        let mut stack = Stack::with_accounts(database, &kinds, json!(stage.accounts())).await;
         stack.hub.configure("/upstream", settings);
         stack.hub.configure("/upstream/url", json!(format!("http://{}", link.addr())));
         stack.hub.restart().await.unwrap();
@@ -107,7 +113,12 @@ impl Said {
 
     /// Whether it says that the Clouddriver's part is missing, or old.
     fn is_stale(&self) -> bool {
-        self.header("x-spindrift-stale").is_some_and(|names| names.split(',').any(|name| name == "upstream"))
+        self.names_stale("upstream")
+    }
+
+    /// Whether it says that an account is missing, or old.
+    fn names_stale(&self, account: &str) -> bool {
+        self.header("x-spindrift-stale").is_some_and(|names| names.split(',').any(|name| name == account))
     }
 
     /// What each of its entries has under a key.

@@ -55,13 +55,20 @@ pub struct AccountDetails<'a> {
     enabled: bool,
 }
 
-/// Of environments and account types of this name, Spinnaker asks twice before it destroys something.
-const DEFAULT: &str = "default";
+/// Which accounts are marked, by what they say of themselves.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AccountMarks {
+    /// In these environments, Spinnaker asks twice before it destroys something.
+    pub challenged_environments: Vec<String>,
+    /// Accounts of these types come first.
+    pub primary_types: Vec<String>,
+}
 
 // === impl AccountView ===
 
 impl<'a> AccountView<'a> {
-    pub fn new(settings: &'a AccountSettings) -> Self {
+    pub fn new(settings: &'a AccountSettings, marks: &AccountMarks) -> Self {
+        let names = |names: &[String], name: &str| names.iter().any(|known| known == name);
         let environment = settings.environment.as_deref().unwrap_or(&settings.name);
         let account_type = settings.account_type.as_deref().unwrap_or(&settings.name);
         let restricted = settings.permissions.values().any(|roles| !roles.is_empty());
@@ -73,8 +80,8 @@ impl<'a> AccountView<'a> {
             required_group_membership: if restricted { &[] } else { &settings.required_group_membership },
             permissions: restricted.then(|| normalized(&settings.permissions)),
             r#type: KUBERNETES,
-            challenge_destructive_actions: environment == DEFAULT,
-            primary_account: account_type == DEFAULT,
+            challenge_destructive_actions: names(&marks.challenged_environments, environment),
+            primary_account: names(&marks.primary_types, account_type),
         }
     }
 }
@@ -88,9 +95,9 @@ fn normalized(permissions: &BTreeMap<String, Vec<String>>) -> BTreeMap<&str, Vec
 // === impl AccountDetails ===
 
 impl<'a> AccountDetails<'a> {
-    pub fn new(settings: &'a AccountSettings) -> Self {
+    pub fn new(settings: &'a AccountSettings, marks: &AccountMarks) -> Self {
         Self {
-            account: AccountView::new(settings),
+            account: AccountView::new(settings, marks),
             cache_threads: settings.cache_threads.unwrap_or(1),
             cache_interval_seconds: settings.cache_interval_seconds,
             spinnaker_kind_map: settings.kinds.spinnaker_kind_map(),
@@ -98,5 +105,32 @@ impl<'a> AccountDetails<'a> {
             namespaces: &settings.namespaces,
             enabled: true,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accounts_are_marked_by_their_environment_and_type() {
+        let marks = AccountMarks {
+            challenged_environments: vec!["default".into(), "prod".into()],
+            primary_types: vec!["main".into()],
+        };
+        let marked = |name: &str, environment: Option<&str>, account_type: Option<&str>| {
+            let settings = AccountSettings {
+                name: name.into(),
+                environment: environment.map(Into::into),
+                account_type: account_type.map(Into::into),
+                ..AccountSettings::default()
+            };
+            let view = AccountView::new(&settings, &marks);
+            (view.challenge_destructive_actions, view.primary_account)
+        };
+        assert_eq!(marked("eu", Some("prod"), Some("main")), (true, true));
+        assert_eq!(marked("eu", Some("Prod"), None), (false, false));
+        assert_eq!(marked("default", None, None), (true, false), "the name stands for what is not said");
+        assert_eq!(marked("main", None, None), (false, true));
     }
 }

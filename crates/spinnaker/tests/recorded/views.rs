@@ -9,7 +9,7 @@ use spindrift_spinnaker::{
     Coordinates, Inventory, Kind, KindRules, Row, RowKey, RowRules, SpinnakerKind,
     row::Summary,
     view::{
-        AccountDetails, AccountSettings, AccountView, ApplicationDetails, Cluster, ClusterRef,
+        AccountDetails, AccountMarks, AccountSettings, AccountView, ApplicationDetails, Cluster, ClusterRef,
         ClusterSummary, ExpandedServerGroup, Instance, KindExpressions, LoadBalancer, RawResource,
         SearchPage, SearchTypes, Searched, SecurityGroup, ServerGroup, ServerGroupManager,
         ServerGroupSummary, applications, clusters_of, search, security_groups,
@@ -100,14 +100,16 @@ fn views_are_as_recorded() {
         let hits = search("shop", &SearchTypes::parse(types.split(',')), searched);
         json!([SearchPage::new("shop", hits, 1, 500)])
     };
+    let default = vec!["default".to_owned()];
+    let marks = AccountMarks { challenged_environments: default.clone(), primary_types: default };
     let entries = entries(include_str!("views.jsonl"));
     assert_eq!(entries.len(), 31);
     for entry in entries {
         let recording = entry["recording"].as_u64().unwrap();
         let mut recorded = entry["body"].clone();
         let ours = match recording {
-            2 => accounts().iter().map(|account| json(AccountView::new(account))).collect(),
-            3 => accounts().iter().map(|account| json(AccountDetails::new(account))).collect(),
+            2 => accounts().iter().map(|account| json(AccountView::new(account, &marks))).collect(),
+            3 => accounts().iter().map(|account| json(AccountDetails::new(account, &marks))).collect(),
             112 => json(applications(names.iter().map(String::as_str), &clusters)),
             115 => json(ApplicationDetails::new("shop", &clusters)),
             118 => json(ApplicationDetails::new("junk", &clusters)),

@@ -106,7 +106,12 @@ impl RecordedClouddriver {
 
     /// Teaches it a further answer, to be given after those that it knows.
     pub fn answer(&self, method: &str, path: &str, status: u16, body: Value) {
-        let headers = vec![("content-type".to_owned(), "application/json;charset=UTF-8".to_owned())];
+        self.answer_with(method, path, status, &[("content-type", "application/json;charset=UTF-8")], body);
+    }
+
+    /// The same with other headers.
+    pub fn answer_with(&self, method: &str, path: &str, status: u16, headers: &[(&str, &str)], body: Value) {
+        let headers = headers.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
         self.state.add((method.to_owned(), path.to_owned(), String::new()), Reply { status, headers, body });
     }
 

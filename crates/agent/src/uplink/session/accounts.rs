@@ -1,15 +1,22 @@
 //! Which accounts the hub is told of in a session, what it says to that, and what is cached therefore.
 
-use std::sync::Arc;
+use std::{future::pending, sync::Arc};
 
-use spindrift_model::AccountName;
+use spindrift_model::{AccountDescription, AccountName};
 use spindrift_protocol::{ControlUp, Verdict};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use super::{Served, Session};
-use crate::{account::Account, attended::Death, uplink::caching::CachingAccount};
+use crate::{
+    account::Account,
+    attended::Death,
+    uplink::{
+        caching::CachingAccount,
+        namespaces::{Lookout, are_looked_up},
+    },
+};
 
 impl Session<'_> {
     /// Tells the hub which accounts are new, have changed or are gone. One that is cached is stopped first: its task
@@ -117,6 +124,32 @@ impl Session<'_> {
             metrics: self.uplink.metrics.clone(),
             stop,
         };
-        self.caching.start(name, caching.run());
+        let is_looked_up = are_looked_up(&caching.account.config, &caching.kinds);
+        let lookout = is_looked_up.then(|| Lookout {
+            account: caching.account.clone(),
+            metrics: caching.metrics.clone(),
+            told_tx: self.namespaces.0.clone(),
+        });
+        self.caching.start(name, async {
+            let looking = async {
+                match lookout {
+                    Some(lookout) => lookout.run().await,
+                    None => pending().await,
+                }
+            };
+            tokio::select! {
+                () = caching.run() => {}
+                () = looking => {}
+            }
+        });
+    }
+
+    /// The namespaces of an account are others than the hub was told. All else is as it was, so it is cached on.
+    pub(super) fn tell_namespaces(&mut self, name: &AccountName, namespaces: Vec<String>) {
+        let Some(account) = self.announced.get(name).filter(|_| self.accounts.contains_key(name)) else {
+            return;
+        };
+        let description = AccountDescription { namespaces, ..account.description.clone() };
+        self.outbox.push_back(ControlUp::Announce(vec![description]));
     }
 }

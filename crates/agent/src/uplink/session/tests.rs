@@ -166,6 +166,7 @@ async fn an_account_whose_caching_dies_leaves_and_comes_again_and_the_session_go
         refused: HashMap::new(),
         accounts: HashMap::new(),
         caching: Attended::new(),
+        namespaces: mpsc::channel(NAMESPACES),
         operations: Operations::default(),
         heard: Instant::now(),
     };

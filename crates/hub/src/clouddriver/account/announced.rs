@@ -16,8 +16,6 @@ pub(super) struct Announced {
     pub(super) cache_all_application_relationships: bool,
     pub(super) namespaces: Vec<String>,
     pub(super) omit_namespaces: Vec<String>,
-    pub(super) kinds: Vec<String>,
-    pub(super) omit_kinds: Vec<String>,
     pub(super) permissions: BTreeMap<String, Vec<String>>,
     pub(super) required_group_membership: Vec<String>,
     pub(super) cache_threads: Option<u32>,
@@ -44,8 +42,8 @@ struct Fields {
 /// What permissions can be for.
 const AUTHORIZATIONS: [&str; 4] = ["READ", "WRITE", "EXECUTE", "CREATE"];
 
-/// A role that nobody has: no permissions at all would open the account to everybody.
-const NOBODY: &str = "spindrift:nobody";
+/// A role that nobody has: no permissions at all would open the account to everybody. Agents announce it, too.
+pub(super) const NOBODY: &str = "spindrift:nobody";
 
 // === impl Announced ===
 
@@ -54,7 +52,8 @@ impl Announced {
     pub(super) fn read(properties: &str) -> Self {
         let mut fields = Fields::parse(properties);
         let (namespaces, omit_namespaces) = (fields.take("namespaces"), fields.take("omitNamespaces"));
-        let (kinds, omit_kinds) = (fields.take("kinds"), fields.take("omitKinds"));
+        // What is cached obeys these already; here it only matters whether they can be read.
+        let _: [Vec<String>; 2] = [fields.take("kinds"), fields.take("omitKinds")];
         let mut permissions: BTreeMap<String, Vec<String>> = fields.take("permissions");
         if let Some(other) = permissions.keys().find(|key| !AUTHORIZATIONS.contains(&key.as_str())) {
             let problem = format!("permissions: expected one of {AUTHORIZATIONS:?}, found {other:?}");
@@ -79,8 +78,6 @@ impl Announced {
             cache_all_application_relationships: fields.take("cacheAllApplicationRelationships"),
             namespaces,
             omit_namespaces,
-            kinds,
-            omit_kinds,
             permissions,
             required_group_membership,
             cache_threads: fields.take("cacheThreads"),

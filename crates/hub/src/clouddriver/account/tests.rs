@@ -33,7 +33,6 @@ fn a_restricted_account_is_changed_only_by_those_who_name_it() {
         r#"{"permissions":{"READ":["devs"],"WRITE":["sre"]}}"#,
         r#"{"permissions":{"READ":["devs"]}}"#,
         r#"{"requiredGroupMembership":["sre"]}"#,
-        r#"{"permissions":"sre"}"#,
     ] {
         let account = account(restricted, "{}");
         assert!(!account.may_change(&caller(&[])), "{restricted}");
@@ -41,6 +40,18 @@ fn a_restricted_account_is_changed_only_by_those_who_name_it() {
         assert!(account.may_change(&caller(&["account1", "Wide"])), "{restricted}");
     }
     assert!(account(r#"{"permissions":{"WRITE":[]}}"#, "{}").may_change(&caller(&[])), "nobody is kept out");
+}
+
+#[test]
+fn an_account_whose_roles_cannot_be_read_is_changed_by_nobody() {
+    for unreadable in [
+        r#"{"permissions":"sre"}"#,
+        r#"{"permissions":{"READ":["devs"]},"omitNamespaces":"all"}"#,
+        r#"{"permissions":{"READ":["spindrift:nobody"],"WRITE":["spindrift:nobody"]}}"#,
+    ] {
+        let account = account(unreadable, "{}");
+        assert!(!account.may_change(&caller(&["wide"])), "{unreadable}");
+    }
 }
 
 #[test]
@@ -60,7 +71,7 @@ fn the_hubs_entry_comes_before_the_announcement_and_that_before_the_hubs_default
 
     let kind = |properties: &str, runtime: &str| {
         let account = account(properties, runtime);
-        account.settings.kinds.spinnaker_kind(&Kind::parse("Cart.example.com"))
+        account.settings.kinds.spinnaker_kind(&spindrift_spinnaker::Kind::parse("Cart.example.com"))
     };
     let announced =
         r#"{"customResources":[{"kubernetesKind":"Cart.example.com","spinnakerKind":"serverGroups"}]}"#;
@@ -68,14 +79,4 @@ fn the_hubs_entry_comes_before_the_announcement_and_that_before_the_hubs_default
         {"kubernetesKind":"Cart.example.com","spinnakerKind":"loadBalancers"}]}}}"#;
     assert_eq!(kind(announced, "{}"), spindrift_spinnaker::SpinnakerKind::ServerGroups);
     assert_eq!(kind(announced, runtime), spindrift_spinnaker::SpinnakerKind::LoadBalancers);
-}
-
-#[test]
-fn kinds_decide_alone_and_without_them_those_that_are_left_out() {
-    let accepts = |properties: &str, kind: &str| account(properties, "{}").accepts(&Kind::parse(kind));
-    let kinds = r#"{"kinds":["pod","crontab.stable.example.com"],"omitKinds":["pod"]}"#;
-    assert!(accepts(kinds, "Pod") && accepts(kinds, "CronTab.stable.example.com"));
-    assert!(!accepts(kinds, "deployment") && !accepts(kinds, "crontab"));
-    let omit = r#"{"omitKinds":["deploy"]}"#;
-    assert!(!accepts(omit, "Deployment.apps") && accepts(omit, "pod"));
 }

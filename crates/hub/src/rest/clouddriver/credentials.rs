@@ -36,11 +36,12 @@ pub(super) fn routes() -> OpenApiRouter<RestState> {
 async fn list(State(state): State<RestState>, parameters: Parameters) -> Result<Response, Error> {
     let expand = parameters.flag("expand", false)?;
     let accounts = state.accounts.all().await?;
-    let settings = accounts.iter().map(|account| &account.settings);
+    let (settings, marks) = (accounts.iter().map(|account| &account.settings), &*state.marks);
     Ok(if expand {
-        Json(settings.map(AccountDetails::new).collect::<Vec<_>>()).into_response()
+        Json(settings.map(|settings| AccountDetails::new(settings, marks)).collect::<Vec<_>>())
+            .into_response()
     } else {
-        Json(settings.map(AccountView::new).collect::<Vec<_>>()).into_response()
+        Json(settings.map(|settings| AccountView::new(settings, marks)).collect::<Vec<_>>()).into_response()
     })
 }
 
@@ -57,7 +58,7 @@ async fn account(
     let Some(found) = state.accounts.find(&account).await? else {
         return Err(Missing::Account(&account).into());
     };
-    Ok(Json(AccountDetails::new(&found.settings)).into_response())
+    Ok(Json(AccountDetails::new(&found.settings, &state.marks)).into_response())
 }
 
 /// One account, for somebody who may change something in it: without Fiat, everybody who asks.

@@ -33,7 +33,7 @@ async fn list(
     let rows = state.store.rows_listed_under(&state.tenant, &application).await?;
     let is_shown = |row: &&Row| {
         let (account, kind) = (accounts.get(&*row.account), &row.object.kind);
-        account.is_some_and(|account| account.accepts(kind) && account.raw_resources.show(kind))
+        account.is_some_and(|account| account.raw_resources.show(kind))
     };
     let resources: Vec<_> = rows.iter().filter(is_shown).map(RawResource::new).collect();
     Ok((behind, Json(resources)).into_response())

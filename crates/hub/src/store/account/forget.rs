@@ -1,8 +1,23 @@
 //! Forgetting an account that nobody serves any more.
 
-use spindrift_model::{AccountName, TenantId};
+use std::time::Duration;
 
-use crate::store::{Store, StoreError};
+use spindrift_model::{AccountName, AgentId, TenantId};
+use sqlx::AnyConnection;
+
+use crate::store::{Store, StoreError, row::Columns};
+
+/// What became of forgetting an account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Forgotten {
+    Done,
+    /// There is none of this name.
+    Unknown,
+    /// An agent serves it, or stands by for it.
+    Served {
+        agent: AgentId,
+    },
+}
 
 /// What belongs to an account, with the column that names it; the account itself last.
 const TABLES: [(&str, &str); 4] = [
@@ -15,34 +30,124 @@ const TABLES: [(&str, &str); 4] = [
 // === impl Store ===
 
 impl Store {
-    /// Removes an account and all that was cached of it.
+    /// Removes an account and all that was cached of it, whoever serves it.
     ///
     /// Its cursor stays and moves on: should the name come back, no late batch fits it, and a reader who knows the
     /// old objects is told to forget them.
     pub async fn forget_account(&self, tenant: &TenantId, account: &AccountName) -> Result<(), StoreError> {
         let mut transaction = self.begin("begin to forget an account").await?;
+        self.forget(tenant, account, &mut transaction).await?;
+        transaction.commit().await.map_err(StoreError::at("commit a forgotten account"))
+    }
+
+    /// The same, but only if no agent that was heard of within this time serves it.
+    pub async fn forget_unserved(
+        &self,
+        tenant: &TenantId,
+        account: &AccountName,
+        within: Duration,
+    ) -> Result<Forgotten, StoreError> {
+        let mut transaction = self.begin("begin to forget an account").await?;
+        // Whoever announces it at this moment waits for that row, or has it, and then we wait.
+        let known = self
+            .statement("SELECT name FROM spindrift_account WHERE tenant = ? AND name = ? {for update}")
+            .bind(tenant.as_str())
+            .bind(account.as_str())
+            .fetch_optional("read an account", &mut transaction)
+            .await?;
+        if known.is_none() {
+            return Ok(Forgotten::Unknown);
+        }
+        if let Some(agent) = self.server(tenant, account, within, &mut transaction).await? {
+            return Ok(Forgotten::Served { agent });
+        }
+        self.forget(tenant, account, &mut transaction).await?;
+        transaction.commit().await.map_err(StoreError::at("commit a forgotten account"))?;
+        Ok(Forgotten::Done)
+    }
+
+    /// The accounts that no agent serves that was heard of within this time.
+    pub async fn unserved_accounts(
+        &self,
+        tenant: &TenantId,
+        within: Duration,
+    ) -> Result<Vec<AccountName>, StoreError> {
+        let mut connection = self.reader("connect to read accounts that nobody serves").await?;
+        let rows = self
+            .statement(
+                "SELECT k.name AS name FROM spindrift_account k WHERE k.tenant = ? \
+                 AND NOT EXISTS (SELECT 1 FROM spindrift_session_account a \
+                 JOIN spindrift_session s ON s.id = a.session WHERE a.tenant = k.tenant AND a.account = k.name \
+                 AND s.closed_at = 0 AND s.last_seen >= {now} - ?) \
+                 AND NOT EXISTS (SELECT 1 FROM spindrift_cursor c \
+                 WHERE c.tenant = k.tenant AND c.account = k.name AND c.lease_until > {now})",
+            )
+            .bind(tenant.as_str())
+            .bind(within)
+            .fetch_all("read accounts that nobody serves", &mut connection)
+            .await?;
+        rows.iter().map(|row| row.name("name")).collect()
+    }
+
+    /// An agent that serves the account, or may at any moment.
+    async fn server(
+        &self,
+        tenant: &TenantId,
+        account: &AccountName,
+        within: Duration,
+        connection: &mut AnyConnection,
+    ) -> Result<Option<AgentId>, StoreError> {
+        let accepted = self
+            .statement(
+                "SELECT s.agent_id AS agent FROM spindrift_session_account a \
+                 JOIN spindrift_session s ON s.id = a.session \
+                 WHERE a.tenant = ? AND a.account = ? AND s.closed_at = 0 AND s.last_seen >= {now} - ?",
+            )
+            .bind(tenant.as_str())
+            .bind(account.as_str())
+            .bind(within)
+            .fetch_all("read who serves an account", connection)
+            .await?;
+        let holders = self
+            .statement(
+                "SELECT holder_agent AS agent FROM spindrift_cursor \
+                 WHERE tenant = ? AND account = ? AND lease_until > {now}",
+            )
+            .bind(tenant.as_str())
+            .bind(account.as_str())
+            .fetch_all("read who holds an account", connection)
+            .await?;
+        holders.iter().chain(&accepted).next().map(|row| row.name("agent")).transpose()
+    }
+
+    async fn forget(
+        &self,
+        tenant: &TenantId,
+        account: &AccountName,
+        connection: &mut AnyConnection,
+    ) -> Result<(), StoreError> {
         self.statement(
             "UPDATE spindrift_cursor SET epoch = epoch + 1, feed_floor = seq + 1, lease_until = 0 \
              WHERE tenant = ? AND account = ?",
         )
         .bind(tenant.as_str())
         .bind(account.as_str())
-        .execute("end the account's stream", &mut transaction)
+        .execute("end the account's stream", connection)
         .await?;
         // Apart: MySQL would let the statement above see the new `seq`.
         let text = "UPDATE spindrift_cursor SET seq = feed_floor, rows_seq = feed_floor WHERE tenant = ? AND account = ?";
         self.statement(text)
             .bind(tenant.as_str())
             .bind(account.as_str())
-            .execute("move the account's feed on", &mut transaction)
+            .execute("move the account's feed on", connection)
             .await?;
         for (table, column) in TABLES {
             self.statement(format!("DELETE FROM {table} WHERE tenant = ? AND {column} = ?"))
                 .bind(tenant.as_str())
                 .bind(account.as_str())
-                .execute("forget an account", &mut transaction)
+                .execute("forget an account", connection)
                 .await?;
         }
-        transaction.commit().await.map_err(StoreError::at("commit a forgotten account"))
+        Ok(())
     }
 }

@@ -2,12 +2,15 @@ use serde_json::json;
 
 use super::*;
 
-/// Merges with `prod` as the only account of ours.
+/// `prod` is the only account of ours, and `foreign` one that the other is not asked for.
+fn is_theirs(account: &str) -> bool {
+    !["prod", "foreign"].contains(&account)
+}
+
 #[allow(clippy::needless_pass_by_value, reason = "`json!` is written where it is used")]
 fn merged(list: List, ours: Value, theirs: Value) -> Value {
     let (ours, theirs) = (ours.to_string(), theirs.to_string());
-    let accounts = HashSet::from(["prod".to_owned()]);
-    let sides = Sides { ours: ours.as_bytes(), theirs: theirs.as_bytes(), accounts: &accounts };
+    let sides = Sides { ours: ours.as_bytes(), theirs: theirs.as_bytes(), is_theirs: &is_theirs };
     serde_json::from_slice(&sides.merge(list).unwrap()).unwrap()
 }
 
@@ -35,6 +38,30 @@ fn applications_are_joined_by_name_and_sorted() {
 }
 
 #[test]
+fn applications_that_differ_in_case_are_two() {
+    let named = |name: &str| json!({ "name": name, "clusterNames": {} });
+    let (ours, theirs) =
+        (json!([named("shop"), named("Zoo")]), json!([named("Shop"), named("SHOP"), named("shop")]));
+    let expected = json!([named("SHOP"), named("Shop"), named("shop"), named("Zoo")]);
+    assert_eq!(merged(List::Applications, ours, theirs), expected);
+}
+
+#[test]
+fn what_it_is_not_asked_for_it_does_not_tell() {
+    let entry = |account: &str| json!({ "account": account, "name": account });
+    let theirs = json!([entry("foreign"), entry("aws")]);
+    assert_eq!(merged(List::Entries, json!([]), theirs.clone()), json!([entry("aws")]));
+    assert_eq!(merged(List::Credentials, json!([]), theirs), json!([entry("aws")]));
+    let by_account = merged(List::ByAccount, json!({}), json!({ "foreign": [], "aws": [] }));
+    assert_eq!(by_account, json!({ "aws": [] }));
+    let application = |clusters: Value| json!({ "name": "shop", "clusterNames": clusters });
+    let theirs = json!([application(json!({ "foreign": ["a"] }))]);
+    assert_eq!(merged(List::Applications, json!([]), theirs), json!([]));
+    let theirs = json!([application(json!({ "foreign": ["a"], "aws": ["b"] }))]);
+    assert_eq!(merged(List::Applications, json!([]), theirs), json!([application(json!({ "aws": ["b"] }))]));
+}
+
+#[test]
 fn an_application_has_the_clusters_and_providers_of_both() {
     let ours = json!({ "name": "shop", "attributes": { "cloudProviders": "kubernetes", "name": "shop" },
         "clusters": { "prod": [{ "name": "deployment shop" }] } });
@@ -49,11 +76,10 @@ fn an_application_has_the_clusters_and_providers_of_both() {
 
 #[test]
 fn entries_keep_their_writing_and_those_of_our_accounts_are_ours() {
-    let accounts = HashSet::from(["prod".to_owned()]);
     let sides = Sides {
         ours: br#"[{"account":"prod","n":1.0}]"#,
         theirs: br#"[{"account":"prod"}, {"accountName":"prod"}, {"n":1.2345678E7,"account":"a\u0077s"}, 7]"#,
-        accounts: &accounts,
+        is_theirs: &is_theirs,
     };
     let text = String::from_utf8(sides.merge(List::Entries).unwrap()).unwrap();
     assert_eq!(text, r#"[{"account":"prod","n":1.0},{"n":1.2345678E7,"account":"a\u0077s"},7]"#);
@@ -102,8 +128,7 @@ fn a_page_of_search_counts_what_it_holds() {
 
 #[test]
 fn an_answer_of_another_shape_is_no_part_of_a_list() {
-    let accounts = HashSet::new();
-    let sides = Sides { ours: b"[]", theirs: br#"{"error":"no"}"#, accounts: &accounts };
+    let sides = Sides { ours: b"[]", theirs: br#"{"error":"no"}"#, is_theirs: &is_theirs };
     for list in [List::Entries, List::Applications, List::Credentials, List::Stages] {
         assert!(sides.merge(list).is_err(), "{list:?}");
     }

@@ -180,6 +180,37 @@ async fn an_account_with_permissions_is_changed_by_those_who_name_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_account_whose_permissions_cannot_be_read_is_changed_by_nobody() {
+    let scene = Scene::with(&json!({ "permissions": "sre" })).await;
+    let account = scene.account.as_str();
+    let description = deployment(account, json!([config_map("default", "denied", "1")]));
+    let body = json!([{ "deployManifest": description }]).to_string();
+    let headers = [("X-SPINNAKER-USER", "recorder"), ("X-SPINNAKER-ACCOUNTS", account)];
+    let denied = send_as(&scene.stack.hub, "POST", "/kubernetes/ops", &headers, body.into()).await;
+    assert_eq!((denied.status, &denied.body["message"]), (400, &json!("Validation Failed")), "{denied:?}");
+    assert!(
+        denied.body["errors"][0].as_str().unwrap().starts_with("recorder is not authorized"),
+        "{denied:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_namespaces_that_are_left_out_nothing_is_changed() {
+    let scene = Scene::with(&json!({ "omitNamespaces": ["kube-system"] })).await;
+    let description = deployment(&scene.account, json!([config_map("kube-system", "denied", "1")]));
+    let body = json!([{ "deployManifest": description }]);
+    let denied = send(&scene.stack.hub, "POST", "/kubernetes/ops", &body).await;
+    let error = "deployKubernetesManifest.deployKubernetesManifest.kube-system.omittedNamespace";
+    assert_eq!((denied.status, &denied.body["errors"]), (400, &json!([error])), "{denied:?}");
+    done(
+        &scene.stack.hub,
+        "deployManifest",
+        deployment(&scene.account, json!([config_map("default", "allowed", "1")])),
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn all_ways_of_asking_lead_to_a_task() {
     let scene = Scene::set().await;
     let description = deployment(&scene.account, json!([config_map("default", "ways", "1")]));

@@ -1,7 +1,7 @@
 //! A second hub as the Clouddriver behind the first.
 
 use serde_json::json;
-use spindrift_testkit::eventually;
+use spindrift_testkit::{AgentProcess, Database, HubProcess, eventually};
 
 use super::ask;
 use crate::{
@@ -42,13 +42,57 @@ async fn a_hub_can_be_behind_a_hub() {
     let said = ask(&front.hub, "GET", &path, &[], None).await;
     assert_eq!((said.status, &said.json()["account"]), (200, &json!(far)), "{said:?}");
 
-    // The one behind goes; the front's own account does not mind.
+    // What the one behind says to be stale is stale.
+    let clusters = "/applications/shop/clusters";
+    let is_stale = async || ask(&front.hub, "GET", clusters, &[], None).await.names_stale(&far);
+    assert!(!is_stale().await);
     let mut behind = behind;
+    behind.agent.kill();
+    eventually!("the account behind is stale in front", LONG, is_stale().await);
+    behind.agent.restart().unwrap();
+    eventually!("and no longer", LONG, !is_stale().await);
+
+    // The one behind goes; the front's own account does not mind.
     behind.hub.kill();
-    let said = ask(&front.hub, "GET", "/applications/shop/clusters", &[], None).await;
+    let said = ask(&front.hub, "GET", clusters, &[], None).await;
     assert!(said.status == 200 && said.is_stale(), "{said:?}");
     assert_eq!(ask(&front.hub, "GET", &path, &[], None).await.status, 502);
     assert_eq!(ask(&front.hub, "GET", &format!("/credentials/{near}"), &[], None).await.status, 200);
     behind.hub.restart().await.unwrap();
     eventually!("it is back", LONG, ask(&front.hub, "GET", &path, &[], None).await.status == 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_hubs_that_are_behind_each_other_answer_once() {
+    let stage = Stage::set(2).await;
+    let accounts = stage.accounts();
+    let [one, two] = [0, 1].map(|index| stage.fleet.clusters[index].name().to_owned());
+    let kinds = ["ServiceAccount", "ReplicaSet"];
+    let mut first = Stack::with_settings(&kinds, json!(accounts[..1]), &[]).await;
+    let database = Database::sqlite().unwrap();
+    let settings =
+        [("/kubesvc/cache/cacheKinds", json!(kinds)), ("/upstream", json!({ "url": first.hub.url() }))];
+    let second = HubProcess::start("hub-b", &database, &settings).await.unwrap();
+    let _agent = AgentProcess::start("agent-b", second.grpc(), &json!(accounts[1..])).unwrap();
+    first.hub.configure("/upstream", json!({ "url": second.url() }));
+    first.hub.restart().await.unwrap();
+    first.synced(&one).await;
+
+    let mut both = [one.clone(), two.clone()];
+    both.sort();
+    for hub in [&first.hub, &second] {
+        eventually!("accounts are of both, each once", LONG, {
+            let said = ask(hub, "GET", "/credentials", &[], None).await;
+            said.status == 200 && said.each("name") == both && said.json().as_array().unwrap().len() == 2
+        });
+        let said = ask(hub, "GET", "/applications", &[], None).await;
+        assert_eq!(said.status, 200, "{said:?}");
+        let operation = |account: &str| json!([{ "scaleManifest": { "account": account } }]);
+        for account in &both {
+            let said = ask(hub, "POST", "/kubernetes/ops", &[], Some(&operation(account))).await;
+            assert!(said.status < 500, "whoever has it refuses it: {said:?}");
+        }
+        let said = ask(hub, "POST", "/kubernetes/ops", &[], Some(&operation("nobodys"))).await;
+        assert_eq!(said.status, 400, "the one who asked first ends it: {said:?}");
+    }
 }

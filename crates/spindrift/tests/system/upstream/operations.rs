@@ -50,6 +50,50 @@ async fn operations_and_tasks_are_those_of_whoever_has_the_account() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn tasks_of_both_are_listed_given_up_and_asked_for_again_where_they_are() {
+    let scene = Scene::set().await;
+    let hub = &scene.stack.hub;
+    let id = "0a1b2c3d-0000-4000-8000-000000000002";
+    let of_theirs = format!("/kubernetes/task/{id}");
+    // A question that was never recorded, so that it has one answer only.
+    let tasks = "/task?of=this-test";
+    scene.clouddriver.answer("GET", tasks, 200, json!([{ "id": id, "status": { "completed": false } }]));
+    scene.clouddriver.answer("PATCH", &of_theirs, 200, json!({ "id": id }));
+    scene.clouddriver.answer("POST", &format!("{of_theirs}/restart"), 200, json!({ "id": "another" }));
+
+    // A delete that cannot end.
+    let held = json!({ "apiVersion": "v1", "kind": "ServiceAccount",
+        "metadata": { "name": "held", "namespace": "default", "finalizers": ["example.com/hold"] } });
+    scene.stage.fleet.clusters[0].create(held).unwrap();
+    let delete = json!([{ "deleteManifest": { "account": scene.account(), "manifestName": "serviceAccount held",
+        "location": "default", "options": {} } }]);
+    let said = ask(hub, "POST", "/kubernetes/ops?clientRequestId=hang", &[], Some(&delete)).await;
+    let ours = said.json()["id"].as_str().unwrap().to_owned();
+    let mut both = [ours.clone(), id.to_owned()];
+    both.sort();
+    assert_eq!(scene.get(tasks).await.each("id"), both);
+
+    let retry = json!({ "retry": true });
+    let said = ask(hub, "PATCH", &of_theirs, &[], Some(&retry)).await;
+    assert_eq!((said.status, said.json()), (200, json!({ "id": id })), "{said:?}");
+    let said = ask(hub, "POST", &format!("{of_theirs}/restart"), &[], Some(&delete)).await;
+    assert_eq!(said.json()["id"], "another", "{said:?}");
+    let of_ours = format!("/kubernetes/task/{ours}");
+    let said = ask(hub, "PATCH", &of_ours, &[], Some(&retry)).await;
+    assert_eq!((said.status, &said.json()["id"]), (200, &json!(ours)), "{said:?}");
+    assert_eq!(scene.get(tasks).await.each("id"), [id], "ours has ended");
+    let said = ask(hub, "POST", &format!("{of_ours}/restart"), &[], Some(&delete)).await;
+    let again = said.json()["id"].as_str().unwrap().to_owned();
+    assert!(said.status == 200 && again != ours, "{said:?}");
+    assert!(scene.get(tasks).await.each("id").contains(&again));
+
+    let received = scene.clouddriver.received();
+    let changed = received.iter().filter(|asked| asked.method != "GET");
+    let changed: Vec<_> = changed.map(|asked| (asked.method.as_str(), asked.path.as_str())).collect();
+    assert_eq!(changed, [("PATCH", of_theirs.as_str()), ("POST", &format!("{of_theirs}/restart"))]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn operations_of_both_in_one_request_are_refused_and_nothing_is_done() {
     let scene = Scene::set().await;
     let both = json!([deployment(scene.account(), "mixed"), deployment("account1", "mixed")]);

@@ -164,6 +164,27 @@ async fn it_is_asked_only_for_the_accounts_and_paths_that_it_may_be() {
         assert_eq!(scene.get(path).await.status, 404, "{path}");
         assert!(!scene.clouddriver.received().iter().any(|asked| asked.path == path), "{path}");
     }
+    let mut shown = ["account1", scene.account()];
+    shown.sort_unstable();
+    assert_eq!(scene.get("/credentials").await.each("name"), shown, "nor is it believed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_is_not_passed_on_is_not_announced() {
+    let (hub, listener, _database) = before_a_puppet(&[]).await;
+    for path in ["/credentials", "/health"] {
+        let body = json!({ "nobody": "reads this" });
+        let headers = [("Content-Encoding", "identity"), ("X-Mark", path)];
+        let asking = ask(&hub, "GET", path, &headers, Some(&body));
+        let puppet = async {
+            let (mut connection, head) = called(&listener, &format!("x-mark: {path}")).await;
+            connection.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n[]").await.unwrap();
+            head
+        };
+        let (_, head) = tokio::join!(asking, puppet);
+        let head = head.to_ascii_lowercase();
+        assert!(!head.contains("content-"), "{head}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -230,7 +251,19 @@ async fn it_is_spoken_to_by_tls_if_its_certificate_is_trusted() {
     let path = "/manifests/theirs/default/pod%20x";
     assert_eq!(ask(&hub, "GET", path, &[], None).await.text, "safe");
 
+    // Files may be replaced, as they are when certificates are renewed.
+    let bundle = scratch("trust").unwrap();
+    let file = bundle.path().join("ca.pem");
+    std::fs::copy(certificates.authority(), &file).unwrap();
+    hub.configure("/upstream/tls/cacertFile", json!(file));
+    hub.restart().await.unwrap();
+    assert_eq!(ask(&hub, "GET", path, &[], None).await.text, "safe");
     let strange = Certificates::new().unwrap();
+    std::fs::copy(strange.authority(), &file).unwrap();
+    assert_eq!(ask(&hub, "GET", path, &[], None).await.status, 502);
+    std::fs::copy(certificates.authority(), &file).unwrap();
+    assert_eq!(ask(&hub, "GET", path, &[], None).await.text, "safe");
+
     hub.configure("/upstream/tls/cacertFile", json!(strange.authority()));
     hub.restart().await.unwrap();
     let refused = ask(&hub, "GET", path, &[], None).await;
