@@ -68,7 +68,9 @@ impl Store {
             self.owned(tenant, application, Instances::Only),
             self.shared(tenant, application, Instances::Only),
         ];
-        let statements = statements.into_iter().chain(self.owned_by(tenant, &foreign));
+        let of_others = self.owned_by(tenant, &foreign).into_iter();
+        let of_others = of_others.map(|statement| statement.push(" AND spinnaker_kind = 'instances'"));
+        let statements = statements.into_iter().chain(of_others);
         let mut instances = InstanceRows::default();
         let mut connection = self.reader("connect to read the instances of an application").await?;
         for statement in statements {

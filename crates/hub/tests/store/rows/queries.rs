@@ -64,11 +64,13 @@ async fn what_services_and_managers_of_an_application_reach_elsewhere_is_there()
             replica_set("shop-old", "portal", "shop"),
             manifest("", "Pod", "shared", owned_by(&[("ReplicaSet", "shop-5c6"), ("Job", "migration")])),
             manifest("", "Pod", "stranger", owned_by(&[("StatefulSet", "shop-5c6")])),
+            manifest("apps", "ControllerRevision", "shop-5c6-1", owned_by(&[("ReplicaSet", "shop-5c6")])),
         ]);
         bench.write("prod", |write| write.upserts = objects).await?;
         assert_eq!(
             bench.row_names("portal").await?,
             [
+                "controllerRevision shop-5c6-1",
                 "pod shared",
                 "pod shop-5c6-a",
                 "pod shop-5c6-b",
@@ -81,6 +83,7 @@ async fn what_services_and_managers_of_an_application_reach_elsewhere_is_there()
         assert_eq!(
             bench.row_names("shop").await?,
             [
+                "controllerRevision shop-5c6-1",
                 "deployment shop",
                 "pod shared",
                 "pod shop-5c6-a",
