@@ -192,11 +192,7 @@ impl Trouble {
 
     /// Whether it is the last word on its id: what is not carried out under this one can be under another.
     pub fn uses_up_its_id(&self) -> bool {
-        match self {
-            Self::Refused(refusal) => refusal.is_withdrawal(),
-            Self::Failed(_) => true,
-            _ => false,
-        }
+        matches!(self, Self::Failed(_))
     }
 
     /// What kubectl would have written to its standard error.

@@ -56,17 +56,13 @@ impl Refusal {
 
     /// Whether it is the store's fault, by what the row of an operation says.
     pub(crate) fn is_of_store(status: &Status) -> bool {
-        status.code == 503 && (status.message == STORE || status.message == WITHDRAWN)
+        status.code == 503 && status.message == STORE
     }
 
-    /// Whether nothing can be taken on under the same id any more.
-    pub(crate) fn is_withdrawal(&self) -> bool {
-        self.message == WITHDRAWN
-    }
-
-    /// Whether nothing is wrong with the operation: nothing was sent, and it may be taken on a moment later.
+    /// Whether nothing is wrong with the operation: nothing was sent, and it may be taken on a moment later. Not where a
+    /// row may have been left behind: until it is found, a hub that is started anew may take it up.
     pub(crate) fn is_passing(&self) -> bool {
-        matches!(self.code, 429 | 503)
+        matches!(self.code, 429 | 503) && self.message != WITHDRAWN
     }
 
     /// A `Status` in JSON.

@@ -116,7 +116,9 @@ impl Dispatch {
         let inserted = match written {
             Ok(inserted) => inserted,
             Err(error) => {
-                let refusal = unavailable(&error, Refusal::withdrawn());
+                // A read that is done once more does no harm.
+                let refusal = if mutation { Refusal::withdrawn() } else { Refusal::store() };
+                let refusal = unavailable(&error, refusal);
                 if let Some(submitting) = submitting {
                     shared.withdrawn.lock().insert(id);
                     let withdrawal = withdraw(submitting, refusal.clone(), Instant::now() + time_left);
