@@ -44,6 +44,8 @@ pub(super) struct Housekeeping {
 /// Forgets accounts that no agent has served for a while.
 pub(super) struct Cleanup {
     pub(super) store: Store,
+    pub(super) id: HubId,
+    pub(super) base_url: String,
     pub(super) tenant: TenantId,
     pub(super) accounts: Accounts,
     /// For so long nobody has to have served it.
@@ -114,6 +116,7 @@ impl Cleanup {
         interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
         while token.run_until_cancelled(interval.tick()).await.is_some() {
             if let Err(error) = self.clean().await {
+                self.unserved.clear();
                 warn!(error = %report(&error), "accounts that nobody serves are looked for again");
             }
         }
@@ -121,6 +124,8 @@ impl Cleanup {
     }
 
     async fn clean(&mut self) -> Result<(), StoreError> {
+        // While the store takes no writes, nobody can say of himself that he serves anything.
+        self.store.heartbeat(&self.id, &self.base_url).await?;
         let now = Instant::now();
         let found = self.store.unserved_accounts(&self.tenant, self.silence).await?;
         self.unserved.retain(|account, _| found.contains(account));

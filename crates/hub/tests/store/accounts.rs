@@ -159,6 +159,9 @@ async fn an_account_is_forgotten_only_if_no_agent_serves_it() -> anyhow::Result<
         assert_eq!(forget().await?, Forgotten::Served { agent: agent("other") }, "it stands by");
         assert_eq!((unserved().await?, bench.names("moved").await?), (vec![], vec!["old".to_owned()]));
         bench.store.withdraw(&tenant(), &standing_by.id, &name).await?;
+        assert_eq!(forget().await?, Forgotten::Served { agent: agent("agent") }, "it was just announced");
+        assert_eq!(unserved().await?, []);
+        bench.database.execute("UPDATE spindrift_account SET last_seen = 0").await?;
         assert_eq!(unserved().await?, std::slice::from_ref(&name));
         assert_eq!(forget().await?, Forgotten::Done);
         assert_eq!(forget().await?, Forgotten::Unknown);

@@ -31,7 +31,47 @@ impl Store {
     ) -> Result<Announced, StoreError> {
         let mut transaction = self.begin("begin an announcement").await?;
         let name = &description.name;
-        // A new name is bound by its insert; of two that come at once, the second then sees the first.
+        let mut bound_to = None;
+        // Again where the account was just being forgotten: then the insert met a row that is gone now.
+        for _ in 0..2 {
+            self.insert_unknown(tenant, agent, description, &mut transaction).await?;
+            let row = self
+                .statement(
+                    "SELECT host, cluster_uid, ca_fingerprint FROM spindrift_account WHERE tenant = ? AND name = ? \
+                     {for update}",
+                )
+                .bind(tenant.as_str())
+                .bind(name.as_str())
+                .fetch_optional("read the account's cluster", &mut transaction)
+                .await?;
+            bound_to = row.map(|row| cluster(&row)).transpose()?;
+            if bound_to.is_some() {
+                break;
+            }
+        }
+        let bound_to = bound_to.unwrap_or_default();
+
+        let announced = if bound_to.may_be(&description.cluster) {
+            self.describe(tenant, agent, description, &bound_to, &mut transaction).await?;
+            Announced::Accepted
+        } else {
+            let claim = format!("agent {agent} claims the name for another cluster: {}", description.cluster);
+            self.store_problem(tenant, name, agent, &claim, &mut transaction).await?;
+            Announced::Refused { bound_to }
+        };
+        transaction.commit().await.map_err(StoreError::at("commit an announcement"))?;
+        Ok(announced)
+    }
+
+    /// A new name is bound by its insert; of two that come at once, the second then sees the first.
+    async fn insert_unknown(
+        &self,
+        tenant: &TenantId,
+        agent: &AgentId,
+        description: &AccountDescription,
+        connection: &mut AnyConnection,
+    ) -> Result<(), StoreError> {
+        let name = &description.name;
         self.statement(
             "INSERT INTO spindrift_account (tenant, name, host, cluster_uid, ca_fingerprint, kubernetes_version, \
              namespaces, properties, max_resumable_age, agent_id, first_seen, last_seen, problem, problem_agent, \
@@ -44,30 +84,9 @@ impl Store {
         .bind(description.cluster.uid.as_deref().unwrap_or_default())
         .bind(description.cluster.ca_fingerprint.as_deref().unwrap_or_default())
         .bind(agent.as_str())
-        .execute("insert an account", &mut transaction)
-        .await?;
-
-        let bound_to = self
-            .statement(
-                "SELECT host, cluster_uid, ca_fingerprint FROM spindrift_account WHERE tenant = ? AND name = ? \
-                 {for update}",
-            )
-            .bind(tenant.as_str())
-            .bind(name.as_str())
-            .fetch_optional("read the account's cluster", &mut transaction)
-            .await?
-            .map_or(Ok(ClusterIdentity::default()), |row| cluster(&row))?;
-
-        let announced = if bound_to.may_be(&description.cluster) {
-            self.describe(tenant, agent, description, &bound_to, &mut transaction).await?;
-            Announced::Accepted
-        } else {
-            let claim = format!("agent {agent} claims the name for another cluster: {}", description.cluster);
-            self.store_problem(tenant, name, agent, &claim, &mut transaction).await?;
-            Announced::Refused { bound_to }
-        };
-        transaction.commit().await.map_err(StoreError::at("commit an announcement"))?;
-        Ok(announced)
+        .execute("insert an account", connection)
+        .await
+        .map(drop)
     }
 
     /// Keeps what an operator should know of an account, and whose doing it is.

@@ -27,6 +27,9 @@ const TABLES: [(&str, &str); 4] = [
     ("spindrift_account", "name"),
 ];
 
+/// Between the announcement of an account and the session that serves it, all others of its agent are announced.
+const ANNOUNCING: Duration = Duration::from_secs(10);
+
 // === impl Store ===
 
 impl Store {
@@ -76,13 +79,14 @@ impl Store {
         let rows = self
             .statement(
                 "SELECT k.name AS name FROM spindrift_account k WHERE k.tenant = ? \
-                 AND NOT EXISTS (SELECT 1 FROM spindrift_session_account a \
+                 AND k.last_seen < {now} - ? AND NOT EXISTS (SELECT 1 FROM spindrift_session_account a \
                  JOIN spindrift_session s ON s.id = a.session WHERE a.tenant = k.tenant AND a.account = k.name \
                  AND s.closed_at = 0 AND s.last_seen >= {now} - ?) \
                  AND NOT EXISTS (SELECT 1 FROM spindrift_cursor c \
                  WHERE c.tenant = k.tenant AND c.account = k.name AND c.lease_until > {now})",
             )
             .bind(tenant.as_str())
+            .bind(ANNOUNCING)
             .bind(within)
             .fetch_all("read accounts that nobody serves", &mut connection)
             .await?;
@@ -108,6 +112,16 @@ impl Store {
             .bind(within)
             .fetch_all("read who serves an account", connection)
             .await?;
+        let announced = self
+            .statement(
+                "SELECT agent_id AS agent FROM spindrift_account \
+                 WHERE tenant = ? AND name = ? AND last_seen >= {now} - ?",
+            )
+            .bind(tenant.as_str())
+            .bind(account.as_str())
+            .bind(ANNOUNCING)
+            .fetch_all("read who announced an account", connection)
+            .await?;
         let holders = self
             .statement(
                 "SELECT holder_agent AS agent FROM spindrift_cursor \
@@ -117,7 +131,7 @@ impl Store {
             .bind(account.as_str())
             .fetch_all("read who holds an account", connection)
             .await?;
-        holders.iter().chain(&accepted).next().map(|row| row.name("agent")).transpose()
+        holders.iter().chain(&accepted).chain(&announced).next().map(|row| row.name("agent")).transpose()
     }
 
     async fn forget(
