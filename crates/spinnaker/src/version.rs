@@ -3,9 +3,9 @@
 
 use std::fmt;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::{Artifact, Manifest};
+use crate::{Artifact, Manifest, gson::without_nulls};
 
 /// The version of an object, by count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,13 +68,14 @@ pub(crate) fn latest<'a>(manifest: &Manifest, live: &'a [Manifest]) -> Option<&'
     versions(manifest, live).into_iter().max_by_key(|(_, version)| *version).map(|(object, _)| object)
 }
 
-/// Whether the object was last applied with this content, whatever its metadata.
+/// Whether the object was last applied with this content, whatever its metadata; nulls are not applied.
 fn is_applied(manifest: &Manifest, object: &Manifest) -> bool {
-    let Some(Value::Object(mut applied)) = object.last_applied() else { return false };
-    applied.remove("metadata");
-    let wanted = manifest.as_map().iter().filter(|(key, _)| *key != "metadata");
-    applied.len() == wanted.clone().count()
-        && wanted.into_iter().all(|(key, value)| applied.get(key).is_some_and(|other| is_equal(value, other)))
+    let Some(Value::Object(applied)) = object.last_applied() else { return false };
+    let content = |mut body: Map<String, Value>| {
+        body.remove("metadata");
+        without_nulls(Value::Object(body))
+    };
+    is_equal(&content(manifest.as_map().clone()), &content(applied))
 }
 
 /// Numbers are the same whether they are written as `1` or `1.0`.
@@ -148,6 +149,10 @@ mod tests {
         let objects = [live("shop-cm", "v001", 3, Some("1")), live("shop-cm", "v000", 1, Some("1"))];
         assert_eq!(Version::of(&config_map("1"), &objects, &[]), Version(0), "the oldest that is the same");
         assert_eq!(Version::of(&config_map("2"), &objects, &[]), Version(2));
+        let mut with_nulls = config_map("1").as_map().clone();
+        with_nulls.insert("binaryData".into(), Value::Null);
+        let with_nulls = Value::Object(with_nulls).try_into().unwrap();
+        assert_eq!(Version::of(&with_nulls, &objects, &[]), Version(0), "what is null is not applied");
         let replaced = [live("shop-cm", "v000", 1, None)];
         assert_eq!(
             Version::of(&config_map("1"), &replaced, &[]),
