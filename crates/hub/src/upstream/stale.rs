@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
 /// Names accounts by comma; `+3` at the end are three more.
-const STALE: HeaderName = HeaderName::from_static("x-spindrift-stale");
+pub(super) const STALE: HeaderName = HeaderName::from_static("x-spindrift-stale");
 /// The Clouddriver's part.
 pub(super) const UPSTREAM: &str = "upstream";
 /// Proxies and servers of others take 8 KiB of all headers together.

@@ -92,10 +92,7 @@ pub(super) async fn find(
 /// has too much to do, is to be asked again.
 pub(super) fn unreadable(what: impl std::fmt::Display, account: &Account, trouble: &Trouble) -> Refusal {
     let message = format!("Failed to read {what}: (account: {}): {trouble}", account.name);
-    match trouble {
-        Trouble::Refused(refusal) if refusal.is_passing() => Refusal::unavailable(message),
-        _ => Refusal::internal(message),
-    }
+    if trouble.is_passing() { Refusal::unavailable(message) } else { Refusal::internal(message) }
 }
 
 #[cfg(test)]

@@ -24,7 +24,8 @@ pub(super) async fn finish(request: Request, next: Next) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let known = request.headers().get(IF_NONE_MATCH).cloned();
     let mut response = next.run(request).await;
-    if response.status() == StatusCode::SERVICE_UNAVAILABLE && method != Method::GET {
+    if response.status() == StatusCode::SERVICE_UNAVAILABLE && method != Method::GET && method != Method::HEAD
+    {
         // Orca would repeat what is answered so until its stage times out, and a 500 three times.
         response = Error::from(Refusal::internal(STORE_IS_AWAY)).into_response();
     }

@@ -114,7 +114,7 @@ async fn while_our_database_is_away_what_is_theirs_is_there() {
     assert_eq!(scene.get("/credentials").await.each("name"), accounts);
     // Nobody says that there is nothing of ours, or that something was done.
     let said = scene.get(&format!("/manifests/{ours}/default/replicaSet%20shop-v001")).await;
-    assert_eq!(said.status, 500, "{said:?}");
+    assert_eq!(said.status, 503, "{said:?}");
     let operation = json!([{ "scaleManifest": { "account": ours, "manifestName": "replicaSet shop-v001" } }]);
     let said = ask(&scene.stack.hub, "POST", "/kubernetes/ops", &[], Some(&operation)).await;
     assert_eq!(said.status, 500, "{said:?}");
