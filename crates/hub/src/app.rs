@@ -24,7 +24,7 @@ use background::{Cleanup, History, Housekeeping, Polling};
 
 use crate::{
     cache::{Committer, CommitterConfig, Feed},
-    clouddriver::{Accounts, Artifacts, Deriving, Live, RuleBook, Tasks, TasksConfig},
+    clouddriver::{Accounts, Artifacts, Deriving, Front50, Live, RuleBook, Tasks, TasksConfig},
     config::HubConfig,
     dispatch::{Dispatch, DispatchConfig, Vault, open_vault},
     metrics::Metrics,
@@ -58,6 +58,7 @@ pub struct Hub {
     tls: Option<ServerTls>,
     subjects: SubjectFilter,
     upstream: Option<Upstream>,
+    front50: Option<Front50>,
     grpc: TcpListener,
     rest: TcpListener,
     /// Where agents dial.
@@ -84,6 +85,7 @@ impl Hub {
         let tls = server.security.tls()?;
         let subjects = subject_filter(&config)?;
         let upstream = Upstream::build(&config.upstream, id.as_str())?;
+        let front50 = Front50::build(&config.services.front50)?;
         let grpc_host = if server.address == "*" { "" } else { &server.address };
         let grpc = serve::bind("gRPC", "kubesvc.grpc.server.port", grpc_host, server.port).await?;
         let rest = serve::bind("REST", "server.port", &config.server.host, config.server.port).await?;
@@ -107,6 +109,7 @@ impl Hub {
             tls,
             subjects,
             upstream,
+            front50,
             grpc,
             rest,
             grpc_address,
@@ -137,6 +140,7 @@ impl Hub {
             tls,
             subjects,
             upstream,
+            front50,
             grpc,
             rest,
             grpc_address,
@@ -185,6 +189,8 @@ impl Hub {
         if let Some(after) = config.kubesvc.cache.account_cleanup() {
             let cleanup = Cleanup {
                 store: store.clone(),
+                base_url: base_url(&id, rest_address),
+                id: id.clone(),
                 tenant: tenant.clone(),
                 accounts: accounts.clone(),
                 after,
@@ -252,6 +258,7 @@ impl Hub {
             marks: Arc::new(config.credentials.marks()),
             staleness: Arc::new(Staleness::new(accounts.clone(), store.clone(), tenant.clone())),
             artifacts: Arc::new(Artifacts::new(&config.artifacts)),
+            front50,
             detailed_pod_status: config.kubernetes.jobs.detailed_pod_status,
             store,
             accounts: accounts.clone(),

@@ -7,6 +7,7 @@ mod credentials;
 mod kubernetes;
 mod operations;
 mod runtime;
+mod services;
 mod upstream;
 
 use serde::{Deserialize, Serialize, Serializer};
@@ -22,6 +23,7 @@ pub use credentials::Credentials;
 pub use kubernetes::{ArtifactBinding, JobStatus, Kubernetes, Marks};
 pub use operations::{Encryption, Jobs, Operations, Ops};
 pub use runtime::{Runtime, RuntimeSettings};
+pub use services::{Front50, Services};
 pub use upstream::{Upstream, UpstreamTls};
 
 /// All of `spindrift-hub.yml`.
@@ -40,6 +42,8 @@ pub struct HubConfig {
     pub credentials: Credentials,
     /// From where files are fetched for pipelines.
     pub artifacts: Artifacts,
+    /// The other services of Spinnaker that the hub asks.
+    pub services: Services,
     /// The Clouddriver that this hub stands in front of.
     pub upstream: Upstream,
     /// What the hub logs.

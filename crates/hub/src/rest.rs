@@ -41,7 +41,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     cache::Feed,
-    clouddriver::{Accounts, Artifacts, Live, Tasks},
+    clouddriver::{Accounts, Artifacts, Front50, Live, Tasks},
     dispatch::Dispatch,
     metrics::Metrics,
     store::Store,
@@ -72,6 +72,8 @@ pub struct RestState {
     pub staleness: Arc<Staleness>,
     /// Where files of pipelines are fetched from.
     pub artifacts: Arc<Artifacts>,
+    /// Who knows what a project is, if anybody.
+    pub front50: Option<Front50>,
     /// Whether jobs are told with the states of their pods.
     pub detailed_pod_status: bool,
     /// Wakes readers of the change feed.

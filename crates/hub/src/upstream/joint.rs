@@ -13,7 +13,7 @@ use super::{
     client::{Said, Silence},
     merge::Sides,
     plan::List,
-    stale::{Stale, UPSTREAM},
+    stale::{STALE, Stale, UPSTREAM},
 };
 
 /// Our own answer, whole.
@@ -93,8 +93,8 @@ impl Ours {
             (StatusCode::NOT_FOUND, Part::Refused { said, .. }) => Ok(whole(said)),
             // Perhaps they know it.
             (StatusCode::NOT_FOUND, Part::Missing { why, .. }) => Err(why),
-            // What is theirs does not depend on how we are.
-            (_, Part::Said(said)) if self.has_failed() => {
+            // What is theirs does not depend on how we are, where people look at it.
+            (_, Part::Said(said)) if self.has_failed() && !list.decides() => {
                 let mut theirs = self.nothing(list, &said).with(list, &said, owners);
                 Stale::of(owners.ours.iter().copied()).mark(theirs.headers_mut());
                 Ok(theirs)
@@ -108,7 +108,7 @@ impl Ours {
         let mut parts = self.parts;
         parts.status = StatusCode::OK;
         parts.headers = said.headers.clone();
-        for of_theirs_alone in [header::CONTENT_LENGTH, header::ETAG] {
+        for of_theirs_alone in [header::CONTENT_LENGTH, header::ETAG, STALE] {
             parts.headers.remove(of_theirs_alone);
         }
         Self { parts, body: Bytes::from_static(list.nothing()) }

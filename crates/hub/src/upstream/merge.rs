@@ -44,6 +44,7 @@ impl<'a> Sides<'a> {
             List::Entries => serde_json::to_vec(&self.entries()?),
             List::LoadBalancers => self.load_balancers(),
             List::Credentials => self.credentials(),
+            List::Projects => self.projects(),
             List::Search => self.search(),
             List::Stages => self.stages(),
             List::ArtifactCredentials => self.artifact_credentials(),
@@ -76,6 +77,24 @@ impl<'a> Sides<'a> {
         let mut entries = self.entries()?;
         entries.sort_by_cached_key(|raw| text(Entry::read(raw).name).map(Cow::into_owned));
         serde_json::to_vec(&entries)
+    }
+
+    /// Both tell the same clusters in the same order, each with what runs in its own accounts. If we know no projects, all
+    /// that is told of them is what they say, of our accounts too.
+    fn projects(self) -> Merged {
+        let ours: Vec<Raw<'a>> = serde_json::from_slice(self.ours)?;
+        let theirs: Vec<Raw<'a>> = serde_json::from_slice(self.theirs)?;
+        if ours.is_empty() {
+            return serde_json::to_vec(&theirs);
+        }
+        if ours.len() != theirs.len() {
+            return serde_json::to_vec(&self.entries()?);
+        }
+        let is_theirs = |raw: &Raw<'a>| self.may_tell(text(Entry::read(raw).account).as_deref());
+        let each = ours.into_iter().zip(theirs);
+        let each: Vec<_> =
+            each.map(|(ours, theirs)| if is_theirs(&theirs) { theirs } else { ours }).collect();
+        serde_json::to_vec(&each)
     }
 
     fn credentials(self) -> Merged {

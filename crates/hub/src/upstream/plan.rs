@@ -33,6 +33,7 @@ pub(super) enum List {
     Entries,
     LoadBalancers,
     Credentials,
+    Projects,
     Search,
     Stages,
     ArtifactCredentials,
@@ -100,6 +101,7 @@ impl List {
             ["applications", _, "serverGroups" | "serverGroupManagers" | "rawResources"]
             | ["serverGroups" | "task"]
             | ["cache", "introspection"] => Self::Entries,
+            ["projects", _, "clusters"] => Self::Projects,
             ["credentials"] => Self::Credentials,
             ["artifacts", "credentials"] => Self::ArtifactCredentials,
             ["search"] => Self::Search,
@@ -116,6 +118,12 @@ impl List {
             Self::Search => br#"[{"results":[]}]"#,
             _ => b"[]",
         }
+    }
+
+    /// Whether services act on what it lacks: an application is deleted once nothing of it is found, and accounts and
+    /// applications that are not told are forgotten. Better an error, after which they ask again.
+    pub(super) fn decides(self) -> bool {
+        matches!(self, Self::Applications | Self::Application | Self::Credentials | Self::Search)
     }
 
     /// Whether Gate and Fiat ask for it all the time, and forget what they are not told.
@@ -185,8 +193,7 @@ mod tests {
             ("GET", "/applications/ops/clusters/prod", account("prod")),
             ("GET", "/credentials/ops", account("ops")),
             ("GET", "/networks/aws", Theirs),
-            // We know no projects, so all that is told of them is what they say, of our accounts too.
-            ("GET", "/projects/shop/clusters", Theirs),
+            ("GET", "/projects/shop/clusters", Merge(List::Projects)),
             ("GET", "/", Theirs),
         ];
         for (method, path, plan) in table {

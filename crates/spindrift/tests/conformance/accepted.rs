@@ -44,9 +44,9 @@ pub(crate) const ACCEPTED: &[Accepted] = &[
     Accepted {
         recordings: &[288],
         fields: REFUSAL,
-        clouddriver: "asks Front50 for the project; 500, since none ran when it was recorded",
-        ours: "404: there is no such project",
-        reason: "Front50 is not asked; `upstream` is for that",
+        clouddriver: "500, since no Front50 ran when it was recorded",
+        ours: "404, if the hub is told of no Front50 (`services.front50.baseUrl`); else the same",
+        reason: "callers repeat a 500; without a Front50 there are no projects",
     },
     Accepted {
         recordings: &[513, 518, 528],

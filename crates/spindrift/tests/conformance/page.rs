@@ -43,7 +43,9 @@ fn routes() -> String {
             Source::Empty => "empty, as callers expect",
             Source::Never => "as Clouddriver: with an error",
             Source::Artifacts => "by the hub; embedded, http and helm only",
-            Source::Front50 => "with a 404: Front50 is not asked",
+            Source::Front50 => {
+                "from the store; Front50 says what belongs to a project (`services.front50.baseUrl`), a 404 without it"
+            }
         };
         let mut tested = Vec::new();
         match asked {

@@ -33,7 +33,7 @@ pub(crate) enum Source {
     Never,
     /// The hub knows by itself, for three types of artifacts.
     Artifacts,
-    /// Clouddriver asks Front50, and the hub does not.
+    /// The rows derived of what agents told, for what Front50 says belongs together.
     Front50,
 }
 
@@ -176,7 +176,10 @@ pub(crate) static ROUTES: &[Route] = &[
     ),
     other("DELETE", "/applications/{application}/jobs/{account}/{location}/{id}", Never),
     get("/search", "/search?q=orcashop&type=securityGroups&pageSize=500&page=1", Store),
-    missing("/projects/{project}/clusters", "/projects/nope/clusters", Front50),
+    Route {
+        in_system_tests: true,
+        ..missing("/projects/{project}/clusters", "/projects/nope/clusters", Front50)
+    },
     get("/applications/{application}/rawResources", "/applications/orcashop/rawResources", Store),
     get("/features/stages", "/features/stages", Hub),
     other("POST", "/cache/{provider}/{type}", Hub),

@@ -4,6 +4,7 @@ mod artifacts;
 mod cached;
 mod live;
 mod logs;
+mod projects;
 mod rules;
 mod wire;
 

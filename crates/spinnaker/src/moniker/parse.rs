@@ -4,6 +4,8 @@
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NameParts<'a> {
     pub app: Option<&'a str>,
+    pub stack: Option<&'a str>,
+    pub detail: Option<&'a str>,
     pub cluster: Option<&'a str>,
     pub sequence: Option<i64>,
 }
@@ -15,7 +17,7 @@ impl<'a> NameParts<'a> {
     pub fn parse(name: &'a str) -> Self {
         let (stem, sequence) = split_sequence(name);
         if stem.starts_with("system:") {
-            return Self { app: Some("system"), cluster: Some(stem), sequence: None };
+            return Self { app: Some("system"), cluster: Some(stem), ..Self::default() };
         }
         // The first word may not have what only a detail may: `~` and `^`.
         let mut words = stem.splitn(3, '-');
@@ -27,7 +29,8 @@ impl<'a> NameParts<'a> {
         if !is_conventional {
             return Self::default();
         }
-        Self { app: Some(app), cluster: Some(stem), sequence }
+        let named = |word: Option<&'a str>| word.filter(|word| !word.is_empty());
+        Self { app: Some(app), stack: named(stack), detail: named(detail), cluster: Some(stem), sequence }
     }
 }
 

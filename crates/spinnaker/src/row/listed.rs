@@ -1,5 +1,5 @@
 //! Instances as lists show them. They are most of all rows, and lists show little of each: so they are read out of what
-//! is stored no further than that, and nothing of them is copied.
+//! is stored no further than that, and their texts stay where they are.
 
 use std::{borrow::Cow, sync::Arc};
 

@@ -1,6 +1,9 @@
 //! Server groups: replica sets, stateful sets, daemon sets and jobs, with their instances.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    iter::Sum,
+};
 
 use serde::Serialize;
 
@@ -207,9 +210,13 @@ impl<'a> Parts<'a> {
             disabled: is_disabled(row, inventory),
             capacity: Capacity { desired: workload.desired, pinned: false },
             images: &workload.images,
-            counts: InstanceCounts::of(inventory.listed_instances_of(row).map(overall)),
+            counts: counts(row, inventory),
         }
     }
+}
+
+pub(super) fn counts(row: &Row, inventory: &Inventory<'_>) -> InstanceCounts {
+    InstanceCounts::of(inventory.listed_instances_of(row).map(overall))
 }
 
 /// A workload is disabled if none of the load balancers that it is to have sends it traffic.
@@ -232,6 +239,23 @@ impl InstanceCounts {
             }
         }
         counts
+    }
+
+    pub(super) fn is_empty(self) -> bool {
+        self.total == 0
+    }
+}
+
+impl Sum for InstanceCounts {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            total: sum.total + one.total,
+            up: sum.up + one.up,
+            down: sum.down + one.down,
+            unknown: sum.unknown + one.unknown,
+            out_of_service: sum.out_of_service + one.out_of_service,
+            starting: sum.starting + one.starting,
+        })
     }
 }
 

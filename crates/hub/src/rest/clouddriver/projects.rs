@@ -1,5 +1,13 @@
-//! Projects, which are Front50's.
+//! Projects, which are Front50's: what of them runs here, from the store.
 
+use std::collections::BTreeMap;
+
+use axum::{
+    Json,
+    extract::State,
+    http::HeaderMap,
+    response::{IntoResponse, Response},
+};
 use spindrift_spinnaker::Refusal;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -10,13 +18,32 @@ pub(super) fn routes() -> OpenApiRouter<RestState> {
     OpenApiRouter::new().routes(routes!(clusters))
 }
 
-/// The clusters of a project: what belongs to one is known to Front50, which this hub does not ask.
+/// What of a project runs where: Front50 is asked what belongs to it.
 #[utoipa::path(
     get,
     path = "/projects/{project}/clusters",
-    responses((status = 404))
+    responses((status = 200), (status = 404), (status = 500, description = "Front50 did not answer"))
 )]
-async fn clusters(Segments(project): Segments<String>) -> Error {
-    let message = format!("Project not found (name: {project}): this hub knows no Front50 to ask for it");
-    Refusal::not_found(message).into()
+async fn clusters(
+    State(state): State<RestState>,
+    Segments(name): Segments<String>,
+    headers: HeaderMap,
+) -> Result<Response, Error> {
+    let Some(front50) = &state.front50 else {
+        let message = format!("Project not found (name: {name}): services.front50.baseUrl is not set");
+        return Err(Refusal::not_found(message).into());
+    };
+    let found = front50.project(&name, &headers).await?;
+    let project = found.ok_or_else(|| Refusal::not_found(format!("Project not found (name: {name})")))?;
+    let behind = state.staleness.everywhere().await?;
+    let mut listings = BTreeMap::new();
+    for application in project.applications() {
+        if !listings.contains_key(&**application) {
+            let listing = state.store.listing_of_application(&state.tenant, application).await?;
+            listings.insert(&**application, listing);
+        }
+    }
+    let inventories =
+        listings.iter().map(|(application, listing)| (*application, listing.inventory())).collect();
+    Ok((behind, Json(project.clusters(&inventories))).into_response())
 }

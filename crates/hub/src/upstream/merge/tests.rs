@@ -47,6 +47,17 @@ fn applications_that_differ_in_case_are_two() {
 }
 
 #[test]
+fn each_tells_what_of_a_project_runs_in_its_own_accounts() {
+    let entry = |account: &str, by: &str| json!({ "account": account, "by": by });
+    let ours = json!([entry("prod", "us"), entry("aws", "us")]);
+    let theirs = json!([entry("prod", "them"), entry("aws", "them")]);
+    let both = json!([entry("prod", "us"), entry("aws", "them")]);
+    assert_eq!(merged(List::Projects, ours.clone(), theirs.clone()), both);
+    assert_eq!(merged(List::Projects, json!([]), theirs.clone()), theirs, "we know no projects");
+    assert_eq!(merged(List::Projects, json!([ours[0]]), theirs), both, "they know more of it");
+}
+
+#[test]
 fn what_it_is_not_asked_for_it_does_not_tell() {
     let entry = |account: &str| json!({ "account": account, "name": account });
     let theirs = json!([entry("foreign"), entry("aws")]);
