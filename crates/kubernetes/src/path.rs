@@ -91,9 +91,7 @@ impl fmt::Display for Path {
         for (i, step) in self.0.iter().enumerate() {
             let dot = if i == 0 { "" } else { "." };
             match step {
-                Step::Member(name) if !name.is_empty() && !name.contains(['.', '[', ']', '\'', '*']) => {
-                    write!(f, "{dot}{name}")?;
-                }
+                Step::Member(name) if is_plain(name) => write!(f, "{dot}{name}")?,
                 Step::Member(name) => write!(f, "['{}']", name.replace('\'', "''"))?,
                 Step::AnyMember => write!(f, "{dot}*")?,
                 Step::AnyElement => f.write_str("[*]")?,
@@ -101,6 +99,11 @@ impl fmt::Display for Path {
         }
         Ok(())
     }
+}
+
+/// Whether a name is read as it is, without quotes.
+fn is_plain(name: &str) -> bool {
+    !name.is_empty() && name.trim() == name && !name.contains(['.', '[', ']', '\'', '*'])
 }
 
 // === impl Step ===
@@ -196,9 +199,15 @@ mod tests {
             ("a['x.y/z'].b", vec![member("a"), member("x.y/z"), member("b")]),
             ("['it''s *']", vec![member("it's *")]),
             ("['é']['']", vec![member("é"), member("")]),
+            ("[' '].a", vec![member(" "), member("a")]),
         ] {
             assert_eq!(text.parse(), Ok(Path(steps)), "{text}");
         }
+    }
+
+    #[test]
+    fn a_name_with_blanks_around_it_is_written_in_quotes() {
+        assert_eq!(Path(vec![member(" "), member("a b"), member("c ")]).to_string(), "[' '].a b['c ']");
     }
 
     #[test]
