@@ -156,9 +156,18 @@ impl Store {
     }
 
     fn own(&self, tenant: &TenantId, application: &str, instances: Instances) -> Statement {
-        let text = "SELECT r.account AS account, r.content AS content FROM spindrift_row r \
-                    WHERE r.tenant = ? AND r.application = ? AND r.application <> ''";
-        self.statement(text).bind(tenant.as_str()).bind(application).push(instances.condition())
+        const OWN: &str = "r.tenant = ? AND r.application = ? AND r.application <> ''";
+        let wanted = instances.condition();
+        let text = match self.dialect.gathered("r.content") {
+            Some(gathered) => format!(
+                "SELECT r.account AS account, {gathered} AS content FROM spindrift_row r WHERE {OWN}{wanted} \
+                 GROUP BY r.account"
+            ),
+            None => format!(
+                "SELECT r.account AS account, r.content AS content FROM spindrift_row r WHERE {OWN}{wanted}"
+            ),
+        };
+        self.statement(text).bind(tenant.as_str()).bind(application)
     }
 
     /// What one server group or manager of the application owns, and is not listed under it itself.
