@@ -90,13 +90,7 @@ impl Api {
 
     /// The names of all namespaces.
     pub async fn namespaces(&self) -> Result<Vec<String>, ApiError> {
-        let resource = Resource {
-            group: "".into(),
-            version: "v1".into(),
-            kind: "Namespace".into(),
-            plural: "namespaces".into(),
-            namespaced: false,
-        };
+        let resource = Resource::namespaces();
         let target = WatchTarget { view: View::MetadataOnly, ..WatchTarget::new(resource, None) };
         let start = ListStart { not_older_than: None, page_size: NAMESPACES_PER_PAGE };
         let names = self.list(&target, start).try_filter_map(async |event| match event {

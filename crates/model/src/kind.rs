@@ -93,6 +93,17 @@ const SHORT_NAMES: [(&str, &str, &[&str]); 29] = [
 // === impl Resource ===
 
 impl Resource {
+    /// Namespaces, which every cluster has.
+    pub fn namespaces() -> Self {
+        Self {
+            group: "".into(),
+            version: "v1".into(),
+            kind: "Namespace".into(),
+            plural: "namespaces".into(),
+            namespaced: false,
+        }
+    }
+
     /// `Kind`, or `Kind.group`, as configuration names it.
     pub fn kind_and_group(&self) -> String {
         if self.group.is_empty() { self.kind.to_string() } else { format!("{}.{}", self.kind, self.group) }

@@ -135,13 +135,7 @@ fn rule(user: &str, resource: &Resource, missing: &Missing) -> String {
 
 /// How the hub tells clusters apart.
 async fn cluster_uid(api: &Api, user: &str, section: &mut Section) {
-    let resource = Resource {
-        group: "".into(),
-        version: "v1".into(),
-        kind: "Namespace".into(),
-        plural: "namespaces".into(),
-        namespaced: false,
-    };
+    let resource = Resource::namespaces();
     let access = Access {
         verb: "get",
         resource: &resource,

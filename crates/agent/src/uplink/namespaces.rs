@@ -54,13 +54,7 @@ impl Lookout {
 
 /// Whether the namespaces of an account are neither fixed nor among what is cached of it.
 pub(super) fn are_looked_up(config: &AccountConfig, kinds: &CacheKinds) -> bool {
-    let resource = Resource {
-        group: "".into(),
-        version: "v1".into(),
-        kind: "Namespace".into(),
-        plural: "namespaces".into(),
-        namespaced: false,
-    };
+    let resource = Resource::namespaces();
     let short_names = resource.short_names();
     config.namespaces.is_empty()
         && !(kinds.wants(&resource, short_names) && config.admits(&resource, short_names))
