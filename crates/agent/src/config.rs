@@ -21,6 +21,7 @@ use spindrift_process::{
     proxy::Proxies,
     tls::{ClientTlsFiles, PemFile, RotatingClientTls, TlsError},
 };
+use spindrift_protocol::flow::MISSED_HEARTBEATS;
 
 pub use account::{AccountConfig, CustomResource, CustomResourceScope};
 pub use apply::{Choice, KindApply, ServerSideApply};
@@ -30,9 +31,6 @@ pub use engine::{Tasks, Watches};
 pub use permissions::Permissions;
 pub use policy::CachingPolicy;
 pub use spinnaker::{CustomKind, RawResources};
-
-/// Silence of this many heartbeats is a dead link.
-const MISSED_HEARTBEATS: u32 = 3;
 
 /// All of `armory-agent.yml`.
 #[derive(Debug, Clone, Serialize, Deserialize, Default)]

@@ -16,6 +16,7 @@ mod chunk;
 mod compression;
 mod control;
 mod events;
+pub mod flow;
 mod invalid;
 mod items;
 mod operations;

@@ -245,3 +245,55 @@ impl InFlight {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use prometheus_client::registry::Registry;
+    use spindrift_model::{Declaration, Generation, ScopeId, Upsert};
+    use spindrift_protocol::{flow, v1};
+
+    use super::*;
+    use crate::watch::{Credit, Meter};
+
+    const SCOPE: ScopeId = ScopeId(1);
+
+    fn mention(uid: &str) -> Item {
+        Item::Mention { scope: SCOPE, uids: vec![uid.into()] }
+    }
+
+    #[tokio::test]
+    async fn the_hub_counts_for_a_batch_what_its_items_took_of_the_credit() {
+        let metrics = Arc::new(Metrics::register(&mut Registry::default(), Board::default()));
+        let room = Credit::new(usize::MAX, Meter::default());
+        let options =
+            OutletOptions { credit_bytes: 100_000, fingerprints: false, room, metrics: metrics.clone() };
+        let (outlet, mut items_rx) = Outlet::new(options);
+        let (namespace, name, uid) = ("n".into(), "a".into(), "u".into());
+        let body = "{\"kind\":\"Pod\"}".into();
+        for item in [
+            Item::Declare(Declaration::default()),
+            Item::Begin { scope: SCOPE, generation: Generation(1) },
+            mention("first"),
+            mention("the second"),
+            Item::Upsert(Upsert { scope: SCOPE, namespace, name, uid, resource_version: "1".into(), body }),
+            mention("third"),
+            Item::End { scope: SCOPE, generation: Generation(1), resource_version: "1".into() },
+        ] {
+            outlet.send(item).await;
+        }
+        let mut filled = Filled::default();
+        while let Ok(credited) = items_rx.try_recv() {
+            filled.push(credited);
+        }
+        assert_eq!(filled.items.len(), 6, "mentions are merged");
+
+        let cursor = Cursor { epoch: spindrift_model::Epoch(1), seq: Seq(1) };
+        let account = AccountName::parse("prod").unwrap();
+        let batch = EventsUp::Batch(Batch { account, cursor, items: filled.items });
+        let EventsUp::Batch(received) = EventsUp::try_from(v1::EventsMessage::from(batch)).unwrap() else {
+            panic!("a batch")
+        };
+        let counted: usize = received.items.iter().map(flow::cost).sum();
+        assert_eq!(i64::try_from(counted).unwrap(), metrics.lag.bytes.get());
+    }
+}

@@ -14,8 +14,8 @@ use std::sync::{
 };
 
 use futures::FutureExt;
-use spindrift_model::{Item, Upsert};
-use spindrift_protocol::Known;
+use spindrift_model::Item;
+use spindrift_protocol::{Known, flow};
 use tokio::{
     sync::{Mutex, mpsc},
     time::Instant,
@@ -25,11 +25,6 @@ pub use credit::{Credit, Hold, Meter};
 use recall::Recall;
 
 use crate::metrics::Metrics;
-
-/// What an item costs beside its body: keys, versions, framing.
-const OVERHEAD: usize = 256;
-/// What a mention costs.
-const MENTION: usize = 64;
 
 /// The way from the scopes of an account to its batches.
 ///
@@ -114,12 +109,7 @@ impl Outlet {
             Some(recall) => recall.shorten(item).await,
             None => item,
         };
-        let bytes = match &item {
-            Item::Mention { uids, .. } => uids.len() * MENTION,
-            Item::Upsert(Upsert { body, .. }) => OVERHEAD + body.len(),
-            Item::Declare(declaration) => (declaration.scopes.len() + 1) * OVERHEAD,
-            Item::Begin { .. } | Item::Delete { .. } | Item::End { .. } | Item::Progress { .. } => OVERHEAD,
-        };
+        let bytes = flow::cost(&item);
         let entry = async {
             let _turn = turn.lock().await;
             let credit = credit.take(bytes, || false).await;

@@ -87,9 +87,9 @@ pub enum Violation {
     /// More than its credit allows.
     #[error("{unacknowledged} bytes are unacknowledged, of {credit} that are allowed")]
     OverCredit {
-        /// What was sent before this batch.
+        /// Cost of all unacknowledged items, up to the first that does not fit.
         unacknowledged: usize,
-        /// What the agent was told.
+        /// Largest credit sent to the agent during the attachment.
         credit: u32,
     },
     /// Objects that are only mentioned, outside of a listing.

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-/// What agents may have sent and not heard about, in bytes of object bodies.
+/// Bytes that agents may have sent and that are not acknowledged, counted by [`spindrift_protocol::flow::cost`].
 ///
 /// Each attached account has an equal share as its credit, told when it is attached and again, if it has changed, with
 /// acknowledgements. So the hub's memory is bounded however many accounts send at once; one object that is larger than
@@ -44,12 +44,6 @@ impl Budget {
     pub(super) fn credit(&self) -> u32 {
         let share = self.total / self.attached.load(Ordering::Relaxed).max(1);
         u32::try_from(share.clamp(SMALLEST, LARGEST)).unwrap_or(u32::MAX)
-    }
-
-    /// More than this an agent cannot have on its way in good faith: the largest credit, since a smaller one may not
-    /// have reached it yet, and as much again, since the two sides do not count alike.
-    pub(super) fn tolerated() -> usize {
-        2 * LARGEST
     }
 }
 

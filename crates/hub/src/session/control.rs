@@ -5,7 +5,7 @@ use std::{collections::VecDeque, pin::Pin, sync::Arc, time::Duration};
 use futures::{FutureExt, Stream, StreamExt, stream::FuturesUnordered};
 use spindrift_model::SessionId;
 use spindrift_process::shutdown::BoxError;
-use spindrift_protocol::{ControlDown, ControlUp, Verdict, v1};
+use spindrift_protocol::{ControlDown, ControlUp, Verdict, flow::MISSED_HEARTBEATS, v1};
 use tokio::{
     sync::mpsc,
     time::{Instant, timeout_at},
@@ -15,9 +15,6 @@ use tracing::{debug, info, warn};
 
 use super::{Context, sessions::Live};
 use crate::store::{SessionInfo, StoreError};
-
-/// Silence of this many heartbeats is a dead link.
-const MISSED_HEARTBEATS: u32 = 3;
 
 /// Announcements and withdrawals that wait for the store; an agent that makes more while it does not answer is none of
 /// ours.

@@ -78,7 +78,7 @@ async fn an_account_that_is_withdrawn_is_free_at_once_and_must_be_announced_agai
 }
 
 #[tokio::test]
-async fn an_agent_that_sends_far_more_than_its_credit_is_detached_and_nobody_else() {
+async fn an_agent_that_sends_more_than_its_credit_is_detached_and_nobody_else() {
     let database = Database::postgres_dedicated().await.unwrap();
     let hub = HubProcess::start("hub-a", &database, &[]).await.unwrap();
     let mut agent = ByHand::open(&hub, "agent-a", &["main", "other"], &[]).await;
@@ -88,8 +88,8 @@ async fn an_agent_that_sends_far_more_than_its_credit_is_detached_and_nobody_els
 
     // Nothing is acknowledged while the database is frozen.
     database.freeze().unwrap();
-    agent.batch("main", [beginning(), vec![config_map("first", 600_000)]].concat()).await;
-    agent.batch("main", vec![config_map("second", 600_000)]).await;
+    agent.batch("main", [beginning(), vec![config_map("first", 400_000)]].concat()).await;
+    agent.batch("main", vec![config_map("second", 400_000)]).await;
     agent.batch("main", vec![config_map("third", 10)]).await;
     let told = agent.hear().await;
     let EventsDown::Detached { account, epoch, reason } = told else { panic!("{told:?}") };
@@ -106,7 +106,8 @@ async fn an_agent_that_sends_far_more_than_its_credit_is_detached_and_nobody_els
             other => panic!("{other:?}"),
         }
     }
-    assert!(!names(&hub).await.contains(&"third".to_owned()));
+    let written = names(&hub).await;
+    assert!(!written.iter().any(|name| name == "second" || name == "third"), "{written:?}");
     agent.attach("main").await.unwrap();
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use prometheus_client::metrics::gauge::Gauge;
+use spindrift_protocol::flow;
 use tokio::sync::Notify;
 
 /// So many bytes may be held at once; one that is larger passes alone.
@@ -58,7 +59,7 @@ impl Credit {
 
     fn try_take(self: &Arc<Self>, bytes: usize, exception: bool) -> Option<Hold> {
         let mut state = self.state.lock();
-        let fits = exception || state.used == 0 || state.used.saturating_add(bytes) <= state.limit;
+        let fits = exception || flow::fits(state.used, bytes, state.limit);
         if !fits {
             return None;
         }

@@ -6,11 +6,8 @@ use parking_lot::Mutex;
 use spindrift_model::{
     ApiVersion, Declaration, Fingerprint, Generation, Item, Salt, ScopeId, ScrubRevision, Upsert,
 };
-use spindrift_protocol::Known;
+use spindrift_protocol::{Known, flow::MAX_FINGERPRINTS};
 use tokio::sync::Notify;
-
-/// More than so many fingerprints of one scope are not kept: 4 MB, for the length of the listing.
-const MOST: usize = 512 * 1024;
 
 /// What the hub said it has of the scopes that are being listed.
 ///
@@ -63,7 +60,7 @@ impl Recall {
         // That of a listing which broke off, and began again, comes to nothing.
         let Some(listing) = listing.filter(|listing| listing.generation == generation) else { return };
         listing.salt = salt;
-        if listing.known.len() + fingerprints.len() <= MOST {
+        if listing.known.len() + fingerprints.len() <= MAX_FINGERPRINTS {
             listing.known.extend(fingerprints);
         }
         if last {

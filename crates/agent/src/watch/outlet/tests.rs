@@ -1,6 +1,6 @@
 use bytes::Bytes;
 use prometheus_client::registry::Registry;
-use spindrift_model::ScopeId;
+use spindrift_model::{ScopeId, Upsert};
 
 use super::*;
 use crate::board::Board;

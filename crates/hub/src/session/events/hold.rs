@@ -1,9 +1,10 @@
-//! An attached account, with what its agent has sent and not heard about.
+//! An attached account, and the batches its agent has sent that are not acknowledged yet.
 
 use std::sync::Arc;
 
 use prometheus_client::metrics::gauge::Gauge;
-use spindrift_model::{Batch, Epoch, Item, Upsert};
+use spindrift_model::{Batch, Epoch};
+use spindrift_protocol::flow;
 
 use crate::{
     cache::{Attachment, Folded, Violation},
@@ -11,14 +12,15 @@ use crate::{
     session::budget::{Budget, Share},
 };
 
-/// What an item takes beside its body.
-const OVERHEAD: usize = 256;
-
 pub(super) struct Hold {
     attachment: Attachment,
     budget: Budget,
-    /// What the agent was told last.
+    /// Credit sent to the agent last.
     credit: u32,
+    /// Largest credit sent to the agent during this attachment. A smaller one may not have reached it yet, and does not
+    /// take back what it has sent before.
+    largest_credit: u32,
+    /// Cost of all received batches that are not acknowledged; at most the agent's own count.
     unacknowledged: usize,
     attachments: Gauge,
     _share: Share,
@@ -32,34 +34,48 @@ impl Hold {
         let attachments = metrics.attachments.clone();
         attachments.inc();
         let credit = budget.credit();
-        Self { attachment, budget: budget.clone(), credit, unacknowledged: 0, attachments, _share: share }
+        Self {
+            attachment,
+            budget: budget.clone(),
+            credit,
+            largest_credit: credit,
+            unacknowledged: 0,
+            attachments,
+            _share: share,
+        }
     }
 
     pub(super) fn epoch(&self) -> Epoch {
         self.attachment.epoch()
     }
 
-    /// How many bytes may be unacknowledged.
+    /// Number of bytes that may be unacknowledged.
     pub(super) fn credit(&self) -> u32 {
         self.credit
     }
 
-    /// Turns the next batch into a write, and says how much credit it takes.
+    /// Turns the next batch into a write, and returns the credit that the batch takes.
     pub(super) fn fold(&mut self, batch: Batch) -> Result<(Folded, usize), Violation> {
-        // One batch, with an object of any size, may overdraw; a second one then may not follow.
-        if self.unacknowledged > Budget::tolerated() {
-            return Err(Violation::OverCredit { unacknowledged: self.unacknowledged, credit: self.credit });
+        let mut unacknowledged = self.unacknowledged;
+        for item in &batch.items {
+            let bytes = flow::cost(item);
+            let fits = flow::fits(unacknowledged, bytes, self.largest_credit as usize);
+            unacknowledged = unacknowledged.saturating_add(bytes);
+            if !fits {
+                return Err(Violation::OverCredit { unacknowledged, credit: self.largest_credit });
+            }
         }
-        let bytes = batch.items.iter().map(cost).sum();
         let folded = self.attachment.fold(batch)?;
-        self.unacknowledged += bytes;
+        let bytes = unacknowledged - self.unacknowledged;
+        self.unacknowledged = unacknowledged;
         Ok((folded, bytes))
     }
 
-    /// Gives back what a batch took; gives the account's new credit if it has another one by now.
+    /// Frees the credit of a batch. Returns the account's new credit if it has changed.
     pub(super) fn acknowledged(&mut self, bytes: usize) -> Option<u32> {
         self.unacknowledged = self.unacknowledged.saturating_sub(bytes);
         let credit = self.budget.credit();
+        self.largest_credit = self.largest_credit.max(credit);
         (std::mem::replace(&mut self.credit, credit) != credit).then_some(credit)
     }
 }
@@ -70,10 +86,5 @@ impl Drop for Hold {
     }
 }
 
-fn cost(item: &Item) -> usize {
-    match item {
-        Item::Upsert(Upsert { body, .. }) => OVERHEAD + body.len(),
-        Item::Mention { uids, .. } => uids.iter().map(|uid| uid.as_str().len()).sum(),
-        _ => OVERHEAD,
-    }
-}
+#[cfg(test)]
+mod tests;

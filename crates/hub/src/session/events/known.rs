@@ -4,14 +4,11 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use spindrift_model::{AccountName, Epoch, Salt};
-use spindrift_protocol::{EventsDown, Known};
+use spindrift_protocol::{EventsDown, Known, flow::MAX_FINGERPRINTS};
 use tracing::{debug, warn};
 
 use super::{Done, EventsChannel};
 use crate::cache::Begun;
-
-/// More than so many objects of a scope are not told: their fingerprints take 4 MB, here and in the agent.
-const MOST: usize = 512 * 1024;
 
 /// Fingerprints of one message: 64 KB.
 const AT_ONCE: usize = 8 * 1024;
@@ -27,7 +24,7 @@ impl EventsChannel {
             let salt = Salt(fastrand::u64(..));
             let read = async {
                 let _permit = context.fingerprinting.acquire().await.ok()?;
-                match context.store.fingerprints(&tenant, &account, &scope, salt, MOST).await {
+                match context.store.fingerprints(&tenant, &account, &scope, salt, MAX_FINGERPRINTS).await {
                     Ok(fingerprints) => fingerprints,
                     Err(error) => {
                         warn!(%account, %scope, %error, "what is stored was not read: all of it is sent again");
