@@ -9,6 +9,7 @@
 mod aggregated;
 mod catalogue;
 mod legacy;
+pub(crate) mod resolve;
 
 use std::{
     collections::{HashMap, HashSet},
@@ -20,7 +21,7 @@ use serde::Deserialize;
 use spindrift_model::{ApiVersion, Resource};
 
 pub use self::catalogue::{Catalogue, ServedResource};
-use crate::{api::Api, error::ApiError, json::Malformed, request::Get};
+use crate::{client::api::Api, client::error::ApiError, client::request::Get, json::Malformed};
 
 /// What can be listed and watched.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -1,5 +1,9 @@
 //! JSON objects taken apart one level deep: fields in their order, as the bytes they came in.
 
+pub(crate) mod filter;
+pub(crate) mod mask;
+pub(crate) mod path;
+
 use std::{borrow::Cow, fmt};
 
 use serde::{

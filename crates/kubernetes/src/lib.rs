@@ -17,73 +17,52 @@
 //! No object is kept, and no Secret's value is ever asked for.
 #![warn(missing_docs)]
 
-mod api;
-mod error;
-mod request;
-mod status;
-mod transport;
-
+mod client;
 mod discovery;
-mod resolve;
-pub mod rollout;
 
-mod list;
-mod target;
-mod watch;
-
-mod body;
-mod page;
-mod splitter;
-mod unpack;
-
-mod event;
 mod json;
-mod mesh;
-mod object;
-mod path;
-mod redact;
-mod result;
 mod scrub;
-mod sieve;
+mod stream;
 
-mod go_json;
-mod last_applied;
-mod managed_fields;
 mod merge;
-mod schema;
+pub mod rollout;
 
 #[cfg(test)]
 mod arbitrary;
 
-pub use api::{
-    Access, AccessRules, Api, ApiOptions, Call, ConnectError, Credentials, Greeting, Inspection,
-    KubeconfigText, Pieces, Reply, ReviewError, Way,
+pub use client::{
+    api::{Access, AccessRules, Api, Call, Greeting, Inspection, Pieces, Reply, ReviewError, Way},
+    credentials::{ApiOptions, ConnectError, Credentials, KubeconfigText},
+    error::ApiError,
+    status::Status,
+    transport::{
+        TransportError, TransportStats,
+        login::{LoginError, PluginError},
+    },
 };
-pub use discovery::{Catalogue, Discovery, ServedResource};
-pub use error::ApiError;
-pub use event::Event;
-pub use go_json::{encode as encode_like_go, normalize as normalize_like_go};
-pub use json::Malformed;
-pub use last_applied::{LAST_APPLIED, annotated, last_applied, normalized, unannotated};
-pub use list::ListStart;
-pub use managed_fields::{Ownership, move_to_apply, owners_of_last_applied};
+pub use discovery::{Catalogue, Discovery, ServedResource, resolve::Resolver};
+pub use json::{Malformed, path::InvalidPath};
 pub use merge::{
-    MergeError, Object, apply_json_merge, apply_json_patch, apply_strategic, prune_nulls, three_way_json,
-    three_way_strategic,
+    MergeError, Object, apply_json_merge, apply_json_patch, apply_strategic,
+    go_json::{encode as encode_like_go, normalize as normalize_like_go},
+    last_applied::{LAST_APPLIED, annotated, last_applied, normalized, unannotated},
+    managed_fields::{Ownership, move_to_apply, owners_of_last_applied},
+    prune_nulls,
+    schema::{Schema, Schemas, Shape},
+    three_way_json, three_way_strategic,
 };
-pub use object::RawObject;
-pub use page::{PageEnd, PageSplitter};
-pub use path::InvalidPath;
-pub use redact::{InvalidRedaction, RedactRule, Redactions};
-pub use resolve::Resolver;
-pub use result::scrub_result;
-pub use schema::{Schema, Schemas, Shape};
-pub use scrub::{ScrubRules, scrub};
-pub use splitter::EventSplitter;
-pub use status::Status;
-pub use target::{View, WatchTarget};
-pub use transport::{
-    TransportError, TransportStats,
-    login::{LoginError, PluginError},
+pub use scrub::{
+    ScrubRules,
+    redact::{InvalidRedaction, RedactRule, Redactions},
+    result::scrub_result,
+    scrub,
 };
-pub use watch::{EventStream, WatchStart};
+pub use stream::{
+    event::Event,
+    list::ListStart,
+    object::RawObject,
+    page::{PageEnd, PageSplitter},
+    splitter::EventSplitter,
+    target::{View, WatchTarget},
+    watch::{EventStream, WatchStart},
+};

@@ -13,16 +13,20 @@
 
 mod diff;
 mod elements;
+pub(crate) mod go_json;
 mod json;
 mod json_patch;
+pub(crate) mod last_applied;
+pub(crate) mod managed_fields;
 mod order;
 mod overlay;
 mod scalar;
+pub(crate) mod schema;
 
 use serde_json::{Map, Value};
 
-use crate::schema::Shape;
 use overlay::Purpose;
+use schema::Shape;
 
 /// A JSON object; its keys are sorted, as Go's are when it writes JSON.
 pub type Object = Map<String, Value>;

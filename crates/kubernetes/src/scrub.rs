@@ -4,17 +4,20 @@
 //! Keys are compared as they are meant, not as they are spelled, and each of two equal keys is treated alike, so
 //! that no other parser can find in the result what this one has overlooked.
 
+pub(crate) mod redact;
+pub(crate) mod result;
+
 use bytes::Bytes;
 use spindrift_model::{Resource, ScrubRevision};
 
 use crate::{
+    json::filter::{Item, Sieve, Sifted},
+    json::mask::{Fate, Mesh},
+    json::path::{Path, Step},
     json::{Fields, Malformed},
-    mesh::{Fate, Mesh},
-    object::{INITIAL_EVENTS_END, Parts},
-    path::{Path, Step},
-    redact::Redactions,
-    sieve::{Item, Sieve, Sifted},
-    target::View,
+    scrub::redact::Redactions,
+    stream::object::{INITIAL_EVENTS_END, Parts},
+    stream::target::View,
 };
 
 /// What the objects of one resource are scrubbed by.

@@ -7,7 +7,7 @@ use super::{
     elements::{self, ListPatch},
     parallel,
 };
-use crate::schema::{Rule, Shape, Strategy};
+use crate::merge::schema::{Rule, Shape, Strategy};
 
 /// Which half of a difference is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

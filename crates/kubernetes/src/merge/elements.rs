@@ -9,7 +9,7 @@ use super::{
     diff::{self, Half},
     order, scalar,
 };
-use crate::schema::{Rule, Shape};
+use crate::merge::schema::{Rule, Shape};
 
 /// What a patch says about one list.
 #[derive(Debug, Default, PartialEq)]

@@ -7,7 +7,7 @@ use super::{
     elements::{ElementType, element_type},
     json, order, scalar,
 };
-use crate::schema::{Rule, Shape, Strategy};
+use crate::merge::schema::{Rule, Shape, Strategy};
 
 /// What the patch is laid over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,7 +11,7 @@ mod scalars;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::schema::Schema;
+use crate::merge::schema::Schema;
 
 /// A case: original, current, modified, and the patch.
 type Case = (Value, Value, Value, Value);

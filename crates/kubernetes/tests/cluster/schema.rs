@@ -9,7 +9,7 @@ use spindrift_testkit::Cluster;
 
 use crate::support::connect;
 
-const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/schema/builtin.txt");
+const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/merge/schema/builtin.txt");
 
 const HEADER: &str = "\
 # How the fields of Kubernetes' own kinds are merged, as its API server tells it: `make merge-keys` writes this file.

@@ -1,0 +1,222 @@
+//! Calls of any method, for operations: sent once, answered whole or piece by piece.
+
+use std::{fmt, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, Response, header};
+use http_body_util::{BodyExt, Collected, Limited};
+use spindrift_model::Resource;
+use tokio::time::{Instant, timeout_at};
+
+use super::{Api, LARGEST_ANSWER};
+use crate::{
+    client::error::ApiError,
+    client::request::percent_encode,
+    client::status::Status,
+    client::transport::{Body, Lane},
+    stream::body::Incoming,
+};
+
+/// A call in the making.
+#[derive(Debug, Clone)]
+pub struct Call {
+    method: Method,
+    path: String,
+    query: String,
+    accept: &'static str,
+    content_type: &'static str,
+    body: Bytes,
+}
+
+/// An answer that was read whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// The HTTP status.
+    pub code: u16,
+    /// What the API server wants people to know.
+    pub warnings: Vec<String>,
+    /// The answer.
+    pub body: Bytes,
+}
+
+/// An answer that is read as far as is asked for.
+pub struct Pieces(Incoming);
+
+/// An API server that cannot make sense of a patch quotes it, twice; still, this fits into one message to the hub.
+const LARGEST_REFUSAL: usize = 3 * 1024 * 1024;
+
+// === impl Call ===
+
+impl Call {
+    /// A call to the path of these segments, for JSON.
+    pub fn new<'a>(method: Method, segments: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut path = String::new();
+        for segment in segments {
+            path.push('/');
+            percent_encode(segment, &mut path);
+        }
+        Self {
+            method,
+            path,
+            query: String::new(),
+            accept: "application/json",
+            content_type: "application/json",
+            body: Bytes::new(),
+        }
+    }
+
+    /// A call about an object, or (without a name) about all objects of a resource.
+    pub fn about(method: Method, resource: &Resource, namespace: Option<&str>, name: Option<&str>) -> Self {
+        let core = resource.group.is_empty();
+        let mut segments = if core { vec!["api"] } else { vec!["apis", &*resource.group] };
+        segments.push(resource.version.as_str());
+        if let Some(namespace) = namespace.filter(|_| resource.namespaced) {
+            segments.extend(["namespaces", namespace]);
+        }
+        segments.push(&resource.plural);
+        segments.extend(name);
+        Self::new(method, segments)
+    }
+
+    /// Goes one step deeper, such as to `scale`.
+    #[must_use]
+    pub fn subresource(mut self, subresource: &str) -> Self {
+        self.path.push('/');
+        percent_encode(subresource, &mut self.path);
+        self
+    }
+
+    /// Asks for another form of the answer.
+    #[must_use]
+    pub fn accept(self, accept: &'static str) -> Self {
+        Self { accept, ..self }
+    }
+
+    /// Adds to the query.
+    #[must_use]
+    pub fn query(mut self, key: &str, value: &str) -> Self {
+        self.query.push(if self.query.is_empty() { '?' } else { '&' });
+        percent_encode(key, &mut self.query);
+        self.query.push('=');
+        percent_encode(value, &mut self.query);
+        self
+    }
+
+    /// What is sent.
+    #[must_use]
+    pub fn body(self, content_type: &'static str, body: impl Into<Bytes>) -> Self {
+        Self { content_type, body: body.into(), ..self }
+    }
+
+    fn title(&self) -> String {
+        self.to_string()
+    }
+
+    fn build(&self) -> http::Result<Request<Bytes>> {
+        let mut request = Request::builder()
+            .method(&self.method)
+            .uri(format!("{}{}", self.path, self.query))
+            .header(header::ACCEPT, self.accept)
+            .header(header::ACCEPT_ENCODING, "identity");
+        if !self.body.is_empty() {
+            request = request.header(header::CONTENT_TYPE, self.content_type);
+        }
+        request.body(self.body.clone())
+    }
+}
+
+/// Method and path, to be shown in errors.
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.method, self.path)
+    }
+}
+
+// === impl Api ===
+
+impl Api {
+    /// Calls once, and reads the whole answer until the deadline.
+    pub async fn call(&self, call: &Call, deadline: Instant) -> Result<Reply, ApiError> {
+        let limit = deadline.saturating_duration_since(Instant::now());
+        let reply = async {
+            let (head, body) = self.begin(call).await?.into_parts();
+            let body = Limited::new(body, LARGEST_ANSWER).collect().await;
+            let body = body.map_err(|source| ApiError::Read { request: call.title(), source })?;
+            Ok(Reply { code: head.status.as_u16(), warnings: warnings(&head.headers), body: body.to_bytes() })
+        };
+        timeout_at(deadline, reply)
+            .await
+            .unwrap_or_else(|_| Err(ApiError::TimedOut { request: call.title(), limit }))
+    }
+
+    /// Calls once, and gives the answer as it arrives. Whoever reads it slowly keeps nobody waiting.
+    pub async fn pieces(&self, call: &Call, deadline: Instant) -> Result<Pieces, ApiError> {
+        let limit = deadline.saturating_duration_since(Instant::now());
+        let answer = timeout_at(deadline, self.begin(call)).await;
+        let answer = answer.unwrap_or_else(|_| Err(ApiError::TimedOut { request: call.title(), limit }))?;
+        Ok(Pieces(Incoming::new(&call.title(), answer.into_body())))
+    }
+
+    async fn begin(&self, call: &Call) -> Result<Response<Body>, ApiError> {
+        let request = call.build().map_err(|source| ApiError::Build { request: call.title(), source })?;
+        let answer = Box::pin(self.transport.send(Lane::Operations, &request)).await;
+        let answer =
+            answer.map_err(|source| ApiError::Send { request: call.title(), source: Box::new(source) })?;
+        if answer.status().is_success() {
+            return Ok(answer);
+        }
+        let (head, body) = answer.into_parts();
+        // The code alone must do if its explanation is too long or breaks off.
+        let body = Limited::new(body, LARGEST_REFUSAL).collect().await;
+        let body = body.map(Collected::to_bytes).unwrap_or_default();
+        Err(ApiError::Refused {
+            request: call.title(),
+            source: Status::of_answer(head.status, &head.headers, &body).into(),
+        })
+    }
+}
+
+// === impl Pieces ===
+
+impl Pieces {
+    /// The next bytes; none is the end.
+    pub async fn next(&mut self, patience: Duration) -> Result<Option<Bytes>, ApiError> {
+        self.0.chunk(Instant::now() + patience, patience).await
+    }
+}
+
+/// The texts of `Warning: 299 - "text"`.
+fn warnings(headers: &HeaderMap) -> Vec<String> {
+    let values = headers.get_all(header::WARNING).iter().filter_map(|value| value.to_str().ok());
+    values
+        .filter_map(|value| {
+            let quoted = &value.get(value.find('"')? + 1..value.rfind('"')?)?;
+            Some(quoted.replace("\\\"", "\"").replace("\\\\", "\\"))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_are_read_as_the_api_server_quotes_them() {
+        let mut headers = HeaderMap::new();
+        headers.append(header::WARNING, r#"299 - "unknown field \"spec.replicsa\"""#.parse().unwrap());
+        headers.append(header::WARNING, "299 -".parse().unwrap());
+        headers.append(header::WARNING, r#"299 - ""#.parse().unwrap());
+        assert_eq!(warnings(&headers), [r#"unknown field "spec.replicsa""#]);
+    }
+
+    #[test]
+    fn what_is_sent_says_what_it_is() {
+        let call = Call::new(Method::PATCH, ["api", "v1", "namespaces", "a b"])
+            .query("fieldManager", "x&y")
+            .body("application/merge-patch+json", "{}");
+        let request = call.build().unwrap();
+        assert_eq!(request.uri(), "/api/v1/namespaces/a%20b?fieldManager=x%26y");
+        assert_eq!(request.headers()[header::CONTENT_TYPE], "application/merge-patch+json");
+        assert_eq!(call.title(), "PATCH /api/v1/namespaces/a%20b");
+    }
+}

@@ -1,0 +1,270 @@
+//! `redact`: which values of which kinds never leave the cluster.
+
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use serde::{Deserialize, Serialize};
+use spindrift_model::{KindPattern, Resource};
+
+use crate::{
+    discovery::{Discovery, ShortNames},
+    json::path::{InvalidPath, Path},
+};
+
+/// A rule as it is configured.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RedactRule {
+    /// The kind: `ConfigMap`, `cm`, `Widget.example.com`, or `*` for every kind.
+    pub kind: String,
+    /// The values, such as `data.*` or `spec.containers[*].env[*].value`.
+    pub paths: Vec<String>,
+}
+
+/// The rules that hold for an account, understood. Clones share them, and what is learnt.
+#[derive(Debug, Clone, Default)]
+pub struct Redactions {
+    rules: Arc<[Redaction]>,
+    /// What the API server calls its kinds. Only ever more: a rule that held goes on to hold.
+    short_names: Arc<RwLock<ShortNames>>,
+}
+
+#[derive(Debug)]
+struct Redaction {
+    /// As it was written.
+    kind: String,
+    /// None is every kind.
+    pattern: Option<KindPattern>,
+    paths: Vec<Path>,
+}
+
+/// A rule that cannot be followed; nothing may be sent as long as there is one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidRedaction {
+    /// It says nothing about which objects are meant.
+    #[error("redact rule {number} names no kind; * is every kind")]
+    NoKind {
+        /// Counted from 1.
+        number: usize,
+    },
+    /// It says nothing about what is to be redacted.
+    #[error("redact rule {number}, for {kind}, has no paths")]
+    NoPaths {
+        /// Counted from 1.
+        number: usize,
+        /// As it was written.
+        kind: String,
+    },
+    /// One of its paths is not a path.
+    #[error("redact rule {number}, for {kind}: path {path:?} is not understood: {problem}")]
+    Path {
+        /// Counted from 1.
+        number: usize,
+        /// As it was written.
+        kind: String,
+        /// As it was written.
+        path: String,
+        /// What is wrong with it.
+        problem: InvalidPath,
+    },
+    /// Without what this path covers, an object could not be told from others.
+    #[error("redact rule {number}, for {kind}: path {path:?} covers {covered}, by which objects are known")]
+    Identity {
+        /// Counted from 1.
+        number: usize,
+        /// As it was written.
+        kind: String,
+        /// As it was written.
+        path: String,
+        /// What must stay.
+        covered: String,
+    },
+}
+
+/// What objects are known by.
+const IDENTITY: [&[&str]; 6] = [
+    &["kind"],
+    &["apiVersion"],
+    &["metadata", "name"],
+    &["metadata", "namespace"],
+    &["metadata", "uid"],
+    &["metadata", "resourceVersion"],
+];
+
+// === impl Redactions ===
+
+impl Redactions {
+    /// Understands rules, in the order in which errors count them.
+    pub fn compile<'a>(rules: impl IntoIterator<Item = &'a RedactRule>) -> Result<Self, InvalidRedaction> {
+        let compiled: Result<Vec<_>, _> =
+            rules.into_iter().enumerate().map(|(i, rule)| Redaction::compile(i + 1, rule)).collect();
+        Ok(Self { rules: compiled?.into(), short_names: Arc::default() })
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// Learns by which short names kinds may be meant; until then only those of built-in kinds are known.
+    pub fn learn(&self, discovery: &Discovery) {
+        let named = discovery.resources.iter().map(|resource| (resource, discovery.short_names(resource)));
+        let mut known = self.short_names.write();
+        for (Resource { group, kind, .. }, short) in named.filter(|(_, short)| !short.is_empty()) {
+            known.insert((group.clone(), kind.clone()), short.to_vec());
+        }
+    }
+
+    /// The kinds of rules that hold for nothing that is served: misspelt perhaps, or not installed yet.
+    pub fn unserved<'a>(&'a self, discovery: &'a Discovery) -> impl Iterator<Item = &'a str> {
+        let holds = |pattern: &KindPattern| {
+            discovery.resources.iter().any(|it| pattern.covers(it, discovery.short_names(it)))
+        };
+        let idle = move |rule: &&Redaction| rule.pattern.as_ref().is_some_and(|pattern| !holds(pattern));
+        self.rules.iter().filter(idle).map(|rule| rule.kind.as_str())
+    }
+
+    /// The paths that are redacted in objects of a resource: sorted, each once.
+    pub(crate) fn paths_of(&self, resource: &Resource) -> Vec<Path> {
+        let known = self.short_names.read();
+        let short =
+            known.get(&(resource.group.clone(), resource.kind.clone())).map_or(&[][..], Vec::as_slice);
+        let meant = |rule: &&Redaction| rule.pattern.as_ref().is_none_or(|kind| kind.covers(resource, short));
+        let mut paths: Vec<_> = self.rules.iter().filter(meant).flat_map(|rule| rule.paths.clone()).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        paths
+    }
+}
+
+// === impl Redaction ===
+
+impl Redaction {
+    fn compile(number: usize, rule: &RedactRule) -> Result<Self, InvalidRedaction> {
+        let kind = rule.kind.trim();
+        if kind.is_empty() {
+            return Err(InvalidRedaction::NoKind { number });
+        }
+        if rule.paths.is_empty() {
+            return Err(InvalidRedaction::NoPaths { number, kind: kind.into() });
+        }
+        let paths: Result<Vec<_>, _> = rule.paths.iter().map(|path| read_path(number, kind, path)).collect();
+        let pattern = (kind != "*").then(|| KindPattern::parse(kind));
+        Ok(Self { kind: kind.into(), pattern, paths: paths? })
+    }
+}
+
+fn read_path(number: usize, kind: &str, text: &str) -> Result<Path, InvalidRedaction> {
+    let path: Path = text.trim().parse().map_err(|problem| InvalidRedaction::Path {
+        number,
+        kind: kind.into(),
+        path: text.into(),
+        problem,
+    })?;
+    match IDENTITY.iter().find(|identity| path.covers(identity)) {
+        None => Ok(path),
+        Some(covered) => Err(InvalidRedaction::Identity {
+            number,
+            kind: kind.into(),
+            path: text.into(),
+            covered: covered.join("."),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(kind: &str, paths: &[&str]) -> RedactRule {
+        RedactRule { kind: kind.into(), paths: paths.iter().map(|path| (*path).into()).collect() }
+    }
+
+    fn resource(group: &str, kind: &str, plural: &str) -> Resource {
+        Resource {
+            group: group.into(),
+            version: "v1".into(),
+            kind: kind.into(),
+            plural: plural.into(),
+            namespaced: true,
+        }
+    }
+
+    #[test]
+    fn rules_hold_for_the_kinds_that_they_name() {
+        let rules = [
+            rule("cm", &["data.*"]),
+            rule("*", &["metadata.annotations['a.b/c']"]),
+            rule("Widget.example.com", &["spec", "spec"]),
+        ];
+        let redactions = Redactions::compile(&rules).unwrap();
+        let paths = |resource| redactions.paths_of(&resource).iter().map(Path::to_string).collect::<Vec<_>>();
+        assert_eq!(
+            paths(resource("", "ConfigMap", "configmaps")),
+            ["data.*", "metadata.annotations['a.b/c']"].map(String::from)
+        );
+        assert_eq!(
+            paths(resource("example.com", "Widget", "widgets")),
+            ["metadata.annotations['a.b/c']", "spec"].map(String::from)
+        );
+        assert_eq!(
+            paths(resource("other.com", "Widget", "widgets")),
+            ["metadata.annotations['a.b/c']".to_owned()]
+        );
+    }
+
+    #[test]
+    fn a_rule_holds_by_the_short_name_of_the_server_in_any_version_and_for_mirrors() {
+        let rules = [
+            rule("wg", &["spec.a"]),
+            rule("Widget.v1.example.com", &["spec.b"]),
+            rule("Event", &["message"]),
+            rule("Wigdet", &["spec"]),
+        ];
+        let redactions = Redactions::compile(&rules).unwrap();
+        let paths = |resource: &Resource| {
+            redactions.paths_of(resource).iter().map(Path::to_string).collect::<Vec<_>>()
+        };
+        let widget = Resource { version: "v2".into(), ..resource("example.com", "Widget", "widgets") };
+        let events = resource("events.k8s.io", "Event", "events");
+        let discovery =
+            Discovery::serving([(widget.clone(), vec!["wg".to_owned()]), (events.clone(), vec![])]);
+        assert_eq!(paths(&widget), ["spec.b"], "its short name is not known yet");
+        redactions.clone().learn(&discovery);
+        assert_eq!(paths(&widget), ["spec.a", "spec.b"]);
+        assert_eq!(paths(&events), ["message"]);
+        assert_eq!(redactions.unserved(&discovery).collect::<Vec<_>>(), ["Wigdet"]);
+
+        // A group that does not answer for a moment is not forgotten.
+        redactions.learn(&Discovery::default());
+        assert_eq!(paths(&widget), ["spec.a", "spec.b"]);
+    }
+
+    #[test]
+    fn a_bad_rule_is_named_with_what_is_wrong_with_it() {
+        for (bad, message) in [
+            (rule("", &["a"]), "redact rule 2 names no kind; * is every kind"),
+            (rule("Pod", &[]), "redact rule 2, for Pod, has no paths"),
+            (
+                rule("Pod", &["spec", "spec[0]"]),
+                r#"redact rule 2, for Pod: path "spec[0]" is not understood: expected [*] or ['name'] at character 5"#,
+            ),
+            (
+                rule("Pod", &["metadata.*"]),
+                r#"redact rule 2, for Pod: path "metadata.*" covers metadata.name, by which objects are known"#,
+            ),
+            (
+                rule("Pod", &["*"]),
+                r#"redact rule 2, for Pod: path "*" covers kind, by which objects are known"#,
+            ),
+            (
+                rule("Pod", &["metadata"]),
+                r#"redact rule 2, for Pod: path "metadata" covers metadata.name, by which objects are known"#,
+            ),
+        ] {
+            let error = Redactions::compile(&[rule("cm", &["data"]), bad]).unwrap_err();
+            assert_eq!(error.to_string(), message);
+        }
+        assert!(Redactions::compile(&[rule("Pod", &["metadata.annotations.*", "metadata.labels"])]).is_ok());
+    }
+}

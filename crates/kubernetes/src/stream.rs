@@ -1,0 +1,11 @@
+//! Lists and watches: response bodies split into scrubbed objects as their bytes arrive.
+
+pub(crate) mod body;
+pub(crate) mod event;
+pub(crate) mod list;
+pub(crate) mod object;
+pub(crate) mod page;
+pub(crate) mod splitter;
+pub(crate) mod target;
+pub(crate) mod unpack;
+pub(crate) mod watch;
