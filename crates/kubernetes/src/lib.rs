@@ -57,6 +57,7 @@ pub use scrub::{
     result::scrub_result,
     scrub,
 };
+pub use spindrift_model::selector;
 pub use stream::{
     event::Event,
     list::ListStart,

@@ -17,6 +17,7 @@ mod kind;
 mod name;
 mod object;
 mod operation;
+pub mod selector;
 
 pub use account::{AccountDescription, ClusterIdentity};
 pub use change::{Batch, Declaration, DeniedScope, Item, ScopeDeclaration, ScopeId, Upsert};

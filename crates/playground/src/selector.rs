@@ -1,15 +1,13 @@
 //! Label and field selectors, as text in a query and as objects in a specification.
 
 use serde_json::Value;
+use spindrift_kubernetes::selector::LabelSelector;
 
-use crate::object::{list, text};
 use crate::status::Status;
 
 mod fields;
-mod labels;
 
 pub(crate) use fields::FieldSelector;
-pub(crate) use labels::LabelSelector;
 
 /// Which objects a list or a watch is about.
 #[derive(Debug, Clone, Default)]
@@ -31,55 +29,61 @@ impl Selector {
             return true;
         }
         let Ok(object) = serde_json::from_slice::<Value>(bytes) else { return false };
-        self.labels.matches(object.pointer("/metadata/labels").unwrap_or(&Value::Null))
-            && self.fields.matches(&object)
+        let labels = object.pointer("/metadata/labels").unwrap_or(&Value::Null);
+        matches(&self.labels, labels) && self.fields.matches(&object)
     }
+}
+
+/// Reads the label selector of a query.
+pub(crate) fn parse_labels(text: &str) -> Result<LabelSelector, Status> {
+    text.parse().map_err(|invalid| Status::bad_request(format!("{invalid}")))
+}
+
+fn matches(selector: &LabelSelector, labels: &Value) -> bool {
+    selector.matches(|key| labels.get(key).and_then(Value::as_str))
 }
 
 /// Whether a `LabelSelector` object selects labels.
 pub(crate) fn structured_matches(selector: &Value, labels: &Value) -> bool {
-    let label = |key: &str| labels.get(key).and_then(Value::as_str);
-    let equal = selector.get("matchLabels").and_then(Value::as_object).is_none_or(|wanted| {
-        wanted.iter().all(|(key, value)| label(key).is_some() && label(key) == value.as_str())
-    });
-    equal
-        && list(selector, "/matchExpressions").iter().all(|expression| {
-            let found = label(text(expression, "/key"));
-            let listed = found.is_some_and(|found| {
-                list(expression, "/values").iter().any(|value| value.as_str() == Some(found))
-            });
-            match text(expression, "/operator") {
-                "In" => listed,
-                "NotIn" => !listed,
-                "Exists" => found.is_some(),
-                "DoesNotExist" => found.is_none(),
-                _ => false,
-            }
-        })
+    LabelSelector::of_object(selector).is_ok_and(|selector| matches(&selector, labels))
 }
 
-/// A `LabelSelector` object as text, as the scale subresource shows it.
+/// Writes a `LabelSelector` object as text, as the scale subresource shows it.
 pub(crate) fn structured_text(selector: &Value) -> String {
-    let mut words: Vec<String> = selector
-        .get("matchLabels")
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten()
-        .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()))
-        .collect();
-    for expression in list(selector, "/matchExpressions") {
-        let key = text(expression, "/key");
-        let values: Vec<&str> = list(expression, "/values").iter().filter_map(Value::as_str).collect();
-        words.push(match text(expression, "/operator") {
-            "In" => format!("{key} in ({})", values.join(",")),
-            "NotIn" => format!("{key} notin ({})", values.join(",")),
-            "Exists" => key.to_owned(),
-            _ => format!("!{key}"),
-        });
-    }
-    words.join(",")
+    LabelSelector::of_object(selector).map(|selector| selector.sorted().to_string()).unwrap_or_default()
 }
 
-fn unparsable(why: &str) -> Status {
-    Status::bad_request(format!("unable to parse requirement: {why}"))
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_operator_selects_as_kubernetes_does() {
+        let labels = json!({"app": "web", "tier": "front", "rank": "7"});
+        for (selector, selects) in [
+            ("", true),
+            ("app=web", true),
+            ("app==web,tier!=back", true),
+            ("app=db", false),
+            ("app in (web, db)", true),
+            ("app notin (web,db)", false),
+            ("none notin (a)", true),
+            ("none!=a", true),
+            ("app", true),
+            ("!app", false),
+            ("!none,app in (web),rank>6", true),
+            ("rank<7", false),
+        ] {
+            assert_eq!(matches(&parse_labels(selector).unwrap(), &labels), selects, "{selector}");
+        }
+    }
+
+    #[test]
+    fn broken_selectors_are_refused() {
+        for selector in ["app in (a", "app on (a)", "a b=c", "=x"] {
+            assert_eq!(parse_labels(selector).unwrap_err().code, 400, "{selector}");
+        }
+    }
 }

@@ -1,23 +1,16 @@
 //! Labels and label selectors as text.
 
 use serde_json::Value;
-
-use crate::look::Look;
+use spindrift_model::selector::LabelSelector;
 
 const NONE: &str = "<none>";
 
 /// Labels as `a=b,c=d`, sorted; `<none>` where there are none.
 pub fn format_labels(labels: &Value) -> String {
-    let Some(labels) = labels.as_object().filter(|labels| !labels.is_empty()) else {
+    if labels.as_object().is_none_or(serde_json::Map::is_empty) {
         return NONE.to_owned();
-    };
-    let mut pairs: Vec<_> = labels.iter().collect();
-    pairs.sort_unstable_by_key(|(key, _)| *key);
-    let pairs: Vec<_> = pairs
-        .into_iter()
-        .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()))
-        .collect();
-    pairs.join(",")
+    }
+    LabelSelector::of_labels(labels).sorted().to_string()
 }
 
 /// A label selector as `-l` takes it; `<none>` where it is empty.
@@ -30,32 +23,11 @@ pub fn format_selector(selector: &Value) -> String {
 
 /// A label selector as `-l` takes it.
 pub(crate) fn selector_text(selector: &Value) -> String {
-    let mut requirements = Vec::new();
-    if let Some(labels) = selector.at("/matchLabels").as_object() {
-        for (key, value) in labels {
-            requirements.push((key.as_str(), format!("{key}={}", value.as_str().unwrap_or_default())));
-        }
+    match LabelSelector::of_object(selector) {
+        Ok(selector) => selector.sorted().to_string(),
+        // The API server refuses such a selector, and kubectl shows it like this.
+        Err(_) => "<invalid>".to_owned(),
     }
-    for expression in selector.list("/matchExpressions") {
-        let key = expression.text("/key");
-        let mut values: Vec<_> = expression.list("/values").iter().filter_map(Value::as_str).collect();
-        values.sort_unstable();
-        let values = values.join(",");
-        requirements.push((
-            key,
-            match expression.text("/operator") {
-                "In" => format!("{key} in ({values})"),
-                "NotIn" => format!("{key} notin ({values})"),
-                "Exists" => key.to_owned(),
-                "DoesNotExist" => format!("!{key}"),
-                // The API server refuses others.
-                _ => return "<invalid>".to_owned(),
-            },
-        ));
-    }
-    requirements.sort_by_key(|(key, _)| *key);
-    let requirements: Vec<_> = requirements.into_iter().map(|(_, text)| text).collect();
-    requirements.join(",")
 }
 
 #[cfg(test)]

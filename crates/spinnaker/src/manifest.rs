@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use spindrift_model::selector::LabelSelector;
 
 use crate::{Coordinates, FullName, Kind, Moniker, annotation, gson};
 
@@ -154,11 +155,8 @@ impl Manifest {
     /// What finds the pods of a workload, as kubectl's `-l` takes it; none if it would find all pods.
     pub fn pod_selector(&self) -> Option<String> {
         let selector = self.pointer("/spec/selector")?;
-        let labels = selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten();
-        let labels = labels.map(|(key, value)| Some(format!("{key}={}", value.as_str()?)));
-        let expressions = selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten();
-        let requirements: Option<Vec<_>> = labels.chain(expressions.map(requirement)).collect();
-        requirements.filter(|requirements| !requirements.is_empty()).map(|all| all.join(","))
+        let selector = LabelSelector::of_object(selector).ok().filter(|selector| !selector.is_empty())?;
+        Some(selector.to_string())
     }
 
     /// The last configuration that client-side apply has sent, if it reads as JSON.
@@ -210,20 +208,6 @@ const POD_METADATA: &str = "/spec/template/metadata";
 fn put(map: &mut Map<String, Value>, key: &str, value: &str, existing: Existing) {
     if existing == Existing::Overwrite || !map.contains_key(key) {
         map.insert(key.to_owned(), value.into());
-    }
-}
-
-/// One of `matchExpressions`, as kubectl's `-l` takes it.
-fn requirement(expression: &Value) -> Option<String> {
-    let key = expression.get("key")?.as_str()?;
-    let values = expression.get("values").and_then(Value::as_array).into_iter().flatten();
-    let values: Vec<_> = values.filter_map(Value::as_str).collect();
-    match expression.get("operator")?.as_str()? {
-        "In" => Some(format!("{key} in ({})", values.join(","))),
-        "NotIn" => Some(format!("{key} notin ({})", values.join(","))),
-        "Exists" => Some(key.to_owned()),
-        "DoesNotExist" => Some(format!("!{key}")),
-        _ => None,
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::Deserialize;
+use spindrift_model::selector::Operator;
 
 use crate::lenient;
 
@@ -64,16 +65,18 @@ impl fmt::Display for LabelSelectors {
 
 impl LabelSelector {
     fn matches(&self, value: Option<&str>) -> bool {
-        let first = self.values.first().map(String::as_str);
-        let listed = value.is_some_and(|value| self.values.iter().any(|wanted| wanted == value));
+        // A comparison takes only the first of several values.
+        let first = self.values.get(..1).unwrap_or_default();
         match self.kind {
             SelectorKind::Any => true,
-            SelectorKind::Equals => value.is_some() && value == first,
-            SelectorKind::NotEquals => value != first,
-            SelectorKind::Contains => listed,
-            SelectorKind::NotContains => !listed,
-            SelectorKind::Exists => value.is_some(),
-            SelectorKind::NotExists => value.is_none(),
+            SelectorKind::Equals => Operator::Equals.matches(first, value),
+            // Without a value, Clouddriver compares with null, which every label differs from.
+            SelectorKind::NotEquals if first.is_empty() => Operator::Exists.matches(first, value),
+            SelectorKind::NotEquals => Operator::NotEquals.matches(first, value),
+            SelectorKind::Contains => Operator::In.matches(&self.values, value),
+            SelectorKind::NotContains => Operator::NotIn.matches(&self.values, value),
+            SelectorKind::Exists => Operator::Exists.matches(&[], value),
+            SelectorKind::NotExists => Operator::DoesNotExist.matches(&[], value),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::{borrow::Cow, collections::BTreeMap, str::FromStr};
 
 use serde_json::value::RawValue;
+use spindrift_model::selector::{FieldRequirement, split_terms};
 
 /// All requirements must hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -12,7 +13,7 @@ pub(super) struct FieldSelector(Vec<Requirement>);
 struct Requirement {
     path: Vec<String>,
     value: String,
-    wanted: bool,
+    is_equal: bool,
 }
 
 /// A selector that cannot be understood.
@@ -28,13 +29,14 @@ impl FieldSelector {
         self.0.iter().all(|requirement| {
             let found = field(object, &requirement.path);
             let equal = found.is_some_and(|found| found == requirement.value);
-            equal == requirement.wanted
+            equal == requirement.is_equal
         })
     }
 
     /// The value that the field must have, if the selector says so.
     pub(super) fn required(&self, path: &[&str]) -> Option<&str> {
-        let requirement = self.0.iter().find(|requirement| requirement.wanted && requirement.path == path)?;
+        let requirement =
+            self.0.iter().find(|requirement| requirement.is_equal && requirement.path == path)?;
         Some(&requirement.value)
     }
 }
@@ -42,10 +44,9 @@ impl FieldSelector {
 impl FromStr for FieldSelector {
     type Err = InvalidFields;
     fn from_str(text: &str) -> Result<Self, InvalidFields> {
-        split(text, ',')
-            .into_iter()
-            .filter(|part| !part.trim().is_empty())
-            .map(|part| Requirement::parse(part.trim()).ok_or_else(|| InvalidFields(part.trim().to_owned())))
+        let terms = split_terms(text).into_iter().map(str::trim).filter(|term| !term.is_empty());
+        terms
+            .map(|term| Requirement::parse(term).ok_or_else(|| InvalidFields(term.to_owned())))
             .collect::<Result<_, _>>()
             .map(Self)
     }
@@ -54,43 +55,13 @@ impl FromStr for FieldSelector {
 // === impl Requirement ===
 
 impl Requirement {
-    fn parse(text: &str) -> Option<Self> {
-        let (path, value) = text.split_once('=')?;
-        let (path, wanted) = path.strip_suffix('!').map_or((path, true), |path| (path, false));
-        let value = value.strip_prefix('=').filter(|_| wanted).unwrap_or(value);
-        let path: Vec<_> =
-            split(path.trim().trim_start_matches('.'), '.').into_iter().map(unescape).collect();
-        let fits =
-            |key: &Option<String>| key.as_ref().is_some_and(|key| !key.is_empty() && !key.contains(' '));
-        if !path.iter().all(fits) || split(value, '=').len() > 1 {
-            return None;
-        }
-        Some(Self { path: path.into_iter().flatten().collect(), value: unescape(value.trim())?, wanted })
+    /// Reads a term; blanks around the path and the value do not count.
+    fn parse(term: &str) -> Option<Self> {
+        let FieldRequirement { field, value, is_equal } = FieldRequirement::parse(term)?;
+        let trimmed =
+            FieldRequirement { field: field.trim().to_owned(), value: value.trim().to_owned(), is_equal };
+        Some(Self { path: trimmed.path()?, value: trimmed.value, is_equal })
     }
-}
-
-/// Splits where the separator is not escaped by a backslash.
-fn split(text: &str, separator: char) -> Vec<&str> {
-    let mut escaped = false;
-    text.split(move |c| {
-        let splits = c == separator && !escaped;
-        escaped = c == '\\' && !escaped;
-        splits
-    })
-    .collect()
-}
-
-/// `\,`, `\=`, `\\` stand for themselves, and so does `\.` in a path; nothing else is escaped.
-fn unescape(text: &str) -> Option<String> {
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text.chars();
-    while let Some(c) = rest.next() {
-        plain.push(match c {
-            '\\' => rest.next().filter(|c| ",=\\.".contains(*c))?,
-            c => c,
-        });
-    }
-    Some(plain)
 }
 
 /// A field as text; empty if it is not there, none if it is a list or an object. Only what lies on the way is read.

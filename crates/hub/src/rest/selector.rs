@@ -2,17 +2,12 @@
 
 use std::{collections::BTreeMap, str::FromStr};
 
-/// All requirements must hold.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct LabelSelector(Vec<Requirement>);
+use spindrift_model::selector;
+use tracing::warn;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Requirement {
-    In(String, Vec<String>),
-    NotIn(String, Vec<String>),
-    Exists(String),
-    NotExists(String),
-}
+/// Selector of objects by the labels that the store keeps of them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct LabelSelector(selector::LabelSelector);
 
 /// A selector that cannot be understood.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,21 +22,26 @@ impl LabelSelector {
         if self.0.is_empty() {
             return true;
         }
-        let labels: BTreeMap<String, String> = serde_json::from_str(labels).unwrap_or_default();
-        self.0.iter().all(|requirement| requirement.holds(&labels))
+        let labels: BTreeMap<String, String> = match serde_json::from_str(labels) {
+            Ok(labels) => labels,
+            Err(_) if labels.is_empty() => BTreeMap::new(),
+            Err(error) => {
+                warn!(%error, "labels in the store are not a JSON object of strings; the object matches no label");
+                BTreeMap::new()
+            }
+        };
+        self.0.matches(|key| labels.get(key).map(String::as_str))
     }
 }
 
 impl FromStr for LabelSelector {
     type Err = InvalidSelector;
+
+    /// Reads one requirement after the other, so that the error quotes the one that is wrong.
     fn from_str(text: &str) -> Result<Self, InvalidSelector> {
-        split(text)
-            .filter(|part| !part.trim().is_empty())
-            .map(|part| {
-                Requirement::parse(part.trim()).ok_or_else(|| InvalidSelector(part.trim().to_owned()))
-            })
-            .collect::<Result<_, _>>()
-            .map(Self)
+        let terms = split(text).map(str::trim).filter(|term| !term.is_empty());
+        let requirements = terms.map(|term| term.parse().map_err(|_| InvalidSelector(term.to_owned())));
+        Ok(Self(selector::LabelSelector { requirements: requirements.collect::<Result<_, _>>()? }))
     }
 }
 
@@ -56,67 +56,6 @@ fn split(text: &str) -> impl Iterator<Item = &str> {
         }
         c == ',' && depth == 0
     })
-}
-
-// === impl Requirement ===
-
-impl Requirement {
-    fn parse(text: &str) -> Option<Self> {
-        let key = |text: &str| {
-            let key = text.trim();
-            let fits = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
-            (!key.is_empty() && key.chars().all(fits)).then(|| key.to_owned())
-        };
-        let value = |text: &str| {
-            let value = text.trim();
-            value.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)).then(|| value.to_owned())
-        };
-        let values = |text: &str| {
-            text.trim()
-                .strip_prefix('(')?
-                .strip_suffix(')')?
-                .split(',')
-                .map(value)
-                .collect::<Option<Vec<_>>>()
-        };
-        if let Some((name, set)) = text
-            .split_once(" notin ")
-            .or_else(|| text.split_once(" notin(").map(|_| split_set(text, "notin")))
-        {
-            return Some(Self::NotIn(key(name)?, values(set)?));
-        }
-        if let Some((name, set)) =
-            text.split_once(" in ").or_else(|| text.split_once(" in(").map(|_| split_set(text, "in")))
-        {
-            return Some(Self::In(key(name)?, values(set)?));
-        }
-        if let Some((name, unwanted)) = text.split_once("!=") {
-            return Some(Self::NotIn(key(name)?, vec![value(unwanted)?]));
-        }
-        if let Some((name, wanted)) = text.split_once("==").or_else(|| text.split_once('=')) {
-            return Some(Self::In(key(name)?, vec![value(wanted)?]));
-        }
-        match text.strip_prefix('!') {
-            Some(name) => key(name).map(Self::NotExists),
-            None => key(text).map(Self::Exists),
-        }
-    }
-
-    fn holds(&self, labels: &BTreeMap<String, String>) -> bool {
-        match self {
-            Self::In(key, values) => labels.get(key).is_some_and(|label| values.contains(label)),
-            Self::NotIn(key, values) => labels.get(key).is_none_or(|label| !values.contains(label)),
-            Self::Exists(key) => labels.contains_key(key),
-            Self::NotExists(key) => !labels.contains_key(key),
-        }
-    }
-}
-
-/// `key in(a,b)`: kubectl allows the parenthesis to follow at once.
-fn split_set<'a>(text: &'a str, operator: &str) -> (&'a str, &'a str) {
-    let at = text.find('(').unwrap_or(text.len());
-    let (head, set) = text.split_at(at);
-    (head.trim_end().strip_suffix(operator).unwrap_or(head), set)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::negotiate::{self, Amount};
 use super::request::Call;
 use super::route::Target;
 use crate::catalogue::Resource;
-use crate::selector::{FieldSelector, LabelSelector, Selector};
+use crate::selector::{FieldSelector, Selector, parse_labels};
 use crate::status::{Cause, Status};
 use crate::storage::collection::{Collection, Item, Snapshot};
 
@@ -69,7 +69,7 @@ pub(crate) fn list(call: &Call, target: &Target) -> Result<Response<Body>, Statu
 /// Which objects are wanted.
 pub(crate) fn selector(call: &Call, resource: &Resource) -> Result<Selector, Status> {
     Ok(Selector {
-        labels: LabelSelector::parse(call.query.get("labelSelector").unwrap_or_default())?,
+        labels: parse_labels(call.query.get("labelSelector").unwrap_or_default())?,
         fields: FieldSelector::parse(resource, call.query.get("fieldSelector").unwrap_or_default())?,
     })
 }

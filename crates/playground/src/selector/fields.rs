@@ -1,20 +1,14 @@
 //! `metadata.name=a,status.phase!=Running`: only fields that the server has an index for can be asked for.
 
 use serde_json::Value;
+use spindrift_kubernetes::selector::{FieldRequirement, split_terms};
 
 use crate::catalogue::Resource;
 use crate::status::Status;
 
 /// All requirements have to hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct FieldSelector(Vec<Requirement>);
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Requirement {
-    field: String,
-    value: String,
-    equal: bool,
-}
+pub(crate) struct FieldSelector(Vec<FieldRequirement>);
 
 // === impl FieldSelector ===
 
@@ -25,18 +19,15 @@ impl FieldSelector {
 
     pub(crate) fn parse(resource: &Resource, text: &str) -> Result<Self, Status> {
         let mut requirements = Vec::new();
-        for part in text.split(',').filter(|part| !part.is_empty()) {
-            let found = ["!=", "==", "="]
-                .into_iter()
-                .find_map(|sign| part.split_once(sign).map(|halves| (sign, halves)));
-            let Some((sign, (field, value))) = found else {
-                let why = format!("invalid selector: '{text}'; can't understand '{part}'");
+        for term in split_terms(text).into_iter().filter(|term| !term.is_empty()) {
+            let Some(requirement) = FieldRequirement::parse(term) else {
+                let why = format!("invalid selector: '{text}'; can't understand '{term}'");
                 return Err(Status::bad_request(why));
             };
-            if !supported(resource, field) {
-                return Err(Status::bad_request(unsupported(resource, field)));
+            if !supported(resource, &requirement.field) {
+                return Err(Status::bad_request(unsupported(resource, &requirement.field)));
             }
-            requirements.push(Requirement { field: field.into(), value: value.into(), equal: sign != "!=" });
+            requirements.push(requirement);
         }
         Ok(Self(requirements))
     }
@@ -49,7 +40,7 @@ impl FieldSelector {
                 None | Some(Value::Null) => default_of(&requirement.field).to_owned(),
                 Some(other) => other.to_string(),
             };
-            (found == requirement.value) == requirement.equal
+            (found == requirement.value) == requirement.is_equal
         })
     }
 }
