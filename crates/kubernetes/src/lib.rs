@@ -43,7 +43,7 @@ pub use client::{
 pub use discovery::{Catalogue, Discovery, ServedResource, resolve::Resolver};
 pub use json::{Malformed, path::InvalidPath};
 pub use merge::{
-    MergeError, Object, apply_json_merge, apply_json_patch, apply_strategic,
+    MergeError, Object, PatchPart, apply_json_merge, apply_json_patch, apply_strategic, depth,
     go_json::{encode as encode_like_go, normalize as normalize_like_go},
     last_applied::{LAST_APPLIED, annotated, last_applied, normalized, unannotated},
     managed_fields::{Ownership, move_to_apply, owners_of_last_applied},

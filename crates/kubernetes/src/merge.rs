@@ -23,6 +23,8 @@ mod overlay;
 mod scalar;
 pub(crate) mod schema;
 
+use std::fmt;
+
 use serde_json::{Map, Value};
 
 use overlay::Purpose;
@@ -39,6 +41,8 @@ pub enum MergeError {
     NoMergeKey {
         /// The key that every element must have.
         key: String,
+        /// The element.
+        element: PatchPart,
     },
     /// Elements of one list have different types, or one is null.
     #[error("the elements of a list are not all of one type")]
@@ -53,6 +57,8 @@ pub enum MergeError {
         directive: String,
         /// What it must be.
         expected: &'static str,
+        /// The map or element of a `$patch` that is neither `delete` nor `replace`.
+        map: Option<PatchPart>,
     },
     /// The object in the cluster, or that which was applied before, is another one.
     #[error("at least one of apiVersion, kind and name was changed")]
@@ -66,6 +72,10 @@ pub enum MergeError {
         problem: &'static str,
     },
 }
+
+/// The part of a patch or list that an error is about. `Debug` hides it, since it may be a Secret's value.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PatchPart(pub Value);
 
 /// Says whether a map or an element is deleted, replaced or merged.
 const PATCH: &str = "$patch";
@@ -117,11 +127,32 @@ pub fn prune_nulls(value: &mut Value) {
     json::prune_nulls(value);
 }
 
+/// Counts the levels of a value: a scalar has one.
+pub fn depth(value: &Value) -> usize {
+    json_patch::depth(value)
+}
+
+// === impl PatchPart ===
+
+impl fmt::Debug for PatchPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("…")
+    }
+}
+
 // === impl MergeError ===
 
 impl MergeError {
     fn bad_directive(directive: &str, expected: &'static str) -> Self {
-        Self::BadDirective { directive: directive.to_owned(), expected }
+        Self::BadDirective { directive: directive.to_owned(), expected, map: None }
+    }
+
+    fn unknown_patch_type(map: Value, expected: &'static str) -> Self {
+        Self::BadDirective { directive: PATCH.to_owned(), expected, map: Some(PatchPart(map)) }
+    }
+
+    fn no_merge_key(key: &str, element: &Value) -> Self {
+        Self::NoMergeKey { key: key.to_owned(), element: PatchPart(element.clone()) }
     }
 }
 

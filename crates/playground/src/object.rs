@@ -1,6 +1,7 @@
 //! Small words for JSON objects whose shape is known only in part.
 
 use serde_json::{Map, Value};
+pub(crate) use spindrift_kubernetes::depth;
 
 /// The text at a JSON pointer; empty if it is not there.
 pub(crate) fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
@@ -39,25 +40,6 @@ pub(crate) fn finalizers(object: &Value) -> Vec<String> {
 
 /// Levels of objects and lists that an object may have; well below what the parser takes.
 pub(crate) const MAX_DEPTH: usize = 100;
-
-/// How many levels a value has; a plain one has one. Counted level by level, as calls within calls could be too many.
-pub(crate) fn depth(value: &Value) -> usize {
-    let mut depth = 0;
-    let mut level = vec![value];
-    while !level.is_empty() {
-        depth += 1;
-        let mut next = Vec::new();
-        for value in level {
-            match value {
-                Value::Object(fields) => next.extend(fields.values()),
-                Value::Array(items) => next.extend(items),
-                _ => {}
-            }
-        }
-        level = next;
-    }
-    depth
-}
 
 /// The fields of an object, which it is turned into if it is anything else.
 pub(crate) fn fields(value: &mut Value) -> &mut Map<String, Value> {

@@ -121,11 +121,10 @@ fn diff_maps(
 /// the other way round, as Go's sort leaves them in lists that are not long.
 fn sorted_by_key<'a>(list: &'a [Value], key: &str) -> Result<Vec<Keyed<'a>>, MergeError> {
     let keyed = |element: &'a Value| {
-        let map = element.as_object()?;
-        Some((scalar::text(map.get(key)?), map))
+        let value = element.get(key).map(scalar::text);
+        value.zip(element.as_object()).ok_or_else(|| MergeError::no_merge_key(key, element))
     };
-    let keyed: Option<Vec<_>> = list.iter().rev().map(keyed).collect();
-    let mut keyed = keyed.ok_or_else(|| MergeError::NoMergeKey { key: key.to_owned() })?;
+    let mut keyed: Vec<_> = list.iter().rev().map(keyed).collect::<Result<_, _>>()?;
     keyed.sort_by(|(a, _), (b, _)| a.cmp(b));
     Ok(keyed)
 }

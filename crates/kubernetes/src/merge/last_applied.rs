@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{merge::Object, merge::go_json};
+use crate::merge::{Object, go_json};
 
 /// Where kubectl keeps the manifest that it applied last.
 pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";

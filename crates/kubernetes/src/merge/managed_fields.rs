@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{merge::Object, merge::last_applied::LAST_APPLIED};
+use crate::merge::{Object, last_applied::LAST_APPLIED};
 
 /// How a manager came to own fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

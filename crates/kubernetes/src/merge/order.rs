@@ -40,8 +40,8 @@ pub(super) fn arrange(
         arrange_scalars(&mut elements, by);
         return Ok(elements);
     };
-    if !elements.iter().chain(by).all(|element| element.get(key).is_some()) {
-        return Err(MergeError::NoMergeKey { key: key.to_owned() });
+    if let Some(element) = elements.iter().chain(by).find(|element| element.get(key).is_none()) {
+        return Err(MergeError::no_merge_key(key, element));
     }
     let (deleted, mut kept): (Vec<_>, Vec<_>) = elements.into_iter().partition(is_deleted);
     kept.sort_by_cached_key(|element| position(by, element, Some(key)));
@@ -65,9 +65,9 @@ pub(super) fn enforce(
     key: Option<&str>,
 ) -> Result<Vec<Value>, MergeError> {
     if let Some(key) = key
-        && !merged.iter().all(|element| element.get(key).is_some())
+        && let Some(element) = merged.iter().find(|element| element.get(key).is_none())
     {
-        return Err(MergeError::NoMergeKey { key: key.to_owned() });
+        return Err(MergeError::no_merge_key(key, element));
     }
     let (named, others) = merged.into_iter().partition(|element| position(wanted, element, key).is_some());
     let (named, others) = (arrange(named, wanted, key)?, arrange(others, server, key)?);

@@ -28,7 +28,10 @@ pub(super) fn overlay(
         return match directive.as_str() {
             Some("replace") => Ok(patch),
             Some("delete") => Ok(Object::new()),
-            _ => Err(MergeError::bad_directive(PATCH, "replace or delete")),
+            _ => {
+                patch.insert(PATCH.to_owned(), directive);
+                Err(MergeError::unknown_patch_type(patch.into(), "replace or delete"))
+            }
         };
     }
     retain_keys(&mut target, &mut patch, purpose)?;
@@ -237,12 +240,15 @@ fn obey_directives(
         match directive.as_str() {
             Some("delete") => {
                 let Some(value) = element.get(key) else {
-                    return Err(MergeError::NoMergeKey { key: key.to_owned() });
+                    return Err(MergeError::no_merge_key(key, &element));
                 };
                 target.retain(|other| other.get(key) != Some(value));
             }
             Some("replace") => replaces = true,
-            _ => return Err(MergeError::bad_directive(PATCH, "delete or replace in an element of a list")),
+            _ => {
+                let expected = "delete or replace in an element of a list";
+                return Err(MergeError::unknown_patch_type(element, expected));
+            }
         }
     }
     Ok(if replaces { (rest, Vec::new()) } else { (target, rest) })
@@ -255,12 +261,13 @@ fn merge_element(
     shape: Shape<'_>,
     purpose: Purpose,
 ) -> Result<(), MergeError> {
-    let no_key = || MergeError::NoMergeKey { key: key.to_owned() };
-    let value = element.get(key).ok_or_else(no_key)?;
+    let value = element.get(key).ok_or_else(|| MergeError::no_merge_key(key, &element))?;
     let same = target.iter_mut().find(|other| other.get(key) == Some(value));
     match (same, element) {
         (Some(same), Value::Object(patch)) => {
-            let Value::Object(old) = same.take() else { return Err(no_key()) };
+            let Value::Object(old) = same.take() else {
+                return Err(MergeError::no_merge_key(key, &patch.into()));
+            };
             *same = overlay(old, patch, shape, purpose)?.into();
         }
         (_, element) => target.push(element),

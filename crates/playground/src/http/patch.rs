@@ -2,6 +2,7 @@
 
 use http::Response;
 use serde_json::{Value, json};
+use spindrift_kubernetes::{Object, apply_json_merge};
 
 use super::apply;
 use super::create::{check_namespace, check_type};
@@ -15,18 +16,16 @@ use crate::object;
 use crate::status::{Cause, Status};
 
 mod json;
-mod merge;
 mod schema;
 mod strategic;
 
-pub(crate) use merge::merge;
 pub(crate) use schema::{Kind as ListKind, is_atomic_object, list_kind};
 
 /// A patch in one of its languages.
 enum Patch {
-    Json(Vec<json::Operation>),
-    Merge(Value),
-    Strategic(Value),
+    Json(Value),
+    Merge(Object),
+    Strategic(Object),
 }
 
 pub(crate) fn patch(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
@@ -74,15 +73,13 @@ fn read(call: &Call, target: &Target) -> Result<Patch, Status> {
     let undecodable = |why: String| Status::bad_request(format!("error decoding patch: {why}"));
     let value = || parse(&call.body, Encoding::Json).map_err(undecodable);
     let object = || {
-        let value = value()?;
-        if value.is_object() {
-            Ok(value)
-        } else {
-            Err(undecodable("json: cannot unmarshal into a map".into()))
-        }
+        let Value::Object(object) = value()? else {
+            return Err(undecodable("json: cannot unmarshal into a map".into()));
+        };
+        Ok(object)
     };
     match call.content_type() {
-        "application/json-patch+json" => json::parse(&value()?).map(Patch::Json),
+        "application/json-patch+json" => json::check(value()?).map(Patch::Json),
         "application/merge-patch+json" => object().map(Patch::Merge),
         "application/strategic-merge-patch+json" if target.resource.custom.is_none() => {
             object().map(Patch::Strategic)
@@ -102,13 +99,13 @@ fn read(call: &Call, target: &Target) -> Result<Patch, Status> {
 
 impl Patch {
     fn apply(&self, current: &Value) -> Result<Value, Status> {
-        let mut object = current.clone();
-        match self {
-            Self::Json(operations) => json::apply(&mut object, operations)?,
-            Self::Merge(patch) => merge(&mut object, patch),
-            Self::Strategic(patch) => strategic::merge(&mut object, patch)?,
-        }
-        Ok(object)
+        let object = current.as_object().cloned().unwrap_or_default();
+        let patched = match self {
+            Self::Json(patch) => json::apply(object, patch)?,
+            Self::Merge(patch) => apply_json_merge(object, patch.clone()),
+            Self::Strategic(patch) => strategic::apply(object, patch.clone())?,
+        };
+        Ok(patched.into())
     }
 }
 

@@ -15,7 +15,7 @@ use super::{
     Schema,
     openapi::{self, InvalidOpenApi},
 };
-use crate::{client::api::Api, client::error::ApiError, client::request::Get};
+use crate::client::{api::Api, error::ApiError, request::Get};
 
 /// The merge facts of one API server, by group version.
 #[derive(Debug, Default)]

@@ -75,3 +75,11 @@ fn merge_patches_are_applied_as_the_server_does() {
     let applied = apply_json_merge(object(live), object(patch));
     assert_eq!(Value::Object(applied), json!({ "a": { "c": [{}] }, "d": { "f": 1 } }));
 }
+
+#[test]
+fn null_removes_objects_merge_and_lists_are_replaced() {
+    let target = json!({ "a": { "b": 1, "c": 2 }, "l": [1, 2], "s": "x" });
+    let patch = json!({ "a": { "b": null, "d": { "e": null, "f": 1 } }, "l": [3], "s": { "t": 1 } });
+    let expected = json!({ "a": { "c": 2, "d": { "f": 1 } }, "l": [3], "s": { "t": 1 } });
+    assert_eq!(Value::Object(apply_json_merge(object(target), object(patch))), expected);
+}

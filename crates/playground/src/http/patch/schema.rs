@@ -1,11 +1,11 @@
-//! How the lists of built-in kinds are merged: which have keys, which are sets, which are replaced.
+//! Lists of built-in kinds as server-side apply merges them: by keys, as sets, or as a whole.
 //!
 //! A list is known by its field and by the field that its parent stands in; that is enough for all built-in kinds.
 
 /// How a list is merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// By the value of these fields of its items; the first alone is the key of strategic merge patches.
+    /// By the value of these fields of its items.
     Map(&'static [&'static str]),
     Set,
     Atomic,
@@ -40,22 +40,6 @@ pub(crate) fn list_kind(parent: &str, field: &str) -> Kind {
         (_, "finalizers" | "accessModes" | "loadBalancerSourceRanges" | "podCIDRs") => Kind::Set,
         _ => Kind::Atomic,
     }
-}
-
-/// The key of strategic merge patches; it differs from that of server-side apply for a few lists.
-pub(super) fn merge_key(parent: &str, field: &str) -> Option<&'static str> {
-    match (parent, field) {
-        ("spec", "taints") => Some("key"),
-        _ => match list_kind(parent, field) {
-            Kind::Map(keys) => keys.first().copied(),
-            Kind::Set | Kind::Atomic => None,
-        },
-    }
-}
-
-/// Lists of plain values that strategic merge patches add to.
-pub(super) fn is_merged_set(field: &str) -> bool {
-    matches!(field, "finalizers")
 }
 
 /// Objects that are replaced as a whole.
