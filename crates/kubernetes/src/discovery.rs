@@ -21,7 +21,10 @@ use serde::Deserialize;
 use spindrift_model::{ApiVersion, Resource};
 
 pub use self::catalogue::{Catalogue, ServedResource};
-use crate::{client::api::Api, client::error::ApiError, client::request::Get, json::Malformed};
+use crate::{
+    client::{api::Api, error::ApiError, request::Get},
+    json::Malformed,
+};
 
 /// What can be listed and watched.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

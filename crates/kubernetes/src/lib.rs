@@ -34,6 +34,8 @@ pub use client::{
     api::{Access, AccessRules, Api, Call, Greeting, Inspection, Pieces, Reply, ReviewError, Way},
     credentials::{ApiOptions, ConnectError, Credentials, KubeconfigText},
     error::ApiError,
+    in_cluster::InClusterError,
+    kubeconfig::{Kubeconfig, KubeconfigError, LoadDataError},
     status::Status,
     transport::{
         TransportError, TransportStats,
@@ -56,6 +58,7 @@ pub use scrub::{
     redact::{InvalidRedaction, RedactRule, Redactions},
     result::scrub_result,
     scrub,
+    view::View,
 };
 pub use spindrift_model::selector;
 pub use stream::{
@@ -64,6 +67,6 @@ pub use stream::{
     object::RawObject,
     page::{PageEnd, PageSplitter},
     splitter::EventSplitter,
-    target::{View, WatchTarget},
+    target::WatchTarget,
     watch::{EventStream, WatchStart},
 };

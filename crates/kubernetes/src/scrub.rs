@@ -4,20 +4,27 @@
 //! Keys are compared as they are meant, not as they are spelled, and each of two equal keys is treated alike, so
 //! that no other parser can find in the result what this one has overlooked.
 
+pub(crate) mod parts;
 pub(crate) mod redact;
 pub(crate) mod result;
+pub(crate) mod view;
+pub(crate) mod wipe;
 
 use bytes::Bytes;
 use spindrift_model::{Resource, ScrubRevision};
 
 use crate::{
-    json::filter::{Item, Sieve, Sifted},
-    json::mask::{Fate, Mesh},
-    json::path::{Path, Step},
-    json::{Fields, Malformed},
-    scrub::redact::Redactions,
-    stream::object::{INITIAL_EVENTS_END, Parts},
-    stream::target::View,
+    json::{
+        Fields, Malformed,
+        filter::{Item, Sieve, Sifted},
+        mask::{Fate, Mesh},
+        path::{Path, Step},
+    },
+    scrub::{
+        parts::{INITIAL_EVENTS_END, Parts},
+        redact::Redactions,
+        view::View,
+    },
 };
 
 /// What the objects of one resource are scrubbed by.

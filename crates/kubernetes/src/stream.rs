@@ -1,6 +1,6 @@
 //! Lists and watches: response bodies split into scrubbed objects as their bytes arrive.
 
-pub(crate) mod body;
+mod chunk;
 pub(crate) mod event;
 pub(crate) mod list;
 pub(crate) mod object;

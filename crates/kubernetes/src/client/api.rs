@@ -7,42 +7,38 @@ mod review;
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use futures::TryStreamExt;
 use http::Response;
 use http_body_util::{BodyExt, Collected, Limited};
 use serde::de::DeserializeOwned;
-use spindrift_model::{ClusterIdentity, Resource};
+use spindrift_model::ClusterIdentity;
 use tokio::time::timeout;
 
 pub use call::{Call, Pieces, Reply};
 pub use inspect::{Inspection, Way};
 pub use review::{Access, AccessRules, Greeting, ReviewError};
 
-use crate::{
-    client::error::ApiError,
-    client::request::Get,
-    client::status::Status,
-    client::transport::{Body, Lane, Transport, TransportStats},
-    stream::event::Event,
-    stream::list::ListStart,
-    stream::target::{View, WatchTarget},
+use crate::client::{
+    credentials::{ApiOptions, ConnectError, Credentials},
+    error::ApiError,
+    request::Get,
+    status::Status,
+    transport::{Body, Lane, Login, Transport, TransportStats},
 };
 
 /// One API server, as one set of credentials sees it. Clones share the connections.
 #[derive(Clone)]
 pub struct Api {
     pub(super) transport: Arc<Transport>,
-    pub(super) request_timeout: Duration,
+    request_timeout: Duration,
 }
+
+const DEFAULT_REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// More than any answer but a list's, which is split while it arrives.
 const LARGEST_ANSWER: usize = 256 * 1024 * 1024;
 
 /// More than any Status; a proxy's error page may be longer, and is cut.
 const LARGEST_REFUSAL: usize = 64 * 1024;
-
-/// Namespaces are small.
-const NAMESPACES_PER_PAGE: u32 = 1000;
 
 #[derive(serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -63,6 +59,15 @@ struct PartialMetadata {
 // === impl Api ===
 
 impl Api {
+    /// Loads and checks the credentials, and runs their plugin; nothing is sent before the first question.
+    pub async fn connect(credentials: &Credentials, options: &ApiOptions) -> Result<Self, ConnectError> {
+        let login = Login::open(credentials, options).await?;
+        Ok(Self {
+            transport: Arc::new(Transport::new(login)),
+            request_timeout: options.request_timeout.unwrap_or(DEFAULT_REQUEST_TIMEOUT),
+        })
+    }
+
     /// The API server's version, such as `v1.36.3`.
     pub async fn version(&self) -> Result<String, ApiError> {
         let Version { git_version } = self.read_json(&Get::new(["version"])).await?;
@@ -84,18 +89,6 @@ impl Api {
             ca_fingerprint: server.ca_fingerprint().map(Into::into),
             host: server.url().into(),
         })
-    }
-
-    /// The names of all namespaces.
-    pub async fn namespaces(&self) -> Result<Vec<String>, ApiError> {
-        let resource = Resource::namespaces();
-        let target = WatchTarget { view: View::MetadataOnly, ..WatchTarget::new(resource, None) };
-        let start = ListStart { not_older_than: None, page_size: NAMESPACES_PER_PAGE };
-        let names = self.list(&target, start).try_filter_map(async |event| match event {
-            Event::Object(namespace) => Ok(Some(namespace.name.as_ref().into())),
-            _ => Ok(None),
-        });
-        names.try_collect().await
     }
 
     /// Ceiling for one request; for a body that is read piece by piece, for each piece.

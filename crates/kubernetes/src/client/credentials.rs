@@ -6,9 +6,6 @@ use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 pub use error::ConnectError;
 
-use super::api::Api;
-use crate::client::transport::{Login, Transport};
-
 /// Who talks to which API server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Credentials {
@@ -46,19 +43,6 @@ pub struct ApiOptions {
     /// The service account to act for, as `system:serviceaccount:<namespace>:<name>`. The credentials must be allowed to
     /// impersonate it; whom the kubeconfig says to act for is then ignored.
     pub impersonate: Option<String>,
-}
-
-const DEFAULT_REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
-
-impl Api {
-    /// Loads and checks the credentials, and runs their plugin; nothing is sent before the first question.
-    pub async fn connect(credentials: &Credentials, options: &ApiOptions) -> Result<Self, ConnectError> {
-        let login = Login::open(credentials, options).await?;
-        Ok(Self {
-            transport: Arc::new(Transport::new(login)),
-            request_timeout: options.request_timeout.unwrap_or(DEFAULT_REQUEST_TIMEOUT),
-        })
-    }
 }
 
 // === impl Credentials ===

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use crate::{client::status::Status, client::transport::TransportError, json::Malformed};
+use crate::{
+    client::{status::Status, transport::TransportError},
+    json::Malformed,
+};
 
 /// A request that failed, or a stream that broke.
 #[derive(Debug, thiserror::Error)]

@@ -1,9 +1,8 @@
 //! GET requests: paths and queries that no name can break out of.
 
-use std::fmt::Write as _;
-
 use bytes::Bytes;
 use http::{Request, header};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// A GET request in the making.
 #[derive(Debug, Clone)]
@@ -16,6 +15,9 @@ pub(crate) struct Get {
 }
 
 const METHOD: &str = "GET";
+
+/// Characters that are encoded: all but the unreserved ones of RFC 3986.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 // === impl Get ===
 
@@ -64,12 +66,7 @@ impl Get {
 }
 
 pub(crate) fn percent_encode(text: &str, out: &mut String) {
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
-            _ => write!(out, "%{byte:02X}").expect("a String takes everything"),
-        }
-    }
+    out.extend(utf8_percent_encode(text, RESERVED));
 }
 
 #[cfg(test)]

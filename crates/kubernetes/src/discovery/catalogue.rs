@@ -6,7 +6,7 @@ use futures::try_join;
 use spindrift_model::{ApiVersion, Resource};
 
 use super::{ACCEPT, Group, Served, Version};
-use crate::{client::api::Api, client::error::ApiError};
+use crate::client::{api::Api, error::ApiError};
 
 /// All resources that a server serves.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

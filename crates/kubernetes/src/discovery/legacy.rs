@@ -4,7 +4,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use serde::Deserialize;
 
 use super::{Group, Served, Version};
-use crate::{client::api::Api, client::error::ApiError, client::request::Get};
+use crate::client::{api::Api, error::ApiError, request::Get};
 
 /// A group of which only the names of its versions are known.
 pub(super) struct Named {

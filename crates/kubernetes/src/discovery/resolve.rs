@@ -19,7 +19,10 @@ use spindrift_model::Resource;
 use tokio::time::{Instant, sleep_until};
 
 use self::name::Name;
-use crate::{Catalogue, ServedResource, client::api::Api, client::error::ApiError};
+use crate::{
+    Catalogue, ServedResource,
+    client::{api::Api, error::ApiError},
+};
 
 /// As long as something known is believed: definitions that change their scope or version are rare.
 const FRESH: Duration = Duration::from_mins(10);

@@ -13,9 +13,10 @@ mod opaque;
 
 use opaque::{Opaque, Scan};
 
-use crate::{
-    json::mask::{Fate, Mesh, PlaceId, ROOT},
-    json::{Malformed, unquote},
+use crate::json::{
+    Malformed,
+    mask::{Fate, Mesh, PlaceId, ROOT},
+    unquote,
 };
 
 /// Reads one document after the other, piece by piece.

@@ -6,10 +6,7 @@ use spindrift_model::Resource;
 
 use crate::{
     json::{Fields, Malformed, text},
-    scrub::redact::Redactions,
-    scrub::{ScrubRules, scrub},
-    stream::body::wipe,
-    stream::target::View,
+    scrub::{ScrubRules, redact::Redactions, scrub, view::View, wipe::wipe},
 };
 
 /// Scrubs JSON that an API server answered: an object, a list, a list of lists, or a table with its objects.

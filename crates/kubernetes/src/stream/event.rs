@@ -8,8 +8,8 @@ use spindrift_model::ResourceVersion;
 use crate::{
     client::status::Status,
     json::Malformed,
-    scrub::ScrubRules,
-    stream::object::{Parts, RawObject},
+    scrub::{ScrubRules, parts::Parts},
+    stream::object::RawObject,
 };
 
 /// What a watch or a listing tells.

@@ -7,21 +7,21 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use futures::stream;
-use spindrift_model::ResourceVersion;
+use futures::{TryStreamExt, stream};
+use spindrift_model::{Resource, ResourceVersion};
 use tokio::time::Instant;
 
 use crate::{
-    client::api::Api,
-    client::error::ApiError,
-    client::request::Get,
+    client::{api::Api, error::ApiError, incoming::Incoming, request::Get},
     json::Malformed,
-    stream::body::Incoming,
-    stream::event::Event,
-    stream::page::{PageEnd, PageSplitter},
-    stream::target::{View, WatchTarget},
-    stream::unpack::Unpacker,
-    stream::watch::EventStream,
+    scrub::view::View,
+    stream::{
+        event::Event,
+        page::{PageEnd, PageSplitter},
+        target::WatchTarget,
+        unpack::Unpacker,
+        watch::EventStream,
+    },
 };
 
 /// How a listing is asked for.
@@ -32,6 +32,9 @@ pub struct ListStart {
     /// How many objects to ask for at once; an API server may give more when it answers from its cache.
     pub page_size: u32,
 }
+
+/// Namespaces are small.
+const NAMESPACES_PER_PAGE: u32 = 1000;
 
 struct Listing {
     api: Api,
@@ -74,6 +77,18 @@ impl Api {
             Ok(listing.next().await?.map(|event| (event, listing)))
         });
         EventStream::new(events, held_back)
+    }
+
+    /// The names of all namespaces.
+    pub async fn namespaces(&self) -> Result<Vec<String>, ApiError> {
+        let resource = Resource::namespaces();
+        let target = WatchTarget { view: View::MetadataOnly, ..WatchTarget::new(resource, None) };
+        let start = ListStart { not_older_than: None, page_size: NAMESPACES_PER_PAGE };
+        let names = self.list(&target, start).try_filter_map(async |event| match event {
+            Event::Object(namespace) => Ok(Some(namespace.name.as_ref().into())),
+            _ => Ok(None),
+        });
+        names.try_collect().await
     }
 
     /// Whether the collection is at this version or beyond it.

@@ -5,13 +5,13 @@ use serde::{Deserialize, de::IgnoredAny};
 use spindrift_model::ResourceVersion;
 
 use crate::{
-    json::Malformed,
-    json::filter::{Item, Sieve, Sifted},
-    json::path::Step,
+    json::{
+        Malformed,
+        filter::{Item, Sieve, Sifted},
+        path::Step,
+    },
     scrub::{LONGEST, ScrubRules},
-    stream::body::Chunk,
-    stream::event::Event,
-    stream::object::RawObject,
+    stream::{chunk::Chunk, event::Event, object::RawObject},
 };
 
 /// Cuts chunks of a page into its objects, in whatever order the page's own fields come; it holds at most one chunk and

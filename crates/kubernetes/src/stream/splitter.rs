@@ -4,12 +4,13 @@ use bytes::Bytes;
 use memchr::memchr;
 
 use crate::{
-    json::Malformed,
-    json::filter::{Item, Sieve, Sifted},
-    json::path::Step,
+    json::{
+        Malformed,
+        filter::{Item, Sieve, Sifted},
+        path::Step,
+    },
     scrub::{LONGEST, ScrubRules},
-    stream::body::Chunk,
-    stream::event::Event,
+    stream::{chunk::Chunk, event::Event},
 };
 
 /// Cuts chunks of bytes into events, one per line; which events come out does not depend on where the chunks were cut.

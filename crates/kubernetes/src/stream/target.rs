@@ -4,16 +4,11 @@ use std::sync::Arc;
 
 use spindrift_model::{Resource, ScrubRevision};
 
-use crate::{client::request::Get, json::path::Path, scrub::ScrubRules, scrub::redact::Redactions};
-
-/// How much of each object is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum View {
-    /// The whole object.
-    Full,
-    /// Its metadata only, so that nothing else ever leaves the API server.
-    MetadataOnly,
-}
+use crate::{
+    client::request::Get,
+    json::path::Path,
+    scrub::{ScrubRules, redact::Redactions, view::View},
+};
 
 /// A resource, in one namespace or in all.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -31,15 +26,6 @@ pub struct WatchTarget {
 const JSON: &str = "application/json";
 const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
-
-// === impl View ===
-
-impl View {
-    /// The view that is really taken of a resource: no Secret is ever read whole.
-    pub(crate) fn of(self, resource: &Resource) -> Self {
-        if resource.group.is_empty() && &*resource.kind == "Secret" { Self::MetadataOnly } else { self }
-    }
-}
 
 // === impl WatchTarget ===
 

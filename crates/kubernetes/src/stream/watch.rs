@@ -15,8 +15,8 @@ use spindrift_model::ResourceVersion;
 use tokio::time::Instant;
 
 use crate::{
-    client::api::Api, client::error::ApiError, stream::body::Incoming, stream::event::Event,
-    stream::splitter::EventSplitter, stream::target::WatchTarget,
+    client::{api::Api, error::ApiError, incoming::Incoming},
+    stream::{event::Event, splitter::EventSplitter, target::WatchTarget},
 };
 
 /// Where a watch begins.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use kube::config::Kubeconfig;
+use spindrift_kubernetes::Kubeconfig;
 
 /// A kubeconfig file and the contexts in it.
 #[derive(Debug)]
@@ -25,10 +25,10 @@ impl Contexts {
                 _ => return Ok(None),
             },
         };
-        let Kubeconfig { contexts, current_context, .. } =
+        let kubeconfig =
             Kubeconfig::read_from(&file).with_context(|| format!("read kubeconfig {}", file.display()))?;
-        let names = contexts.into_iter().map(|context| context.name).collect();
-        Ok(Some(Self { file, names, current: current_context }))
+        let current = kubeconfig.current_context().map(str::to_owned);
+        Ok(Some(Self { file, names: kubeconfig.context_names(), current }))
     }
 
     /// The contexts that the user named, if the file has them all; without names, the file's current one.

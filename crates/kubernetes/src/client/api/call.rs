@@ -9,12 +9,12 @@ use spindrift_model::Resource;
 use tokio::time::{Instant, timeout_at};
 
 use super::{Api, LARGEST_ANSWER};
-use crate::{
-    client::error::ApiError,
-    client::request::percent_encode,
-    client::status::Status,
-    client::transport::{Body, Lane},
-    stream::body::Incoming,
+use crate::client::{
+    error::ApiError,
+    incoming::Incoming,
+    request::percent_encode,
+    status::Status,
+    transport::{Body, Lane},
 };
 
 /// A call in the making.

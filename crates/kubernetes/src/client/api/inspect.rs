@@ -4,10 +4,10 @@ use std::{fmt, fs};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use http::Uri;
-use kube::config::{AuthInfo, Kubeconfig};
 
 use crate::client::{
     credentials::{ApiOptions, ConnectError, Credentials},
+    kubeconfig::{AuthInfo, Kubeconfig},
     transport::login::Reading,
 };
 
@@ -65,8 +65,7 @@ impl Credentials {
     /// The contexts that could be named instead.
     pub fn contexts(&self) -> Vec<String> {
         let Self::Kubeconfig { path, .. } = self else { return Vec::new() };
-        let contexts = Kubeconfig::read_from(path).map(|file| file.contexts).unwrap_or_default();
-        contexts.into_iter().map(|context| context.name).collect()
+        Kubeconfig::read_from(path).map(|file| file.context_names()).unwrap_or_default()
     }
 }
 

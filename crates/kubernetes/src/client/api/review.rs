@@ -15,7 +15,7 @@ use tokio::time::timeout;
 pub use rules::AccessRules;
 
 use super::{Api, LARGEST_REFUSAL, Version};
-use crate::{client::error::ApiError, client::request::Get, client::status::Status, client::transport::Lane};
+use crate::client::{error::ApiError, request::Get, status::Status, transport::Lane};
 
 /// The first words of an API server.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,6 @@
 //! Why credentials cannot be used.
 
-use kube::config::{InClusterError, KubeconfigError};
-
-use crate::client::transport::login::LoginError;
+use crate::client::{in_cluster::InClusterError, kubeconfig::KubeconfigError, transport::login::LoginError};
 
 /// Credentials that cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -3,6 +3,7 @@ use std::error::Error;
 use tempfile::NamedTempFile;
 
 use super::*;
+use crate::client::api::Api;
 
 const CANARY: &str = "canary-token";
 

@@ -3,7 +3,6 @@
 use std::{process::Stdio, time::Duration};
 
 use jiff::Timestamp;
-use kube::config::{ExecConfig, ExecInteractiveMode};
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::json;
@@ -11,6 +10,7 @@ use spindrift_process::program::program;
 use tokio::time::timeout;
 
 use super::error::PluginError;
+use crate::client::kubeconfig::{ExecCluster, ExecConfig, InteractiveMode};
 
 /// What a plugin has issued.
 pub(super) struct Issued {
@@ -49,13 +49,13 @@ struct Secret(SecretString);
 /// Runs a plugin; it ends with this future.
 pub(super) async fn run(plugin: &ExecConfig) -> Result<Issued, PluginError> {
     let name = plugin.command.clone().filter(|command| !command.is_empty()).ok_or(PluginError::NoCommand)?;
-    if plugin.interactive_mode == Some(ExecInteractiveMode::Always) {
+    if plugin.interactive_mode == Some(InteractiveMode::Always) {
         return Err(PluginError::Interactive { command: name });
     }
     let mut command = program(&name);
     command.args(plugin.args.iter().flatten());
     for variable in plugin.env.iter().flatten() {
-        if let Some((key, value)) = variable.get("name").zip(variable.get("value")) {
+        if let Some((key, value)) = variable.name.as_ref().zip(variable.value.as_ref()) {
             command.env(key, value);
         }
     }
@@ -82,7 +82,7 @@ pub(super) async fn run(plugin: &ExecConfig) -> Result<Issued, PluginError> {
 }
 
 /// The cluster in the spelling of the plugins' API, which is not that of a kubeconfig.
-fn about(cluster: &kube::config::ExecAuthCluster) -> serde_json::Value {
+fn about(cluster: &ExecCluster) -> serde_json::Value {
     use base64::{Engine, prelude::BASE64_STANDARD};
     let authority = cluster.certificate_authority_data.as_ref().map(|pem| BASE64_STANDARD.encode(pem));
     let mut about = json!({

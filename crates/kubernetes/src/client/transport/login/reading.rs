@@ -1,10 +1,6 @@
 //! One reading of credentials: which API server, which way to it, and whom to be there.
 
 use http::Uri;
-use kube::{
-    Config,
-    config::{AuthInfo, Cluster, ExecAuthCluster, Kubeconfig, KubeconfigError},
-};
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 use spindrift_process::{
     config::Env,
@@ -12,7 +8,11 @@ use spindrift_process::{
 };
 
 use super::{error::LoginError, stamps::Stamps};
-use crate::client::credentials::{ApiOptions, ConnectError, Credentials};
+use crate::client::{
+    credentials::{ApiOptions, ConnectError, Credentials},
+    in_cluster::{CA_FILE, InCluster, TOKEN_FILE},
+    kubeconfig::{AuthInfo, Cluster, ExecCluster, Kubeconfig, KubeconfigError},
+};
 
 /// What credentials say. Files that only the user needs are read by [`super::user::User`].
 pub(crate) struct Reading {
@@ -68,17 +68,17 @@ impl Reading {
 }
 
 fn service_account() -> Result<Reading, ConnectError> {
-    let mut stamps = Stamps::default();
-    let config = Config::incluster().map_err(ConnectError::ServiceAccount)?;
     // The certificates of the cluster may be exchanged like the token.
-    config.root_cert_file.iter().for_each(|file| stamps.add(file));
+    let stamps = Stamps::of(CA_FILE);
+    let InCluster { server, certificate_authority } =
+        InCluster::read().map_err(ConnectError::ServiceAccount)?;
     Ok(Reading {
-        server: config.cluster_url,
-        authorities: config.root_cert,
+        server,
+        authorities: Some(certificates(&certificate_authority)),
         insecure: false,
         server_name: None,
         proxy: None,
-        user: config.auth_info,
+        user: AuthInfo { token_file: Some(TOKEN_FILE.to_owned()), ..AuthInfo::default() },
         stamps,
     })
 }
@@ -104,7 +104,7 @@ fn kubeconfig(
     })?;
     cluster.certificate_authority.iter().for_each(|file| stamps.add(file));
     // This form of a cluster is what plugins are told. It has the authorities read from wherever they are.
-    let told = ExecAuthCluster::try_from(&cluster).map_err(failed)?;
+    let told = ExecCluster::of(&cluster).map_err(failed)?;
     let authorities = told.certificate_authority_data.as_deref().map(certificates);
     let server = told.server.clone().ok_or(KubeconfigError::MissingClusterUrl);
     let server = server.and_then(|server| server.parse().map_err(KubeconfigError::ParseClusterUrl));
@@ -131,7 +131,7 @@ enum Problem {
 
 /// The cluster and the user that a context names, or the current one.
 fn chosen(file: &Kubeconfig, context: Option<&str>) -> Result<(Cluster, Option<AuthInfo>), Problem> {
-    let Kubeconfig { current_context, contexts, clusters, auth_infos, .. } = file;
+    let Kubeconfig { current_context, contexts, clusters, users, .. } = file;
     let current = current_context.as_deref().filter(|name| !name.is_empty());
     let name = context.or(current).ok_or(Problem::Kubeconfig(KubeconfigError::CurrentContextNotSet))?;
     let context = contexts.iter().find(|named| named.name == name).and_then(|named| named.context.as_ref());
@@ -145,8 +145,8 @@ fn chosen(file: &Kubeconfig, context: Option<&str>) -> Result<(Cluster, Option<A
     let user = match context.user.as_ref().filter(|user| !user.is_empty()) {
         None => None,
         Some(user) => {
-            let named = auth_infos.iter().find(|named| named.name == *user);
-            named.ok_or_else(|| Problem::NoSuchUser(user.clone()))?.auth_info.clone()
+            let named = users.iter().find(|named| named.name == *user);
+            named.ok_or_else(|| Problem::NoSuchUser(user.clone()))?.user.clone()
         }
     };
     Ok((cluster, user))

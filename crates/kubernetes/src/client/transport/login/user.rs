@@ -4,12 +4,11 @@ use std::{fs, path::PathBuf};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
-use kube::config::AuthInfo;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::{error::LoginError, plugin::Issued, reading::Reading, stamps::Stamps};
-use crate::client::transport::server::Identity;
+use crate::client::{kubeconfig::AuthInfo, transport::server::Identity};
 
 /// A user's proofs.
 pub(super) struct User {

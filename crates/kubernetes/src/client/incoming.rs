@@ -1,26 +1,17 @@
-//! Bodies of answers, chunk by chunk.
+//! Response bodies, read chunk by chunk.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::BodyExt;
-
 use tokio::time::{Instant, timeout_at};
-use zeroize::Zeroize;
 
-use crate::{client::error::ApiError, client::transport::Body};
+use super::{error::ApiError, transport::Body};
 
 /// A body that is read as far as is asked for.
 pub(crate) struct Incoming {
     request: String,
     body: Body,
-}
-
-/// A chunk that is being read.
-#[derive(Debug, Default)]
-pub(crate) struct Chunk {
-    bytes: Bytes,
-    read: usize,
 }
 
 // === impl Incoming ===
@@ -49,39 +40,5 @@ impl Incoming {
                 return Ok(Some(data));
             }
         }
-    }
-}
-
-// === impl Chunk ===
-
-impl Chunk {
-    pub(crate) fn replace(&mut self, bytes: Bytes) {
-        debug_assert!(self.rest().is_empty(), "the last chunk was not read to its end");
-        *self = Self { bytes, read: 0 };
-    }
-
-    pub(crate) fn rest(&self) -> &[u8] {
-        &self.bytes[self.read..]
-    }
-
-    pub(crate) fn advance(&mut self, read: usize) {
-        self.read += read;
-    }
-
-    /// Lets go of the chunk; if it held secrets, and nobody else holds its memory, that is wiped.
-    pub(crate) fn finish(&mut self, wipe: bool) {
-        let Self { bytes, .. } = std::mem::take(self);
-        if wipe {
-            self::wipe(bytes);
-        }
-    }
-}
-
-/// Wipes bytes that nobody else holds.
-///
-/// What the connection still holds cannot be reached from here; it is overwritten by what arrives next.
-pub(crate) fn wipe(bytes: Bytes) {
-    if let Ok(mut bytes) = bytes.try_into_mut() {
-        bytes.as_mut().zeroize();
     }
 }
