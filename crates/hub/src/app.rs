@@ -24,15 +24,16 @@ use background::{Cleanup, History, Housekeeping, Polling};
 
 use crate::{
     cache::{Committer, CommitterConfig, Feed},
-    clouddriver::{Accounts, Artifacts, Deriving, Front50, Live, RuleBook, Tasks, TasksConfig},
+    clouddriver::{
+        Accounts, Artifacts, Deriving, Front50, Live, RuleBook, Staleness, Tasks, TasksConfig, Upstream,
+    },
     config::HubConfig,
     dispatch::{Dispatch, DispatchConfig, Vault, open_vault},
     metrics::Metrics,
-    rest::{self, RestState, Staleness},
+    rest::{self, RestState},
     schedule::Schedule,
     session::{Budget, HubService, SessionConfig, Sessions, SubjectFilter},
     store::{Store, StoreConfig},
-    upstream::Upstream,
 };
 
 /// Agents ping this often unless told otherwise; three missed pings end a session.

@@ -1,29 +1,32 @@
 //! The part of Clouddriver: Spinnaker's rules (crate `spinnaker`), put to work on the store and on agents.
 //!
 //! ```text
-//! rest/clouddriver ──▶ Accounts (what an account is, who may use it)
-//!        │
-//!        ├── reads of lists ─────────▶ store (rows, derived when objects are committed) ──▶ Inventory ──▶ views
-//!        ├── reads that decide ──────▶ Live ──▶ dispatch ──▶ agent
-//!        └── operations ──▶ tasks ───▶ Live ──▶ dispatch ──▶ agent
+//! upstream ──▶ routes ──▶ Accounts (what an account is, who may use it)
+//!                │
+//!                ├── reads of lists ─────────▶ store (rows, derived when objects are committed) ──▶ Inventory ──▶ views
+//!                ├── reads that decide ──────▶ Live ──▶ dispatch ──▶ agent
+//!                └── operations ──▶ tasks ───▶ Live ──▶ dispatch ──▶ agent
 //! ```
+//!
+//! `rest` serves these routes beside its own; they take their state (`rest::RestState`) and read bodies (`rest::body`)
+//! as its own do. Nothing else of `rest` is used here.
 
-mod account;
 mod accounts;
-mod artifact;
-mod caller;
+mod artifacts;
 mod front50;
 mod live;
-mod rules;
-mod task;
+pub(crate) mod routes;
+mod rows;
+mod tasks;
+mod upstream;
 
-pub use account::Account;
-pub use accounts::Accounts;
-pub use artifact::{ArtifactAccount, Artifacts, Fetched};
-pub use caller::Caller;
+pub use accounts::{Account, Accounts, Caller};
+pub use artifacts::{ArtifactAccount, Artifacts, Fetched};
 pub use front50::Front50;
 pub use live::{Answer, Live, Trouble};
-pub use rules::{Deriving, RuleBook};
-pub use task::{RETENTION, Rejected, Tasks, TasksConfig};
+pub use routes::Staleness;
+pub use rows::{Deriving, RuleBook};
+pub use tasks::{RETENTION, Rejected, Tasks, TasksConfig};
+pub use upstream::{Silence, Upstream};
 
 use live::AGAIN;

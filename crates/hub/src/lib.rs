@@ -17,7 +17,6 @@ pub mod rest;
 mod schedule;
 pub mod session;
 pub mod store;
-pub mod upstream;
 
 /// This build's release.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -6,13 +6,11 @@ mod accounts;
 mod agents;
 mod armory;
 pub(crate) mod body;
-mod clouddriver;
 mod description;
 mod error;
 mod fields;
 mod forget;
 mod freeze;
-mod health;
 mod kinds;
 mod objects;
 mod operations;
@@ -41,13 +39,11 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     cache::Feed,
-    clouddriver::{Accounts, Artifacts, Front50, Live, Tasks},
+    clouddriver::{Accounts, Artifacts, Front50, Live, Staleness, Tasks, routes as clouddriver},
     dispatch::Dispatch,
     metrics::Metrics,
     store::Store,
 };
-pub use clouddriver::Staleness;
-pub(crate) use clouddriver::{Error as ClouddriverError, tagged};
 pub use kinds::CustomNames;
 
 /// An agent or hub that was not heard of for longer is not shown as alive.

@@ -5,8 +5,8 @@ use serde_json::Value;
 use spindrift_process::check::Section;
 
 use crate::{
+    clouddriver::{Silence, Upstream},
     config,
-    upstream::{Silence, Upstream},
 };
 
 /// What a check calls itself to those it asks.

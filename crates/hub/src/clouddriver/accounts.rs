@@ -1,6 +1,9 @@
 //! The accounts of this hub, kept for a moment: Gate asks for all of them every few seconds, and every operation for its
 //! own, while they change a few times a day.
 
+mod account;
+mod caller;
+
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use spindrift_model::{AccountName, TenantId};
@@ -8,11 +11,13 @@ use spindrift_process::report;
 use tokio::{sync::Mutex, time::Instant};
 use tracing::warn;
 
-use super::{Account, account::is_attended};
 use crate::{
     config::Runtime,
     store::{AccountRow, Store, StoreError},
 };
+pub use account::Account;
+use account::is_attended;
+pub use caller::Caller;
 
 /// What an agent announces is seen after this long; what it costs is one query in the meantime.
 const FRESH: Duration = Duration::from_millis(500);

@@ -9,7 +9,7 @@ use spindrift_spinnaker::{
 };
 
 use super::{Act, Listing, Outcome};
-use crate::clouddriver::task::halt::Halt;
+use crate::clouddriver::tasks::halt::Halt;
 
 // === impl Act ===
 

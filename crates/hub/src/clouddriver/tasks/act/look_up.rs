@@ -5,14 +5,14 @@ use spindrift_model::{Matches, Verb};
 use spindrift_spinnaker::{Artifact, Coordinates, Description, Kind, Live, Lookup, Manifest, Version};
 
 use super::{Act, Listing, reference};
-use crate::clouddriver::{Trouble, task::halt::Halt};
+use crate::clouddriver::{Trouble, tasks::halt::Halt};
 
 // === impl Act ===
 
 impl Act<'_> {
     /// The kinds without namespaces among those that are to be put into one, and that nobody described. A cluster that
     /// cannot be asked is taken to have none: what is wrong with it is told when something is sent there.
-    pub(in crate::clouddriver::task) async fn without_namespaces(
+    pub(in crate::clouddriver::tasks) async fn without_namespaces(
         &mut self,
         description: &Description,
     ) -> Result<Vec<Kind>, Halt> {

@@ -17,14 +17,17 @@ use tokio::time::Instant;
 use super::{
     Upstream,
     client::Silence,
-    joint::{Ours, Owners, Part, stale},
-    memory::{Question, Side},
+    last_good::{Question, Side},
+    merged_response::{Ours, Owners, Part, stale},
     operations::{Asked, Doer},
     plan::{List, Operations, Plan},
 };
 use crate::{
-    clouddriver::Accounts,
-    rest::{ClouddriverError as Error, body, tagged},
+    clouddriver::{
+        Accounts,
+        routes::{Error, tagged},
+    },
+    rest::body,
 };
 
 /// A probe of Kubernetes waits for a second.

@@ -7,7 +7,7 @@ use spindrift_spinnaker::{
 };
 
 use super::{Act, words};
-use crate::clouddriver::task::halt::Halt;
+use crate::clouddriver::tasks::halt::Halt;
 
 // === impl Act ===
 

@@ -19,6 +19,7 @@ mod clusters;
 mod credentials;
 mod empty;
 mod features;
+mod health;
 mod instances;
 mod jobs;
 mod load_balancers;
@@ -35,16 +36,15 @@ mod tasks;
 use axum::middleware::from_fn;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::RestState;
+use crate::rest::RestState;
 pub(crate) use error::Error;
 pub use stale::Staleness;
-pub(crate) use wire::tagged;
-pub(super) use wire::{no_such_route, without_trailing_slash};
+pub(crate) use wire::{no_such_route, tagged, without_trailing_slash};
 
 /// The routes, each in the file of its resource.
-pub(super) fn routes() -> OpenApiRouter<RestState> {
+pub(crate) fn routes() -> OpenApiRouter<RestState> {
     OpenApiRouter::new()
-        .routes(routes!(super::health::health))
+        .routes(routes!(health::health))
         .merge(applications::routes())
         .merge(artifacts::routes())
         .merge(cache::routes())

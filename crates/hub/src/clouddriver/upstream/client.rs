@@ -20,9 +20,9 @@ use tokio::time::timeout;
 use tokio_stream::StreamExt as _;
 
 use super::{
+    body_budget::{Room, Taken},
     dial::Dial,
     metrics::Metrics,
-    room::{Room, Taken},
 };
 use crate::config::Upstream;
 

@@ -8,7 +8,7 @@ use spindrift_spinnaker::{
 };
 
 use super::{Act, Forbidden, Listing, or_default};
-use crate::clouddriver::task::halt::Halt;
+use crate::clouddriver::tasks::halt::Halt;
 
 // === impl Act ===
 

@@ -14,17 +14,17 @@
 //! configuration. If the Clouddriver is away, lists come without its part and say so (`X-Spindrift-Stale: upstream`),
 //! and only what is passed on fails. If our own store is away, lists come without our part, and name our accounts.
 
+mod body_budget;
 mod client;
 mod conditions;
 mod dial;
-mod front;
-mod joint;
-mod memory;
+mod last_good;
 mod merge;
+mod merged_response;
 mod metrics;
 mod operations;
 mod plan;
-mod room;
+mod proxy;
 mod stale;
 
 use std::time::Duration;
@@ -40,11 +40,12 @@ use prometheus_client::registry::Registry;
 use regex::Regex;
 use serde_json::Value;
 
-use crate::{clouddriver::Accounts, config};
+use super::Accounts;
+use crate::config;
 use client::Client;
 pub use client::Silence;
 use conditions::Conditions;
-use memory::Memory;
+use last_good::Memory;
 
 /// The Clouddriver behind this hub.
 #[derive(Debug)]
@@ -92,7 +93,7 @@ impl Upstream {
 
     /// The routes of this hub with the Clouddriver behind them.
     pub fn behind(self, routes: Router, accounts: Accounts) -> Router {
-        front::front(self, accounts, routes)
+        proxy::front(self, accounts, routes)
     }
 
     fn serves_account(&self, account: &str) -> bool {

@@ -4,7 +4,7 @@ use axum::{Json, extract::State, http::StatusCode};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::RestState;
+use crate::rest::RestState;
 
 /// `UP`, or what is missing.
 #[derive(Debug, Serialize, ToSchema)]

@@ -79,12 +79,12 @@ fn names(known: &str, tag: &str) -> bool {
 }
 
 /// There is no such route.
-pub(in crate::rest) fn no_such_route(uri: &Uri) -> Response {
+pub(crate) fn no_such_route(uri: &Uri) -> Response {
     Error::from(Problem::no_such_route(uri.path())).into_response()
 }
 
 /// The same request without a slash at the end, which Clouddriver does not mind.
-pub(in crate::rest) fn without_trailing_slash(mut request: Request) -> Request {
+pub(crate) fn without_trailing_slash(mut request: Request) -> Request {
     let path = request.uri().path();
     if path.len() > 1 && path.ends_with('/') {
         let path = path.trim_end_matches('/');
