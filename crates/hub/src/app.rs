@@ -282,7 +282,7 @@ impl Hub {
         };
         let routes = rest::router(state, Arc::new(registry));
         let routes = match upstream {
-            Some(upstream) => upstream.behind(routes, accounts),
+            Some(upstream) => upstream.layer(routes, accounts),
             None => routes,
         };
         shutdown.spawn("serve.rest", serve::serve_http(rest, endpoint, routes, shutdown.clone()));

@@ -5,7 +5,7 @@ use serde_json::Value;
 use spindrift_process::check::Section;
 
 use crate::{
-    clouddriver::{Silence, Upstream},
+    clouddriver::{Upstream, UpstreamError},
     config,
 };
 
@@ -33,19 +33,19 @@ pub(super) async fn section(config: &config::Upstream) -> Option<Section> {
 }
 
 async fn ask(upstream: &Upstream, section: &mut Section) {
-    match upstream.ask("/health").await {
-        Err(silence @ (Silence::Down(_) | Silence::Slow(_))) => {
-            section.wrong("health", silence.to_string(), REACHABLE);
+    match upstream.get("/health").await {
+        Err(error @ (UpstreamError::Unreachable(_) | UpstreamError::Timeout(_))) => {
+            section.wrong("health", error.to_string(), REACHABLE);
             return section.skip(&["credentials"], "it does not answer");
         }
-        Err(silence) => section.wrong("health", silence.to_string(), REACHABLE),
+        Err(error) => section.wrong("health", error.to_string(), REACHABLE),
         Ok((StatusCode::OK, _)) => section.ok("health", "it answers, and is well"),
         Ok((status, _)) => {
             section.warn("health", format!("it answers, with {status}"), "see its log for what it lacks");
         }
     }
-    match upstream.ask("/credentials").await {
-        Err(silence) => section.wrong("credentials", silence.to_string(), REACHABLE),
+    match upstream.get("/credentials").await {
+        Err(error) => section.wrong("credentials", error.to_string(), REACHABLE),
         Ok((StatusCode::OK, Value::Array(accounts))) => {
             section.ok("credentials", format!("it has {} accounts", accounts.len()));
         }

@@ -1,10 +1,10 @@
-//! Artifacts that pipelines refer to: where they may be fetched from, and fetching them.
+//! Artifact accounts, and fetching the artifacts that pipelines refer to.
 //!
 //! ```text
 //! embedded/base64, remote/base64 ──▶ the reference itself
 //! http/file ─────────────────────▶ the URL that is the reference
 //! helm/index, helm/chart ────────▶ index.yaml of the repository ──▶ the chart that it names
-//! kubernetes/* ──────────────────▶ nothing: they are names of objects
+//! kubernetes/* ──────────────────▶ not fetched: they are names of objects
 //! ```
 
 mod helm;
@@ -23,51 +23,51 @@ use spindrift_spinnaker::{Artifact, Refusal};
 use self::{helm::Repository, web::Web};
 use crate::config;
 
-/// The artifact accounts of this hub.
+/// Artifact accounts of this hub.
 #[derive(Debug)]
 pub struct Artifacts {
     accounts: Vec<ArtifactAccount>,
     web: Web,
 }
 
-/// An artifact account, as it is shown.
+/// Artifact account, serialized as in `/artifacts/credentials`.
 #[derive(Debug, Serialize)]
 pub struct ArtifactAccount {
     name: String,
     types: &'static [&'static str],
     r#type: &'static str,
     #[serde(skip)]
-    source: Source,
+    source: ArtifactSource,
 }
 
 #[derive(Debug)]
-enum Source {
+enum ArtifactSource {
     Embedded,
     Kubernetes,
     Http(Option<Login>),
     Helm(Repository),
 }
 
-/// Who one is at a web server.
+/// Basic credentials for a web server.
 #[derive(Clone)]
 enum Login {
     Password {
         user: String,
         password: String,
     },
-    /// A file with `user:password`.
+    /// Path of a file with `user:password`.
     File(String),
 }
 
-/// What was fetched.
+/// Content of an artifact.
 #[derive(Debug)]
 pub enum Fetched {
     Whole(Bytes),
-    /// As it comes.
-    Coming(reqwest::Response),
+    /// Body that is still being received.
+    Streamed(reqwest::Response),
 }
 
-/// As Java reads it: with padding or without, whatever is left in the last bits.
+/// Base64 as Java decodes it: padding is optional, and trailing bits are ignored.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new()
@@ -87,12 +87,23 @@ const HELM: [&str; 2] = [HELM_CHART, HELM_INDEX];
 impl Artifacts {
     pub fn new(config: &config::Artifacts) -> Self {
         let mut accounts = vec![
-            ArtifactAccount::new("embedded-artifact", &EMBEDDED, "artifacts-embedded", Source::Embedded),
-            ArtifactAccount::new("kubernetes", &KUBERNETES, "artifacts-kubernetes", Source::Kubernetes),
+            ArtifactAccount::new(
+                "embedded-artifact",
+                &EMBEDDED,
+                "artifacts-embedded",
+                ArtifactSource::Embedded,
+            ),
+            ArtifactAccount::new(
+                "kubernetes",
+                &KUBERNETES,
+                "artifacts-kubernetes",
+                ArtifactSource::Kubernetes,
+            ),
         ];
         if config.http.enabled {
-            let http =
-                |name: &str, login| ArtifactAccount::new(name, &HTTP, "artifacts-http", Source::Http(login));
+            let http = |name: &str, login| {
+                ArtifactAccount::new(name, &HTTP, "artifacts-http", ArtifactSource::Http(login))
+            };
             accounts.push(http("no-auth-http-account", None));
             accounts.extend(config.http.accounts.iter().map(|account| {
                 let config::HttpArtifactAccount { name, username, password, username_password_file } =
@@ -111,18 +122,17 @@ impl Artifacts {
                 } = account;
                 let login = Login::of(username.as_ref(), password.as_ref(), username_password_file.as_ref());
                 let repository = Repository::new(repository, login);
-                ArtifactAccount::new(name, &HELM, "artifacts-helm", Source::Helm(repository))
+                ArtifactAccount::new(name, &HELM, "artifacts-helm", ArtifactSource::Helm(repository))
             }));
         }
         Self { accounts, web: Web::default() }
     }
 
-    /// All of them.
     pub fn accounts(&self) -> &[ArtifactAccount] {
         &self.accounts
     }
 
-    /// The one of this name that has artifacts of this type.
+    /// Account of this name that serves artifacts of this type.
     pub fn find(&self, name: &str, r#type: &str) -> Option<&ArtifactAccount> {
         self.accounts.iter().find(|account| account.name == name && account.types.contains(&r#type))
     }
@@ -131,7 +141,7 @@ impl Artifacts {
     pub async fn fetch(&self, account: &ArtifactAccount, artifact: &Artifact) -> Result<Fetched, Refusal> {
         let reference = artifact.reference.as_deref();
         match &account.source {
-            Source::Embedded => {
+            ArtifactSource::Embedded => {
                 let reference =
                     reference.ok_or_else(|| invalid("reference: expected base64, got nothing"))?;
                 let decoded = BASE64.decode(reference.trim());
@@ -139,38 +149,40 @@ impl Artifacts {
                     decoded.map_err(|error| invalid(format!("reference: expected base64: {error}")))?;
                 Ok(Fetched::Whole(decoded.into()))
             }
-            Source::Http(login) => {
+            ArtifactSource::Http(login) => {
                 let url = reference.ok_or_else(|| invalid("reference: expected a URL, got nothing"))?;
-                self.web.get(url, login.as_ref()).await.map(Fetched::Coming)
+                self.web.get(url, login.as_ref()).await.map(Fetched::Streamed)
             }
-            Source::Helm(repository) if artifact.r#type.as_deref() == Some(HELM_INDEX) => {
-                self.web.get(&repository.index_url(), repository.login()).await.map(Fetched::Coming)
+            ArtifactSource::Helm(repository) if artifact.r#type.as_deref() == Some(HELM_INDEX) => {
+                self.web.get(&repository.index_url(), repository.login()).await.map(Fetched::Streamed)
             }
-            Source::Helm(repository) => {
+            ArtifactSource::Helm(repository) => {
                 let name =
                     artifact.name.as_deref().ok_or_else(|| invalid("name: expected the name of a chart"))?;
                 let version = artifact.version.as_deref().filter(|version| !version.is_empty());
                 let index = repository.index(&self.web).await?;
                 let url = repository.chart_url(&index, name, version)?;
-                self.web.get(&url, repository.login()).await.map(Fetched::Coming)
+                self.web.get(&url, repository.login()).await.map(Fetched::Streamed)
             }
-            // A 500 in Clouddriver, in these words, which callers would repeat; it never succeeds.
-            Source::Kubernetes => Err(invalid("Kubernetes artifacts are retrieved by kubernetes directly")),
+            // Clouddriver's message. Clouddriver returns a 500, which callers retry although it never succeeds.
+            ArtifactSource::Kubernetes => {
+                Err(invalid("Kubernetes artifacts are retrieved by kubernetes directly"))
+            }
         }
     }
 
-    /// The names of the charts of an account.
+    /// Names of the charts of an account.
     pub async fn names(&self, account: &ArtifactAccount) -> Result<Vec<String>, Refusal> {
         Ok(account.repository()?.index(&self.web).await?.names())
     }
 
-    /// The versions of a chart, in the order of the index.
+    /// Versions of a chart, in the order of the index.
     pub async fn versions(&self, account: &ArtifactAccount, name: &str) -> Result<Vec<String>, Refusal> {
         Ok(account.repository()?.index(&self.web).await?.versions(name))
     }
 }
 
-/// What cannot be fetched, whoever asks.
+/// 400 for an artifact that cannot be fetched.
 fn invalid(message: impl Into<String>) -> Refusal {
     Refusal::illegal_argument(message)
 }
@@ -178,13 +190,13 @@ fn invalid(message: impl Into<String>) -> Refusal {
 // === impl ArtifactAccount ===
 
 impl ArtifactAccount {
-    fn new(name: &str, types: &'static [&'static str], r#type: &'static str, source: Source) -> Self {
+    fn new(name: &str, types: &'static [&'static str], r#type: &'static str, source: ArtifactSource) -> Self {
         Self { name: name.to_owned(), types, r#type, source }
     }
 
     fn repository(&self) -> Result<&Repository, Refusal> {
         match &self.source {
-            Source::Helm(repository) => Ok(repository),
+            ArtifactSource::Helm(repository) => Ok(repository),
             _ => Err(invalid(format!("artifact account {} cannot list its artifacts", self.name))),
         }
     }

@@ -1,7 +1,7 @@
-//! Clouddriver's REST API, as Orca, Gate, Deck and Fiat speak it.
+//! Clouddriver's REST API, as Orca, Gate, Deck and Fiat use it.
 //!
 //! ```text
-//! request ─▶ Segments, Parameters ─▶ route of a resource ─▶ store, or live ─▶ view (crate spinnaker) ─▶ wire ─▶ answer
+//! request ─▶ Segments, Parameters ─▶ route of a resource ─▶ store, or live ─▶ view (crate spinnaker) ─▶ wire ─▶ response
 //!                   │                        │                                                        ETag
 //!                   └──── Problem            └──── Refusal, Missing
 //! ```
@@ -9,7 +9,6 @@
 mod error;
 mod read;
 mod request;
-mod stale;
 mod wire;
 
 mod applications;
@@ -38,10 +37,9 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::rest::RestState;
 pub(crate) use error::Error;
-pub use stale::Staleness;
 pub(crate) use wire::{no_such_route, tagged, without_trailing_slash};
 
-/// The routes, each in the file of its resource.
+/// All routes; each resource has a file.
 pub(crate) fn routes() -> OpenApiRouter<RestState> {
     OpenApiRouter::new()
         .routes(routes!(health::health))

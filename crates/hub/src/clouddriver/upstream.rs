@@ -1,22 +1,23 @@
-//! In front of a Clouddriver: what is not ours is passed on to it, and lists that both have are made one.
+//! Proxy in front of another Clouddriver: forwards requests that are not for this hub's accounts, and merges lists.
 //!
 //! ```text
-//! request ──▶ Plan (by path) ──┬── ours ────────────▶ routes of this hub
-//!                              ├── an account's ────▶ ours if it is ours, else passed on
-//!                              ├── operations ──────▶ by the accounts in the body
-//!                              ├── a task's ────────▶ ours if we know it, else passed on
-//!                              ├── a list ──────────▶ both at once ──▶ merge
-//!                              └── anything else ───▶ passed on, as it is, both ways as it comes
+//! request ──▶ RoutePlan (by path) ──┬── ours ────────────▶ routes of this hub
+//!                                   ├── an account's ────▶ here if it is this hub's, else forwarded
+//!                                   ├── operations ──────▶ by the accounts in the body
+//!                                   ├── a task's ────────▶ here if it is this hub's, else forwarded
+//!                                   ├── a list ──────────▶ both at once ──▶ merge
+//!                                   └── anything else ───▶ forwarded unchanged, streamed both ways
 //! ```
 //!
-//! It is a layer around all routes: handlers do not know of it. An account that both have is ours; what the Clouddriver
-//! says of it is left out, so an account can be moved to an agent before it is taken from the Clouddriver's
-//! configuration. If the Clouddriver is away, lists come without its part and say so (`X-Spindrift-Stale: upstream`),
-//! and only what is passed on fails. If our own store is away, lists come without our part, and name our accounts.
+//! It is a layer around all routes; handlers do not depend on it. An account that both have belongs to this hub, and the
+//! upstream's entries of it are left out: an account can be moved to an agent before it is removed from the
+//! Clouddriver's configuration. If the upstream fails, lists lack its part and are marked (`X-Spindrift-Stale:
+//! upstream`), and only forwarded requests fail. If this hub's store fails, lists lack its part and the header names its
+//! accounts.
 
+mod availability;
 mod body_budget;
 mod client;
-mod conditions;
 mod dial;
 mod last_good;
 mod merge;
@@ -25,7 +26,6 @@ mod metrics;
 mod operations;
 mod plan;
 mod proxy;
-mod stale;
 
 use std::time::Duration;
 
@@ -42,58 +42,58 @@ use serde_json::Value;
 
 use super::Accounts;
 use crate::config;
+use availability::Availability;
 use client::Client;
-pub use client::Silence;
-use conditions::Conditions;
-use last_good::Memory;
+pub use client::UpstreamError;
+use last_good::LastGood;
 
-/// The Clouddriver behind this hub.
+/// Upstream Clouddriver of this hub.
 #[derive(Debug)]
 pub struct Upstream {
     client: Client,
-    conditions: Conditions,
-    memory: Memory,
+    availability: Availability,
+    last_good: LastGood,
     merge_timeout: Duration,
-    /// What it is asked for; everything if empty.
+    /// Accounts that it serves; all if empty.
     accounts: Vec<Regex>,
+    /// Paths that it serves; all if empty.
     paths: Vec<Regex>,
 }
 
 // === impl Upstream ===
 
 impl Upstream {
-    /// Checks the settings; nothing is asked yet. None if there is no such Clouddriver. `name` is what whoever asks calls
-    /// itself.
+    /// Checks the settings; opens no connection yet. Returns none if no upstream is configured. `name` identifies the
+    /// sender in `Via`.
     pub fn build(config: &config::Upstream, name: &str) -> anyhow::Result<Option<Self>> {
         let Some(url) = config.url.as_deref().filter(|url| !url.trim().is_empty()) else { return Ok(None) };
         let client = Client::build(url, name, config)?;
         let patterns = |texts: &[String]| texts.iter().map(|text| pattern(text)).collect::<Result<_, _>>();
         Ok(Some(Self {
             client,
-            conditions: Conditions::default(),
-            memory: Memory::new(config.remember()),
+            availability: Availability::default(),
+            last_good: LastGood::new(config.remember()),
             merge_timeout: config.merge_timeout(),
             accounts: patterns(&config.accounts).context("upstream.accounts")?,
             paths: patterns(&config.paths).context("upstream.paths")?,
         }))
     }
 
-    /// Shows what comes of asking it.
     pub fn register(&self, registry: &mut Registry) {
         self.client.metrics().register(registry);
     }
 
-    /// What it says to a question of the hub's own; null if that is not JSON.
-    pub async fn ask(&self, path: &'static str) -> Result<(StatusCode, Value), Silence> {
+    /// Sends a request of the hub's own; the body is null if it is not JSON.
+    pub async fn get(&self, path: &'static str) -> Result<(StatusCode, Value), UpstreamError> {
         let mut request = Request::new(Body::empty());
         *request.uri_mut() = Uri::from_static(path);
-        let said = self.client.ask(request, self.merge_timeout).await?;
-        Ok((said.status, serde_json::from_slice(&said.body).unwrap_or_default()))
+        let response = self.client.fetch(request, self.merge_timeout).await?;
+        Ok((response.status, serde_json::from_slice(&response.body).unwrap_or(Value::Null)))
     }
 
-    /// The routes of this hub with the Clouddriver behind them.
-    pub fn behind(self, routes: Router, accounts: Accounts) -> Router {
-        proxy::front(self, accounts, routes)
+    /// Wraps the routes of this hub.
+    pub fn layer(self, routes: Router, accounts: Accounts) -> Router {
+        proxy::layer(self, accounts, routes)
     }
 
     fn serves_account(&self, account: &str) -> bool {
@@ -105,7 +105,7 @@ impl Upstream {
     }
 }
 
-/// A text in which `*` stands for any letters.
+/// Parses a pattern in which `*` matches any characters.
 fn pattern(text: &str) -> Result<Regex, regex::Error> {
     let parts: Vec<_> = text.trim().split('*').map(regex::escape).collect();
     Regex::new(&format!("^{}$", parts.join(".*")))

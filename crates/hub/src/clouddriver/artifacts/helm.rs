@@ -1,4 +1,4 @@
-//! Charts of Helm repositories.
+//! Index and charts of a Helm repository.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,17 @@ use spindrift_spinnaker::Refusal;
 
 use super::{Login, invalid, version::ChartVersion, web::Web};
 
-/// The largest public repositories have some 20 MiB.
+/// Size of an index; the largest public repositories have some 20 MiB.
 const LARGEST_INDEX: usize = 64 * 1024 * 1024;
 
-/// A repository.
+/// Helm repository.
 #[derive(Debug)]
 pub(super) struct Repository {
     url: String,
     login: Option<Login>,
 }
 
-/// Its `index.yaml`.
+/// `index.yaml` of a repository.
 #[derive(Debug, Deserialize)]
 pub(super) struct Index {
     #[serde(default)]
@@ -53,7 +53,7 @@ impl Repository {
         Index::parse(&text).map_err(|error| Refusal::bad_gateway(format!("{}: {error}", self.index_url())))
     }
 
-    /// Where a chart is; without a version, the highest.
+    /// URL of a chart; of its highest version if none is given.
     pub(super) fn chart_url(
         &self,
         index: &Index,
@@ -69,7 +69,7 @@ impl Repository {
         })?;
         let url =
             chart.urls.first().ok_or_else(|| invalid(format!("chart {name} has no URL in {}", self.url)))?;
-        // Relative ones begin at the directory of the index.
+        // Relative URLs start at the directory of the index.
         let resolved = Url::parse(&format!("{}/", self.url)).and_then(|base| base.join(url));
         resolved.map(Into::into).map_err(|error| invalid(format!("the URL of chart {name}, {url}: {error}")))
     }
@@ -79,7 +79,7 @@ impl Repository {
 
 impl Index {
     fn parse(text: &[u8]) -> Result<Self, serde_saphyr::Error> {
-        // An index is as long as a repository has charts; what it may not be is nested without end.
+        // The size of an index is limited above; only its depth needs a limit here.
         let options = serde_saphyr::options! { with_snippet: false, budget: None };
         serde_saphyr::from_slice_with_options(text, options)
     }
@@ -88,12 +88,11 @@ impl Index {
         self.entries.keys().cloned().collect()
     }
 
-    /// As the index has them.
     pub(super) fn versions(&self, name: &str) -> Vec<String> {
         self.entries.get(name).into_iter().flatten().map(|chart| chart.version.clone()).collect()
     }
 
-    /// Indexes need not be sorted; of two charts of a version, the first is meant.
+    /// Finds a chart. Indexes need not be sorted; of two entries with the same version the first counts.
     fn chart(&self, name: &str, version: Option<&str>) -> Option<&Chart> {
         let mut charts = self.entries.get(name)?.iter();
         match version {

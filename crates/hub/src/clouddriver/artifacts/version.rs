@@ -1,16 +1,15 @@
-//! Versions of charts, by precedence. Helm asks for semantic versions; what older charts are called is read alike: `v1.2`
-//! is `1.2.0`.
+//! Order of chart versions. Helm requires semantic versions; shorter ones of older charts are completed: `v1.2` is `1.2.0`.
 
-/// A version; higher ones are greater. What is none is lower than all.
+/// Version, ordered by precedence. A text that is no version is lower than all.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ChartVersion<'a> {
-    /// Without the zeros at their end.
+    /// Major, minor and patch without trailing zeros.
     numbers: Vec<u64>,
     is_release: bool,
     identifiers: Vec<Identifier<'a>>,
 }
 
-/// A part of what follows the hyphen of a version that comes before its release.
+/// Identifier of a pre-release.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Identifier<'a> {
     Number(u64),
@@ -22,7 +21,7 @@ enum Identifier<'a> {
 impl<'a> ChartVersion<'a> {
     pub(super) fn of(text: &'a str) -> Self {
         let text = text.strip_prefix('v').unwrap_or(text);
-        // What was built makes no difference.
+        // Build metadata does not count.
         let text = text.split_once('+').map_or(text, |(version, _)| version);
         let (numbers, identifiers) = text.split_once('-').unwrap_or((text, ""));
         let mut numbers: Vec<u64> =

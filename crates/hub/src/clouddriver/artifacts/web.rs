@@ -1,4 +1,4 @@
-//! Files of web servers.
+//! Downloads from web servers.
 
 use std::time::Duration;
 
@@ -9,19 +9,19 @@ use tokio::sync::OnceCell;
 
 use super::{Login, invalid};
 
-/// A server that is there answers a handshake within this.
+/// Timeout of a connection.
 const CONNECT: Duration = Duration::from_secs(5);
-/// A server that says nothing for so long is given up.
-const SILENCE: Duration = Duration::from_secs(30);
+/// Timeout between two parts of a response.
+const READ: Duration = Duration::from_secs(30);
 
-/// A client, made when it is first needed: most hubs fetch nothing.
+/// HTTP client, built when it is first needed: most hubs fetch nothing.
 #[derive(Debug, Default)]
 pub(super) struct Web(OnceCell<Client>);
 
 // === impl Web ===
 
 impl Web {
-    /// The beginning of a file, whose rest is still to come.
+    /// Requests a file; the body is streamed.
     pub(super) async fn get(&self, url: &str, login: Option<&Login>) -> Result<Response, Refusal> {
         let parsed = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         let parsed =
@@ -41,12 +41,14 @@ impl Web {
         let response = request.send().await.map_err(failed)?;
         let status = response.status();
         if !status.is_success() {
-            return Err(Refusal::bad_gateway(format!("{shown} could not be fetched: it answers {status}")));
+            return Err(Refusal::bad_gateway(format!(
+                "{shown} could not be fetched: it responded with {status}"
+            )));
         }
         Ok(response)
     }
 
-    /// A whole file of at most so many bytes.
+    /// Downloads a file of at most `most` bytes.
     pub(super) async fn whole(
         &self,
         url: &str,
@@ -55,8 +57,9 @@ impl Web {
     ) -> Result<Bytes, Refusal> {
         let mut response = self.get(url, login).await?;
         let mut body = BytesMut::new();
-        let broken =
-            |error: reqwest::Error| Refusal::bad_gateway(format!("{url} broke off: {}", error.without_url()));
+        let broken = |error: reqwest::Error| {
+            Refusal::bad_gateway(format!("{url} was not received completely: {}", error.without_url()))
+        };
         while let Some(chunk) = response.chunk().await.map_err(broken)? {
             if body.len() + chunk.len() > most {
                 return Err(Refusal::bad_gateway(format!("{url} has more than {most} bytes")));
@@ -71,15 +74,17 @@ impl Web {
             Client::builder()
                 .user_agent(concat!("spindrift-hub/", env!("CARGO_PKG_VERSION")))
                 .connect_timeout(CONNECT)
-                .read_timeout(SILENCE)
+                .read_timeout(READ)
                 .build()
         };
         let client = self.0.get_or_try_init(build).await;
-        client.map_err(|error| Refusal::internal(format!("the hub has no client for artifacts: {error}")))
+        client.map_err(|error| {
+            Refusal::internal(format!("the HTTP client for artifacts cannot be built: {error}"))
+        })
     }
 }
 
-/// Messages are shown to many.
+/// URL for messages, without credentials and query.
 fn without_login(url: &Url) -> String {
     let mut url = url.clone();
     if url.set_username("").is_err() || url.set_password(None).is_err() {

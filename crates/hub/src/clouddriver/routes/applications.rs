@@ -1,4 +1,4 @@
-//! Applications, and the names of their clusters, from the store.
+//! Applications and the names of their clusters, from the store.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ pub(super) fn routes() -> OpenApiRouter<RestState> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(application)).routes(routes!(clusters))
 }
 
-/// All applications; `restricted` and `expand` make no difference.
+/// All applications; `restricted` and `expand` are ignored.
 #[utoipa::path(
     get,
     path = "/applications",
@@ -75,7 +75,7 @@ async fn clusters(
     Ok((behind, Json(clusters_of(&application, &clusters))).into_response())
 }
 
-/// Those that are clusters; an application may have only load balancers somewhere.
+/// Entries with a cluster: an application may have only load balancers in an account.
 pub(super) fn named(places: Vec<ClusterPlace>) -> Vec<ClusterRef> {
     let named = |place: ClusterPlace| {
         let ClusterPlace { application, account, cluster } = place;

@@ -19,7 +19,7 @@ use crate::{
     rest::{RestState, body},
 };
 
-/// What is embedded in a request comes with it; Orca does not take larger ones either.
+/// Size of a request, with its embedded artifact; Orca's own limit.
 const LARGEST_REQUEST: usize = 16 * 1024 * 1024;
 
 pub(super) fn routes() -> OpenApiRouter<RestState> {
@@ -46,7 +46,7 @@ async fn credentials(State(state): State<RestState>) -> Response {
         (status = 200, description = "Its bytes"),
         (status = 400),
         (status = 404, description = "No such account, or no such artifact"),
-        (status = 502, description = "The server that has it did not give it")
+        (status = 502, description = "The server of the artifact failed")
     )
 )]
 async fn fetch(
@@ -69,9 +69,9 @@ async fn fetch(
     };
     let body = match state.artifacts.fetch(account, &artifact).await? {
         Fetched::Whole(bytes) => Body::from(bytes),
-        Fetched::Coming(response) => Body::from_stream(response.bytes_stream()),
+        Fetched::Streamed(response) => Body::from_stream(response.bytes_stream()),
     };
-    // What it is, is not said: only the pipeline knows.
+    // Without a content type, which only the pipeline knows.
     Ok(Response::new(body))
 }
 
@@ -112,7 +112,7 @@ async fn versions(
     Ok(Json(state.artifacts.versions(account, name).await?).into_response())
 }
 
-/// An artifact by its content: pipelines keep their artifacts themselves, there is no store of them here.
+/// An artifact by its hash: not supported, since the hub has no artifact store.
 #[utoipa::path(
     get,
     path = "/artifacts/content-address/{application}/{hash}",

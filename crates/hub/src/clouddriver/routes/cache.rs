@@ -1,4 +1,4 @@
-//! The cache: always fresh, so nothing has to be refreshed.
+//! Cache refreshes, which the hub does not need: agents watch.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::error::Error;
 use crate::{rest::RestState, store::AccountRow};
 
-/// Who caches an account, in the words that Clouddriver has for its caching agents.
+/// Agent of an account in Clouddriver's format for caching agents.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CachingAgent {
@@ -29,29 +29,29 @@ pub(super) fn routes() -> OpenApiRouter<RestState> {
     OpenApiRouter::new().routes(routes!(refresh, pending)).routes(routes!(introspection))
 }
 
-/// Refreshes what a request names: nothing is to be done, and so nothing is pending.
+/// Accepts a refresh and does nothing.
 #[utoipa::path(
     post,
     path = "/cache/{provider}/{type}",
-    params(("type" = String, Path, description = "What is to be refreshed, such as `manifest`")),
+    params(("type" = String, Path, description = "Type of the refresh, such as `manifest`")),
     responses((status = 200))
 )]
 async fn refresh() -> Json<Value> {
     Json(json!({ "cachedIdentifiersByType": {} }))
 }
 
-/// What is still to be refreshed: nothing.
+/// Pending refreshes: always none.
 #[utoipa::path(
     get,
     path = "/cache/{provider}/{type}",
-    params(("type" = String, Path, description = "What is to be refreshed, such as `manifest`"), ("id" = Option<String>, Query)),
+    params(("type" = String, Path, description = "Type of the refresh, such as `manifest`"), ("id" = Option<String>, Query)),
     responses((status = 200))
 )]
 async fn pending() -> Json<[(); 0]> {
     Json([])
 }
 
-/// Who caches the accounts, and how much.
+/// Agents of all accounts, with the number of cached objects.
 #[utoipa::path(get, path = "/cache/introspection", responses((status = 200)))]
 async fn introspection(State(state): State<RestState>) -> Result<Json<Vec<CachingAgent>>, Error> {
     let rows = state.store.accounts(&state.tenant).await?;

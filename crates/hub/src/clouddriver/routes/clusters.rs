@@ -1,4 +1,4 @@
-//! Clusters: the server groups that have a name in common, from the store.
+//! Clusters: server groups with a common name, from the store.
 
 use axum::{
     Json,
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::rest::RestState;
 
-/// What a target may be, in lower case, before what is said of auto scaling groups.
+/// Names of targets, in lower case and without the suffix for auto scaling groups.
 const TARGETS: [&str; 6] = ["current", "newest", "previous", "oldest", "largest", "fail"];
 
 pub(super) fn routes() -> OpenApiRouter<RestState> {
@@ -50,7 +50,7 @@ async fn of_account(
     Ok((behind, Json(clusters)).into_response())
 }
 
-/// The clusters of a name: one, since there is one provider.
+/// The clusters of a name: one, since there is only one provider.
 #[utoipa::path(
     get,
     path = "/applications/{application}/clusters/{account}/{name}",
@@ -124,7 +124,7 @@ async fn server_groups(
     Ok((behind, Json(groups)).into_response())
 }
 
-/// A server group by name. Clouddriver finds none of Kubernetes: its clusters name no parts on this way.
+/// A server group by name. Clouddriver finds none of Kubernetes on this path.
 #[utoipa::path(
     get,
     path = "/applications/{application}/clusters/{account}/{name}/{type}/serverGroups/{serverGroup}",
@@ -142,7 +142,7 @@ async fn server_group(
     Missing::ServerGroupOfCluster { account: &account, name: &name, provider: &provider }.into()
 }
 
-/// A server group by what it is among others. Clouddriver finds none of Kubernetes.
+/// A server group by target, such as `newest`. Clouddriver finds none of Kubernetes.
 #[utoipa::path(
     get,
     path = "/applications/{application}/clusters/{account}/{name}/{type}/{scope}/serverGroups/target/{target}",
@@ -161,7 +161,7 @@ async fn target(
     no_target(&target, &account, &location, &cluster, &provider)
 }
 
-/// What a server group by what it is among others runs. Clouddriver finds none of Kubernetes.
+/// Summary of a server group by target. Clouddriver finds none of Kubernetes.
 #[utoipa::path(
     get,
     path = "/applications/{application}/clusters/{account}/{name}/{type}/{scope}/serverGroups/target/{target}/{summary}",
@@ -191,7 +191,7 @@ fn no_target(target: &str, account: &str, location: &str, cluster: &str, provide
     Missing::ServerGroups { account, location, cluster, provider }.into()
 }
 
-/// A cluster that is asked for.
+/// Cluster of a request.
 struct Wanted<'a> {
     application: &'a str,
     account: &'a str,

@@ -1,4 +1,4 @@
-//! Accounts: `/credentials`. Gate and Fiat ask for them all the time, and decide by them who sees what.
+//! Accounts: `/credentials`. Gate and Fiat poll them and base authorization on them.
 
 use axum::{
     Json,
@@ -30,7 +30,7 @@ pub(super) fn routes() -> OpenApiRouter<RestState> {
 #[utoipa::path(
     get,
     path = "/credentials",
-    params(("expand" = Option<bool>, Query, description = "With all there is to show; false if absent")),
+    params(("expand" = Option<bool>, Query, description = "With all details; false if absent")),
     responses((status = 200), (status = 400))
 )]
 async fn list(State(state): State<RestState>, parameters: Parameters) -> Result<Response, Error> {
@@ -61,7 +61,7 @@ async fn account(
     Ok(Json(AccountDetails::new(&found.settings, &state.marks)).into_response())
 }
 
-/// One account, for somebody who may change something in it: without Fiat, everybody who asks.
+/// One account, for callers that may change it: without Fiat, every caller.
 #[utoipa::path(
     get,
     path = "/credentials/{account}/authorized",
@@ -71,13 +71,13 @@ async fn authorized(state: State<RestState>, name: Segments<String>) -> Result<R
     account(state, name).await
 }
 
-/// Accounts are announced by agents; there are no definitions of them here.
+/// Not supported: agents announce accounts, and the hub has no definitions of them.
 #[utoipa::path(get, path = "/credentials/type/{type}", responses((status = 400)))]
 async fn definitions() -> Error {
     Refusal::no_account_definitions().into()
 }
 
-/// As above.
+/// Not supported: the hub has no account definitions.
 #[utoipa::path(
     get,
     path = "/credentials/{account}/history",
@@ -87,25 +87,25 @@ async fn history() -> Error {
     Refusal::no_account_definitions().into()
 }
 
-/// As above.
+/// Not supported: the hub has no account definitions.
 #[utoipa::path(post, path = "/credentials", responses((status = 400)))]
 async fn create() -> Error {
     Refusal::no_account_definitions().into()
 }
 
-/// As above.
+/// Not supported: the hub has no account definitions.
 #[utoipa::path(put, path = "/credentials", responses((status = 400)))]
 async fn save() -> Error {
     Refusal::no_account_definitions().into()
 }
 
-/// As above.
+/// Not supported: the hub has no account definitions.
 #[utoipa::path(put, path = "/credentials/{account}", responses((status = 400)))]
 async fn update() -> Error {
     Refusal::no_account_definitions().into()
 }
 
-/// As above.
+/// Not supported: the hub has no account definitions.
 #[utoipa::path(delete, path = "/credentials/{account}", responses((status = 400)))]
 async fn delete() -> Error {
     Refusal::no_account_definitions().into()

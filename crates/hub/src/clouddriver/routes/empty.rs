@@ -1,5 +1,5 @@
-//! What Gate asks every Clouddriver for, and no Kubernetes cluster has: the answers are empty, not missing, since Deck
-//! would show an error.
+//! Resources that Gate requests from every Clouddriver and Kubernetes does not have. The lists are empty: Deck would show
+//! an error for a 404.
 
 use axum::Json;
 use serde_json::{Value, json};
@@ -9,16 +9,16 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::{error::Error, request::Segments};
 use crate::rest::RestState;
 
-/// A list with nothing in it.
-type Nothing = Json<[(); 0]>;
+/// Empty list.
+type EmptyList = Json<[(); 0]>;
 
-/// Routes that answer with an empty list; each needs a function of its own to be described.
+/// Routes with an empty list; each needs its own function for the OpenAPI description.
 macro_rules! empty {
     ($($name:ident $path:literal),* $(,)?) => {
         $(
             /// Kubernetes has none.
             #[utoipa::path(get, path = $path, responses((status = 200)))]
-            async fn $name() -> Nothing {
+            async fn $name() -> EmptyList {
                 Json([])
             }
         )*

@@ -1,4 +1,4 @@
-//! Errors in Clouddriver's own shape, and in that of its web framework.
+//! Errors in the formats of Clouddriver and of its web framework.
 
 use axum::{
     Json,
@@ -11,24 +11,24 @@ use tracing::error;
 
 use crate::{rest::body::Unread, store::StoreError};
 
-/// What a caller gets instead of an answer.
+/// Error response.
 #[derive(Debug)]
 pub(crate) enum Error {
-    /// In Clouddriver's own words.
+    /// Clouddriver's own format.
     Refused(Refusal),
-    /// In those of the framework: the request itself makes no sense.
+    /// Format of the framework, for invalid requests.
     Problem(Problem),
 }
 
-/// What is said of a store that failed.
-pub(super) const STORE_IS_AWAY: &str = "the hub's store did not answer; its log says why";
+/// Message of a response that failed because of the store.
+pub(super) const STORE_FAILED: &str = "the hub's store is unavailable; see its log";
 
 const PROBLEM: HeaderValue = HeaderValue::from_static("application/problem+json");
 
 // === impl Error ===
 
 impl Error {
-    /// The body of a request to this path was not read.
+    /// Error for the body of a request to `path`.
     pub(crate) fn unread(why: Unread, path: &str) -> Self {
         match why {
             Unread::TooLarge(most) => Refusal::too_large(most).into(),
@@ -56,13 +56,13 @@ impl From<Problem> for Error {
 }
 
 impl From<StoreError> for Error {
-    /// The cause is for the log. What may go well later is a 503, by which Orca asks again; a 500 would end its stage.
+    /// Logs the cause. A retryable error is a 503, which Orca retries; a 500 would end its stage.
     fn from(cause: StoreError) -> Self {
         error!(error = %spindrift_process::report(&cause), "a request failed");
         Self::Refused(if cause.is_retryable() {
-            Refusal::unavailable(STORE_IS_AWAY)
+            Refusal::unavailable(STORE_FAILED)
         } else {
-            Refusal::internal(STORE_IS_AWAY)
+            Refusal::internal(STORE_FAILED)
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Which operations there are.
+//! Supported operations.
 
 use axum::Json;
 use serde::Serialize;
@@ -17,7 +17,7 @@ pub(super) fn routes() -> OpenApiRouter<RestState> {
     OpenApiRouter::new().routes(routes!(stages))
 }
 
-/// The operations, as Orca's stages ask for them.
+/// The supported operations, for Orca's stages.
 #[utoipa::path(get, path = "/features/stages", responses((status = 200)))]
 async fn stages() -> Json<Vec<Feature>> {
     let feature = |operation: Operation| Feature { name: operation.name(), enabled: true };

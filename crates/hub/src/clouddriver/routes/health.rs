@@ -1,4 +1,4 @@
-//! Whether the hub can do its work.
+//! `/health`: readiness of the hub.
 
 use axum::{Json, extract::State, http::StatusCode};
 use serde::Serialize;
@@ -6,17 +6,17 @@ use utoipa::ToSchema;
 
 use crate::rest::RestState;
 
-/// `UP`, or what is missing.
+/// Health of the hub.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Health {
     /// `UP` or `DOWN`.
     status: &'static str,
-    /// What the hub still waits for.
+    /// Components that are not ready.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     awaited: Vec<String>,
 }
 
-/// Whether the hub can do its work.
+/// Health of the hub.
 #[utoipa::path(get, path = "/health", responses((status = 200, body = Health), (status = 503, body = Health)))]
 pub(super) async fn health(State(state): State<RestState>) -> (StatusCode, Json<Health>) {
     let mut awaited = state.readiness.awaited();

@@ -1,4 +1,4 @@
-//! Instances: pods from the store, and what their containers write, live.
+//! Instances: pods from the store, and their logs, live.
 
 use axum::{
     Json,
@@ -67,7 +67,7 @@ async fn console(
     let Some(pod) = pod else { return Ok(Json(Console::without_pod())) };
     let logs = containers(&pod).into_iter().map(async |container| {
         let log = state.live.logs(&account.name, whole_log(&account, object, container.to_owned())).await;
-        // That a container has not begun is what its log says.
+        // A container that has not started has the API server's message as its log.
         let output = match log {
             Ok(log) => log,
             Err(Trouble::Failed(status)) => status.message,

@@ -1,4 +1,4 @@
-//! Jobs, as Orca waits for them, and what their containers printed.
+//! Jobs, which Orca polls, and the properties that their containers print.
 
 use axum::{
     Json,
@@ -15,7 +15,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{error::Error, read, request::Segments};
 use crate::{
-    clouddriver::{Account, Trouble},
+    clouddriver::{Account, Trouble, object_ref::object_ref},
     rest::RestState,
 };
 
@@ -47,7 +47,7 @@ async fn job(
     Ok(Json(view).into_response())
 }
 
-/// Those that the job's selector finds.
+/// Pods that the job's selector matches.
 async fn pods(state: &RestState, account: &Account, job: &Manifest) -> Result<Vec<Manifest>, Trouble> {
     let labels = job.pointer("/spec/selector/matchLabels").and_then(Value::as_object);
     let label = |(key, value): (&String, &Value)| Some(format!("{key}={}", value.as_str()?));
@@ -124,8 +124,8 @@ fn named_job(id: &str, location: &str) -> Option<Coordinates> {
     FullName::parse(id).ok().filter(|name| name.kind.is("job")).map(|name| name.at(location))
 }
 
-/// What is not there has printed nothing. A cluster that does not answer is another matter: Orca would go on without the
-/// properties.
+/// Properties in a container's log; empty if the object is missing. A cluster that cannot be read is an error: Orca would
+/// continue without the properties.
 async fn printed(
     state: &RestState,
     account: &str,
@@ -140,10 +140,10 @@ async fn printed(
     }
 }
 
-/// Everything that a container wrote, up to what fits into memory.
+/// Request for the whole log of a container, up to a size that fits into memory.
 pub(super) fn whole_log(account: &Account, object: &Coordinates, container: String) -> Logs {
     Logs {
-        target: read::target(object),
+        target: object_ref(object),
         container: Some(container),
         previous: false,
         follow: false,
@@ -156,5 +156,5 @@ pub(super) fn whole_log(account: &Account, object: &Coordinates, container: Stri
     }
 }
 
-/// Kubelets keep 10 MiB of a container's log, unless they are told otherwise.
+/// Size of a log; kubelets keep 10 MiB per container by default.
 const LONGEST_LOG: u64 = 64 * 1024 * 1024;

@@ -40,7 +40,7 @@ async fn of_application(
     Ok((behind, long_json(&balancers, listing.bytes())).into_response())
 }
 
-/// The load balancers of a provider: Kubernetes' are shown with their applications only.
+/// The load balancers of a provider: empty, since those of Kubernetes are listed by application only.
 #[utoipa::path(
     get,
     path = "/{provider}/loadBalancers",

@@ -1,4 +1,4 @@
-//! Objects as clusters have them now: what Orca waits for, and what Deck shows of one object.
+//! Manifests read live from clusters. Orca polls them, and Deck shows single ones.
 
 use axum::{
     Json,
@@ -21,12 +21,12 @@ use super::{
     request::{Parameters, Segments},
 };
 use crate::{
-    clouddriver::{Account, Trouble},
+    clouddriver::{Account, Trouble, object_ref::DEFAULT_NAMESPACE},
     rest::RestState,
 };
 
-/// What stands for the location of an object that has none.
-const NOWHERE: &str = "_";
+/// Location of a cluster-scoped object in a path.
+const CLUSTER_SCOPED: &str = "_";
 
 pub(super) fn routes() -> OpenApiRouter<RestState> {
     OpenApiRouter::new()
@@ -52,7 +52,7 @@ async fn manifest(
     Segments((account, location, name)): Segments<(String, String, String)>,
     parameters: Parameters,
 ) -> Result<Response, Error> {
-    let location = if location == NOWHERE { "" } else { &location };
+    let location = if location == CLUSTER_SCOPED { "" } else { &location };
     shown(&state, &account, location, &name, &parameters).await
 }
 
@@ -98,12 +98,12 @@ async fn shown(
     Ok(Json(view).into_response())
 }
 
-/// Who may not read events sees none, as with kubectl.
+/// Events of an object; none if the account may not read them, as with kubectl.
 async fn events(state: &RestState, account: &Account, object: &Manifest) -> Result<Vec<Value>, Trouble> {
     let namespace = Some(object.namespace()).filter(|namespace| !namespace.is_empty());
     let list = List {
         field_selector: Some(event_selector(&object.coordinates())),
-        ..read::all(account, &Kind::parse("event"), namespace.unwrap_or(read::DEFAULT_NAMESPACE))
+        ..read::all(account, &Kind::parse("event"), namespace.unwrap_or(DEFAULT_NAMESPACE))
     };
     match state.live.list(&account.name, list).await {
         Err(Trouble::Failed(status)) if matches!(status.code, 401 | 403) => Ok(Vec::new()),
@@ -111,7 +111,7 @@ async fn events(state: &RestState, account: &Account, object: &Manifest) -> Resu
     }
 }
 
-/// Clusters without metrics are common, and nobody decides by them.
+/// Metrics of a pod; none if they cannot be read: many clusters have no metrics server, and no service depends on them.
 async fn metrics(state: &RestState, account: &Account, object: &Manifest) -> Vec<ContainerMetrics> {
     if !account.metrics || !object.kind().is("pod") {
         return Vec::new();
@@ -181,12 +181,12 @@ async fn dynamic(
     picked.map(|object| Json(object.coordinates())).ok_or_else(|| missing.into())
 }
 
-/// Where Clouddriver answers 200 with an empty body, which breaks Orca, this says what is wrong.
+/// All objects of a kind. Where Clouddriver returns 200 with an empty body, which breaks Orca, this returns an error.
 async fn all(state: &RestState, account: &str, location: &str, kind: &Kind) -> Result<Vec<Manifest>, Error> {
     let Some(account) = state.accounts.find(account).await? else {
         return Err(Missing::Account(account).into());
     };
-    let location = if location == NOWHERE { "" } else { location };
+    let location = if location == CLUSTER_SCOPED { "" } else { location };
     match read::list(&state.live, &account, kind, read::all(&account, kind, location)).await {
         Ok(objects) => Ok(objects),
         Err(Trouble::Failed(status)) if matches!(status.code, 400 | 404 | 405) => {

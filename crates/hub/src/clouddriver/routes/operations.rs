@@ -1,9 +1,14 @@
-//! Operations: what is to be done, checked at once and done later, by a task.
+//! Operations: validated at once, and run by a task.
 
-use axum::{Json, body::Body, extract::State};
+use axum::{
+    Json,
+    body::Body,
+    extract::{FromRequest, FromRequestParts, State},
+};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use spindrift_spinnaker::{Problem, Refusal, Request, TaskReference};
+use utoipa::IntoResponses;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
@@ -15,7 +20,7 @@ use crate::{
     rest::{RestState, body},
 };
 
-/// The largest request: more than any API server takes in one object, and than any database in one row.
+/// Size of a request: more than an API server accepts in one object, or a database in one row.
 const LARGEST_REQUEST: usize = 8 * 1024 * 1024;
 
 pub(super) fn routes() -> OpenApiRouter<RestState> {
@@ -26,111 +31,123 @@ pub(super) fn routes() -> OpenApiRouter<RestState> {
         .routes(routes!(submit_one_legacy))
 }
 
-/// Does some operations, one after the other.
+/// Operations of a request, not parsed yet, and its sender.
+struct Submitted {
+    parameters: Parameters,
+    caller: Caller,
+    body: Body,
+}
+
+#[derive(IntoResponses)]
+#[expect(dead_code, reason = "describes the responses in /openapi.json")]
+enum Submission {
+    /// Task that runs the operations: `id` and `resourceUri`
+    #[response(status = 200)]
+    Accepted,
+    /// Nothing is done; `message` and `errors` say why
+    #[response(status = 400)]
+    Invalid,
+    /// The body is larger than the largest request that the hub accepts
+    #[response(status = 413)]
+    TooLarge,
+}
+
+/// Runs operations, one after the other.
 #[utoipa::path(
     post,
     path = "/{cloudProvider}/ops",
-    params(("clientRequestId" = Option<String>, Query, description = "The caller's own id: what is asked again under it is not done again, and answered with the same task")),
+    params(("clientRequestId" = Option<String>, Query, description = "Id chosen by the caller: a second request with it starts nothing and returns the task of the first")),
     request_body(content = Vec<Object>, description = "Operations by name, such as `[{\"scaleManifest\": {\"account\": \"prod\", \"manifestName\": \"deployment web\", \"location\": \"shop\", \"replicas\": 3}}]`"),
-    responses(
-        (status = 200, description = "The task that does them: `id` and `resourceUri`"),
-        (status = 400, description = "Nothing is done, and `message` and `errors` say why"),
-        (status = 413, description = "The body is larger than any request that makes sense")
-    )
+    responses(Submission)
 )]
 async fn submit(
     State(state): State<RestState>,
     Segments(provider): Segments<String>,
-    parameters: Parameters,
-    caller: Caller,
-    body: Body,
+    submitted: Submitted,
 ) -> Result<Json<TaskReference>, Error> {
-    let request = read(body, parameters.path()).await?;
-    take_on(&state, &provider, request, &parameters, &caller).await
+    submitted.submit(&state, Some(provider), None).await
 }
 
-/// Does one operation.
+/// Runs one operation.
 #[utoipa::path(
     post,
     path = "/{cloudProvider}/ops/{name}",
-    params(("name" = String, Path, description = "Of the operation, such as `scaleManifest`"), ("clientRequestId" = Option<String>, Query)),
-    request_body(content = Object, description = "What the operation is asked with"),
-    responses(
-        (status = 200, description = "The task that does it: `id` and `resourceUri`"),
-        (status = 400, description = "Nothing is done, and `message` and `errors` say why"),
-        (status = 413, description = "The body is larger than any request that makes sense")
-    )
+    params(("name" = String, Path, description = "Name of the operation, such as `scaleManifest`"), ("clientRequestId" = Option<String>, Query)),
+    request_body(content = Object, description = "Description of the operation"),
+    responses(Submission)
 )]
 async fn submit_one(
     State(state): State<RestState>,
     Segments((provider, name)): Segments<(String, String)>,
-    parameters: Parameters,
-    caller: Caller,
-    body: Body,
+    submitted: Submitted,
 ) -> Result<Json<TaskReference>, Error> {
-    let request = Request::one(name, read_object(body, parameters.path()).await?);
-    take_on(&state, &provider, request, &parameters, &caller).await
+    submitted.submit(&state, Some(provider), Some(name)).await
 }
 
-/// As `/{cloudProvider}/ops`; each operation says itself which provider is meant.
+/// Same as `/{cloudProvider}/ops`; each operation names its provider.
 #[utoipa::path(
     post,
     path = "/ops",
     params(("clientRequestId" = Option<String>, Query)),
     request_body(content = Vec<Object>, description = "Operations by name, each with `cloudProvider`"),
-    responses(
-        (status = 200, description = "The task that does them: `id` and `resourceUri`"),
-        (status = 400, description = "Nothing is done, and `message` and `errors` say why"),
-        (status = 413, description = "The body is larger than any request that makes sense")
-    )
+    responses(Submission)
 )]
 async fn submit_legacy(
     State(state): State<RestState>,
-    parameters: Parameters,
-    caller: Caller,
-    body: Body,
+    submitted: Submitted,
 ) -> Result<Json<TaskReference>, Error> {
-    let request = read(body, parameters.path()).await?;
-    let provider = provider_of(&request)?;
-    take_on(&state, &provider, request, &parameters, &caller).await
+    submitted.submit(&state, None, None).await
 }
 
-/// As `/{cloudProvider}/ops/{name}`; the operation says itself which provider is meant.
+/// Same as `/{cloudProvider}/ops/{name}`; the operation names its provider.
 #[utoipa::path(
     post,
     path = "/ops/{name}",
-    params(("name" = String, Path, description = "Of the operation, such as `scaleManifest`"), ("clientRequestId" = Option<String>, Query)),
-    request_body(content = Object, description = "What the operation is asked with, and `cloudProvider`"),
-    responses(
-        (status = 200, description = "The task that does it: `id` and `resourceUri`"),
-        (status = 400, description = "Nothing is done, and `message` and `errors` say why"),
-        (status = 413, description = "The body is larger than any request that makes sense")
-    )
+    params(("name" = String, Path, description = "Name of the operation, such as `scaleManifest`"), ("clientRequestId" = Option<String>, Query)),
+    request_body(content = Object, description = "Description of the operation, with `cloudProvider`"),
+    responses(Submission)
 )]
 async fn submit_one_legacy(
     State(state): State<RestState>,
     Segments(name): Segments<String>,
-    parameters: Parameters,
-    caller: Caller,
-    body: Body,
+    submitted: Submitted,
 ) -> Result<Json<TaskReference>, Error> {
-    let request = Request::one(name, read_object(body, parameters.path()).await?);
-    let provider = provider_of(&request)?;
-    take_on(&state, &provider, request, &parameters, &caller).await
+    submitted.submit(&state, None, Some(name)).await
 }
 
-async fn take_on(
-    state: &RestState,
-    provider: &str,
-    request: Request,
-    parameters: &Parameters,
-    caller: &Caller,
-) -> Result<Json<TaskReference>, Error> {
-    let client_request = parameters.word("clientRequestId");
-    Ok(Json(state.tasks.submit(provider, request, client_request, caller).await?))
+// === impl Submitted ===
+
+impl<S: Send + Sync> FromRequest<S> for Submitted {
+    type Rejection = Error;
+
+    async fn from_request(request: axum::extract::Request, state: &S) -> Result<Self, Error> {
+        let (mut parts, body) = request.into_parts();
+        let parameters = Parameters::from_request_parts(&mut parts, state).await?;
+        Ok(Self { parameters, caller: Caller::of(&parts.headers), body })
+    }
 }
 
-/// The provider that all operations of a request name.
+impl Submitted {
+    /// Starts the task: of the operations in the body, or of the one that `name` names. Without `provider`, the
+    /// operations name it.
+    async fn submit(
+        self,
+        state: &RestState,
+        provider: Option<String>,
+        name: Option<String>,
+    ) -> Result<Json<TaskReference>, Error> {
+        let Self { parameters, caller, body } = self;
+        let request = match name {
+            None => read(body, parameters.path()).await?,
+            Some(name) => Request::one(name, read_object(body, parameters.path()).await?),
+        };
+        let provider = provider.map_or_else(|| provider_of(&request), Ok)?;
+        let client_request = parameters.word("clientRequestId");
+        Ok(Json(state.tasks.submit(&provider, request, client_request, &caller).await?))
+    }
+}
+
+/// Provider that all operations of a request name.
 fn provider_of(request: &Request) -> Result<String, Refusal> {
     let mut all = request.providers();
     let first = all.next().unwrap_or(Some("kubernetes"));
@@ -142,7 +159,7 @@ fn provider_of(request: &Request) -> Result<String, Refusal> {
     Ok(first.to_owned())
 }
 
-/// The body as what it should be.
+/// Parses a JSON body.
 pub(super) async fn read<T: DeserializeOwned>(body: Body, path: &str) -> Result<T, Error> {
     let body = body::read(body, LARGEST_REQUEST).await.map_err(|unread| Error::unread(unread, path))?;
     serde_json::from_slice(&body).map_err(|_| Problem::unreadable_body(path).into())

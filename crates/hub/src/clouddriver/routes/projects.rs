@@ -1,4 +1,4 @@
-//! Projects, which are Front50's: what of them runs here, from the store.
+//! Clusters of the projects that Front50 stores.
 
 use std::collections::BTreeMap;
 
@@ -18,11 +18,11 @@ pub(super) fn routes() -> OpenApiRouter<RestState> {
     OpenApiRouter::new().routes(routes!(clusters))
 }
 
-/// What of a project runs where: Front50 is asked what belongs to it.
+/// Clusters of a project, whose applications Front50 names.
 #[utoipa::path(
     get,
     path = "/projects/{project}/clusters",
-    responses((status = 200), (status = 404), (status = 500, description = "Front50 did not answer"))
+    responses((status = 200), (status = 404), (status = 500, description = "Front50 failed"))
 )]
 async fn clusters(
     State(state): State<RestState>,

@@ -1,4 +1,4 @@
-//! Raw resources: everything that belongs to an application, from the store.
+//! Raw resources: all objects of an application, from the store.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ pub(super) fn routes() -> OpenApiRouter<RestState> {
     OpenApiRouter::new().routes(routes!(list))
 }
 
-/// Everything that belongs to an application, of the kinds that its accounts show.
+/// All objects of an application, of the kinds that its accounts show.
 #[utoipa::path(
     get,
     path = "/applications/{application}/rawResources",

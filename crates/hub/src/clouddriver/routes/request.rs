@@ -1,5 +1,5 @@
-//! Requests as Clouddriver's framework reads them: lists by comma or by repetition, words for yes and no, and complaints in
-//! its own shape.
+//! Path and query, parsed as Clouddriver's framework (Spring) does: lists by comma or repetition, its words for true and
+//! false, and its error format.
 
 use axum::{
     extract::{FromRequestParts, Path, Query},
@@ -10,10 +10,10 @@ use spindrift_spinnaker::Problem;
 
 use super::error::Error;
 
-/// The parts of the path, each decoded on its own: a name may hold an encoded slash or blank.
+/// Path parameters, each decoded on its own: a name may hold an encoded slash or blank.
 pub(super) struct Segments<T>(pub(super) T);
 
-/// The query.
+/// Query parameters.
 #[derive(Debug, Default)]
 pub(super) struct Parameters {
     path: String,
@@ -27,7 +27,7 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Segment
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Error> {
         if parts.uri.path().contains("%00") {
-            return Err(unnameable(parts));
+            return Err(null_character(parts));
         }
         match Path::from_request_parts(parts, state).await {
             Ok(Path(segments)) => Ok(Self(segments)),
@@ -36,8 +36,8 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Segment
     }
 }
 
-/// Nothing is called so, and PostgreSQL does not even let one ask.
-fn unnameable(parts: &Parts) -> Error {
+/// 400 for a null character: no object has one in its name, and PostgreSQL rejects it in a query.
+fn null_character(parts: &Parts) -> Error {
     Problem::new(400, "A name has no null character in it.", parts.uri.path()).into()
 }
 
@@ -48,50 +48,50 @@ impl<S: Send + Sync> FromRequestParts<S> for Parameters {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Error> {
         if parts.uri.query().is_some_and(|query| query.contains("%00")) {
-            return Err(unnameable(parts));
+            return Err(null_character(parts));
         }
-        // What cannot be decoded is not a parameter of anything.
+        // The framework ignores a query that cannot be decoded.
         let pairs = Query::try_from_uri(&parts.uri).map(|Query(pairs)| pairs).unwrap_or_default();
         Ok(Self { path: parts.uri.path().to_owned(), pairs })
     }
 }
 
 impl Parameters {
-    /// The path that they belong to, as it was written.
+    /// Path of the request, not decoded.
     pub(super) fn path(&self) -> &str {
         &self.path
     }
 
-    /// The first of this name.
+    /// First value of this name.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         self.values(name).next()
     }
 
-    /// The first of this name, unless it is empty.
+    /// First value of this name, unless it is empty.
     pub(super) fn word(&self, name: &str) -> Option<&str> {
         self.text(name).filter(|text| !text.is_empty())
     }
 
-    /// All of this name, each a list by comma; none if it is not there at all.
+    /// All values of this name, each a list by comma; none if the parameter is absent.
     pub(super) fn list(&self, name: &str) -> Option<Vec<&str>> {
         self.text(name)?;
         let words = self.values(name).flat_map(|value| value.split(',')).map(str::trim);
         Some(words.filter(|word| !word.is_empty()).collect())
     }
 
-    /// The same, if there has to be one.
+    /// The same, for a required parameter.
     pub(super) fn required_list(&self, name: &str) -> Result<Vec<&str>, Error> {
         self.list(name).ok_or_else(|| Problem::missing_parameter(name, &self.path).into())
     }
 
-    /// The first of this name, if there has to be one.
+    /// First value of a required parameter.
     pub(super) fn required(&self, name: &str) -> Result<&str, Error> {
         self.text(name).ok_or_else(|| Problem::missing_parameter(name, &self.path).into())
     }
 
-    /// Yes or no; `usual` if it is not said.
-    pub(super) fn flag(&self, name: &str, usual: bool) -> Result<bool, Error> {
-        let Some(word) = self.word(name) else { return Ok(usual) };
+    /// Boolean parameter.
+    pub(super) fn flag(&self, name: &str, default: bool) -> Result<bool, Error> {
+        let Some(word) = self.word(name) else { return Ok(default) };
         match word.to_ascii_lowercase().as_str() {
             "true" | "on" | "yes" | "1" => Ok(true),
             "false" | "off" | "no" | "0" => Ok(false),
@@ -99,14 +99,14 @@ impl Parameters {
         }
     }
 
-    /// Whether it is said, for the few that the framework does not read: anything else is no.
+    /// Whether the value is `true`, for the few parameters that the framework does not parse.
     pub(super) fn is_true(&self, name: &str) -> bool {
         self.text(name).is_some_and(|text| text.eq_ignore_ascii_case("true"))
     }
 
-    /// A number; `usual` if it is not said.
-    pub(super) fn number(&self, name: &str, usual: i32) -> Result<i32, Error> {
-        let Some(word) = self.word(name) else { return Ok(usual) };
+    /// Integer parameter.
+    pub(super) fn number(&self, name: &str, default: i32) -> Result<i32, Error> {
+        let Some(word) = self.word(name) else { return Ok(default) };
         word.parse().map_err(|_| self.mismatch(name, word))
     }
 
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn flags_and_numbers_are_read_as_the_framework_reads_them() {
+    async fn flags_and_numbers_are_parsed_as_by_the_framework() {
         let query = parameters("/x?a=TRUE&b=off&c=&d=maybe&n=5&m=-1&big=2147483648").await;
         assert!(query.flag("a", false).unwrap() && !query.flag("b", true).unwrap());
         assert!(query.flag("c", true).unwrap() && !query.flag("none", false).unwrap());

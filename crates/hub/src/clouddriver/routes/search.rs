@@ -1,4 +1,4 @@
-//! Search, in the store.
+//! Search in the store.
 
 use std::collections::BTreeSet;
 
@@ -14,27 +14,27 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::{applications::named, error::Error, request::Parameters};
 use crate::{rest::RestState, store::RowSearch};
 
-/// Of a page, unless the request says otherwise.
-const USUAL_SIZE: i32 = 10_000;
-/// What is looked at at the most: pages are cut out of all hits, since what is found by its own name comes first.
-const MOST_ROWS: usize = 100_000;
-/// How many objects were looked at, if there are more that match.
+/// Default page size.
+const DEFAULT_SIZE: i32 = 10_000;
+/// Number of rows read: pages are cut from all hits, since hits by name come first.
+const MAX_ROWS: usize = 100_000;
+/// Number of objects searched, if more match.
 const TRUNCATED: HeaderName = HeaderName::from_static("x-spindrift-truncated");
 
-/// Whether a search was carried to its end, as a header: nothing is missing in silence.
+/// Header of an incomplete search.
 struct Truncated(Option<usize>);
 
 pub(super) fn routes() -> OpenApiRouter<RestState> {
     OpenApiRouter::new().routes(routes!(list))
 }
 
-/// What has a text in its name, its account, its namespace, its application or its cluster.
+/// Entries with a text in their name, account, namespace, application or cluster.
 #[utoipa::path(
     get,
     path = "/search",
     params(
         ("q" = Option<String>, Query, description = "Any part, in any case; everything if absent"),
-        ("type" = String, Query, description = "What is looked for, by comma: `serverGroups`, `pod`, `applications` …"),
+        ("type" = String, Query, description = "Types to search, by comma: `serverGroups`, `pod`, `applications` …"),
         ("platform" = Option<String>, Query),
         ("pageSize" = Option<i32>, Query),
         ("page" = Option<i32>, Query, description = "From one on")
@@ -43,7 +43,7 @@ pub(super) fn routes() -> OpenApiRouter<RestState> {
 )]
 async fn list(State(state): State<RestState>, parameters: Parameters) -> Result<Response, Error> {
     let types = SearchTypes::parse(parameters.required_list("type")?);
-    let (number, size) = (parameters.number("page", 1)?, parameters.number("pageSize", USUAL_SIZE)?);
+    let (number, size) = (parameters.number("page", 1)?, parameters.number("pageSize", DEFAULT_SIZE)?);
     let query = parameters.text("q").unwrap_or_default();
     let platform = parameters.word("platform");
     let behind = state.staleness.everywhere().await?;
@@ -53,7 +53,7 @@ async fn list(State(state): State<RestState>, parameters: Parameters) -> Result<
     }
     let wanted = RowSearch { text: query.to_owned(), types: types.clone(), limit };
     let mut rows = state.store.search_rows(&state.tenant, &wanted).await?;
-    let truncated = Truncated::cut(&mut rows, MOST_ROWS);
+    let truncated = Truncated::cut(&mut rows, MAX_ROWS);
     let places =
         if types.want_names() { state.store.cluster_refs(&state.tenant, None).await? } else { Vec::new() };
     let names: BTreeSet<_> = places.iter().map(|place| place.application.clone()).collect();
@@ -63,19 +63,19 @@ async fn list(State(state): State<RestState>, parameters: Parameters) -> Result<
     Ok((behind, truncated, Json([page])).into_response())
 }
 
-/// How many rows a page needs, since each makes a hit at the least; one more than are looked at tells that there are more.
+/// Number of rows that a page needs, as each is at least one hit. One more than the limit shows that there are more.
 fn needed(number: i32, size: i32) -> u64 {
     let count = |number: i32| u64::try_from(number).unwrap_or(0);
-    (count(number) * count(size)).min(MOST_ROWS as u64 + 1)
+    (count(number) * count(size)).min(MAX_ROWS as u64 + 1)
 }
 
 // === impl Truncated ===
 
 impl Truncated {
     fn cut<T>(rows: &mut Vec<T>, most: usize) -> Self {
-        let looked_at = (rows.len() > most).then_some(most);
+        let searched = (rows.len() > most).then_some(most);
         rows.truncate(most);
-        Self(looked_at)
+        Self(searched)
     }
 }
 
@@ -83,8 +83,8 @@ impl IntoResponseParts for Truncated {
     type Error = std::convert::Infallible;
 
     fn into_response_parts(self, mut parts: ResponseParts) -> Result<ResponseParts, Self::Error> {
-        if let Self(Some(looked_at)) = self {
-            parts.headers_mut().insert(TRUNCATED, looked_at.into());
+        if let Self(Some(searched)) = self {
+            parts.headers_mut().insert(TRUNCATED, searched.into());
         }
         Ok(parts)
     }
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_is_read_than_is_shown_and_looked_at() {
+    fn no_more_rows_are_read_than_a_page_needs() {
         for (number, size, rows) in [
             (1, 10_000, 10_000),
             (3, 500, 1500),
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_that_was_not_carried_to_its_end_says_so() {
+    fn an_incomplete_search_has_a_header() {
         let header = |count: usize| {
             let mut rows = vec![(); count];
             let response = (Truncated::cut(&mut rows, 3), ()).into_response();

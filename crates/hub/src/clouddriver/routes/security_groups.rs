@@ -21,7 +21,7 @@ use super::{
 };
 use crate::rest::RestState;
 
-/// Those of an account, by namespace.
+/// Security groups of an account, by namespace.
 type Groups<'a> = BTreeMap<&'a str, Vec<SecurityGroupSummary>>;
 
 pub(super) fn routes() -> OpenApiRouter<RestState> {
@@ -44,7 +44,7 @@ async fn list(State(state): State<RestState>) -> Result<Response, Error> {
     Ok((behind, Json(groups)).into_response())
 }
 
-/// Those of an account.
+/// The security groups of an account.
 #[utoipa::path(
     get,
     path = "/securityGroups/{account}",
@@ -71,7 +71,7 @@ async fn of_account(
     Ok((behind, Json(shown)).into_response())
 }
 
-/// Those of an account and a provider.
+/// The security groups of an account and a provider.
 #[utoipa::path(
     get,
     path = "/securityGroups/{account}/{provider}",
@@ -95,7 +95,7 @@ async fn of_provider(
     Ok((behind, Json(shown)).into_response())
 }
 
-/// Those of a name, by namespace.
+/// The security groups of a name, by namespace.
 #[utoipa::path(
     get,
     path = "/securityGroups/{account}/{provider}/{name}",
@@ -137,7 +137,7 @@ async fn details(
     let missing = || Missing::SecurityGroup(&name);
     let full_name = FullName::parse(&name).map_err(|_| missing())?;
     let rows = if provider == KUBERNETES { rows(&state, &account).await? } else { Vec::new() };
-    // The kind that the name begins with makes no difference.
+    // The kind in the name is ignored.
     let is_wanted = |row: &&Row| row.object.namespace == region && row.object.name == full_name.name;
     let row = rows.iter().find(is_wanted).ok_or_else(missing)?;
     Ok((behind, Json(SecurityGroup::new(row))).into_response())
@@ -148,7 +148,7 @@ async fn rows(state: &RestState, account: &str) -> Result<Vec<Row>, Error> {
     Ok(state.store.rows_of_kind(&state.tenant, SpinnakerKind::SecurityGroups, Some(&account)).await?)
 }
 
-/// By namespace; they are all of one account.
+/// Groups the rows of one account by namespace.
 fn groups(rows: &[Row]) -> Groups<'_> {
     security_groups(&Inventory::new(rows)).into_values().next().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Server groups, from the store: what Deck refreshes all the time.
+//! Server groups, from the store. Deck polls them.
 
 use axum::{
     Json,
@@ -15,10 +15,9 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::{
     error::Error,
     request::{Parameters, Segments},
-    stale::Stale,
     wire::long_json,
 };
-use crate::{rest::RestState, store::Listing};
+use crate::{clouddriver::stale_header::StaleHeader, rest::RestState, store::Listing};
 
 pub(super) fn routes() -> OpenApiRouter<RestState> {
     OpenApiRouter::new()
@@ -33,7 +32,7 @@ pub(super) fn routes() -> OpenApiRouter<RestState> {
     get,
     path = "/applications/{application}/serverGroups",
     params(
-        ("expand" = Option<bool>, Query, description = "With all there is to show; false unless it is `true`"),
+        ("expand" = Option<bool>, Query, description = "With all details; false unless it is `true`"),
         ("cloudProvider" = Option<String>, Query),
         ("clusters" = Option<String>, Query, description = "Only those of `<account>:<cluster>`, by comma")
     ),
@@ -76,7 +75,7 @@ fn is_of_others(parameters: &Parameters) -> bool {
     parameters.word("cloudProvider").is_some_and(|provider| !provider.eq_ignore_ascii_case(KUBERNETES))
 }
 
-fn none(behind: Stale) -> Response {
+fn none(behind: StaleHeader) -> Response {
     (behind, Json([(); 0])).into_response()
 }
 
@@ -134,7 +133,7 @@ async fn list(State(state): State<RestState>, parameters: Parameters) -> Result<
     }
 }
 
-/// Where the server groups of these ids are; what can be none, such as a name without a kind, is left out.
+/// Coordinates of these ids. Names that no server group can have, such as one without a kind, are left out.
 fn objects(ids: &[&str]) -> Result<Vec<(AccountName, Coordinates)>, Refusal> {
     let invalid: Vec<_> = ids.iter().copied().filter(|id| server_group_id(id).is_none()).collect();
     if !invalid.is_empty() {
@@ -150,7 +149,7 @@ fn objects(ids: &[&str]) -> Result<Vec<(AccountName, Coordinates)>, Refusal> {
     Ok(ids.iter().filter_map(object).collect())
 }
 
-/// One server group, by application too, which makes no difference.
+/// One server group. The application in the path is ignored.
 #[utoipa::path(
     get,
     path = "/applications/{application}/serverGroups/{account}/{region}/{name}",
@@ -167,7 +166,7 @@ async fn details_of_application(
     shown(&state, &account, &region, &name).await
 }
 
-/// One server group, or whatever else has this name.
+/// One server group, or another object of this name.
 #[utoipa::path(
     get,
     path = "/serverGroups/{account}/{region}/{name}",

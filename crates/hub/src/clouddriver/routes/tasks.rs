@@ -1,4 +1,4 @@
-//! Tasks: how far operations are, and what came of them.
+//! Tasks: state and results of operations.
 
 use axum::{Json, body::Body, extract::State, http::Uri};
 use serde::Deserialize;
@@ -12,13 +12,13 @@ use crate::{
     rest::RestState,
 };
 
-/// The one provider whose tasks there are.
+/// The only provider with tasks.
 const PROVIDER: &str = "kubernetes";
 
-/// What ends the id of a task that is to be resumed.
+/// Suffix of the id of a task to resume.
 const RESUME: &str = ":resume";
 
-/// What may be changed of a task.
+/// Body of a change of a task.
 #[derive(Debug, Deserialize)]
 struct Change {
     retry: Option<Value>,
@@ -39,7 +39,7 @@ async fn list(State(state): State<RestState>) -> Result<Json<Vec<Task>>, Error> 
     Ok(Json(state.tasks.running().await?))
 }
 
-/// One task: its state, its history, and what it leaves behind.
+/// One task: its state, history and results.
 #[utoipa::path(
     get,
     path = "/task/{id}",
@@ -49,7 +49,7 @@ async fn get(State(state): State<RestState>, Segments(id): Segments<String>) -> 
     Ok(Json(state.tasks.find(&id).await?))
 }
 
-/// Resumes a saga, of which no operation of Kubernetes is one: always refused.
+/// Resumes a saga. No Kubernetes operation is one, so that this always fails.
 #[utoipa::path(
     post,
     path = "/task/{id}",
@@ -68,15 +68,15 @@ async fn resume(
     Ok(Json(state.tasks.resume(id).await?))
 }
 
-/// Gives a task up that has not ended: it has failed then, whatever it is doing.
+/// Marks a running task as failed, whatever it is doing.
 #[utoipa::path(
     patch,
     path = "/{cloudProvider}/task/{id}",
-    request_body(content = Object, description = "`{\"retry\": true}` if it may be asked for again"),
+    request_body(content = Object, description = "`{\"retry\": true}` if it may be restarted"),
     responses(
         (status = 200, description = "The task: `id` and `resourceUri`"),
         (status = 404, description = "There is no such task"),
-        (status = 500, description = "The task has ended, or the body does not say what to change; Clouddriver answers so")
+        (status = 500, description = "The task has ended, or the body is no change; same status as Clouddriver")
     )
 )]
 async fn change(
@@ -98,16 +98,16 @@ async fn change(
     Ok(Json(state.tasks.give_up(&id, retry).await?))
 }
 
-/// Asks again for what a task was to do that was given up and may be tried again.
+/// Restarts a task that was marked as failed and may be restarted.
 #[utoipa::path(
     post,
     path = "/{cloudProvider}/task/{id}/restart",
     request_body(content = Vec<Object>, description = "The same operations as before"),
     responses(
         (status = 200, description = "The new task: `id` and `resourceUri`"),
-        (status = 400, description = "Nothing is done, and `message` and `errors` say why"),
+        (status = 400, description = "Nothing is done; `message` and `errors` say why"),
         (status = 404, description = "There is no such task"),
-        (status = 500, description = "The task cannot be tried again; Clouddriver answers so")
+        (status = 500, description = "The task cannot be restarted; same status as Clouddriver")
     )
 )]
 async fn restart(
@@ -137,7 +137,7 @@ async fn owner(
     Ok(Json(TaskOwner::new(&task.owner_id)))
 }
 
-/// Tasks of other providers there are none.
+/// 404 for tasks of other providers.
 fn of_kubernetes(provider: &str, id: &str) -> Result<(), Rejected> {
     if provider == PROVIDER { Ok(()) } else { Err(TaskError::NotFound(id.to_owned()).into()) }
 }

@@ -1,4 +1,4 @@
-//! What all of Clouddriver's answers have in common on the wire, whatever they say.
+//! Content type, `ETag` and status codes that all of Clouddriver's responses share.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use axum::{
@@ -14,20 +14,20 @@ use axum::{
 use serde::Serialize;
 use spindrift_spinnaker::{Problem, Refusal};
 
-use super::error::{Error, STORE_IS_AWAY};
+use super::error::{Error, STORE_FAILED};
 use crate::hex::hex;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json;charset=UTF-8");
 
-/// Gives answers their content type and tag, a refused method its words, and a change that may go well later its status.
+/// Sets content type and `ETag`, formats 405, and turns the 503 of a change into a 500.
 pub(super) async fn finish(request: Request, next: Next) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let known = request.headers().get(IF_NONE_MATCH).cloned();
     let mut response = next.run(request).await;
     if response.status() == StatusCode::SERVICE_UNAVAILABLE && method != Method::GET && method != Method::HEAD
     {
-        // Orca would repeat what is answered so until its stage times out, and a 500 three times.
-        response = Error::from(Refusal::internal(STORE_IS_AWAY)).into_response();
+        // Orca retries a 503 until its stage times out, and a 500 three times.
+        response = Error::from(Refusal::internal(STORE_FAILED)).into_response();
     }
     if response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == "application/json") {
         response.headers_mut().insert(CONTENT_TYPE, JSON);
@@ -41,22 +41,21 @@ pub(super) async fn finish(request: Request, next: Next) -> Response {
     }
 }
 
-/// A long answer, written into room for about as many bytes as it takes.
+/// JSON response, serialized into a buffer of about the size it needs.
 pub(super) fn long_json(content: &impl Serialize, bytes: usize) -> Response {
     let mut body = Vec::with_capacity(bytes);
     match serde_json::to_writer(&mut body, content) {
         Ok(()) => ([(CONTENT_TYPE, JSON)], body).into_response(),
-        Err(error) => {
-            Error::from(Refusal::internal(format!("the answer cannot be written: {error}"))).into_response()
-        }
+        Err(error) => Error::from(Refusal::internal(format!("the response cannot be serialized: {error}")))
+            .into_response(),
     }
 }
 
-/// A tag of the whole body; who has it already gets none.
+/// Adds an `ETag` of the whole body; 304 without a body if the caller has it.
 pub(crate) async fn tagged(response: Response, known: Option<&HeaderValue>) -> Response {
     let (mut parts, body) = response.into_parts();
     let Ok(body) = to_bytes(body, usize::MAX).await else {
-        return Error::from(Refusal::internal("the answer broke off")).into_response();
+        return Error::from(Refusal::internal("the response body failed")).into_response();
     };
     let digest = digest(&SHA256, &body);
     let tag = format!("\"0{}\"", hex(&digest.as_ref()[..16]));
@@ -78,12 +77,12 @@ fn names(known: &str, tag: &str) -> bool {
     known.split(',').map(str::trim).any(|known| known == "*" || known.trim_start_matches("W/") == tag)
 }
 
-/// There is no such route.
+/// 404 for a path without a route.
 pub(crate) fn no_such_route(uri: &Uri) -> Response {
     Error::from(Problem::no_such_route(uri.path())).into_response()
 }
 
-/// The same request without a slash at the end, which Clouddriver does not mind.
+/// Removes a trailing slash, which Clouddriver ignores.
 pub(crate) fn without_trailing_slash(mut request: Request) -> Request {
     let path = request.uri().path();
     if path.len() > 1 && path.ends_with('/') {
@@ -102,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slash_at_the_end_is_not_minded() {
+    fn a_trailing_slash_is_ignored() {
         let trimmed = |uri: &str| {
             let request = Request::builder().uri(uri).body(Body::empty()).unwrap();
             without_trailing_slash(request).uri().to_string()

@@ -9,14 +9,17 @@ mod traffic;
 mod words;
 
 use serde_json::Value;
-use spindrift_model::{Get, List, ObjectRef, Verb};
+use spindrift_model::{Get, List, Verb};
 use spindrift_spinnaker::{
     Coordinates, Description, Failure, FullName, Kind, Line, Lines, Manifest, Operation, OperationResult,
 };
 use tracing::warn;
 
 use super::{halt::Halt, steps::Steps};
-use crate::clouddriver::{Account, Trouble};
+use crate::clouddriver::{
+    Account, Trouble,
+    object_ref::{DEFAULT_NAMESPACE, api_version_and_kind, object_ref},
+};
 
 /// One operation, in one account.
 pub(super) struct Act<'a> {
@@ -44,9 +47,6 @@ enum Forbidden {
 
 /// What becomes of an operation; some leave nothing behind.
 pub(super) type Outcome = Result<Option<OperationResult>, Halt>;
-
-/// Where Kubernetes puts what names no namespace.
-const DEFAULT_NAMESPACE: &str = "default";
 
 // === impl Act ===
 
@@ -106,7 +106,7 @@ impl<'a> Act<'a> {
     /// Reads one object, if there is one.
     async fn get(&mut self, target: &Coordinates) -> Result<Option<Manifest>, Halt> {
         let (live, account) = (self.steps.live(), self.account.name.clone());
-        let get = Get { target: reference(target), reveal: false, anywhere: false };
+        let get = Get { target: object_ref(target), reveal: false, anywhere: false };
         let found = self.steps.learn(live.get(&account, get)).await;
         let found: Option<Value> = found.map_err(|halt| halt.told(|said| unread(target, said)))?;
         Ok(found.and_then(|object| Manifest::try_from(object).ok()))
@@ -128,9 +128,10 @@ impl<'a> Act<'a> {
     ) -> Result<Vec<Manifest>, Halt> {
         let (live, account) = (self.steps.live(), self.account.name.clone());
         let Listing { kind, namespace, selector, forbidden } = listing;
+        let (api_version, kind_ref) = api_version_and_kind(kind);
         let list = List {
-            api_version: None,
-            kind: kind.to_string(),
+            api_version,
+            kind: kind_ref,
             namespace: Some(or_default(namespace)),
             label_selector: selector,
             field_selector: None,
@@ -178,13 +179,6 @@ impl<'a> Listing<'a> {
     fn of(kind: &'a Kind, namespace: &'a str) -> Self {
         Self { kind, namespace, selector: None, forbidden: Forbidden::IsFailure }
     }
-}
-
-/// An object as agents are asked about it.
-fn reference(target: &Coordinates) -> ObjectRef {
-    let Coordinates { kind, namespace, name } = target;
-    let namespace = Some(namespace.clone()).filter(|namespace| !namespace.is_empty());
-    ObjectRef { api_version: None, kind: kind.to_string(), namespace, name: name.clone() }
 }
 
 /// For what means all namespaces if it names none, and kubectl's default here.

@@ -1,4 +1,4 @@
-//! The way to the Clouddriver: requests as they came, answers as they come.
+//! HTTP client of the upstream Clouddriver: forwards requests unchanged and streams the responses.
 
 use std::{fmt, time::Duration};
 
@@ -20,13 +20,13 @@ use tokio::time::timeout;
 use tokio_stream::StreamExt as _;
 
 use super::{
-    body_budget::{Room, Taken},
+    body_budget::{BodyBudget, BodyPermit},
     dial::Dial,
     metrics::Metrics,
 };
 use crate::config::Upstream;
 
-/// Headers that are between two neighbours, and not for those behind them.
+/// Hop-by-hop headers, which a proxy must not forward.
 const HOP_BY_HOP: [HeaderName; 9] = [
     header::CONNECTION,
     HeaderName::from_static("keep-alive"),
@@ -36,47 +36,47 @@ const HOP_BY_HOP: [HeaderName; 9] = [
     header::TRAILER,
     header::TRANSFER_ENCODING,
     header::UPGRADE,
-    // It was answered when the body was first read.
+    // The hub's server has answered it when it read the body.
     header::EXPECT,
 ];
 
-/// The Clouddriver behind us.
+/// Client of the upstream Clouddriver.
 #[derive(Debug)]
 pub(super) struct Client {
     http: HttpClient<Dial, Body>,
-    /// Its scheme and authority, and what its paths begin with.
+    /// Scheme, authority and path prefix of the Clouddriver.
     base: Uri,
-    /// What we call ourselves in `Via`.
+    /// This hub's entry in `Via`.
     name: HeaderValue,
     timeout: Duration,
-    room: Room,
+    body_budget: BodyBudget,
     metrics: Metrics,
 }
 
-/// Why there is no answer.
+/// Reason why the upstream Clouddriver's response cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Silence {
-    /// It cannot be reached, or broke off.
-    Down(String),
-    /// It did not answer in time.
-    Slow(Duration),
-    /// It answered with something else than an answer.
-    Useless(String),
+pub enum UpstreamError {
+    /// The connection failed, or ended before the response did.
+    Unreachable(String),
+    /// No response within the timeout.
+    Timeout(Duration),
+    /// The response is too large, or has an encoding that was not requested.
+    Invalid(String),
 }
 
-/// A whole answer, for merging.
+/// Complete response, for merging.
 #[derive(Debug)]
-pub(super) struct Said {
+pub(super) struct UpstreamResponse {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
-    _room: Taken,
+    _permit: BodyPermit,
 }
 
 // === impl Client ===
 
 impl Client {
-    /// Reads certificates; connects to nothing yet.
+    /// Reads the certificates; opens no connection yet.
     pub(super) fn build(url: &str, name: &str, config: &Upstream) -> anyhow::Result<Self> {
         let base: Uri = url.trim().trim_end_matches('/').parse().context("upstream.url")?;
         let is_known = matches!(base.scheme_str(), Some("http" | "https"));
@@ -97,80 +97,81 @@ impl Client {
             base,
             name,
             timeout: config.timeout(),
-            room: Room::default(),
+            body_budget: BodyBudget::default(),
             metrics: Metrics::default(),
         })
     }
 
-    /// What came of asking.
     pub(super) fn metrics(&self) -> &Metrics {
         &self.metrics
     }
 
-    /// Whether a request has been here before: the Clouddriver behind us is ourselves, or has us behind it.
+    /// Whether this hub forwarded the request before: the upstream is this hub, or has it as its own upstream.
     pub(super) fn has_passed(&self, headers: &HeaderMap) -> bool {
         let all = headers.get_all(header::VIA);
         let mut hops = all.iter().filter_map(|via| via.to_str().ok()).flat_map(|via| via.split(','));
         hops.any(|hop| hop.trim() == self.name)
     }
 
-    /// Passes a request on. The answer begins in time, or there is none; then it may take as long as it goes on.
-    pub(super) async fn pass(&self, request: Request) -> Result<Response, Silence> {
-        let patience = self.timeout;
-        let answer = self.answered(request, patience).await;
-        self.metrics.count(answer.as_ref().map(Response::status));
-        let (parts, body) = answer?.into_parts();
-        let parted = body.into_data_stream().timeout(patience).map(move |part| match part {
+    /// Forwards a request and streams the response. The timeout covers the wait for the head and for each part of the body.
+    pub(super) async fn forward(&self, request: Request) -> Result<Response, UpstreamError> {
+        let limit = self.timeout;
+        let response = self.send(request, limit).await;
+        self.metrics.count(response.as_ref().map(Response::status));
+        let (parts, body) = response?.into_parts();
+        let parted = body.into_data_stream().timeout(limit).map(move |part| match part {
             Ok(part) => part.map_err(BoxError::from),
-            Err(_) => {
-                Err(BoxError::from(format!("the upstream Clouddriver paused for more than {patience:?}")))
-            }
+            Err(_) => Err(BoxError::from(format!("the upstream Clouddriver paused for more than {limit:?}"))),
         });
         Ok(Response::from_parts(parts, Body::from_stream(parted)))
     }
 
-    /// Asks, and takes the whole answer.
-    pub(super) async fn ask(&self, request: Request, patience: Duration) -> Result<Said, Silence> {
+    /// Sends a request and reads the whole response.
+    pub(super) async fn fetch(
+        &self,
+        request: Request,
+        limit: Duration,
+    ) -> Result<UpstreamResponse, UpstreamError> {
         let whole = async {
-            let (parts, body) = self.answered(request, patience).await?.into_parts();
-            let (body, room) = self.room.read(body).await?;
-            Ok(Said { status: parts.status, headers: parts.headers, body, _room: room })
+            let (parts, body) = self.send(request, limit).await?.into_parts();
+            let (body, permit) = self.body_budget.read(body).await?;
+            Ok(UpstreamResponse { status: parts.status, headers: parts.headers, body, _permit: permit })
         };
-        let answer = timeout(patience, whole).await.unwrap_or(Err(Silence::Slow(patience)));
-        self.metrics.count(answer.as_ref().map(|said| said.status));
-        answer
+        let response = timeout(limit, whole).await.unwrap_or(Err(UpstreamError::Timeout(limit)));
+        self.metrics.count(response.as_ref().map(|response| response.status));
+        response
     }
 
-    async fn answered(&self, mut request: Request, patience: Duration) -> Result<Response, Silence> {
+    async fn send(&self, mut request: Request, limit: Duration) -> Result<Response, UpstreamError> {
         *request.uri_mut() =
-            self.place(request.uri()).map_err(|error| Silence::Useless(error.to_string()))?;
+            self.upstream_uri(request.uri()).map_err(|error| UpstreamError::Invalid(error.to_string()))?;
         *request.version_mut() = Version::HTTP_11;
         let headers = request.headers_mut();
         strip(headers);
         headers.remove(header::HOST);
         headers.append(header::VIA, self.name.clone());
-        match timeout(patience, self.http.request(request)).await {
+        match timeout(limit, self.http.request(request)).await {
             Ok(Ok(response)) => {
                 let mut response = response.map(Body::new);
                 strip(response.headers_mut());
                 Ok(response)
             }
-            Ok(Err(error)) => Err(Silence::Down(report(&error))),
-            Err(_) => Err(Silence::Slow(patience)),
+            Ok(Err(error)) => Err(UpstreamError::Unreachable(report(&error))),
+            Err(_) => Err(UpstreamError::Timeout(limit)),
         }
     }
 
-    /// The same path and query there, letter by letter.
-    fn place(&self, asked: &Uri) -> Result<Uri, axum::http::Error> {
-        let asked = asked.path_and_query().map_or("/", PathAndQuery::as_str);
+    /// Same path and query at the upstream, byte by byte.
+    fn upstream_uri(&self, requested: &Uri) -> Result<Uri, axum::http::Error> {
+        let requested = requested.path_and_query().map_or("/", PathAndQuery::as_str);
         let base = self.base.path().trim_end_matches('/');
         let mut parts = self.base.clone().into_parts();
-        parts.path_and_query = Some(format!("{base}{asked}").parse()?);
+        parts.path_and_query = Some(format!("{base}{requested}").parse()?);
         Ok(Uri::from_parts(parts)?)
     }
 }
 
-/// Takes off what is between two neighbours.
+/// Removes hop-by-hop headers, and those that `Connection` names.
 fn strip(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = headers
         .get_all(header::CONNECTION)
@@ -184,31 +185,31 @@ fn strip(headers: &mut HeaderMap) {
     }
 }
 
-// === impl Said ===
+// === impl UpstreamResponse ===
 
-impl Said {
-    /// Why it cannot be read, if it cannot: it was told that nothing but plain text is understood.
-    pub(super) fn unreadable(&self) -> Option<Silence> {
+impl UpstreamResponse {
+    /// Error if the body is compressed, although the request asked for an identity encoding.
+    pub(super) fn encoding_error(&self) -> Option<UpstreamError> {
         let encoding = self.headers.get(header::CONTENT_ENCODING).filter(|it| *it != "identity")?;
-        Some(Silence::Useless(format!("it answered in {encoding:?}, which it was not asked for")))
+        Some(UpstreamError::Invalid(format!("its content encoding is {encoding:?}, which was not requested")))
     }
 }
 
-// === impl Silence ===
+// === impl UpstreamError ===
 
-impl Silence {
-    /// Whether it is not there, or not in time.
-    pub(super) fn is_absence(&self) -> bool {
-        matches!(self, Self::Down(_) | Self::Slow(_))
+impl UpstreamError {
+    /// Whether the upstream is down or too slow.
+    pub(super) fn is_unavailable(&self) -> bool {
+        matches!(self, Self::Unreachable(_) | Self::Timeout(_))
     }
 }
 
-impl fmt::Display for Silence {
+impl fmt::Display for UpstreamError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Down(why) => write!(f, "the upstream Clouddriver does not answer: {why}"),
-            Self::Slow(patience) => write!(f, "the upstream Clouddriver did not answer within {patience:?}"),
-            Self::Useless(why) => write!(f, "the upstream Clouddriver cannot be used: {why}"),
+            Self::Unreachable(why) => write!(f, "the upstream Clouddriver does not answer: {why}"),
+            Self::Timeout(limit) => write!(f, "the upstream Clouddriver did not answer within {limit:?}"),
+            Self::Invalid(why) => write!(f, "the upstream Clouddriver cannot be used: {why}"),
         }
     }
 }
@@ -222,21 +223,22 @@ mod tests {
     }
 
     #[test]
-    fn the_url_is_checked_and_paths_go_below_it_as_they_are() {
+    fn the_url_is_checked_and_paths_are_appended_unchanged() {
         for wrong in ["clouddriver:7002", "ftp://x", "http://", "http://user:secret@host", "no url"] {
             assert!(format!("{:#}", client(wrong).unwrap_err()).contains("upstream.url"), "{wrong}");
         }
-        let place =
-            |base: &str, path: &str| client(base).unwrap().place(&path.parse().unwrap()).unwrap().to_string();
+        let uri = |base: &str, path: &str| {
+            client(base).unwrap().upstream_uri(&path.parse().unwrap()).unwrap().to_string()
+        };
         assert_eq!(
-            place("http://jvm:7002/", "/manifests/a/_/deployment%20x%2Fy?q=a%2Cb"),
+            uri("http://jvm:7002/", "/manifests/a/_/deployment%20x%2Fy?q=a%2Cb"),
             "http://jvm:7002/manifests/a/_/deployment%20x%2Fy?q=a%2Cb"
         );
-        assert_eq!(place("https://gate/cd/", "/a//../b"), "https://gate/cd/a//../b");
+        assert_eq!(uri("https://gate/cd/", "/a//../b"), "https://gate/cd/a//../b");
     }
 
     #[test]
-    fn what_is_between_neighbours_is_taken_off() {
+    fn hop_by_hop_headers_are_removed() {
         let mut headers = HeaderMap::new();
         for (name, value) in [
             ("connection", "close, X-Mine"),
@@ -254,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_comes_round_is_known() {
+    fn a_request_that_loops_is_detected() {
         let client = client("http://jvm:7002").unwrap();
         let via =
             |value: &'static str| HeaderMap::from_iter([(header::VIA, HeaderValue::from_static(value))]);

@@ -1,4 +1,4 @@
-//! Connections to the Clouddriver, each by TLS as its files are at that moment.
+//! Connections to the upstream Clouddriver. Each TLS connection uses the certificate files as they are at that moment.
 
 use std::task::{Context, Poll};
 
@@ -8,21 +8,21 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use spindrift_process::tls::RotatingClientTls;
 use tower::Service;
 
-/// Dials, and speaks TLS where the URL says so.
+/// Connector for `http` and, with rotating certificates, `https`.
 #[derive(Debug, Clone)]
 pub(super) struct Dial {
     pub(super) http: HttpConnector,
     pub(super) tls: RotatingClientTls,
 }
 
-type Dialled = HttpsConnector<HttpConnector>;
+type Connector = HttpsConnector<HttpConnector>;
 
 // === impl Dial ===
 
 impl Service<Uri> for Dial {
-    type Response = <Dialled as Service<Uri>>::Response;
-    type Error = <Dialled as Service<Uri>>::Error;
-    type Future = <Dialled as Service<Uri>>::Future;
+    type Response = <Connector as Service<Uri>>::Response;
+    type Error = <Connector as Service<Uri>>::Error;
+    type Future = <Connector as Service<Uri>>::Future;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         self.http.poll_ready(context).map_err(Into::into)
@@ -31,6 +31,6 @@ impl Service<Uri> for Dial {
     fn call(&mut self, to: Uri) -> Self::Future {
         let is_plain = to.scheme_str() == Some("http");
         let tls = if is_plain { self.tls.last() } else { self.tls.current() };
-        Dialled::from((self.http.clone(), tls.config())).call(to)
+        Connector::from((self.http.clone(), tls.config())).call(to)
     }
 }

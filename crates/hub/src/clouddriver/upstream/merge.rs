@@ -1,4 +1,4 @@
-//! Two answers to one question made one. Entries are moved, not read: what they hold stays as it was written.
+//! Merges two JSON responses. Entries are moved as raw text, so that their content stays unchanged.
 
 use std::{borrow::Cow, collections::HashSet};
 
@@ -6,9 +6,9 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::{Map, Value, value::RawValue};
 
-use super::plan::List;
+use super::plan::MergedList;
 
-/// What both have said, and which accounts are the other's: what it says of any further ones is left out.
+/// Both bodies, and a test for the upstream's accounts: its entries of other accounts are left out.
 #[derive(Clone, Copy)]
 pub(super) struct Sides<'a> {
     pub(super) ours: &'a [u8],
@@ -19,10 +19,10 @@ pub(super) struct Sides<'a> {
 type Merged = Result<Vec<u8>, serde_json::Error>;
 type Raw<'a> = &'a RawValue;
 
-/// The few words of an entry that tell where it belongs.
+/// Fields of an entry that show its account and name.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Entry<'a> {
+struct ListEntry<'a> {
     #[serde(borrow, default)]
     account: Option<Raw<'a>>,
     #[serde(borrow, default)]
@@ -36,29 +36,29 @@ struct Entry<'a> {
 // === impl Sides ===
 
 impl<'a> Sides<'a> {
-    pub(super) fn merge(self, list: List) -> Merged {
+    pub(super) fn merge(self, list: MergedList) -> Merged {
         match list {
-            List::Applications => self.applications(),
-            List::Application => self.application(),
-            List::ByAccount => self.by_account(),
-            List::Entries => serde_json::to_vec(&self.entries()?),
-            List::LoadBalancers => self.load_balancers(),
-            List::Credentials => self.credentials(),
-            List::Projects => self.projects(),
-            List::Search => self.search(),
-            List::Stages => self.stages(),
-            List::ArtifactCredentials => self.artifact_credentials(),
-            // It is put together where it is known why a part is missing.
-            List::Health => Ok(self.ours.to_vec()),
+            MergedList::Applications => self.applications(),
+            MergedList::Application => self.application(),
+            MergedList::ByAccount => self.by_account(),
+            MergedList::Entries => serde_json::to_vec(&self.entries()?),
+            MergedList::LoadBalancers => self.load_balancers(),
+            MergedList::Credentials => self.credentials(),
+            MergedList::Projects => self.projects(),
+            MergedList::Search => self.search(),
+            MergedList::Stages => self.stages(),
+            MergedList::ArtifactCredentials => self.artifact_credentials(),
+            // `OwnResponse::with_health` merges it, since it also needs the reason of a missing part.
+            MergedList::Health => Ok(self.ours.to_vec()),
         }
     }
 
-    /// What is of no account may be told.
-    fn may_tell(&self, account: Option<&str>) -> bool {
+    /// Whether an entry of the upstream is kept: one without an account always is.
+    fn keeps(&self, account: Option<&str>) -> bool {
         account.is_none_or(self.is_theirs)
     }
 
-    /// Ours, then theirs that are of their accounts, or of none.
+    /// Own entries, then those of the upstream that belong to its accounts or to none.
     fn entries(self) -> Result<Vec<Raw<'a>>, serde_json::Error> {
         let mut entries: Vec<Raw<'a>> = serde_json::from_slice(self.ours)?;
         self.join(&mut entries, serde_json::from_slice(self.theirs)?);
@@ -67,20 +67,20 @@ impl<'a> Sides<'a> {
 
     fn join(self, entries: &mut Vec<Raw<'a>>, theirs: Vec<Raw<'a>>) {
         entries.extend(theirs.into_iter().filter(|raw| {
-            let entry = Entry::read(raw);
-            self.may_tell(text(entry.account).or(text(entry.account_name)).as_deref())
+            let entry = ListEntry::read(raw);
+            self.keeps(text(entry.account).or(text(entry.account_name)).as_deref())
         }));
     }
 
     /// Sorted by name, as Clouddriver does.
     fn load_balancers(self) -> Merged {
         let mut entries = self.entries()?;
-        entries.sort_by_cached_key(|raw| text(Entry::read(raw).name).map(Cow::into_owned));
+        entries.sort_by_cached_key(|raw| text(ListEntry::read(raw).name).map(Cow::into_owned));
         serde_json::to_vec(&entries)
     }
 
-    /// Both tell the same clusters in the same order, each with what runs in its own accounts. If we know no projects, all
-    /// that is told of them is what they say, of our accounts too.
+    /// Both list the same clusters in the same order, each with the server groups of its own accounts. Without Front50 this
+    /// hub has no projects: then all entries are the upstream's, also those of this hub's accounts.
     fn projects(self) -> Merged {
         let ours: Vec<Raw<'a>> = serde_json::from_slice(self.ours)?;
         let theirs: Vec<Raw<'a>> = serde_json::from_slice(self.theirs)?;
@@ -90,7 +90,7 @@ impl<'a> Sides<'a> {
         if ours.len() != theirs.len() {
             return serde_json::to_vec(&self.entries()?);
         }
-        let is_theirs = |raw: &Raw<'a>| self.may_tell(text(Entry::read(raw).account).as_deref());
+        let is_theirs = |raw: &Raw<'a>| self.keeps(text(ListEntry::read(raw).account).as_deref());
         let each = ours.into_iter().zip(theirs);
         let each: Vec<_> =
             each.map(|(ours, theirs)| if is_theirs(&theirs) { theirs } else { ours }).collect();
@@ -100,14 +100,14 @@ impl<'a> Sides<'a> {
     fn credentials(self) -> Merged {
         let mut accounts: Vec<Raw<'a>> = serde_json::from_slice(self.ours)?;
         let theirs: Vec<Raw<'a>> = serde_json::from_slice(self.theirs)?;
-        let is_theirs = |raw: &Raw<'a>| self.may_tell(text(Entry::read(raw).name).as_deref());
+        let is_theirs = |raw: &Raw<'a>| self.keeps(text(ListEntry::read(raw).name).as_deref());
         accounts.extend(theirs.into_iter().filter(is_theirs));
         serde_json::to_vec(&accounts)
     }
 
     fn artifact_credentials(self) -> Merged {
         let key = |raw: &Raw<'a>| {
-            let entry = Entry::read(raw);
+            let entry = ListEntry::read(raw);
             (text(entry.name), text(entry.kind))
         };
         let mut accounts: Vec<Raw<'a>> = serde_json::from_slice(self.ours)?;
@@ -120,7 +120,7 @@ impl<'a> Sides<'a> {
     fn by_account(self) -> Merged {
         let mut accounts: IndexMap<Cow<'a, str>, Raw<'a>> = serde_json::from_slice(self.ours)?;
         let theirs: IndexMap<Cow<'a, str>, Raw<'a>> = serde_json::from_slice(self.theirs)?;
-        accounts.extend(theirs.into_iter().filter(|(account, _)| self.may_tell(Some(account))));
+        accounts.extend(theirs.into_iter().filter(|(account, _)| self.keeps(Some(account))));
         serde_json::to_vec(&accounts)
     }
 
@@ -135,7 +135,7 @@ impl<'a> Sides<'a> {
             let is_anywhere = object(&application, "clusterNames").is_some_and(|it| !it.is_empty());
             match applications.get_mut(&name_of(&application)) {
                 Some(known) => join_application(known, application, "clusterNames"),
-                // All that they knew of it was in accounts that are not theirs to speak of.
+                // All its clusters were in accounts that are not the upstream's.
                 None if was_somewhere && !is_anywhere => {}
                 None => {
                     applications.insert(name_of(&application), application);
@@ -154,7 +154,7 @@ impl<'a> Sides<'a> {
         serde_json::to_vec(&application)
     }
 
-    /// Takes accounts that are not theirs out of a map of an application; true if it held any account.
+    /// Removes accounts that are not the upstream's from a map of an application; true if it held any account.
     fn leave_out(self, application: &mut Map<String, Value>, key: &str) -> bool {
         let Some(Value::Object(accounts)) = application.get_mut(key) else { return false };
         let had = !accounts.is_empty();
@@ -202,7 +202,7 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// What Clouddriver says of both is said of one.
+/// Merges an application that both have, as Clouddriver merges one of several providers.
 fn join_application(application: &mut Map<String, Value>, theirs: Map<String, Value>, clusters: &str) {
     for (key, value) in theirs {
         match (application.get_mut(&key), value) {
@@ -244,10 +244,10 @@ fn object<'m>(map: &'m Map<String, Value>, key: &str) -> Option<&'m Map<String, 
     map.get(key).and_then(Value::as_object)
 }
 
-// === impl Entry ===
+// === impl ListEntry ===
 
-impl<'a> Entry<'a> {
-    /// What is no object tells nothing.
+impl<'a> ListEntry<'a> {
+    /// Parses the fields; an entry that is no object has none.
     fn read(raw: &'a RawValue) -> Self {
         serde_json::from_str(raw.get()).unwrap_or(Self {
             account: None,

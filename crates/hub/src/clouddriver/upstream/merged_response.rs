@@ -1,4 +1,4 @@
-//! Our answer and the Clouddriver's part of it, made one; if its part is missing, that is said.
+//! One response from this hub's own and the upstream's part. If that part is missing, the response is marked as stale.
 
 use axum::{
     body::{Body, to_bytes},
@@ -10,136 +10,150 @@ use serde_json::{Map, Value, json};
 use tracing::warn;
 
 use super::{
-    client::{Said, Silence},
+    client::{UpstreamError, UpstreamResponse},
     merge::Sides,
-    plan::List,
-    stale::{STALE, Stale, UPSTREAM},
+    plan::MergedList,
 };
+use crate::clouddriver::stale_header::{STALE, StaleHeader, UPSTREAM};
 
-/// Our own answer, whole.
-pub(super) struct Ours {
+/// This hub's own response, complete.
+pub(super) struct OwnResponse {
     parts: response::Parts,
     body: Bytes,
 }
 
-/// The Clouddriver's part of a list.
-pub(super) enum Part {
-    Said(Said),
-    /// It does not know what is asked for.
+/// The upstream's part of a list.
+pub(super) enum UpstreamPart {
+    List(UpstreamResponse),
+    /// The upstream has no such resource.
     NotFound,
-    /// It answered, but with something else than a list.
-    Refused {
-        said: Said,
-        remembered: Option<Bytes>,
+    /// The upstream responded with another status.
+    Rejected {
+        response: UpstreamResponse,
+        last_good: Option<Bytes>,
     },
-    /// It did not say, but perhaps once did.
+    /// There is no response, but perhaps an earlier one.
     Missing {
-        why: Silence,
-        remembered: Option<Bytes>,
+        why: UpstreamError,
+        last_good: Option<Bytes>,
     },
 }
 
-/// Whose accounts are whose.
+/// Accounts of this hub and of the upstream.
 #[derive(Clone, Copy)]
-pub(super) struct Owners<'a> {
+pub(super) struct AccountOwners<'a> {
     /// Sorted.
     pub(super) ours: &'a [&'a str],
     pub(super) is_theirs: &'a dyn Fn(&str) -> bool,
 }
 
-// === impl Ours ===
+// === impl OwnResponse ===
 
-impl Ours {
+impl OwnResponse {
     pub(super) async fn of(response: Response) -> Self {
         let (mut parts, body) = response.into_parts();
-        // What we have said is in memory already.
+        // The hub's own handlers build their bodies in memory, so that reading one cannot fail.
         let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
-        for of_ours_alone in [header::CONTENT_LENGTH, header::ETAG] {
-            parts.headers.remove(of_ours_alone);
+        for own in [header::CONTENT_LENGTH, header::ETAG] {
+            parts.headers.remove(own);
         }
         Self { parts, body }
     }
 
-    /// What was said, if it was what was asked for.
-    pub(super) fn said(&self) -> Option<&Bytes> {
+    /// The body, if the request succeeded.
+    pub(super) fn good_body(&self) -> Option<&Bytes> {
         (self.parts.status == StatusCode::OK).then_some(&self.body)
     }
 
-    /// Whether we could not say anything.
+    /// Whether this hub failed to serve the request.
     pub(super) fn has_failed(&self) -> bool {
         self.parts.status.is_server_error()
     }
 
-    /// What we said before instead of what we have failed to say.
-    pub(super) fn recalled(mut self, body: Bytes, owners: Owners<'_>) -> Self {
+    /// Replaces a failure by an earlier body, and marks this hub's accounts as stale.
+    pub(super) fn replaced_by(mut self, body: Bytes, owners: AccountOwners<'_>) -> Self {
         self.parts.status = StatusCode::OK;
-        Stale::of(owners.ours.iter().copied()).mark(&mut self.parts.headers);
+        StaleHeader::of(owners.ours.iter().copied()).mark(&mut self.parts.headers);
         Self { body, ..self }
     }
 
-    /// One answer of both.
-    pub(super) fn joined(self, list: List, part: Part, owners: Owners<'_>) -> Result<Response, Silence> {
+    /// Merges both parts into one response.
+    pub(super) fn merge(
+        self,
+        list: MergedList,
+        part: UpstreamPart,
+        owners: AccountOwners<'_>,
+    ) -> Result<Response, UpstreamError> {
         match (self.parts.status, part) {
-            (StatusCode::OK, Part::Said(said)) => Ok(self.with(list, &said, owners)),
+            (StatusCode::OK, UpstreamPart::List(theirs)) => Ok(self.with(list, &theirs, owners)),
             (
                 StatusCode::OK,
-                Part::Missing { remembered: Some(body), .. } | Part::Refused { remembered: Some(body), .. },
+                UpstreamPart::Missing { last_good: Some(body), .. }
+                | UpstreamPart::Rejected { last_good: Some(body), .. },
             ) => Ok(stale(self.merged(list, &body, owners))),
-            (StatusCode::OK, Part::Missing { .. } | Part::Refused { .. }) => Ok(stale(self.response())),
-            // They alone know it.
-            (StatusCode::NOT_FOUND, Part::Said(said)) => {
-                Ok(self.nothing(list, &said).with(list, &said, owners))
+            (StatusCode::OK, UpstreamPart::Missing { .. } | UpstreamPart::Rejected { .. }) => {
+                Ok(stale(self.response()))
             }
-            (StatusCode::NOT_FOUND, Part::Refused { said, .. }) => Ok(whole(said)),
-            // Perhaps they know it.
-            (StatusCode::NOT_FOUND, Part::Missing { why, .. }) => Err(why),
-            // What is theirs does not depend on how we are, where people look at it.
-            (_, Part::Said(said)) if self.has_failed() && !list.decides() => {
-                let mut theirs = self.nothing(list, &said).with(list, &said, owners);
-                Stale::of(owners.ours.iter().copied()).mark(theirs.headers_mut());
-                Ok(theirs)
+            // Only the upstream has it.
+            (StatusCode::NOT_FOUND, UpstreamPart::List(theirs)) => {
+                Ok(self.empty(list, &theirs).with(list, &theirs, owners))
+            }
+            (StatusCode::NOT_FOUND, UpstreamPart::Rejected { response, .. }) => Ok(unchanged(response)),
+            // The upstream may have it.
+            (StatusCode::NOT_FOUND, UpstreamPart::Missing { why, .. }) => Err(why),
+            // A failure of this hub does not hide the upstream's part, unless services act on missing entries.
+            (_, UpstreamPart::List(theirs)) if self.has_failed() && !list.is_authoritative() => {
+                let mut merged = self.empty(list, &theirs).with(list, &theirs, owners);
+                StaleHeader::of(owners.ours.iter().copied()).mark(merged.headers_mut());
+                Ok(merged)
             }
             (_, _) => Ok(self.response()),
         }
     }
 
-    /// A list with nothing of ours in it, as theirs.
-    fn nothing(self, list: List, said: &Said) -> Self {
+    /// Empty list with the upstream's headers, to be merged with its part.
+    fn empty(self, list: MergedList, theirs: &UpstreamResponse) -> Self {
         let mut parts = self.parts;
         parts.status = StatusCode::OK;
-        parts.headers = said.headers.clone();
-        for of_theirs_alone in [header::CONTENT_LENGTH, header::ETAG, STALE] {
-            parts.headers.remove(of_theirs_alone);
+        parts.headers = theirs.headers.clone();
+        for own in [header::CONTENT_LENGTH, header::ETAG, STALE] {
+            parts.headers.remove(own);
         }
-        Self { parts, body: Bytes::from_static(list.nothing()) }
+        Self { parts, body: Bytes::from_static(list.empty()) }
     }
 
-    /// With their part, and what they say of it.
-    fn with(mut self, list: List, said: &Said, owners: Owners<'_>) -> Response {
-        let mut stale = Stale::read(&said.headers);
+    /// Adds the upstream's part and its stale accounts.
+    fn with(mut self, list: MergedList, theirs: &UpstreamResponse, owners: AccountOwners<'_>) -> Response {
+        let mut stale = StaleHeader::read(&theirs.headers);
         stale.retain(owners.is_theirs);
         stale.mark(&mut self.parts.headers);
-        self.merged(list, &said.body, owners)
+        self.merged(list, &theirs.body, owners)
     }
 
-    fn merged(mut self, list: List, theirs: &[u8], Owners { is_theirs, .. }: Owners<'_>) -> Response {
+    fn merged(
+        mut self,
+        list: MergedList,
+        theirs: &[u8],
+        AccountOwners { is_theirs, .. }: AccountOwners<'_>,
+    ) -> Response {
         match (Sides { ours: &self.body, theirs, is_theirs }).merge(list) {
             Ok(merged) => {
                 self.body = merged.into();
                 self.response()
             }
             Err(error) => {
-                warn!(?list, %error, "the upstream Clouddriver's answer is not what such answers are; it is left out");
+                warn!(?list, %error, "the upstream Clouddriver's response has an unexpected format; it is left out");
                 stale(self.response())
             }
         }
     }
 
-    /// How they are is told beside how we are.
-    pub(super) fn with_health(mut self, theirs: Result<Said, Silence>) -> Response {
+    /// Adds the upstream's health to this hub's own.
+    pub(super) fn with_health(mut self, theirs: Result<UpstreamResponse, UpstreamError>) -> Response {
         let theirs = match theirs {
-            Ok(said) => {
-                let health: Map<String, Value> = serde_json::from_slice(&said.body).unwrap_or_default();
+            Ok(response) => {
+                // A body that is no JSON object has no status either.
+                let health: Map<String, Value> = serde_json::from_slice(&response.body).unwrap_or_default();
                 json!({ "status": health.get("status").cloned().unwrap_or_else(|| "UNKNOWN".into()) })
             }
             Err(why) => json!({ "status": "DOWN", "detail": why.to_string() }),
@@ -156,16 +170,16 @@ impl Ours {
     }
 }
 
-/// An answer as it came.
-fn whole(said: Said) -> Response {
-    let mut response = Response::new(Body::from(said.body));
-    *response.status_mut() = said.status;
-    *response.headers_mut() = said.headers;
+/// The upstream's response, unchanged.
+fn unchanged(theirs: UpstreamResponse) -> Response {
+    let mut response = Response::new(Body::from(theirs.body));
+    *response.status_mut() = theirs.status;
+    *response.headers_mut() = theirs.headers;
     response
 }
 
-/// Says that the Clouddriver's part is missing, or old.
+/// Marks the upstream's part as missing or old.
 pub(super) fn stale(mut response: Response) -> Response {
-    Stale::of([UPSTREAM]).mark(response.headers_mut());
+    StaleHeader::of([UPSTREAM]).mark(response.headers_mut());
     response
 }

@@ -1,4 +1,4 @@
-//! What a scrape shows of the Clouddriver behind this hub.
+//! Metrics of the upstream Clouddriver.
 
 use axum::http::StatusCode;
 use prometheus_client::{
@@ -6,14 +6,14 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use super::client::Silence;
+use super::client::UpstreamError;
 
-/// What came of asking it; clones count together.
+/// Requests to the upstream; clones share the counters.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Metrics {
-    /// Requests, by what came of them.
+    /// Requests by outcome.
     requests: Family<[(&'static str, &'static str); 1], Counter>,
-    /// Whether it answered when it was last asked; before that, nothing is wrong.
+    /// 1 if the last request got a response, and before the first one.
     reachable: Gauge,
 }
 
@@ -28,23 +28,23 @@ impl Metrics {
         }
         self.reachable.set(1);
         let registry = registry.sub_registry_with_prefix("spindrift_hub");
-        let help = "Requests to the Clouddriver behind this hub, by what came of them";
+        let help = "Requests to the upstream Clouddriver, by outcome";
         registry.register("upstream_requests", help, self.requests.clone());
-        let help = "Whether the Clouddriver behind this hub answered when it was last asked";
+        let help = "Whether the upstream Clouddriver responded to the last request";
         registry.register("upstream_reachable", help, self.reachable.clone());
     }
 
-    /// Counts an answer, or why there was none.
-    pub(super) fn count(&self, answer: Result<StatusCode, &Silence>) {
-        let outcome = match answer {
+    /// Counts a response, or the reason why there is none.
+    pub(super) fn count(&self, response: Result<StatusCode, &UpstreamError>) {
+        let outcome = match response {
             Ok(status) if status.is_server_error() => "failed",
             Ok(_) => "answered",
-            Err(Silence::Down(_)) => "down",
-            Err(Silence::Slow(_)) => "slow",
-            Err(Silence::Useless(_)) => "useless",
+            Err(UpstreamError::Unreachable(_)) => "down",
+            Err(UpstreamError::Timeout(_)) => "slow",
+            Err(UpstreamError::Invalid(_)) => "useless",
         };
         self.requests.get_or_create(&[("outcome", outcome)]).inc();
-        self.reachable.set(answer.is_ok().into());
+        self.reachable.set(response.is_ok().into());
     }
 }
 
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_it_was_asked_is_counted_and_whether_it_answered_last() {
+    fn requests_are_counted_and_the_last_outcome_is_shown() {
         let (metrics, mut registry) = (Metrics::default(), Registry::default());
         metrics.register(&mut registry);
         let scrape = || {
@@ -69,7 +69,7 @@ mod tests {
         metrics.count(Ok(StatusCode::NOT_FOUND));
         has(r#"spindrift_hub_upstream_requests_total{outcome="answered"} 1"#);
         has("spindrift_hub_upstream_reachable 1");
-        metrics.count(Err(&Silence::Slow(Duration::from_secs(1))));
+        metrics.count(Err(&UpstreamError::Timeout(Duration::from_secs(1))));
         has(r#"spindrift_hub_upstream_requests_total{outcome="slow"} 1"#);
         has("spindrift_hub_upstream_reachable 0");
         metrics.count(Ok(StatusCode::BAD_GATEWAY));

@@ -1,4 +1,4 @@
-//! Whose operations a body holds, read without keeping anything but the names of accounts.
+//! Accounts of the operations in a body; nothing else of the body is kept.
 
 use std::collections::BTreeSet;
 
@@ -6,44 +6,44 @@ use serde::Deserialize;
 use serde_json::Value;
 use spindrift_spinnaker::{Entries, Operation};
 
-use super::plan::Operations;
+use super::plan::OperationsForm;
 
-/// An operation, as far as it tells whose it is.
+/// Name and account of an operation.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct OperationAccount {
     pub(super) operation: String,
     pub(super) account: Option<String>,
 }
 
-/// Who is to do the operations of a request.
+/// Process that runs the operations of a request.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Doer {
-    Us,
-    Them,
-    /// One request is one task, and there is nobody who could do this one.
-    Nobody {
+pub(super) enum Destination {
+    Hub,
+    Upstream,
+    /// One request is one task, which neither can run for accounts of both.
+    Mixed {
         ours: BTreeSet<String>,
         theirs: BTreeSet<String>,
     },
 }
 
-/// The names of accounts in a description.
+/// Fields of a description that name the account.
 #[derive(Deserialize)]
-struct Description {
+struct AccountFields {
     #[serde(default)]
     account: Value,
     #[serde(default)]
     credentials: Value,
 }
 
-// === impl Asked ===
+// === impl OperationAccount ===
 
-impl Asked {
-    /// The operations of a body; none if it cannot be read, which is then ours to say.
-    pub(super) fn read(form: &Operations, body: &[u8]) -> Vec<Self> {
-        let entries: Result<Vec<(_, Description)>, _> = match form {
-            Operations::Listed => serde_json::from_slice(body).map(|Entries(listed)| listed),
-            Operations::Named(name) => {
+impl OperationAccount {
+    /// Parses a body. The result is empty if it is not valid: the hub's own route then reports why.
+    pub(super) fn read(form: &OperationsForm, body: &[u8]) -> Vec<Self> {
+        let entries: Result<Vec<(_, AccountFields)>, _> = match form {
+            OperationsForm::Listed => serde_json::from_slice(body).map(|Entries(listed)| listed),
+            OperationsForm::Named(name) => {
                 serde_json::from_slice(body).map(|description| vec![(name.clone(), description)])
             }
         };
@@ -51,7 +51,7 @@ impl Asked {
         entries.into_iter().map(|(operation, it)| Self { operation, account: it.account() }).collect()
     }
 
-    /// Whether we would do it. Without an account, the operations of Kubernetes are ours to refuse.
+    /// Whether this hub runs it. It also rejects Kubernetes operations without an account.
     fn is_ours(&self, has: &impl Fn(&str) -> bool) -> bool {
         match &self.account {
             Some(account) => has(account),
@@ -60,26 +60,30 @@ impl Asked {
     }
 }
 
-// === impl Doer ===
+// === impl Destination ===
 
-impl Doer {
-    /// By the accounts that are ours.
-    pub(super) fn of(asked: &[Asked], has: impl Fn(&str) -> bool) -> Self {
-        let (ours, theirs): (Vec<_>, Vec<_>) = asked.iter().partition(|asked| asked.is_ours(&has));
-        let names = |asked: Vec<&Asked>| {
-            asked.into_iter().map(|it| it.account.clone().unwrap_or_else(|| it.operation.clone())).collect()
+impl Destination {
+    /// Chooses by the accounts for which `has` is true.
+    pub(super) fn of(operations: &[OperationAccount], has: impl Fn(&str) -> bool) -> Self {
+        let (ours, theirs): (Vec<_>, Vec<_>) =
+            operations.iter().partition(|operation| operation.is_ours(&has));
+        let names = |operations: Vec<&OperationAccount>| {
+            operations
+                .into_iter()
+                .map(|it| it.account.clone().unwrap_or_else(|| it.operation.clone()))
+                .collect()
         };
         match (ours.is_empty(), theirs.is_empty()) {
-            (_, true) => Self::Us,
-            (true, false) => Self::Them,
-            (false, false) => Self::Nobody { ours: names(ours), theirs: names(theirs) },
+            (_, true) => Self::Hub,
+            (true, false) => Self::Upstream,
+            (false, false) => Self::Mixed { ours: names(ours), theirs: names(theirs) },
         }
     }
 }
 
-// === impl Description ===
+// === impl AccountFields ===
 
-impl Description {
+impl AccountFields {
     fn account(self) -> Option<String> {
         [self.account, self.credentials].into_iter().find_map(|name| match name {
             Value::String(name) if !name.is_empty() => Some(name),
@@ -92,41 +96,46 @@ impl Description {
 mod tests {
     use super::*;
 
-    fn doer(body: &str) -> Doer {
-        Doer::of(&Asked::read(&Operations::Listed, body.as_bytes()), |account| account == "prod")
+    fn destination(body: &str) -> Destination {
+        Destination::of(&OperationAccount::read(&OperationsForm::Listed, body.as_bytes()), |account| {
+            account == "prod"
+        })
     }
 
     #[test]
-    fn the_accounts_of_a_body_say_who_does_it() {
+    fn the_accounts_in_a_body_decide_the_destination() {
         for (body, expected) in [
-            (r#"[{"deployManifest":{"account":"prod","manifests":[{"kind":"Pod"}]}}]"#, Doer::Us),
-            (r#"[{"deployManifest":{"account":"aws"}}]"#, Doer::Them),
+            (r#"[{"deployManifest":{"account":"prod","manifests":[{"kind":"Pod"}]}}]"#, Destination::Hub),
+            (r#"[{"deployManifest":{"account":"aws"}}]"#, Destination::Upstream),
             (
                 r#"[{"resizeServerGroup":{"credentials":"aws"}},{"enableServerGroup":{"credentials":"aws"}}]"#,
-                Doer::Them,
+                Destination::Upstream,
             ),
-            (r#"[{"scaleManifest":{"account":"prod","credentials":"aws"}}]"#, Doer::Us),
-            (r#"[{"scaleManifest":{}}]"#, Doer::Us),
-            (r#"[{"upsertEntityTags":{"tags":[]}}]"#, Doer::Them),
-            ("[]", Doer::Us),
-            (r#"{"deployManifest":{"account":"aws"}}"#, Doer::Us),
-            ("nonsense", Doer::Us),
+            (r#"[{"scaleManifest":{"account":"prod","credentials":"aws"}}]"#, Destination::Hub),
+            (r#"[{"scaleManifest":{}}]"#, Destination::Hub),
+            (r#"[{"upsertEntityTags":{"tags":[]}}]"#, Destination::Upstream),
+            ("[]", Destination::Hub),
+            (r#"{"deployManifest":{"account":"aws"}}"#, Destination::Hub),
+            ("nonsense", Destination::Hub),
         ] {
-            assert_eq!(doer(body), expected, "{body}");
+            assert_eq!(destination(body), expected, "{body}");
         }
     }
 
     #[test]
-    fn what_is_of_both_is_nobodys() {
+    fn operations_for_both_have_no_destination() {
         let body = r#"[{"deployManifest":{"account":"prod"}},{"deployManifest":{"account":"aws"}}]"#;
         let (ours, theirs) = (BTreeSet::from(["prod".into()]), BTreeSet::from(["aws".into()]));
-        assert_eq!(doer(body), Doer::Nobody { ours, theirs });
+        assert_eq!(destination(body), Destination::Mixed { ours, theirs });
     }
 
     #[test]
-    fn one_operation_by_name_is_read_as_its_description() {
-        let form = Operations::Named("scaleManifest".into());
-        let asked = Asked::read(&form, br#"{"account":"aws","replicas":2}"#);
-        assert_eq!(asked, [Asked { operation: "scaleManifest".into(), account: Some("aws".into()) }]);
+    fn an_operation_named_in_the_path_is_parsed_from_its_description() {
+        let form = OperationsForm::Named("scaleManifest".into());
+        let operations = OperationAccount::read(&form, br#"{"account":"aws","replicas":2}"#);
+        assert_eq!(
+            operations,
+            [OperationAccount { operation: "scaleManifest".into(), account: Some("aws".into()) }]
+        );
     }
 }

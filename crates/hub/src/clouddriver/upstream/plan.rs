@@ -1,30 +1,30 @@
-//! Who answers a request, as far as its method and path tell.
+//! Choice of who serves a request, by method and path.
 
 use axum::http::Method;
 use percent_encoding::percent_decode_str;
 
-/// Who answers.
+/// Who serves a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Plan {
+pub(super) enum RoutePlan {
     /// This hub alone.
     Ours,
-    /// The Clouddriver.
+    /// The upstream alone.
     Theirs,
-    /// Whoever has the account.
+    /// The owner of the account.
     Account(String),
-    /// Both.
-    Merge(List),
-    /// Whoever knows the task.
+    /// Both; the responses are merged.
+    Merge(MergedList),
+    /// The owner of the task.
     Task(String),
-    /// This hub, if it knows what is asked for.
+    /// This hub, or the upstream if this hub returns 404.
     OursFirst,
-    /// Whoever has the accounts that the body names.
-    Operations(Operations),
+    /// The owner of the accounts that the body names.
+    Operations(OperationsForm),
 }
 
-/// What both have a part of.
+/// Lists of which both have a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum List {
+pub(super) enum MergedList {
     Applications,
     Application,
     /// A map by account.
@@ -40,35 +40,35 @@ pub(super) enum List {
     Health,
 }
 
-/// How the body of operations is read.
+/// Format of a body with operations.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Operations {
-    /// A list of operations by name.
+pub(super) enum OperationsForm {
+    /// List of operations by name.
     Listed,
-    /// One operation of this name.
+    /// Description of the operation that the path names.
     Named(String),
 }
 
-/// What is Clouddriver's below this is nobody's (`/v1/data` aside, which is).
-const OUR_OWN: [&str; 6] = ["v1", "armory", "agents", "metrics", "prometheus_metrics", "openapi.json"];
+/// First segments that Clouddriver does not have, except `/v1/data`.
+const HUB_ONLY: [&str; 6] = ["v1", "armory", "agents", "metrics", "prometheus_metrics", "openapi.json"];
 
 const KUBERNETES: &str = "kubernetes";
 
-// === impl Plan ===
+// === impl RoutePlan ===
 
-impl Plan {
-    /// Accounts and lists come first: an application may be called `task` or `ops`.
+impl RoutePlan {
+    /// Chooses for a request. Accounts and lists come first: an application may be called `task` or `ops`.
     pub(super) fn of(method: &Method, path: &str) -> Self {
         let segments: Vec<String> = path.split('/').filter(|it| !it.is_empty()).map(decoded).collect();
         let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
         let reads = *method == Method::GET || *method == Method::HEAD;
-        if let Some(list) = List::of(&segments).filter(|_| reads) {
+        if let Some(list) = MergedList::of(&segments).filter(|_| reads) {
             return Self::Merge(list);
         }
         match &segments[..] {
             ["v1", "data", ..] => Self::Theirs,
-            [first, ..] if OUR_OWN.contains(first) => Self::Ours,
-            // Definitions of accounts, which live in a Clouddriver's database.
+            [first, ..] if HUB_ONLY.contains(first) => Self::Ours,
+            // Definitions of accounts, which are in a Clouddriver's database.
             ["credentials", "type", ..] => Self::Theirs,
             ["credentials" | "manifests" | "instances" | "securityGroups" | "serverGroups", account, ..]
             | ["applications", _, "clusters" | "serverGroups" | "jobs", account, ..]
@@ -79,19 +79,19 @@ impl Plan {
             ["task", id] | [_, "task", id] | [_, "task", id, "owner" | "restart"] => {
                 Self::Task(id.split_once(':').map_or(*id, |(id, _)| id).to_owned())
             }
-            // Operations of other providers need no look at their accounts.
-            ["ops"] | [KUBERNETES, "ops"] => Self::Operations(Operations::Listed),
+            // Operations of other providers go to the upstream whatever their accounts.
+            ["ops"] | [KUBERNETES, "ops"] => Self::Operations(OperationsForm::Listed),
             ["ops", name] | [KUBERNETES, "ops", name] => {
-                Self::Operations(Operations::Named((*name).to_owned()))
+                Self::Operations(OperationsForm::Named((*name).to_owned()))
             }
             _ => Self::Theirs,
         }
     }
 }
 
-// === impl List ===
+// === impl MergedList ===
 
-impl List {
+impl MergedList {
     fn of(segments: &[&str]) -> Option<Self> {
         Some(match segments {
             ["applications"] => Self::Applications,
@@ -111,8 +111,8 @@ impl List {
         })
     }
 
-    /// How it looks when there is nothing in it.
-    pub(super) fn nothing(self) -> &'static [u8] {
+    /// Body without entries.
+    pub(super) fn empty(self) -> &'static [u8] {
         match self {
             Self::Application | Self::ByAccount | Self::Health => b"{}",
             Self::Search => br#"[{"results":[]}]"#,
@@ -120,13 +120,13 @@ impl List {
         }
     }
 
-    /// Whether services act on what it lacks: an application is deleted once nothing of it is found, and accounts and
-    /// applications that are not told are forgotten. Better an error, after which they ask again.
-    pub(super) fn decides(self) -> bool {
+    /// Whether services act on missing entries: they delete an application of which nothing is found, and drop accounts
+    /// and applications that are not listed. For these an error is better, after which they retry.
+    pub(super) fn is_authoritative(self) -> bool {
         matches!(self, Self::Applications | Self::Application | Self::Credentials | Self::Search)
     }
 
-    /// Whether Gate and Fiat ask for it all the time, and forget what they are not told.
+    /// Whether Gate and Fiat poll it, and drop entries that are missing.
     pub(super) fn is_polled(self) -> bool {
         matches!(self, Self::Applications | Self::Credentials)
     }
@@ -141,25 +141,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_tells_who_answers() {
-        use Plan::{Merge, Ours, OursFirst, Theirs};
-        let account = |name: &str| Plan::Account(name.into());
-        let task = |id: &str| Plan::Task(id.into());
+    fn the_path_decides_who_serves_a_request() {
+        use RoutePlan::{Merge, Ours, OursFirst, Theirs};
+        let account = |name: &str| RoutePlan::Account(name.into());
+        let task = |id: &str| RoutePlan::Task(id.into());
         let table = [
             ("GET", "/v1/accounts", Ours),
             ("GET", "/v1/data/static/x", Theirs),
             ("GET", "/armory/agents", Ours),
-            ("GET", "/health", Merge(List::Health)),
-            ("GET", "/credentials", Merge(List::Credentials)),
+            ("GET", "/health", Merge(MergedList::Health)),
+            ("GET", "/credentials", Merge(MergedList::Credentials)),
             ("POST", "/credentials", Theirs),
             ("GET", "/credentials/type/kubernetes", Theirs),
             ("GET", "/credentials/prod%20eu", account("prod eu")),
             ("GET", "/credentials/prod/authorized", account("prod")),
-            ("GET", "/applications", Merge(List::Applications)),
-            ("GET", "/applications/shop/", Merge(List::Application)),
-            ("GET", "/applications/shop/clusters", Merge(List::ByAccount)),
+            ("GET", "/applications", Merge(MergedList::Applications)),
+            ("GET", "/applications/shop/", Merge(MergedList::Application)),
+            ("GET", "/applications/shop/clusters", Merge(MergedList::ByAccount)),
             ("GET", "/applications/shop/clusters/prod/x/aws", account("prod")),
-            ("GET", "/applications/shop/serverGroups", Merge(List::Entries)),
+            ("GET", "/applications/shop/serverGroups", Merge(MergedList::Entries)),
             ("GET", "/applications/shop/serverGroups/prod/ns/replicaSet%20x", account("prod")),
             ("GET", "/applications/shop/jobs/prod/ns/job%20x", account("prod")),
             ("DELETE", "/applications/shop/jobs/prod/ns/job%20x", account("prod")),
@@ -170,34 +170,34 @@ mod tests {
             ("GET", "/aws/loadBalancers/prod/eu-west-1/lb", account("prod")),
             ("GET", "/aws/loadBalancers", Theirs),
             ("GET", "/kubernetes/loadBalancers", Ours),
-            ("GET", "/securityGroups", Merge(List::ByAccount)),
+            ("GET", "/securityGroups", Merge(MergedList::ByAccount)),
             ("GET", "/securityGroups/prod/kubernetes", account("prod")),
-            ("GET", "/task", Merge(List::Entries)),
+            ("GET", "/task", Merge(MergedList::Entries)),
             ("GET", "/task/01ABC", task("01ABC")),
             ("POST", "/task/01ABC:resume", task("01ABC")),
             ("PATCH", "/kubernetes/task/01ABC", task("01ABC")),
             ("POST", "/kubernetes/task/01ABC/restart", task("01ABC")),
-            ("POST", "/ops", Plan::Operations(Operations::Listed)),
-            ("POST", "/kubernetes/ops", Plan::Operations(Operations::Listed)),
+            ("POST", "/ops", RoutePlan::Operations(OperationsForm::Listed)),
+            ("POST", "/kubernetes/ops", RoutePlan::Operations(OperationsForm::Listed)),
             (
                 "POST",
                 "/kubernetes/ops/scaleManifest",
-                Plan::Operations(Operations::Named("scaleManifest".into())),
+                RoutePlan::Operations(OperationsForm::Named("scaleManifest".into())),
             ),
             ("POST", "/aws/ops", Theirs),
             ("PUT", "/artifacts/fetch", OursFirst),
-            ("GET", "/artifacts/credentials", Merge(List::ArtifactCredentials)),
+            ("GET", "/artifacts/credentials", Merge(MergedList::ArtifactCredentials)),
             ("POST", "/cache/kubernetes/manifest", Ours),
             ("POST", "/cache/aws/ServerGroup", Theirs),
-            ("GET", "/applications/task/clusters", Merge(List::ByAccount)),
+            ("GET", "/applications/task/clusters", Merge(MergedList::ByAccount)),
             ("GET", "/applications/ops/clusters/prod", account("prod")),
             ("GET", "/credentials/ops", account("ops")),
             ("GET", "/networks/aws", Theirs),
-            ("GET", "/projects/shop/clusters", Merge(List::Projects)),
+            ("GET", "/projects/shop/clusters", Merge(MergedList::Projects)),
             ("GET", "/", Theirs),
         ];
         for (method, path, plan) in table {
-            assert_eq!(Plan::of(&method.parse().unwrap(), path), plan, "{method} {path}");
+            assert_eq!(RoutePlan::of(&method.parse().unwrap(), path), plan, "{method} {path}");
         }
     }
 }

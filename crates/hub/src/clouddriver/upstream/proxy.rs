@@ -1,4 +1,4 @@
-//! The layer around all routes that does what the plan says.
+//! Layer around all routes: serves each request here, at the upstream, or at both, as its [`RoutePlan`] says.
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
@@ -16,11 +16,11 @@ use tokio::time::Instant;
 
 use super::{
     Upstream,
-    client::Silence,
-    last_good::{Question, Side},
-    merged_response::{Ours, Owners, Part, stale},
-    operations::{Asked, Doer},
-    plan::{List, Operations, Plan},
+    client::UpstreamError,
+    last_good::{RequestKey, Side},
+    merged_response::{AccountOwners, OwnResponse, UpstreamPart, stale},
+    operations::{Destination, OperationAccount},
+    plan::{MergedList, OperationsForm, RoutePlan},
 };
 use crate::{
     clouddriver::{
@@ -30,13 +30,13 @@ use crate::{
     rest::body,
 };
 
-/// A probe of Kubernetes waits for a second.
+/// Timeout of the upstream's health: a Kubernetes probe waits for a second.
 const HEALTH: Duration = Duration::from_millis(500);
-/// Bodies that are read before they are passed on: manifests of a large deployment.
+/// Size of a body that is read before it is forwarded: manifests of a large deployment.
 const LARGEST_BODY: usize = 64 * 1024 * 1024;
 
-/// What tells of a body that is not sent, or asks for less than a whole answer.
-const OF_A_BODY: [HeaderName; 9] = [
+/// Headers that describe a body, which is not sent, or ask for less than a whole response.
+const BODY_HEADERS: [HeaderName; 9] = [
     header::CONTENT_LENGTH,
     header::CONTENT_TYPE,
     header::CONTENT_ENCODING,
@@ -49,84 +49,86 @@ const OF_A_BODY: [HeaderName; 9] = [
 ];
 const USER: HeaderName = HeaderName::from_static("x-spinnaker-user");
 
-struct Front {
+struct Proxy {
     upstream: Upstream,
     accounts: Accounts,
 }
 
-/// Puts the Clouddriver behind the routes of this hub.
-pub(super) fn front(upstream: Upstream, accounts: Accounts, routes: Router) -> Router {
-    routes.layer(from_fn_with_state(Arc::new(Front { upstream, accounts }), serve))
+/// Wraps the routes of this hub.
+pub(super) fn layer(upstream: Upstream, accounts: Accounts, routes: Router) -> Router {
+    routes.layer(from_fn_with_state(Arc::new(Proxy { upstream, accounts }), serve))
 }
 
-async fn serve(State(front): State<Arc<Front>>, request: Request, next: Next) -> Response {
-    let answer = front.answer(request, next).await;
-    answer.unwrap_or_else(IntoResponse::into_response)
+async fn serve(State(proxy): State<Arc<Proxy>>, request: Request, next: Next) -> Response {
+    let response = proxy.respond(request, next).await;
+    response.unwrap_or_else(IntoResponse::into_response)
 }
 
-// === impl Front ===
+// === impl Proxy ===
 
-impl Front {
-    async fn answer(&self, request: Request, next: Next) -> Result<Response, Error> {
+impl Proxy {
+    async fn respond(&self, request: Request, next: Next) -> Result<Response, Error> {
         let path = request.uri().path();
-        let comes_round = self.upstream.client.has_passed(request.headers());
-        if comes_round || is_grpc(&request) || !self.upstream.serves_path(path) {
+        let is_loop = self.upstream.client.has_passed(request.headers());
+        if is_loop || is_grpc(&request) || !self.upstream.serves_path(path) {
             return Ok(next.run(request).await);
         }
-        match Plan::of(request.method(), path) {
-            Plan::Theirs => self.pass_or_stand_in(request, next).await,
-            Plan::Account(account) if self.is_ours(&account).await? => Ok(next.run(request).await),
-            Plan::Account(_) => self.pass(request).await,
-            Plan::Merge(list) if request.method() == Method::GET => self.merged(list, request, next).await,
-            Plan::Ours | Plan::Merge(_) => Ok(next.run(request).await),
-            Plan::Task(id) => self.task(&id, request, next).await,
-            Plan::OursFirst => self.ours_first(request, next).await,
-            Plan::Operations(form) => self.operations(&form, request, next).await,
+        match RoutePlan::of(request.method(), path) {
+            RoutePlan::Theirs => self.forward_or_empty(request, next).await,
+            RoutePlan::Account(account) if self.is_ours(&account).await? => Ok(next.run(request).await),
+            RoutePlan::Account(_) => self.forward(request).await,
+            RoutePlan::Merge(list) if request.method() == Method::GET => {
+                self.merged(list, request, next).await
+            }
+            RoutePlan::Ours | RoutePlan::Merge(_) => Ok(next.run(request).await),
+            RoutePlan::Task(id) => self.task(&id, request, next).await,
+            RoutePlan::OursFirst => self.ours_first(request, next).await,
+            RoutePlan::Operations(form) => self.operations(&form, request, next).await,
         }
     }
 
-    /// An account that the Clouddriver is not to be asked for is ours, if only to say that there is none.
+    /// Whether this hub serves an account. It also serves those that the configuration keeps from the upstream, as 404.
     async fn is_ours(&self, account: &str) -> Result<bool, Error> {
         Ok(!self.upstream.serves_account(account) || self.accounts.has(account).await?)
     }
 
-    async fn pass(&self, request: Request) -> Result<Response, Error> {
-        self.passed(request).await.map_err(|silence| failure(&silence))
+    async fn forward(&self, request: Request) -> Result<Response, Error> {
+        self.try_forward(request).await.map_err(|error| failure(&error))
     }
 
-    async fn passed(&self, request: Request) -> Result<Response, Silence> {
-        let Upstream { client, conditions, .. } = &self.upstream;
+    async fn try_forward(&self, request: Request) -> Result<Response, UpstreamError> {
+        let Upstream { client, availability, .. } = &self.upstream;
         let path = request.uri().path().to_owned();
-        let response = client.pass(request).await?;
-        conditions.answered(&path, Instant::now());
+        let response = client.forward(request).await?;
+        availability.responded(&path, Instant::now());
         Ok(response)
     }
 
-    /// What we have nothing to say about is empty here (networks, subnets, tags, …): better than an error, if told.
-    async fn pass_or_stand_in(&self, request: Request, next: Next) -> Result<Response, Error> {
+    /// Forwards a request. If that fails, a list that is always empty here (networks, subnets, tags, …) is returned,
+    /// marked as stale, which is better than an error.
+    async fn forward_or_empty(&self, request: Request, next: Next) -> Result<Response, Error> {
         let (parts, body) = request.into_parts();
-        let stand_in =
-            (parts.method == Method::GET).then(|| Request::from_parts(parts.clone(), Body::empty()));
-        match (self.passed(Request::from_parts(parts, body)).await, stand_in) {
+        let empty = (parts.method == Method::GET).then(|| Request::from_parts(parts.clone(), Body::empty()));
+        match (self.try_forward(Request::from_parts(parts, body)).await, empty) {
             (Ok(response), _) => Ok(response),
-            (Err(silence), None) => Err(failure(&silence)),
-            (Err(silence), Some(request)) => {
+            (Err(error), None) => Err(failure(&error)),
+            (Err(error), Some(request)) => {
                 let ours = next.run(request).await;
-                if ours.status().is_success() { Ok(stale(ours)) } else { Err(failure(&silence)) }
+                if ours.status().is_success() { Ok(stale(ours)) } else { Err(failure(&error)) }
             }
         }
     }
 
-    /// Ids say nothing of who gave them, so we look whether it was us, before anything is done.
+    /// Serves a task. Its id does not show who created it, so that a change first looks for the task here.
     async fn task(&self, id: &str, request: Request, next: Next) -> Result<Response, Error> {
         if request.method() == Method::GET {
             return self.ours_first(request, next).await;
         }
-        let known = match Request::get(format!("/task/{id}")).body(Body::empty()) {
-            Ok(question) => next.clone().run(question).await.status() != StatusCode::NOT_FOUND,
+        let is_ours = match Request::get(format!("/task/{id}")).body(Body::empty()) {
+            Ok(lookup) => next.clone().run(lookup).await.status() != StatusCode::NOT_FOUND,
             Err(_) => false,
         };
-        if known { Ok(next.run(request).await) } else { self.pass(request).await }
+        if is_ours { Ok(next.run(request).await) } else { self.forward(request).await }
     }
 
     async fn ours_first(&self, request: Request, next: Next) -> Result<Response, Error> {
@@ -136,119 +138,125 @@ impl Front {
         let reads = parts.method == Method::GET;
         let request = Request::from_parts(parts, Body::from(body));
         match ours.status() {
-            StatusCode::NOT_FOUND => self.pass(request).await,
-            // What they know does not depend on how we are.
+            StatusCode::NOT_FOUND => self.forward(request).await,
+            // The upstream may have it even if this hub's store fails.
             status if status.is_server_error() && reads => {
-                let theirs = self.passed(request).await.ok().filter(|theirs| theirs.status().is_success());
+                let theirs =
+                    self.try_forward(request).await.ok().filter(|theirs| theirs.status().is_success());
                 Ok(theirs.unwrap_or(ours))
             }
             _ => Ok(ours),
         }
     }
 
-    async fn operations(&self, form: &Operations, request: Request, next: Next) -> Result<Response, Error> {
+    async fn operations(
+        &self,
+        form: &OperationsForm,
+        request: Request,
+        next: Next,
+    ) -> Result<Response, Error> {
         let (parts, body) = request.into_parts();
         let body = whole(body, parts.uri.path()).await?;
-        let asked = Asked::read(form, &body);
+        let operations = OperationAccount::read(form, &body);
         let mut ours = HashSet::new();
-        for account in asked.iter().filter_map(|asked| asked.account.as_deref()) {
+        for account in operations.iter().filter_map(|operation| operation.account.as_deref()) {
             if self.is_ours(account).await? {
                 ours.insert(account);
             }
         }
-        let doer = Doer::of(&asked, |account| ours.contains(account));
+        let destination = Destination::of(&operations, |account| ours.contains(account));
         let request = Request::from_parts(parts, Body::from(body));
-        match doer {
-            Doer::Us => Ok(next.run(request).await),
-            Doer::Them => self.pass(request).await,
-            Doer::Nobody { ours, theirs } => Err(Error::from(Refusal::invalid_request(format!(
+        match destination {
+            Destination::Hub => Ok(next.run(request).await),
+            Destination::Upstream => self.forward(request).await,
+            Destination::Mixed { ours, theirs } => Err(Error::from(Refusal::invalid_request(format!(
                 "the operations of a request are one task, but {} of this hub and {} of the Clouddriver behind it; \
-                 send them in requests of their own",
+                 send them in separate requests",
                 are(ours),
                 are(theirs)
             )))),
         }
     }
 
-    async fn merged(&self, list: List, request: Request, next: Next) -> Result<Response, Error> {
+    async fn merged(&self, list: MergedList, request: Request, next: Next) -> Result<Response, Error> {
         let (mut parts, body) = request.into_parts();
-        let theirs = bare(parts.clone());
-        // The tag of a merged answer is that of neither.
+        let theirs = without_body(parts.clone());
+        // The tag of a merged response is that of neither part.
         let known = parts.headers.remove(header::IF_NONE_MATCH);
-        let question = Question::of(&parts);
-        let ours = async { Ours::of(next.run(Request::from_parts(parts, body)).await).await };
-        if list == List::Health {
-            // Whether we are well does not depend on them, nor on how long they take to say how they are.
-            let patience = HEALTH.min(self.upstream.merge_timeout);
-            let (ours, theirs) = tokio::join!(ours, self.upstream.client.ask(theirs, patience));
+        let key = RequestKey::of(&parts);
+        let ours = async { OwnResponse::of(next.run(Request::from_parts(parts, body)).await).await };
+        if list == MergedList::Health {
+            // The hub's health does not depend on the upstream, nor on how long it takes to respond.
+            let limit = HEALTH.min(self.upstream.merge_timeout);
+            let (ours, theirs) = tokio::join!(ours, self.upstream.client.fetch(theirs, limit));
             return Ok(ours.with_health(theirs));
         }
-        let (mut ours, part) = tokio::join!(ours, self.part(list, &question, theirs));
+        let (mut ours, part) = tokio::join!(ours, self.upstream_part(list, &key, theirs));
         let accounts = self.accounts.all().await?;
         let names: Vec<&str> = accounts.iter().map(|account| account.name.as_str()).collect();
         let is_theirs =
             |account: &str| names.binary_search(&account).is_err() && self.upstream.serves_account(account);
-        let owners = Owners { ours: &names, is_theirs: &is_theirs };
-        let (memory, now) = (&self.upstream.memory, Instant::now());
-        if let Some(said) = ours.said().filter(|_| list.is_polled()) {
-            memory.remember(Side::Ours, &question, said, now);
+        let owners = AccountOwners { ours: &names, is_theirs: &is_theirs };
+        let (last_good, now) = (&self.upstream.last_good, Instant::now());
+        if let Some(body) = ours.good_body().filter(|_| list.is_polled()) {
+            last_good.store(Side::Ours, &key, body, now);
         } else if ours.has_failed()
-            && let Some(said) = memory.recall(Side::Ours, &question, now)
+            && let Some(body) = last_good.get(Side::Ours, &key, now)
         {
-            ours = ours.recalled(said, owners);
+            ours = ours.replaced_by(body, owners);
         }
-        let joined = ours.joined(list, part, owners).map_err(|silence| failure(&silence))?;
-        let is_whole = joined.status() == StatusCode::OK;
-        Ok(if is_whole { tagged(joined, known.as_ref()).await } else { joined })
+        let merged = ours.merge(list, part, owners).map_err(|error| failure(&error))?;
+        let is_list = merged.status() == StatusCode::OK;
+        Ok(if is_list { tagged(merged, known.as_ref()).await } else { merged })
     }
 
-    /// The Clouddriver's part of a list.
-    async fn part(&self, list: List, question: &Question, request: Request) -> Part {
-        let Upstream { client, conditions, memory, merge_timeout, .. } = &self.upstream;
+    /// Requests the upstream's part of a list.
+    async fn upstream_part(&self, list: MergedList, key: &RequestKey, request: Request) -> UpstreamPart {
+        let Upstream { client, availability, last_good, merge_timeout, .. } = &self.upstream;
         let path = request.uri().path().to_owned();
-        let asked = Instant::now();
-        let remembered = || memory.recall(Side::Theirs, question, Instant::now());
-        let missing = |why: Silence| Part::Missing { why, remembered: remembered() };
-        if let Some(why) = conditions.pause(&path, asked) {
+        let sent = Instant::now();
+        let last_good_body = || last_good.get(Side::Theirs, key, Instant::now());
+        let missing = |why: UpstreamError| UpstreamPart::Missing { why, last_good: last_good_body() };
+        if let Some(why) = availability.recent_failure(&path, sent) {
             return missing(why);
         }
-        let said = match client.ask(request, *merge_timeout).await {
-            Ok(said) => said,
+        let response = match client.fetch(request, *merge_timeout).await {
+            Ok(response) => response,
             Err(why) => {
-                if why.is_absence() {
-                    conditions.silent(&path, &why, asked, Instant::now());
+                if why.is_unavailable() {
+                    availability.failed(&path, &why, sent, Instant::now());
                 }
                 return missing(why);
             }
         };
-        conditions.answered(&path, Instant::now());
-        match said.status {
+        availability.responded(&path, Instant::now());
+        match response.status {
             StatusCode::OK => {
-                if let Some(why) = said.unreadable() {
+                if let Some(why) = response.encoding_error() {
                     return missing(why);
                 }
                 if list.is_polled() {
-                    memory.remember(Side::Theirs, question, &said.body, Instant::now());
+                    last_good.store(Side::Theirs, key, &response.body, Instant::now());
                 }
-                Part::Said(said)
+                UpstreamPart::List(response)
             }
-            StatusCode::NOT_FOUND => Part::NotFound,
-            _ => Part::Refused { said, remembered: remembered() },
+            StatusCode::NOT_FOUND => UpstreamPart::NotFound,
+            _ => UpstreamPart::Rejected { response, last_good: last_good_body() },
         }
     }
 }
 
-/// The same question without its body.
-fn bare(mut parts: request::Parts) -> Request {
-    for name in OF_A_BODY {
+/// The same request without its body.
+fn without_body(mut parts: request::Parts) -> Request {
+    for name in BODY_HEADERS {
         parts.headers.remove(name);
     }
     Request::from_parts(parts, Body::empty())
 }
 
-// === impl Question ===
+// === impl RequestKey ===
 
-impl Question {
+impl RequestKey {
     fn of(parts: &request::Parts) -> Self {
         let path = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
         let user = parts.headers.get(USER).map(|user| Bytes::copy_from_slice(user.as_bytes()));
@@ -270,10 +278,10 @@ fn are(names: impl IntoIterator<Item = String>) -> String {
     format!("{} {}", names.join(", "), if names.len() == 1 { "is" } else { "are" })
 }
 
-fn failure(silence: &Silence) -> Error {
-    let refusal = match silence {
-        Silence::Slow(_) => Refusal::gateway_timeout(silence.to_string()),
-        Silence::Down(_) | Silence::Useless(_) => Refusal::bad_gateway(silence.to_string()),
+fn failure(error: &UpstreamError) -> Error {
+    let refusal = match error {
+        UpstreamError::Timeout(_) => Refusal::gateway_timeout(error.to_string()),
+        UpstreamError::Unreachable(_) | UpstreamError::Invalid(_) => Refusal::bad_gateway(error.to_string()),
     };
     refusal.into()
 }

@@ -4,8 +4,8 @@ use serde_json::Value;
 use spindrift_model::{Matches, Verb};
 use spindrift_spinnaker::{Artifact, Coordinates, Description, Kind, Live, Lookup, Manifest, Version};
 
-use super::{Act, Listing, reference};
-use crate::clouddriver::{Trouble, tasks::halt::Halt};
+use super::{Act, Listing};
+use crate::clouddriver::{Trouble, object_ref::object_ref, tasks::halt::Halt};
 
 // === impl Act ===
 
@@ -73,7 +73,7 @@ impl Act<'_> {
         for name in Version::names(manifest, versions) {
             let target = Coordinates { name: name.clone(), ..manifest.coordinates() };
             let matches = Matches {
-                target: reference(&target),
+                target: object_ref(&target),
                 manifest: Some(spindrift_model::Manifest(Value::from(manifest.clone()))),
                 other: None,
             };

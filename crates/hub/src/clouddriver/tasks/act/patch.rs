@@ -7,8 +7,8 @@ use spindrift_spinnaker::{
     operation::{MergeStrategy, PatchBody, PatchManifest},
 };
 
-use super::{Act, Outcome, reference, words};
-use crate::clouddriver::tasks::halt::Halt;
+use super::{Act, Outcome, words};
+use crate::clouddriver::{object_ref::object_ref, tasks::halt::Halt};
 
 /// What `kubectl --record` writes: who is to blame.
 const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
@@ -56,7 +56,7 @@ impl Act<'_> {
         body: Value,
     ) -> Result<(), Halt> {
         let patch = Patch {
-            target: reference(target),
+            target: object_ref(target),
             kind,
             patch: Manifest(body),
             subresource: None,

@@ -7,8 +7,8 @@ use spindrift_spinnaker::{
     operation::{UndoRollout, pick_revision},
 };
 
-use super::{Act, Outcome, reference, words};
-use crate::clouddriver::tasks::halt::Halt;
+use super::{Act, Outcome, words};
+use crate::clouddriver::{object_ref::object_ref, tasks::halt::Halt};
 
 // === impl Act ===
 
@@ -22,7 +22,7 @@ impl Act<'_> {
             self.lines().failed(target, said)
         })?;
         let scale = Scale {
-            target: reference(target),
+            target: object_ref(target),
             replicas: count,
             current_replicas: None,
             resource_version: None,
@@ -98,7 +98,7 @@ impl Act<'_> {
 }
 
 fn rollout(target: &Coordinates, action: RolloutAction) -> Verb {
-    Verb::Rollout(Rollout { target: reference(target), action, dry_run: DryRun::None })
+    Verb::Rollout(Rollout { target: object_ref(target), action, dry_run: DryRun::None })
 }
 
 fn revisions(history: &Value) -> Vec<i64> {

@@ -8,7 +8,7 @@ fn is_theirs(account: &str) -> bool {
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "`json!` is written where it is used")]
-fn merged(list: List, ours: Value, theirs: Value) -> Value {
+fn merged(list: MergedList, ours: Value, theirs: Value) -> Value {
     let (ours, theirs) = (ours.to_string(), theirs.to_string());
     let sides = Sides { ours: ours.as_bytes(), theirs: theirs.as_bytes(), is_theirs: &is_theirs };
     serde_json::from_slice(&sides.merge(list).unwrap()).unwrap()
@@ -27,7 +27,7 @@ fn applications_are_joined_by_name_and_sorted() {
         { "name": "Bare", "attributes": { "name": "Bare" }, "clusterNames": {} },
     ]);
     assert_eq!(
-        merged(List::Applications, ours, theirs),
+        merged(MergedList::Applications, ours, theirs),
         json!([
             { "name": "api", "attributes": { "name": "api" }, "clusterNames": { "prod": ["deployment api"] } },
             { "name": "Bare", "attributes": { "name": "Bare" }, "clusterNames": {} },
@@ -43,7 +43,7 @@ fn applications_that_differ_in_case_are_two() {
     let (ours, theirs) =
         (json!([named("shop"), named("Zoo")]), json!([named("Shop"), named("SHOP"), named("shop")]));
     let expected = json!([named("SHOP"), named("Shop"), named("shop"), named("Zoo")]);
-    assert_eq!(merged(List::Applications, ours, theirs), expected);
+    assert_eq!(merged(MergedList::Applications, ours, theirs), expected);
 }
 
 #[test]
@@ -52,24 +52,27 @@ fn each_tells_what_of_a_project_runs_in_its_own_accounts() {
     let ours = json!([entry("prod", "us"), entry("aws", "us")]);
     let theirs = json!([entry("prod", "them"), entry("aws", "them")]);
     let both = json!([entry("prod", "us"), entry("aws", "them")]);
-    assert_eq!(merged(List::Projects, ours.clone(), theirs.clone()), both);
-    assert_eq!(merged(List::Projects, json!([]), theirs.clone()), theirs, "we know no projects");
-    assert_eq!(merged(List::Projects, json!([ours[0]]), theirs), both, "they know more of it");
+    assert_eq!(merged(MergedList::Projects, ours.clone(), theirs.clone()), both);
+    assert_eq!(merged(MergedList::Projects, json!([]), theirs.clone()), theirs, "we know no projects");
+    assert_eq!(merged(MergedList::Projects, json!([ours[0]]), theirs), both, "they know more of it");
 }
 
 #[test]
 fn what_it_is_not_asked_for_it_does_not_tell() {
     let entry = |account: &str| json!({ "account": account, "name": account });
     let theirs = json!([entry("foreign"), entry("aws")]);
-    assert_eq!(merged(List::Entries, json!([]), theirs.clone()), json!([entry("aws")]));
-    assert_eq!(merged(List::Credentials, json!([]), theirs), json!([entry("aws")]));
-    let by_account = merged(List::ByAccount, json!({}), json!({ "foreign": [], "aws": [] }));
+    assert_eq!(merged(MergedList::Entries, json!([]), theirs.clone()), json!([entry("aws")]));
+    assert_eq!(merged(MergedList::Credentials, json!([]), theirs), json!([entry("aws")]));
+    let by_account = merged(MergedList::ByAccount, json!({}), json!({ "foreign": [], "aws": [] }));
     assert_eq!(by_account, json!({ "aws": [] }));
     let application = |clusters: Value| json!({ "name": "shop", "clusterNames": clusters });
     let theirs = json!([application(json!({ "foreign": ["a"] }))]);
-    assert_eq!(merged(List::Applications, json!([]), theirs), json!([]));
+    assert_eq!(merged(MergedList::Applications, json!([]), theirs), json!([]));
     let theirs = json!([application(json!({ "foreign": ["a"], "aws": ["b"] }))]);
-    assert_eq!(merged(List::Applications, json!([]), theirs), json!([application(json!({ "aws": ["b"] }))]));
+    assert_eq!(
+        merged(MergedList::Applications, json!([]), theirs),
+        json!([application(json!({ "aws": ["b"] }))])
+    );
 }
 
 #[test]
@@ -79,7 +82,7 @@ fn an_application_has_the_clusters_and_providers_of_both() {
     let theirs = json!({ "name": "shop", "attributes": { "cloudProviders": "aws,kubernetes", "owner": "x" },
         "clusters": { "aws": [{ "name": "shop" }], "prod": [] } });
     assert_eq!(
-        merged(List::Application, ours, theirs),
+        merged(MergedList::Application, ours, theirs),
         json!({ "name": "shop", "attributes": { "cloudProviders": "kubernetes,aws", "name": "shop", "owner": "x" },
             "clusters": { "prod": [{ "name": "deployment shop" }], "aws": [{ "name": "shop" }] } })
     );
@@ -92,22 +95,22 @@ fn entries_keep_their_writing_and_those_of_our_accounts_are_ours() {
         theirs: br#"[{"account":"prod"}, {"accountName":"prod"}, {"n":1.2345678E7,"account":"a\u0077s"}, 7]"#,
         is_theirs: &is_theirs,
     };
-    let text = String::from_utf8(sides.merge(List::Entries).unwrap()).unwrap();
+    let text = String::from_utf8(sides.merge(MergedList::Entries).unwrap()).unwrap();
     assert_eq!(text, r#"[{"account":"prod","n":1.0},{"n":1.2345678E7,"account":"a\u0077s"},7]"#);
 }
 
 #[test]
 fn each_list_is_merged_by_what_it_is() {
     let by_name = |names: &[&str]| -> Value { names.iter().map(|name| json!({ "name": name })).collect() };
-    let credentials = merged(List::Credentials, by_name(&["prod"]), by_name(&["aws", "prod"]));
+    let credentials = merged(MergedList::Credentials, by_name(&["prod"]), by_name(&["aws", "prod"]));
     assert_eq!(credentials, by_name(&["prod", "aws"]));
-    let balancers = merged(List::LoadBalancers, by_name(&["service b"]), by_name(&["a", "z"]));
+    let balancers = merged(MergedList::LoadBalancers, by_name(&["service b"]), by_name(&["a", "z"]));
     assert_eq!(balancers, by_name(&["a", "service b", "z"]));
-    let clusters = merged(List::ByAccount, json!({ "prod": [1] }), json!({ "prod": [2], "aws": [3] }));
+    let clusters = merged(MergedList::ByAccount, json!({ "prod": [1] }), json!({ "prod": [2], "aws": [3] }));
     assert_eq!(clusters, json!({ "prod": [1], "aws": [3] }));
     let artifact = |name: &str, kind: &str| json!({ "name": name, "type": kind });
     let artifacts = merged(
-        List::ArtifactCredentials,
+        MergedList::ArtifactCredentials,
         json!([artifact("embedded", "embedded/base64")]),
         json!([artifact("embedded", "embedded/base64"), artifact("embedded", "http/file")]),
     );
@@ -116,7 +119,7 @@ fn each_list_is_merged_by_what_it_is() {
         json!([artifact("embedded", "embedded/base64"), artifact("embedded", "http/file")])
     );
     let stages = merged(
-        List::Stages,
+        MergedList::Stages,
         json!([{ "name": "deployManifest", "enabled": true }]),
         json!([{ "name": "deployManifest", "enabled": false }, { "name": "bake", "enabled": false }]),
     );
@@ -134,13 +137,13 @@ fn a_page_of_search_counts_what_it_holds() {
     let ours = page("kubernetes", json!([{ "account": "prod", "name": "pod a" }]));
     let theirs = page("aws", json!([{ "account": "prod", "name": "pod old" }, { "application": "shop" }]));
     let both = page("aws", json!([{ "account": "prod", "name": "pod a" }, { "application": "shop" }]));
-    assert_eq!(merged(List::Search, ours, theirs), both);
+    assert_eq!(merged(MergedList::Search, ours, theirs), both);
 }
 
 #[test]
 fn an_answer_of_another_shape_is_no_part_of_a_list() {
     let sides = Sides { ours: b"[]", theirs: br#"{"error":"no"}"#, is_theirs: &is_theirs };
-    for list in [List::Entries, List::Applications, List::Credentials, List::Stages] {
+    for list in [MergedList::Entries, MergedList::Applications, MergedList::Credentials, MergedList::Stages] {
         assert!(sides.merge(list).is_err(), "{list:?}");
     }
 }
