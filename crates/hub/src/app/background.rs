@@ -137,7 +137,7 @@ impl Cleanup {
             let forgotten = self.store.forget_unserved(&self.tenant, &account, self.silence).await?;
             if forgotten == Forgotten::Done {
                 info!(%account, after = ?self.after, "account forgotten: no agent serves it");
-                self.accounts.forget().await;
+                self.accounts.invalidate().await;
             }
         }
         Ok(())

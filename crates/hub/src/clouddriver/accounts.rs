@@ -1,5 +1,5 @@
-//! The accounts of this hub, kept for a moment: Gate asks for all of them every few seconds, and every operation for its
-//! own, while they change a few times a day.
+//! Accounts of this hub, cached for a moment: Gate lists them every few seconds and every operation looks up its own,
+//! while they change a few times a day.
 
 mod account;
 mod caller;
@@ -19,34 +19,34 @@ pub use account::Account;
 use account::is_attended;
 pub use caller::Caller;
 
-/// What an agent announces is seen after this long; what it costs is one query in the meantime.
+/// Age after which accounts are read again: the delay until an announcement is seen, at one query per interval.
 const FRESH: Duration = Duration::from_millis(500);
-/// Namespaces come and go more often, and there are many; Clouddriver looks every 30 s.
+/// The same for namespaces, of which there are many; Clouddriver reads them every 30 s.
 const FRESH_NAMESPACES: Duration = Duration::from_secs(5);
 
-/// A store that did not answer is asked again after this long: everybody would wait for it in a row.
+/// Pause after a failed query: otherwise every caller would wait for the store in turn.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// The accounts of this hub.
+/// Cached accounts of this hub; clones share the cache.
 #[derive(Debug, Clone)]
 pub struct Accounts {
     store: Store,
     tenant: TenantId,
     runtime: Arc<Runtime>,
-    /// One who reads, others wait: however many ask at once, the store is asked once.
-    known: Arc<Mutex<Known>>,
+    /// Held while reading, so that concurrent callers cause one query.
+    cached: Arc<Mutex<CachedAccounts>>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct CachedAccounts {
     read_at: Option<Instant>,
     namespaces_read_at: Option<Instant>,
-    /// When the store did not answer; what was read before stays.
+    /// Time of the last failed query; earlier results stay.
     failed_at: Option<Instant>,
     is_read: bool,
-    /// Of accounts that are not limited to some: those that are cached.
+    /// Cached namespaces, for accounts that are not limited to some.
     namespaces: BTreeMap<AccountName, Vec<String>>,
-    /// By name, with what they were made of.
+    /// Sorted by name, each with the row it was built from.
     accounts: Vec<(AccountRow, Arc<Account>)>,
 }
 
@@ -54,16 +54,16 @@ struct Known {
 
 impl Accounts {
     pub fn new(store: Store, tenant: TenantId, runtime: Arc<Runtime>) -> Self {
-        Self { store, tenant, runtime, known: Arc::default() }
+        Self { store, tenant, runtime, cached: Arc::default() }
     }
 
-    /// All of them, by name.
+    /// All accounts, sorted by name.
     pub async fn all(&self) -> Result<Vec<Arc<Account>>, StoreError> {
-        let known = self.known().await?;
-        Ok(known.accounts.iter().map(|(_, account)| account.clone()).collect())
+        let cached = self.fresh().await?;
+        Ok(cached.accounts.iter().map(|(_, account)| account.clone()).collect())
     }
 
-    /// All of them, and of these names whatever is there at this moment.
+    /// All accounts, with those of these names read from the store if they are not cached yet.
     pub async fn all_with(&self, names: &[&str]) -> Result<Vec<Arc<Account>>, StoreError> {
         for name in names {
             self.find(name).await?;
@@ -71,93 +71,93 @@ impl Accounts {
         self.all().await
     }
 
-    /// The one of this name. Nobody is told that there is none who has just been announced.
+    /// Account of this name. One that is not cached is looked up in the store: it may just have been announced.
     pub async fn find(&self, name: &str) -> Result<Option<Arc<Account>>, StoreError> {
-        let known = self.known().await?;
-        if let Some(account) = known.find(name) {
+        let cached = self.fresh().await?;
+        if let Some(account) = cached.find(name) {
             return Ok(Some(account));
         }
-        drop(known);
+        drop(cached);
         let Ok(parsed) = AccountName::parse(name) else { return Ok(None) };
         if self.store.account(&self.tenant, &parsed).await?.is_none() {
             return Ok(None);
         }
-        self.forget().await;
-        Ok(self.known().await?.find(name))
+        self.invalidate().await;
+        Ok(self.fresh().await?.find(name))
     }
 
-    /// Whoever asks next reads them.
-    pub(crate) async fn forget(&self) {
-        let mut known = self.known.lock().await;
-        (known.read_at, known.failed_at) = (None, None);
+    /// Makes the next caller read them again.
+    pub(crate) async fn invalidate(&self) {
+        let mut cached = self.cached.lock().await;
+        (cached.read_at, cached.failed_at) = (None, None);
     }
 
-    /// The one of this name, as it is at this moment.
+    /// Account of this name, read from the store.
     pub(super) async fn read(&self, name: &AccountName) -> Result<Option<Account>, StoreError> {
         let row = self.store.account(&self.tenant, name).await?;
         Ok(row.map(|row| Account::new(&row, &self.runtime)))
     }
 
-    /// Whether there is one of this name. If the store does not answer, there is none that there was not before.
+    /// Whether there is an account of this name. If the store fails, only the cached ones count.
     pub async fn has(&self, name: &str) -> Result<bool, StoreError> {
-        let known = self.known().await?;
-        if known.find(name).is_some() || known.failed_at.is_some() {
-            return Ok(known.find(name).is_some());
+        let cached = self.fresh().await?;
+        if cached.find(name).is_some() || cached.failed_at.is_some() {
+            return Ok(cached.find(name).is_some());
         }
-        drop(known);
+        drop(cached);
         match self.find(name).await {
             Ok(found) => Ok(found.is_some()),
             Err(error) => {
-                warn!(error = %report(&error), "the store does not answer; accounts are taken to be as they were");
+                warn!(error = %report(&error), "accounts cannot be read from the store; the cached ones are used");
                 Ok(false)
             }
         }
     }
 
-    async fn known(&self) -> Result<tokio::sync::MutexGuard<'_, Known>, StoreError> {
-        let mut known = self.known.lock().await;
+    async fn fresh(&self) -> Result<tokio::sync::MutexGuard<'_, CachedAccounts>, StoreError> {
+        let mut cached = self.cached.lock().await;
         let now = Instant::now();
         let is_old = |at: Option<Instant>, fresh| at.is_none_or(|at| now - at >= fresh);
-        if is_old(known.read_at, FRESH) && is_old(known.failed_at, PAUSE) {
-            let with_namespaces = is_old(known.namespaces_read_at, FRESH_NAMESPACES);
-            match self.refresh(&mut known, with_namespaces).await {
+        if is_old(cached.read_at, FRESH) && is_old(cached.failed_at, PAUSE) {
+            let with_namespaces = is_old(cached.namespaces_read_at, FRESH_NAMESPACES);
+            match self.refresh(&mut cached, with_namespaces).await {
                 Ok(()) => {
-                    known.read_at = Some(now);
-                    known.failed_at = None;
+                    cached.read_at = Some(now);
+                    cached.failed_at = None;
                 }
-                Err(error) if known.is_read => {
-                    warn!(error = %report(&error), "the store does not answer; accounts are taken to be as they were");
-                    known.failed_at = Some(Instant::now());
+                Err(error) if cached.is_read => {
+                    warn!(error = %report(&error), "accounts cannot be read from the store; the cached ones are used");
+                    cached.failed_at = Some(Instant::now());
                 }
                 Err(error) => return Err(error),
             }
         }
-        Ok(known)
+        Ok(cached)
     }
 
-    async fn refresh(&self, known: &mut Known, with_namespaces: bool) -> Result<(), StoreError> {
+    async fn refresh(&self, cached: &mut CachedAccounts, with_namespaces: bool) -> Result<(), StoreError> {
         let rows = self.store.accounts(&self.tenant).await?;
         if with_namespaces {
-            known.namespaces = self.store.namespaces_by_account(&self.tenant).await?;
-            known.namespaces_read_at = Some(Instant::now());
+            cached.namespaces = self.store.namespaces_by_account(&self.tenant).await?;
+            cached.namespaces_read_at = Some(Instant::now());
         }
-        known.replace(rows, &self.runtime);
-        known.is_read = true;
+        cached.replace(rows, &self.runtime);
+        cached.is_read = true;
         Ok(())
     }
 }
 
-// === impl Known ===
+// === impl CachedAccounts ===
 
-impl Known {
+impl CachedAccounts {
     fn find(&self, name: &str) -> Option<Arc<Account>> {
         let found = self.accounts.binary_search_by(|(_, account)| account.name.as_str().cmp(name)).ok()?;
         self.accounts.get(found).map(|(_, account)| account.clone())
     }
 
-    /// Accounts that are as they were are not made anew: reading their properties is most of the work.
+    /// Replaces the accounts. Unchanged ones are kept, since parsing their properties is most of the work.
     fn replace(&mut self, mut rows: Vec<AccountRow>, runtime: &Runtime) {
-        // The order of databases is not always ours.
+        // Databases may collate names differently.
         rows.sort_by(|one, other| one.description.name.cmp(&other.description.name));
         let mut before: BTreeMap<_, _> = std::mem::take(&mut self.accounts)
             .into_iter()
@@ -172,10 +172,10 @@ impl Known {
                     if let Some(namespaces) = namespaces.filter(|_| account.namespaces.is_empty()) {
                         account.settings.namespaces.clone_from(namespaces);
                     }
-                    let told = old.map(|(_, account)| account.problems.clone()).unwrap_or_default();
-                    if account.problems != told && !account.problems.is_empty() {
+                    let logged = old.map(|(_, account)| account.problems.clone()).unwrap_or_default();
+                    if account.problems != logged && !account.problems.is_empty() {
                         let problems = account.problems.join("; ");
-                        warn!(account = %account.name, "an account's settings cannot be read: {problems}");
+                        warn!(account = %account.name, "the settings of an account are invalid: {problems}");
                     }
                     Arc::new(account)
                 }

@@ -1,4 +1,5 @@
-//! By which rules the objects of each account become rows, and the task that derives rows anew where rules changed.
+//! Rules by which rows are derived from the objects of each account, and the task that re-derives rows after rules
+//! changed.
 
 use std::{collections::HashMap, convert::Infallible, sync::Arc, time::Duration};
 
@@ -11,20 +12,20 @@ use tracing::{debug, info, warn};
 use super::{Account, Accounts};
 use crate::store::{Derivation, DerivedAnew, RowState, Store, StoreError};
 
-/// How often accounts are looked at: an account may be announced to another hub than the one that writes it.
+/// Interval at which accounts are read: an account may be announced to another hub than the one that writes it.
 const PERIOD: Duration = Duration::from_secs(5);
 
-/// Whoever derives rows says so with each page; one that was not heard of for so long is gone.
-const GONE: Duration = Duration::from_secs(30);
+/// Age of the last progress after which another hub's re-derivation counts as abandoned; it records one per page.
+const ABANDONED: Duration = Duration::from_secs(30);
 
-/// The rules of all accounts, as they were last read.
+/// Row rules of all accounts, as they were last read; clones share them.
 #[derive(Debug, Clone)]
 pub struct RuleBook {
     accounts: Accounts,
     by_account: Arc<RwLock<HashMap<AccountName, Arc<Derivation>>>>,
 }
 
-/// Sees to it that rows are those of the objects, by the rules of their accounts.
+/// Background task that re-derives the rows of accounts whose rules changed.
 #[derive(Debug)]
 pub struct Deriving {
     store: Store,
@@ -40,26 +41,28 @@ impl RuleBook {
         Self { accounts, by_account: Arc::default() }
     }
 
-    /// What is known of an account; of one that nobody knows, what holds if nothing is said.
+    /// Rules of an account; the defaults if it is not known.
     pub fn of(&self, account: &AccountName) -> Arc<Derivation> {
         self.by_account.read().get(account).cloned().unwrap_or_default()
     }
 
-    /// Accounts are not as they were; whoever asks next reads them.
+    /// Invalidates the cached accounts after an announcement.
     pub async fn announced(&self) {
-        self.accounts.forget().await;
+        self.accounts.invalidate().await;
     }
 
-    /// Reads the rules of an account that is to be written: it may have been announced a moment ago. If that fails, its
-    /// rows are mended later.
+    /// Reads the rules of an account before it is written: it may just have been announced. If that fails, its rows are
+    /// re-derived later.
     pub async fn learn(&self, account: &AccountName) {
         match self.accounts.read(account).await {
             Ok(Some(found)) => {
                 let derivation = Arc::new(Derivation::new(found.row_rules()));
                 self.by_account.write().insert(account.clone(), derivation);
             }
-            Ok(None) => debug!(%account, "an account that nobody announced is attached"),
-            Err(error) => warn!(%account, error = %report(&error), "the rules of an account were not read"),
+            Ok(None) => debug!(%account, "an account is attached that was not announced"),
+            Err(error) => {
+                warn!(%account, error = %report(&error), "the row rules of an account could not be read");
+            }
         }
     }
 
@@ -79,14 +82,14 @@ impl Deriving {
         Self { store, rules, tenant, hub }
     }
 
-    /// Runs until the hub stops.
+    /// Runs until the hub shuts down.
     pub async fn run(self, shutdown: CancellationToken) -> Result<(), Infallible> {
         let mut interval = tokio::time::interval(PERIOD);
         interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         while shutdown.run_until_cancelled(interval.tick()).await.is_some() {
-            match shutdown.run_until_cancelled(self.mend()).await {
+            match shutdown.run_until_cancelled(self.rederive()).await {
                 Some(Err(error)) => {
-                    warn!(error = %report(&error), "rows were not derived; it is tried again");
+                    warn!(error = %report(&error), "rows could not be re-derived; retrying");
                 }
                 Some(Ok(())) => {}
                 None => break,
@@ -95,7 +98,7 @@ impl Deriving {
         Ok(())
     }
 
-    async fn mend(&self) -> Result<(), StoreError> {
+    async fn rederive(&self) -> Result<(), StoreError> {
         self.rules.learn_all().await?;
         for state in self.store.row_states(&self.tenant).await? {
             let derivation = self.rules.of(&state.account);
@@ -105,24 +108,24 @@ impl Deriving {
             let account = &state.account;
             match self.store.derive_anew(&self.tenant, account, &derivation).await {
                 Ok(DerivedAnew::Done { objects }) => {
-                    info!(%account, objects, "the rows of an account were derived anew");
+                    info!(%account, objects, "the rows of an account were re-derived");
                 }
                 Ok(DerivedAnew::Overtaken) => {
-                    info!(%account, "rows changed while they were derived; it is done again");
+                    info!(%account, "rows changed while they were re-derived; retrying");
                 }
-                // Whatever it is, it may be one account's alone: a statement of its rows that takes too long, for one.
+                // It may affect one account only, such as a statement for its rows that takes too long.
                 Err(error) => {
-                    warn!(%account, error = %report(&error), "the rows of an account were not derived anew");
+                    warn!(%account, error = %report(&error), "the rows of an account could not be re-derived");
                 }
             }
         }
         Ok(())
     }
 
-    /// Whoever writes an account sees to its rows, so that hubs whose rules differ do not work against each other; of
-    /// one that has no rows yet, or that nobody writes, any hub.
+    /// Whether this hub re-derives an account's rows. The hub that writes the account does, so that hubs with different
+    /// rules do not overwrite each other's rows; any hub does if there are no rows yet, or no hub writes the account.
     fn is_ours(&self, state: &RowState) -> bool {
-        let busy = state.deriving.is_some_and(|since| since < GONE);
+        let busy = state.deriving.is_some_and(|since| since < ABANDONED);
         let new = state.revision.is_none() && !state.current;
         !busy && (new || state.hub.as_ref().is_none_or(|hub| *hub == self.hub))
     }

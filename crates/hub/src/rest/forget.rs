@@ -27,7 +27,7 @@ pub(super) async fn forget(
     let name = AccountName::parse(&account).map_err(|invalid| Error::bad_request("account", invalid))?;
     match state.store.forget_unserved(&state.tenant, &name, ALIVE).await? {
         Forgotten::Done => {
-            state.accounts.forget().await;
+            state.accounts.invalidate().await;
             info!(%account, "account forgotten");
             Ok(StatusCode::NO_CONTENT)
         }

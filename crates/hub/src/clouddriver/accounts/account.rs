@@ -1,4 +1,4 @@
-//! An account as Spinnaker knows it: what an agent announced, and what the hub's own configuration says on top.
+//! Account as Spinnaker sees it: an agent's announcement, completed by the hub's own configuration.
 
 mod announced;
 
@@ -13,33 +13,33 @@ use super::Caller;
 use crate::{config::Runtime, store::AccountRow};
 use announced::{Announced, NOBODY};
 
-/// An account.
+/// Settings of an account.
 #[derive(Debug, Clone)]
 pub struct Account {
     pub name: AccountName,
-    /// What `/credentials` shows.
+    /// Settings that `/credentials` shows.
     pub settings: AccountSettings,
-    /// Objects without an application by annotation are left out.
+    /// Set if only objects with an application by annotation have rows.
     pub only_managed: bool,
-    /// Everything with an application belongs to it, whatever its kind.
+    /// Set if objects of all kinds belong to their applications.
     pub all_applications: bool,
-    /// The only namespaces; all if empty.
+    /// Namespaces that the account is limited to; all if empty.
     pub namespaces: Vec<String>,
     pub omit_namespaces: Vec<String>,
-    /// What `/rawResources` shows.
+    /// Kinds that `/rawResources` shows.
     pub raw_resources: KindExpressions,
-    /// Whether pods' metrics are read.
+    /// Set if the hub reads metrics of pods.
     pub metrics: bool,
-    /// Whether an agent caches it now.
+    /// Set if an agent caches it now.
     pub attended: bool,
-    /// What is wrong with its settings, each a sentence that names the field.
+    /// Errors in its settings, each naming the field.
     pub problems: Vec<String>,
 }
 
 // === impl Account ===
 
 impl Account {
-    /// As it was announced. The hub's entry for the account comes before that, and the hub's defaults after.
+    /// Builds an account. The hub's entry for it overrides the announcement, which overrides the hub's defaults.
     pub fn new(row: &AccountRow, runtime: &Runtime) -> Self {
         let description = &row.description;
         let announced = Announced::read(&description.properties);
@@ -78,7 +78,7 @@ impl Account {
         }
     }
 
-    /// How its objects become rows.
+    /// Rules by which rows are derived from its objects.
     pub fn row_rules(&self) -> RowRules<'_> {
         RowRules {
             kinds: &self.settings.kinds,
@@ -87,33 +87,33 @@ impl Account {
         }
     }
 
-    /// Where its objects may be changed.
+    /// Namespaces in which its objects may be changed.
     pub fn namespace_rules(&self) -> NamespaceRules {
         NamespaceRules { only: self.namespaces.clone(), omit: self.omit_namespaces.clone() }
     }
 
-    /// Whether a namespace is one of its own, as its agent sees it.
+    /// Whether a namespace belongs to the account, by the agent's rules.
     pub fn reaches(&self, namespace: &str) -> bool {
         let is_in = |namespaces: &[String]| namespaces.iter().any(|name| name == namespace);
         (self.namespaces.is_empty() || is_in(&self.namespaces)) && !is_in(&self.omit_namespaces)
     }
 
-    /// Whether somebody is kept out.
+    /// Whether it requires a role.
     pub fn is_restricted(&self) -> bool {
         let settings = &self.settings;
         settings.permissions.values().any(|roles| !roles.is_empty())
             || !settings.required_group_membership.is_empty()
     }
 
-    /// Whether everybody is, since it cannot be read who is not.
-    fn is_shut(&self) -> bool {
+    /// Whether nobody may use it, since its permissions are invalid.
+    fn is_closed(&self) -> bool {
         self.settings.permissions.values().flatten().any(|role| role == NOBODY)
     }
 
-    /// Whether the caller may change something in it. Roles are Fiat's to know; without it, the account of a caller
-    /// whom they are made for is among those that the caller names.
+    /// Whether the caller may change objects in it. The hub does not know roles, which are Fiat's: a caller with the role
+    /// names the account in `X-SPINNAKER-ACCOUNTS`.
     pub fn may_change(&self, caller: &Caller) -> bool {
-        !self.is_restricted() || (!self.is_shut() && caller.is_allowed(self.name.as_str()))
+        !self.is_restricted() || (!self.is_closed() && caller.is_allowed(self.name.as_str()))
     }
 }
 

@@ -1,26 +1,26 @@
-//! Who asks: what Spinnaker's services say of the user in whose name they do.
+//! User of a request, from the headers of Spinnaker's services.
 
 use std::convert::Infallible;
 
 use axum::extract::FromRequestParts;
 use http::{HeaderMap, request::Parts};
 
-/// The user behind a request, and the accounts that the user may use as far as the caller knows.
+/// User of a request, and the accounts that the user may use according to the calling service.
 ///
-/// Nobody proves any of it: whoever reaches the REST port is taken at his word, as Clouddriver does without Fiat.
+/// The headers are not verified: any client of the REST port is trusted, as by Clouddriver without Fiat.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Caller {
     pub user: Option<String>,
     pub accounts: Vec<String>,
 }
 
-/// What Clouddriver calls somebody without a name.
+/// Clouddriver's name for a user that is not given.
 const UNKNOWN: &str = "unknown";
 
 // === impl Caller ===
 
 impl Caller {
-    /// As `X-SPINNAKER-USER` and `X-SPINNAKER-ACCOUNTS` say.
+    /// Reads `X-SPINNAKER-USER` and `X-SPINNAKER-ACCOUNTS`.
     pub fn of(headers: &HeaderMap) -> Self {
         let texts = |name| headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
         let user = texts("x-spinnaker-user").map(str::trim).find(|user| !user.is_empty()).map(str::to_owned);
@@ -29,12 +29,12 @@ impl Caller {
         Self { user, accounts }
     }
 
-    /// The user's name, for messages.
+    /// Name of the user, for messages.
     pub fn name(&self) -> &str {
         self.user.as_deref().unwrap_or(UNKNOWN)
     }
 
-    /// Whether the account is among those that the user may use; their case does not count.
+    /// Whether the user may use the account; names are compared without case.
     pub fn is_allowed(&self, account: &str) -> bool {
         self.accounts.iter().any(|allowed| allowed.eq_ignore_ascii_case(account))
     }
@@ -69,8 +69,8 @@ mod tests {
     }
 
     #[test]
-    fn who_says_nothing_is_unknown_and_has_no_accounts() {
-        let nobody = caller(&[("X-SPINNAKER-USER", " "), ("X-SPINNAKER-ACCOUNTS", "")]);
-        assert_eq!((nobody.name(), nobody.accounts.len()), ("unknown", 0));
+    fn a_request_without_headers_has_an_unknown_user_and_no_accounts() {
+        let unknown = caller(&[("X-SPINNAKER-USER", " "), ("X-SPINNAKER-ACCOUNTS", "")]);
+        assert_eq!((unknown.name(), unknown.accounts.len()), ("unknown", 0));
     }
 }

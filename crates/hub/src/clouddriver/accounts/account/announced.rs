@@ -1,4 +1,4 @@
-//! What an agent tells of an account (`properties`), read field by field: what one field says wrong is that field's.
+//! Properties of an account that its agent announced, parsed field by field: an error in one does not affect the others.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use spindrift_spinnaker::{CustomResource, view::KindExpressions};
 
-/// The properties of an account that Spinnaker is told or goes by.
+/// Properties of an account that matter to Spinnaker.
 #[derive(Debug, Default)]
 pub(super) struct Announced {
     pub(super) environment: Option<String>,
@@ -22,7 +22,7 @@ pub(super) struct Announced {
     pub(super) cache_interval_seconds: Option<u32>,
     pub(super) metrics: Option<bool>,
     pub(super) raw_resources: KindExpressions,
-    /// Sentences that name the field, for the operator.
+    /// Errors for the operator, each naming the field.
     pub(super) problems: Vec<String>,
 }
 
@@ -39,20 +39,20 @@ struct Fields {
     problems: Vec<String>,
 }
 
-/// What permissions can be for.
+/// Keys of `permissions`.
 const AUTHORIZATIONS: [&str; 4] = ["READ", "WRITE", "EXECUTE", "CREATE"];
 
-/// A role that nobody has: no permissions at all would open the account to everybody. Agents announce it, too.
+/// Role that nobody has, also announced by agents. Empty permissions would open the account to everybody.
 pub(super) const NOBODY: &str = "spindrift:nobody";
 
 // === impl Announced ===
 
 impl Announced {
-    /// Reads all that can be read. Where what limits an account cannot, nobody has it: a doubt never opens anything.
+    /// Parses all valid fields. If a field that limits the account is invalid, nobody may use it: deny by default.
     pub(super) fn read(properties: &str) -> Self {
         let mut fields = Fields::parse(properties);
         let (namespaces, omit_namespaces) = (fields.take("namespaces"), fields.take("omitNamespaces"));
-        // What is cached obeys these already; here it only matters whether they can be read.
+        // The agent applies these; the hub only checks that they are valid.
         let _: [Vec<String>; 2] = [fields.take("kinds"), fields.take("omitKinds")];
         let mut permissions: BTreeMap<String, Vec<String>> = fields.take("permissions");
         if let Some(other) = permissions.keys().find(|key| !AUTHORIZATIONS.contains(&key.as_str())) {
@@ -105,7 +105,7 @@ impl Fields {
         }
     }
 
-    /// A field that may be missing; if it cannot be read, that is a problem, and it is as if it were.
+    /// Takes an optional field; an invalid one is reported and counts as missing.
     fn take<T: DeserializeOwned + Default>(&mut self, name: &str) -> T {
         match self.fields.remove(name) {
             None | Some(Value::Null) => T::default(),
@@ -116,7 +116,7 @@ impl Fields {
         }
     }
 
-    /// The kinds that `/rawResources` shows; none, where it cannot be read which.
+    /// Kinds that `/rawResources` shows; none if they are invalid.
     fn raw_resources(&mut self) -> KindExpressions {
         let RawResources { kind_expressions, omit_kind_expressions } =
             self.take("rawResourcesEndpointConfig");
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_and_the_rest_holds() {
+    fn an_invalid_field_is_reported_and_the_others_apply() {
         let announced = Announced::read(
             r#"{"environment":"prod","cacheThreads":"many","onlySpinnakerManaged":true,
                 "customResources":[{"kubernetesKind":"A.example.com","deployPriority":"soon"}],
@@ -165,7 +165,7 @@ mod tests {
         );
         assert_eq!(announced.environment.as_deref(), Some("prod"));
         assert_eq!(announced.only_spinnaker_managed, Some(true));
-        assert!(announced.permissions.is_empty(), "none of it is about who may");
+        assert!(announced.permissions.is_empty(), "no field about permissions is invalid");
         assert!(!announced.raw_resources.show(&Kind::parse("pod")), "nothing rather than too much");
         let starts =
             ["customResources[0].deployPriority: expected", "the expression \"(\" of raw", "cacheThreads: "];

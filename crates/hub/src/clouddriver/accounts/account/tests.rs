@@ -28,7 +28,7 @@ fn caller(accounts: &[&str]) -> Caller {
 }
 
 #[test]
-fn a_restricted_account_is_changed_only_by_those_who_name_it() {
+fn a_restricted_account_is_changed_only_by_callers_that_name_it() {
     for restricted in [
         r#"{"permissions":{"READ":["devs"],"WRITE":["sre"]}}"#,
         r#"{"permissions":{"READ":["devs"]}}"#,
@@ -39,11 +39,11 @@ fn a_restricted_account_is_changed_only_by_those_who_name_it() {
         assert!(!account.may_change(&caller(&["account1"])), "{restricted}");
         assert!(account.may_change(&caller(&["account1", "Wide"])), "{restricted}");
     }
-    assert!(account(r#"{"permissions":{"WRITE":[]}}"#, "{}").may_change(&caller(&[])), "nobody is kept out");
+    assert!(account(r#"{"permissions":{"WRITE":[]}}"#, "{}").may_change(&caller(&[])), "no role is required");
 }
 
 #[test]
-fn an_account_whose_roles_cannot_be_read_is_changed_by_nobody() {
+fn an_account_with_invalid_roles_cannot_be_changed() {
     for unreadable in [
         r#"{"permissions":"sre"}"#,
         r#"{"permissions":{"READ":["devs"]},"omitNamespaces":"all"}"#,
@@ -55,7 +55,7 @@ fn an_account_whose_roles_cannot_be_read_is_changed_by_nobody() {
 }
 
 #[test]
-fn the_hubs_entry_comes_before_the_announcement_and_that_before_the_hubs_defaults() {
+fn the_hubs_entry_overrides_the_announcement_which_overrides_the_hubs_defaults() {
     let only_managed = |properties: &str, runtime: &str| account(properties, runtime).only_managed;
     let defaults = r#"{"defaults":{"onlySpinnakerManaged":true}}"#;
     let own =
