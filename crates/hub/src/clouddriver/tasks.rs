@@ -1,14 +1,14 @@
-//! Tasks: what Spinnaker asks for, done step by step through agents, and told line by line.
+//! Tasks: run Spinnaker's operations step by step through agents, and record their history.
 //!
 //! ```text
-//! POST ─▶ submission: readable? account? valid? allowed? ─▶ row in the store ─▶ Run
+//! POST ─▶ submission: parsed? account? valid? allowed? ─▶ row in the store ─▶ Run
 //! Run ─▶ each operation (Act) ─▶ Steps: say, learn, change ─▶ end: results and state at once
 //! ```
 //!
-//! A run is a function of what was asked and of what it learned. What it learns is written down before it changes
-//! anything because of it, and each change has an id that follows from task, attempt and number of the step. So a hub that
-//! finds a task which another one left, or an earlier life of its own, runs it again from its beginning: it learns what was
-//! learned before, what was done answers as it did, and nothing is done or said twice.
+//! A run is a function of the request and of the results of its reads. Those are written to the journal before a change that
+//! depends on them, and each change has an id derived from task, attempt and step number. Therefore a hub that finds a task
+//! of a hub that is gone, or of its own earlier incarnation, runs it again from the beginning: reads return the journaled
+//! results, changes return their first outcome, and nothing is done or written to the history twice.
 
 mod act;
 mod halt;
@@ -24,9 +24,14 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 use aws_lc_rs::digest;
 use bytes::Bytes;
 use parking_lot::Mutex;
+use serde::de::DeserializeOwned;
 use spindrift_model::{HubId, TenantId};
-use spindrift_process::shutdown::{Shutdown, TaskGroup};
+use spindrift_process::{
+    report,
+    shutdown::{Shutdown, TaskGroup},
+};
 use spindrift_spinnaker::{Line, Refusal, Request, Task, TaskError, TaskReference, TaskState};
+use tracing::error;
 
 pub use submission::Rejected;
 
@@ -40,44 +45,44 @@ use crate::{
     store::{NewTask, Store, StoreError, TaskId, TaskInserted, TaskRow},
 };
 
-/// How long a task that ended can be asked for: as long as Clouddriver keeps them in SQL.
+/// Retention of tasks after their end, the same as Clouddriver's in SQL.
 pub const RETENTION: Duration = Duration::from_hours(4 * 24);
 
-/// Whose tasks these are, and who runs them.
+/// Settings of the tasks of one hub.
 #[derive(Debug, Clone)]
 pub struct TasksConfig {
     pub hub: HubId,
     pub tenant: TenantId,
-    /// A hub that was not heard of for so long is gone.
+    /// Age of its last heartbeat after which another hub counts as gone.
     pub silence: Duration,
-    /// How things are deployed.
+    /// Settings of deployments.
     pub kubernetes: Arc<Kubernetes>,
 }
 
-/// Takes tasks on and runs them; clones share it.
+/// Accepts tasks and runs them; clones share the state.
 #[derive(Debug, Clone)]
 pub struct Tasks {
-    shared: Arc<Shared>,
+    shared: Arc<TasksShared>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct TasksShared {
     config: TasksConfig,
-    /// Who this life of the hub is, to Spinnaker.
+    /// Owner id of this incarnation of the hub in Spinnaker's API.
     owner: String,
     store: Store,
     accounts: Accounts,
     live: Live,
     vault: Arc<Vault>,
-    /// The attempts that this hub is at work on.
+    /// Attempts that this hub runs.
     running: Mutex<HashSet<(TaskId, u32)>>,
     group: TaskGroup,
 }
 
-/// Says that this hub is at work on an attempt at a task, until it is dropped.
+/// Entry of an attempt in `running`, removed on drop.
 #[derive(Debug)]
-struct AtWork {
-    shared: Arc<Shared>,
+struct RunningAttempt {
+    shared: Arc<TasksShared>,
     id: TaskId,
     attempt: u32,
 }
@@ -85,7 +90,7 @@ struct AtWork {
 // === impl Tasks ===
 
 impl Tasks {
-    /// Nothing runs yet; [`Tasks::start`] takes up what an earlier life left.
+    /// Starts nothing yet; [`Tasks::start`] resumes tasks of the earlier incarnation.
     pub fn new(
         config: TasksConfig,
         store: Store,
@@ -96,15 +101,15 @@ impl Tasks {
     ) -> Self {
         let owner = format!("{}@{}", uuid::Uuid::new_v4(), config.hub);
         let (running, group) = (Mutex::default(), shutdown.group("tasks"));
-        Self { shared: Arc::new(Shared { config, owner, store, accounts, live, vault, running, group }) }
+        Self { shared: Arc::new(TasksShared { config, owner, store, accounts, live, vault, running, group }) }
     }
 
-    /// Takes up what an earlier life of this hub, or a hub that died, left behind.
+    /// Starts to resume tasks of this hub's earlier incarnation and of hubs that are gone.
     pub fn start(&self) {
         self.shared.group.spawn("tasks.reconcile", reconcile::run(Arc::clone(&self.shared)));
     }
 
-    /// Takes a request on if all of it makes sense; what was asked before under the same id is only told of again.
+    /// Validates a request and starts its task; a second request with the same `client_request` returns the first task.
     pub async fn submit(
         &self,
         provider: &str,
@@ -117,40 +122,46 @@ impl Tasks {
         submission::check(&self.shared.accounts, provider, request, caller).await?;
         let id = TaskId::fresh();
         let new = self.shared.new_task(id, client_request, &body, &[Line::initializing()])?;
-        // Before the row is there, so that nobody takes it for one that was left behind.
-        let at_work = self.shared.at_work(id, 0);
-        let (id, at_work) = match self.shared.store.insert_task(&new).await? {
-            TaskInserted::New => (id, at_work),
+        // Before the row is inserted, so that `reconcile` does not take it for an abandoned one.
+        let attempt = self.shared.register(id, 0);
+        let (id, attempt) = match self.shared.store.insert_task(&new).await? {
+            TaskInserted::New => (id, attempt),
             TaskInserted::Known(known, TaskState::FailedRetryable) => {
                 let again =
                     self.shared.new_task(known, client_request, &body, &[Line::initializing_again()])?;
                 let attempt = self.shared.store.retry_task(known, &again).await?;
-                (known, attempt.and_then(|attempt| self.shared.at_work(known, attempt)))
+                (known, attempt.and_then(|attempt| self.shared.register(known, attempt)))
             }
             TaskInserted::Known(known, _) => (known, None),
         };
-        if let Some(at_work) = at_work {
-            self.shared.run(at_work, Some(body));
+        if let Some(attempt) = attempt {
+            self.shared.run(attempt, Some(body));
         }
         Ok(TaskReference::new(id.to_string()))
     }
 
-    /// One task.
+    /// Reads one task.
     pub async fn find(&self, id: &str) -> Result<Task, Rejected> {
         let row = self.shared.row(id).await?;
-        Ok(self.shared.told(row).await?)
+        Ok(self.shared.with_history(row).await?)
     }
 
-    /// Those that have not ended.
+    /// Tasks that have not ended. One whose row is corrupt is logged and left out.
     pub async fn running(&self) -> Result<Vec<Task>, StoreError> {
         let mut tasks = Vec::new();
         for row in self.shared.store.open_tasks(&self.shared.config.tenant, None).await? {
-            tasks.push(self.shared.told(row).await?);
+            let task = row.id;
+            match self.shared.with_history(row).await {
+                Err(cause @ StoreError::Json { .. }) => {
+                    error!(%task, error = %report(&cause), "a stored task is corrupt");
+                }
+                found => tasks.push(found?),
+            }
         }
         Ok(tasks)
     }
 
-    /// Ends a task as failed, whatever it is doing; with `retry`, it may be asked for again.
+    /// Marks a running task as failed; with `retry`, it may be restarted.
     pub async fn give_up(&self, id: &str, retry: bool) -> Result<TaskReference, Rejected> {
         let row = self.shared.row(id).await?;
         let state = row.state.given_up(retry)?;
@@ -160,7 +171,7 @@ impl Tasks {
         Ok(TaskReference::new(id))
     }
 
-    /// Asks again for what a task that may be tried again was asked for, as a new task.
+    /// Starts a new task in place of a failed one that may be restarted.
     pub async fn restart(
         &self,
         id: &str,
@@ -174,7 +185,7 @@ impl Tasks {
         self.submit(provider, request, None, caller).await
     }
 
-    /// Sagas are not for Kubernetes: whatever the task, there is none to resume.
+    /// Rejects the resumption of a saga: Kubernetes has none.
     pub async fn resume(&self, id: &str) -> Result<TaskReference, Rejected> {
         let error = if self.shared.row(id).await?.state.is_retryable() {
             TaskError::NotResumable(id.into())
@@ -185,9 +196,9 @@ impl Tasks {
     }
 }
 
-// === impl Shared ===
+// === impl TasksShared ===
 
-impl Shared {
+impl TasksShared {
     async fn row(&self, id: &str) -> Result<TaskRow, Rejected> {
         let not_found = || TaskError::NotFound(id.into());
         let parsed = id.parse().map_err(|_| not_found())?;
@@ -195,16 +206,18 @@ impl Shared {
         Ok(row.ok_or_else(not_found)?)
     }
 
-    /// With what it said: read after the row, so that who sees the end sees all that was said before.
-    async fn told(&self, row: TaskRow) -> Result<Task, StoreError> {
+    /// Adds the history to a row. It is read after the row, so that a task that has ended has its whole history.
+    async fn with_history(&self, row: TaskRow) -> Result<Task, StoreError> {
         let said = self.store.task_said(&self.config.tenant, row.id).await?;
-        let lines =
-            said.iter().flat_map(|said| serde_json::from_slice::<Vec<Line>>(said).unwrap_or_default());
+        let mut history = Vec::new();
+        for lines in &said {
+            history.extend(parse_list::<Line>("said", lines)?);
+        }
         Ok(Task {
             id: row.id.to_string(),
             state: row.state,
-            history: lines.collect(),
-            result_objects: serde_json::from_slice(&row.results).unwrap_or_default(),
+            history,
+            result_objects: parse_list("results", &row.results)?,
             start_time_ms: row.created_at.as_millisecond(),
             owner_id: row.owner,
         })
@@ -218,7 +231,7 @@ impl Shared {
         said: &[Line],
     ) -> Result<NewTask, Rejected> {
         let sealed = self.vault.seal(id.ulid(), Place::Task, body);
-        // Of any length and alphabet: what is unique is its digest. Without one, nothing is asked twice.
+        // A client's id may have any length and alphabet, so that its digest is stored. Without one, the task's own id is unique.
         let own = || id.to_string();
         let request = client_request.map_or_else(own, str::to_owned);
         Ok(NewTask {
@@ -233,21 +246,29 @@ impl Shared {
         })
     }
 
-    /// None if this hub is at work on it already.
-    fn at_work(self: &Arc<Self>, id: TaskId, attempt: u32) -> Option<AtWork> {
+    /// Registers an attempt; none if this hub runs it already.
+    fn register(self: &Arc<Self>, id: TaskId, attempt: u32) -> Option<RunningAttempt> {
         let is_new = self.running.lock().insert((id, attempt));
-        is_new.then(|| AtWork { shared: Arc::clone(self), id, attempt })
+        is_new.then(|| RunningAttempt { shared: Arc::clone(self), id, attempt })
     }
 
-    fn run(self: &Arc<Self>, at_work: AtWork, body: Option<Bytes>) {
-        let name = format!("task {}", at_work.id);
-        self.group.spawn(name, Run::new(at_work, body).run());
+    fn run(self: &Arc<Self>, attempt: RunningAttempt, body: Option<Bytes>) {
+        let name = format!("task {}", attempt.id);
+        self.group.spawn(name, Run::new(attempt, body).run());
     }
 }
 
-// === impl AtWork ===
+/// Parses a list in a column; a task that has none yet has an empty column.
+fn parse_list<T: DeserializeOwned>(column: &'static str, text: &[u8]) -> Result<Vec<T>, StoreError> {
+    if text.is_empty() {
+        return Ok(Vec::new());
+    }
+    serde_json::from_slice(text).map_err(|source| StoreError::Json { column, source })
+}
 
-impl Drop for AtWork {
+// === impl RunningAttempt ===
+
+impl Drop for RunningAttempt {
     fn drop(&mut self) {
         self.shared.running.lock().remove(&(self.id, self.attempt));
     }

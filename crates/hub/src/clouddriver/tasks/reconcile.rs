@@ -1,4 +1,4 @@
-//! Tasks that hubs left behind, this one's earlier life among them.
+//! Resumes tasks of hubs that are gone, and of this hub's earlier incarnation.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -6,35 +6,35 @@ use spindrift_process::report;
 use tokio::time::interval;
 use tracing::{info, warn};
 
-use super::Shared;
+use super::TasksShared;
 use crate::store::StoreError;
 
-/// How often it is looked for them.
-const LOOK_AROUND: Duration = Duration::from_secs(5);
+/// Interval between two passes.
+const INTERVAL: Duration = Duration::from_secs(5);
 
-/// Takes up what nobody is at work on, and leaves all to others when the hub stops.
-pub(super) async fn run(shared: Arc<Shared>) -> Result<(), Infallible> {
+/// Resumes tasks that no hub runs. On shutdown, releases this hub's tasks to the others.
+pub(super) async fn run(shared: Arc<TasksShared>) -> Result<(), Infallible> {
     let token = shared.group.token();
-    let mut interval = interval(LOOK_AROUND);
+    let mut interval = interval(INTERVAL);
     while token.run_until_cancelled(interval.tick()).await.is_some() {
-        if let Err(error) = look_around(&shared).await {
-            warn!(error = %report(&error), "tasks that were left behind were not looked for");
+        if let Err(error) = resume_abandoned(&shared).await {
+            warn!(error = %report(&error), "abandoned tasks could not be read");
         }
     }
-    // Others need not wait until they think that this hub is dead.
+    // So that other hubs need not wait until this one counts as gone.
     if let Err(error) = shared.store.release_tasks(&shared.config.tenant, &shared.config.hub).await {
-        warn!(error = %report(&error), "tasks were not left to other hubs");
+        warn!(error = %report(&error), "tasks could not be released to other hubs");
     }
     Ok(())
 }
 
-async fn look_around(shared: &Arc<Shared>) -> Result<(), StoreError> {
+async fn resume_abandoned(shared: &Arc<TasksShared>) -> Result<(), StoreError> {
     let config = &shared.config;
     shared.store.adopt_tasks(&config.tenant, &config.hub, &shared.owner, config.silence).await?;
     for row in shared.store.open_tasks(&config.tenant, Some(&config.hub)).await? {
-        if let Some(at_work) = shared.at_work(row.id, row.attempt) {
-            info!(task = %row.id, attempt = row.attempt, "a task that was left behind is taken up");
-            shared.run(at_work, None);
+        if let Some(attempt) = shared.register(row.id, row.attempt) {
+            info!(task = %row.id, attempt = row.attempt, "resuming an abandoned task");
+            shared.run(attempt, None);
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! One run of a task, from its beginning to its end.
+//! One run of a task, from beginning to end.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -9,7 +9,7 @@ use spindrift_spinnaker::{Failure, Line, OperationResult, Request, Submission, T
 use tracing::{info, warn};
 
 use super::{
-    AtWork, Shared,
+    RunningAttempt, TasksShared,
     act::Act,
     halt::Halt,
     steps::Steps,
@@ -24,58 +24,58 @@ use crate::{
 /// Runs one attempt at a task.
 #[derive(Debug)]
 pub(super) struct Run {
-    shared: Arc<Shared>,
+    shared: Arc<TasksShared>,
     id: TaskId,
     attempt: u32,
-    /// What is asked, if it was asked of this hub just now.
+    /// Body of the request, if this hub has just received it.
     body: Option<Bytes>,
-    _at_work: AtWork,
+    _registration: RunningAttempt,
 }
 
-/// What is asked, and whether it can still be read.
-enum Asked {
+/// Request of a task.
+enum StoredRequest {
     Readable(Request),
-    /// It was encrypted by a key that nobody has any more.
+    /// It was encrypted with a key that this hub does not have.
     Unreadable,
     /// The task has ended.
-    Over,
+    Ended,
 }
 
 // === impl Run ===
 
 impl Run {
-    pub(super) fn new(at_work: AtWork, body: Option<Bytes>) -> Self {
-        let (shared, id, attempt) = (Arc::clone(&at_work.shared), at_work.id, at_work.attempt);
-        Self { shared, id, attempt, body, _at_work: at_work }
+    pub(super) fn new(registration: RunningAttempt, body: Option<Bytes>) -> Self {
+        let (shared, id, attempt) = (Arc::clone(&registration.shared), registration.id, registration.attempt);
+        Self { shared, id, attempt, body, _registration: registration }
     }
 
-    /// Runs until the task has ended; when the hub stops, the journal tells the next one where it stands.
+    /// Runs until the task has ended. When the hub shuts down, the next hub continues from the journal.
     pub(super) async fn run(mut self) -> Result<(), Infallible> {
         let token = self.shared.group.token();
-        match token.run_until_cancelled(self.carry()).await {
+        match token.run_until_cancelled(self.execute()).await {
             Some(Ok(())) | None => {}
             Some(Err(error)) => {
-                warn!(task = %self.id, error = %report(&error), "a task could not be run, and is tried again");
+                warn!(task = %self.id, error = %report(&error), "a task could not be run; retrying");
             }
         }
         Ok(())
     }
 
-    async fn carry(&mut self) -> Result<(), StoreError> {
-        let submissions = match self.asked().await? {
-            Asked::Readable(request) => request.submissions(PROVIDER),
-            Asked::Unreadable => return self.lost().await,
-            Asked::Over => return Ok(()),
+    async fn execute(&mut self) -> Result<(), StoreError> {
+        let submissions = match self.request().await? {
+            StoredRequest::Readable(request) => request.submissions(PROVIDER),
+            StoredRequest::Unreadable => return self.fail_unreadable().await,
+            StoredRequest::Ended => return Ok(()),
         };
         let mut steps = match Steps::begin(Arc::clone(&self.shared), self.id, self.attempt).await {
-            Err(StoreError::Sealed) => return self.lost().await,
+            Err(StoreError::Sealed) => return self.fail_unreadable().await,
             steps => steps?,
         };
         let accounts = self.shared.accounts.all().await?;
         steps.say(if self.attempt == 0 { Line::initializing() } else { Line::initializing_again() });
         let submissions = match submissions {
             Ok(submissions) => submissions,
-            // It was readable to the hub that took it on, which is of another release.
+            // The hub that accepted it is of another release.
             Err(invalid) => {
                 self.abandon(&mut steps, &Failure::illegal_argument(invalid.to_string())).await;
                 return Ok(());
@@ -93,7 +93,7 @@ impl Run {
                 Err(halt) => {
                     let Some(failure) = halt.into_failure() else { return Ok(()) };
                     steps.say(Line::failed(submission.operation, &failure));
-                    // What went before is not told: who reads results would take it for the whole.
+                    // Earlier results are dropped: a reader would take them for all results.
                     results = vec![failure.result_object(submission.operation)];
                     state = TaskState::Failed;
                     break;
@@ -107,7 +107,7 @@ impl Run {
     async fn end(&self, steps: &mut Steps, state: TaskState, results: &[Value]) {
         match steps.end(state, results).await {
             Ok(()) => info!(task = %self.id, attempt = self.attempt, ?state, "task ended"),
-            // What it leaves behind will never be written down. That can be said, and who waits for it hears something.
+            // The store rejects the results. The task ends with that message instead, so that callers do not wait forever.
             Err(Halt::Failed(failure)) => {
                 steps.forget_unsaid();
                 steps.say(Line::abandoned(&failure));
@@ -124,12 +124,12 @@ impl Run {
         self.end(steps, TaskState::Failed, &[failure.result_object_of("")]).await;
     }
 
-    /// What is asked; from the store, if another life or hub was asked.
-    async fn asked(&mut self) -> Result<Asked, StoreError> {
+    /// Request of the task, from the store if this hub did not just receive it.
+    async fn request(&mut self) -> Result<StoredRequest, StoreError> {
         let body = match self.body.take() {
             Some(body) => Some(body),
             None => match self.shared.store.task_body(&self.shared.config.tenant, self.id).await? {
-                None => return Ok(Asked::Over),
+                None => return Ok(StoredRequest::Ended),
                 Some((key_id, sealed)) if key_id == self.shared.vault.key_id() => {
                     self.shared.vault.open(self.id.ulid(), Place::Task, &sealed)
                 }
@@ -137,11 +137,11 @@ impl Run {
             },
         };
         let request = body.and_then(|body| serde_json::from_slice(&body).ok());
-        Ok(request.map_or(Asked::Unreadable, Asked::Readable))
+        Ok(request.map_or(StoredRequest::Unreadable, StoredRequest::Readable))
     }
 
-    /// Nobody can run it any more: that is said, rather than nothing.
-    async fn lost(&self) -> Result<(), StoreError> {
+    /// Ends a task whose request this hub cannot decrypt.
+    async fn fail_unreadable(&self) -> Result<(), StoreError> {
         let failure = Failure::illegal_state(
             "the hub that ran it died, and no other has the key that encrypts it; what it had begun may be done or \
              not, and nothing more will be (kubesvc.operations.encryption.key lets hubs take over from each other)",
@@ -152,7 +152,7 @@ impl Run {
     }
 }
 
-/// Does one operation.
+/// Runs one operation.
 async fn operate(
     steps: &mut Steps,
     accounts: &[Arc<Account>],

@@ -12,7 +12,7 @@ use spindrift_spinnaker::{Failure, Line, TaskState};
 use tokio::time::{Instant, sleep};
 use tracing::warn;
 
-use super::{Shared, halt::Halt};
+use super::{TasksShared, halt::Halt};
 use crate::{
     clouddriver::{AGAIN, Live, Trouble},
     config::Kubernetes,
@@ -33,7 +33,7 @@ const STEP_BYTES: usize = 10;
 /// The steps of one attempt at a task.
 #[derive(Debug)]
 pub(super) struct Steps {
-    shared: Arc<Shared>,
+    shared: Arc<TasksShared>,
     id: TaskId,
     attempt: u32,
     /// The number of the next step.
@@ -53,7 +53,11 @@ pub(super) struct Steps {
 
 impl Steps {
     /// From the beginning, with the journal of what earlier runs said and learned.
-    pub(super) async fn begin(shared: Arc<Shared>, id: TaskId, attempt: u32) -> Result<Self, StoreError> {
+    pub(super) async fn begin(
+        shared: Arc<TasksShared>,
+        id: TaskId,
+        attempt: u32,
+    ) -> Result<Self, StoreError> {
         let entries = shared.store.task_entries(&shared.config.tenant, id, attempt).await?;
         let mut steps = Self::after(&entries, shared, id, attempt);
         for TaskEntry { number, said, learned } in &entries {
@@ -67,7 +71,7 @@ impl Steps {
 
     /// After all that earlier runs said, whatever that was: only an end can follow.
     pub(super) async fn at_the_end(
-        shared: Arc<Shared>,
+        shared: Arc<TasksShared>,
         id: TaskId,
         attempt: u32,
     ) -> Result<Self, StoreError> {
@@ -75,7 +79,7 @@ impl Steps {
         Ok(Self::after(&entries, shared, id, attempt))
     }
 
-    fn after(entries: &[TaskEntry], shared: Arc<Shared>, id: TaskId, attempt: u32) -> Self {
+    fn after(entries: &[TaskEntry], shared: Arc<TasksShared>, id: TaskId, attempt: u32) -> Self {
         Self {
             shared,
             id,

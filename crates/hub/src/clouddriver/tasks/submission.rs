@@ -1,4 +1,4 @@
-//! What is checked before a task is begun: nothing runs unless all of a request makes sense.
+//! Validation of a request before its task is created: nothing runs unless all of it is valid.
 
 use std::sync::Arc;
 
@@ -16,17 +16,17 @@ use crate::{
     store::StoreError,
 };
 
-/// The one provider that there is.
+/// The only supported provider.
 pub(super) const PROVIDER: &str = "kubernetes";
 
-/// Why nothing is done.
+/// Reason why a request is rejected.
 #[derive(Debug)]
 pub enum Rejected {
     Refused(Refusal),
     Store(StoreError),
 }
 
-/// Checks everything that a request asks for.
+/// Validates all operations of a request.
 pub(super) async fn check(
     accounts: &Accounts,
     provider: &str,
@@ -47,7 +47,7 @@ pub(super) async fn check(
         if let Some(violation) = unknown.and_then(|_| Violation::account_not_found(*operation)) {
             return Err(Refusal::from(vec![violation]).into());
         }
-        // Clusters are asked when it runs, not before it is accepted.
+        // The scope of unknown kinds is read when the task runs, not before it is accepted.
         let manifests = manifests(account, description, |_| None)?;
         let violations = validate(*operation, description, &manifests, &account.namespace_rules());
         if !violations.is_empty() {
@@ -60,7 +60,7 @@ pub(super) async fn check(
     Ok(())
 }
 
-/// The account that an operation is for.
+/// Account of an operation.
 pub(super) fn account_of<'a>(
     accounts: &'a [Arc<Account>],
     submission: &Submission,
@@ -72,8 +72,7 @@ pub(super) fn account_of<'a>(
         .ok_or_else(|| Refusal::unknown_account(wanted, accounts.iter().map(|account| account.name.as_str())))
 }
 
-/// The manifests of a deployment, in the namespaces that they are deployed to; `is_namespaced` answers for kinds that
-/// nobody described.
+/// Manifests of a deployment in their final namespaces; `is_namespaced` decides for kinds without rules.
 pub(super) fn manifests(
     account: &Account,
     description: &Description,
@@ -122,6 +121,6 @@ impl From<StoreError> for Rejected {
 impl From<VaultError> for Rejected {
     fn from(failure: VaultError) -> Self {
         error!(error = %report(&failure), "a task could not be encrypted");
-        Self::Refused(Refusal::internal("the hub could not encrypt the task; its log says why"))
+        Self::Refused(Refusal::internal("the hub could not encrypt the task; see its log"))
     }
 }

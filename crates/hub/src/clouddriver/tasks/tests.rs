@@ -1,4 +1,4 @@
-//! Tasks that come to nothing, and say so.
+//! Tasks that fail, and stored tasks that are corrupt.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,13 +8,13 @@ use spindrift_process::shutdown::Shutdown;
 use spindrift_spinnaker::{Line, Task, TaskState};
 use spindrift_testkit::{Database, eventually};
 
-use super::{Tasks, TasksConfig};
+use super::{Rejected, Tasks, TasksConfig};
 use crate::{
     clouddriver::{Accounts, Live},
     config::Runtime,
     dispatch::{Dispatch, DispatchConfig, Vault},
     metrics::Metrics,
-    store::{Store, StoreConfig, TaskId},
+    store::{Store, StoreConfig, StoreError, TaskId},
 };
 
 const MINUTE: Duration = Duration::from_mins(1);
@@ -32,8 +32,8 @@ async fn start(database: &Database) -> (Tasks, Shutdown) {
     (Tasks::new(config, store, accounts, Live::new(dispatch), vault, &shutdown), shutdown)
 }
 
-/// What becomes of a task that another hub took on, and left.
-async fn taken_up(tasks: &Tasks, body: &str) -> Task {
+/// Resumes a task of another hub and waits for its end.
+async fn resumed(tasks: &Tasks, body: &str) -> Task {
     let id = TaskId::fresh();
     let new = tasks.shared.new_task(id, None, body.as_bytes(), &[Line::initializing()]).ok().unwrap();
     tasks.shared.store.insert_task(&new).await.unwrap();
@@ -45,25 +45,36 @@ async fn taken_up(tasks: &Tasks, body: &str) -> Task {
 }
 
 #[tokio::test]
-async fn a_task_that_this_release_cannot_read_has_failed_and_not_succeeded() {
+async fn a_task_that_this_release_cannot_parse_fails() {
     let database = Database::sqlite().unwrap();
     let (tasks, _shutdown) = start(&database).await;
-    let task = taken_up(&tasks, r#"[{"wibbleManifest": {"account": "prod"}}]"#).await;
+    let task = resumed(&tasks, r#"[{"wibbleManifest": {"account": "prod"}}]"#).await;
     assert_eq!(task.state, TaskState::Failed);
     let last = format!("{:?}", task.history.last());
     assert!(last.contains("No atomic operation converter found for description 'wibbleManifest'"), "{last}");
 }
 
 #[tokio::test]
-async fn a_task_whose_results_cannot_be_written_down_ends_and_says_so() {
+async fn a_task_whose_results_cannot_be_stored_fails_with_that_message() {
     let database = Database::sqlite().unwrap();
     let (tasks, _shutdown) = start(&database).await;
     let refuse = "CREATE TRIGGER too_long BEFORE UPDATE OF results ON spindrift_task \
                   WHEN length(NEW.results) > 2000 BEGIN SELECT RAISE(ABORT, 'too long'); END";
     database.execute(refuse).await.unwrap();
     let long = "w".repeat(3000);
-    let task = taken_up(&tasks, &format!(r#"[{{"{long}": {{"account": "prod"}}}}]"#)).await;
+    let task = resumed(&tasks, &format!(r#"[{{"{long}": {{"account": "prod"}}}}]"#)).await;
     assert_eq!(task.state, TaskState::Failed);
     let last = format!("{:?}", task.history.last());
     assert!(last.contains("cannot be written down"), "{last}");
+}
+
+#[tokio::test]
+async fn a_corrupt_row_is_an_error_and_not_a_task_without_results() {
+    let database = Database::sqlite().unwrap();
+    let (tasks, _shutdown) = start(&database).await;
+    let task = resumed(&tasks, r#"[{"wibbleManifest": {"account": "prod"}}]"#).await;
+    assert!(!task.result_objects.is_empty());
+    database.execute("UPDATE spindrift_task SET results = '[{'").await.unwrap();
+    let found = tasks.find(&task.id).await;
+    assert!(matches!(found, Err(Rejected::Store(StoreError::Json { column: "results", .. }))), "{found:?}");
 }
