@@ -1,6 +1,6 @@
-//! The annotations and labels by which Spinnaker recognises what it deployed.
+//! Annotations and labels by which Spinnaker recognises objects that it deployed.
 
-/// `artifact.spinnaker.io/…`: which artifact an object is, and which version of it.
+/// `artifact.spinnaker.io/…`: artifact and version of an object.
 pub mod artifact {
     pub const TYPE: &str = "artifact.spinnaker.io/type";
     pub const NAME: &str = "artifact.spinnaker.io/name";
@@ -8,7 +8,7 @@ pub mod artifact {
     pub const VERSION: &str = "artifact.spinnaker.io/version";
 }
 
-/// `moniker.spinnaker.io/…`: where an object belongs.
+/// `moniker.spinnaker.io/…`: application and cluster of an object.
 pub mod moniker {
     pub const APPLICATION: &str = "moniker.spinnaker.io/application";
     pub const CLUSTER: &str = "moniker.spinnaker.io/cluster";
@@ -18,7 +18,7 @@ pub mod moniker {
     pub const SEQUENCE: &str = "moniker.spinnaker.io/sequence";
 }
 
-/// `strategy.spinnaker.io/…`: how a manifest wants to be deployed.
+/// `strategy.spinnaker.io/…`: deployment strategy of a manifest.
 pub mod strategy {
     pub const VERSIONED: &str = "strategy.spinnaker.io/versioned";
     pub const MAX_VERSION_HISTORY: &str = "strategy.spinnaker.io/max-version-history";
@@ -28,7 +28,7 @@ pub mod strategy {
     pub const SERVER_SIDE_APPLY: &str = "strategy.spinnaker.io/server-side-apply";
 }
 
-/// The load balancers of a workload: a JSON list of full names.
+/// Load balancers of a workload: a JSON list of full names.
 pub const LOAD_BALANCERS: &str = "traffic.spinnaker.io/load-balancers";
 /// `true` keeps an object out of the cache.
 pub const IGNORE: &str = "caching.spinnaker.io/ignore";
@@ -37,12 +37,12 @@ pub const IGNORE: &str = "caching.spinnaker.io/ignore";
 pub const NAME_LABEL: &str = "app.kubernetes.io/name";
 pub const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
 
-/// What client-side apply remembers.
+/// Annotation of client-side apply.
 pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-/// The revision of a replica set that a deployment made.
+/// Revision of a replica set that a deployment created.
 pub const DEPLOYMENT_REVISION: &str = "deployment.kubernetes.io/revision";
 
-/// Text of an annotation that older releases wrote as JSON, with quotes at both ends.
+/// Text of an annotation that older releases wrote as a JSON string.
 pub(crate) fn unquoted(text: &str) -> Option<String> {
     if text.len() > 1 && text.starts_with('"') && text.ends_with('"') {
         return serde_json::from_str(text).ok();

@@ -1,4 +1,4 @@
-//! Artifacts: what a pipeline hands from stage to stage, and what a deployment makes.
+//! Artifacts: inputs that a pipeline passes from stage to stage, and outputs of a deployment.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub use bind::{Binding, ImageMatch, bind, extract};
 pub use image::image_name;
 pub use pool::{Pool, Unbound, check_bound};
 
-/// An artifact, as all of Spinnaker writes it.
+/// Artifact in Spinnaker's JSON.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Written", rename_all = "camelCase")]
 pub struct Artifact {
@@ -40,7 +40,7 @@ pub struct Artifact {
     pub uuid: Option<String>,
 }
 
-/// An artifact as it may arrive: with nulls, and with keys that belong into its metadata.
+/// Artifact of a request, with nulls and with keys that belong to its metadata.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Written {
@@ -67,7 +67,7 @@ struct Written {
     unknown: Map<String, Value>,
 }
 
-/// What tells artifacts apart when it is checked that all were bound.
+/// Identity of an artifact in the check that all required ones were bound.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArtifactKey {
     r#type: Option<String>,
@@ -82,15 +82,15 @@ pub(crate) const DOCKER_IMAGE: &str = "docker/image";
 // === impl Artifact ===
 
 impl Artifact {
-    /// The type of artifacts that objects of a kind are.
+    /// Artifact type of objects of a kind.
     pub fn type_of(kind: &Kind) -> String {
         format!("kubernetes/{kind}")
     }
 
-    /// The artifact that a manifest becomes when it is deployed under this name.
+    /// Artifact of a manifest that is deployed under this name.
     pub fn created(manifest: &Manifest, account: &str, version: Option<&str>) -> Self {
         let name = manifest.name();
-        // A versioned manifest that has no name is called `null`; so it is in Clouddriver.
+        // As in Clouddriver, a versioned manifest without a name is called `null`.
         let reference = match version {
             Some(version) => Some(format!("{}-{version}", name.unwrap_or("null"))),
             None => name.map(str::to_owned),
@@ -106,7 +106,7 @@ impl Artifact {
         }
     }
 
-    /// The artifact that a deployed object says it is.
+    /// Artifact in the annotations of a deployed object.
     pub fn deployed(object: &Manifest) -> Option<Self> {
         let text = |key| object.annotation(key).and_then(crate::annotation::unquoted);
         Some(Self {
@@ -118,7 +118,7 @@ impl Artifact {
         })
     }
 
-    /// Writes into a manifest which artifact it is.
+    /// Annotates a manifest with the artifact.
     pub fn annotate(&self, manifest: &mut Manifest) {
         let fields = [
             (key::TYPE, &self.r#type),
@@ -147,7 +147,7 @@ impl Artifact {
         self.r#type.as_deref() == Some(of_type)
     }
 
-    /// Where a later step finds the account that made it.
+    /// Account that created it, from the metadata.
     fn account(&self) -> Option<&str> {
         self.metadata.get("account").and_then(Value::as_str).filter(|account| !account.is_empty())
     }
@@ -185,7 +185,7 @@ impl From<Written> for Artifact {
     }
 }
 
-/// As Clouddriver's status lines have it.
+/// Format of Clouddriver's status lines.
 impl fmt::Display for Artifact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "null".to_owned());
@@ -218,7 +218,7 @@ fn java_map(map: &Map<String, Value>) -> String {
 
 // === impl ArtifactKey ===
 
-/// As Clouddriver's errors have it.
+/// Format of Clouddriver's errors.
 impl fmt::Display for ArtifactKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "null".to_owned());

@@ -1,8 +1,8 @@
-//! Old versions: which of them go when a manifest says how many are kept.
+//! Selection of old versions to delete when a manifest limits their number.
 
 use crate::{Artifact, Kind, Manifest, Wishes};
 
-/// The versions of an object that are looked at: those of its kind, where its artifact is.
+/// Versions of an object to clean up: those of its kind in the location of its artifact.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cleanup {
     pub kind: Kind,
@@ -11,18 +11,18 @@ pub struct Cleanup {
     keep: usize,
 }
 
-/// A version that goes.
+/// Version to delete.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outdated {
     pub name: String,
-    /// What the history tells of it.
+    /// Artifact for the task's history.
     pub artifact: Artifact,
 }
 
 // === impl Cleanup ===
 
 impl Cleanup {
-    /// What an object that was just deployed asks for, if it does.
+    /// Clean-up that a deployed object requests in its annotations.
     pub fn of(object: &Manifest) -> Option<Self> {
         let keep = Wishes::of(object).max_version_history?;
         let artifact = Artifact::deployed(object)?;
@@ -30,12 +30,12 @@ impl Cleanup {
             kind: object.kind().clone(),
             namespace: artifact.location.unwrap_or_default(),
             artifact: artifact.name?,
-            // Fewer than none cannot be kept: such a number is no wish at all.
+            // A negative number is ignored.
             keep: usize::try_from(keep).ok()?,
         })
     }
 
-    /// The oldest of the objects of this kind that are too many.
+    /// Oldest objects of this kind beyond the number to keep.
     pub fn outdated(&self, live: &[Manifest], account: &str) -> Vec<Outdated> {
         let mut versions: Vec<_> = live
             .iter()

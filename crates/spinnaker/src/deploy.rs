@@ -1,9 +1,9 @@
-//! A deployment, step by step, without asking anybody: whoever runs it is told what to look up and what to send.
+//! Deployment as a state machine without I/O: the caller performs the lookups and sends the objects.
 //!
 //! ```text
 //! Deploy::begin ─▶ for each manifest, in order: lookups() ─▶ prepare(live) ─▶ … ─▶ check() ─▶ Deliveries
 //!                                                                                                  │
-//!              OperationResult ◀── finish() ◀── delivered(what the cluster has now) ◀── send ◀─────┘
+//!              OperationResult ◀── finish() ◀── delivered(the object in the cluster) ◀── send ◀─────┘
 //! ```
 //!
 //! Everything is prepared before anything is sent. Then objects are sent one by one, and the first error ends it; what
@@ -23,7 +23,7 @@ pub use delivery::{Deliveries, Delivery, Method};
 pub use label::Labelling;
 use order::sort;
 
-/// What holds for an account that is deployed to.
+/// Settings of the account to deploy to.
 #[derive(Debug, Clone)]
 pub struct Target<'a> {
     pub account: &'a str,
@@ -32,12 +32,12 @@ pub struct Target<'a> {
     pub labelling: Labelling<'a>,
 }
 
-/// A deployment that is being prepared.
+/// Deployment that is being prepared.
 #[derive(Debug)]
 pub struct Deploy<'a> {
     target: Target<'a>,
     request: &'a DeployManifest,
-    /// As they were asked for, in the order of deployment; the first `ready.len()` are prepared.
+    /// Manifests of the request, in the order of deployment; the first `ready.len()` are prepared.
     manifests: Vec<Manifest>,
     ready: Vec<Manifest>,
     pool: Pool,
@@ -46,21 +46,21 @@ pub struct Deploy<'a> {
     history: Vec<Line>,
 }
 
-/// What has to be known of the cluster to prepare a manifest.
+/// Read of the cluster that is needed to prepare a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lookup {
     /// All objects of a kind in a namespace; empty means the default.
     List { kind: Kind, namespace: String },
-    /// One object, if there is one.
+    /// One object, if it exists.
     Get(Coordinates),
 }
 
-/// What was found for a [`Lookup`].
+/// Objects found by the [`Lookup`]s.
 #[derive(Debug, Clone, Default)]
 pub struct Live {
     pub listed: Vec<Manifest>,
     pub got: Vec<Manifest>,
-    /// Names of listed objects that were applied with the very same content, where that may not be shown.
+    /// Names of listed objects that were applied with the same content, for kinds whose content may not be shown.
     pub same: Vec<String>,
 }
 
@@ -86,7 +86,7 @@ impl<'a> Deploy<'a> {
         }
     }
 
-    /// Puts manifests, which are in their namespaces already, into the order of deployment.
+    /// Sorts manifests, whose namespaces are set already, into the order of deployment.
     pub fn begin(&mut self, mut manifests: Vec<Manifest>) -> Result<(), Failure> {
         self.history.extend(Lines(Operation::DeployManifest).start(self.target.account));
         self.say("Sorting manifests by priority...");
@@ -102,12 +102,12 @@ impl<'a> Deploy<'a> {
         Ok(())
     }
 
-    /// The next manifest to prepare, as it was asked for.
+    /// Next manifest to prepare, as in the request.
     pub fn upcoming(&self) -> Option<&Manifest> {
         self.manifests.get(self.ready.len())
     }
 
-    /// What has to be looked up for the next manifest; nothing if all are prepared.
+    /// Lookups for the next manifest; none if all are prepared.
     pub fn lookups(&self) -> Option<Vec<Lookup>> {
         let manifest = self.upcoming()?;
         let wishes = Wishes::of(manifest);
@@ -125,7 +125,7 @@ impl<'a> Deploy<'a> {
         Some(lookups)
     }
 
-    /// Prepares the next manifest with what was found.
+    /// Prepares the next manifest with the results of its lookups.
     pub fn prepare(&mut self, live: &Live) -> Result<(), Failure> {
         let Some(mut manifest) = self.upcoming().cloned() else { return Ok(()) };
         self.check_history(&manifest)?;
@@ -157,7 +157,7 @@ impl<'a> Deploy<'a> {
         Ok(())
     }
 
-    /// Checks the whole, and what remains is to be sent.
+    /// Checks the deployment as a whole and returns the objects to send.
     pub fn check(&mut self) -> Result<Deliveries, Failure> {
         self.say("Checking if all requested artifacts were bound...");
         if self.request.enable_artifact_binding.unwrap_or(true) {
@@ -170,7 +170,7 @@ impl<'a> Deploy<'a> {
         Deliveries::new(self.target.account, self.request, std::mem::take(&mut self.ready), result)
     }
 
-    /// What was said since the last time.
+    /// Takes the lines that were added since the last call.
     pub fn take_history(&mut self) -> Vec<Line> {
         std::mem::take(&mut self.history)
     }
@@ -246,7 +246,7 @@ impl<'a> Deploy<'a> {
     }
 }
 
-/// As many replicas as there are now, if the manifest wants that: of the same name, or of the newest version.
+/// Copies the replicas of the live object if the manifest requests it: of the same name, or of the newest version.
 fn take_source_capacity(manifest: &mut Manifest, versioned: bool, live: &Live) {
     let wanted = Wishes::of(manifest).use_source_capacity && manifest.kind().has_source_capacity();
     let coordinates = manifest.coordinates();
@@ -261,7 +261,7 @@ fn take_source_capacity(manifest: &mut Manifest, versioned: bool, live: &Live) {
     }
 }
 
-/// Whether an object is the one that is meant; no namespace means the default, whichever that is.
+/// Whether an object has these coordinates; no namespace means the default one.
 fn is_same(object: &Manifest, wanted: &Coordinates) -> bool {
     *object.kind() == wanted.kind
         && object.name() == Some(&wanted.name)

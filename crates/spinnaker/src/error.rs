@@ -1,4 +1,5 @@
-//! How refusals look. Orca casts `message` and `error` to texts and `errors` to a list of texts: other types break it.
+//! JSON of error responses. Orca casts `message` and `error` to strings and `errors` to a list of strings: other types
+//! break it.
 
 use serde::Serialize;
 
@@ -8,7 +9,7 @@ pub use missing::Missing;
 
 use crate::{InvalidRequest, TaskError, Violation, manifest::InvalidManifest};
 
-/// An error of Clouddriver's own.
+/// Error in Clouddriver's own format.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ErrorBody {
     /// Such as `2026-11-15T20:37:54.599+00:00`.
@@ -21,7 +22,7 @@ pub struct ErrorBody {
     pub errors: Vec<String>,
 }
 
-/// An error of its web framework: an unknown route, a wrong method, a body that cannot be read.
+/// Error of its web framework: unknown route, wrong method, invalid body.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {
     r#type: &'static str,
@@ -31,7 +32,7 @@ pub struct Problem {
     instance: String,
 }
 
-/// Why something is refused.
+/// Error response with its status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     pub status: u16,
@@ -55,7 +56,7 @@ impl Refusal {
         Self::new(400, "com.netflix.spinnaker.kork.web.exceptions.InvalidRequestException", message)
     }
 
-    /// An account that nobody knows.
+    /// Unknown account.
     pub fn unknown_account<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         let known: Vec<_> = known.into_iter().collect();
         Self::invalid_request(format!("credentials not found (name: {name}, names: {})", known.join(",")))
@@ -66,37 +67,37 @@ impl Refusal {
         Self::new(400, exception, format!("No cloud provider named '{name}' found"))
     }
 
-    /// A provider in the path of a read that nobody knows; operations say it with quotes.
+    /// Unknown provider in the path of a read; for operations the message has quotes.
     pub fn no_such_provider(name: &str) -> Self {
         let exception = "com.netflix.spinnaker.clouddriver.exceptions.CloudProviderNotFoundException";
         Self::new(400, exception, format!("No cloud provider named {name} found"))
     }
 
-    /// Accounts are announced by agents, not written through this API.
+    /// Accounts cannot be written through this API: agents announce them.
     pub fn no_account_definitions() -> Self {
         let message =
             "Cannot use AccountDefinitionService endpoints without enabling AccountDefinitionService bean";
         Self::new(400, "com.netflix.spinnaker.kork.exceptions.ConfigurationException", message)
     }
 
-    /// What Kubernetes accounts cannot do. Clouddriver says 500, which callers would try again.
+    /// Not supported by Kubernetes accounts. Clouddriver returns 500, which callers would retry.
     pub fn not_implemented(message: impl Into<String>) -> Self {
         Self::new(400, "org.apache.commons.lang3.NotImplementedException", message)
     }
 
-    /// A description with errors.
+    /// Invalid description.
     pub fn validation(errors: impl IntoIterator<Item = String>) -> Self {
         let exception = "com.netflix.spinnaker.clouddriver.deploy.DescriptionValidationException";
         Self { errors: errors.into_iter().collect(), ..Self::new(400, exception, "Validation Failed") }
     }
 
-    /// Somebody who may not use an account.
+    /// User who may not use an account.
     pub fn not_authorized(user: &str, account: &str, operation: crate::Operation) -> Self {
         let class = operation.description_class();
         Self::validation([format!("{user} is not authorized (account: {account}, description: {class})")])
     }
 
-    /// A body that is larger than any request that makes sense.
+    /// Body that exceeds the size limit.
     pub fn too_large(most: usize) -> Self {
         let exception = "com.netflix.spinnaker.kork.web.exceptions.InvalidRequestException";
         Self::new(413, exception, format!("the body has more than {most} bytes"))
@@ -106,22 +107,22 @@ impl Refusal {
         Self::new(500, "java.lang.IllegalStateException", message)
     }
 
-    /// Nothing is wrong with the request: it is to be asked again.
+    /// Temporary failure: the request may be retried.
     pub fn unavailable(message: impl Into<String>) -> Self {
         Self::new(503, "java.lang.IllegalStateException", message)
     }
 
-    /// What should have answered could not be reached.
+    /// The server behind the hub could not be reached.
     pub fn bad_gateway(message: impl Into<String>) -> Self {
         Self::new(502, "java.net.ConnectException", message)
     }
 
-    /// What should have answered did not, in time.
+    /// The server behind the hub did not respond in time.
     pub fn gateway_timeout(message: impl Into<String>) -> Self {
         Self::new(504, "java.net.SocketTimeoutException", message)
     }
 
-    /// The body, at the time of `timestamp`.
+    /// Body with this timestamp.
     pub fn body(&self, timestamp: jiff::Timestamp) -> ErrorBody {
         let timestamp = timestamp.strftime("%Y-%m-%dT%H:%M:%S.%3f+00:00").to_string();
         let Self { status, exception, message, errors } = self.clone();
@@ -203,7 +204,7 @@ impl Problem {
         Self::new(400, format!("Required parameter '{name}' is not present."), path)
     }
 
-    /// A parameter, or a part of the path, that is none of the values it can have.
+    /// Parameter or path segment with an invalid value.
     pub fn mismatch(name: &str, value: &str, path: &str) -> Self {
         Self::new(400, format!("Failed to convert '{name}' with value: '{value}'"), path)
     }

@@ -1,12 +1,12 @@
-//! How an operation fails: with the name of a Java exception, since status lines have it, and a message for people.
+//! Failure of an operation: the name of a Java exception, which status lines contain, and a message.
 
 use crate::{Coordinates, Unsupported};
 
-/// Why an operation failed.
+/// Failure of an operation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
-    /// The exception that Clouddriver would have thrown.
+    /// Exception that Clouddriver would have thrown.
     pub exception: &'static str,
     pub message: String,
 }
@@ -26,7 +26,7 @@ impl Failure {
         Self { exception: "RuntimeException", message: message.into() }
     }
 
-    /// Traffic cannot be turned on or off for what is not there.
+    /// Traffic cannot be enabled or disabled for an object that does not exist.
     pub fn no_such_manifest(target: &Coordinates) -> Self {
         Self::illegal_state(format!("Could not find kubernetes manifest: {target}"))
     }
@@ -35,7 +35,7 @@ impl Failure {
         Self::illegal_state(format!("Could not find load balancer: {service}."))
     }
 
-    /// What a cluster answered, as kubectl would have said it.
+    /// Error of the API server in kubectl's words.
     pub fn kubectl(message: impl Into<String>) -> Self {
         Self { exception: "KubectlException", message: message.into() }
     }

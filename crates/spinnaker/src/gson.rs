@@ -1,8 +1,8 @@
-//! Numbers as Clouddriver's JSON library reads them: all of them are floats, and Orca casts some to `Double`.
+//! Numbers as Clouddriver's JSON library parses them: all are floats, and Orca casts some to `Double`.
 
 use serde_json::{Number, Value};
 
-/// The same value with every whole number written as `2.0`, and without the keys whose value is null.
+/// Writes every whole number as `2.0`, and removes keys whose value is null.
 pub fn with_floats(value: Value) -> Value {
     match value {
         Value::Number(number) => {
@@ -19,7 +19,7 @@ pub fn with_floats(value: Value) -> Value {
     }
 }
 
-/// The same value without the keys whose value is null.
+/// Removes keys whose value is null.
 pub(crate) fn without_nulls(value: Value) -> Value {
     match value {
         Value::Array(items) => items.into_iter().map(without_nulls).collect(),

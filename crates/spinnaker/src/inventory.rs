@@ -1,4 +1,4 @@
-//! An inventory: rows and how they relate, from which every view is made.
+//! Inventory: rows and their relations, from which every view is built.
 //!
 //! ```text
 //! manager ◀──owns── server group ◀──owns── instance        cluster = (account, application, name of the cluster)
@@ -13,21 +13,21 @@ use crate::{
     row::{ListedInstance, RowReader},
 };
 
-/// Rows, related to each other. It knows only what it was given: to show the server groups of an application it needs
-/// these, the instances they own, and the services of their namespaces.
+/// Rows with their relations. To show the server groups of an application it needs these, the instances they own, and the
+/// services of their namespaces.
 #[derive(Debug)]
 pub struct Inventory<'a> {
     rows: Vec<&'a Row>,
     owned: HashMap<Place<'a>, Vec<&'a Row>>,
     instances: Vec<ListedInstance<'a>>,
-    /// Which of the instances a server group has.
+    /// Indexes of the instances of each server group.
     listed: HashMap<Place<'a>, Vec<usize>>,
-    /// Load balancers by the workloads they send traffic to, and the reverse.
+    /// Load balancers by the workloads they send traffic to; the next field is the reverse.
     balancers: HashMap<Place<'a>, Vec<&'a Row>>,
     balanced: HashMap<Place<'a>, Vec<&'a Row>>,
 }
 
-/// Where an object is.
+/// Account, namespace, kind and name of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Place<'a> {
     account: &'a str,
@@ -39,7 +39,7 @@ struct Place<'a> {
 // === impl Inventory ===
 
 impl<'a> Inventory<'a> {
-    /// Relates rows; whatever their order, that of the views is by name.
+    /// Relates rows in any order; views are sorted by name.
     pub fn new(rows: impl IntoIterator<Item = &'a Row>) -> Self {
         let mut rows: Vec<_> = rows.into_iter().collect();
         rows.sort_by(|one, other| one.sort_key().cmp(&other.sort_key()));
@@ -58,7 +58,7 @@ impl<'a> Inventory<'a> {
         inventory.with_instances(instances)
     }
 
-    /// The same with instances that are only listed, whatever their order.
+    /// Adds instances for lists, in any order.
     #[must_use]
     pub fn with_instances(mut self, instances: impl IntoIterator<Item = ListedInstance<'a>>) -> Self {
         let owners: HashMap<_, _> = self.rows.iter().map(|row| (Place::of(row), *row)).collect();
@@ -81,12 +81,12 @@ impl<'a> Inventory<'a> {
         self
     }
 
-    /// All rows of a kind, sorted by account and name.
+    /// Rows of a kind, sorted by account and name.
     pub fn of_kind(&self, kind: SpinnakerKind) -> impl Iterator<Item = &'a Row> {
         self.rows.iter().copied().filter(move |row| row.spinnaker_kind == kind)
     }
 
-    /// The rows of a kind that belong to an application.
+    /// Rows of a kind that belong to an application.
     pub fn of_application(&self, application: &str, kind: SpinnakerKind) -> impl Iterator<Item = &'a Row> {
         self.of_kind(kind).filter(move |row| row.application.as_deref() == Some(application))
     }
@@ -106,7 +106,7 @@ impl<'a> Inventory<'a> {
         self.owned_by(row, SpinnakerKind::Instances)
     }
 
-    /// The instances of a server group as lists show them, sorted by name.
+    /// Instances of a server group as lists show them, sorted by name.
     pub(crate) fn listed_instances_of<'i>(
         &'i self,
         row: &'i Row,
@@ -135,8 +135,8 @@ impl<'a> Inventory<'a> {
 
 type Related<'a> = HashMap<Place<'a>, Vec<&'a Row>>;
 
-/// Which services send traffic to which workloads of their namespace. A service is compared only with workloads that
-/// have the first label of its selector, or its name: some namespaces have thousands of both.
+/// Relates services to the workloads of their namespace that they send traffic to. A service is compared only with workloads
+/// that have the first label of its selector, or its name: some namespaces have thousands of both.
 fn balance<'a>(rows: &[&'a Row]) -> (Related<'a>, Related<'a>) {
     let mut candidates: HashMap<_, Vec<&'a Row>> = HashMap::new();
     for row in rows.iter().copied() {
@@ -159,7 +159,7 @@ fn balance<'a>(rows: &[&'a Row]) -> (Related<'a>, Related<'a>) {
     (balancers, balanced)
 }
 
-/// What a service may know a workload by.
+/// Key by which a service can match a workload.
 #[derive(PartialEq, Eq, Hash)]
 enum Mark<'a> {
     Label(&'a str, &'a str),

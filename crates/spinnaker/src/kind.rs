@@ -1,8 +1,8 @@
 //! Kinds as Spinnaker spells them, which is part of its API: `replicaSet`, `horizontalpodautoscaler`,
 //! `CronTab.stable.example.com`.
 //!
-//! A kind that Spinnaker knows has one spelling, whatever the caller's; a kind of a group that is not Kubernetes' own
-//! carries its group; the rest keeps the spelling it came with. Two kinds are the same whatever their case.
+//! A built-in kind has one spelling, whatever the caller's; a kind of a group that is not Kubernetes' own carries its group;
+//! others keep the spelling of the caller. Kinds are compared without case.
 
 use std::{
     borrow::Cow,
@@ -24,7 +24,7 @@ pub use capability::{Capability, Unsupported};
 use rules::DeployPriority;
 pub use rules::{CustomResource, KindRules, NotDeployable};
 
-/// A kind of Kubernetes objects, as Spinnaker tells kinds apart.
+/// Kind of Kubernetes objects in Spinnaker's terms.
 #[derive(Clone)]
 pub struct Kind(Spelling);
 
@@ -38,7 +38,7 @@ enum Spelling {
     },
 }
 
-/// What Spinnaker takes the objects of a kind for.
+/// Spinnaker's classification of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum SpinnakerKind {
@@ -54,18 +54,18 @@ pub enum SpinnakerKind {
 // === impl Kind ===
 
 impl Kind {
-    /// Reads `name` or `name.group`, in any case, by name or alias.
+    /// Parses `name` or `name.group`, in any case, by name or alias.
     pub fn parse(text: &str) -> Self {
         let (name, group) = text.split_once('.').unwrap_or((text, ""));
         Self::of_group(group, name)
     }
 
-    /// The kind that a manifest's `apiVersion` and `kind` name.
+    /// Kind of a manifest's `apiVersion` and `kind`.
     pub fn of_manifest(api_version: &str, kind: &str) -> Self {
         Self::of_group(api_version.split_once('/').map_or("", |(group, _)| group), kind)
     }
 
-    /// The kind of this name in an API group; empty for the core group.
+    /// Kind of this name in an API group; empty for the core group.
     pub fn of_group(group: &str, name: &str) -> Self {
         if !NATIVE_GROUPS.iter().any(|native| native.eq_ignore_ascii_case(group)) {
             return Self(Spelling::Other { name: name.into(), group: group.to_lowercase().into() });
@@ -76,12 +76,12 @@ impl Kind {
         }
     }
 
-    /// The kinds that Spinnaker has rules for, in the order of their names.
+    /// Kinds that Spinnaker has rules for, sorted by name.
     pub fn handled() -> impl Iterator<Item = Self> {
         BUILT_IN.iter().filter(|known| known.handled).map(|known| Self(Spelling::Known(known)))
     }
 
-    /// The API group and kind as Kubernetes writes them, if that is known: what an `involvedObject` says.
+    /// API group, if known, and kind as Kubernetes writes them, as in `involvedObject`.
     pub fn in_kubernetes(&self) -> (Option<&str>, &str) {
         match &self.0 {
             Spelling::Known(known) => (Some(known.group), known.manifest_kind),
@@ -90,7 +90,7 @@ impl Kind {
         }
     }
 
-    /// The spelling, borrowed where that is possible.
+    /// Spinnaker's spelling, borrowed where possible.
     pub fn spelling(&self) -> Cow<'_, str> {
         match &self.0 {
             Spelling::Known(known) => Cow::Borrowed(known.name),
@@ -99,12 +99,12 @@ impl Kind {
         }
     }
 
-    /// Whether this is the kind that Spinnaker spells so.
+    /// Whether this is the built-in kind of this spelling.
     pub fn is(&self, spelling: &str) -> bool {
         matches!(&self.0, Spelling::Known(known) if known.name == spelling)
     }
 
-    /// Whether Spinnaker knows it, and so how it is spelled.
+    /// Whether it is built in.
     pub fn is_known(&self) -> bool {
         self.known().is_some()
     }
@@ -116,7 +116,7 @@ impl Kind {
         }
     }
 
-    /// What two spellings of the same kind have in common.
+    /// Name and group that are equal for all spellings of the same kind, except for case.
     fn identity(&self) -> (&str, &str) {
         match &self.0 {
             Spelling::Known(known) => (known.name, ""),
@@ -139,7 +139,7 @@ impl fmt::Debug for Kind {
     }
 }
 
-/// A known kind is never spelled otherwise, so only the others are compared letter by letter.
+/// Built-in kinds have one spelling; only the others are compared without case.
 impl PartialEq for Kind {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
@@ -198,7 +198,7 @@ impl<'de> Deserialize<'de> for Kind {
 // === impl SpinnakerKind ===
 
 impl SpinnakerKind {
-    /// Reads the name, in any case.
+    /// Parses the name, in any case.
     pub fn parse(text: &str) -> Option<Self> {
         use SpinnakerKind::{
             Configs, Instances, LoadBalancers, SecurityGroups, ServerGroupManagers, ServerGroups,
@@ -209,7 +209,7 @@ impl SpinnakerKind {
             .find(|kind| kind.as_str().eq_ignore_ascii_case(text))
     }
 
-    /// The name, as in `spinnakerKindMap`.
+    /// Name as in `spinnakerKindMap`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Configs => "configs",

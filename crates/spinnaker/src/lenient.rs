@@ -11,12 +11,12 @@ pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     Option::<Value>::deserialize(deserializer)?.map_or(Ok(None), written)
 }
 
-/// The same; nothing is an empty text.
+/// The same; an absent value is an empty string.
 pub(crate) fn text_or_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     text(deserializer).map(Option::unwrap_or_default)
 }
 
-/// A whole number, also as text; nothing if the text is empty.
+/// Integer, also as text; none if the text is empty.
 pub(crate) fn integer<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
     let unwritable = |value: &Value| unfit(value, "a whole number");
     match Option::<Value>::deserialize(deserializer)? {
@@ -25,7 +25,7 @@ pub(crate) fn integer<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Opti
         Some(Value::String(text)) => {
             text.trim().parse().map(Some).map_err(|_| unwritable(&Value::String(text)))
         }
-        // As Jackson does: what is behind the point is cut off.
+        // As Jackson does, the fraction is cut off.
         #[allow(clippy::cast_possible_truncation)]
         Some(Value::Number(number)) => match (number.as_i64(), number.as_f64()) {
             (Some(whole), _) => Ok(Some(whole)),
@@ -47,13 +47,13 @@ pub(crate) fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     }
 }
 
-/// A list of texts, or of what can be written as one; nothing instead of null.
+/// List of strings, or of values that can be written as one; empty for null.
 pub(crate) fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let values: Vec<Value> = or_default(deserializer)?;
     values.into_iter().map(|value| written(value).map(Option::unwrap_or_default)).collect()
 }
 
-/// Anything with a default, which null stands for.
+/// Value with a default for null.
 pub(crate) fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,

@@ -1,5 +1,5 @@
-//! The rules of Spinnaker, without I/O: what an operation means, what becomes of a manifest on its way to a cluster,
-//! and how objects are shown.
+//! Rules of Spinnaker, without I/O: operations, the preparation of manifests for deployment, and the JSON of objects that
+//! Clouddriver returns.
 //!
 //! ```text
 //!   write                                                    read
@@ -9,15 +9,15 @@
 //!      ┌────────────────────────┘                            rows of an application, their ────────┘
 //!      ▼                                                     instances, services near them
 //!   Deploy: sort ─▶ bind ─▶ version ─▶ annotate ─▶ traffic          │
-//!      │  (asks: Lookup, is told: Live)                             ▼
+//!      │  (requests Lookup, receives Live)                          ▼
 //!      ▼                                                     Inventory ─▶ view::{ServerGroupSummary, LoadBalancer, …}
 //!   Deliveries ─▶ (the agent's verbs) ─▶ OperationResult
 //!      └── Line by line into the task's history              live object ─▶ view::ManifestView (status, artifacts)
 //! ```
 //!
-//! **Rows.** When an object is committed, [`Row::derive`] makes its row from the bytes in one partial parse. Its
-//! columns are what is searched by: account, kind, namespace, name, [`SpinnakerKind`], application, cluster, owners.
-//! Its [`Summary`] is a few hundred bytes of JSON with all that lists and details show. So:
+//! **Rows.** When an object is committed, [`Row::derive`] derives its row from the bytes in one partial parse. Queries use
+//! its columns: account, kind, namespace, name, [`SpinnakerKind`], application, cluster, owners. Its [`Summary`] is a few
+//! hundred bytes of JSON with all that lists and details show. So:
 //!
 //! - `/applications` and its clusters need only distinct `(application, account, cluster)`: [`view::ClusterRef`];
 //! - the views of an application need its rows, the rows of kind `instances` that its server groups own, and the
@@ -25,11 +25,11 @@
 //! - a single object needs its own row and the same neighbours;
 //! - only `/manifests` and jobs need bodies, and those are read live.
 //!
-//! **Operations.** Whatever has to be known of a cluster is asked for as data ([`Lookup`]) and whatever is to be done
-//! is told as data ([`Delivery`], [`traffic::patch`], [`Cleanup`], …). The sentences of a task's history come along as
-//! [`Line`]s, since Orca copies them into its stages and people look for them.
+//! **Operations.** Reads of a cluster are requested as data ([`Lookup`]), and changes are returned as data ([`Delivery`],
+//! [`traffic::patch`], [`Cleanup`], …). The messages of a task's history are [`Line`]s: Orca copies them into its stages,
+//! and people search for them.
 //!
-//! Values that Clouddriver shows of Secrets are never shown here.
+//! Contents of Secrets, which Clouddriver shows, are never shown here.
 
 #![cfg_attr(test, allow(clippy::needless_pass_by_value, reason = "`json!` is written where it is used"))]
 

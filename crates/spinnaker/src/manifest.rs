@@ -1,4 +1,4 @@
-//! Manifests: objects on their way to a cluster, as people and pipelines write them.
+//! Manifests: objects to deploy, as people and pipelines write them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -10,7 +10,7 @@ mod input;
 
 pub use input::{InvalidManifest, expand, override_namespace};
 
-/// An object as JSON, whose kind is known.
+/// Object as JSON, with its kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Value", into = "Value")]
 pub struct Manifest {
@@ -18,7 +18,7 @@ pub struct Manifest {
     body: Map<String, Value>,
 }
 
-/// Whether a key that is there already is kept.
+/// Treatment of a key that exists already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
     Keep,
@@ -32,7 +32,7 @@ impl Manifest {
         &self.kind
     }
 
-    /// `apiVersion` as it is written; empty if there is none.
+    /// `apiVersion` as written; empty if there is none.
     pub fn api_version(&self) -> &str {
         self.body.get("apiVersion").and_then(Value::as_str).unwrap_or_default()
     }
@@ -45,12 +45,12 @@ impl Manifest {
         self.metadata("generateName").filter(|name| !name.is_empty())
     }
 
-    /// The name, or what names are generated from; Clouddriver calls a manifest that has neither `null`.
+    /// `name` or `generateName`; as in Clouddriver, `null` if there is neither.
     pub fn shown_name(&self) -> &str {
         self.name().or_else(|| self.generate_name()).unwrap_or("null")
     }
 
-    /// The namespace; empty if there is none, be it that its kind has none or that the cluster's default is meant.
+    /// Namespace; empty for a cluster-scoped kind and for the cluster's default.
     pub fn namespace(&self) -> &str {
         self.metadata("namespace").unwrap_or_default()
     }
@@ -80,12 +80,12 @@ impl Manifest {
         Moniker::read(&self.kind, self.name().unwrap_or_default(), |key| self.annotation(key))
     }
 
-    /// Labels that load balancers look at: those of the pod template, or its own if it has none.
+    /// Labels that load balancers select by: those of the pod template, or its own if it has none.
     pub fn traffic_labels(&self) -> Option<&Map<String, Value>> {
         self.pointer(&format!("{}/labels", self.traffic_metadata()))?.as_object()
     }
 
-    /// Where the metadata is that load balancers look at.
+    /// JSON pointer of the metadata that load balancers select by.
     pub fn traffic_metadata(&self) -> &'static str {
         if self.has_pod_metadata() { POD_METADATA } else { "/metadata" }
     }
@@ -152,19 +152,19 @@ impl Manifest {
         }
     }
 
-    /// What finds the pods of a workload, as kubectl's `-l` takes it; none if it would find all pods.
+    /// Selector of a workload's pods, as for kubectl's `-l`; none if it would match all pods.
     pub fn pod_selector(&self) -> Option<String> {
         let selector = self.pointer("/spec/selector")?;
         let selector = LabelSelector::of_object(selector).ok().filter(|selector| !selector.is_empty())?;
         Some(selector.to_string())
     }
 
-    /// The last configuration that client-side apply has sent, if it reads as JSON.
+    /// Last configuration of client-side apply, if it is valid JSON.
     pub fn last_applied(&self) -> Option<Value> {
         serde_json::from_str(self.annotation(annotation::LAST_APPLIED)?).ok()
     }
 
-    /// The object as it may be shown: without what the API server keeps for itself, and nothing of a Secret's content.
+    /// The object without `managedFields` and the like, and without the content of a Secret.
     pub(crate) fn shown(&self) -> Value {
         let mut shown = self.clone();
         if let Some(Value::Object(metadata)) = shown.body.get_mut("metadata") {
@@ -178,7 +178,7 @@ impl Manifest {
         gson::with_floats(shown.into())
     }
 
-    /// The object as Clouddriver sends it: `replicas: null` is not there, and resets nothing.
+    /// The object without nulls, as Clouddriver sends it: `replicas: null` resets nothing.
     pub(crate) fn without_nulls(self) -> Self {
         let body = self.body.into_iter().filter(|(_, value)| !value.is_null());
         let body = body.map(|(key, value)| (key, gson::without_nulls(value))).collect();
@@ -189,7 +189,7 @@ impl Manifest {
         self.body.get("metadata")?.get(key)?.as_str()
     }
 
-    /// The map at a path; what is missing or no map on the way is made one.
+    /// Map at a path; missing or other values on the way are replaced by maps.
     fn map_at(&mut self, path: &[&str]) -> &mut Map<String, Value> {
         let mut map = &mut self.body;
         for key in path {

@@ -1,7 +1,7 @@
-//! Monikers: to which application and cluster an object belongs.
+//! Monikers: application and cluster of an object.
 //!
-//! Annotations tell it; what they do not tell is read out of the object's name. What they tell and nobody can read is
-//! nothing. Labels are never asked.
+//! They come from annotations, and otherwise from the object's name. An invalid annotation counts as absent. Labels are
+//! not used.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ mod parse;
 
 pub use parse::NameParts;
 
-/// Where an object belongs.
+/// Application, cluster and sequence of an object.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Moniker {
@@ -34,7 +34,7 @@ pub struct Moniker {
 // === impl Moniker ===
 
 impl Moniker {
-    /// The moniker of an object of this kind and name, whose annotations are looked up with `annotation`.
+    /// Moniker of an object of this kind and name, whose annotations are looked up with `annotation`.
     pub fn read<'a>(kind: &Kind, name: &str, annotation: impl Fn(&str) -> Option<&'a str>) -> Self {
         use annotation::moniker::{APPLICATION, CLUSTER, DETAIL, SEQUENCE, STACK};
         let text =
@@ -58,13 +58,13 @@ impl Moniker {
         }
     }
 
-    /// The application, unless it is empty.
+    /// Application, unless it is empty.
     pub fn application(&self) -> Option<&str> {
         self.app.as_deref().filter(|app| !app.is_empty())
     }
 
-    /// The moniker that a manifest is deployed with: its cluster is its full name, unless the request names another,
-    /// and its version is the sequence.
+    /// Moniker with which a manifest is deployed: its cluster is its full name, unless the request names another, and its
+    /// version is the sequence.
     #[must_use]
     pub fn for_deployment(&self, full_name: &str, version: Option<u32>) -> Self {
         let named = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());

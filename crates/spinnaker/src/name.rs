@@ -1,4 +1,4 @@
-//! How Spinnaker names objects: `deployment shop`, in a namespace that it calls location or region.
+//! Spinnaker's names of objects: `deployment shop`, in a namespace that it calls location or region.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub struct FullName {
     pub name: String,
 }
 
-/// An object within an account; without a namespace for those that live in none.
+/// Kind, namespace and name of an object in an account; the namespace is empty for cluster-scoped ones.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Coordinates {
     pub kind: Kind,
@@ -21,7 +21,7 @@ pub struct Coordinates {
     pub name: String,
 }
 
-/// A name that is not two words.
+/// Error for a name that is not two words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("Expected a full resource name of the form <kind> <name>. Got: {0}")]
 pub struct NotAFullName(pub String);
@@ -33,7 +33,7 @@ impl FullName {
         Self { kind, name: name.into() }
     }
 
-    /// Reads exactly two words.
+    /// Parses exactly two words.
     pub fn parse(text: &str) -> Result<Self, NotAFullName> {
         match text.split(' ').collect::<Vec<_>>()[..] {
             [kind, name] if !kind.is_empty() && !name.is_empty() => Ok(Self::new(Kind::parse(kind), name)),
@@ -41,7 +41,7 @@ impl FullName {
         }
     }
 
-    /// The object of this name in a namespace.
+    /// Coordinates of this name in a namespace.
     pub fn at(self, namespace: impl Into<String>) -> Coordinates {
         Coordinates { kind: self.kind, namespace: namespace.into(), name: self.name }
     }
@@ -65,7 +65,7 @@ impl Coordinates {
     }
 }
 
-/// As Clouddriver's messages have it.
+/// Format of Clouddriver's messages.
 impl fmt::Display for Coordinates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, namespace, name } = self;

@@ -1,4 +1,4 @@
-//! The operations of the Kubernetes provider: what they are called, what they are asked for, and what they say.
+//! Operations of the Kubernetes provider: names, descriptions, validation, results and messages.
 
 use std::fmt;
 
@@ -28,7 +28,7 @@ pub use result::OperationResult;
 pub use undo::pick_revision;
 pub use validate::{NamespaceRules, Violation, validate};
 
-/// An operation that can be submitted.
+/// Type of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operation {
     CleanupArtifacts,
@@ -49,7 +49,7 @@ pub enum Operation {
 // === impl Operation ===
 
 impl Operation {
-    /// All of them, as `/features/stages` lists them.
+    /// All operations, in the order of `/features/stages`.
     pub const ALL: [Self; 13] = [
         Self::CleanupArtifacts,
         Self::RunJob,
@@ -66,7 +66,7 @@ impl Operation {
         Self::ResizeServerGroup,
     ];
 
-    /// Reads a name, which may carry an `@version`.
+    /// Parses a name, which may have an `@version`.
     pub fn parse(name: &str) -> Option<Self> {
         let name = name.split_once('@').map_or(name, |(name, _)| name);
         Self::ALL.into_iter().find(|operation| operation.name() == name)
@@ -90,7 +90,7 @@ impl Operation {
         }
     }
 
-    /// The class that does it in Clouddriver: part of a task's history.
+    /// Clouddriver's class of the operation, part of a task's history.
     pub fn class(self) -> &'static str {
         match self {
             Self::CleanupArtifacts => "KubernetesCleanupArtifactsOperation",
@@ -109,7 +109,7 @@ impl Operation {
         }
     }
 
-    /// The class of what it is asked with: part of the error of somebody who may not.
+    /// Clouddriver's class of its description, part of the error for missing permissions.
     pub fn description_class(self) -> &'static str {
         match self {
             Self::CleanupArtifacts => "KubernetesCleanupArtifactsDescription",
@@ -127,7 +127,7 @@ impl Operation {
         }
     }
 
-    /// The phase of the lines that it writes into a task's history.
+    /// Phase of its lines in a task's history.
     pub fn phase(self) -> &'static str {
         match self {
             Self::CleanupArtifacts => "CLEANUP_KUBERNETES_ARTIFACTS",
@@ -146,7 +146,7 @@ impl Operation {
         }
     }
 
-    /// What the kind of its target has to be capable of.
+    /// Capability that it requires of its target's kind.
     pub fn capability(self) -> Option<Capability> {
         Some(match self {
             Self::ScaleManifest => Capability::Scale,
@@ -159,7 +159,7 @@ impl Operation {
         })
     }
 
-    /// What its validation errors begin with; two operations are not validated.
+    /// Prefix of its validation errors; two operations are not validated.
     pub fn validation_context(self) -> Option<&'static str> {
         Some(match self {
             Self::CleanupArtifacts | Self::RunJob => return None,

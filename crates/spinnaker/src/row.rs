@@ -1,7 +1,7 @@
-//! Rows: the little that is kept of each object beside its body, so that no list ever reads bodies.
+//! Rows: summaries of objects that are stored beside their bodies, so that no list reads bodies.
 //!
-//! A row is derived when an object is written, from a partial parse of its bytes. It says where the object belongs (its
-//! application and cluster), who owns it, and what lists show of it.
+//! A row is derived when an object is written, from a partial parse of its bytes. It has the object's application, cluster
+//! and owners, and the fields that lists show.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -20,20 +20,20 @@ pub use labels::Labels;
 pub use listed::{InstanceRows, ListedInstance, RECORDS};
 pub use stored::RowReader;
 
-/// Another number whenever the same object is to have another row: what is stored is then derived anew.
+/// Revision of the derivation, to be increased whenever an object gets another row: stored rows are then re-derived.
 const REVISION: u32 = 2;
 
-/// How the objects of an account are kept.
+/// Rules by which rows of an account are derived.
 #[derive(Debug, Clone, Copy)]
 pub struct RowRules<'a> {
     pub kinds: &'a KindRules,
-    /// `onlySpinnakerManaged`: what has no application by annotation is left out.
+    /// `onlySpinnakerManaged`: objects without an application by annotation are left out.
     pub only_managed: bool,
-    /// `cacheAllApplicationRelationships`: everything with an application belongs to it, whatever its kind.
+    /// `cacheAllApplicationRelationships`: objects of all kinds belong to their applications.
     pub all_applications: bool,
 }
 
-/// What names an object, and where it belongs: all that a search looks at.
+/// Columns of a row that a search uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowKey {
     pub account: Arc<str>,
@@ -43,26 +43,26 @@ pub struct RowKey {
     pub cluster: Option<String>,
 }
 
-/// What is kept of an object. The columns are what is searched by; the summary is shown.
+/// Row of an object. Queries use the columns; views show the summary.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     pub account: Arc<str>,
     pub object: Coordinates,
     pub spinnaker_kind: SpinnakerKind,
-    /// The application that it is listed under.
+    /// Application under which it is listed.
     pub application: Option<String>,
-    /// The cluster that it is a part of.
+    /// Cluster to which it belongs.
     pub cluster: Option<String>,
-    /// Its owners, which are in the same namespace.
+    /// Owners, which are in the same namespace.
     pub owners: Vec<FullName>,
     pub summary: Summary,
 }
 
-/// What is shown of an object; as JSON it is a few hundred bytes.
+/// Fields of an object that views show; as JSON it is a few hundred bytes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     pub uid: String,
-    /// In lower case, as it is shown.
+    /// In lower case, as in views.
     pub api_version: String,
     /// In milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,7 +74,7 @@ pub struct Summary {
     pub aspect: Aspect,
 }
 
-/// What is shown only of objects that Spinnaker takes for something.
+/// Fields that only classified kinds have.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Aspect {
@@ -86,28 +86,28 @@ pub enum Aspect {
     SecurityGroup(Rules),
 }
 
-/// A workload: how many pods it wants, of which images, and how load balancers find them.
+/// Workload: number of pods, images, and the labels that load balancers select by.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Workload {
     #[serde(default)]
     pub desired: i64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<String>,
-    /// The labels that its pods get.
+    /// Labels of its pods.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub pod_labels: BTreeMap<String, String>,
-    /// The service that a stateful set names.
+    /// Service of a stateful set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<String>,
-    /// The names of its owners that manage server groups.
+    /// Names of its owners that manage server groups.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub managers: Vec<String>,
-    /// The load balancers that it is to have, attached or not.
+    /// Load balancers in its annotation, attached or not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub load_balancers: Vec<String>,
 }
 
-/// The health of a pod and of its containers.
+/// Health of a pod and of its containers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PodHealth {
     pub pod: HealthState,
@@ -115,14 +115,14 @@ pub struct PodHealth {
     pub containers: Vec<(String, HealthState)>,
 }
 
-/// What a service selects by.
+/// Selector of a service.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Balancer {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub selector: BTreeMap<String, String>,
 }
 
-/// The ports of a network policy.
+/// Ports of a network policy.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Rules {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -139,7 +139,7 @@ pub struct PortRule {
     pub port: Option<Port>,
 }
 
-/// A port by number or name.
+/// Port by number or name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Port {
@@ -147,7 +147,7 @@ pub enum Port {
     Name(String),
 }
 
-/// How an instance is.
+/// Health of an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum HealthState {
     Up,
@@ -158,7 +158,7 @@ pub enum HealthState {
 // === impl RowRules ===
 
 impl RowRules<'_> {
-    /// The rules as a text: the same text, the same rows.
+    /// Rules as a text: equal texts give equal rows.
     pub fn text(&self) -> String {
         let Self { kinds, only_managed, all_applications } = self;
         serde_json::json!([REVISION, only_managed, all_applications, kinds.custom()]).to_string()
@@ -198,7 +198,7 @@ impl Row {
         format!("{} {}", self.object.kind, self.object.name)
     }
 
-    /// Views are sorted by account, then by full name, then by namespace.
+    /// Sort key of views: account, full name, namespace.
     pub(crate) fn sort_key(&self) -> (&str, &Kind, &str, &str) {
         (&self.account, &self.object.kind, &self.object.name, &self.object.namespace)
     }
@@ -249,7 +249,7 @@ impl Aspect {
 // === impl PodHealth ===
 
 impl PodHealth {
-    /// That of the containers, by name.
+    /// Health of the containers, by name.
     pub(crate) fn containers(&self) -> impl DoubleEndedIterator<Item = (&str, HealthState)> {
         self.containers.iter().map(|(name, state)| (&**name, *state))
     }
@@ -258,7 +258,7 @@ impl PodHealth {
 // === impl HealthState ===
 
 impl HealthState {
-    /// The health of the whole: up if all that is known is up, else down if anything is.
+    /// Overall health: up if all known states are up, else down if any is down.
     pub(crate) fn overall(states: impl Iterator<Item = Self>) -> Self {
         states.filter(|state| *state != Self::Unknown).fold(Self::Unknown, |all, state| match (all, state) {
             (Self::Unknown | Self::Up, Self::Up) => Self::Up,

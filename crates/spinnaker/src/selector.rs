@@ -1,4 +1,4 @@
-//! Label selectors: as Spinnaker's requests have them, as kubectl writes them, and what they match.
+//! Label selectors of Spinnaker's requests: their JSON, kubectl's text form, and matching.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use spindrift_model::selector::Operator;
 
 use crate::lenient;
 
-/// All must match.
+/// Requirements that must all match.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct LabelSelectors {
     #[serde(default, deserialize_with = "lenient::or_default")]
@@ -39,18 +39,18 @@ enum SelectorKind {
 // === impl LabelSelectors ===
 
 impl LabelSelectors {
-    /// Whether nothing is asked for.
+    /// Whether there are no requirements.
     pub fn is_empty(&self) -> bool {
         self.selectors.is_empty()
     }
 
-    /// Whether labels, looked up with `label`, fit.
+    /// Whether labels, looked up with `label`, match.
     pub fn matches<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {
         self.selectors.iter().all(|selector| selector.matches(label(&selector.key)))
     }
 }
 
-/// As kubectl's `-l` takes it.
+/// Text form for kubectl's `-l`.
 impl fmt::Display for LabelSelectors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, selector) in self.selectors.iter().enumerate() {

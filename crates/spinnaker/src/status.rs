@@ -1,6 +1,6 @@
-//! Whether an object has become what its manifest asks for: what Orca waits for after a deployment.
+//! Status of objects, which Orca polls after a deployment.
 //!
-//! Orca looks at `failed` first, then at `stable`; the other two are for people.
+//! Orca checks `failed` first, then `stable`; the other two are for people.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use crate::Manifest;
 mod batch;
 mod rollout;
 
-/// The status of an object.
+/// Status of an object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Status {
     pub stable: Condition,
@@ -19,7 +19,7 @@ pub struct Status {
     pub failed: Condition,
 }
 
-/// One aspect of it, with a sentence for people.
+/// One aspect of the status, with a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Condition {
     pub state: bool,
@@ -27,7 +27,7 @@ pub struct Condition {
     pub message: Option<String>,
 }
 
-/// A workload of an API version that nobody can read any more.
+/// Error for a workload of an unsupported API version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("No version of kind {kind} is known as {api_version}: only apps/v1 is")]
 pub struct UnsupportedVersion {
@@ -37,7 +37,7 @@ pub struct UnsupportedVersion {
 
 const OLD_GENERATION: &str = "Waiting for status generation to match updated object generation";
 
-/// The status of an object as the cluster has it. Kinds without a status of their own are stable at once.
+/// Status of an object. Kinds without rules are stable at once.
 pub fn status(object: &Manifest) -> Result<Status, UnsupportedVersion> {
     let kind = object.kind();
     let is_workload =
@@ -71,7 +71,7 @@ pub fn status(object: &Manifest) -> Result<Status, UnsupportedVersion> {
 // === impl Status ===
 
 impl Status {
-    /// Nothing to wait for.
+    /// Stable and available.
     fn good() -> Self {
         Self {
             stable: Condition::of(true),
@@ -113,11 +113,11 @@ impl Condition {
     }
 }
 
-/// An object, read for its status. Counts that are missing are zero.
+/// Object with access to its status fields. Missing counts are zero.
 #[derive(Clone, Copy)]
 struct Observed<'a>(&'a Manifest);
 
-/// A condition that a controller reports.
+/// Condition that a controller reports.
 #[derive(Clone, Copy)]
 struct Reported<'a>(&'a Value);
 
@@ -144,7 +144,7 @@ impl<'a> Observed<'a> {
         self.at(pointer)?.as_str()
     }
 
-    /// Whether the controller has seen the newest generation.
+    /// Whether the controller has observed the newest generation.
     fn is_current(self) -> bool {
         let observed = self.count("/status/observedGeneration");
         observed.is_some() && observed == self.count("/metadata/generation")
@@ -155,7 +155,7 @@ impl<'a> Observed<'a> {
     }
 }
 
-/// A whole number, also if it is written as a float.
+/// Integer, also if it is written as a float.
 #[allow(clippy::cast_possible_truncation)]
 fn whole(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_f64().map(|float| float as i64))

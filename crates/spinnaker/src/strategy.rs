@@ -1,31 +1,31 @@
-//! How a manifest wants to be deployed, by its `strategy.spinnaker.io/…` annotations.
+//! Deployment strategy of a manifest, from its `strategy.spinnaker.io/…` annotations.
 
 use crate::{
     Existing, KindRules, Manifest,
     annotation::{is_true, strategy as key},
 };
 
-/// How an object is sent.
+/// Method of sending an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeployStrategy {
     /// Client-side apply.
     Apply,
-    /// Deleted first, then applied.
+    /// Delete, then apply.
     Recreate,
-    /// Replaced; made if there is none.
+    /// Replace, or create if it does not exist.
     Replace,
-    /// Server-side apply; with force, fields of other managers are taken over.
+    /// Server-side apply; `force` takes over fields of other managers.
     ServerSideApply { force: bool },
 }
 
-/// The wishes of a manifest.
+/// Strategy annotations of a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wishes {
-    /// Whether it is to be versioned, if it says so.
+    /// `versioned`, if set.
     pub versioned: Option<bool>,
-    /// How many versions are kept.
+    /// Number of versions to keep.
     pub max_version_history: Option<i64>,
-    /// Whether it is to have as many replicas as what is there.
+    /// Set if it gets the replicas of the live object.
     pub use_source_capacity: bool,
     pub strategy: DeployStrategy,
 }
@@ -57,13 +57,13 @@ impl Wishes {
         }
     }
 
-    /// Whether the manifest is versioned: as it says itself, else as the request says, else as its kind is.
+    /// Whether the manifest is versioned: by its annotation, else by the request, else by its kind.
     pub fn is_versioned(&self, requested: Option<bool>, manifest: &Manifest, rules: &KindRules) -> bool {
         self.versioned.or(requested).unwrap_or_else(|| rules.is_versioned(manifest.kind()))
     }
 }
 
-/// Makes a manifest want to be recreated, whatever else it wanted.
+/// Replaces the strategy of a manifest by recreate.
 pub(crate) fn recreate(manifest: &mut Manifest) {
     manifest.remove_annotation(key::REPLACE);
     manifest.remove_annotation(key::SERVER_SIDE_APPLY);

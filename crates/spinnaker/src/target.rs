@@ -1,10 +1,10 @@
-//! Dynamic targets: which object of a cluster is meant by `newest` or `largest`.
+//! Dynamic targets: choice of an object of a cluster by `newest` or `largest`.
 
 use serde_json::Value;
 
 use crate::{Coordinates, Manifest, annotation::moniker};
 
-/// What picks one object of a cluster.
+/// Criterion for one object of a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Criteria {
     Oldest,
@@ -28,7 +28,7 @@ impl Criteria {
         })
     }
 
-    /// The one that is meant; of equal ones, the order of the list decides.
+    /// Picks an object; of equal ones, the order of the list decides.
     pub fn pick<'a>(self, cluster: &[&'a Manifest]) -> Option<&'a Manifest> {
         let mut objects = cluster.to_vec();
         match self {
@@ -51,7 +51,7 @@ fn replicas(object: &Manifest) -> i64 {
     replicas.map_or(-1, |replicas| replicas as i64)
 }
 
-/// The objects of a list that are parts of a cluster, by annotation only.
+/// Objects of a list that belong to a cluster, by annotation only.
 pub fn cluster<'a>(objects: &'a [Manifest], application: &str, cluster: &str) -> Vec<&'a Manifest> {
     let is_part = |object: &&Manifest| {
         object.annotation(moniker::APPLICATION) == Some(application)
@@ -60,7 +60,7 @@ pub fn cluster<'a>(objects: &'a [Manifest], application: &str, cluster: &str) ->
     objects.iter().filter(is_part).collect()
 }
 
-/// What is answered: where the objects are.
+/// Coordinates of objects, for the response.
 pub fn coordinates(objects: &[&Manifest]) -> Vec<Coordinates> {
     objects.iter().map(|object| object.coordinates()).collect()
 }

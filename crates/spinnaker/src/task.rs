@@ -1,18 +1,18 @@
-//! Tasks: what a caller polls while an operation runs, and what stays of it.
+//! Tasks: state and results of operations, which callers poll.
 
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
 use serde_json::Value;
 
 use crate::{Failure, Operation};
 
-/// A line of a task's history.
+/// Line of a task's history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
     pub status: String,
     pub phase: String,
 }
 
-/// How far a task is.
+/// State of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum TaskState {
@@ -22,7 +22,7 @@ pub enum TaskState {
     FailedRetryable,
 }
 
-/// A task. Its results are written before its state says that it is complete: who sees the one has to see the other.
+/// Task. Its results are written before its state becomes complete, so that no reader sees a complete task without results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Task {
     pub id: String,
@@ -34,7 +34,7 @@ pub struct Task {
     pub owner_id: String,
 }
 
-/// What is answered to who submits something.
+/// Response to a request with operations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskReference {
@@ -42,13 +42,13 @@ pub struct TaskReference {
     resource_uri: String,
 }
 
-/// What a task's owner is called.
+/// Owner of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TaskOwner {
     name: String,
 }
 
-/// A change that a task's state does not allow.
+/// Error for a change that a task's state does not allow.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TaskError {
     #[error("Task not found (id: {0})")]
@@ -64,7 +64,7 @@ pub enum TaskError {
 }
 
 const ORCHESTRATION: &str = "ORCHESTRATION";
-/// As much of a status as is kept.
+/// Maximum length of a status.
 const LONGEST_STATUS: usize = 10_000;
 
 // === impl Line ===
@@ -82,7 +82,7 @@ impl Line {
         Self::new(ORCHESTRATION, "Initializing Orchestration Task")
     }
 
-    /// A task that failed is tried again under the same id.
+    /// First line of a retry under the same id.
     pub fn initializing_again() -> Self {
         Self::new(ORCHESTRATION, "Re-initializing Orchestration Task (failure is retryable)")
     }
@@ -101,7 +101,7 @@ impl Line {
         Self::new(ORCHESTRATION, format!("Orchestration failed: {class} | {exception}: [{message}]"))
     }
 
-    /// A task that nobody can carry on.
+    /// Line of a task that cannot be continued.
     pub fn abandoned(failure: &Failure) -> Self {
         Self::new(ORCHESTRATION, format!("Orchestration failed: {}", failure.message))
     }
@@ -122,7 +122,7 @@ impl TaskState {
         self == Self::FailedRetryable
     }
 
-    /// The state of a task that somebody gives up.
+    /// State of a task that is marked as failed by a request.
     pub fn given_up(self, retry: bool) -> Result<Self, TaskError> {
         if self.is_completed() {
             return Err(TaskError::Completed);
@@ -133,7 +133,7 @@ impl TaskState {
 
 // === impl Task ===
 
-/// The state as it is shown, with what was said last.
+/// JSON of a status, with the last line.
 #[derive(Serialize)]
 struct Shown<'a> {
     phase: &'a str,

@@ -1,22 +1,22 @@
-//! Traffic: which load balancers a workload has, and the labels by which they find it.
+//! Traffic: load balancers of a workload, and the labels by which they select it.
 
 use serde_json::{Map, Value, json};
 
 use crate::{Existing, Failure, FullName, Manifest, annotation::LOAD_BALANCERS};
 
-/// Whether traffic is turned on or off.
+/// Direction of a traffic change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Traffic {
     On,
     Off,
 }
 
-/// The load balancers that an object's annotation names.
+/// Load balancers in an object's annotation.
 pub fn load_balancers(object: &Manifest) -> Vec<String> {
     object.annotation(LOAD_BALANCERS).and_then(|list| serde_json::from_str(list).ok()).unwrap_or_default()
 }
 
-/// Writes the load balancers of a request into a manifest that can receive traffic.
+/// Annotates a manifest that can receive traffic with the load balancers of a request.
 pub fn annotate(manifest: &mut Manifest, services: &[String]) -> Result<(), Failure> {
     if services.is_empty() || !manifest.kind().can_receive_traffic() {
         return Ok(());
@@ -34,7 +34,7 @@ pub fn annotate(manifest: &mut Manifest, services: &[String]) -> Result<(), Fail
     Ok(())
 }
 
-/// Reads the name of a load balancer, which has to be a service.
+/// Parses the name of a load balancer, which must be a service.
 pub fn load_balancer(name: &str) -> Result<FullName, Failure> {
     let name = FullName::parse(name).map_err(|error| Failure::illegal_argument(error.to_string()))?;
     if name.kind.can_load_balance() {
@@ -44,7 +44,7 @@ pub fn load_balancer(name: &str) -> Result<FullName, Failure> {
     Err(Failure::illegal_argument(format!("No support for load balancing via {kind} exists in Spinnaker")))
 }
 
-/// Puts the labels that a service selects by onto the pods of a workload.
+/// Adds the labels that a service selects by to the pods of a workload.
 pub fn attach(service: &Manifest, workload: &mut Manifest) -> Result<(), Failure> {
     let selector = selector_of(service);
     if selector.is_empty() {
@@ -68,7 +68,7 @@ pub fn attach(service: &Manifest, workload: &mut Manifest) -> Result<(), Failure
     Ok(())
 }
 
-/// The JSON patch that gives an object the labels a service selects by, or takes them away.
+/// JSON patch that adds the labels a service selects by to an object, or removes them.
 pub fn patch(traffic: Traffic, service: &Manifest, target: &Manifest) -> Vec<Value> {
     let labels = target.traffic_labels();
     let has = |key: &String| labels.is_some_and(|labels| labels.contains_key(key));
@@ -92,7 +92,7 @@ pub fn patch(traffic: Traffic, service: &Manifest, target: &Manifest) -> Vec<Val
     }
 }
 
-/// Whether a pod that the selector of a replica set finds is changed with it: if it is owned by it, by name.
+/// Whether a pod that a replica set's selector matches is changed with it: only if the replica set owns it, by name.
 pub fn is_pod_of(pod: &Manifest, replica_set: &Manifest) -> bool {
     let owners = pod.pointer("/metadata/ownerReferences").and_then(Value::as_array);
     owners.into_iter().flatten().any(|owner| {

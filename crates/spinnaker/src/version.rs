@@ -1,5 +1,5 @@
-//! Versions: objects of some kinds are never changed; each deployment makes the next, `shop-v000`, `shop-v001`, …,
-//! unless there is one with the very same content.
+//! Versions: objects of some kinds are never changed. Each deployment creates the next version, `shop-v000`, `shop-v001`, …,
+//! unless one with the same content exists.
 
 use std::fmt;
 
@@ -7,24 +7,23 @@ use serde_json::{Map, Value};
 
 use crate::{Artifact, Manifest, gson::without_nulls};
 
-/// The version of an object, by count.
+/// Version number of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(pub u32);
 
 // === impl Version ===
 
 impl Version {
-    /// Reads `v` and a number.
+    /// Parses `v` and a number.
     pub fn parse(text: &str) -> Option<Self> {
         text.strip_prefix('v')?.parse().ok().map(Self)
     }
 
-    /// The version that a manifest gets, given the objects of its kind that are in its namespace.
+    /// Version of a manifest, given the objects of its kind in its namespace.
     ///
-    /// An object that was last applied with the same content is deployed again; else it is the version after the
-    /// newest. `manifest` is bound, but not yet annotated: the template of a replica set that is there already has
-    /// annotations, so it never is the same. `same` names the objects whose content nobody shows, and of which it was
-    /// found out that it is the same.
+    /// An object that was last applied with the same content is deployed again; else it is the version after the newest.
+    /// `manifest` is bound but not yet annotated: the template of an existing replica set has annotations, so that it is never
+    /// equal. `same` names objects whose content may not be shown, but which the agent found to be equal.
     pub fn of(manifest: &Manifest, live: &[Manifest], same: &[String]) -> Self {
         let versions = versions(manifest, live);
         let is_same = |object: &Manifest| {
@@ -38,7 +37,7 @@ impl Version {
         }
     }
 
-    /// The names of the objects that are versions of a manifest, the oldest first.
+    /// Names of the objects that are versions of a manifest, oldest first.
     pub fn names(manifest: &Manifest, live: &[Manifest]) -> Vec<String> {
         let names = versions(manifest, live).into_iter().filter_map(|(object, _)| object.name());
         names.map(str::to_owned).collect()
@@ -51,7 +50,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// The objects that are versions of a manifest's artifact, the oldest first.
+/// Objects that are versions of a manifest's artifact, oldest first.
 fn versions<'a>(manifest: &Manifest, live: &'a [Manifest]) -> Vec<(&'a Manifest, Version)> {
     let version = |object: &'a Manifest| {
         let artifact = Artifact::deployed(object)?;
@@ -63,12 +62,12 @@ fn versions<'a>(manifest: &Manifest, live: &'a [Manifest]) -> Vec<(&'a Manifest,
     versions
 }
 
-/// The newest object that is a version of the manifest's artifact.
+/// Newest object that is a version of the manifest's artifact.
 pub(crate) fn latest<'a>(manifest: &Manifest, live: &'a [Manifest]) -> Option<&'a Manifest> {
     versions(manifest, live).into_iter().max_by_key(|(_, version)| *version).map(|(object, _)| object)
 }
 
-/// Whether the object was last applied with this content, whatever its metadata; nulls are not applied.
+/// Whether the object was last applied with this content, except for metadata and nulls.
 fn is_applied(manifest: &Manifest, object: &Manifest) -> bool {
     let Some(Value::Object(applied)) = object.last_applied() else { return false };
     let content = |mut body: Map<String, Value>| {
@@ -78,7 +77,7 @@ fn is_applied(manifest: &Manifest, object: &Manifest) -> bool {
     is_equal(&content(manifest.as_map().clone()), &content(applied))
 }
 
-/// Numbers are the same whether they are written as `1` or `1.0`.
+/// Equality in which `1` and `1.0` are the same number.
 fn is_equal(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),

@@ -1,6 +1,6 @@
-//! What Gate and Deck show: the shapes of Clouddriver's answers, made of rows.
+//! JSON of Clouddriver's responses for Gate and Deck, built from rows.
 //!
-//! A null is never written; a list or map is always there, empty if need be.
+//! Nulls are never written; lists and maps are always present, perhaps empty.
 
 use serde::Serialize;
 
@@ -41,7 +41,7 @@ pub use server_group::{
 /// The one provider that there is.
 pub const KUBERNETES: &str = "kubernetes";
 
-/// What is shown of every object.
+/// Fields of every object.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Common<'a> {
@@ -55,7 +55,7 @@ struct Common<'a> {
     created_time: Option<i64>,
 }
 
-/// A map that never has anything in it.
+/// Map that is always empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 struct Empty {}
 

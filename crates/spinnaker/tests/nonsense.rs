@@ -1,4 +1,4 @@
-//! Objects come from clusters and manifests from people: whatever they hold, it is read without a panic.
+//! Objects from clusters and manifests from people never cause a panic, whatever they hold.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -8,7 +8,7 @@ use spindrift_spinnaker::{
     operation::Request, status, view::ManifestView,
 };
 
-/// Any JSON, with the keys that matter at many depths.
+/// Any JSON, with significant keys at many depths.
 fn nonsense() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

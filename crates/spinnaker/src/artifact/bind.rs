@@ -1,5 +1,4 @@
-//! Binding: names in a manifest are replaced by what the artifacts of that name refer to. Extracting: the same places,
-//! read.
+//! Binding replaces names in a manifest by the references of the artifacts of that name. Extracting reads the same fields.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -10,18 +9,18 @@ use super::{
 };
 use crate::{Kind, Manifest};
 
-/// When an image is the artifact's: `kubernetes.artifact-binding.docker-image`.
+/// Match of an image with an artifact: `kubernetes.artifact-binding.docker-image`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ImageMatch {
-    /// Its name is, whatever its tag: a tagged image is replaced, too.
+    /// By name without tag: a tagged image is replaced, too.
     #[default]
     MatchNameAndTag,
-    /// The whole image is the name, so it has no tag.
+    /// By the whole image, which must have no tag.
     MatchNameOnly,
 }
 
-/// Where something is bound, and how.
+/// Location and rules of a binding.
 #[derive(Debug, Clone, Copy)]
 pub struct Binding<'a> {
     pub account: &'a str,
@@ -29,9 +28,9 @@ pub struct Binding<'a> {
     pub images: ImageMatch,
 }
 
-/// Replaces the names of artifacts in an object or a patch of this kind, one artifact after the other. So the last image
-/// that fits wins, since its name is still that of the one before it, and of all others the first; all that were used on
-/// the way are told, each once.
+/// Replaces the names of artifacts in an object or a patch of this kind, one artifact after the other. Therefore the last
+/// matching image wins, since a replaced image keeps its name, and of all other types the first. Returns all artifacts that
+/// were used, each once.
 pub fn bind(
     kind: &Kind,
     object: &mut Map<String, Value>,
@@ -55,7 +54,7 @@ pub fn bind(
     bound
 }
 
-/// The artifacts that an object names, each once.
+/// Artifacts that an object names, each once.
 pub fn extract(object: &Manifest) -> Vec<Artifact> {
     let mut found: Vec<Artifact> = Vec::new();
     let mut body = object.as_map().clone();
@@ -77,7 +76,7 @@ pub fn extract(object: &Manifest) -> Vec<Artifact> {
 // === impl Binding ===
 
 impl Binding<'_> {
-    /// Artifacts of clusters only bind where they are: in their namespace and account.
+    /// Whether an artifact may be bound: Kubernetes artifacts only in their own namespace and account.
     fn admits(self, artifact: &Artifact) -> bool {
         let Some(of_type) = artifact.r#type.as_deref().filter(|of_type| !of_type.is_empty()) else {
             return false;

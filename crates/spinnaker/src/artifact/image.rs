@@ -1,4 +1,4 @@
-//! The name of an image without its tag or digest.
+//! Name of an image without its tag or digest.
 
 /// Cuts a reference at its digest, else at its last colon: also at that of a registry's port if there is no tag,
 /// since Clouddriver does, and artifacts are matched by the result.

@@ -1,15 +1,15 @@
-//! Where in an object artifacts are named.
+//! Fields of an object that name artifacts.
 
 use serde_json::{Map, Value};
 
 use super::DOCKER_IMAGE;
 use crate::Kind;
 
-/// What a place names, and how it is compared with artifacts.
+/// Type of a field, which decides how it is compared with artifacts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Image,
-    /// The image of a bare pod, which is only replaced if it is the artifact's name to the letter.
+    /// Image of a bare pod, which is replaced only if it equals the artifact's name.
     ExactImage,
     Object(&'static str),
 }
@@ -30,7 +30,7 @@ impl Place {
     }
 }
 
-/// Shows every name of an artifact in an object of this kind, to be read or replaced.
+/// Visits every artifact name in an object of this kind, to read or replace it.
 pub(super) fn visit(
     kind: &Kind,
     object: &mut Map<String, Value>,

@@ -1,14 +1,14 @@
-//! The artifacts of one deployment: those of the request, and those that it makes on its way.
+//! Artifacts of one deployment: those of the request, and those that it creates.
 
 use super::{Artifact, ArtifactKey};
 
-/// What can be bound; of two artifacts with the same type, name and location, the first is taken.
+/// Artifacts to bind; of two with the same type, name and location, the first is used.
 #[derive(Debug, Clone, Default)]
 pub struct Pool {
     artifacts: Vec<Artifact>,
 }
 
-/// Required artifacts that nothing in the manifests has the name of.
+/// Required artifacts whose names are in no manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unbound(Vec<ArtifactKey>);
 
@@ -26,7 +26,7 @@ impl Pool {
         pool
     }
 
-    /// Adds what was just made; it is bound instead of one of the same name that the request brought.
+    /// Adds an artifact that was just created; it replaces one of the same name from the request.
     pub fn put(&mut self, created: Artifact) {
         self.artifacts.retain(|other| !is_same(other, &created));
         self.artifacts.push(created);
@@ -56,12 +56,12 @@ pub fn check_bound(required: &[Artifact], bound: &[Artifact]) -> Result<(), Unbo
 // === impl Unbound ===
 
 impl Unbound {
-    /// The sentence that a deployment fails with.
+    /// Message of a failed deployment.
     pub fn in_deployment(&self) -> String {
         self.sentence(" ")
     }
 
-    /// The sentence that a patch fails with, which lacks the blanks.
+    /// Message of a failed patch, which has no blanks.
     pub fn in_patch(&self) -> String {
         self.sentence("")
     }

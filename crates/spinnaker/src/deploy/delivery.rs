@@ -1,28 +1,28 @@
-//! What is sent once everything is prepared: one object after the other, and what came of it.
+//! Objects of a prepared deployment, sent one after the other, and their results.
 
 use crate::{
     DeployManifest, DeployStrategy, Failure, LabelSelectors, Line, Manifest, Operation, OperationResult,
     Wishes,
 };
 
-/// An object to send, and how.
+/// Object to send, and the method.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delivery {
     pub manifest: Manifest,
     pub method: Method,
-    /// Whether it has the labels that the request selects by; it is not sent without.
+    /// Set if it matches the label selector of the request; otherwise it is not sent.
     pub selected: bool,
 }
 
-/// How an object is sent.
+/// Method of sending an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
-    /// The server makes up its name.
+    /// Create; the server generates the name.
     Create,
     Strategy(DeployStrategy),
 }
 
-/// A deployment that is being sent.
+/// Deployment that is being sent.
 #[derive(Debug)]
 pub struct Deliveries {
     account: String,
@@ -46,7 +46,7 @@ impl Delivery {
         Self { manifest: manifest.without_nulls(), method, selected }
     }
 
-    /// The failure that what kubectl would have said amounts to. What is to be replaced and is not there is created.
+    /// Failure for kubectl's message. A replace of an object that does not exist is a create.
     pub fn failed(&self, said: &str, is_there: bool) -> Failure {
         let verb = match self.method {
             Method::Strategy(DeployStrategy::Replace) if is_there => "Replace",
@@ -84,7 +84,7 @@ impl Deliveries {
         })
     }
 
-    /// The next object; one that is not selected only has to be acknowledged.
+    /// Next object; one that is not selected is only acknowledged.
     pub fn next_delivery(&mut self) -> Option<Delivery> {
         let delivery = self.pending.next()?;
         let (kind, name) = (delivery.manifest.kind(), delivery.manifest.full_name());
@@ -93,7 +93,7 @@ impl Deliveries {
         Some(delivery)
     }
 
-    /// What the cluster has now, or nothing if the object was not selected.
+    /// Records the object in the cluster, or none if it was not selected.
     pub fn delivered(&mut self, delivery: &Delivery, object: Option<&Manifest>) {
         if let Some(object) = object {
             self.result.add_manifest(object);
@@ -104,7 +104,7 @@ impl Deliveries {
         ));
     }
 
-    /// The result, when all were delivered.
+    /// Result after all objects were delivered.
     pub fn finish(&mut self) -> Result<OperationResult, Failure> {
         let Self { account, selectors, .. } = &*self;
         if self.result.is_empty() && !self.allow_nothing {
@@ -118,7 +118,7 @@ impl Deliveries {
         Ok(std::mem::take(&mut self.result))
     }
 
-    /// What was said since the last time.
+    /// Takes the lines that were added since the last call.
     pub fn take_history(&mut self) -> Vec<Line> {
         std::mem::take(&mut self.history)
     }

@@ -1,11 +1,11 @@
-//! The moniker of a manifest, written into it: as annotations for Spinnaker, as labels for everybody.
+//! Writes the moniker of a manifest into its annotations, for Spinnaker, and into its labels, for other tools.
 
 use crate::{
     Existing, Manifest, Moniker,
     annotation::{MANAGED_BY_LABEL, NAME_LABEL, moniker as key},
 };
 
-/// Whether labels are written, and what they say.
+/// Settings of the labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Labelling<'a> {
     /// `kubernetes.v2.apply-app-labels`.

@@ -1,12 +1,12 @@
-//! The order of deployment: what others need comes first, and what is equal stays as it was written.
+//! Order of deployment: by priority of the kind, and stable.
 
 use crate::{Kind, KindRules, Manifest, NotDeployable};
 
-/// As long as a run that Java's `TimSort` sorts by insertion alone.
+/// Length up to which Java's `TimSort` uses insertion sort alone.
 const SHORT: usize = 32;
 
-/// Sorts manifests by the priority of their kinds. `looked_at` is told each kind whose priority is asked for:
-/// Clouddriver writes a line into the task's history for each, so that it shows how Java sorts.
+/// Sorts manifests by the priority of their kinds. Calls `looked_at` with each kind whose priority is compared: Clouddriver
+/// writes a line into the task's history for each, in the order in which Java compares.
 pub(super) fn sort(
     manifests: &mut Vec<Manifest>,
     rules: &KindRules,
@@ -42,7 +42,7 @@ pub(super) fn sort(
     Ok(())
 }
 
-/// Finds how many of the first are in order, or in the reverse of it, which is turned around.
+/// Length of the initial ordered run; a descending run is reversed.
 fn first_run(
     manifests: &mut [Manifest],
     compare: &mut impl FnMut(&Manifest, &Manifest) -> Result<std::cmp::Ordering, NotDeployable>,
@@ -58,7 +58,7 @@ fn first_run(
     Ok(end)
 }
 
-/// Of many manifests, nobody reads which were compared with which.
+/// Sorts many manifests without a line for each comparison.
 fn sort_quietly(manifests: &mut Vec<Manifest>, rules: &KindRules) -> Result<(), NotDeployable> {
     let mut keyed = Vec::with_capacity(manifests.len());
     for manifest in manifests.drain(..) {

@@ -1,9 +1,9 @@
-//! What is not there, in the words of each route.
+//! 404 messages of each route.
 
 use super::Refusal;
 use crate::Kind;
 
-/// Something that was asked for and is not there: 404.
+/// Requested resource that does not exist: 404.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Missing<'a> {
     #[error("Account does not exist (name: {0})")]

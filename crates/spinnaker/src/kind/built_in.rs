@@ -1,4 +1,4 @@
-//! The kinds that Spinnaker knows, and what it knows of them.
+//! Built-in kinds and their properties.
 
 use super::{
     DeployPriority,
@@ -19,7 +19,7 @@ pub(super) struct BuiltIn {
     pub(super) versioned: bool,
     pub(super) namespaced: bool,
     pub(super) priority: DeployPriority,
-    /// Whether there are rules for it; the others only have a spelling.
+    /// Set if Spinnaker has rules for it; the others only have a spelling.
     pub(super) handled: bool,
 }
 

@@ -1,11 +1,11 @@
-//! What can be done with the objects of a kind.
+//! Capabilities of kinds.
 
 use std::fmt;
 
 use super::Kind;
 use crate::Coordinates;
 
-/// Something that only some kinds can.
+/// Operation that only some kinds support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Capability {
     Scale,
@@ -16,7 +16,7 @@ pub enum Capability {
     RollingRestart,
 }
 
-/// An object was asked for what its kind cannot.
+/// Error for a kind that does not support a capability.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("Resource with {coordinates} does not support {capability}")]
 pub struct Unsupported {
@@ -27,7 +27,7 @@ pub struct Unsupported {
 // === impl Capability ===
 
 impl Capability {
-    /// Whether the object's kind can.
+    /// Checks that the object's kind supports it.
     pub fn check(self, coordinates: &Coordinates) -> Result<(), Unsupported> {
         if coordinates.kind.can(self) {
             return Ok(());

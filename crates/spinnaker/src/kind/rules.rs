@@ -1,4 +1,4 @@
-//! What holds for the kinds of one account: what Spinnaker knows, and what the account says of its custom resources.
+//! Rules for the kinds of one account: the built-in ones and the account's `customResources`.
 
 use std::collections::BTreeMap;
 
@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use super::{Kind, SpinnakerKind};
 
-/// When an object is sent, compared with the others of the same request.
+/// Priority by which the objects of a request are sorted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DeployPriority {
     At(i32),
     Never(&'static str),
 }
 
-/// A kind that is never deployed was to be deployed.
+/// Error for a kind that cannot be deployed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NotDeployable(pub &'static str);
 
-/// An entry of an account's `customResources`.
+/// Entry of an account's `customResources`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CustomResource {
@@ -34,19 +34,19 @@ pub struct CustomResource {
     pub namespaced: bool,
 }
 
-/// The kinds of one account.
+/// Rules for the kinds of one account.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KindRules {
     custom: Vec<CustomResource>,
 }
 
-/// Of custom resources that the account does not describe, and of kinds that nobody knows.
+/// Priority of custom resources that the account does not describe, and of unknown kinds.
 const UNKNOWN_PRIORITY: i32 = 1000;
 
 // === impl CustomResource ===
 
 impl CustomResource {
-    /// Whether it makes sense; what does not is named.
+    /// Validates it; an error names the field.
     pub fn check(&self) -> Result<(), String> {
         if self.kubernetes_kind.to_string().is_empty() {
             return Err("kubernetesKind: expected kind.group, found nothing".into());
@@ -109,12 +109,12 @@ impl KindRules {
         Self { custom }
     }
 
-    /// What the account says of its custom resources.
+    /// The account's `customResources`.
     pub fn custom(&self) -> &[CustomResource] {
         &self.custom
     }
 
-    /// What Spinnaker takes objects of this kind for.
+    /// Spinnaker's classification of a kind.
     pub fn spinnaker_kind(&self, kind: &Kind) -> SpinnakerKind {
         match (self.described(kind), kind.known()) {
             (Some(custom), _) => custom.spinnaker_kind,
@@ -123,7 +123,7 @@ impl KindRules {
         }
     }
 
-    /// Whether each deployment makes a new object, unless the manifest says otherwise.
+    /// Whether each deployment creates a new object by default.
     pub fn is_versioned(&self, kind: &Kind) -> bool {
         match self.described(kind) {
             Some(custom) => custom.versioned,
@@ -131,7 +131,7 @@ impl KindRules {
         }
     }
 
-    /// Whether its objects live in namespaces, if that is known without asking the cluster.
+    /// Whether its objects are namespaced, if that is known without discovery.
     pub fn is_namespaced(&self, kind: &Kind) -> Option<bool> {
         match self.described(kind) {
             Some(custom) => Some(custom.namespaced),
@@ -139,7 +139,7 @@ impl KindRules {
         }
     }
 
-    /// Where it stands in the order of deployment.
+    /// Priority in the order of deployment.
     pub fn priority(&self, kind: &Kind) -> Result<i32, NotDeployable> {
         match (self.described(kind), kind.known()) {
             (Some(custom), _) => Ok(custom.priority()),
@@ -151,14 +151,14 @@ impl KindRules {
         }
     }
 
-    /// Every kind that there are rules for, with what Spinnaker takes it for: an account's `spinnakerKindMap`.
+    /// Classification of every kind with rules: an account's `spinnakerKindMap`.
     pub fn spinnaker_kind_map(&self) -> BTreeMap<String, SpinnakerKind> {
         let known = Kind::handled().map(|kind| (kind.to_string(), self.spinnaker_kind(&kind)));
         let custom = self.custom.iter().map(|it| (it.kubernetes_kind.to_string(), it.spinnaker_kind));
         known.chain(custom).collect()
     }
 
-    /// The kinds that are taken for this.
+    /// Kinds of this classification.
     pub fn kinds_of(&self, spinnaker_kind: SpinnakerKind) -> Vec<Kind> {
         let custom = self.custom.iter().map(|custom| custom.kubernetes_kind.clone());
         let of_this = |kind: &Kind| self.spinnaker_kind(kind) == spinnaker_kind;

@@ -1,11 +1,11 @@
-//! What a request's `manifests` mean: lists are taken apart, nothing is dropped, and a namespace may override theirs.
+//! Parsing of a request's `manifests`: lists are expanded, nulls are dropped, and a namespace may override theirs.
 
 use serde_json::Value;
 
 use super::Manifest;
 use crate::{Kind, KindRules};
 
-/// A manifest that cannot be one.
+/// Error for an invalid manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidManifest {
     #[error("a manifest must be an object")]
@@ -14,7 +14,7 @@ pub enum InvalidManifest {
     NoKind,
 }
 
-/// The manifests of a request: what is null is dropped, and a `List` stands for its items.
+/// Manifests of a request: nulls are dropped, and a `List` is replaced by its items.
 pub fn expand(manifests: Vec<Value>) -> Result<Vec<Manifest>, InvalidManifest> {
     let mut expanded = Vec::with_capacity(manifests.len());
     for manifest in manifests {
@@ -32,7 +32,7 @@ pub fn expand(manifests: Vec<Value>) -> Result<Vec<Manifest>, InvalidManifest> {
     Ok(expanded)
 }
 
-/// Puts what lives in namespaces into this one; `is_namespaced` answers for kinds that the rules do not know.
+/// Sets the namespace of namespaced manifests; `is_namespaced` decides for kinds without rules.
 pub fn override_namespace(
     manifests: &mut [Manifest],
     namespace: &str,
@@ -50,7 +50,7 @@ pub fn override_namespace(
     }
 }
 
-/// Only `List` itself: the items of a `ConfigMapList` are nobody's manifests.
+/// Whether it is a `List`; a `ConfigMapList` is not expanded.
 fn is_list(manifest: &Value) -> bool {
     manifest.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.eq_ignore_ascii_case("list"))
 }

@@ -1,6 +1,6 @@
-//! Applications and clusters out of names: `app-stack-detail-v001`.
+//! Application and cluster from a name: `app-stack-detail-v001`.
 
-/// What a name tells by Spinnaker's convention.
+/// Parts of a name by Spinnaker's convention.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NameParts<'a> {
     pub app: Option<&'a str>,
@@ -13,7 +13,7 @@ pub struct NameParts<'a> {
 // === impl NameParts ===
 
 impl<'a> NameParts<'a> {
-    /// Takes a name apart; a name that does not follow the convention tells nothing.
+    /// Parses a name; one that does not follow the convention has no parts.
     pub fn parse(name: &'a str) -> Self {
         let (stem, sequence) = split_sequence(name);
         if stem.starts_with("system:") {
@@ -34,7 +34,7 @@ impl<'a> NameParts<'a> {
     }
 }
 
-/// Cuts `-v` and three to six digits off.
+/// Splits off `-v` and three to six digits.
 fn split_sequence(name: &str) -> (&str, Option<i64>) {
     let cut = name.rsplit_once("-v").and_then(|(stem, digits)| {
         let fits = (3..=6).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());

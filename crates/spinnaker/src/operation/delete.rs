@@ -1,4 +1,4 @@
-//! How something is deleted: what becomes of what it owns, and how long it may take to go.
+//! Options of a deletion: propagation policy and grace period.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::DeleteManifest;
 use crate::{Coordinates, Failure, FullName, Kind};
 
-/// What becomes of the objects that a deleted one owns.
+/// Treatment of the dependents of a deleted object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cascade {
     Background,
@@ -24,7 +24,7 @@ pub struct DeleteOptions {
 // === impl DeleteManifest ===
 
 impl DeleteManifest {
-    /// What is deleted: one object by name, or what is labelled so of some kinds, which then have no name.
+    /// Objects to delete: one by name, or those of some kinds by label, which then have no name.
     pub fn targets(&self) -> Vec<Coordinates> {
         if let Some(name) = self.manifest_name.as_deref().filter(|name| !name.is_empty()) {
             return FullName::parse(name).map(|name| name.at(&*self.location)).into_iter().collect();
@@ -33,7 +33,7 @@ impl DeleteManifest {
         kinds.map(|kind| Coordinates::new(kind, &*self.location, "")).collect()
     }
 
-    /// An object is named or labelled, not both; the sentences are kubectl's.
+    /// Checks that the request has a name or labels, not both; the messages are kubectl's.
     pub fn check(&self, target: &Coordinates) -> Result<(), &'static str> {
         match (target.name.is_empty(), self.label_selectors.is_empty()) {
             (false, false) => {
@@ -44,7 +44,7 @@ impl DeleteManifest {
         }
     }
 
-    /// The failure that what kubectl would have said amounts to.
+    /// Failure for kubectl's message.
     pub fn failed(&self, target: &Coordinates, said: &str) -> Failure {
         let Coordinates { kind, namespace, name } = target;
         if name.is_empty() {
@@ -58,7 +58,7 @@ impl DeleteManifest {
 // === impl Cascade ===
 
 impl Cascade {
-    /// As the API server calls it.
+    /// The API server's name.
     pub fn propagation_policy(self) -> &'static str {
         match self {
             Self::Background => "Background",
@@ -71,7 +71,7 @@ impl Cascade {
 // === impl DeleteOptions ===
 
 impl DeleteOptions {
-    /// Reads a request's `options`: `orphanDependents` wins over `cascading`. What is null is not there. The error is
+    /// Parses a request's `options`: `orphanDependents` overrides `cascading`, and nulls count as absent. The error is
     /// kubectl's.
     pub fn parse(options: &BTreeMap<String, Value>) -> Result<Self, String> {
         let text = |key: &str| match options.get(key) {
@@ -85,7 +85,7 @@ impl DeleteOptions {
             (None, Some(cascading)) => Some(parse_cascading(&cascading)?),
             (None, None) => None,
         };
-        // kubectl makes the shortest grace period a second, unless it is forced.
+        // kubectl's shortest grace period is one second, unless it is forced.
         let grace_period = text("gracePeriodSeconds").and_then(|text| text.trim().parse::<i64>().ok());
         Ok(Self {
             cascade,

@@ -1,4 +1,4 @@
-//! What operations are asked with. Orca posts nearly its whole stage, so that unknown keys are ignored.
+//! Descriptions of operations. Orca posts nearly its whole stage, so that unknown keys are ignored.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ use crate::{Artifact, LabelSelectors, Moniker, lenient};
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeployManifest {
-    /// `null` if the key is missing, which is an error of its own.
+    /// None if the key is missing, which is a separate error.
     pub manifests: Option<Vec<Value>>,
-    /// Of old pipelines: taken if the list is there and empty.
+    /// From old pipelines: used if the list is present and empty.
     pub manifest: Option<Value>,
     pub moniker: Option<Moniker>,
     #[serde(default, deserialize_with = "lenient::text")]
@@ -39,7 +39,7 @@ pub struct DeployManifest {
     pub skip_spec_template_labels: Option<bool>,
 }
 
-/// How Orca rolls out; here it is only checked against the history that a manifest wants.
+/// Orca's rollout strategy; here it is only checked against the version history of a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RolloutStrategy {
@@ -73,7 +73,7 @@ pub struct ScaleManifest {
     pub manifest_name: String,
     #[serde(default, deserialize_with = "lenient::text_or_empty")]
     pub location: String,
-    /// What is missing is none at all, as in Clouddriver.
+    /// Zero if missing, as in Clouddriver.
     #[serde(default, deserialize_with = "lenient::integer")]
     pub replicas: Option<i64>,
 }
@@ -88,7 +88,7 @@ pub struct RolloutManifest {
     pub location: String,
 }
 
-/// `undoRolloutManifest`: to a revision, or so many back, which wins.
+/// `undoRolloutManifest`: to a revision, or a number of revisions back, which has precedence.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UndoRollout {

@@ -1,4 +1,4 @@
-//! The body of a request as it is written: objects of operations by name, in order.
+//! Body of a request: objects of operations by name, in order.
 
 use std::{fmt, marker::PhantomData};
 
@@ -7,8 +7,8 @@ use serde::{
     de::{MapAccess, Visitor},
 };
 
-/// The entries of a list of objects, `[{"<operation>": {…}, …}, …]`, in the order in which they are written, which is
-/// that of the operations; of each, as much as the reader wants to know.
+/// Entries of a list of objects, `[{"<operation>": {…}, …}, …]`, in the order of the text, which is that of the operations;
+/// each is deserialized as `T`.
 #[derive(Debug)]
 pub struct Entries<T>(pub Vec<(String, T)>);
 

@@ -1,4 +1,4 @@
-//! A job is run by deploying it: in the namespace of the request, and made anew each time.
+//! A job is run by deploying it in the namespace of the request; each time it is re-created.
 
 use super::{DeployManifest, RunJob};
 use crate::{Failure, Manifest, Moniker, strategy};
@@ -6,7 +6,7 @@ use crate::{Failure, Manifest, Moniker, strategy};
 // === impl RunJob ===
 
 impl RunJob {
-    /// The deployment that runs the job, and what is deployed.
+    /// Deployment that runs the job, and its manifest.
     pub fn deployment(&self) -> Result<(DeployManifest, Manifest), Failure> {
         let manifest = self.manifest.as_ref().and_then(|manifest| Manifest::try_from(manifest.clone()).ok());
         let Some(mut manifest) = manifest.filter(|manifest| manifest.kind().is("job")) else {

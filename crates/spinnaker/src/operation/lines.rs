@@ -1,17 +1,17 @@
-//! What operations write into a task's history, beside deployments, which have their own. Orca copies it into its
-//! stage and Deck shows it, so the odd spots of the sentences are kept.
+//! Lines of a task's history, except those of deployments, which have their own. Orca copies them into its stage and Deck
+//! shows them, so that even the odd spots of the messages are kept.
 
 use super::Operation;
 use crate::{Coordinates, Failure, Kind, Line};
 
-/// The lines of one operation.
+/// Lines of one operation.
 #[derive(Debug, Clone, Copy)]
 pub struct Lines(pub Operation);
 
 // === impl Lines ===
 
 impl Lines {
-    /// What is said first; a clean-up says nothing.
+    /// First line; a clean-up has none.
     pub fn start(self, account: &str) -> Option<Line> {
         Some(self.line(match self.0 {
             Operation::CleanupArtifacts => return None,
@@ -28,12 +28,12 @@ impl Lines {
         }))
     }
 
-    /// Before the kind of the target is looked at.
+    /// Line before the kind of the target is checked.
     pub fn looking_up(self) -> Line {
         self.line("Looking up resource properties...")
     }
 
-    /// Before the cluster is asked; the name stands where the namespace is meant.
+    /// Line before the request to the cluster. As in Clouddriver, it has the name where the namespace is meant.
     pub fn calling(self, target: &Coordinates) -> Line {
         let name = &target.name;
         self.line(match self.0 {
@@ -67,7 +67,7 @@ impl Lines {
         ))
     }
 
-    /// What is said last; a resize says nothing.
+    /// Last line; a resize has none.
     pub fn done(self) -> Option<Line> {
         let text = match self.0 {
             Operation::ScaleManifest => "Scale operation completed successfully",
@@ -112,7 +112,7 @@ impl Lines {
         self.line(format!("Getting load balancer list to {}...", self.verb()))
     }
 
-    /// Where the load balancers were found.
+    /// Line about the source of the load balancers.
     pub fn using_load_balancers(self, supplied: bool, list: &[String]) -> Line {
         let source = if supplied { "supplied" } else { "annotated" };
         self.line(format!("Using {source} list [{}]", list.join(", ")))
@@ -131,12 +131,12 @@ impl Lines {
         self.line(format!("{verb} operation for {target} succeeded"))
     }
 
-    /// A clean-up names what it deletes, without the configuration that Clouddriver prints along.
+    /// Line about an object that a clean-up deletes, without its configuration, which Clouddriver adds.
     pub fn cleaning(self, artifact: &crate::Artifact) -> Line {
         self.line(format!("Deleting artifact '{artifact}\""))
     }
 
-    /// The failure of what a cluster was asked for, with what kubectl would have said.
+    /// Failure of a request to the cluster, with kubectl's message.
     pub fn failed(self, target: &Coordinates, said: &str) -> Failure {
         let Coordinates { kind, namespace, name } = target;
         let what = match self.0 {

@@ -1,4 +1,4 @@
-//! What a patch is made of.
+//! Preparation of a patch.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::PatchManifest;
 use crate::{Artifact, Binding, Failure, Kind, bind, check_bound};
 
-/// How a patch is merged.
+/// Type of a patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MergeStrategy {
@@ -15,12 +15,12 @@ pub enum MergeStrategy {
     Merge,
 }
 
-/// A patch that can be sent.
+/// Patch to send.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PatchBody {
     pub strategy: MergeStrategy,
     pub body: Value,
-    /// The artifacts that were bound in it.
+    /// Artifacts that were bound in it.
     pub bound: Vec<Artifact>,
 }
 
@@ -39,7 +39,7 @@ impl MergeStrategy {
 // === impl PatchBody ===
 
 impl PatchBody {
-    /// The patch of a request, its artifacts bound; nulls stay, so that a key can be deleted.
+    /// Binds the artifacts in the patch of a request; nulls stay, so that a key can be deleted.
     pub fn prepare(patch: &PatchManifest, kind: &Kind, binding: Binding<'_>) -> Result<Self, Failure> {
         let strategy = patch.options.as_ref().and_then(|options| options.merge_strategy);
         let (Some(strategy), Some(body)) = (strategy, &patch.patch_body) else {
@@ -64,7 +64,7 @@ fn merge_patch(body: &Value) -> Result<Map<String, Value>, Failure> {
     body.as_object().cloned().ok_or_else(|| Failure::illegal_argument(message))
 }
 
-/// A list of `add`, `replace` and `remove`; Clouddriver knows no other steps.
+/// JSON patch of `add`, `replace` and `remove`; Clouddriver supports no others.
 fn json_patch(body: &Value) -> Result<Value, Failure> {
     let steps = body.as_array().ok_or_else(|| {
         Failure::illegal_argument("patchBody must be a list of steps if options.mergeStrategy is json")

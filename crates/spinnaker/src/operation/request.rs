@@ -1,4 +1,4 @@
-//! From the body of a request to what is to be done: the part that is checked before a task is begun.
+//! Parsing of a request with operations, before its task is created.
 
 use std::collections::BTreeMap;
 
@@ -11,27 +11,27 @@ use super::{
 };
 use crate::FullName;
 
-/// The body of a request: `[{"<operation>": {…}}, …]`.
+/// Body of a request: `[{"<operation>": {…}}, …]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request(Vec<(String, Value)>);
 
-/// An operation of a request, for an account.
+/// Operation of a request with its account.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Submission {
     pub operation: Operation,
-    /// As the request has it; whether there is such an account is the caller's to know.
+    /// Names in the request; the caller looks them up.
     pub account: AccountNames,
     pub description: Description,
 }
 
-/// The accounts that a description names: `account` is looked up, else `credentials`.
+/// Accounts that a description names: `account` is used, or else `credentials`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AccountNames {
     pub account: Option<String>,
     pub credentials: Option<String>,
 }
 
-/// What an operation is asked with.
+/// Parameters of an operation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Description {
     Deploy(DeployManifest),
@@ -46,7 +46,7 @@ pub enum Description {
     Resize(ResizeServerGroup),
 }
 
-/// A request that is refused before anything is done: 400.
+/// Error for a request that is rejected before anything is done: 400.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidRequest {
     #[error(
@@ -74,7 +74,7 @@ impl AccountNames {
         Self { account: text("account"), credentials: text("credentials") }
     }
 
-    /// The account that is looked up.
+    /// Account to look up.
     pub fn wanted(&self) -> Option<&str> {
         self.account.as_deref().or(self.credentials.as_deref())
     }
@@ -88,12 +88,12 @@ impl Request {
         Self(vec![(name.into(), description)])
     }
 
-    /// The cloud provider that each operation names itself.
+    /// Cloud provider that each operation names.
     pub fn providers(&self) -> impl Iterator<Item = Option<&str>> {
         self.0.iter().map(|(_, description)| description.get("cloudProvider").and_then(Value::as_str))
     }
 
-    /// The operations, all of them readable.
+    /// Parses all operations.
     pub fn submissions(self, provider: &str) -> Result<Vec<Submission>, InvalidRequest> {
         let submission = |(name, description): (String, Value)| match Operation::parse(&name) {
             Some(operation) => Submission::parse(operation, description),
@@ -156,7 +156,7 @@ impl Description {
         }
     }
 
-    /// The full name of the one object that is meant, if there is one.
+    /// Full name of the target, if there is a single one.
     pub fn target(&self) -> Option<&str> {
         match self {
             Self::Delete(delete) => delete.manifest_name.as_deref().filter(|name| !name.is_empty()),

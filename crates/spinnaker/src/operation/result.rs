@@ -1,4 +1,4 @@
-//! What an operation leaves behind in its task, for the stages after it.
+//! Result of an operation in its task, for later stages.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,17 @@ use serde_json::{Value, json};
 
 use crate::{Artifact, Coordinates, Failure, Manifest, Operation};
 
-/// The result of a deployment, a deletion, a patch, a clean-up or a job.
+/// Result of a deployment, a deletion, a patch, a clean-up or a job.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OperationResult {
     manifest_names_by_namespace: BTreeMap<String, Vec<String>>,
-    /// Orca breaks if a deployment has none, so that only a clean-up goes without.
+    /// Absent only for a clean-up: Orca fails if a deployment has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     manifests: Option<Vec<Value>>,
     created_artifacts: Vec<Artifact>,
     bound_artifacts: Vec<Artifact>,
-    /// Of a job: what Orca waits for.
+    /// Status of a job, which Orca polls.
     #[serde(skip_serializing_if = "Option::is_none")]
     deployed_names_by_location: Option<BTreeMap<String, Vec<String>>>,
 }
@@ -29,18 +29,18 @@ impl OperationResult {
         Self { manifests: Some(Vec::new()), ..Self::default() }
     }
 
-    /// The result of a clean-up, which lists no objects.
+    /// Result of a clean-up, which lists no objects.
     pub fn of_cleanup() -> Self {
         Self::default()
     }
 
-    /// Adds an object as the cluster has it now. Numbers become floats, and nothing of a Secret's content is told.
+    /// Adds an object as it is in the cluster. Numbers become floats, and the content of a Secret is left out.
     pub fn add_manifest(&mut self, object: &Manifest) {
         self.add_name(&object.coordinates());
         self.manifests.get_or_insert_default().push(object.shown());
     }
 
-    /// Adds an object of which only the name is known: of one that was patched.
+    /// Adds a patched object, of which only the name is known.
     pub fn add_stub(&mut self, coordinates: &Coordinates) {
         self.add_name(coordinates);
         let Coordinates { kind, namespace, name } = coordinates;
@@ -57,7 +57,7 @@ impl OperationResult {
         }
     }
 
-    /// Mentions a namespace, though nothing of it may be changed.
+    /// Adds a namespace, perhaps without changed objects.
     pub fn names_in(&mut self, namespace: &str) -> &mut Vec<String> {
         self.manifest_names_by_namespace.entry(namespace.to_owned()).or_default()
     }
@@ -74,7 +74,7 @@ impl OperationResult {
         }
     }
 
-    /// Makes it the result of a job.
+    /// Converts it to the result of a job.
     #[must_use]
     pub fn of_job(mut self) -> Self {
         self.deployed_names_by_location = Some(self.manifest_names_by_namespace.clone());
@@ -87,12 +87,12 @@ impl OperationResult {
 }
 
 impl Failure {
-    /// What a failed operation leaves behind instead.
+    /// Result object of a failed operation.
     pub fn result_object(&self, operation: Operation) -> Value {
         self.result_object_of(operation.class())
     }
 
-    /// The same of a class, which may be unknown.
+    /// The same for a class, which may be unknown.
     pub fn result_object_of(&self, class: &str) -> Value {
         let message = &self.message;
         json!({"type": "EXCEPTION", "operation": class, "message": message, "cause": message,

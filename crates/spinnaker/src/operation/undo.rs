@@ -1,8 +1,8 @@
-//! Which revision a rollout goes back to.
+//! Choice of the revision for an undo.
 
 use crate::Failure;
 
-/// The revision so many back; 0 is the current one.
+/// Revision `back` revisions before the current one, which is 0.
 pub fn pick_revision(mut revisions: Vec<i64>, back: i64) -> Result<i64, Failure> {
     revisions.sort_unstable();
     let total = revisions.len();

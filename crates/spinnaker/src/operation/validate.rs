@@ -1,17 +1,17 @@
-//! What is checked of a description before its task is begun: `<context>.<context>.<attribute>.<code>`.
+//! Validation of a description before its task is created: `<context>.<context>.<attribute>.<code>`.
 
 use super::{Description, Operation};
 use crate::{Manifest, manifest};
 
-/// The namespaces that an account may be used with.
+/// Namespaces in which an account may be used.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NamespaceRules {
-    /// Only these, unless empty.
+    /// Allowed namespaces; all if empty.
     pub only: Vec<String>,
     pub omit: Vec<String>,
 }
 
-/// An error of a description.
+/// Validation error of a description.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{context}.{context}.{attribute}.{code}")]
 pub struct Violation {
@@ -42,19 +42,18 @@ impl Violation {
         Self { context, attribute: attribute.into(), code }
     }
 
-    /// There is no account at all.
+    /// The account is missing.
     pub fn account_empty(operation: Operation) -> Option<Self> {
         Some(Self::new(operation.validation_context()?, "account", "empty"))
     }
 
-    /// There is no such account, though the description names another that there is.
+    /// The account does not exist, though another one that the description names does.
     pub fn account_not_found(operation: Operation) -> Option<Self> {
         Some(Self::new(operation.validation_context()?, "account", "notFound"))
     }
 }
 
-/// Everything that is wrong with a description. `manifests` are those of a deployment, in the namespaces that they are
-/// deployed to.
+/// All errors of a description. `manifests` are those of a deployment, in their final namespaces.
 pub fn validate(
     operation: Operation,
     description: &Description,
@@ -109,7 +108,7 @@ pub fn validate(
 }
 
 impl Description {
-    /// The manifests that a deployment is asked for, before a namespace overrides theirs.
+    /// Manifests of a deployment, before a namespace overrides theirs.
     pub fn manifests(&self) -> Result<Vec<Manifest>, manifest::InvalidManifest> {
         let Self::Deploy(deploy) = self else { return Ok(Vec::new()) };
         let mut manifests = deploy.manifests.clone().unwrap_or_default();

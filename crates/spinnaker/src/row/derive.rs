@@ -1,4 +1,4 @@
-//! From the bytes of an object to its row.
+//! Derivation of a row from the bytes of an object.
 
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
@@ -15,7 +15,7 @@ use super::{
 use crate::{Coordinates, FullName, Kind, Moniker, SpinnakerKind, annotation};
 
 impl Row {
-    /// Whether objects like this have rows at all: what changes by the second and is never looked for is not worth one.
+    /// Whether objects of this kind have rows: those that change every second and are never queried have none.
     pub fn is_for(key: &ObjectKey) -> bool {
         !matches!(
             (&*key.group, &*key.kind),
@@ -25,10 +25,9 @@ impl Row {
         )
     }
 
-    /// The row of an object, or nothing if it is not to be kept.
+    /// Derives the row of an object; none if it has no row.
     ///
-    /// An object whose parts are not what its kind says still gets a row, only with less to show: a custom resource may
-    /// be anything.
+    /// An object with unexpected fields still gets a row, with fewer details: a custom resource may have any schema.
     pub fn derive(account: &Arc<str>, key: &ObjectKey, body: &[u8], rules: RowRules<'_>) -> Option<Self> {
         if !Self::is_for(key) {
             return None;
@@ -117,20 +116,20 @@ fn is_kept(kind: &Kind, annotations: &Annotations<'_>, rules: RowRules<'_>) -> b
     !ignored && managed()
 }
 
-/// A JSON list of full names, each spelled as in all other places.
+/// Parses a JSON list of full names and normalizes their spelling.
 fn load_balancers(list: Option<&str>) -> Vec<String> {
     let listed: Vec<String> = list.and_then(|list| serde_json::from_str(list).ok()).unwrap_or_default();
     let spelled = |name: String| FullName::parse(&name).map_or(name, |name| name.to_string());
     listed.into_iter().map(spelled).collect()
 }
 
-/// Namespaces and definitions are kept whoever manages them, since they say what else there may be. Clouddriver keeps
-/// neither: they make no applications of their names.
+/// Whether the hub needs rows of this kind whoever manages the object: namespaces and custom resource definitions.
+/// Clouddriver keeps neither, so that they add no applications.
 fn is_kept_for_the_hub(kind: &Kind) -> bool {
     kind.is("namespace") || kind.is("customResourceDefinition")
 }
 
-/// When something was made, in milliseconds.
+/// Milliseconds of a timestamp.
 pub(crate) fn milliseconds(timestamp: &str) -> Option<i64> {
     timestamp.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond)
 }
@@ -177,7 +176,8 @@ fn workload(spec: Option<WorkloadSpec>, _: Option<IgnoredAny>) -> Aspect {
     })
 }
 
-/// What manages server groups is shown as one where it is asked for by name. No load balancer looks for its pods.
+/// Details of a server group manager, which is shown as a server group when requested by name. Load balancers do not select
+/// its pods.
 fn manager(spec: Option<WorkloadSpec>, status: Option<IgnoredAny>) -> Aspect {
     match workload(spec, status) {
         Aspect::ServerGroup(workload) => {

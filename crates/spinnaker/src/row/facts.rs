@@ -1,5 +1,5 @@
-//! The parts of objects that rows are made of. Everything else is skipped unparsed, above all annotations that hold
-//! whole configurations.
+//! Fields of objects from which rows are derived. Everything else is skipped unparsed, above all annotations that hold whole
+//! configurations.
 
 use std::{borrow::Cow, collections::BTreeMap};
 

@@ -1,11 +1,11 @@
-//! Labels that are only shown: kept as the JSON they came as, since taking them apart costs more than all the rest.
+//! Labels that are only shown: kept as JSON, since parsing them costs more than all the rest.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// The labels of an object, as JSON.
+/// Labels of an object, as JSON.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Labels(Box<RawValue>);
@@ -13,7 +13,7 @@ pub struct Labels(Box<RawValue>);
 // === impl Labels ===
 
 impl Labels {
-    /// What an API server wrote, if it is an object.
+    /// Labels as the API server wrote them, if they are an object.
     pub(super) fn of(json: Option<&RawValue>) -> Self {
         json.filter(|json| json.get().starts_with('{'))
             .map_or_else(Self::default, |json| Self(json.to_owned()))

@@ -1,5 +1,5 @@
-//! Instances as lists show them. They are most of all rows, and lists show little of each: so they are read out of what
-//! is stored no further than that, and their texts stay where they are.
+//! Instances as lists show them. Most rows are instances, and lists show little of each: only those fields are parsed, and
+//! their strings are borrowed from the stored bytes.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -8,10 +8,10 @@ use serde::{Deserialize, de::IgnoredAny};
 use super::{HealthState, PodHealth, Row, stored::Owner};
 use crate::FullName;
 
-/// What parts rows that are kept one behind the other: ASCII has it for that, and no JSON holds it as it is.
+/// Separator of concatenated rows: the ASCII record separator, which JSON text never contains.
 pub const RECORDS: u8 = 30;
 
-/// The rows of instances as they are stored, in pieces: what grows in one piece is copied again and again.
+/// Stored rows of instances, in pieces: a single growing buffer would be copied again and again.
 #[derive(Debug, Default)]
 pub struct InstanceRows {
     pieces: Vec<Piece>,
@@ -24,10 +24,10 @@ struct Piece {
     rows: Vec<u8>,
 }
 
-/// As long as a piece gets by rows that come one by one.
+/// Size of a piece that collects single rows.
 const PIECE: usize = 64 * 1024;
 
-/// An instance as a list shows it.
+/// Instance as a list shows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedInstance<'a> {
     pub(crate) account: &'a str,
@@ -39,7 +39,7 @@ pub struct ListedInstance<'a> {
     owners: Vec<Owner<'a>>,
 }
 
-/// The health of a pod and of its containers.
+/// Health of a pod and of its containers.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 struct ListedHealth<'a> {
     pod: HealthState,
@@ -50,7 +50,7 @@ struct ListedHealth<'a> {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 struct ContainerHealth<'a>(#[serde(borrow)] Cow<'a, str>, HealthState);
 
-/// A stored row, as far as a list shows it.
+/// Fields of a stored row that a list shows.
 #[derive(Deserialize)]
 struct Stored<'a>(
     #[serde(borrow)] Cow<'a, str>,
@@ -80,7 +80,7 @@ struct ShownOfAspect<'a> {
 // === impl InstanceRows ===
 
 impl InstanceRows {
-    /// Adds rows of an account, as they are stored: one, or several that are parted by [`RECORDS`].
+    /// Adds stored rows of an account: one, or several separated by [`RECORDS`].
     pub fn add(&mut self, account: &str, rows: &[u8]) {
         let account = match self.pieces.last_mut() {
             Some(last) if *last.account == *account => {
@@ -98,12 +98,12 @@ impl InstanceRows {
         self.pieces.push(piece);
     }
 
-    /// How long they are, all together.
+    /// Size of all rows.
     pub fn bytes(&self) -> usize {
         self.pieces.iter().map(|piece| piece.rows.len()).sum()
     }
 
-    /// Each of them; one that cannot be read is of another release.
+    /// Parses each row; an error means that another release wrote it.
     pub fn read(&self) -> impl Iterator<Item = Result<ListedInstance<'_>, serde_json::Error>> {
         self.pieces.iter().flat_map(|Piece { account, rows }| {
             let rows = rows.split(|byte| *byte == RECORDS).filter(|row| !row.is_empty());
@@ -121,7 +121,7 @@ impl<'a> ListedInstance<'a> {
         Ok(Self { account, kind, namespace, name, uid, health: aspect.instance, owners })
     }
 
-    /// Kind and name of those that own it.
+    /// Kind and name of its owners.
     pub(crate) fn owners(&self) -> impl Iterator<Item = (&str, &str)> {
         self.owners.iter().map(|Owner(kind, name)| (&**kind, &**name))
     }
@@ -130,12 +130,12 @@ impl<'a> ListedInstance<'a> {
         (&self.kind, &self.name)
     }
 
-    /// The health of the pod, if it tells.
+    /// Health of the pod, if known.
     pub(crate) fn pod(&self) -> Option<HealthState> {
         self.health.as_ref().map(|health| health.pod)
     }
 
-    /// The health of its containers, by name.
+    /// Health of its containers, by name.
     pub(crate) fn containers(&self) -> impl DoubleEndedIterator<Item = (&str, HealthState)> {
         let containers = self.health.as_ref().map_or(&[][..], |health| &health.containers);
         containers.iter().map(|ContainerHealth(name, state)| (&**name, *state))

@@ -1,4 +1,4 @@
-//! Rows as they are stored: a short JSON list, since a list of ten thousand pods is read out of as many of these.
+//! Stored form of rows: a short JSON array, since a list of ten thousand pods parses as many of them.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Row, Summary};
 use crate::{Coordinates, FullName, Kind, SpinnakerKind};
 
-/// Kind, namespace, name, what Spinnaker takes it for, application, cluster, owners, summary.
+/// Kind, namespace, name, classification, application, cluster, owners, summary.
 #[derive(Serialize, Deserialize)]
 struct Stored<'a>(
     #[serde(borrow)] Cow<'a, str>,
@@ -40,14 +40,14 @@ struct Storable<'a>(
     &'a Summary,
 );
 
-/// Reads rows one after the other. Most have the account and the kinds of the one before.
+/// Parser of rows that shares the accounts and kinds of earlier rows, which most rows repeat.
 #[derive(Debug, Default)]
 pub struct RowReader {
     account: Option<Arc<str>>,
     kinds: Vec<(String, Kind)>,
 }
 
-/// More spellings of kinds than an application has.
+/// Number of cached kinds, more than an application has.
 const REMEMBERED: usize = 16;
 
 // === impl Row ===
@@ -73,7 +73,7 @@ impl Row {
 // === impl RowReader ===
 
 impl RowReader {
-    /// The row of an account that was stored as these bytes.
+    /// Parses a row of an account.
     pub fn read(&mut self, account: &str, bytes: &[u8]) -> Result<Row, serde_json::Error> {
         let Stored(kind, namespace, name, spinnaker_kind, application, cluster, owners, summary) =
             serde_json::from_slice(bytes)?;
@@ -89,7 +89,7 @@ impl RowReader {
         })
     }
 
-    /// A name that many rows share.
+    /// Shared name of an account.
     pub fn account(&mut self, name: &str) -> Arc<str> {
         match &self.account {
             Some(known) if **known == *name => known.clone(),
@@ -97,7 +97,7 @@ impl RowReader {
         }
     }
 
-    /// A kind by its spelling.
+    /// Shared kind of a spelling.
     pub fn kind(&mut self, spelling: &str) -> Kind {
         if let Some((_, kind)) = self.kinds.iter().find(|(known, _)| known == spelling) {
             return kind.clone();

@@ -2,7 +2,7 @@
 
 use super::{Observed, Status};
 
-/// Whether a pod is ready is not asked, and a failed one is unstable, never failed.
+/// Status of a pod by phase. Readiness does not count, and a failed pod is unstable, not failed.
 pub(super) fn pod(object: Observed<'_>) -> Status {
     if !object.has_status() {
         return Status::none_reported();

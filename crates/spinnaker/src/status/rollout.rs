@@ -1,4 +1,4 @@
-//! Workloads that are rolled out: each is compared with what it wants, and the first thing that lacks is told.
+//! Workloads with rollouts: the status is compared with the spec, and the first difference is the message.
 
 use super::{Condition, OLD_GENERATION, Observed, Status};
 
@@ -82,7 +82,7 @@ pub(super) fn stateful_set(object: Observed<'_>) -> Status {
     let rolling = strategy.eq_ignore_ascii_case("RollingUpdate")
         && object.at("/spec/updateStrategy/rollingUpdate").is_some();
     if let (true, Some(updated)) = (rolling, object.count("/status/updatedReplicas")) {
-        // What is there counts, not what is wanted: pods that are yet to go are of the old revision.
+        // The existing pods count, not the desired ones: pods that are still to be deleted are of the old revision.
         let partition = object.count("/spec/updateStrategy/rollingUpdate/partition");
         let lacks_some = |partition| updated < object.count_or_zero("/status/replicas") - partition;
         if partition.is_some_and(lacks_some) {

@@ -1,4 +1,4 @@
-//! The spec's table, kind by kind: what an object says of itself, and what becomes of it.
+//! Table of the specification, kind by kind: status fields of an object, and its Spinnaker status.
 
 use serde_json::json;
 

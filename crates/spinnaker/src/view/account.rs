@@ -7,24 +7,24 @@ use serde::Serialize;
 use super::KUBERNETES;
 use crate::{KindRules, SpinnakerKind};
 
-/// What is known of an account.
+/// Settings of an account.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct AccountSettings {
     pub name: String,
-    /// Its name, unless there is another.
+    /// Defaults to its name.
     pub environment: Option<String>,
     pub account_type: Option<String>,
-    /// Roles by `READ`, `WRITE`, …; nobody is kept out if there are none.
+    /// Roles by `READ`, `WRITE`, …; without any, everybody may use it.
     pub permissions: BTreeMap<String, Vec<String>>,
     pub required_group_membership: Vec<String>,
     pub cache_threads: Option<u32>,
     pub cache_interval_seconds: Option<u32>,
-    /// Those that are configured, else those that are known.
+    /// Configured namespaces, else the cached ones.
     pub namespaces: Vec<String>,
     pub kinds: KindRules,
 }
 
-/// An account in a list.
+/// Account in a list.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AccountView<'a> {
@@ -40,7 +40,7 @@ pub struct AccountView<'a> {
     primary_account: bool,
 }
 
-/// An account with all there is to show.
+/// Account with all details.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AccountDetails<'a> {
@@ -55,10 +55,10 @@ pub struct AccountDetails<'a> {
     enabled: bool,
 }
 
-/// Which accounts are marked, by what they say of themselves.
+/// Flags of accounts by environment and type.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AccountMarks {
-    /// In these environments, Spinnaker asks twice before it destroys something.
+    /// Environments in which Spinnaker asks for confirmation before it destroys something.
     pub challenged_environments: Vec<String>,
     /// Accounts of these types come first.
     pub primary_types: Vec<String>,

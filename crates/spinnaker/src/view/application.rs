@@ -1,4 +1,4 @@
-//! Applications, and the names of their clusters. They need no rows of objects: only which clusters there are.
+//! Applications and the names of their clusters. They need no rows, only the names of clusters.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::KUBERNETES;
 use crate::Row;
 
-/// A cluster by its names: there is one exactly while an object is a part of it.
+/// Names of a cluster, which exists while an object belongs to it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ClusterRef {
     pub application: String,
@@ -15,7 +15,7 @@ pub struct ClusterRef {
     pub cluster: String,
 }
 
-/// An entry of `/applications`.
+/// Entry of `/applications`.
 #[derive(Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Application<'a> {
@@ -40,7 +40,7 @@ struct Attributes<'a> {
     name: &'a str,
 }
 
-/// A cluster whose parts nobody reads here.
+/// Cluster without its parts, which callers do not read here.
 #[derive(Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct MinimalCluster<'a> {
@@ -53,7 +53,7 @@ struct MinimalCluster<'a> {
 // === impl ClusterRef ===
 
 impl ClusterRef {
-    /// The cluster that an object is a part of.
+    /// Cluster to which an object belongs.
     pub fn of(row: &Row) -> Option<Self> {
         Some(Self {
             application: row.application.clone()?,
@@ -63,8 +63,7 @@ impl ClusterRef {
     }
 }
 
-/// All applications, sorted by name whatever its case. `names` are those that something belongs to, also without a
-/// cluster.
+/// All applications, sorted by name without case. `names` are those that any object belongs to, also without a cluster.
 pub fn applications<'a>(
     names: impl IntoIterator<Item = &'a str>,
     clusters: impl IntoIterator<Item = &'a ClusterRef>,

@@ -1,4 +1,4 @@
-//! Clusters: the server groups that have a name in common.
+//! Clusters: server groups with a common name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{KUBERNETES, LoadBalancer, ServerGroup};
 use crate::{Inventory, Row, SpinnakerKind};
 
-/// An entry of `/applications/{application}/clusters/{account}`.
+/// Entry of `/applications/{application}/clusters/{account}`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterSummary<'a> {
@@ -18,7 +18,7 @@ pub struct ClusterSummary<'a> {
     server_groups: Vec<String>,
 }
 
-/// A cluster; not expanded, its lists are empty.
+/// Cluster; its lists are empty unless it is expanded.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Cluster<'a> {
@@ -40,7 +40,7 @@ struct ClusterMoniker<'a> {
 // === impl ClusterSummary ===
 
 impl<'a> ClusterSummary<'a> {
-    /// The clusters of an application in an account, sorted by name.
+    /// Clusters of an application in an account, sorted by name.
     pub fn of_account(application: &'a str, account: &'a str, inventory: &Inventory<'a>) -> Vec<Self> {
         let mut clusters: BTreeMap<&str, Self> = BTreeMap::new();
         let parts = inventory.rows().filter(|row| &*row.account == account && belongs(row, application));
@@ -66,7 +66,7 @@ impl<'a> ClusterSummary<'a> {
 // === impl Cluster ===
 
 impl<'a> Cluster<'a> {
-    /// A cluster by name, if anything is a part of it.
+    /// Cluster by name, if any object belongs to it.
     pub fn find(
         (application, account, name): (&'a str, &'a str, &'a str),
         expand: bool,

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{Common, KUBERNETES};
 use crate::{HealthState, Manifest, Moniker, PodHealth, Row, row::ListedInstance};
 
-/// A pod with all there is to show.
+/// Pod with all details.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Instance<'a> {
@@ -22,7 +22,7 @@ pub struct Instance<'a> {
     provider_type: &'static str,
 }
 
-/// A pod in a list. There may be ten thousand of them, so all its parts are only written, never made.
+/// Pod in a list. There may be ten thousand, so that its parts are only serialized, never allocated.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct InstanceSummary<'a> {
@@ -37,11 +37,11 @@ pub(super) struct InstanceSummary<'a> {
 #[derive(Debug)]
 pub(super) struct InstanceName<'a>(&'a ListedInstance<'a>);
 
-/// The health of the pod and of its containers, without what they are called.
+/// Health of the pod and of its containers, without names.
 #[derive(Debug)]
 struct ShortHealths<'a>(&'a ListedInstance<'a>);
 
-/// The health of a pod or a container; what others call `healthClass` is called `platform` here.
+/// Health of a pod or a container; `platform` here is `healthClass` elsewhere.
 #[derive(Debug, Serialize)]
 pub(super) struct Health<'a> {
     state: HealthState,
@@ -69,7 +69,7 @@ pub struct Console {
     pub output: Vec<ConsoleOutput>,
 }
 
-/// The log of a container, or the reason why there is none.
+/// Log of a container, or the reason why there is none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ConsoleOutput {
     pub name: String,
@@ -118,12 +118,12 @@ pub(super) fn overall(instance: &ListedInstance<'_>) -> HealthState {
     HealthState::overall(instance.pod().into_iter().chain(instance.containers().map(|(_, state)| state)))
 }
 
-/// A load balancer shows the last: each overwrites the one before.
+/// Health that a load balancer shows: the last, as each overwrites the previous.
 pub(super) fn last_health<'a>(instance: &'a ListedInstance<'a>) -> Option<Health<'a>> {
     all_health(instance.pod(), instance.containers()).next_back()
 }
 
-/// That of the pod, then that of its containers.
+/// Health of the pod, then of its containers.
 fn all_health<'a>(
     pod: Option<HealthState>,
     containers: impl DoubleEndedIterator<Item = (&'a str, HealthState)>,
@@ -175,7 +175,7 @@ impl Serialize for Source<'_> {
 
 // === impl Console ===
 
-/// The containers of a pod in the order in which their logs are shown: those that prepare it first.
+/// Containers of a pod in the order of their logs: init containers first.
 pub fn containers(pod: &Manifest) -> Vec<&str> {
     let lists = ["/spec/initContainers", "/spec/containers"].into_iter();
     let containers = lists.filter_map(|list| pod.pointer(list)?.as_array()).flatten();
@@ -183,7 +183,7 @@ pub fn containers(pod: &Manifest) -> Vec<&str> {
 }
 
 impl Console {
-    /// What is answered if there is no such pod.
+    /// Response if the pod does not exist.
     pub fn without_pod() -> Self {
         let output = "Failed to retrieve pod data; pod may have been deleted.".to_owned();
         Self { output: vec![ConsoleOutput { name: "Error".to_owned(), output }] }

@@ -1,4 +1,4 @@
-//! Jobs, as Orca waits for them, and the properties that they print.
+//! Jobs, which Orca polls, and the properties that they print.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::KUBERNETES;
 use crate::{Manifest, gson::without_nulls, row::milliseconds};
 
-/// A job and its pods as the cluster has them now.
+/// Job and its pods, read live.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JobView<'a> {
@@ -29,7 +29,7 @@ pub struct JobView<'a> {
     completion_details: CompletionDetails<'a>,
 }
 
-/// How far a job is.
+/// State of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum JobState {
     Running,
@@ -37,7 +37,7 @@ pub enum JobState {
     Failed,
 }
 
-/// A pod of a job. Its numbers are whole: this is the one place where Clouddriver reads objects by another library.
+/// Pod of a job. Its numbers are integers: here Clouddriver parses objects with another library.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PodOfJob<'a> {
     name: &'a str,
@@ -53,7 +53,7 @@ struct CompletionDetails<'a> {
     signal: &'a str,
 }
 
-/// What is not a job cannot be shown as one.
+/// Error for an object that is not a job.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0} is not a job")]
 pub struct NotAJob(String);
@@ -61,7 +61,7 @@ pub struct NotAJob(String);
 // === impl JobView ===
 
 impl<'a> JobView<'a> {
-    /// `pods` are those that the job's selector finds.
+    /// Builds the view; `pods` are those that the job's selector matches.
     pub fn new(account: &'a str, job: &'a Manifest, pods: &'a [Manifest]) -> Result<Self, NotAJob> {
         if !job.kind().is("job") {
             return Err(NotAJob(job.full_name().to_string()));
@@ -93,7 +93,7 @@ impl<'a> JobView<'a> {
         })
     }
 
-    /// `kubernetes.jobs.detailed-pod-status: false`: the states of pods are left out, but not what went wrong in one.
+    /// `kubernetes.jobs.detailed-pod-status: false`: leaves out the states of pods, but not failures.
     #[must_use]
     pub fn without_pods(self) -> Self {
         Self { pods: Vec::new(), ..self }
@@ -109,7 +109,7 @@ fn failure(job: &Manifest) -> Option<&Value> {
         .find(|condition| is(condition, "type", "Failed") && is(condition, "status", "True"))
 }
 
-/// What went wrong in a pod: the container that ended with an error, else one that waits; first those that run first.
+/// Failure of a pod: the first container that ended with an error, else the first that waits.
 fn pod_failure(pod: &Manifest) -> Option<String> {
     let containers = ["/status/initContainerStatuses", "/status/containerStatuses"].into_iter();
     let containers: Vec<_> =
@@ -167,8 +167,8 @@ impl<'a> PodOfJob<'a> {
     }
 }
 
-/// The properties that a container printed: `SPINNAKER_PROPERTY_<key>=<value>`, and all of `SPINNAKER_CONFIG_JSON={…}`.
-/// If the latter cannot be read, there are none.
+/// Properties that a container printed: `SPINNAKER_PROPERTY_<key>=<value>`, and all of `SPINNAKER_CONFIG_JSON={…}`. If the
+/// latter is invalid, there are none.
 pub fn properties(log: &str) -> Map<String, Value> {
     const PROPERTY: &str = "SPINNAKER_PROPERTY_";
     let mut properties = Map::new();
@@ -182,7 +182,7 @@ pub fn properties(log: &str) -> Map<String, Value> {
             && let Some((key, value)) = line.split_once('=')
             && !value.is_empty()
         {
-            // What a logger wrote in front of it is a part of the key.
+            // A prefix that a logger wrote is a part of the key.
             let key = key.replacen(PROPERTY, "", 1).trim().to_lowercase();
             properties.insert(key, value.trim().into());
         }
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn properties_are_read_out_of_a_log() {
-        // The log of every container in the recordings, and what 264 makes of it.
+        // Log of every container in the recordings, and its properties in 264.
         let log = "hello from the container\nSPINNAKER_PROPERTY_BUILD_ID=42\nSPINNAKER_PROPERTY_Empty=\n\
                    SPINNAKER_CONFIG_JSON={\"nested\":{\"n\":1},\"s\":\"x\"}\nlast line\n";
         assert_eq!(Value::from(properties(log)), json!({"s": "x", "build_id": "42", "nested": {"n": 1}}));

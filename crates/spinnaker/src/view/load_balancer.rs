@@ -1,4 +1,4 @@
-//! Load balancers: services and ingresses, with the server groups they send traffic to.
+//! Load balancers: services and ingresses, with the server groups that receive their traffic.
 
 use serde::Serialize;
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{Inventory, Moniker, Row, SpinnakerKind, row::ListedInstance};
 
-/// A service or an ingress.
+/// Service or ingress.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LoadBalancer<'a> {
@@ -23,7 +23,7 @@ pub struct LoadBalancer<'a> {
     r#type: &'static str,
 }
 
-/// A server group as a load balancer shows it.
+/// Server group of a load balancer.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LoadBalancerServerGroup<'a> {
@@ -61,7 +61,7 @@ impl<'a> LoadBalancer<'a> {
         }
     }
 
-    /// Those of an application, sorted by name.
+    /// Load balancers of an application, sorted by name.
     pub fn of_application(application: &str, inventory: &'a Inventory<'a>) -> Vec<Self> {
         let rows = inventory.of_application(application, SpinnakerKind::LoadBalancers);
         let mut balancers: Vec<_> = rows.map(|row| Self::new(row, inventory)).collect();

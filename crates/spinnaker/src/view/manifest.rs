@@ -1,4 +1,4 @@
-//! An object as the cluster has it now, with what Spinnaker makes of it: `/manifests`.
+//! `/manifests`: an object read live, with its Spinnaker status, artifacts and moniker.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::ContainerMetrics;
 use crate::{Artifact, Coordinates, Manifest, Moniker, Status, UnsupportedVersion, extract, gson, status};
 
-/// What Orca polls until it is stable, and what Deck shows. Nothing in it is null, and all its numbers are floats.
+/// Manifest that Orca polls until it is stable, and that Deck shows. It has no nulls, and all its numbers are floats.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ManifestView<'a> {
     account: &'a str,
@@ -17,7 +17,7 @@ pub struct ManifestView<'a> {
     status: Status,
     artifacts: Vec<Artifact>,
     events: Vec<Value>,
-    /// Always empty: Orca and Clouddriver do not agree on what is in there.
+    /// Always empty: Orca and Clouddriver disagree on the format.
     warnings: [(); 0],
     metrics: Vec<ContainerMetrics>,
 }
@@ -46,13 +46,13 @@ impl<'a> ManifestView<'a> {
     }
 }
 
-/// What the events of an object are found by; the kind is as Kubernetes writes it, or none would be found.
+/// Field selector for the events of an object; the kind must be spelled as in Kubernetes.
 pub fn event_selector(object: &Coordinates) -> String {
     let (_, kind) = object.kind.in_kubernetes();
     format!("involvedObject.name={},involvedObject.kind={kind}", object.name)
 }
 
-/// Oldest first, by when they were seen last, else first; those that say neither come last.
+/// Sorts events, oldest first, by last timestamp, else by first; those without come last.
 pub fn sort_events(mut events: Vec<Value>) -> Vec<Value> {
     events.sort_by_cached_key(|event| {
         let text = |key: &str| event.get(key).and_then(Value::as_str).map(str::to_owned);

@@ -1,11 +1,11 @@
-//! What containers use, under the headings of `kubectl top`.
+//! Resource usage of containers, as in `kubectl top`.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// What a container uses.
+/// Resource usage of a container.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerMetrics {
@@ -20,7 +20,7 @@ const MEBIBYTE: f64 = 1024.0 * 1024.0;
 // === impl ContainerMetrics ===
 
 impl ContainerMetrics {
-    /// Reads an object of `metrics.k8s.io`; what it does not tell is not shown.
+    /// Parses an object of `metrics.k8s.io`; missing values are left out.
     pub fn of_pod(pod: &Value) -> Vec<Self> {
         let containers = pod.get("containers").and_then(Value::as_array).into_iter().flatten();
         containers.filter_map(Self::of_container).collect()
@@ -35,7 +35,7 @@ impl ContainerMetrics {
     }
 }
 
-/// A quantity of Kubernetes: a number and what it is counted in.
+/// Parses a Kubernetes quantity: a number and its unit.
 fn quantity(text: &str) -> Option<f64> {
     let end = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, suffix) = text.split_at(end);

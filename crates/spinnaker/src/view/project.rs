@@ -1,4 +1,4 @@
-//! Projects: what Front50 says belongs together, and what of it runs where.
+//! Projects of Front50, and the clusters that belong to them.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{InstanceCounts, server_group};
 use crate::{Inventory, NameParts, Row, SpinnakerKind};
 
-/// A project as Front50 has it, as far as it is asked for.
+/// Fields of a Front50 project that are needed here.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct Project {
     #[serde(default)]
@@ -20,17 +20,17 @@ struct ProjectConfig {
     clusters: Option<Vec<ProjectCluster>>,
 }
 
-/// The clusters of an account that belong to a project: by stack and detail, of which `*` is any, and none is none.
+/// Selects clusters of an account by stack and detail: `*` matches any, and an absent one matches only none.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 struct ProjectCluster {
     account: String,
     stack: Option<String>,
     detail: Option<String>,
-    /// All of the project if absent.
+    /// All applications of the project if absent.
     applications: Option<Vec<String>>,
 }
 
-/// What of a project runs in an account.
+/// Clusters of a project in an account.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClustersOfProject<'a> {
@@ -51,7 +51,7 @@ struct ApplicationOfProject<'a> {
     last_push: i64,
 }
 
-/// What of an application runs in a namespace.
+/// Clusters of an application in a namespace.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct RegionOfProject<'a> {
@@ -61,7 +61,7 @@ struct RegionOfProject<'a> {
     last_push: i64,
 }
 
-/// Kubernetes knows of no builds, so that there is one, without a number.
+/// Kubernetes has no builds, so that there is one without a number.
 #[derive(Debug, Serialize)]
 struct Build<'a> {
     #[serde(rename = "buildNumber")]
@@ -76,12 +76,12 @@ const NO_BUILD: &str = "0";
 // === impl Project ===
 
 impl Project {
-    /// The applications whose clusters are wanted.
+    /// Applications of the project.
     pub fn applications(&self) -> &[String] {
         self.config.applications.as_deref().unwrap_or_default()
     }
 
-    /// What runs of it, by the inventories of its applications; one that has none is shown without anything.
+    /// Clusters of the project, from the inventories of its applications; an application without one is empty.
     pub fn clusters<'a>(
         &'a self,
         inventories: &'a BTreeMap<&'a str, Inventory<'a>>,
@@ -196,7 +196,7 @@ mod tests {
         Row::derive(&account.into(), &key, body.to_string().as_bytes(), rules).unwrap()
     }
 
-    /// A server group with a pod.
+    /// Server group with a pod.
     fn group(place: (&str, &str), name: &str, cluster: &str, second: u32) -> [Row; 2] {
         let (account, namespace) = place;
         let group = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",

@@ -1,4 +1,4 @@
-//! Raw resources: everything that belongs to an application, as it is.
+//! Raw resources: all objects of an application.
 
 use regex::Regex;
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::Common;
 use crate::{Kind, Moniker, Row};
 
-/// An object of an application.
+/// Object of an application.
 #[derive(Debug, Serialize)]
 pub struct RawResource<'a> {
     moniker: &'a Moniker,
@@ -16,7 +16,7 @@ pub struct RawResource<'a> {
     region: &'a str,
 }
 
-/// Which kinds an account shows: `rawResourcesEndpointConfig`.
+/// Kinds that an account shows: `rawResourcesEndpointConfig`.
 #[derive(Debug, Clone, Default)]
 pub struct KindExpressions {
     only: Vec<Regex>,
@@ -24,7 +24,7 @@ pub struct KindExpressions {
     nothing: bool,
 }
 
-/// An expression that is none, or two lists where one is allowed.
+/// Error for an invalid expression, or for two lists where one is allowed.
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidKindExpression {
     #[error("the expression \"{expression}\" of rawResourcesEndpointConfig cannot be read")]
@@ -56,7 +56,7 @@ impl KindExpressions {
         Ok(Self { only: compile(only)?, omit: compile(omit)?, nothing: false })
     }
 
-    /// What shows no kind: for expressions that cannot be read.
+    /// Shows no kind; for invalid expressions.
     pub fn nothing() -> Self {
         Self { nothing: true, ..Self::default() }
     }

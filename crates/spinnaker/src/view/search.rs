@@ -1,7 +1,7 @@
-//! Search: by any part of what names an object, its application or its cluster.
+//! Search by any part of the name of an object, its application or its cluster.
 //!
-//! What is found by its own name comes first; then, once more, what belongs to an application or a cluster that was
-//! found. Deck expects the duplicates and removes them.
+//! Hits by their own name come first; then, again, all objects of the applications and clusters that were found. Deck
+//! expects the duplicates and removes them.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::{ClusterRef, KUBERNETES};
 use crate::{Kind, RowKey, SpinnakerKind};
 
-/// What is searched for.
+/// Types to search for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SearchTypes {
     applications: bool,
@@ -19,7 +19,7 @@ pub struct SearchTypes {
     kinds: Vec<Kind>,
 }
 
-/// The answer: one page of hits.
+/// Response: one page of hits.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SearchPage<'a> {
@@ -32,7 +32,7 @@ pub struct SearchPage<'a> {
     results: Vec<Hit<'a>>,
 }
 
-/// Something that was found.
+/// Search hit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Hit<'a> {
@@ -64,7 +64,7 @@ pub struct Hit<'a> {
     cluster: Option<&'a str>,
 }
 
-/// What is searched: all applications and clusters there are, and at least the rows of the kinds that are wanted.
+/// Data to search: all applications and clusters, and at least the rows of the requested kinds.
 #[derive(Debug, Clone, Copy)]
 pub struct Searched<'a> {
     pub rows: &'a [RowKey],
@@ -72,7 +72,7 @@ pub struct Searched<'a> {
     pub applications: &'a [String],
 }
 
-/// Finds a query, in lower case, within keys.
+/// Query in lower case, to be found within keys.
 struct Needle {
     query: String,
     key: String,
@@ -81,14 +81,14 @@ struct Needle {
 // === impl SearchTypes ===
 
 impl SearchTypes {
-    /// Reads types: what Spinnaker takes kinds for, kinds, `applications` and `clusters`. Others find nothing.
+    /// Parses types: classifications, kinds, `applications` and `clusters`. Others find nothing.
     pub fn parse<'a>(types: impl IntoIterator<Item = &'a str>) -> Self {
         let mut wanted = Self::default();
         for name in types {
             match (name, SpinnakerKind::parse(name)) {
                 ("applications", _) => wanted.applications = true,
                 ("clusters", _) => wanted.clusters = true,
-                // What Spinnaker takes for nothing is found by its kind only.
+                // Unclassified objects are found by kind only.
                 (_, Some(SpinnakerKind::Unclassified)) => {}
                 (_, Some(kind)) => wanted.spinnaker_kinds.push(kind),
                 (_, None) => wanted.kinds.push(Kind::parse(name)),
@@ -97,22 +97,22 @@ impl SearchTypes {
         wanted
     }
 
-    /// Whether objects like this are wanted.
+    /// Whether the row has a requested type.
     pub fn want(&self, row: &RowKey) -> bool {
         self.spinnaker_kinds.contains(&row.spinnaker_kind) || self.kinds.contains(&row.object.kind)
     }
 
-    /// Whether applications or clusters are wanted, which are no objects.
+    /// Whether applications or clusters are requested, which are not objects.
     pub fn want_names(&self) -> bool {
         self.applications || self.clusters
     }
 
-    /// What Spinnaker takes wanted objects for.
+    /// Requested classifications.
     pub fn spinnaker_kinds(&self) -> &[SpinnakerKind] {
         &self.spinnaker_kinds
     }
 
-    /// The wanted kinds.
+    /// Requested kinds.
     pub fn kinds(&self) -> &[Kind] {
         &self.kinds
     }
@@ -159,18 +159,18 @@ pub fn search<'a>(query: &str, types: &SearchTypes, searched: Searched<'a>) -> V
 // === impl SearchPage ===
 
 impl<'a> SearchPage<'a> {
-    /// A page of hits; pages are counted from one. There is nothing before the first, and nothing on one without room.
+    /// Page of hits, counted from one. Pages before the first and pages without a size are empty.
     pub fn new(query: &'a str, hits: Vec<Hit<'a>>, page_number: i32, page_size: i32) -> Self {
         let room = usize::try_from(page_size).unwrap_or(0);
         let results: Vec<_> = match usize::try_from(page_number.saturating_sub(1)) {
             Ok(before) => hits.into_iter().skip(before.saturating_mul(room)).take(room).collect(),
             Err(_) => Vec::new(),
         };
-        // With several providers Clouddriver says `aws`, and it always has several.
+        // With several providers, which it always has, Clouddriver returns `aws`.
         Self { total_matches: results.len(), page_number, page_size, platform: "aws", query, results }
     }
 
-    /// The same for a caller that asked one provider only.
+    /// Sets the platform for a request to one provider.
     #[must_use]
     pub fn on(self, platform: Option<&'a str>) -> Self {
         Self { platform: platform.unwrap_or(self.platform), ..self }
@@ -195,7 +195,7 @@ impl<'a> Hit<'a> {
             instance_id: named(&["pod"]),
             load_balancer: named(&["service", "ingress"]),
             id: named(&["networkPolicy"]),
-            // Orca compares the application of every security group that it finds, so there has to be one.
+            // Orca compares the application of every security group, so that there must be one.
             application: is_security_group.then(|| row.application.as_deref().unwrap_or_default()),
             ..Self::empty(row.spinnaker_kind.as_str(), name.clone())
         }

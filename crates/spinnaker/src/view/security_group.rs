@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Common, Empty, KUBERNETES};
 use crate::{Aspect, Inventory, Moniker, Row, SpinnakerKind, row};
 
-/// A network policy in a list; its moniker is always empty.
+/// Network policy in a list; its moniker is always empty.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct SecurityGroupSummary {
     name: String,
@@ -15,7 +15,7 @@ pub struct SecurityGroupSummary {
     moniker: Empty,
 }
 
-/// A network policy with all there is to show.
+/// Network policy with all details.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SecurityGroup<'a> {
@@ -40,7 +40,7 @@ pub struct SecurityGroup<'a> {
 #[serde(rename_all = "camelCase")]
 struct PortRule<'a> {
     class: &'static str,
-    /// One, unless the rule is for every port.
+    /// One port; none if the rule is for all ports.
     #[serde(skip_serializing_if = "Option::is_none")]
     port_ranges: Option<[PortRange<'a>; 1]>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -108,7 +108,7 @@ impl<'a> SecurityGroup<'a> {
 // === impl PortRule ===
 
 impl<'a> PortRule<'a> {
-    /// Rules differ by peers, too, which nobody shows.
+    /// Removes duplicates: rules also differ by peers, which are not shown.
     fn each_once(rules: &'a [row::PortRule]) -> Vec<Self> {
         let mut shown = Vec::new();
         for rule in rules.iter().map(Self::new) {

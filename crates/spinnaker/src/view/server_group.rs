@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{HealthState, Inventory, Moniker, Row, Workload, row::Labels};
 
-/// A server group in a list.
+/// Server group in a list.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerGroupSummary<'a> {
@@ -39,7 +39,7 @@ pub struct ServerGroupSummary<'a> {
     server_group_managers: Vec<ManagerRef<'a>>,
 }
 
-/// A server group with all there is to show.
+/// Server group with all details.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerGroup<'a> {
@@ -63,7 +63,7 @@ pub struct ServerGroup<'a> {
     r#type: &'static str,
 }
 
-/// A server group in a list that was asked for in full.
+/// Server group in an expanded list.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExpandedServerGroup<'a> {
@@ -76,7 +76,7 @@ pub struct ExpandedServerGroup<'a> {
     application: Option<&'a str>,
 }
 
-/// How many instances are how.
+/// Number of instances by health.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InstanceCounts {
@@ -99,7 +99,7 @@ struct Capacity {
     pinned: bool,
 }
 
-/// The deployment of a replica set, by its bare name.
+/// Deployment of a replica set, by name without kind.
 #[derive(Debug, Serialize)]
 struct ManagerRef<'a> {
     name: &'a str,
@@ -107,7 +107,7 @@ struct ManagerRef<'a> {
     account: &'a str,
 }
 
-/// The parts that both shapes have.
+/// Fields that both forms share.
 struct Parts<'a> {
     load_balancers: BTreeSet<String>,
     managers: Vec<ManagerRef<'a>>,
@@ -219,7 +219,7 @@ pub(super) fn counts(row: &Row, inventory: &Inventory<'_>) -> InstanceCounts {
     InstanceCounts::of(inventory.listed_instances_of(row).map(overall))
 }
 
-/// A workload is disabled if none of the load balancers that it is to have sends it traffic.
+/// Whether none of a workload's load balancers sends it traffic.
 pub(super) fn is_disabled(row: &Row, inventory: &Inventory<'_>) -> bool {
     let wants_traffic = row.workload().is_some_and(|workload| !workload.load_balancers.is_empty());
     wants_traffic && inventory.load_balancers_of(row).is_empty()
@@ -259,7 +259,7 @@ impl Sum for InstanceCounts {
     }
 }
 
-/// Reads `<account>:<region>:<name>`.
+/// Parses `<account>:<region>:<name>`.
 pub fn server_group_id(id: &str) -> Option<(&str, &str, &str)> {
     match id.split(':').collect::<Vec<_>>()[..] {
         [account, region, name] => Some((account, region, name)),

@@ -1,5 +1,5 @@
-//! Deployments and jobs, one after the other against a cluster that remembers: each has to apply the same manifests,
-//! say the same, make and bind the same artifacts, or fail for the same reason.
+//! Deployments and jobs, one after the other against a simulated cluster: each must apply the same manifests, write the same
+//! history, create and bind the same artifacts, or fail for the same reason as the recording.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,14 @@ use spindrift_spinnaker::{
 
 use crate::{assert_same, entries};
 
-/// The objects that were deployed so far, as a cluster would have them.
+/// Objects that were deployed so far, as in a cluster.
 #[derive(Default)]
 struct Cluster {
     objects: Vec<Manifest>,
     clock: u32,
 }
 
-/// What became of a deployment.
+/// Result of a deployment.
 struct Deployed {
     history: Vec<Line>,
     applied: Vec<Value>,
@@ -189,7 +189,7 @@ impl Cluster {
         })
     }
 
-    /// Does what kubectl and an API server would do, as far as it matters here.
+    /// Simulates kubectl and an API server, as far as the tests need.
     fn deliver(&mut self, delivery: &Delivery, applied: &mut Vec<Value>) -> Manifest {
         self.clock += 1;
         let mut object = delivery.manifest.clone();
@@ -223,7 +223,7 @@ fn or_default(namespace: &str) -> &str {
     if namespace.is_empty() { "default" } else { namespace }
 }
 
-/// Names that a server made up end in five letters of its own.
+/// Removes the five random characters of generated names.
 fn without_suffixes(names: &Value) -> Value {
     let names: BTreeMap<String, Vec<String>> = serde_json::from_value(names.clone()).unwrap();
     let cut = |name: String| match name.split_once("-gen-") {

@@ -1,7 +1,7 @@
-//! What a real Clouddriver answered, compared with what these rules make of the same requests and objects.
+//! Comparison with the recorded responses of a real Clouddriver to the same requests and objects.
 //!
-//! `*.jsonl` is extracted from recordings: requests and answers as they were; ids, times and names of pods as
-//! they happened to be. What was in the cluster is made up from the answers.
+//! `*.jsonl` is extracted from recordings: requests, responses, ids, times and names of pods are unchanged. The objects of
+//! the cluster are reconstructed from the responses.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may panic")]
 #![allow(clippy::needless_pass_by_value, reason = "`json!` is written where it is used")]
@@ -14,12 +14,12 @@ mod views;
 
 use serde_json::Value;
 
-/// The entries of a file, one JSON object per line.
+/// Entries of a file, one JSON object per line.
 fn entries(file: &str) -> Vec<Value> {
     file.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// A value whose lists are sorted: Clouddriver keeps most of them as sets.
+/// Sorts the lists in a value: most of Clouddriver's are sets.
 fn sorted(value: Value) -> Value {
     match value {
         Value::Array(items) => {
@@ -32,7 +32,7 @@ fn sorted(value: Value) -> Value {
     }
 }
 
-/// Says which keys differ, which is easier to read than two long values.
+/// Compares key by key, which is easier to read than two long values.
 fn assert_same(ours: Value, recorded: Value, what: &str) {
     let mut differences = Vec::new();
     compare(&sorted(ours), &sorted(recorded), "", &mut differences);

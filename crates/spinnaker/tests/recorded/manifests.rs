@@ -1,4 +1,4 @@
-//! `/manifests`: the status, the artifacts and the moniker of objects as they were.
+//! `/manifests`: status, artifacts and moniker of recorded objects.
 
 use serde_json::Value;
 use spindrift_spinnaker::{Manifest, view::ManifestView};

@@ -1,5 +1,5 @@
-//! Operations on objects that are there: what each says, does and leaves behind. What the cluster answers is told by
-//! the recording: whether it went well, and what kubectl had to say if not.
+//! Operations on existing objects: history, requests and results of each. The responses of the cluster come from the
+//! recording: success, or kubectl's message.
 
 use serde_json::{Value, json};
 use spindrift_spinnaker::{
@@ -14,11 +14,11 @@ use spindrift_spinnaker::{
 
 use crate::{assert_same, entries};
 
-/// An operation while it runs.
+/// Operation that runs.
 struct Run<'a> {
     operation: Operation,
     account: String,
-    /// How the recorded one ended.
+    /// Recorded end.
     recorded: &'a Value,
     history: Vec<Line>,
 }
@@ -204,7 +204,7 @@ impl Run<'_> {
         result
     }
 
-    /// What the cluster answered, in kubectl's words if it refused.
+    /// Recorded response of the cluster; kubectl's message if it failed.
     fn ask(&self, prefix: &str) -> Result<(), String> {
         match self.recorded["error"]["message"].as_str() {
             Some(message) => Err(message.split_once(prefix).unwrap().1.to_owned()),

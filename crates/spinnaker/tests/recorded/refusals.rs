@@ -1,4 +1,4 @@
-//! Requests that are refused before anything is done, with the bodies that Orca reads.
+//! Requests that are rejected before anything is done, with the bodies that Orca parses.
 
 use serde_json::Value;
 use spindrift_spinnaker::{
@@ -21,7 +21,7 @@ fn requests_are_refused_as_recorded() {
         body.as_object_mut().unwrap().remove("timestamp");
         let mut recorded = entry["body"].clone();
         if [481, 482].contains(&recording) {
-            // What cannot be read is told in the words of our reader, not in those of Java's.
+            // The message of our parser differs from that of Java's.
             assert!(body["message"].as_str().unwrap().starts_with("deployManifest: "));
             recorded["message"] = body["message"].clone();
         }
@@ -29,7 +29,7 @@ fn requests_are_refused_as_recorded() {
     }
 }
 
-/// What a server does with a request before it begins a task.
+/// Validates a request as the hub does before it creates a task.
 fn admit(provider: &str, body: Value) -> Result<Vec<Submission>, Refusal> {
     if provider != KUBERNETES {
         return Err(Refusal::unknown_provider(provider));
@@ -53,7 +53,7 @@ fn admit(provider: &str, body: Value) -> Result<Vec<Submission>, Refusal> {
         if !violations.is_empty() {
             return Err(violations.into());
         }
-        // Nobody names the account with permissions in these recordings.
+        // No request names the account with permissions in these recordings.
         if account == "wide" {
             return Err(Refusal::not_authorized("recorder", account, *operation));
         }

@@ -1,4 +1,4 @@
-//! What Gate and Deck show, made of the rows of the objects that were there.
+//! Views for Gate and Deck, built from the rows of recorded objects.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -18,7 +18,7 @@ use spindrift_spinnaker::{
 
 use crate::{assert_same, entries};
 
-/// The accounts of the recordings: one keeps only what Spinnaker manages, the other relates everything to applications.
+/// Rows of both recorded accounts: one with `onlySpinnakerManaged`, the other with `cacheAllApplicationRelationships`.
 fn rows() -> Vec<Row> {
     let kinds = KindRules::default();
     let derive = |entry: Value| {
@@ -44,7 +44,7 @@ fn rows() -> Vec<Row> {
     rows.into_iter().map(stored).collect()
 }
 
-/// The same accounts, as they are configured.
+/// Settings of the same accounts.
 fn accounts() -> [AccountSettings; 2] {
     let texts = |texts: &[&str]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
     let custom = json!([{"kubernetesKind": "crontab.stable.example.com", "versioned": false}]);
@@ -147,14 +147,14 @@ fn views_are_as_recorded() {
             268 => found("serverGroups"),
             269 => found("instances"),
             271 => {
-                // Ours name the application of every security group, see `Hit`.
+                // Our hits name the application of every security group, see `Hit`.
                 recorded[0]["results"][0]["application"] = "shop".into();
                 found("securityGroups")
             }
             272 => found("serverGroupManagers"),
             273 => found("clusters"),
             274 => {
-                // Which of the clusters is named is a matter of chance there.
+                // Clouddriver picks any of the clusters.
                 recorded[0]["results"][1]["cluster"] = "statefulSet shop-sts".into();
                 found("applications")
             }
