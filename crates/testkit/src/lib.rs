@@ -30,8 +30,6 @@ mod eventually;
 mod converged;
 mod stack;
 
-pub mod spinnaker;
-
 pub use binary::binary;
 pub use certificates::{Certificates, Identity};
 pub use cluster::{Backup, Cluster, ClusterBuilder, ContainerLog, Kubectl, testenv};

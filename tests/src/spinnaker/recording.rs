@@ -93,7 +93,7 @@ pub mod recorded {
     use serde_json::Value;
 
     /// What kubectl had created before the first request; a `List`.
-    pub const SETUP: &str = include_str!("../../recordings/setup.json");
+    pub const SETUP: &str = include_str!("../../conformance/recordings/setup.json");
 
     /// What every container had written.
     pub const CONTAINER_LOG: &str = "hello from the container\nSPINNAKER_PROPERTY_BUILD_ID=42\n\
@@ -111,27 +111,27 @@ pub mod recorded {
 
     /// What Clouddriver answered, in order.
     pub fn clouddriver() -> Vec<Recording> {
-        read("clouddriver.jsonl", include_str!("../../recordings/clouddriver.jsonl"))
+        read("clouddriver.jsonl", include_str!("../../conformance/recordings/clouddriver.jsonl"))
     }
 
     /// Orca's executions, in the order in which they ran.
     pub fn executions() -> Vec<RecordedExecution> {
-        read("orca.jsonl", include_str!("../../recordings/orca.jsonl"))
+        read("orca.jsonl", include_str!("../../conformance/recordings/orca.jsonl"))
     }
 
     /// The calls that Orca made, in order.
     pub fn calls_of_orca() -> Vec<RecordedCall> {
-        read("orca-calls.jsonl", include_str!("../../recordings/orca-calls.jsonl"))
+        read("orca-calls.jsonl", include_str!("../../conformance/recordings/orca-calls.jsonl"))
     }
 
     /// What Gate was asked, and answered.
     pub fn gate() -> Vec<ToGate> {
-        read("gate.jsonl", include_str!("../../recordings/gate.jsonl"))
+        read("gate.jsonl", include_str!("../../conformance/recordings/gate.jsonl"))
     }
 
     /// The calls that Gate made, in order.
     pub fn calls_of_gate() -> Vec<RecordedCall> {
-        read("gate-calls.jsonl", include_str!("../../recordings/gate-calls.jsonl"))
+        read("gate-calls.jsonl", include_str!("../../conformance/recordings/gate-calls.jsonl"))
     }
 }
 

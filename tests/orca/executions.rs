@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
-use spindrift_testkit::spinnaker::{
+use spindrift_tests::spinnaker::{
     Orca, Pace, RecordedCall, RecordedClouddriver, RecordedExecution, StageSpec, differences_of_calls,
     differences_of_outcome, recorded,
 };
@@ -44,7 +44,7 @@ async fn an_execution_that_went_another_way_is_noticed() {
     let ours = Orca::new(clouddriver.url(), &execution.application, Pace::QUICK).run([stage]).await;
 
     let paths = |differences: Vec<_>| -> Vec<String> {
-        let path = |it: spindrift_testkit::spinnaker::Difference| it.path;
+        let path = |it: spindrift_tests::spinnaker::Difference| it.path;
         differences.into_iter().map(path).collect()
     };
     assert!(paths(differences_of_outcome(&execution, &ours)).contains(&"/stages/0/type".to_owned()));

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
-use spindrift_testkit::spinnaker::recorded;
+use spindrift_tests::spinnaker::recorded;
 
 /// A route, and what it answers where `orcashop` is deployed.
 pub(crate) struct Route {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use spindrift_testkit::spinnaker::{Execution, Orca, Pace, RecordedClouddriver, StageSpec, Status};
+use spindrift_tests::spinnaker::{Execution, Orca, Pace, RecordedClouddriver, StageSpec, Status};
 
 const MANIFEST: &str = "/manifests/account1/default/replicaSet%20web-v000";
 

@@ -3,10 +3,8 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use spindrift_testkit::{
-    AgentProcess, Cluster, ContainerLog, Database, HubProcess, eventually,
-    spinnaker::recorded::{CONTAINER_LOG, SETUP},
-};
+use spindrift_testkit::{AgentProcess, Cluster, ContainerLog, Database, HubProcess, eventually};
+use spindrift_tests::spinnaker::recorded::{CONTAINER_LOG, SETUP};
 
 pub(crate) struct World {
     // The order of the fields is the order of their end.

@@ -2,7 +2,7 @@
 
 use crate::{settings::Settings, tally::Tally};
 
-const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/parity.md");
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/parity.md");
 
 /// Writes the page anew.
 pub(crate) fn write(settings: &Settings, tally: &Tally) {

@@ -1,6 +1,6 @@
 //! What happened around the recorded requests: what kubectl did, and which answers were already overtaken by others.
 
-use spindrift_testkit::spinnaker::Recording;
+use spindrift_tests::spinnaker::Recording;
 
 use crate::world::World;
 

@@ -1,14 +1,12 @@
 //! `docs/spinnaker.md`: its address is the one that a hub has, and its commands do what it says.
 
 use serde_json::Value;
-use spindrift_testkit::{
-    eventually,
-    spinnaker::{Answer, Orca, Pace, StageSpec, Status, recorded},
-};
+use spindrift_testkit::eventually;
+use spindrift_tests::spinnaker::{Answer, Orca, Pace, StageSpec, Status, recorded};
 
 use crate::{TURN, world::World};
 
-const PAGE: &str = include_str!("../../../../docs/spinnaker.md");
+const PAGE: &str = include_str!("../../docs/spinnaker.md");
 
 /// What the hub is called there, with the port that it has unless somebody says otherwise.
 const HUB: &str = "http://spindrift-hub:7002";

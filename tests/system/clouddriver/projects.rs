@@ -2,7 +2,8 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use spindrift_testkit::{Database, eventually, spinnaker::RecordedClouddriver};
+use spindrift_testkit::{Database, eventually};
+use spindrift_tests::spinnaker::RecordedClouddriver;
 
 use super::{get, send};
 use crate::{

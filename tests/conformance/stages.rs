@@ -1,6 +1,6 @@
 //! Orca's recorded executions, carried to their end against us.
 
-use spindrift_testkit::spinnaker::{
+use spindrift_tests::spinnaker::{
     Orca, Pace, RecordedCall, StageSpec, differences_of_calls, differences_of_outcome, recorded,
 };
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use spindrift_testkit::{Cluster, Daemon, FaultProxy, free_port};
 
 /// The script that knows where the real kubectl is.
-const TESTENV: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testenv/build");
+const TESTENV: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../testenv/build");
 
 /// A way to the API server in plain HTTP, whose bytes can be tampered with.
 pub(crate) struct PlainRoad {

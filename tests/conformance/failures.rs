@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use spindrift_testkit::{
-    eventually,
-    spinnaker::{Execution, Orca, Pace, StageSpec, Status},
-};
+use spindrift_testkit::eventually;
+use spindrift_tests::spinnaker::{Execution, Orca, Pace, StageSpec, Status};
 
 use crate::{
     TURN,

@@ -3,12 +3,10 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use spindrift_testkit::{
-    PATIENCE,
-    spinnaker::{
-        Answer, Names, Orca, Pace, RecordedCall, StageSpec, Status, differences,
-        recorded::{self, ToGate},
-    },
+use spindrift_testkit::PATIENCE;
+use spindrift_tests::spinnaker::{
+    Answer, Names, Orca, Pace, RecordedCall, StageSpec, Status, differences,
+    recorded::{self, ToGate},
 };
 use tokio::time::Instant;
 

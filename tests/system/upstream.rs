@@ -8,7 +8,8 @@ mod passing;
 
 use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
-use spindrift_testkit::{Database, FaultProxy, HubProcess, spinnaker::RecordedClouddriver};
+use spindrift_testkit::{Database, FaultProxy, HubProcess};
+use spindrift_tests::spinnaker::RecordedClouddriver;
 
 use crate::{
     engine::Stage,

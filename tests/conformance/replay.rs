@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::LazyLock, time::Duration};
 
 use regex::Regex;
 use serde_json::Value;
-use spindrift_testkit::spinnaker::{
+use spindrift_tests::spinnaker::{
     Answer, Difference, Names, RecordedClouddriver, Recording, differences, recorded,
 };
 use tokio::time::Instant;

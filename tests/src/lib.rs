@@ -1,0 +1,3 @@
+//! Shared by the suites: recordings of Spinnaker's services, and a player of Orca.
+
+pub mod spinnaker;
