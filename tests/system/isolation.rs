@@ -31,12 +31,6 @@ async fn shown_problem(agent: &AgentProcess, account: &str, words: &[&str]) -> V
     .await
 }
 
-/// The value of a metric without labels.
-fn metric(page: &str, name: &str) -> u64 {
-    let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    line.unwrap_or_else(|| panic!("{name} is not in {page}")).parse().unwrap()
-}
-
 /// A ConfigMap that is created now arrives under the account.
 async fn assert_flows(cluster: &Cluster, hub: &HubProcess, account: &str, namespace: &str) {
     let name = format!("flows-{}", fastrand::u64(..));
@@ -82,8 +76,7 @@ async fn accounts_that_cannot_be_reached_leave_the_good_one_alone() {
         let log = stack.agent.daemon().log();
         assert!(log.contains(&format!("Notifying account discovery error for {name}")), "{name}");
     }
-    let page = stack.agent.text("/metrics").await.unwrap();
-    assert_eq!(metric(&page, "spindrift_agent_accounts_failed"), 4);
+    assert_eq!(stack.metric("spindrift_agent_accounts_failed").await, 4);
     let good = line(&stack.agent, "good").await.unwrap();
     assert_eq!((&good["State"]["Name"], &good["Problems"]), (&json!("Healthy"), &json!([])));
 
@@ -109,11 +102,7 @@ async fn a_cluster_that_is_lost_leaves_the_good_one_alone_and_is_found_again() {
         watches["lost"]["waiting"][0]["error"].as_str().map(str::to_owned)
     });
     assert!(why.contains("GET /api/v1/configmaps"), "{why}");
-    eventually!("it is counted", LONG, {
-        let page = stack.agent.text("/metrics").await.unwrap();
-        metric(&page, "spindrift_agent_watches_waiting") == 1
-    });
-    stack.agent.daemon().wait_for_log("watch failed").await.unwrap();
+    eventually!("it is counted", LONG, { stack.metric("spindrift_agent_watches_waiting").await == 1 });
     assert_flows(cluster, &stack.hub, "good", namespace).await;
 
     road.heal();
@@ -139,8 +128,7 @@ async fn a_kind_without_permission_is_shown_and_the_others_flow() {
     assert!(watches["denied"][0]["error"].as_str().unwrap().contains("forbidden"), "{watches}");
     shown_problem(&stack.agent, "limited", &["Pod", "forbidden"]).await;
     assert!(stack.agent.daemon().log().contains("not allowed to list and watch"));
-    let page = stack.agent.text("/metrics").await.unwrap();
-    assert_eq!(metric(&page, "spindrift_agent_watches_denied"), 1);
+    assert_eq!(stack.metric("spindrift_agent_watches_denied").await, 1);
     for account in ["limited", "good"] {
         assert_flows(cluster, &stack.hub, account, namespace).await;
     }

@@ -46,9 +46,7 @@ fn pongs(agent: &AgentProcess) -> usize {
 
 /// How many objects the hub has handed to its store.
 async fn upserted(stack: &Stack) -> u64 {
-    let page = stack.hub.text("/metrics").await.unwrap();
-    let line = page.lines().find_map(|line| line.strip_prefix("spindrift_hub_objects_upserted_total "));
-    line.unwrap().parse().unwrap()
+    stack.hub.metric("spindrift_hub_objects_upserted_total").await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]

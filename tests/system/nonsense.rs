@@ -2,6 +2,7 @@
 
 mod bodies;
 
+use futures::future::join_all;
 use serde_json::{Value, json};
 use spindrift_testkit::{Database, HubProcess};
 use tokio::{
@@ -103,7 +104,7 @@ const FOREIGN: &str = "%F0%9F%8E%89%C3%BC";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn names_that_nothing_can_have_are_refused_or_not_found_on_every_store() {
-    for database in Database::all().await.unwrap() {
+    join_all(Database::all().await.unwrap().into_iter().map(|database| async move {
         let engine = database.engine();
         let mut scene = Scene::set(database).await;
         let account = scene.account().to_owned();
@@ -164,7 +165,8 @@ async fn names_that_nothing_can_have_are_refused_or_not_found_on_every_store() {
         }
         assert!(wrong.is_empty(), "{engine:?}: {wrong:#?}");
         scene.is_unimpressed().await;
-    }
+    }))
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -277,7 +277,7 @@ async fn an_agent_that_shows_less_is_not_promoted_without_a_word() {
     // The primary dies; the only standby may not read all that it could.
     let narrow = cluster.kubeconfig_for(&user).unwrap();
     let standby = AgentProcess::start("agent-b", stack.hub.grpc(), &account(&narrow)).unwrap();
-    standby.daemon().wait_for_log("standing by").await.unwrap();
+    eventually!("it is connected", LONG, stack.hub.metric("spindrift_hub_sessions").await.unwrap() == 2);
     stack.agent.kill();
     let less = format!(
         "agent agent-b shows less of the account than agent agent-a did: ServiceAccount in {namespace}"

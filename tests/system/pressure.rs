@@ -88,12 +88,6 @@ async fn flood(population: &Population) -> Infallible {
     }
 }
 
-async fn metric(agent: &AgentProcess, name: &str) -> u64 {
-    let page = agent.text("/metrics").await.unwrap();
-    let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    line.unwrap_or_else(|| panic!("{name} is not in {page}")).parse().unwrap()
-}
-
 /// How many pings of the agent's were answered.
 fn pongs(agent: &AgentProcess) -> usize {
     agent.daemon().log().lines().filter(|line| line.contains("pong")).count()
@@ -110,19 +104,19 @@ async fn a_frozen_database_stops_the_reading_and_nothing_else() {
     let frozen = async {
         stack.database.freeze().unwrap();
         eventually!("the credit is used up", LONG, {
-            metric(&stack.agent, "spindrift_agent_lag_bytes").await > 400_000
+            stack.agent.metric("spindrift_agent_lag_bytes").await.unwrap() > 400_000
         });
         let (rss, pings) = (stack.agent.daemon().rss_bytes().unwrap(), pongs(&stack.agent));
         // More than the three pings whose silence would end the session on either side.
         eventually!("pings are answered though nothing is committed", LONG, pongs(&stack.agent) >= pings + 5);
         let (lag, queued) = (
-            metric(&stack.agent, "spindrift_agent_lag_bytes").await,
-            metric(&stack.agent, "spindrift_agent_queue_bytes").await,
+            stack.agent.metric("spindrift_agent_lag_bytes").await.unwrap(),
+            stack.agent.metric("spindrift_agent_queue_bytes").await.unwrap(),
         );
         assert!(lag < 600_000 && queued < 600_000, "what waits is bounded: {lag}, {queued}");
         let now = stack.agent.daemon().rss_bytes().unwrap();
         assert!(now < rss + NOISE, "{now} after {rss}");
-        assert_eq!(metric(&stack.agent, "kubesvc_connection_count").await, 1, "the session lives");
+        assert_eq!(stack.agent.metric("kubesvc_connection_count").await.unwrap(), 1, "the session lives");
         stack.database.thaw().unwrap();
     };
     tokio::select! {
@@ -130,7 +124,7 @@ async fn a_frozen_database_stops_the_reading_and_nothing_else() {
         () = frozen => {}
     }
     clusters.converges(&stack.hub, 0).await;
-    assert_eq!(metric(&stack.agent, "kubesvc_connection_count").await, 1, "still the same session");
+    assert_eq!(stack.agent.metric("kubesvc_connection_count").await.unwrap(), 1, "still the same session");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -169,8 +163,8 @@ async fn a_hub_that_is_away_costs_no_memory_and_no_watch() {
     stack.hub.kill();
     let Stack { agent, .. } = &stack;
     let away = async {
-        eventually!("no watch is open", LONG, metric(agent, "kubesvc_watches").await == 0);
-        assert_eq!(metric(agent, "spindrift_agent_lag_bytes").await, 0, "nothing is kept for later");
+        eventually!("no watch is open", LONG, agent.metric("kubesvc_watches").await.unwrap() == 0);
+        assert_eq!(agent.metric("spindrift_agent_lag_bytes").await.unwrap(), 0, "nothing is kept for later");
         let rss = agent.daemon().rss_bytes().unwrap();
         let attempts = |agent: &AgentProcess| {
             agent.daemon().log().lines().filter(|line| line.contains("registration failed")).count()
@@ -225,7 +219,7 @@ async fn a_slow_link_lets_pings_pass_while_a_listing_goes_on() {
         began.elapsed()
     );
     clusters.converges(&hub, 0).await;
-    assert_eq!(metric(&agent, "kubesvc_connection_count").await, 1, "the session lives");
+    assert_eq!(agent.metric("kubesvc_connection_count").await.unwrap(), 1, "the session lives");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,6 +9,12 @@ use spindrift_testkit::{
 
 use crate::support::{LONG, Stack, account};
 
+/// Counter of the connections that an agent made.
+const CONNECTIONS: &str = "kubesvc_connection_count";
+
+/// Counter of the registrations that a hub accepted.
+const REGISTRATIONS: &str = "spindrift_hub_registrations_total";
+
 /// A ConfigMap that is created now arrives under the account.
 async fn assert_flows(cluster: &Cluster, hub: &HubProcess, account: &str, namespace: &str) {
     let name = format!("flows-{}", fastrand::u64(..));
@@ -78,7 +84,7 @@ async fn accounts_come_change_and_go_and_the_others_feel_nothing() {
     // The account that stayed has been attached once and listed once: its watches are the ones of the start.
     assert_eq!(attachments(&stack.agent, "steady"), 1);
     assert_eq!(stack.agent.get("/watches").await.unwrap()["steady"], before);
-    assert_eq!(stack.agent.daemon().log().matches("connected to").count(), 1, "the session is the same");
+    assert_eq!(stack.agent.metric(CONNECTIONS).await.unwrap(), 1, "the session is the same");
 
     // One that has left may come back.
     let accounts = json!([account("steady", cluster), account("leaving", cluster)]);
@@ -100,16 +106,16 @@ async fn forty_accounts_may_leave_and_come_at_once_in_one_session() {
 
     let alone = json!([account("steady", cluster)]);
     stack.agent.reconfigure(|settings| settings["kubernetes"]["accounts"] = alone).unwrap();
-    eventually!("all others have left", LONG, {
-        let log = stack.agent.daemon().log();
-        log.matches("msg=\"account withdrawn\"").count() == 40
+    eventually!("no agent caches the others", LONG, {
+        let accounts = stack.hub.get("/v1/accounts").await.unwrap();
+        accounts.as_array().unwrap().iter().filter(|account| account["cachedBy"].is_null()).count() == 40
     });
     assert_eq!(names(&stack.agent).await, ["steady"]);
     stack.agent.reconfigure(|settings| settings["kubernetes"]["accounts"] = accounts).unwrap();
     assert_flows(cluster, &stack.hub, "many-0", namespace).await;
     assert_flows(cluster, &stack.hub, "many-39", namespace).await;
     assert_eq!(attachments(&stack.agent, "steady"), 1);
-    assert_eq!(stack.agent.daemon().log().matches("connected to").count(), 1, "the session is the same");
+    assert_eq!(stack.agent.metric(CONNECTIONS).await.unwrap(), 1, "the session is the same");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -159,20 +165,24 @@ async fn without_accounts_an_agent_does_not_register_and_a_legacy_profile_that_a
     write(&directory.join("kubesvc.yaml"), &base);
     let env = [("HOSTNAME", "agent-a"), ("HOME", home.path().to_str().unwrap())];
     let agent = Daemon::spawn(binary("spindrift-agent").unwrap(), &[], &env).unwrap();
-    agent.wait_for_log("no accounts are configured").await.unwrap();
+    eventually!("the agent runs without accounts", LONG, {
+        let accounts = reqwest::get(format!("http://127.0.0.1:{port}/accounts")).await?;
+        anyhow::ensure!(accounts.json::<Value>().await? == json!([]));
+        Ok(())
+    });
 
     let profile = directory.join("kubesvc-local.yml");
     write(&profile, &json!({ "kubernetes": { "accounts": [account("late", cluster)] } }));
     assert_flows(cluster, &hub, "late", namespace).await;
-    assert_eq!(agent.log().matches("connecting to").count(), 1, "there was no reason to call before");
+    assert_eq!(hub.metric(REGISTRATIONS).await.unwrap(), 1, "there was no reason to register before");
 
     // The profile goes again: the account is withdrawn, and the agent stays where it is.
     fs::remove_file(&profile).unwrap();
-    agent.wait_for_log("account withdrawn").await.unwrap();
-    eventually!("nobody caches it", LONG, cached_by(&hub, "late").await.is_null());
+    eventually!("no agent caches it", LONG, cached_by(&hub, "late").await.is_null());
     write(&profile, &json!({ "kubernetes": { "accounts": [account("late", cluster)] } }));
     assert_flows(cluster, &hub, "late", namespace).await;
-    assert_eq!(agent.log().matches("connecting to").count(), 1, "it did not flap");
+    assert_eq!(hub.metric(REGISTRATIONS).await.unwrap(), 1, "it did not flap");
+    assert!(agent.exited().is_none(), "{}", agent.log());
 }
 
 fn write(file: &Path, settings: &Value) {

@@ -139,5 +139,6 @@ async fn a_keep_alive_of_zero_leaves_the_pace_of_pings_to_the_hub() {
     let agent = AgentProcess::with_settings("agent-a", settings).unwrap();
     // More than the three whose absence would end the session.
     eventually!("pings go on", LONG, agent.daemon().log().matches("msg=pong").count() > 4);
-    assert_eq!(agent.daemon().log().matches("connected to").count(), 1, "the session is the first one");
+    let connections = agent.metric("kubesvc_connection_count").await.unwrap();
+    assert_eq!(connections, 1, "the session is the first one");
 }

@@ -50,11 +50,9 @@ impl Stack {
         stack
     }
 
-    /// A number of the agent's metrics; zero if it is not there (yet).
+    /// A counter or gauge of the agent; a series with labels that does not exist yet is zero.
     pub(crate) async fn metric(&self, name: &str) -> u64 {
-        let page = self.agent.text("/metrics").await.unwrap();
-        let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-        line.map_or(0, |number| number.parse().unwrap())
+        self.agent.metric(name).await.unwrap()
     }
 
     /// An account as the hub shows it.

@@ -16,15 +16,9 @@ use crate::{
 };
 
 /// The value of a metric of the agent's.
-async fn metric(agent: &AgentProcess, name: &str) -> u64 {
-    let page = agent.text("/metrics").await.unwrap();
-    let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    line.unwrap_or_else(|| panic!("{name} is not in {page}")).parse().unwrap()
-}
-
 async fn sent(agent: &AgentProcess) -> (u64, u64) {
-    let raw = metric(agent, "spindrift_agent_raw_bytes_total").await;
-    (raw, metric(agent, "spindrift_agent_wire_bytes_total").await)
+    let raw = agent.metric("spindrift_agent_raw_bytes_total").await.unwrap();
+    (raw, agent.metric("spindrift_agent_wire_bytes_total").await.unwrap())
 }
 
 /// One simulated cluster with so many pods of 12 KB.
@@ -113,33 +107,37 @@ async fn a_listing_is_compressed_well_and_an_update_costs_some_hundred_bytes() {
 async fn a_relist_mentions_what_the_hub_has_and_sends_what_changed() {
     const OBJECTS: usize = 400;
     let cluster = Cluster::builder().bare().start().await.unwrap();
-    for database in Database::all().await.unwrap() {
-        let engine = database.engine();
-        let namespace = &cluster.namespace("relist").await.unwrap();
-        let apply = ["apply", "--server-side", "--force-conflicts", "-f", "-"];
-        let value = "x".repeat(2_000);
-        let maps = config_maps(namespace, "steady", OBJECTS, &value);
-        cluster.kubectl_stdin(&apply, &maps).await.unwrap();
-        // No resume point is young enough: every attachment lists.
-        let accounts = json!([{ "name": "main", "kubeconfigFile": cluster.kubeconfig(), "maxResumableResourceAgeMs": 1 }]);
-        let mut stack = Stack::with_accounts(database, &["ConfigMap"], accounts).await;
-        assert_converged(&cluster, &stack.hub, "main", &[CONFIG_MAPS]).await;
-        assert_eq!(metric(&stack.agent, "spindrift_agent_mentioned_objects_total").await, 0, "on {engine}");
-        let (first, _) = sent(&stack.agent).await;
+    let database = Database::mariadb().await.unwrap();
+    let engine = database.engine();
+    let namespace = &cluster.namespace("relist").await.unwrap();
+    let apply = ["apply", "--server-side", "--force-conflicts", "-f", "-"];
+    let value = "x".repeat(2_000);
+    let maps = config_maps(namespace, "steady", OBJECTS, &value);
+    cluster.kubectl_stdin(&apply, &maps).await.unwrap();
+    // No resume point is young enough: every attachment lists.
+    let accounts =
+        json!([{ "name": "main", "kubeconfigFile": cluster.kubeconfig(), "maxResumableResourceAgeMs": 1 }]);
+    let mut stack = Stack::with_accounts(database, &["ConfigMap"], accounts).await;
+    assert_converged(&cluster, &stack.hub, "main", &[CONFIG_MAPS]).await;
+    assert_eq!(
+        stack.agent.metric("spindrift_agent_mentioned_objects_total").await.unwrap(),
+        0,
+        "on {engine}"
+    );
+    let (first, _) = sent(&stack.agent).await;
 
-        stack.agent.kill();
-        let changed = config_maps(namespace, "steady", 10, "changed");
-        cluster.kubectl_stdin(&apply, &changed).await.unwrap();
-        cluster.kubectl(&["delete", "configmap", "steady-399", "-n", namespace]).await.unwrap();
-        stack.agent.restart().unwrap();
-        assert_converged(&cluster, &stack.hub, "main", &[CONFIG_MAPS]).await;
-        let mentioned = metric(&stack.agent, "spindrift_agent_mentioned_objects_total").await;
-        assert!(mentioned >= (OBJECTS - 11) as u64, "{mentioned} on {engine}");
-        let (second, wire) = sent(&stack.agent).await;
-        assert!(second * 10 < first, "{second} bytes after {first}, on {engine}");
-        println!("{engine}: {mentioned} objects mentioned in {wire} bytes");
-        stack.agent.kill();
-    }
+    stack.agent.kill();
+    let changed = config_maps(namespace, "steady", 10, "changed");
+    cluster.kubectl_stdin(&apply, &changed).await.unwrap();
+    cluster.kubectl(&["delete", "configmap", "steady-399", "-n", namespace]).await.unwrap();
+    stack.agent.restart().unwrap();
+    assert_converged(&cluster, &stack.hub, "main", &[CONFIG_MAPS]).await;
+    let mentioned = stack.agent.metric("spindrift_agent_mentioned_objects_total").await.unwrap();
+    assert!(mentioned >= (OBJECTS - 11) as u64, "{mentioned} on {engine}");
+    let (second, wire) = sent(&stack.agent).await;
+    assert!(second * 10 < first, "{second} bytes after {first}, on {engine}");
+    println!("{engine}: {mentioned} objects mentioned in {wire} bytes");
+    stack.agent.kill();
 }
 
 /// Rows vanish with the first batch that is written while a listing has begun and not ended.
@@ -178,7 +176,7 @@ async fn rows_that_vanish_during_a_listing_are_sent_by_the_next_one() {
     stack.agent.restart().unwrap();
     stack.hub.daemon().wait_for_log("a listing counted on objects that are not stored").await.unwrap();
     stack.agent.daemon().wait_for_log("account detached").await.unwrap();
-    assert!(metric(&stack.agent, "spindrift_agent_mentioned_objects_total").await > 0);
+    assert!(stack.agent.metric("spindrift_agent_mentioned_objects_total").await.unwrap() > 0);
     eventually!("what vanished is there again", LONG, stored(&stack.hub).await == all);
     stack.synced("main").await;
 }

@@ -77,137 +77,133 @@ async fn an_application_is_shown_with_all_its_parts() {
     let cluster = Cluster::shared().await.unwrap();
     let namespace = &cluster.namespace("bazaar").await.unwrap();
     bazaar(cluster, namespace).await;
-    for database in Database::all().await.unwrap() {
-        let stack = stack(cluster, database, namespace).await;
-        let names = json!({ "main": ["deployment bazaar", "replicaSet bazaar"] });
-        let applications = shown(&stack, "/applications?restricted=false&expand=true").await;
-        assert_eq!(
-            applications,
-            json!([{ "name": "bazaar", "clusterNames": names, "attributes": { "name": "bazaar" } }])
-        );
-        assert_eq!(shown(&stack, "/applications/bazaar/clusters").await, names);
-        assert_eq!(shown(&stack, "/applications/bazaar").await["attributes"]["cloudProviders"], "kubernetes");
+    let database = Database::postgres().await.unwrap();
+    let stack = stack(cluster, database, namespace).await;
+    let names = json!({ "main": ["deployment bazaar", "replicaSet bazaar"] });
+    let applications = shown(&stack, "/applications?restricted=false&expand=true").await;
+    assert_eq!(
+        applications,
+        json!([{ "name": "bazaar", "clusterNames": names, "attributes": { "name": "bazaar" } }])
+    );
+    assert_eq!(shown(&stack, "/applications/bazaar/clusters").await, names);
+    assert_eq!(shown(&stack, "/applications/bazaar").await["attributes"]["cloudProviders"], "kubernetes");
 
-        let groups = shown(&stack, "/applications/bazaar/serverGroups").await;
-        let group = &groups[0];
-        assert_eq!(groups.as_array().unwrap().len(), 1);
-        assert_eq!(
-            (&group["name"], &group["region"], &group["cluster"], &group["capacity"]["desired"]),
-            (&json!("replicaSet bazaar-v000"), &json!(namespace), &json!("replicaSet bazaar"), &json!(1))
-        );
-        assert_eq!(group["loadBalancers"], json!(["service bazaar"]));
-        assert_eq!(group["instances"][0]["name"], "pod bazaar-v000-x");
-        let expanded = shown(&stack, "/applications/bazaar/serverGroups?expand=true").await;
-        assert_eq!(
-            (&expanded[0]["accountName"], &expanded[0]["application"]),
-            (&json!("main"), &json!("bazaar"))
-        );
-        for (query, count) in [
-            ("clusters=main%3AreplicaSet%20bazaar", 1),
-            ("clusters=main%3Adeployment%20bazaar,other:x", 0),
-            ("cloudProvider=aws", 0),
-            ("cloudProvider=kubernetes", 1),
-            ("cloudProvider=Kubernetes", 1),
-            ("clusters=main%3AreplicaSet%20bazaar&cloudProvider=aws", 1),
-            ("expand=maybe", 1),
-        ] {
-            let groups = shown(&stack, &format!("/applications/bazaar/serverGroups?{query}")).await;
-            assert_eq!(groups.as_array().unwrap().len(), count, "{query}");
-        }
-        let id = format!("main:{namespace}:replicaSet bazaar-v000");
-        assert_eq!(
-            shown(&stack, &format!("/serverGroups?ids={id},main:{namespace}:replicaSet nope")).await,
-            groups
-        );
-        assert_eq!(shown(&stack, "/serverGroups?applications=bazaar,nope").await, groups);
-        assert_eq!(shown(&stack, &format!("/serverGroups?ids={id}&cloudProvider=aws")).await, groups);
-        assert_eq!(shown(&stack, "/serverGroups?applications=bazaar&cloudProvider=aws").await, json!([]));
-
-        let details = format!("/serverGroups/main/{namespace}/replicaset%20bazaar-v000");
-        let details = shown(&stack, &details).await;
-        let by_application =
-            format!("/applications/any/serverGroups/main/{namespace}/rs%20bazaar-v000?includeDetails=true");
-        assert_eq!(shown(&stack, &by_application).await, details);
-        assert_eq!((&details["kind"], &details["disabled"]), (&json!("replicaSet"), &json!(false)));
-        assert_eq!(details["instances"][0]["humanReadableName"], "pod bazaar-v000-x");
-        let instance = shown(&stack, &format!("/instances/main/{namespace}/pod%20bazaar-v000-x")).await;
-        assert_eq!(instance, details["instances"][0]);
-
-        let manager = shown(&stack, &format!("/serverGroups/main/{namespace}/deployment%20bazaar")).await;
-        assert_eq!(
-            (&manager["capacity"]["desired"], &manager["buildInfo"], &manager["loadBalancers"]),
-            (&json!(2), &json!({ "images": ["bazaar:1"] }), &json!([]))
-        );
-
-        let cluster = "/applications/bazaar/clusters/main/replicaSet%20bazaar";
-        let by_type = shown(&stack, &format!("{cluster}/kubernetes")).await;
-        assert_eq!(by_type["serverGroups"], json!([details]));
-        assert_eq!(shown(&stack, cluster).await, json!([by_type]));
-        assert_eq!(shown(&stack, &format!("{cluster}/kubernetes/serverGroups")).await, json!([details]));
-        assert_eq!(shown(&stack, &format!("{cluster}/kubernetes/serverGroups?region=x")).await, json!([]));
-        let bare = shown(&stack, &format!("{cluster}/kubernetes?expand=false")).await;
-        assert_eq!((&bare["serverGroups"], &bare["loadBalancers"]), (&json!([]), &json!([])));
-        assert_eq!(get(&stack.hub, &format!("{cluster}/aws")).await.status, 404);
-        let of_account = shown(&stack, "/applications/bazaar/clusters/main").await;
-        assert_eq!(of_account[1]["serverGroups"], json!(["replicaSet bazaar-v000"]));
-
-        let managers = shown(&stack, "/applications/bazaar/serverGroupManagers").await;
-        assert_eq!(managers[0]["name"], "deployment bazaar");
-        let balancers = shown(&stack, "/applications/bazaar/loadBalancers").await;
-        assert_eq!(balancers[0]["serverGroups"][0]["instances"][0]["name"], "pod bazaar-v000-x");
-        let balancer = format!("/kubernetes/loadBalancers/main/{namespace}/service%20bazaar");
-        assert_eq!(shown(&stack, &balancer).await, balancers);
-
-        let policy = json!([{ "name": "networkPolicy bazaar", "id": "networkPolicy bazaar", "moniker": {} }]);
-        let by_namespace = json!({ namespace: policy });
-        for (path, expected) in [
-            ("", json!({ "main": { "kubernetes": by_namespace } })),
-            ("/main", json!({ "kubernetes": by_namespace })),
-            (&*format!("/main?region={namespace}"), json!({ "kubernetes": policy })),
-            ("/main?region=nope", json!({})),
-            ("/main/kubernetes", by_namespace.clone()),
-            (&*format!("/main/kubernetes?region={namespace}"), policy.clone()),
-            ("/main/kubernetes/netpol%20bazaar", by_namespace.clone()),
-            ("/main/aws", json!({})),
-        ] {
-            assert_eq!(shown(&stack, &format!("/securityGroups{path}")).await, expected, "{path}");
-        }
-        let policy =
-            shown(&stack, &format!("/securityGroups/main/kubernetes/{namespace}/networkPolicy%20bazaar"))
-                .await;
-        assert_eq!(policy["inboundRules"][0]["portRanges"], json!([{ "startPort": 80, "endPort": 80 }]));
-
-        let raw = shown(&stack, "/applications/bazaar/rawResources").await;
-        let mut raw: Vec<_> =
-            raw.as_array().unwrap().iter().map(|raw| raw["name"].as_str().unwrap()).collect();
-        raw.sort_unstable();
-        assert_eq!(
-            raw,
-            ["deployment bazaar", "networkPolicy bazaar", "replicaSet bazaar-v000", "service bazaar"]
-        );
-        let found =
-            shown(&stack, "/search?q=BAZAAR-v000&type=replicaSet&pageSize=1&platform=kubernetes").await;
-        assert_eq!((&found[0]["totalMatches"], &found[0]["platform"]), (&json!(1), &json!("kubernetes")));
-        assert_eq!(found[0]["results"][0]["serverGroup"], "replicaSet bazaar-v000");
-        for (query, platform) in [
-            ("type=unclassified", "aws"),
-            ("type=serverGroups&page=0", "aws"),
-            ("type=serverGroups&page=-1&pageSize=-5", "aws"),
-            ("type=serverGroups&platform=nope", "aws"),
-            ("q=nope&type=serverGroups&platform=kubernetes", "kubernetes"),
-        ] {
-            let found = shown(&stack, &format!("/search?{query}")).await;
-            assert_eq!(
-                (&found[0]["results"], &found[0]["totalMatches"], &found[0]["platform"]),
-                (&json!([]), &json!(0), &json!(platform)),
-                "{query}"
-            );
-        }
-        let found = shown(&stack, "/search?q=bazaar&type=applications&type=clusters").await;
-        assert_eq!(found[0]["results"][0]["group"], "clusters", "{found}");
-        let agents = shown(&stack, "/cache/introspection").await;
-        assert_eq!((&agents[0]["id"], &agents[0]["totalAdditions"]), (&json!("main/agent-a"), &json!(5)));
+    let groups = shown(&stack, "/applications/bazaar/serverGroups").await;
+    let group = &groups[0];
+    assert_eq!(groups.as_array().unwrap().len(), 1);
+    assert_eq!(
+        (&group["name"], &group["region"], &group["cluster"], &group["capacity"]["desired"]),
+        (&json!("replicaSet bazaar-v000"), &json!(namespace), &json!("replicaSet bazaar"), &json!(1))
+    );
+    assert_eq!(group["loadBalancers"], json!(["service bazaar"]));
+    assert_eq!(group["instances"][0]["name"], "pod bazaar-v000-x");
+    let expanded = shown(&stack, "/applications/bazaar/serverGroups?expand=true").await;
+    assert_eq!(
+        (&expanded[0]["accountName"], &expanded[0]["application"]),
+        (&json!("main"), &json!("bazaar"))
+    );
+    for (query, count) in [
+        ("clusters=main%3AreplicaSet%20bazaar", 1),
+        ("clusters=main%3Adeployment%20bazaar,other:x", 0),
+        ("cloudProvider=aws", 0),
+        ("cloudProvider=kubernetes", 1),
+        ("cloudProvider=Kubernetes", 1),
+        ("clusters=main%3AreplicaSet%20bazaar&cloudProvider=aws", 1),
+        ("expand=maybe", 1),
+    ] {
+        let groups = shown(&stack, &format!("/applications/bazaar/serverGroups?{query}")).await;
+        assert_eq!(groups.as_array().unwrap().len(), count, "{query}");
     }
+    let id = format!("main:{namespace}:replicaSet bazaar-v000");
+    assert_eq!(
+        shown(&stack, &format!("/serverGroups?ids={id},main:{namespace}:replicaSet nope")).await,
+        groups
+    );
+    assert_eq!(shown(&stack, "/serverGroups?applications=bazaar,nope").await, groups);
+    assert_eq!(shown(&stack, &format!("/serverGroups?ids={id}&cloudProvider=aws")).await, groups);
+    assert_eq!(shown(&stack, "/serverGroups?applications=bazaar&cloudProvider=aws").await, json!([]));
+
+    let details = format!("/serverGroups/main/{namespace}/replicaset%20bazaar-v000");
+    let details = shown(&stack, &details).await;
+    let by_application =
+        format!("/applications/any/serverGroups/main/{namespace}/rs%20bazaar-v000?includeDetails=true");
+    assert_eq!(shown(&stack, &by_application).await, details);
+    assert_eq!((&details["kind"], &details["disabled"]), (&json!("replicaSet"), &json!(false)));
+    assert_eq!(details["instances"][0]["humanReadableName"], "pod bazaar-v000-x");
+    let instance = shown(&stack, &format!("/instances/main/{namespace}/pod%20bazaar-v000-x")).await;
+    assert_eq!(instance, details["instances"][0]);
+
+    let manager = shown(&stack, &format!("/serverGroups/main/{namespace}/deployment%20bazaar")).await;
+    assert_eq!(
+        (&manager["capacity"]["desired"], &manager["buildInfo"], &manager["loadBalancers"]),
+        (&json!(2), &json!({ "images": ["bazaar:1"] }), &json!([]))
+    );
+
+    let cluster = "/applications/bazaar/clusters/main/replicaSet%20bazaar";
+    let by_type = shown(&stack, &format!("{cluster}/kubernetes")).await;
+    assert_eq!(by_type["serverGroups"], json!([details]));
+    assert_eq!(shown(&stack, cluster).await, json!([by_type]));
+    assert_eq!(shown(&stack, &format!("{cluster}/kubernetes/serverGroups")).await, json!([details]));
+    assert_eq!(shown(&stack, &format!("{cluster}/kubernetes/serverGroups?region=x")).await, json!([]));
+    let bare = shown(&stack, &format!("{cluster}/kubernetes?expand=false")).await;
+    assert_eq!((&bare["serverGroups"], &bare["loadBalancers"]), (&json!([]), &json!([])));
+    assert_eq!(get(&stack.hub, &format!("{cluster}/aws")).await.status, 404);
+    let of_account = shown(&stack, "/applications/bazaar/clusters/main").await;
+    assert_eq!(of_account[1]["serverGroups"], json!(["replicaSet bazaar-v000"]));
+
+    let managers = shown(&stack, "/applications/bazaar/serverGroupManagers").await;
+    assert_eq!(managers[0]["name"], "deployment bazaar");
+    let balancers = shown(&stack, "/applications/bazaar/loadBalancers").await;
+    assert_eq!(balancers[0]["serverGroups"][0]["instances"][0]["name"], "pod bazaar-v000-x");
+    let balancer = format!("/kubernetes/loadBalancers/main/{namespace}/service%20bazaar");
+    assert_eq!(shown(&stack, &balancer).await, balancers);
+
+    let policy = json!([{ "name": "networkPolicy bazaar", "id": "networkPolicy bazaar", "moniker": {} }]);
+    let by_namespace = json!({ namespace: policy });
+    for (path, expected) in [
+        ("", json!({ "main": { "kubernetes": by_namespace } })),
+        ("/main", json!({ "kubernetes": by_namespace })),
+        (&*format!("/main?region={namespace}"), json!({ "kubernetes": policy })),
+        ("/main?region=nope", json!({})),
+        ("/main/kubernetes", by_namespace.clone()),
+        (&*format!("/main/kubernetes?region={namespace}"), policy.clone()),
+        ("/main/kubernetes/netpol%20bazaar", by_namespace.clone()),
+        ("/main/aws", json!({})),
+    ] {
+        assert_eq!(shown(&stack, &format!("/securityGroups{path}")).await, expected, "{path}");
+    }
+    let policy =
+        shown(&stack, &format!("/securityGroups/main/kubernetes/{namespace}/networkPolicy%20bazaar")).await;
+    assert_eq!(policy["inboundRules"][0]["portRanges"], json!([{ "startPort": 80, "endPort": 80 }]));
+
+    let raw = shown(&stack, "/applications/bazaar/rawResources").await;
+    let mut raw: Vec<_> = raw.as_array().unwrap().iter().map(|raw| raw["name"].as_str().unwrap()).collect();
+    raw.sort_unstable();
+    assert_eq!(
+        raw,
+        ["deployment bazaar", "networkPolicy bazaar", "replicaSet bazaar-v000", "service bazaar"]
+    );
+    let found = shown(&stack, "/search?q=BAZAAR-v000&type=replicaSet&pageSize=1&platform=kubernetes").await;
+    assert_eq!((&found[0]["totalMatches"], &found[0]["platform"]), (&json!(1), &json!("kubernetes")));
+    assert_eq!(found[0]["results"][0]["serverGroup"], "replicaSet bazaar-v000");
+    for (query, platform) in [
+        ("type=unclassified", "aws"),
+        ("type=serverGroups&page=0", "aws"),
+        ("type=serverGroups&page=-1&pageSize=-5", "aws"),
+        ("type=serverGroups&platform=nope", "aws"),
+        ("q=nope&type=serverGroups&platform=kubernetes", "kubernetes"),
+    ] {
+        let found = shown(&stack, &format!("/search?{query}")).await;
+        assert_eq!(
+            (&found[0]["results"], &found[0]["totalMatches"], &found[0]["platform"]),
+            (&json!([]), &json!(0), &json!(platform)),
+            "{query}"
+        );
+    }
+    let found = shown(&stack, "/search?q=bazaar&type=applications&type=clusters").await;
+    assert_eq!(found[0]["results"][0]["group"], "clusters", "{found}");
+    let agents = shown(&stack, "/cache/introspection").await;
+    assert_eq!((&agents[0]["id"], &agents[0]["totalAdditions"]), (&json!("main/agent-a"), &json!(5)));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,5 +1,6 @@
 //! Bodies.
 
+use futures::future::join_all;
 use serde_json::{Value, json};
 use spindrift_testkit::{Database, eventually};
 
@@ -40,7 +41,8 @@ async fn bodies_that_are_hardly_json_are_refused_on_every_store() {
     ];
     let whole: [&[u8]; 6] =
         [b"\x1f\x8b\x08\0\0\0\0\0\0\x03", b"\xef\xbb\xbf[]", b"[\0]\0", b"a=b", b"\0", b"{\"a\""];
-    for database in Database::all().await.unwrap() {
+    let (values, whole) = (&values, &whole);
+    join_all(Database::all().await.unwrap().into_iter().map(|database| async move {
         let engine = database.engine();
         let mut scene = Scene::set(database).await;
         for (method, path, template) in ROUTES {
@@ -59,7 +61,8 @@ async fn bodies_that_are_hardly_json_are_refused_on_every_store() {
             }
         }
         scene.is_unimpressed().await;
-    }
+    }))
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -84,7 +87,8 @@ async fn bodies_of_fifty_megabytes_are_refused_and_not_held() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_of_seven_megabytes_is_carried_out_on_every_store() {
     let data = "x".repeat(700_000);
-    for database in Database::all().await.unwrap() {
+    let data = &data;
+    join_all(Database::all().await.unwrap().into_iter().map(|database| async move {
         let engine = database.engine();
         let scene = Scene::set(database).await;
         let manifest = |index: usize| {
@@ -114,5 +118,6 @@ async fn a_request_of_seven_megabytes_is_carried_out_on_every_store() {
             "{engine:?}: {}",
             scene.hub().text(&task).await.unwrap()
         );
-    }
+    }))
+    .await;
 }

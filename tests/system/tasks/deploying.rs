@@ -118,21 +118,20 @@ async fn the_same_content_is_the_same_version_and_other_content_the_next() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_reads_in_the_database_what_a_task_was_asked() {
+async fn the_database_holds_no_plaintext_of_a_task() {
     let cluster = Cluster::shared().await.unwrap();
     let namespace = cluster.namespace("unread").await.unwrap();
-    for database in Database::all().await.unwrap() {
-        let stack = Stack::start(cluster, database, &["ConfigMap"]).await;
-        stack.synced("main").await;
-        let metadata = json!({ "name": "s", "namespace": namespace });
-        let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": { "token": "canary-3d9" } });
-        done(&stack.hub, "deployManifest", deployment("main", json!([secret.clone()]))).await;
-        let task = done(&stack.hub, "deployManifest", deployment("main", json!([secret]))).await;
-        let dump = String::from_utf8_lossy(&stack.database.dump().await.unwrap()).into_owned();
-        let id = task["id"].as_str().unwrap();
-        assert!(dump.contains(id) && !dump.contains("canary-3d9"), "{}", stack.database.engine());
-        cluster.kubectl(&["delete", "secret", "--all", "-n", &namespace]).await.unwrap();
-    }
+    let database = Database::sqlite().unwrap();
+    let stack = Stack::start(cluster, database, &["ConfigMap"]).await;
+    stack.synced("main").await;
+    let metadata = json!({ "name": "s", "namespace": namespace });
+    let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": { "token": "canary-3d9" } });
+    done(&stack.hub, "deployManifest", deployment("main", json!([secret.clone()]))).await;
+    let task = done(&stack.hub, "deployManifest", deployment("main", json!([secret]))).await;
+    let dump = String::from_utf8_lossy(&stack.database.dump().await.unwrap()).into_owned();
+    let id = task["id"].as_str().unwrap();
+    assert!(dump.contains(id) && !dump.contains("canary-3d9"), "{}", stack.database.engine());
+    cluster.kubectl(&["delete", "secret", "--all", "-n", &namespace]).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,7 +5,7 @@ use std::{net::SocketAddr, path::Path};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::write_config;
+use super::{metric, write_config};
 use crate::{Daemon, binary, free_port, scratch};
 
 /// A running agent; killed when dropped.
@@ -94,5 +94,10 @@ impl AgentProcess {
     pub async fn text(&self, path: &str) -> anyhow::Result<String> {
         let url = format!("http://127.0.0.1:{}{path}", self.port);
         Ok(reqwest::get(url).await?.error_for_status()?.text().await?)
+    }
+
+    /// A counter or gauge of its `/metrics`; a series with labels that does not exist yet is zero.
+    pub async fn metric(&self, name: &str) -> anyhow::Result<u64> {
+        metric(&self.text("/metrics").await?, name)
     }
 }

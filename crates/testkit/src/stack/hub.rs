@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{Operations, write_config};
+use super::{Operations, metric, write_config};
 use crate::{Daemon, Database, PATIENCE, binary, eventually, free_port, scratch};
 
 /// A running hub; killed when dropped. It keeps its ports over restarts.
@@ -129,6 +129,11 @@ impl HubProcess {
     /// A page of its REST API.
     pub async fn text(&self, path: &str) -> anyhow::Result<String> {
         Ok(reqwest::get(format!("{}{path}", self.url())).await?.error_for_status()?.text().await?)
+    }
+
+    /// A counter or gauge of its `/metrics`; a series with labels that does not exist yet is zero.
+    pub async fn metric(&self, name: &str) -> anyhow::Result<u64> {
+        metric(&self.text("/metrics").await?, name)
     }
 
     /// What it can be asked to do in an account's cluster.
