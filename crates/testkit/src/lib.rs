@@ -6,10 +6,12 @@
 //!              ──▶ Daemon    (our own binaries, with captured logs)     ┘
 //!              ──▶ FaultProxy, ConnectProxy between any two of them
 //!              ──▶ MetricsApi behind the API server of a Cluster
+//!              ──▶ ScriptedHub in the place of a hub, for messages that a real one does not send
 //!              ══pipe══▶ guardian: when the pipe closes, kills every Daemon and removes every file
 //! ```
 //!
-//! Nothing is mocked. Whatever a test starts dies with the test process, however that ends.
+//! Servers are real; only peers that must misbehave are scripted. Every process that a test starts ends with the test
+//! process, however that ends.
 
 mod guardian;
 
@@ -28,6 +30,7 @@ mod tls_listener;
 mod eventually;
 
 mod converged;
+mod scripted_hub;
 mod stack;
 
 pub use binary::binary;
@@ -42,4 +45,5 @@ pub use fault_proxy::{FaultProxy, Traffic};
 pub use guardian::scratch;
 pub use metrics_api::MetricsApi;
 pub use port::free_port;
+pub use scripted_hub::{AgentMessage, HubScript, ScriptedHub};
 pub use stack::{AgentProcess, HubProcess, Operated, Operations, StoredObject, Watch, WatchEvent};
