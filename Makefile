@@ -61,7 +61,7 @@ chaos: ## Inject random faults while objects change, and compare at every quiet 
 	SPINDRIFT_CHAOS_SECONDS=$(or $(SECONDS),600) SPINDRIFT_CHAOS_SEED=$(SEED) \
 	  cargo test --workspace --locked --test chaos -- --nocapture
 
-parity: ## Run some 3,500 commands beside the real kubectl, compare, and write docs/parity.md; CASES=2000 SEED=6
+parity: ## Run some 3,500 commands beside the real kubectl, compare, and write docs/kubectl.md; CASES=2000 SEED=6
 	cargo build --workspace --locked --bins --test parity
 	SPINDRIFT_PARITY_CASES=$(or $(CASES),2000) SPINDRIFT_PARITY_SEED=$(SEED) SPINDRIFT_PARITY_WRITE=1 \
 	  cargo test --workspace --locked --test parity -- --nocapture

@@ -8,7 +8,7 @@
 //!
 //! Objects are compared but for what is given out anew each time; outcomes by the API server's reason and words, those
 //! of the command line by its exit code and all that it says.
-//! `make parity` runs long and writes the tables of `docs/parity.md`; without settings it is a short test. A case is
+//! `make parity` runs long and writes the tables of `docs/kubectl.md`; without settings it is a short test. A case is
 //! played again by its seed and number, several by their numbers: `SPINDRIFT_PARITY_SEED=6 SPINDRIFT_PARITY_ONLY=42-50`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 

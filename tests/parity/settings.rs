@@ -8,7 +8,7 @@ pub(crate) struct Settings {
     pub(crate) cases: u64,
     /// Only these, to play them again.
     pub(crate) only: Option<Numbers>,
-    /// `docs/parity.md` is written anew.
+    /// `docs/kubectl.md` is written anew.
     pub(crate) writes: bool,
 }
 

@@ -100,7 +100,7 @@ impl Tally {
         )
     }
 
-    /// The tables of `docs/parity.md`.
+    /// The tables of `docs/kubectl.md`.
     pub(crate) fn tables(&self) -> String {
         let mut text = String::from("| kind |");
         for verb in VERBS {
