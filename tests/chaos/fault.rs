@@ -1,4 +1,4 @@
-//! What can break.
+//! Faults, and their durations.
 
 use std::{fmt, time::Duration};
 
@@ -7,13 +7,13 @@ use std::{fmt, time::Duration};
 pub(crate) enum Fault {
     /// Agent and hub lose their connection.
     LinkCut,
-    /// Agent and hub hear nothing of each other, and their connection stays.
+    /// No bytes pass between agent and hub; their connection stays open.
     LinkFrozen,
     /// Next to nothing gets through to the hub.
     LinkSlow,
     /// Agents and API server lose their connections.
     ApiLinkCut,
-    /// Agents hear nothing of the API server, and their connections stay.
+    /// No bytes pass between agents and the API server; their connections stay open.
     ApiLinkFrozen,
     AgentKilled,
     AgentFrozen,
@@ -23,15 +23,15 @@ pub(crate) enum Fault {
     DatabaseRestarted,
     ApiServerRestarted,
     ApiServerFrozen,
-    /// etcd forgets its history, which the API server learns when it starts again.
+    /// etcd compacts its history, which the API server notices when it starts again.
     Compacted,
-    /// 410 for whoever goes on, in a playground.
+    /// 410 for watches that continue, in a playground.
     Gone,
     /// 429 with a time to wait.
     TooManyRequests,
     /// 500 for some requests, 503 for others.
     ServerErrors,
-    /// Bodies that end in the middle of an object, or hold what is no event.
+    /// Bodies that end in the middle of an object, or that contain no event.
     OddBodies,
     /// A definition comes, with objects of its kind, or goes.
     DefinitionChanged,
@@ -65,8 +65,8 @@ impl Fault {
         Self::DefinitionChanged,
     ];
 
-    /// How long it lasts, of a share between 0 and 1. Most faults are short: an agent that has waited long for one
-    /// thing is patient with it, and quiet points would become rare. Some freezes outlast the other side's patience.
+    /// Duration of the fault for a share between 0 and 1. Most faults are short: an agent that has waited for long is
+    /// slow to retry, and quiet points would become rare. Some freezes outlast the timeouts of the other side.
     pub(crate) fn lasts(self, share: f64) -> Duration {
         if share > 0.95 && self.is_freeze() {
             return SILENCE;

@@ -1,15 +1,15 @@
-//! Everything breaks at random while things change; whenever it is quiet, every hub has exactly what its clusters have.
+//! Random faults while objects change; at every quiet point each hub has exactly the objects of its clusters.
 //!
 //! ```text
 //!  writers ──▶ kube-apiserver ◀── proxy ──┬── agent-p ══ proxy ══▶ hub-p ──▶ PostgreSQL
 //!          ──▶ playground eu-west ◀───────┤
 //!          ──▶ playground us-east ◀── agent-s ══ proxy ══▶ hub-s ──▶ SQLite     (agent-s has kube-apiserver, too)
 //!
-//!  round:  strikes (cut, kill, freeze, …) while writers write ──▶ quiet point: all is mended, nobody writes, compare
+//!  round:  faults (cut, kill, freeze, …) while writers write ──▶ quiet point: all repaired, no writes, compare
 //! ```
 //!
-//! What strikes, when and whom, follows from the seed, which is printed. `make chaos` runs long; without settings it is
-//! a short test in which everything breaks at least once.
+//! Faults, their times and their targets follow from the seed, which is printed. `make chaos` runs long; without
+//! settings it is a short test in which every fault is injected at least once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod fault;

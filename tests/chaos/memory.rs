@@ -1,4 +1,4 @@
-//! No agent ever holds more than it may, whatever breaks.
+//! No agent exceeds its memory limit under any fault.
 
 use std::{sync::Arc, time::Duration};
 
@@ -56,7 +56,7 @@ impl MemoryWatch {
 async fn watch(world: Arc<World>, peaks: Arc<Mutex<Vec<Peak>>>) {
     loop {
         for (number, stack) in world.stacks.iter().enumerate() {
-            // Whoever holds the lock is just killing or freezing it.
+            // The holder of the lock is killing or freezing the agent.
             let Ok(agent) = stack.agent.try_lock() else { continue };
             let Ok(bytes) = agent.daemon().peak_rss_bytes() else { continue };
             let megabytes = f64::from(u32::try_from(bytes / 1000).unwrap_or(u32::MAX)) / 1000.0;

@@ -1,4 +1,4 @@
-//! The quiet point: nothing is broken, nobody writes, and every hub has exactly what its clusters have.
+//! Quiet point: no fault, no writes, and every hub has exactly the objects of its clusters.
 
 use std::{path::Path, time::Duration};
 
@@ -11,7 +11,7 @@ use crate::{
     writer::{Definition, GROUP, Site},
 };
 
-/// Long for a loaded machine; what takes longer will not happen.
+/// Long for a loaded machine; after this time convergence is not expected any more.
 const LIMIT: Duration = Duration::from_mins(2);
 
 const PAUSE: Duration = Duration::from_millis(200);
@@ -24,7 +24,7 @@ const OTHERS: [KindToCompare<'_>; 3] = [
     ("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions"),
 ];
 
-/// Waits until all accounts have converged, and says how long it took.
+/// Waits until all accounts have converged, and returns how long it took.
 pub(crate) async fn converge(world: &World, when: &str) -> Duration {
     let begun = Instant::now();
     for stack in &world.stacks {
@@ -55,7 +55,7 @@ async fn look(stack: &Stack, account: &str, site: &Site) -> anyhow::Result<()> {
     compare(&site.client, &hub, account, &kinds).await
 }
 
-/// What the daemons said, whole: the end of it is rarely the reason.
+/// Keeps the logs of the daemons, whole: their end is rarely the reason.
 async fn keep_logs(world: &World) {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
     for stack in &world.stacks {

@@ -1,4 +1,4 @@
-//! What breaks when: all of it follows from the seed.
+//! Schedule of the faults: all of it follows from the seed.
 
 use std::{fmt, time::Duration};
 
@@ -26,7 +26,7 @@ pub(crate) struct Schedule {
     deck: Vec<Fault>,
 }
 
-/// Enough to overlap, few enough to tell afterwards what did it.
+/// Enough to overlap, few enough to find the cause afterwards.
 const STRIKES: usize = 5;
 
 /// Strikes begin within this time.

@@ -1,4 +1,4 @@
-//! How long it goes on, and by which seed.
+//! Duration and seed of a run.
 
 use std::{env, fmt, str::FromStr, time::Duration};
 

@@ -1,4 +1,4 @@
-//! How each fault happens, and how it is mended.
+//! Injection and repair of each fault.
 
 use std::time::Duration;
 
@@ -12,16 +12,16 @@ use crate::{
     world::{Stack, World},
 };
 
-/// What gets through a slow link: an object of a megabyte would take half a minute.
+/// Bytes per second on a slow link: an object of a megabyte would take half a minute.
 const SLOW: u64 = 32 * 1024;
 
-/// What clients are asked to wait.
+/// Value of `Retry-After`.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 // === impl Strike ===
 
 impl Strike {
-    /// Breaks something, waits, and mends it.
+    /// Injects the fault, waits, and repairs it.
     pub(crate) async fn happen(&self, world: &World) {
         let stack = &world.stacks[self.victim % world.stacks.len()];
         match self.fault {

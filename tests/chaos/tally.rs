@@ -1,4 +1,4 @@
-//! What happened, as a table.
+//! Table of the faults and quiet points of a run.
 
 use std::{collections::BTreeMap, fmt::Write, time::Duration};
 
@@ -25,7 +25,7 @@ impl Tally {
         self.quiet.len()
     }
 
-    /// How often the rarest fault happened.
+    /// Number of times that the rarest fault was injected.
     pub(crate) fn fewest(&self) -> u32 {
         Fault::ALL.iter().map(|fault| self.strikes.get(fault).copied().unwrap_or(0)).min().unwrap_or(0)
     }

@@ -17,7 +17,8 @@ use crate::writer::{Gate, Site, Writer, Written};
 /// The kinds that are cached and compared, in every account.
 pub(crate) const KINDS: [&str; 4] = ["ConfigMap", "Secret", "Widget", "CustomResourceDefinition"];
 
-/// Whoever breaks one of these holds its lock until it is mended: two faults of one thing do not end each other.
+/// The parts that faults break. A fault holds the lock of its part until it is repaired: two faults of one part do not
+/// end each other.
 pub(crate) struct World {
     pub(crate) stacks: [Stack; 2],
     /// The real cluster first, then those of the playground.

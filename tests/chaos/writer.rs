@@ -1,4 +1,4 @@
-//! Those who change things: objects of every size, up to what an API server takes.
+//! Writers: they create, change and delete objects of every size, up to the limit of an API server.
 
 mod definition;
 mod gate;
@@ -43,7 +43,7 @@ pub(crate) struct Writer {
     rng: fastrand::Rng,
 }
 
-/// What a writer writes: resource, field of the content, and the most that fits.
+/// Resource, field of the content, and largest size of the objects of a writer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sort {
     ConfigMap,
@@ -61,7 +61,7 @@ const NAMES: u8 = 30;
 /// A change that takes longer is given up: the API server may be frozen.
 const CHANGE_LIMIT: Duration = Duration::from_secs(5);
 
-/// What all contents are parts of; it cannot be compressed to nothing.
+/// Text of which all contents are parts; it cannot be compressed to nothing.
 static TEXT: LazyLock<String> = LazyLock::new(|| {
     let mut rng = fastrand::Rng::with_seed(0);
     (0..3_000_000).map(|_| rng.alphanumeric()).collect()
@@ -78,7 +78,7 @@ impl Site {
         let options = KubeConfigOptions { context: Some(context.to_owned()), ..KubeConfigOptions::default() };
         let kubeconfig = Kubeconfig::read_from(kubeconfig).unwrap();
         let mut config = Config::from_custom_kubeconfig(kubeconfig, &options).await.unwrap();
-        // Whatever the machine's proxy settings say, the loopback is near.
+        // Loopback, whatever proxy the machine has.
         config.proxy_url = None;
         Self::new(context, Client::try_from(config).unwrap())
     }
@@ -121,7 +121,7 @@ impl Writer {
     pub(crate) async fn run(mut self, gate: Arc<Gate>) {
         loop {
             let passing = gate.pass().await;
-            // What fails while things are broken, or is not there, is simply not written.
+            // A write that fails during a fault, or whose object is missing, is skipped.
             timeout(CHANGE_LIMIT, self.change()).await.ok();
             drop(passing);
             sleep(Duration::from_millis(self.rng.u64(5..60))).await;
@@ -178,7 +178,7 @@ impl Sort {
         object
     }
 
-    /// A megabyte of data, says the API server; a megabyte and a half in all, says etcd.
+    /// Limits of the API server (a megabyte of data) and of etcd (a megabyte and a half in all).
     fn most(self) -> usize {
         match self {
             Self::ConfigMap | Self::Secret => 1 << 20,

@@ -1,4 +1,4 @@
-//! What an API server says of an account: its certificate, its clock, and what it allows.
+//! Checks of an account against its API server: certificate, clock, permissions.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};

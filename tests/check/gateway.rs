@@ -1,4 +1,4 @@
-//! What stands between agents and servers in real networks: gateways that speak HTTP in their own way.
+//! Gateways between agents and servers, as in real networks: they handle HTTP in their own way.
 
 use std::{convert::Infallible, net::SocketAddr, path::Path, sync::Arc};
 
@@ -28,10 +28,10 @@ pub(crate) struct Gateway {
     _acceptor: JoinSet<()>,
 }
 
-/// What stands behind it, and how that is spoken to.
+/// Server behind the gateway, and its protocol.
 #[derive(Clone)]
 enum Behind {
-    /// A hub, in HTTP/1 whatever the client speaks.
+    /// A hub, over HTTP/1 whatever the client uses.
     HubByHttp1(SocketAddr),
     /// A hub, whose clock is off.
     HubWithClock(SocketAddr, SignedDuration),
@@ -39,7 +39,7 @@ enum Behind {
     ApiServer(kube::Client, SignedDuration),
 }
 
-/// What clients of the gateway speak.
+/// Protocol of the gateway's clients.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Front {
     Http1,
@@ -49,7 +49,7 @@ enum Front {
 // === impl Gateway ===
 
 impl Gateway {
-    /// Speaks HTTP/1 to both sides; by TLS, if it has an identity, and then says so in ALPN.
+    /// Uses HTTP/1 on both sides; over TLS with this ALPN, if it has an identity.
     pub(crate) async fn http1_only(hub: SocketAddr, identity: Option<&Identity>) -> Self {
         let tls = identity.map(|identity| tls(identity, b"http/1.1"));
         Self::start(Behind::HubByHttp1(hub), Front::Http1, tls).await

@@ -1,4 +1,4 @@
-//! Credentials that cannot be used: each is said where it belongs, and hides no other account.
+//! Credentials that cannot be used: each is reported in its place, and hides no other account.
 
 use std::time::{Duration, SystemTime};
 
@@ -8,7 +8,7 @@ use spindrift_testkit::{Certificates, Cluster, FaultProxy, free_port, scratch};
 
 use crate::support::{Page, kubeconfig_with, watching};
 
-/// What must never be printed.
+/// Token that must never be printed.
 const CANARY: &str = "canary-token-of-the-check";
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,4 +1,4 @@
-//! `spindrift-agent check` and `spindrift-hub check` find what is wrong with real parts, and name what to change.
+//! `spindrift-agent check` and `spindrift-hub check` find faults of real parts, and name the setting to change.
 //!
 //! One binary, so that its tests share one API server and one server per database.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]

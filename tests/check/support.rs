@@ -14,12 +14,12 @@ pub(crate) struct Page {
 // === impl Page ===
 
 impl Page {
-    /// What `spindrift-agent check` says to a configuration.
+    /// Output of `spindrift-agent check` for a configuration.
     pub(crate) async fn of_agent(settings: &Value) -> Self {
         Self::of("spindrift-agent", &settings.to_string()).await
     }
 
-    /// What `spindrift-hub check` says to a configuration.
+    /// Output of `spindrift-hub check` for a configuration.
     pub(crate) async fn of_hub(settings: &Value) -> Self {
         Self::of("spindrift-hub", &settings.to_string()).await
     }
@@ -28,7 +28,7 @@ impl Page {
         Self::within(program, config, &[]).await
     }
 
-    /// What a check says with these variables in its environment.
+    /// Output of a check with these variables in its environment.
     pub(crate) async fn within(program: &str, config: &str, env: &[(&str, &str)]) -> Self {
         let (text, code) = run_within(program, config, &["--output", "json"], env).await;
         let page = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
@@ -60,7 +60,7 @@ impl Page {
         );
     }
 
-    /// Something is wrong, and the exit code says so too.
+    /// Asserts that a check fails, with the exit code of a failure.
     #[track_caller]
     pub(crate) fn wrong(&self, section: &str, check: &str, found: &str, remedy: &str) {
         self.says(section, check, "wrong", found, remedy);
@@ -109,7 +109,7 @@ impl Page {
     }
 }
 
-/// Runs a check, and gives what it prints and its exit code.
+/// Runs a check, and returns its output and exit code.
 pub(crate) async fn run(program: &str, config: &str, options: &[&str]) -> (String, Option<i32>) {
     run_within(program, config, options, &[]).await
 }

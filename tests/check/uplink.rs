@@ -1,4 +1,4 @@
-//! What is at the address that an agent dials, if it is not a hub that speaks plaintext.
+//! Servers at the address that an agent dials that are not a hub with plaintext.
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ async fn a_proxy_that_speaks_http1_only_is_found_in_plaintext() {
     page.wrong("hub", "http2", "speaks HTTP/1 only, and so to the hub behind it", "pass HTTP/2 through");
     page.skipped("hub", &["grpc", "protocol", "clock"]);
 
-    // Another server of HTTP/1 cannot be told from a proxy that hides what is behind it.
+    // Another HTTP/1 server cannot be distinguished from a proxy in front of a hub.
     let gateway = Gateway::http1_only(rest(&hub), None).await;
     let page = Page::of_agent(&dialling(gateway.addr(), json!({}))).await;
     page.wrong("hub", "http2", "speaks HTTP/1 only (it answers with 200)", "kubesvc.grpc.server.port");

@@ -1,4 +1,4 @@
-//! TLS between agent and hub: who speaks it, whose certificates, until when.
+//! TLS between agent and hub: which side uses it, certificates, expiry.
 
 use std::time::{Duration, SystemTime};
 

@@ -5,13 +5,13 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 pub(crate) struct Accepted {
-    /// Numbers of recordings; if there are none, it holds for all of them, and for what Orca makes of answers.
+    /// Numbers of recordings; without any, it holds for all of them, and for Orca's outputs.
     pub(crate) recordings: &'static [u32],
     /// A pattern of the whole path of a field.
     fields: &'static str,
-    /// What Clouddriver answers.
+    /// Clouddriver's answer.
     pub(crate) clouddriver: &'static str,
-    /// What we answer.
+    /// Our answer.
     pub(crate) ours: &'static str,
     pub(crate) reason: &'static str,
 }
@@ -25,7 +25,7 @@ const WORDS: &str = r"/(message|exception|history/\d+/status|status/status|resul
 /// A refusal as a whole: its code and its words.
 const REFUSAL: &str = r"\(status\)|/(status|error|errors|exception|message)";
 
-/// First what is about secrets, then its mistakes, then words, then what is left to chance.
+/// First those about secrets, then mistakes of Clouddriver, then words, then random order.
 pub(crate) const ACCEPTED: &[Accepted] = &[
     Accepted {
         recordings: &[32],
@@ -176,7 +176,7 @@ pub(crate) fn is_accepted(number: u32, path: &str) -> bool {
     all().any(|(it, pattern)| it.concerns(number) && pattern.is_match(path))
 }
 
-/// In what Orca makes of answers.
+/// Whether a difference in Orca's outputs is accepted.
 pub(crate) fn is_accepted_of_orca(path: &str) -> bool {
     all().any(|(it, pattern)| it.recordings.is_empty() && pattern.is_match(path))
 }

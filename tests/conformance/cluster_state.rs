@@ -1,4 +1,4 @@
-//! Looking at the cluster itself: whether it is at rest, and what it called its pods.
+//! State of the cluster itself: whether it is at rest, and the names of its pods.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use kube::{
 };
 use spindrift_testkit::{Cluster, eventually};
 
-/// What controllers still work on changes in less than this.
+/// An object that controllers still work on changes in less than this.
 const REST: Duration = Duration::from_millis(300);
 
 pub(crate) struct ClusterState {
     client: Client,
 }
 
-/// Who changes something after an operation: all that controllers write.
+/// Kinds that controllers write after an operation.
 const KINDS: [(&str, &str, &str); 7] = [
     ("", "v1", "Pod"),
     ("apps", "v1", "Deployment"),
@@ -34,7 +34,7 @@ impl ClusterState {
         Self { client: cluster.client() }
     }
 
-    /// Waits until controllers have done what they have to do.
+    /// Waits until controllers have finished their work.
     pub(crate) async fn at_rest(&self) {
         eventually!("the cluster is at rest", {
             let before = self.versions().await;

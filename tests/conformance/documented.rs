@@ -1,4 +1,4 @@
-//! `docs/spinnaker.md`: its address is the one that a hub has, and its commands do what it says.
+//! `docs/spinnaker.md`: its address is that of a hub, and its commands work as described.
 
 use serde_json::Value;
 use spindrift_testkit::eventually;
@@ -8,7 +8,7 @@ use crate::{TURN, world::World};
 
 const PAGE: &str = include_str!("../../docs/spinnaker.md");
 
-/// What the hub is called there, with the port that it has unless somebody says otherwise.
+/// Address of the hub there, with the default port.
 const HUB: &str = "http://spindrift-hub:7002";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -29,7 +29,7 @@ async fn what_the_page_says_can_be_done() {
 
     for command in blocks("console").into_iter().flat_map(str::lines) {
         let command = command.strip_prefix("$ ").unwrap().replace(HUB, &world.hub.url());
-        // What was asked for a moment ago may not be done yet.
+        // The operation before it may not have finished yet.
         eventually!(command, {
             let answer = curl(&command).await;
             if answer.status == 200 { Ok(()) } else { Err(answer) }

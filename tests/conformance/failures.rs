@@ -11,7 +11,7 @@ use crate::{
     world::{AGENT, World},
 };
 
-/// Long enough for everything but what never happens.
+/// Long enough for everything that happens at all.
 const IMPATIENT: Duration = Duration::from_secs(5);
 
 #[tokio::test(flavor = "multi_thread")]
@@ -42,7 +42,7 @@ async fn past_its_deadline(world: &World) {
     assert!(failure.contains("Deployment exceeded its progress deadline"), "{failure}");
 }
 
-/// What the API server refuses (422) fails the task, in the API server's words.
+/// A manifest that the API server refuses (422) fails the task, with the API server's message.
 async fn invalid_manifest(world: &World) {
     let mut manifest = homeless("invalid", 600);
     manifest["spec"]["selector"] = json!({ "matchLabels": { "app": "another" } });
@@ -97,7 +97,7 @@ async fn hub_restarted(world: &mut World) {
     world.ready().await;
 }
 
-/// The operation is accepted; its task fails and says who is missing.
+/// The operation is accepted; its task fails and names the missing agent.
 async fn agent_away(world: &mut World) {
     world.agent.kill();
     let ours = deploy(world, Pace::QUICK, json!([config_map("unreachable")])).await;

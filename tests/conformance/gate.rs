@@ -1,4 +1,4 @@
-//! The calls that Gate made, and every route that it knows.
+//! The calls that Gate made, and every route that it calls.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ async fn gate_gets_what_it_got() {
     names.learn(POD, &state.pod(prefix).await.expect("the template has the hash that it had"));
 
     let mut differing = Vec::new();
-    // What is cached comes a moment later.
+    // Cached objects come a moment later.
     let settled = Instant::now() + PATIENCE;
     for call in recorded::calls_of_gate() {
         let recorded = recorded::gate().into_iter().find(|it| is_answer_to(it, &call));
@@ -52,7 +52,7 @@ async fn gate_gets_what_it_got() {
     assert_eq!(differing.join("\n"), "");
 }
 
-/// What was there when Gate was recorded: a service of Orca's runs before, and what Gate itself had deployed.
+/// The state when Gate was recorded: a service of Orca's earlier runs, and the objects that Gate itself had deployed.
 async fn deploy(world: &World) {
     let orca = Orca::new(world.hub.url(), APPLICATION, Pace::QUICK);
     let service =
@@ -67,7 +67,7 @@ async fn deploy(world: &World) {
     }
 }
 
-/// What Gate answers to its own caller is what Clouddriver told it, on the routes that it only passes on.
+/// Gate's answer to its own caller is that of Clouddriver, on the routes that it only forwards.
 fn is_answer_to(recorded: &ToGate, call: &RecordedCall) -> bool {
     // Of these Gate makes something of its own, or answers without asking.
     const OWN: [&str; 5] = ["application", "applications", "credentials", "manifest-missing", "health"];
@@ -77,7 +77,7 @@ fn is_answer_to(recorded: &ToGate, call: &RecordedCall) -> bool {
         && bare(&recorded.request.path) == bare(&call.path)
 }
 
-/// Gate's answer, without what it adds to Clouddriver's.
+/// Gate's answer, without its additions to Clouddriver's.
 fn without_additions(recorded: &ToGate) -> Value {
     let mut body = recorded.body.clone();
     if let Some(details) = body.as_object_mut() {
@@ -118,7 +118,7 @@ async fn ask(world: &World, call: &RecordedCall, path: &str) -> Answer {
     Answer::of(request.send().await.unwrap()).await.unwrap()
 }
 
-/// No route that Gate knows is without an answer, or has another than it should.
+/// Every route of Gate has an answer, and the right one.
 async fn unexpected_answers(world: &World) -> Vec<String> {
     let mut found = Vec::new();
     for route in ROUTES.iter().filter(|route| !route.example.is_empty()) {

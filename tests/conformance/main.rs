@@ -1,14 +1,15 @@
-//! Whatever the real Spinnaker services were told, they are told here; whatever they made of it, they make of us.
+//! Requests of real Spinnaker services, replayed; our answers must have the same effect.
 //!
 //! ```text
 //! recordings ──▶ replay: each request to Clouddriver, in order ──▶ hub ══ agent ══▶ real cluster
-//!                  └─ our answer beside the recorded one, field by field; what differs is accepted by name, or fails
+//!                  └─ our answer beside the recorded one, field by field; each difference is accepted by name, or
+//! fails
 //!            ──▶ stages: Orca's executions, carried to their end by its player; and those that fail
-//!            ──▶ gate: the calls that Gate made, and every route that it knows
+//!            ──▶ gate: the calls that Gate made, and every route that it calls
 //! ```
 //!
-//! `make conformance` runs it all. `docs/compatibility.md` has the tables of `accepted` and `routes`; they are written
-//! anew by `UPDATE_GENERATED=1`.
+//! `make conformance` runs it all. `docs/compatibility.md` has the tables of `accepted` and `routes`;
+//! `UPDATE_GENERATED=1` regenerates them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 #![allow(clippy::needless_pass_by_value, reason = "`json!` is written where it is used")]
 

@@ -11,13 +11,13 @@ use tokio::time::Instant;
 
 use crate::{TURN, accepted, cluster_state::ClusterState, scenario, world::World};
 
-/// After this long, whatever follows from a change has followed.
+/// After this long, every consequence of a change has happened.
 const SETTLED: Duration = Duration::from_secs(20);
 
 /// Between two looks at something that may still change.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// What our answer and the recorded one have not in common.
+/// Differences of our answer from the recorded one.
 struct Verdict {
     number: u32,
     name: String,
@@ -47,7 +47,7 @@ async fn every_recorded_answer_is_given() {
         scenario::before(&world, recording).await;
         let later = scenario::overtaken_by(recording.number).map(|number| &recordings[&number]);
         let verdict = replay.play(recording, later).await;
-        // Told at once: a long run may be cut short.
+        // Printed at once: a long run may be cut short.
         verdict.tell();
         verdicts.push(verdict);
     }
@@ -88,7 +88,7 @@ impl Replay {
         Self { url, cluster, http, names, changed: Instant::now() }
     }
 
-    /// Sends a request, and compares. What is read is read again until it is as recorded, or can change no more.
+    /// Sends a request, and compares. Reads are repeated until they are as recorded, or can change no more.
     async fn play(&mut self, recording: &Recording, later: Option<&Recording>) -> Verdict {
         self.learn_pods(&recording.request.path).await;
         if let Some(cluster) = &self.cluster
@@ -146,7 +146,7 @@ impl Replay {
         Answer::of(builder.send().await.unwrap()).await.unwrap()
     }
 
-    /// Ids and ETags are what they are now, from here on.
+    /// Replaces recorded ids and ETags by the current ones, from here on.
     fn learn(&mut self, recording: &Recording, answer: &Answer) {
         let id = |body: &Value| body.get("resourceUri").and(body.get("id")?.as_str().map(str::to_owned));
         if let (Some(recorded), Some(now)) = (id(&recording.body), id(&answer.body)) {
@@ -164,7 +164,7 @@ impl Replay {
         }
     }
 
-    /// Pods have names that nobody can foresee: any of the same replica set will do.
+    /// Names of pods are random: any of the same replica set will do.
     async fn learn_pods(&mut self, path: &str) {
         static POD: LazyLock<Regex> = LazyLock::new(|| {
             let letters = "[bcdfghjklmnpqrstvwxz2456789]";

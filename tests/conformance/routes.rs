@@ -1,19 +1,19 @@
-//! Every route of Clouddriver that somebody calls for Kubernetes: a table of `docs/compatibility.md`, and a test.
+//! Every route of Clouddriver that a service calls for Kubernetes: a table of `docs/compatibility.md`, and a test.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 use spindrift_tests::spinnaker::recorded;
 
-/// A route, and what it answers where `orcashop` is deployed.
+/// A route, and its answer where `orcashop` is deployed.
 pub(crate) struct Route {
     pub(crate) method: &'static str,
     pub(crate) path: &'static str,
     /// Filled in, with a query; nothing if the request would change something.
     pub(crate) example: &'static str,
-    /// What the example is answered with.
+    /// Status of the example's answer.
     pub(crate) status: u16,
-    /// Nobody recorded it, and the system tests ask it.
+    /// Not recorded, but part of the system tests.
     pub(crate) in_system_tests: bool,
     pub(crate) source: Source,
 }
@@ -21,19 +21,19 @@ pub(crate) struct Route {
 /// Where an answer comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// What agents told; answered at once.
+    /// State reported by agents; answered at once.
     Store,
     /// Asked of the cluster by its agent, now.
     Live,
-    /// The hub knows by itself.
+    /// Answered by the hub itself.
     Hub,
     /// There is nothing of this for Kubernetes, but callers ask.
     Empty,
     /// Clouddriver has no such route either, or never a good answer.
     Never,
-    /// The hub knows by itself, for three types of artifacts.
+    /// Answered by the hub itself, for three types of artifacts.
     Artifacts,
-    /// The rows derived of what agents told, for what Front50 says belongs together.
+    /// The rows derived from agents' state, for the members that Front50 lists.
     Front50,
 }
 
@@ -51,7 +51,7 @@ const fn other(method: &'static str, path: &'static str, source: Source) -> Rout
     Route { method, path, example: "", status: 0, in_system_tests: false, source }
 }
 
-/// In the order of the specification: accounts, manifests, applications, … and what is empty.
+/// In the order of the specification: accounts, manifests, applications, … and empty ones.
 pub(crate) static ROUTES: &[Route] = &[
     get("/credentials", "/credentials?expand=true", Hub),
     get("/credentials/{account}", "/credentials/account1", Hub),
@@ -226,7 +226,7 @@ pub(crate) static ROUTES: &[Route] = &[
     missing("/{provider}/images/find", "/kubernetes/images/find?q=x", Never),
 ];
 
-/// What a template matches.
+/// Patterns of the templates.
 static PATTERNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     let parameter = Regex::new(r"\{[a-zA-Z]+\}").unwrap();
     let pattern = |route: &Route| {
@@ -246,7 +246,7 @@ pub(crate) fn of(method: &str, path: &str) -> Option<&'static Route> {
     matching.map(|(route, _)| route).min_by_key(|route| route.path.matches('{').count())
 }
 
-/// How often each route was recorded: by those who tried Clouddriver, by Orca, by Gate.
+/// Number of recordings of each route: of experiments with Clouddriver, of Orca, of Gate.
 pub(crate) fn recordings() -> Vec<(&'static Route, [usize; 3])> {
     let mut counted: Vec<_> = ROUTES.iter().map(|route| (route, [0; 3])).collect();
     let mut count = |who: usize, method: &str, path: &str| {
@@ -270,7 +270,7 @@ pub(crate) fn recordings() -> Vec<(&'static Route, [usize; 3])> {
 
 #[test]
 fn every_recorded_request_is_for_a_route_of_the_table_or_for_none() {
-    /// Asked to see what Clouddriver makes of it.
+    /// Sent to see Clouddriver's answer.
     const NONE: [&str; 7] =
         ["/", "/docs", "/info", "/nope/nope", "/resolvedEnv", "/sessionLog", "/dockerRegistry/images/find"];
     let unknown: Vec<_> = recorded::clouddriver()

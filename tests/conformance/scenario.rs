@@ -1,10 +1,10 @@
-//! What happened around the recorded requests: what kubectl did, and which answers were already overtaken by others.
+//! Events around the recorded requests: kubectl's changes, and answers that others had already overtaken.
 
 use spindrift_tests::spinnaker::Recording;
 
 use crate::world::World;
 
-/// A thing whose deletion waits until somebody says that it may go.
+/// An object whose deletion waits until its finalizer is removed.
 const HELD: &str = r#"{
     "apiVersion": "v1", "kind": "ConfigMap",
     "metadata": { "name": "held", "namespace": "account1-testns00", "finalizers": ["example.com/hold"] }
@@ -13,7 +13,7 @@ const HELD: &str = r#"{
 /// The first request after the cluster was set up: those before saw an empty one.
 const FIRST_OPERATION: u32 = 10;
 
-/// What somebody else did just before a request.
+/// Change of another client just before a request.
 pub(crate) async fn before(world: &World, recording: &Recording) {
     match recording.name.as_str() {
         _ if recording.number == FIRST_OPERATION => world.set_up().await,

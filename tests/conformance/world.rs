@@ -49,7 +49,7 @@ impl World {
         world
     }
 
-    /// Creates what was there before the first request, by kubectl.
+    /// Creates the objects that existed before the first request, by kubectl.
     pub(crate) async fn set_up(&self) {
         self.cluster.kubectl_stdin(&["apply", "-f", "-"], SETUP).await.unwrap();
     }
@@ -97,7 +97,7 @@ fn accounts(kubeconfig: &Path) -> Value {
     ])
 }
 
-/// What the hub says of an account on top of its agent.
+/// Settings of an account at the hub, on top of those of its agent.
 fn runtime_of_account1() -> Value {
     json!({
         "onlySpinnakerManaged": true,

@@ -1,8 +1,8 @@
-//! `spindrift describe` says what `kubectl describe` says.
+//! The output of `spindrift describe` is that of `kubectl describe`.
 
 use crate::fleet::{ACCOUNTS, Fleet};
 
-/// The words of a page: layout aside, what it says.
+/// Words of a page, without its layout.
 fn words(text: &str) -> Vec<&str> {
     text.split_whitespace().collect()
 }

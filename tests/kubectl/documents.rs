@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::fleet::{ACCOUNTS, Fleet};
 
-/// What does not change by itself.
+/// Objects that do not change by themselves.
 const QUIET: &str =
     "pods,deploy,rs,sts,ds,jobs,cj,svc,ep,cm,ns,nodes,ing,pv,pvc,sc,hpa,netpol,pdb,events,roles,crd,wd";
 

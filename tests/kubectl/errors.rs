@@ -1,4 +1,4 @@
-//! What goes wrong is said, with what to do, and shows in the exit code.
+//! Each failure is reported with the remedy, and shows in the exit code.
 
 use std::{io::Read, process::Stdio};
 

@@ -12,7 +12,7 @@ use tokio::sync::OnceCell;
 /// Objects as they are applied: spec first, then status.
 const OBJECTS: &str = include_str!("objects.jsonl");
 
-/// The names of the cluster; what is compared with kubectl is asked of the first.
+/// Accounts of the cluster; the first is compared with kubectl.
 pub(crate) const ACCOUNTS: [&str; 2] = ["east", "west"];
 
 pub(crate) struct Fleet {
@@ -22,7 +22,7 @@ pub(crate) struct Fleet {
     _database: Database,
 }
 
-/// What a command printed and how it ended.
+/// Output and exit code of a command.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Printed {
     pub(crate) stdout: String,
@@ -67,7 +67,7 @@ impl Fleet {
         tokio::task::spawn_blocking(move || Printed::of(command.output().unwrap())).await.unwrap()
     }
 
-    /// Runs `spindrift get …` for one account until it prints what `kubectl get …` does: ages tick between the two.
+    /// Runs `spindrift get …` for one account until its output is that of `kubectl get …`: ages tick between the two.
     pub(crate) async fn prints_like_kubectl(&self, args: &[&str]) {
         let words = [&["get"], args].concat();
         let ours = [&words[..], &["-a", ACCOUNTS[0]]].concat();
@@ -83,7 +83,7 @@ impl Fleet {
     }
 }
 
-/// A command that asks a hub, whatever the user of this machine has configured.
+/// A command for a hub, without the configuration of this machine's user.
 pub(crate) fn spindrift(hub: &str) -> Command {
     let mut command = Command::new(binary("spindrift").unwrap());
     command.env("SPINDRIFT_HUB", hub).env("SPINDRIFT_CONFIG", Path::new("/nonexistent/config.yml"));

@@ -1,4 +1,4 @@
-//! Namespaces, names, selectors and what stands beside the columns.
+//! Namespaces, names, selectors and additional columns.
 
 use crate::fleet::Fleet;
 

@@ -48,7 +48,7 @@ impl Stack {
     }
 }
 
-/// How often a line begins with these words.
+/// Number of lines that begin with these words.
 fn count(daemon: &Daemon, words: &[&str]) -> usize {
     let begins =
         |line: &&str| line.split_whitespace().zip(words).filter(|(a, b)| a == *b).count() == words.len();

@@ -7,7 +7,7 @@ use spindrift_tests::spinnaker::{Execution, Orca, Pace, RecordedClouddriver, Sta
 
 const MANIFEST: &str = "/manifests/account1/default/replicaSet%20web-v000";
 
-/// A Clouddriver that has done whatever it is told to, and gives these results.
+/// A Clouddriver that completes every task with these results.
 async fn clouddriver(results: Value) -> RecordedClouddriver {
     let clouddriver = RecordedClouddriver::knowing(&[]).await.unwrap();
     clouddriver.answer("POST", "/kubernetes/ops", 200, json!({ "id": "one" }));

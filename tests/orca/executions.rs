@@ -52,7 +52,7 @@ async fn an_execution_that_went_another_way_is_noticed() {
     assert!(called.contains(&"/calls/0/body/0/scaleManifest".to_owned()), "{called:?}");
 }
 
-/// Answers were not kept with the calls: they are put together from what the execution remembers of them.
+/// Answers were not recorded with the calls: they are put together from the context of the execution.
 fn teach(clouddriver: &RecordedClouddriver, execution: &RecordedExecution, calls: &[RecordedCall]) {
     let memory = Memory::of(execution);
     for (index, call) in calls.iter().enumerate() {
@@ -77,14 +77,14 @@ fn teach(clouddriver: &RecordedClouddriver, execution: &RecordedExecution, calls
             _ => panic!("{}: nobody knows what {path} answered", execution.name),
         };
         match path {
-            // Operations are told apart by nothing but their order.
+            // Operations differ in nothing but their order.
             "/kubernetes/ops" => clouddriver.answer("POST", "/kubernetes/ops", call.status, body),
             path => clouddriver.answer("GET", path, call.status, body),
         }
     }
 }
 
-/// What an execution remembers of Clouddriver's answers.
+/// Clouddriver's answers, as far as an execution's context has them.
 struct Memory {
     tasks: HashMap<String, Value>,
     outputs: Value,

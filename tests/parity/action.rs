@@ -42,16 +42,16 @@ pub(crate) enum Rollout {
     Restart,
 }
 
-/// How we are asked.
+/// Interface by which we are called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
     /// Outcomes are compared.
     Rest,
-    /// By `spindrift`, with the words that kubectl is called with: all that it says is compared.
+    /// By `spindrift`, with kubectl's arguments: the whole output is compared.
     CommandLine,
 }
 
-/// Where something is done, and to what.
+/// Object of an action, and its place.
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'a> {
     pub(crate) way: Way,
@@ -90,7 +90,7 @@ impl Target<'_> {
     }
 }
 
-/// What all objects of one case have, where a selector shall find them.
+/// Label of all objects of one case, where a selector shall find them.
 pub(crate) const LABEL: &str = "parity-case";
 
 // === impl Action ===
@@ -115,7 +115,7 @@ impl Action {
         self.manifest().map(|manifest| side.render(manifest).to_string())
     }
 
-    /// What kubectl is called with; `file` stands for the manifest.
+    /// Arguments of kubectl; `file` stands for the manifest.
     pub(crate) fn arguments(&self, target: &Target<'_>, file: &str) -> Vec<String> {
         let mut words: Vec<String> = Vec::new();
         let mut say = |word: &str| words.push(word.to_owned());
@@ -180,7 +180,7 @@ impl Action {
         words
     }
 
-    /// kubectl's manager of fields, where it does not say so itself: the same fields shall move when an object that was
+    /// kubectl's field manager, for actions without a flag for it: the same fields shall move when an object that was
     /// applied client-side is applied server-side later.
     pub(crate) fn manager(&self) -> Option<&'static str> {
         match self {
@@ -190,7 +190,7 @@ impl Action {
         }
     }
 
-    /// What the hub is asked.
+    /// Body of the request to the hub.
     pub(crate) fn verb(&self, target: &Target<'_>) -> Value {
         let manifest = |manifest: &Value| target.side.render(manifest);
         match self {
@@ -250,7 +250,7 @@ impl Deletion {
         let mut flags = vec![format!("--wait={}", self.wait), "--output=name".to_owned()];
         if let Some(grace) = self.grace {
             flags.push(format!("--grace-period={grace}"));
-            // kubectl makes one second of none, unless it is told that this is meant.
+            // kubectl makes one second of zero, unless a flag confirms the zero.
             if grace == 0 {
                 flags.push("--force".to_owned());
             }

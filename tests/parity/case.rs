@@ -1,7 +1,7 @@
-//! Cases: what is done one after the other, on both sides, before the objects are compared.
+//! Cases: steps, one after the other on both sides, before the objects are compared.
 //!
 //! ```text
-//! first manifest ──▶ somebody else changes the object ──▶ second manifest, or another verb ──▶ compare
+//! first manifest ──▶ another client changes the object ──▶ second manifest, or another verb ──▶ compare
 //! ```
 
 use serde_json::Value;
@@ -18,7 +18,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Case {
     pub(crate) number: u64,
-    /// What it is a case of, as the table of results calls it.
+    /// Column of the table of results.
     pub(crate) verb: String,
     pub(crate) kind: &'static Kind,
     /// By which a selector finds its objects.
@@ -36,7 +36,7 @@ pub(crate) struct Case {
 pub(crate) enum Step {
     Act(Action),
     Meddle(Meddling),
-    /// Controllers have seen what was done.
+    /// Waits until controllers have processed the change.
     Settle,
     /// Our object is changed behind our back, to see that it is noticed.
     Sabotage,
@@ -45,7 +45,7 @@ pub(crate) enum Step {
 /// Which cluster a case needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Where {
-    /// Only an API server: nobody acts but those who are compared.
+    /// Only an API server: no other client acts.
     Bare,
     /// Controllers run, and so do pods.
     Living,
@@ -67,7 +67,7 @@ impl Case {
         Self { number, verb, kind, label, names, steps, features, cluster, way }
     }
 
-    /// All that is needed to understand what it did.
+    /// Everything that is needed to understand the case.
     pub(crate) fn describe(&self) -> String {
         let mut text = format!("case {}: {} of {}, {:?}", self.number, self.verb, self.kind.name, self.way);
         for step in &self.steps {
@@ -102,7 +102,7 @@ fn label(case: u64) -> String {
     format!("{case}-{SIDE}")
 }
 
-/// A manifest without what keeps its object from going away, and with the label of its case.
+/// A manifest without finalizers and the like, and with the label of its case.
 pub(crate) fn deletable(mut manifest: Value, case: u64, name: &str) -> Value {
     // A controller writes such a role, and so creates it again if it is slow.
     if let Some(manifest) = manifest.as_object_mut() {

@@ -1,14 +1,14 @@
-//! Whether two objects are the same but for what is different in any two objects.
+//! Comparison of two objects, except for fields that differ in any two objects.
 
 use serde_json::Value;
 
 use crate::side::either;
 
-/// What no two objects have in common.
+/// Fields that no two objects have in common.
 const VOLATILE: [&str; 4] =
     ["/metadata/uid", "/metadata/resourceVersion", "/metadata/creationTimestamp", "/metadata/managedFields"];
 
-/// What is there or not, and each time something else.
+/// Fields that are optional, and different each time.
 const GIVEN: [&str; 6] = [
     "clusterIP",
     "clusterIPs",
@@ -39,7 +39,7 @@ fn comparable(object: &Value) -> Value {
             parent.remove(key);
         }
     }
-    // Controllers tell of it when they come to it.
+    // Controllers write it at some time.
     if let Some(object) = object.as_object_mut() {
         object.remove("status");
     }

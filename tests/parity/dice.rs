@@ -14,7 +14,7 @@ pub(crate) struct Dice {
     path: String,
 }
 
-/// How many of a hundred decisions are made anew in a later version.
+/// Percentage of decisions that change in a later version.
 const UNREST: u64 = 25;
 
 // === impl Dice ===
@@ -30,7 +30,7 @@ impl Dice {
         Self { version, ..self.clone() }
     }
 
-    /// A version that changes what must not change.
+    /// A version that changes immutable fields.
     pub(crate) fn careless(&self) -> Self {
         Self { careless: true, ..self.clone() }
     }
@@ -112,7 +112,7 @@ impl Dice {
     }
 }
 
-/// Takes out what was not chosen.
+/// Removes the parts that were not chosen.
 pub(crate) fn prune(value: Value) -> Value {
     match value {
         Value::Object(entries) => entries

@@ -1,10 +1,10 @@
-//! What a case is a case of: counted, so that nothing is thought to be tried that never was.
+//! Features of a case, counted, so that none is believed to be covered that never occurred.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// How often each was seen.
+/// Number of occurrences of each feature.
 pub(crate) type Features = BTreeMap<Feature, u64>;
 
 /// Directives are counted in the patches that kubectl really sent.
@@ -80,7 +80,7 @@ pub(crate) fn in_patch(patch: &str) -> Vec<Feature> {
     MARKS.iter().filter(|(mark, _)| patch.contains(mark)).map(|&(_, feature)| feature).collect()
 }
 
-/// What a second manifest changes in the first.
+/// Features of the change from the first manifest to the second.
 pub(crate) fn between(first: &Value, second: &Value) -> Vec<Feature> {
     let mut found = Vec::new();
     compare(first, second, &mut found);
@@ -117,14 +117,14 @@ fn compare(first: &Value, second: &Value, found: &mut Vec<Feature>) {
     }
 }
 
-/// The key by which items of a list are told apart, if they have one.
+/// Merge key of a list's items, if they have one.
 fn key_of(list: &[Value]) -> Option<&'static str> {
     const KEYS: [&str; 7] = ["mountPath", "containerPort", "port", "ip", "topologyKey", "uid", "name"];
     let has = |key: &&str| !list.is_empty() && list.iter().all(|item| item.get(*key).is_some());
     KEYS.into_iter().find(has)
 }
 
-/// What is in both comes in another order.
+/// Whether the common items have another order.
 fn is_reordered(before: &[Value], after: &[Value]) -> bool {
     let identity = |item: &Value| {
         key_of(std::slice::from_ref(item)).map_or_else(|| item.clone(), |key| item[key].clone())

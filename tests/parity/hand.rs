@@ -1,4 +1,4 @@
-//! Who acts: the real kubectl, or hub and agent, asked over REST or by the command line.
+//! The two sides: the real kubectl; hub and agent, called over REST or by the command line.
 
 mod command;
 mod kubectl;
@@ -19,11 +19,11 @@ pub(crate) enum Hand {
     Spindrift(SpindriftHand),
 }
 
-/// What became of an action, and the patch that was sent for it, if that is known.
+/// Outcome of an action, and the patch that was sent for it, if that is known.
 pub(crate) struct Answer {
     pub(crate) outcome: Outcome,
     pub(crate) patch: Option<String>,
-    /// All that was said, where words are compared with words.
+    /// The whole output, where it is compared.
     pub(crate) said: Option<Said>,
 }
 

@@ -95,7 +95,7 @@ impl Kind {
         manifest["apiVersion"] = self.api_version.into();
         manifest["kind"] = self.name.into();
         manifest["metadata"] = self.metadata(case, &dice.within("metadata"));
-        // Whoever shares a selector with others adopts what they leave behind.
+        // A workload that shares a selector with others adopts their pods.
         for app in ["/spec/selector/matchLabels/app", "/spec/template/metadata/labels/app"] {
             if let (Some(app), true) = (manifest.pointer_mut(app), self.api_version == "apps/v1") {
                 *app = self.object_name(case).into();

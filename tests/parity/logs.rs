@@ -1,4 +1,4 @@
-//! Logs, as a kubelet serves them: of pods, of what has pods, and of what has none.
+//! Logs, as a kubelet serves them: of pods, of kinds that have pods, and of kinds that have none.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::{
     world::{ACCOUNT, Living},
 };
 
-/// What is asked: of whom, with kubectl's flags, and with the same as fields of ours.
+/// Target of a request, with kubectl's flags, and the same as fields of ours.
 struct Question {
     target: &'static str,
     flags: &'static [&'static str],
@@ -27,12 +27,12 @@ const BEGIN: &str = "2026-01-01T00:00:00Z";
 const NAMESPACE: &str = "logs";
 /// kubectl takes its time to start on a loaded machine.
 const PATIENCE: Duration = Duration::from_mins(2);
-/// What each container writes at last, long after the other lines.
+/// Last line of each container, long after the others.
 const LAST: &str = "at last";
 
 const OBJECTS: &str = include_str!("logs/objects.yaml");
 
-/// What the containers have written, each in its own words; some have run before, and some have said nothing.
+/// Logs of the containers, each with lines of its own; some have run before, and some logs are empty.
 pub(crate) fn written() -> Vec<ContainerLog> {
     let begin = BEGIN.parse().unwrap();
     let text = |name: &str| {
@@ -48,7 +48,7 @@ pub(crate) fn written() -> Vec<ContainerLog> {
     ]
 }
 
-/// Compares what kubectl and we show of the same logs: by the hub's answers, and by the command line.
+/// Compares the same logs as kubectl and we show them: by the hub's answers, and by the command line.
 pub(crate) async fn compare(living: &Living, settings: &Settings, tally: &mut Tally) {
     let Living { cluster, stack, .. } = living;
     cluster.kubectl_stdin(&["apply", "-f", "-"], OBJECTS).await.unwrap();
@@ -100,7 +100,7 @@ async fn follow(living: &Living, kubectl: &Kubectl, target: &str, container: &st
             eventually!(format!("{text:?} is shown"), PATIENCE, follower.log().contains(text));
         }
     };
-    // Whoever has shown a line sees those after it as they come.
+    // A follower that has shown a line shows those after it as they come.
     shown(&begin).await;
     living.cluster.write_log(container, "").unwrap();
     shown("\n\n").await;

@@ -1,13 +1,13 @@
-//! Whatever kubectl makes of a cluster, we make of it.
+//! The changes that we make to a cluster are those of kubectl.
 //!
 //! ```text
-//! seed ──▶ Case: first manifest, somebody else's change, second manifest, or another verb
+//! seed ──▶ Case: first manifest, another client's change, second manifest, or another verb
 //!            ├─ west: kubectl ─────────────────▶ kube-apiserver ─┐
 //!            └─ east: REST, or spindrift ─▶ hub ══ agent ────────┴─▶ outcomes and objects are the same
 //! ```
 //!
-//! Objects are compared but for what is given out anew each time; outcomes by the API server's reason and words, those
-//! of the command line by its exit code and all that it says.
+//! Objects are compared except for generated values; outcomes by the API server's reason and message, those of the
+//! command line by exit code and output.
 //! `make parity` runs long and writes the tables of `docs/kubectl.md`; without settings it is a short test. A case is
 //! played again by its seed and number, several by their numbers: `SPINDRIFT_PARITY_SEED=6 SPINDRIFT_PARITY_ONLY=42-50`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
@@ -47,7 +47,7 @@ use world::World;
 /// Batches of cases that are played at once: kubectl is slow to start, API servers are not.
 const WORKERS: usize = 3;
 
-/// A long run tells how far it is after so many cases.
+/// A long run prints its progress after so many cases.
 const PROGRESS: u64 = 500;
 
 /// Names of objects follow from numbers of cases, so that only one test at a time can use the cluster.
@@ -64,7 +64,7 @@ async fn what_we_do_is_what_kubectl_does() {
         .into_iter()
         .filter(|case| settings.only.as_ref().is_none_or(|only| only.contain(case.number)))
         .partition(|case| case.cluster == Where::Bare);
-    // Told at once: a long run may be cut short.
+    // Printed at once: a long run may be cut short.
     let mut tell = |verdict| {
         if let Some(difference) = tally.add(&verdict) {
             println!("{difference}");

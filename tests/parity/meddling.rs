@@ -1,4 +1,4 @@
-//! What somebody else does to the object in between.
+//! Changes that another client makes to the object between the two manifests.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What came of an action.
+//! Outcome of an action.
 
 use std::sync::LazyLock;
 
@@ -13,16 +13,16 @@ static GIVEN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!(r"{uid}|{time}|resourceVersion\W+\d+")).unwrap()
 });
 
-/// We hide what an API server quotes of a Secret; kubectl does not.
+/// We hide values of a Secret that an API server quotes; kubectl does not.
 static QUOTED: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r#"(?s)( found in #|Invalid value: "(map\[|\{|…)).*"#).unwrap());
 /// Stands where something is hidden.
 pub(crate) const HIDDEN: &str = "\"…\"";
 
-/// What one side says of one action.
+/// Outcome of one action on one side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// In kubectl's words, such as `configured`; of a deletion, the names of what it deleted.
+    /// kubectl's word, such as `configured`; of a deletion, the names of the deleted objects.
     Done(String),
     Refused(Refusal),
 }
@@ -43,7 +43,7 @@ impl Outcome {
         matches!(self, Self::Refused(_))
     }
 
-    /// In what our outcome differs from kubectl's.
+    /// Difference of our outcome from kubectl's.
     pub(crate) fn difference(kubectl: &Self, ours: &Self) -> Option<String> {
         let same = match (kubectl, ours) {
             (Self::Done(theirs), Self::Done(ours)) => either(theirs) == either(ours),
@@ -75,7 +75,7 @@ impl Refusal {
     }
 }
 
-/// As it would be said of any object of either side.
+/// The text with the names of either side replaced.
 pub(crate) fn plain(text: &str) -> String {
     GIVEN.replace_all(&either(text), "given").into_owned()
 }

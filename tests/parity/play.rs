@@ -16,7 +16,7 @@ use crate::{
     site::Site,
 };
 
-/// What became of a case.
+/// Result of a case.
 pub(crate) struct Verdict {
     pub(crate) case: Case,
     pub(crate) features: Vec<Feature>,
@@ -27,7 +27,7 @@ pub(crate) struct Verdict {
 /// Cases that kubectl is called for once, where it can take several.
 const BATCH: usize = 8;
 
-/// Plays all cases, so many batches at once; tells of each verdict as soon as it is known.
+/// Plays all cases, so many batches at once; reports each verdict as soon as there is one.
 pub(crate) async fn play_all(site: &Site, cases: Vec<Case>, workers: usize, mut tell: impl FnMut(Verdict)) {
     let mut cases = cases.into_iter();
     let batches = std::iter::from_fn(|| {
@@ -74,7 +74,7 @@ async fn play(site: &Site, cases: Vec<Case>, worker: usize) -> Vec<Verdict> {
     verdicts
 }
 
-/// Does what all cases have to do at this step, on both sides at once.
+/// Performs the actions that cases have at this step, on both sides at once.
 async fn act(site: &Site, sides: &[Side; 2], verdicts: &mut [Verdict], step: usize) {
     let (west, east) = (targets(verdicts, &sides[0], step), targets(verdicts, &sides[1], step));
     if west.is_empty() {
@@ -121,7 +121,7 @@ impl Verdict {
         self.features.extend(theirs.patch.iter().flat_map(|patch| in_patch(patch)));
     }
 
-    /// Whatever else there is to do at this step.
+    /// Performs the other steps.
     async fn take(&mut self, site: &Site, sides: &[Side; 2], step: usize) {
         let Case { kind, names, steps, .. } = &self.case;
         let [west, east] = sides;

@@ -1,4 +1,4 @@
-//! What a command line said, word by word.
+//! Output of a command line, word by word.
 
 use std::{process::Output, sync::LazyLock};
 
@@ -9,18 +9,18 @@ use crate::outcome::{HIDDEN, plain};
 /// Where our words differ from kubectl's on purpose, each becomes the same on both sides.
 static OURS: LazyLock<[(Regex, &str); 5]> = LazyLock::new(|| {
     [
-        // What to do about conflicts is told in words of our own.
+        // The hint about conflicts is our own.
         (
             r"(?s)\n(Please review the fields above.*?#conflicts|To take these fields.*?that they have\.)\n",
             "\nadvice\n",
         ),
-        // A patch that the kind does not know is refused by the API server, not by us.
+        // A patch that the kind does not support is refused by the API server, not by us.
         (r"^error: \S+ is not supported by \S+, Kind=\w+: ", "Error from server (UnsupportedMediaType): "),
-        // Whoever cannot compute a patch says so in its own way.
+        // Each side has its own message where no patch can be computed.
         (r"(?s)^.*(error calculating patch from openapi|no patch can be computed for).*$", "no patch"),
         // Each side has versions of its own.
         (r"(resource version to be \S+, was) \d+\n$", "$1 given\n"),
-        // Deletions and roll-backs that are refused tell of the refusal only.
+        // Deletions and roll-backs that are refused report only the refusal.
         (
             r"(?m)^Warning: (deleting cluster-scoped resources|resource \S+ was previously managed with).*\n",
             "",
@@ -29,7 +29,7 @@ static OURS: LazyLock<[(Regex, &str); 5]> = LazyLock::new(|| {
     .map(|(pattern, same)| (Regex::new(pattern).unwrap(), same))
 });
 
-/// An agent says no longer patches than this: they travel in a header.
+/// An agent returns no longer patches than this: they travel in a header.
 const LONGEST_PATCH: usize = 4096;
 
 /// All that a user sees of a command, and a script.
@@ -43,9 +43,9 @@ pub(crate) struct Said {
 // === impl Said ===
 
 impl Said {
-    /// In what our command differs from kubectl: its exit code, and every word on both streams.
+    /// Difference of our command from kubectl: exit code, and every word on both streams.
     pub(crate) fn difference(kubectl: &Self, ours: &Self) -> Option<String> {
-        // What kubectl cannot decode itself, the API server refuses to us, in its own words; values of Secrets we hide.
+        // A manifest that kubectl cannot decode itself, the API server refuses to us; values of Secrets we hide.
         if kubectl.err.starts_with("error: unable to decode ") || ours.err.contains(HIDDEN) {
             return kubectl.difference_in_deed(ours);
         }
@@ -53,14 +53,14 @@ impl Said {
             .then(|| format!("words differ\n      kubectl: {kubectl:?}\n      ours:    {ours:?}"))
     }
 
-    /// The same without what is only meant for people: kubectl tells of logs which pod and which container it has
-    /// chosen, and has several beginnings for one refusal.
+    /// The same without messages for people: kubectl names the pod and the container that it has chosen for logs, and
+    /// has several prefixes for one refusal.
     pub(crate) fn difference_in_deed(&self, ours: &Self) -> Option<String> {
         ((self.code, &self.out) != (ours.code, &ours.out))
             .then(|| format!("what is shown differs\n      kubectl: {self:?}\n      ours:    {ours:?}"))
     }
 
-    /// As it would be said on either side.
+    /// The output with the names of either side replaced.
     fn plain(&self) -> Self {
         let mut err = plain(&without_long_patch(&self.err));
         if self.code != Some(0) {

@@ -1,4 +1,4 @@
-//! How many cases, by which seed.
+//! Number of cases, and their seed.
 
 use std::{env, fmt, ops::RangeInclusive, str::FromStr};
 
@@ -8,7 +8,7 @@ pub(crate) struct Settings {
     pub(crate) cases: u64,
     /// Only these, to play them again.
     pub(crate) only: Option<Numbers>,
-    /// `docs/kubectl.md` is written anew.
+    /// Whether the block of `docs/kubectl.md` is written.
     pub(crate) writes: bool,
 }
 

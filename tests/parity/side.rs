@@ -12,7 +12,7 @@ pub(crate) struct Side {
     namespace: String,
 }
 
-/// What both names become, before they are compared.
+/// Replacement of both names, before they are compared.
 const EITHER: &str = "side";
 const NAMES: [&str; 2] = ["west", "east"];
 

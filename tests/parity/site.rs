@@ -18,7 +18,7 @@ pub(crate) struct Site {
     pub(crate) hands: [Hand; 2],
 }
 
-/// What the API server answers to somebody else; its reason, if it refuses.
+/// Answer of the API server to another client; its reason, if it refuses.
 type Meddled = Result<(), String>;
 
 // === impl Site ===
@@ -28,7 +28,7 @@ impl Site {
         Self { client: cluster.client(), hands }
     }
 
-    /// Creates what all cases of some workers need.
+    /// Creates the objects that all cases of some workers need.
     pub(crate) async fn prepare(&self, workers: usize) {
         for definition in custom::definitions() {
             let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -44,7 +44,7 @@ impl Site {
         }
     }
 
-    /// Creates what others may have created before.
+    /// Creates an object that may exist already.
     async fn create(&self, path: &str, object: &Value) {
         match self.send("POST", path, object).await {
             Ok(_) => {}
@@ -62,7 +62,7 @@ impl Site {
         }
     }
 
-    /// Somebody else does something to an object.
+    /// Changes an object as another client.
     pub(crate) async fn meddle(&self, kind: &Kind, side: &Side, name: &str, meddling: &Meddling) -> Meddled {
         match meddling {
             Meddling::Nothing => Ok(()),
@@ -75,7 +75,7 @@ impl Site {
         }
     }
 
-    /// Deletes an object, whatever holds it.
+    /// Deletes an object, with its finalizers.
     pub(crate) async fn remove(&self, kind: &Kind, side: &Side, name: &str) {
         let path = kind.path(side.namespace(), &side.render_text(name));
         // The API server itself cleans up behind a definition, by a finalizer of its own.

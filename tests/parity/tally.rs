@@ -1,4 +1,4 @@
-//! What was tried, how often, and how it went.
+//! Number of cases for each verb and kind, and the differences.
 
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -42,7 +42,7 @@ const VERBS: [&str; 15] = [
 // === impl Tally ===
 
 impl Tally {
-    /// Counts a case, and tells of it if it differs.
+    /// Counts a case, and returns its description if it differs.
     pub(crate) fn add(&mut self, verdict: &Verdict) -> Option<&str> {
         let Verdict { case, features, differences } = verdict;
         self.record(&case.verb, case.kind.name, differences.is_empty());
@@ -84,7 +84,7 @@ impl Tally {
         &self.differing
     }
 
-    /// What was not tried as often as it should have been.
+    /// Features that did not occur as often as they should.
     pub(crate) fn neglected(&self, is_long: bool) -> Vec<String> {
         let least = if is_long { OFTEN } else { 1 };
         let times = |feature| self.features.get(feature).copied().unwrap_or_default();

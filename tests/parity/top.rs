@@ -1,4 +1,4 @@
-//! What pods and nodes use, by a metrics API of ours behind the real API server.
+//! Usage of pods and nodes, by a metrics API of ours behind the real API server.
 
 use serde_json::json;
 use spindrift_testkit::{Kubectl, MetricsApi};

@@ -1,10 +1,10 @@
-//! What is odd about a manifest: what people do, and what an API server refuses.
+//! Oddities of a manifest: mistakes of people, and fields that an API server refuses.
 
 use serde_json::{Value, json};
 
 use crate::{dice::Dice, kinds::Kind};
 
-/// What happens to the second manifest of a case.
+/// Oddity of the second manifest of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Twist {
     /// It is a later version of the first.
@@ -13,7 +13,7 @@ pub(crate) enum Twist {
     Same,
     /// Immutable fields change.
     Careless,
-    /// A field that nobody knows.
+    /// A field that does not exist.
     Unknown,
     /// A text where something else is expected.
     WrongType,
@@ -93,7 +93,7 @@ impl Twist {
     }
 }
 
-/// One of the places below the top level that are fit for it; what tells which object it is, is not.
+/// One of the places below the top level that fit; fields that identify the object do not.
 fn pick(manifest: &mut Value, place: u64, fits: impl Fn(&Value) -> bool) -> Option<&mut Value> {
     let mut found = Vec::new();
     collect(manifest, "", &fits, &mut found);

@@ -13,7 +13,7 @@ use crate::{
 pub(crate) struct World {
     /// Only an API server.
     pub(crate) bare: Site,
-    /// Not before somebody needs it.
+    /// Started when it is first needed.
     living: OnceCell<Living>,
     workers: usize,
     _stack: Stack,
@@ -73,7 +73,7 @@ impl Stack {
     async fn start(cluster: &Cluster) -> Self {
         let account = json!({ "name": ACCOUNT, "kubeconfigFile": cluster.kubeconfig() });
         let database = Database::sqlite().unwrap();
-        // Something is cached, as it is in life, and not what changes here all the time.
+        // Something is cached, as in production, but nothing that changes here all the time.
         let settings = [("/kubesvc/cache/cacheKinds", json!(["Namespace"]))];
         let hub = HubProcess::start("hub", &database, &settings).await.unwrap();
         let agent = AgentProcess::start("agent", hub.grpc(), &json!([account])).unwrap();

@@ -1,8 +1,8 @@
-//! Spinnaker's side of the conversation: what its services said when they were recorded, and what they do.
+//! Spinnaker's side: recordings of its services, and a player of Orca.
 //!
 //! ```text
 //! recordings/ ──▶ Recording  ── sent again, in order ──▶ hub ──▶ Answer ══ differences ══ Recording
-//!             ──▶ RecordedClouddriver                a Clouddriver that knows only what was recorded
+//!             ──▶ RecordedClouddriver                a Clouddriver with recorded answers only
 //!             ──▶ RecordedExecution ══ differences ══ Orca       carries stages to their end as Orca does
 //! ```
 

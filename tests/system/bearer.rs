@@ -12,7 +12,7 @@ use tonic::{Request, Response, Status, Streaming, transport::Server};
 
 use crate::support::{LONG, account};
 
-/// What stands before a hub and lets nobody in: it notes what is shown.
+/// A gateway before a hub that refuses every request, and records the tokens.
 #[derive(Clone, Default)]
 struct Porter {
     shown: Arc<Mutex<Vec<String>>>,

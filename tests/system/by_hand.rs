@@ -23,7 +23,7 @@ pub(crate) const SCOPE: ScopeId = ScopeId(1);
 /// The one listing of a scope.
 pub(crate) const LISTING: Generation = Generation(1);
 
-/// A session with both channels open; it says nothing but pings by itself.
+/// A session with both channels open; it sends nothing but pings by itself.
 pub(crate) struct ByHand {
     control_tx: mpsc::Sender<v1::ControlUp>,
     control: Streaming<v1::ControlDown>,
@@ -73,7 +73,7 @@ impl ByHand {
         (control_tx, client.control(request).await.unwrap().into_inner())
     }
 
-    /// What the hub said when the Events channel was opened.
+    /// Metadata of the hub's answer when the Events channel was opened.
     pub(crate) fn said(&self, name: &str) -> Option<&str> {
         self.answer.metadata().get(name).map(|value| value.to_str().unwrap())
     }
@@ -95,8 +95,8 @@ impl ByHand {
         EventsDown::try_from(message.unwrap().unwrap()).unwrap()
     }
 
-    /// Attaches an account; gives the attachment and its credit, or why there is none. What belongs to an attachment
-    /// that is over is passed by.
+    /// Attaches an account; returns the attachment and its credit, or why there is none. Messages about an attachment
+    /// that is over are skipped.
     pub(crate) async fn attach(&mut self, account: &str) -> Result<(Attachment, u32), String> {
         self.say(EventsUp::Attach(name(account))).await;
         loop {

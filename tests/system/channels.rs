@@ -1,4 +1,4 @@
-//! Who may open a channel: the token decides, and over mTLS the certificate before it.
+//! Access to a channel: the token decides, and over mTLS the certificate before it.
 
 mod mtls;
 mod services;
@@ -17,7 +17,7 @@ use tonic::{Code, Request, Status, Streaming, transport};
 
 const CHANNELS: [Channel; 3] = [Channel::Control, Channel::Events, Channel::Results];
 
-/// A client that does by hand what an agent does.
+/// A client that sends an agent's messages one by one.
 pub(crate) struct Caller {
     client: HubClient<transport::Channel>,
 }
@@ -59,7 +59,7 @@ impl Caller {
         self.open(channel, welcome.session.as_str(), &token(channel, welcome)).await
     }
 
-    /// What the hub says to one that it does not let in.
+    /// Message of the hub's refusal.
     async fn refused(&mut self, channel: Channel, session: &str, token: &str) -> String {
         let status = self.open(channel, session, token).await.expect_err("the channel is refused");
         assert_eq!(status.code(), Code::Unauthenticated, "{status}");
@@ -81,7 +81,7 @@ pub(crate) fn registration(agent: &str) -> v1::RegisterRequest {
     }
 }
 
-/// Opens a channel on which the agent never says anything; what is empty is left out.
+/// Opens a channel on which the agent never sends anything; empty metadata is left out.
 fn request<T: Send + 'static>(session: &str, token: &str) -> Request<tokio_stream::Pending<T>> {
     let mut request = Request::new(tokio_stream::pending());
     for (name, value) in [(SESSION_METADATA, session), (TOKEN_METADATA, token)] {

@@ -1,4 +1,4 @@
-//! The hub as a Clouddriver: what Orca, Gate and Deck read.
+//! The hub as a Clouddriver: reads of Orca, Gate and Deck.
 
 mod artifacts;
 mod cached;

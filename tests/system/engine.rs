@@ -72,7 +72,7 @@ async fn value_arrives(stack: &Stack, name: &str, value: &str) {
     });
 }
 
-/// How often each kind of the account was listed.
+/// Number of listings of each kind of the account.
 async fn listings(stack: &Stack, account: &str) -> std::collections::BTreeMap<String, u64> {
     let watches = stack.agent.get("/watches").await.unwrap();
     let states = watches[account].as_object().unwrap().values();
@@ -95,7 +95,7 @@ async fn whatever_happens_to_one_watch_the_others_are_not_listed_again() {
     let once =
         |kinds: &[&str], lists: u64| kinds.iter().map(|kind| ((*kind).to_owned(), lists)).collect::<Vec<_>>();
 
-    // None of these asks for a new listing: what happened meanwhile comes by resuming.
+    // None of these requires a new listing: changes meanwhile come by resuming.
     let busy = Effect::Status { code: 429, retry_after: Some(Duration::from_secs(1)) };
     let away = Effect::Status { code: 503, retry_after: None };
     for (name, effect) in [("cut", Effect::Cut), ("busy", busy), ("away", away)] {
@@ -156,7 +156,7 @@ async fn a_definition_that_cannot_be_read_disturbs_nothing() {
     assert_eq!(listings(&stack, account).await["ConfigMap"], 1);
 }
 
-/// A server that has never heard of lists through a watch, and takes the question for an ordinary one.
+/// A server without streaming lists, which takes the request for an ordinary watch.
 struct BeforeStreamingLists;
 
 impl Layer for BeforeStreamingLists {

@@ -1,4 +1,4 @@
-//! What an agent holds of an account, and how it lets go: leases, credit, withdrawals.
+//! Attachments of an agent, and how they end: leases, credit, withdrawals.
 
 use serde_json::Value;
 use spindrift_protocol::EventsDown;
@@ -9,7 +9,7 @@ use crate::{
     support::LONG,
 };
 
-/// What an account may have unacknowledged on a hub that has few of them.
+/// Unacknowledged bytes that an account may have on a hub with few accounts.
 const CREDIT: u32 = 512 * 1024;
 
 /// So many that the hub's memory has to be divided.
@@ -97,7 +97,7 @@ async fn an_agent_that_sends_more_than_its_credit_is_detached_and_nobody_else() 
     assert!(reason.ends_with("bytes are unacknowledged, of 524288 that are allowed"), "{reason}");
     database.thaw().unwrap();
 
-    // What was sent in good faith may be written or not; the account can be had again, and the other one never left.
+    // A batch sent in good faith may be written or not; the account can be attached again, the other one never left.
     agent.batch("other", beginning()).await;
     loop {
         match agent.hear().await {

@@ -1,4 +1,4 @@
-//! Which kinds are watched: what hub and account ask for, as what the API server serves comes, changes and goes.
+//! Watched kinds: those of hub and account, while the API server's kinds come, change and go.
 
 use serde_json::{Value, json};
 use spindrift_testkit::{Cluster, Database, HubProcess, eventually};

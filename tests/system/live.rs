@@ -5,7 +5,7 @@ use spindrift_testkit::{Cluster, Database, StoredObject, Watch, eventually};
 
 use crate::support::{LONG, Stack, account, config_maps, widget, widget_crd};
 
-/// The API server's own answer, without what the agent cuts.
+/// The API server's own answer, without the fields that the agent cuts.
 async fn original(cluster: &Cluster, kind: &str, namespace: &str, name: &str) -> Value {
     let text = cluster
         .kubectl(&["get", kind, name, "-n", namespace, "-o", "json", "--show-managed-fields=false"])
@@ -104,7 +104,7 @@ async fn objects_live_in_the_hub_as_they_do_in_the_cluster() {
         "stringData": { "password": "hunter2" } });
     follow(cluster, &stack, &secret, labelled.clone()).await;
 
-    // The CRD comes while everything runs; nobody restarts anything.
+    // The CRD comes while everything runs; nothing is restarted.
     cluster.kubectl_stdin(&["apply", "-f", "-"], &widget_crd(group).to_string()).await.unwrap();
     cluster
         .kubectl(&["wait", "--for=condition=established", &format!("crd/widgets.{group}"), "--timeout=30s"])

@@ -39,12 +39,12 @@ fn percentile(mut durations: Vec<Duration>, percent: usize) -> Duration {
     durations.get(rank.saturating_sub(1)).copied().unwrap_or_default()
 }
 
-/// How many pings of the agent's were answered.
+/// Number of the agent's pings that were answered.
 fn pongs(agent: &AgentProcess) -> usize {
     agent.daemon().log().lines().filter(|line| line.contains("pong")).count()
 }
 
-/// How many objects the hub has handed to its store.
+/// Number of objects that the hub has passed to its store.
 async fn upserted(stack: &Stack) -> u64 {
     stack.hub.metric("spindrift_hub_objects_upserted_total").await.unwrap()
 }
@@ -93,7 +93,7 @@ async fn a_list_of_20_megabytes_arrives_whole() {
     assert!(told == raw, "the answer has what the API server has");
 }
 
-/// Starts a pod that has written 10 MB, and gives what it wrote.
+/// Starts a pod that has written 10 MB, and returns its log.
 async fn chatter(cluster: &spindrift_playground::Cluster) -> String {
     let start = jiff::Timestamp::UNIX_EPOCH;
     let line = |second: i64| LogLine {

@@ -1,4 +1,4 @@
-//! What the agent logs, how, and where to.
+//! Format, level and destination of the agent's log.
 
 use std::fs;
 
@@ -36,7 +36,7 @@ async fn lines_of_json_have_the_originals_names_and_the_level_changes_while_the_
         log.iter().filter_map(|line| line["msg"].as_str()).any(|msg| msg.starts_with("`hub` has no effect:"));
     assert!(told, "{log:?}");
 
-    // By the endpoint, which says what is wrong; then by the file.
+    // By the endpoint, which names the mistake; then by the file.
     let url = format!("http://127.0.0.1:{}/logging/level", agent.port());
     let put = async |level: &str| {
         let answer = reqwest::Client::new().put(&url).body(level.to_owned()).send().await.unwrap();

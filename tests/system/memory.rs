@@ -1,4 +1,4 @@
-//! What is in a Secret is not in the agent's memory either: its values never, what repeats them not for long.
+//! Values of a Secret are not in the agent's memory either; objects that repeat them are there only for a short time.
 
 use std::{fs::File, os::unix::fs::FileExt, time::Duration};
 
@@ -15,7 +15,7 @@ const SECRETS: usize = 1000;
 
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// How long other traffic may take to overwrite what the buffers of living connections still hold.
+/// Time in which other traffic overwrites the buffers of open connections.
 const A_MINUTE_OF_TRAFFIC: Duration = Duration::from_secs(90);
 
 /// Other objects that change in each round of traffic.
@@ -31,7 +31,7 @@ struct Words {
     control: String,
 }
 
-/// Where a word was found, and what stands before it.
+/// Address of a word that was found, and the bytes before it.
 #[derive(Debug)]
 #[expect(dead_code, reason = "shown when the test fails")]
 struct Found {
@@ -57,7 +57,7 @@ impl Words {
         })
     }
 
-    /// The value as it is, and as base64 makes it of what begins with it.
+    /// The value as it is, and the base64 of any text that begins with it.
     fn data_forms(&self) -> [String; 2] {
         [self.data.clone(), BASE64_STANDARD.encode(&self.data)]
     }
@@ -98,7 +98,7 @@ fn find(pid: u32, text: &str) -> Vec<Found> {
                 Found { map: map.into(), before: before.escape_ascii().to_string() }
             }));
             read += length;
-            // What stands across two pieces is found in the second.
+            // A word across two pieces is found in the second.
             at += length.min(PIECE) as u64;
         }
     }
@@ -149,7 +149,7 @@ async fn nothing_of_a_secrets_values_is_in_the_agents_memory() {
         stack.hub.objects(&secrets).await.is_ok_and(|found| found.len() >= SECRETS)
     });
 
-    // What was just sent must be found, or the search is worth nothing.
+    // The word that was just sent must be found, or the search proves nothing.
     let control = json!({
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": { "name": "control" }, "data": { "key": words.control },

@@ -1,4 +1,4 @@
-//! What makes no sense is refused by naming it, whatever the store is, and nobody else notices.
+//! Invalid requests are refused with the reason, on every database, and disturb no other client.
 
 mod bodies;
 
@@ -16,14 +16,14 @@ use crate::{
     support::{LONG, Stack},
 };
 
-/// A hub with an account, and somebody whose connection has been open all the time.
+/// A hub with an account, and another client whose connection stays open all the time.
 struct Scene {
     stage: Stage,
     stack: Stack,
     bystander: TcpStream,
 }
 
-/// What came back; nothing, if the hub closed the connection without a word.
+/// Answer of the hub; none, if the hub closed the connection without one.
 #[derive(Debug, PartialEq, Eq)]
 struct Answer {
     status: u16,

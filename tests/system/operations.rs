@@ -1,4 +1,4 @@
-//! What is asked of the hub is done by an agent, at most once, and whatever happens, something is said about it.
+//! An agent performs an operation at most once, and the caller receives an outcome, whatever happens.
 
 mod asking;
 mod faults;
@@ -7,7 +7,7 @@ mod hubs;
 use serde_json::{Value, json};
 use spindrift_testkit::HubProcess;
 
-/// What the hub answered.
+/// Answer of the hub.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,

@@ -1,4 +1,4 @@
-//! Credentials that allow less than everything: what may be read flows, the rest is said, and asked for again.
+//! Credentials with few permissions: readable kinds flow, the others are reported, and tried again.
 
 use serde_json::{Value, json};
 use spindrift_testkit::{AgentProcess, Cluster, assert_converged, binary, eventually};
@@ -14,7 +14,7 @@ async fn grant(cluster: &Cluster, user: &str, namespace: &str, verbs: &str, reso
     cluster.kubectl(&["create", "rolebinding", &role, "-n", namespace, &bound, &who]).await.unwrap();
 }
 
-/// `Kind namespace phase` of what the hub shows of an account.
+/// `Kind namespace phase` of each watch of an account, as the hub shows it.
 async fn phases(stack: &Stack, account: &str) -> Vec<String> {
     let watches = stack.hub.get(&format!("/v1/watches?account={account}")).await.unwrap();
     let text = |value: &Value| value.as_str().unwrap_or("<all>").to_owned();
@@ -26,7 +26,7 @@ async fn phases(stack: &Stack, account: &str) -> Vec<String> {
     phases
 }
 
-/// What `spindrift accounts` says of the state.
+/// State column of `spindrift accounts`.
 fn accounts_table(stack: &Stack) -> String {
     let output = std::process::Command::new(binary("spindrift").unwrap())
         .args(["accounts"])
@@ -58,7 +58,7 @@ async fn denied_scopes_are_said_on_both_sides_remembered_and_picked_up_when_gran
     let stack = Stack::with_settings(&kinds, json!([limited]), &settings).await;
     stack.synced("limited").await;
 
-    // Two of three namespaces work; the hub knows at once what will not come.
+    // Two of three namespaces work; the hub reports at once which kinds will not come.
     for namespace in [one, two] {
         cluster.kubectl(&["create", "configmap", "seen", "-n", namespace]).await.unwrap();
     }
@@ -96,13 +96,13 @@ async fn denied_scopes_are_said_on_both_sides_remembered_and_picked_up_when_gran
     stack.synced("limited").await;
     assert_eq!(complaints(), 7);
 
-    // What is granted is picked up.
+    // Granted permissions are picked up.
     grant(cluster, &user, three, "list,watch", "configmaps").await;
     cluster.kubectl(&["create", "configmap", "seen", "-n", three]).await.unwrap();
     eventually!("the third namespace flows", LONG, config_maps().await.len() == 3);
     eventually!("the hub says so", LONG, denied(&stack.account("limited").await) == 6);
 
-    // What is revoked stays, is said to be old, and comes back when it is allowed again.
+    // Revoked kinds stay, are marked as old, and come back when they are allowed again.
     cluster.kubectl(&["delete", "rolebinding", "-n", two, &format!("{user}-configmaps")]).await.unwrap();
     let revoked = format!("ConfigMap {two} denied");
     eventually!("the hub knows that it is old", LONG, phases(&stack, "limited").await.contains(&revoked));
@@ -130,7 +130,7 @@ async fn a_binding_that_is_made_anew_costs_moments_and_not_minutes() {
     grant(cluster, &user, namespace, "list,watch", "configmaps").await;
     let kubeconfig = cluster.kubeconfig_for(&user).unwrap();
     let account = json!({ "name": "main", "kubeconfigFile": kubeconfig, "namespaces": [namespace] });
-    // What is denied is asked for again after the five minutes of the default, which nobody waits for here.
+    // Denied kinds are tried again after the default of five minutes, for which no test waits.
     let settings = [("/kubernetes/watches", json!({ "silenceMs": 2000 }))];
     let stack = Stack::with_settings(&["ConfigMap"], json!([account]), &settings).await;
     stack.synced("main").await;
@@ -235,7 +235,7 @@ async fn omitted_namespaces_are_left_out_and_come_back_with_the_configuration() 
     };
     eventually!("one namespace is there", LONG, has(&stack, &kept).await == 2);
     stack.synced("main").await;
-    // What changes in the other one is not told either; the kept one's change comes after it.
+    // Changes in the other one are not sent either; the kept one's change comes after it.
     cluster.kubectl(&["label", "configmap", "seen", "-n", &omitted, "a=b"]).await.unwrap();
     cluster.kubectl(&["create", "configmap", "after", "-n", &kept]).await.unwrap();
     let after = format!("ConfigMap. {kept}/after");
@@ -293,7 +293,7 @@ async fn an_agent_that_shows_less_is_not_promoted_without_a_word() {
     stack.agent.restart().unwrap();
     eventually!("the primary is back", LONG, stack.account("main").await["cachedBy"] == "agent-a");
 
-    // Where nobody else comes, it is taken after all, and that is said.
+    // Without another agent, it is accepted after all, and reported.
     stack.hub.configure("/kubesvc/cache/narrowerAgentGraceSeconds", json!(0));
     stack.hub.restart().await.unwrap();
     eventually!("the primary attaches again", LONG, stack.account("main").await["cachedBy"] == "agent-a");

@@ -17,7 +17,7 @@ use crate::support::{LONG, Stack};
 /// Some megabytes of pods in each cluster, which all change all the time.
 const PODS: u32 = 300;
 
-/// What an allocator may do to a process whose data does not grow.
+/// Growth that an allocator may cause in a process whose data does not grow.
 const NOISE: u64 = 6 << 20;
 
 /// Objects by uid and version.
@@ -52,7 +52,7 @@ impl Clusters {
         self.fleet.clusters[cluster].name()
     }
 
-    /// The hub has what the cluster has.
+    /// Waits until the hub has the pods of the cluster.
     async fn converges(&self, hub: &HubProcess, cluster: usize) {
         let name = self.name(cluster);
         let url = format!("{}/api/v1/pods", self.fleet.playground.url(name));
@@ -88,7 +88,7 @@ async fn flood(population: &Population) -> Infallible {
     }
 }
 
-/// How many pings of the agent's were answered.
+/// Number of the agent's pings that were answered.
 fn pongs(agent: &AgentProcess) -> usize {
     agent.daemon().log().lines().filter(|line| line.contains("pong")).count()
 }

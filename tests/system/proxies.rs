@@ -17,7 +17,7 @@ async fn the_hub_is_reached_through_a_proxy_of_the_environment() {
     let file = directory.path().join("armory-agent.yml");
     let start = |password: &str, no_proxy: bool| {
         let config = json!({
-            // Only the proxy knows where that is. The API server is near, and reached without it.
+            // Only the proxy resolves this name. The API server is local, and reached without it.
             "clouddriver": { "grpc": "hub.example:9091", "noProxy": no_proxy },
             "kubernetes": { "accounts": [account("main", cluster)] },
             "server": { "host": "127.0.0.1", "port": free_port() },

@@ -126,7 +126,7 @@ async fn a_watch_that_gets_410_lists_again_and_converges() {
     storm(&cluster, &namespace, "start").await;
     assert_converged(&cluster, &stack.hub, "main", &[CONFIG_MAPS]).await;
 
-    // While the agent is frozen its position grows old; then etcd forgets it.
+    // While the agent is frozen its resource version grows old; then etcd compacts it.
     stack.agent.daemon().freeze().unwrap();
     storm(&cluster, &namespace, "frozen").await;
     cluster.compact().await.unwrap();

@@ -1,4 +1,4 @@
-//! What the configuration redacts never leaves the cluster, and new rules reach what was sent before.
+//! Redacted fields never leave the cluster, and new rules apply to objects that were sent before.
 
 use serde_json::{Value, json};
 use spindrift_testkit::{Cluster, Database, eventually};
@@ -68,7 +68,7 @@ async fn new_rules_send_again_what_they_touch_and_nothing_else() {
             == Some(json!({ "password": "one", "note": "two" }))
     });
 
-    // An account whose rules are not understood sends nothing, and says why.
+    // An account with invalid rules sends nothing, and reports why.
     stack.agent.configure(|settings| {
         settings["kubernetes"]["redact"] = json!([{ "kind": "ConfigMap", "paths": ["data[0]"] }]);
     });

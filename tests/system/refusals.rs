@@ -1,4 +1,4 @@
-//! What an API server refuses arrives at the caller in its own words: status, reason, message and causes.
+//! Refusals of an API server reach the caller unchanged: status, reason, message and causes.
 
 mod webhook;
 
@@ -18,7 +18,7 @@ use crate::{
 };
 use webhook::{Manner, Webhook};
 
-/// What both are asked for: the hub by a verb, the API server by a request.
+/// The same request for both: a verb for the hub, a request for the API server.
 struct Question {
     verb: Value,
     method: &'static str,
@@ -68,7 +68,7 @@ async fn assert_same_words(stack: &Stack, account: &str, question: &Question, ra
 async fn client_of(kubeconfig: &std::path::Path) -> Client {
     let kubeconfig = Kubeconfig::read_from(kubeconfig).unwrap();
     let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
-    // Whatever the machine's proxy settings say, the loopback is near.
+    // Loopback, whatever proxy the machine has.
     config.proxy_url = None;
     Client::try_from(config).unwrap()
 }
@@ -100,7 +100,7 @@ async fn the_words_of_the_api_server_arrive_unchanged() {
         body: outdated,
     };
     let mut bad = config_map("Bad_Name", namespace);
-    // One bad key only: several are told in the order of a Go map, which is another one every time.
+    // One bad key only: several are reported in the order of a Go map, which differs every time.
     bad["data"] = json!({ "bad key": "x" });
     let invalid = Question::create(namespace, "api/v1", "configmaps", bad);
     let mut odd = config_map("odd", namespace);

@@ -25,7 +25,7 @@ async fn assert_flows(cluster: &Cluster, hub: &HubProcess, account: &str, namesp
     });
 }
 
-/// The names of the accounts that the agent knows.
+/// Names of the agent's accounts.
 async fn names(agent: &AgentProcess) -> Vec<String> {
     let accounts = agent.get("/accounts").await.unwrap();
     let names =
@@ -33,7 +33,7 @@ async fn names(agent: &AgentProcess) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// How often the agent attached an account.
+/// Number of times that the agent attached an account.
 fn attachments(agent: &AgentProcess, account: &str) -> usize {
     let of_account = format!("account={account} ");
     let log = agent.daemon().log();
@@ -137,7 +137,7 @@ async fn a_broken_file_keeps_the_last_good_configuration_and_says_so_until_it_is
     assert!(log.contains("the configuration cannot be used; the last good one is kept"));
     assert_flows(cluster, &stack.hub, "main", namespace).await;
 
-    // Mended, with what needs a restart; touching the file again changes nothing.
+    // Repaired, with a change that needs a restart; touching the file again changes nothing.
     stack.agent.reconfigure(|settings| settings["prometheus"] = json!({ "enabled": true })).unwrap();
     eventually!("the mistake is gone", LONG, configuration(&stack.agent).await.get("error").is_none());
     let shown = configuration(&stack.agent).await;

@@ -1,11 +1,11 @@
-//! A way to an API server on which something happens to what it says.
+//! A connection to an API server on which answers are changed.
 
 use std::process::Command;
 
 use serde_json::{Value, json};
 use spindrift_testkit::{Cluster, Daemon, FaultProxy, free_port};
 
-/// The script that knows where the real kubectl is.
+/// Script that prints where the real kubectl is.
 const TESTENV: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../testenv/build");
 
 /// A way to the API server in plain HTTP, whose bytes can be tampered with.

@@ -1,4 +1,4 @@
-//! What is in a Secret never leaves its cluster: not to the wire, not to the store, not to a log, not to REST.
+//! Values of a Secret never leave their cluster: not to the wire, not to the store, not to a log, not to REST.
 
 use base64::{
     Engine,
@@ -10,7 +10,7 @@ use spindrift_testkit::{AgentProcess, Cluster, Database, FaultProxy, HubProcess,
 
 use crate::support::account;
 
-/// As much as the libraries below us can be made to say, too.
+/// The most verbose level, of the libraries below us, too.
 const EVERYTHING: &str = "trace,h2=trace,hyper=trace,hyper_util=trace,rustls=trace,tower=trace";
 
 /// Where REST shows objects.
@@ -23,7 +23,7 @@ struct Canary {
     needles: Vec<(&'static str, Regex)>,
 }
 
-/// An agent and a hub that say all they can, with their wire recorded.
+/// An agent and a hub with verbose logs and a recorded link.
 struct Glass {
     agent: AgentProcess,
     wire: FaultProxy,
@@ -31,7 +31,7 @@ struct Glass {
     database: Database,
 }
 
-/// One who follows the hub's watch and keeps all that is told.
+/// A reader of the hub's watch that keeps every event.
 struct Reader {
     watch: Watch,
     heard: Vec<u8>,
@@ -68,7 +68,7 @@ impl Canary {
     }
 }
 
-/// What base64 makes of the word wherever it stands behind so many bytes, whatever those are.
+/// Base64 of the word behind so many bytes, without the characters that depend on those.
 fn base64_within(word: &str, shift: usize) -> String {
     let encoded = BASE64_STANDARD_NO_PAD.encode([&vec![0; shift], word.as_bytes()].concat());
     // The digits at both ends hold bits of the neighbours, too.

@@ -1,4 +1,4 @@
-//! What Spinnaker's settings of an account do.
+//! Effects of Spinnaker's settings of an account.
 
 use serde_json::{Value, json};
 use spindrift_playground::{Effect, Fault, Faults, Key, Verb};
@@ -16,7 +16,7 @@ fn configured(stage: &Stage, settings: &Value) -> Value {
     accounts
 }
 
-/// A replica set, deployed by Spinnaker for an application or by somebody.
+/// A replica set, deployed by Spinnaker for an application or by another client.
 fn server_group(name: &str, application: Option<&str>) -> Value {
     let annotations = match application {
         Some(application) => json!({ "moniker.spinnaker.io/application": application,
@@ -88,7 +88,7 @@ async fn namespaces_are_those_that_there_are_also_where_they_are_not_cached() {
         shown.as_array().is_some_and(|names| names.contains(&json!("late"))).then_some(shown)
     });
     assert!(!shown.as_array().unwrap().contains(&json!("hidden")), "{shown}");
-    // It is cached on meanwhile, and nothing but what it is to be.
+    // It stays cached meanwhile, and only with its own kinds.
     let object = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "new", "namespace": "late" } });
     stage.fleet.clusters[0].create(object).unwrap();
     eventually!("it is cached", LONG, stack.names(name).await.contains(&"ConfigMap. late/new".to_owned()));
@@ -154,7 +154,7 @@ async fn only_what_spinnaker_deployed_is_seen_where_that_is_configured() {
     stack.synced(name).await;
     eventually!("only one is seen", LONG, applications(&stack).await == ["shop"]);
 
-    // The hub's own word comes before the agent's, and what is stored is seen by it.
+    // The hub's own setting precedes the agent's, and applies to stored objects.
     stack.hub.configure("/kubesvc/runtime/accounts", json!({ name: { "onlySpinnakerManaged": false } }));
     stack.hub.restart().await.unwrap();
     eventually!("both are seen", LONG, applications(&stack).await == ["junk", "shop"]);
@@ -169,7 +169,7 @@ async fn a_custom_resource_is_what_the_hub_is_told_that_it_is() {
     let kind = format!("Widget.{group}");
     let settings =
         json!({ "customResources": [{ "kubernetesKind": kind, "spinnakerKind": "serverGroups" }] });
-    // Nobody has to say that it is to be cached, too.
+    // The kind is cached without a setting for it.
     let stack = Stack::with_settings(&["ConfigMap"], configured(&stage, &settings), &[]).await;
     let is_shown = async |stack: &Stack| {
         let groups = stack.hub.get("/applications/cart/serverGroups").await.unwrap();
@@ -258,13 +258,13 @@ async fn no_more_objects_of_a_kind_are_cached_than_its_policy_wants() {
     };
     eventually!("the first two are cached", LONG, has(&stack, &["a", "b"]).await);
 
-    // What comes finds no place; one that becomes free is taken by what changes next.
+    // New objects find no place; a place that becomes free is taken by the next change.
     create("e");
     cluster.delete(&key("a")).unwrap();
     cluster.update(&key("d"), |object| object["data"] = json!({ "touched": "yes" })).unwrap();
     eventually!("the place is taken", LONG, has(&stack, &["b", "d"]).await);
 
-    // Nobody knows any more who had a place.
+    // A restarted agent does not remember which objects had a place.
     stack.agent.restart().unwrap();
     eventually!("the first two are cached", LONG, has(&stack, &["b", "c"]).await);
     let accounts = configured(&stage, &json!({ "namespaces": ["shop"] }));

@@ -58,7 +58,7 @@ async fn a_hundred_accounts_start_in_parallel_with_little_memory() {
     let took = started.elapsed();
     let (peak, steady) = (megabytes(&stack, "VmHWM:"), megabytes(&stack, "VmRSS:"));
     println!("100 accounts: {took:.1?}, peak {peak} MB, steady {steady} MB; one account: peak {alone} MB");
-    // In a debug build; what a release takes is measured by the benchmarks.
+    // In a debug build; the benchmarks measure a release build.
     assert!(peak - steady < 20, "lists that run at once leave a peak of {peak} MB above {steady} MB");
     assert!(steady - alone < 100, "{steady} MB for a hundred accounts, {alone} MB for one");
 }

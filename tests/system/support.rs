@@ -1,4 +1,4 @@
-//! What most tests of the whole path need.
+//! Shared by most tests of this suite.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use spindrift_testkit::{AgentProcess, Cluster, Database, FaultProxy, HubProcess,
 /// Long enough for a listing of some hundred objects on a loaded machine.
 pub(crate) const LONG: Duration = Duration::from_mins(1);
 
-/// The kinds that these tests have the hub cache, so that what else lives in a cluster does not matter.
+/// Kind that these tests have the hub cache, so that other objects of a cluster do not matter.
 pub(crate) const CONFIG_MAPS: (&str, &str, &str, &str) = ("", "v1", "ConfigMap", "configmaps");
 
 /// An agent and a hub on one cluster and one database, with a link between them that can be broken.

@@ -1,4 +1,4 @@
-//! What Spinnaker asks for is done step by step, told line by line, and outlives the hub that was asked.
+//! Spinnaker's tasks: performed step by step, with a history line for each, and independent of the hub that took them.
 
 mod deploying;
 mod everywhere;
@@ -33,7 +33,7 @@ struct Scene {
     stack: Stack,
 }
 
-/// What the hub answered.
+/// Answer of the hub.
 #[derive(Debug)]
 struct Answer {
     status: u16,
@@ -87,7 +87,7 @@ impl Site {
         found.unwrap_or(Value::Null)
     }
 
-    /// Three objects, the first of which has a version; the others are made anew each time that they are asked for.
+    /// Three objects, the first of which has a version; the others are created again each time.
     fn several(&self) -> Value {
         let annotations = |versioned: &str| json!({ "strategy.spinnaker.io/versioned": versioned });
         let first = json!({ "apiVersion": "v1", "kind": "ServiceAccount",
@@ -161,7 +161,7 @@ async fn done(hub: &HubProcess, operation: &str, description: Value) -> Value {
     task
 }
 
-/// Asks for one operation, which has to fail; with what it fails.
+/// Submits one operation, which has to fail; returns its error.
 async fn failed(hub: &HubProcess, operation: &str, description: Value) -> String {
     let task = ended(hub, &submit(hub, operation, description).await).await;
     let status = &task["status"];
@@ -178,7 +178,7 @@ async fn failed(hub: &HubProcess, operation: &str, description: Value) -> String
     message
 }
 
-/// What a task said.
+/// History lines of a task.
 fn said(task: &Value) -> Vec<&str> {
     task["history"].as_array().unwrap().iter().map(|line| line["status"].as_str().unwrap()).collect()
 }

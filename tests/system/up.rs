@@ -75,7 +75,7 @@ impl Up {
         accounts.as_array().unwrap().iter().map(|account| account["name"].as_str().unwrap().into()).collect()
     }
 
-    /// How far an account's feed has got.
+    /// Position of an account's feed.
     async fn seq(&self, account: &str) -> u64 {
         let accounts = self.get("/v1/accounts").await.unwrap();
         let found =

@@ -1,4 +1,4 @@
-//! In front of a Clouddriver: what is not ours goes there and comes back as it is, and lists are of both.
+//! In front of a Clouddriver: requests for other accounts pass through unchanged, and lists are merged.
 
 mod edges;
 mod hubs;
@@ -16,8 +16,7 @@ use crate::{
     support::{LONG, Stack},
 };
 
-/// A hub with one account of its own, in front of what a real Clouddriver once said of its accounts, `account1` and
-/// `wide`.
+/// A hub with one account of its own, in front of a recorded Clouddriver with the accounts `account1` and `wide`.
 struct Scene {
     stage: Stage,
     clouddriver: RecordedClouddriver,
@@ -112,17 +111,17 @@ impl Said {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 
-    /// Whether it says that the Clouddriver's part is missing, or old.
+    /// Whether the answer is marked: the Clouddriver's part is missing, or old.
     fn is_stale(&self) -> bool {
         self.names_stale("upstream")
     }
 
-    /// Whether it says that an account is missing, or old.
+    /// Whether the answer is marked: an account is missing, or old.
     fn names_stale(&self, account: &str) -> bool {
         self.header("x-spindrift-stale").is_some_and(|names| names.split(',').any(|name| name == account))
     }
 
-    /// What each of its entries has under a key.
+    /// Value of a key in each entry.
     fn each(&self, key: &str) -> Vec<String> {
         let entries = self.json();
         let mut all: Vec<_> =

@@ -1,4 +1,4 @@
-//! What travels: little, since it is compressed, and since what the hub has is only mentioned.
+//! Bytes on the wire: few, since they are compressed, and since objects that the hub has are only mentioned.
 
 use serde_json::{Value, json};
 use spindrift_playground::{

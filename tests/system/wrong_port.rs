@@ -1,4 +1,4 @@
-//! Who speaks the wrong thing to a port gets one clear sentence, and so does the log.
+//! A client with the wrong protocol gets one clear sentence, and so does the log.
 
 use std::net::{SocketAddr, TcpListener};
 
@@ -17,7 +17,7 @@ async fn hub(settings: &[(&str, Value)]) -> (Database, HubProcess) {
     (database, hub)
 }
 
-/// The settings of a gRPC port that speaks TLS.
+/// Settings of a gRPC port with TLS.
 fn secured(authority: &Certificates) -> (&'static str, Value) {
     let Identity { certificate, key } = authority.server("hub.example.com").unwrap();
     let security = json!({ "enabled": true, "certificateChain": certificate, "privateKey": key });
@@ -40,7 +40,7 @@ async fn speak_tls(address: SocketAddr) -> std::io::Result<()> {
     tls.connect("localhost", TcpStream::connect(address).await?).await.map(drop)
 }
 
-/// How often the log warns with these words.
+/// Number of warnings with these words.
 fn warnings(daemon: &Daemon, words: &str) -> usize {
     daemon.log().lines().filter(|line| line.contains("level=warning") && line.contains(words)).count()
 }

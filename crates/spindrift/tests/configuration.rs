@@ -1,4 +1,4 @@
-//! `docs/configuration.md` says what the settings types say: names, defaults and meanings are read off them.
+//! The tables of `docs/configuration.md` are generated from the settings types: names, defaults and meanings.
 //!
 //! After a change of a setting: `make docs`, which is `UPDATE_GENERATED=1 cargo test -p spindrift --test configuration`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]

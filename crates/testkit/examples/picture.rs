@@ -19,7 +19,7 @@ const PALETTE: [&str; 16] = [
     "#ff8b92", "#bbe491", "#ffd98c", "#8cc8ff", "#d9a8f5", "#86e8e8", "#ffffff",
 ];
 
-/// How characters look from here on.
+/// Style of the characters from here on.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Style {
     foreground: Option<String>,
@@ -122,7 +122,7 @@ impl Run {
         let weight = if style.bold { r#" font-weight="bold""# } else { "" };
         let opacity = if style.dim { r#" opacity="0.6""# } else { "" };
         let baseline = top + CELL.1 * 3 / 4;
-        // The length is fixed, so that columns stand in line whatever font the reader has.
+        // The length is fixed, so that columns are aligned whatever font the reader has.
         writeln!(
             svg,
             r#"<text x="{left}" y="{baseline}" textLength="{width}" fill="{ink}"{weight}{opacity} xml:space="preserve">{}</text>"#,

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use crate::guardian;
 
-/// A certificate authority; a second instance is a foreign one that nobody trusts.
+/// A certificate authority; a second instance is a foreign one, without trust.
 pub struct Certificates {
     authority: CertifiedIssuer<'static, KeyPair>,
     authority_file: PathBuf,

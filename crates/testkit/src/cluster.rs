@@ -39,14 +39,14 @@ pub use testenv::path as testenv;
 use crate::certificates::Certificates;
 
 /// A running cluster; dropping it ends its processes and removes its data.
-// The order of the fields is the order of their end: what depends on others goes first.
+// The order of the fields is the order of their end: a part goes before the parts that it depends on.
 pub struct Cluster {
     controllers: Option<Controllers>,
     api_server: ApiServer,
     etcd: Arc<Etcd>,
     kubectl: Kubectl,
     access: Access,
-    /// What it was made by.
+    /// Parts of which it consists.
     recipe: ClusterBuilder,
 }
 
@@ -128,7 +128,7 @@ impl Cluster {
         access::url(self.addr())
     }
 
-    /// Runs the real kubectl as administrator and gives what it prints; the error contains its stderr.
+    /// Runs the real kubectl as administrator and returns its output; the error contains its stderr.
     pub async fn kubectl(&self, args: &[&str]) -> anyhow::Result<String> {
         self.kubectl.run(args, "").await
     }
@@ -192,17 +192,17 @@ impl Cluster {
         Ok(backup)
     }
 
-    /// Sets the store back to what it was: objects return, others vanish, and versions go backwards.
+    /// Restores the store: objects return, others vanish, and versions go backwards.
     pub async fn restore(&self, backup: &Backup) -> anyhow::Result<()> {
         self.stop_api_server();
         self.etcd.restore(backup).await?;
         self.start_api_server().await
     }
 
-    /// Makes etcd forget all history before now, of siblings too.
+    /// Compacts etcd's history before now, of siblings too.
     ///
     /// Watches see 410 only after [`Cluster::restart_api_server`]: until then the API server's watch cache
-    /// still remembers.
+    /// has the history.
     pub async fn compact(&self) -> anyhow::Result<()> {
         self.etcd.compact().await
     }

@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// A proxy that leads to one target, by whatever name that is asked for; dropping it closes everything.
+/// A proxy that leads to one target, whatever name clients request; dropping it closes everything.
 pub struct ConnectProxy {
     addr: SocketAddr,
     asked: Arc<Mutex<Vec<String>>>,
@@ -17,14 +17,14 @@ pub struct ConnectProxy {
     _acceptor: JoinSet<()>,
 }
 
-/// How a proxy treats its clients.
+/// Behaviour of a proxy towards its clients.
 #[derive(Debug, Clone)]
 pub enum Manners {
     /// Connects them.
     Faithful,
-    /// Connects those who know the user and the password, written as `user:password`, in base64.
+    /// Connects clients with this user and password, written as `user:password`, in base64.
     Wants(&'static str),
-    /// Says no.
+    /// Refuses every client.
     Refuses,
     /// Is something else altogether.
     Nonsense,
@@ -55,13 +55,13 @@ impl ConnectProxy {
         self.addr
     }
 
-    /// What clients wanted to be connected to, such as `api.example:6443`.
+    /// Targets that clients requested, such as `api.example:6443`.
     pub fn asked(&self) -> Vec<String> {
         self.asked.lock().clone()
     }
 }
 
-/// Who goes away in the middle is no failure of the proxy.
+/// Serves a client; one that leaves in the middle is no failure of the proxy.
 async fn serve(mut client: TcpStream, target: SocketAddr, manners: Manners, asked: Arc<Mutex<Vec<String>>>) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {

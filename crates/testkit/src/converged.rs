@@ -1,4 +1,4 @@
-//! The one assertion that matters: the hub has exactly what the API server has.
+//! The one assertion that matters: the hub has exactly the objects of the API server.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ type Versions = BTreeMap<String, BTreeSet<(String, String)>>;
 
 /// Waits until the hub's set of (uid, resourceVersion) equals the API server's, for these kinds and for no others.
 ///
-/// Panics with what is missing, extra or old if it does not come to that.
+/// Panics with the missing, extra and old objects if it does not come to that.
 pub async fn assert_converged(
     cluster: &Cluster,
     hub: &HubProcess,
@@ -30,8 +30,8 @@ pub async fn assert_converged(
     .await;
 }
 
-/// Looks once whether the hub's set of (uid, resourceVersion) equals the API server's, for these kinds and for no
-/// others; the error says what is missing, extra or old.
+/// Compares once: the hub's set of (uid, resourceVersion) equals the API server's, for these kinds and for no others.
+/// The error names missing, extra and old objects.
 pub async fn compare(
     client: &kube::Client,
     hub: &HubProcess,

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use crate::eventually::{PATIENCE, poll};
 use crate::guardian;
 
-/// How long a server may take to start: a test binary starts several at once, on few cores.
+/// Time in which a server must start: a test binary starts several at once, on few cores.
 pub(crate) const STARTUP: Duration = Duration::from_mins(2);
 
 /// Enough of the log to see why a daemon failed.
@@ -35,14 +35,14 @@ pub struct Daemon {
 
 enum WhenPanicking {
     ShowLog,
-    /// The logs of other people's servers would bury the reason of the failure.
+    /// The logs of foreign servers would hide the reason of the failure.
     KeepQuiet,
 }
 
 // === impl Daemon ===
 
 impl Daemon {
-    /// Starts one of our programs; what it prints last is shown if the test panics.
+    /// Starts one of our programs; the end of its log is shown if the test panics.
     pub fn spawn(program: impl AsRef<Path>, args: &[&str], env: &[(&str, &str)]) -> anyhow::Result<Self> {
         let program = program.as_ref();
         ensure!(program.is_file(), "there is no program {}", program.display());
@@ -118,7 +118,7 @@ impl Daemon {
         }
     }
 
-    /// How the process ended, if it has.
+    /// Exit status of the process, if it has ended.
     pub fn exited(&self) -> Option<ExitStatus> {
         let status = self.child.lock().try_wait().ok().flatten()?;
         guardian::forget(self.pid);

@@ -5,23 +5,23 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
 
-/// How long to wait where the test does not say: long for a loaded machine, short for a person.
+/// Default duration of a wait: long for a loaded machine, short for a person.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
 const INTERVAL: Duration = Duration::from_millis(25);
 
-/// What one look at a condition can give: a `bool`, an `Option` or a `Result`.
+/// Result of one look at a condition: a `bool`, an `Option` or a `Result`.
 ///
 /// Beware of `Result<bool, _>`: `Ok(false)` is a success like any other `Ok`.
 pub trait Attempt {
-    /// What the wait returns once the condition holds.
+    /// Value of the wait once the condition holds.
     type Value;
 
     /// The value, or why there is none yet.
     fn outcome(self) -> Result<Self::Value, String>;
 }
 
-/// Waits until the attempt succeeds; panics with `what` and the last failure when `within` has passed.
+/// Waits until the attempt succeeds; panics with the description and the last failure when `within` has passed.
 #[expect(clippy::panic, reason = "an assertion")]
 pub async fn eventually<A: Attempt, F: Future<Output = A>>(
     what: &str,
@@ -34,10 +34,10 @@ pub async fn eventually<A: Attempt, F: Future<Output = A>>(
     }
 }
 
-/// Waits until an expression (which may `.await`) is true, `Some` or `Ok`, and gives its value.
+/// Waits until an expression (which may `.await`) is true, `Some` or `Ok`, and returns its value.
 ///
 /// `eventually!("the pod is gone", pods.get_opt("x").await?.is_none())`, with a [`Duration`] in the middle if
-/// [`PATIENCE`] is not what the test wants.
+/// [`PATIENCE`] does not fit.
 #[macro_export]
 macro_rules! eventually {
     ($what:expr, $attempt:expr $(,)?) => {

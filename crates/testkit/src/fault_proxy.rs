@@ -106,7 +106,7 @@ impl FaultProxy {
         self.rules.send_modify(|rules| rules.bytes_per_second = Some(bytes_per_second.max(1)));
     }
 
-    /// Replaces bytes in what the target sends (without TLS, that is) by as many others.
+    /// Replaces bytes of the target's answers (without TLS, that is) by as many others.
     pub fn rewrite(&self, from: &[u8], to: &[u8]) -> anyhow::Result<()> {
         ensure!(!from.is_empty() && from.len() == to.len(), "a rewrite must keep the length");
         let rewrite = Arc::new(Rewrite::new(from, to));
@@ -114,17 +114,17 @@ impl FaultProxy {
         Ok(())
     }
 
-    /// Starts to keep what is forwarded, in both directions.
+    /// Starts to record the forwarded bytes, in both directions.
     pub fn record(&self) {
         self.recording.start();
     }
 
-    /// What was forwarded since [`FaultProxy::record`], stream by stream.
+    /// Bytes that were forwarded since [`FaultProxy::record`], stream by stream.
     pub fn recorded(&self) -> Vec<u8> {
         self.recording.bytes()
     }
 
-    /// How many bytes were forwarded since the start.
+    /// Number of bytes that were forwarded since the start.
     pub fn traffic(&self) -> Traffic {
         self.meter.read()
     }

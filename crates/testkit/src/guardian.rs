@@ -19,7 +19,7 @@ use tempfile::TempDir;
 const SCRIPT: &str = include_str!("guardian/guardian.sh");
 
 /// Announces itself on the pipe (its stdin) before it becomes the program, so that there is no moment at which
-/// a killed test process leaves a child that the guardian does not know.
+/// a killed test process leaves a child that the guardian has not registered.
 const ANNOUNCE: &str = r#"echo "guard $$" >&0; exec "$@" </dev/null"#;
 
 static GUARDIAN: LazyLock<Guardian> =
@@ -49,7 +49,7 @@ pub(crate) fn command(program: impl AsRef<OsStr>) -> anyhow::Result<Command> {
 
 /// Takes a process off the guardian's list; to be called before its id can be given to a stranger.
 pub(crate) fn forget(pid: u32) {
-    // Without a guardian there is nothing to forget, and this runs in destructors.
+    // Without a guardian there is nothing to remove, and this runs in destructors.
     writeln!(&GUARDIAN.pipe, "forget {pid}").ok();
 }
 

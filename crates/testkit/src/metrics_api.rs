@@ -22,7 +22,7 @@ use tokio::task::JoinSet;
 use crate::cluster::Cluster;
 use crate::tls_listener::TlsListener;
 
-/// Serves what a test says that pods and nodes use; ends when it is dropped.
+/// Serves the usage of pods and nodes that a test sets; ends when it is dropped.
 pub struct MetricsApi {
     measured: Measured,
     _server: JoinSet<()>,
@@ -86,7 +86,7 @@ impl MetricsApi {
         Ok(Self { measured, _server: server })
     }
 
-    /// Tells what the containers of a pod use: name, CPU and memory of each.
+    /// Sets the usage of a pod's containers: name, CPU and memory of each.
     pub fn measure_pod(
         &self,
         namespace: &str,
@@ -100,7 +100,7 @@ impl MetricsApi {
         self.measure("PodMetrics", metadata, json!({ "containers": containers }));
     }
 
-    /// Tells what a node uses.
+    /// Sets the usage of a node.
     pub fn measure_node(&self, name: &str, cpu: &str, memory: &str) {
         let usage = json!({ "usage": { "cpu": cpu, "memory": memory } });
         self.measure("NodeMetrics", json!({ "name": name }), usage);

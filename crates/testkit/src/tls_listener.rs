@@ -51,7 +51,7 @@ impl Listener for TlsListener {
     async fn accept(&mut self) -> (Self::Io, Self::Addr) {
         loop {
             let (stream, peer) = Listener::accept(&mut self.tcp).await;
-            // Whoever says something other than TLS is not worth a word.
+            // A client without TLS is dropped.
             if let Ok(stream) = self.acceptor.accept(stream).await {
                 return (stream, peer);
             }

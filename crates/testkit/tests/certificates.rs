@@ -1,4 +1,4 @@
-//! The test authority's files are what a TLS stack expects.
+//! A TLS stack accepts the files of the test authority.
 
 use std::fs;
 

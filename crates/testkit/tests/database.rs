@@ -1,4 +1,4 @@
-//! All three databases work, and fail when told to.
+//! All three databases work, and fail on demand.
 
 use std::time::Duration;
 

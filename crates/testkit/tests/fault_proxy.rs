@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout};
 
 const A_WHILE: Duration = Duration::from_millis(200);
 
-/// Sends back what it gets, until it is dropped.
+/// Sends every byte back, until it is dropped.
 struct Echo {
     _tasks: JoinSet<()>,
 }

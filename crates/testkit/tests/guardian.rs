@@ -1,4 +1,4 @@
-//! Whatever a test starts dies with the test process, even if that is killed.
+//! Every process that a test starts ends with the test process, even if that is killed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use spindrift_testkit::{Cluster, Daemon, Database, PATIENCE, eventually, scratch};
 
-/// Tells this test binary, started once more, to be the process that is killed.
+/// Variable by which this test binary, started once more, becomes the process that is killed.
 const VICTIM: &str = "SPINDRIFT_TEST_VICTIM";
 
 #[tokio::test]

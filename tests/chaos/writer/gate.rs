@@ -1,10 +1,10 @@
-//! Lets writers pass, or not; and tells when all have left.
+//! Gate for writers, which waits until all have left when it closes.
 
 use tokio::sync::{RwLock, RwLockReadGuard, watch};
 
 pub(crate) struct Gate {
     open: watch::Sender<bool>,
-    /// Held for reading by whoever is inside.
+    /// Held for reading by every writer inside.
     inside: RwLock<()>,
 }
 
@@ -21,7 +21,7 @@ impl Gate {
         self.open.send_replace(true);
     }
 
-    /// Lets nobody in any more, and returns when nobody is inside.
+    /// Closes the gate, and returns when no writer is inside.
     pub(crate) async fn close(&self) {
         self.open.send_replace(false);
         drop(self.inside.write().await);

@@ -1,9 +1,9 @@
-//! Gathers what the compression dictionary is trained on, one file for each object, as an agent would send it:
+//! Collects objects for the training of the compression dictionary, one file for each, as an agent would send it:
 //! `make dictionary`.
 //!
-//! Workloads of many shapes are created in a real Kubernetes, whose controllers, scheduler and kubelet (a pretended one)
-//! make pods, replica sets, endpoints and events of them; the playground adds its shop and its made-up pods. What the
-//! shapes draw their names from is decided by a seed: a dictionary must not know the names of those it serves.
+//! Workloads of many shapes are created in a real Kubernetes, whose controllers, scheduler and kubelet (a simulated
+//! one) make pods, replica sets, endpoints and events of them; the playground adds its shop and its generated pods. A
+//! seed decides their names: a dictionary must not contain the names of real users.
 
 mod shapes;
 
@@ -51,7 +51,7 @@ async fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a real Kubernetes makes of the shapes.
+/// Objects of a real Kubernetes.
 async fn real(directory: &Path, seed: u64) -> anyhow::Result<usize> {
     let cluster = Cluster::builder().controllers().start().await?;
     for namespace in shapes::NAMESPACES {
@@ -69,7 +69,7 @@ async fn real(directory: &Path, seed: u64) -> anyhow::Result<usize> {
     gather(directory, "real", cluster.kubeconfig(), None).await
 }
 
-/// Does what a controller and a kubelet do.
+/// Does the work of a controller and a kubelet.
 async fn run_by_hand(cluster: &Cluster, seed: u64, number: u64) -> anyhow::Result<()> {
     let (pod, status) = shapes::pod_of_a_kubelet(seed, number);
     let pod: DynamicObject = serde_json::from_value(pod).context("read a pod")?;
@@ -82,7 +82,7 @@ async fn run_by_hand(cluster: &Cluster, seed: u64, number: u64) -> anyhow::Resul
     running.map(drop).with_context(|| format!("have pod {name} run"))
 }
 
-/// What the playground has.
+/// Objects of the playground.
 async fn simulated(directory: &Path, seed: u64) -> anyhow::Result<usize> {
     let shutdown = Shutdown::new();
     let load = Load { changes_per_second: 0.0, churn: 0.0 };
@@ -102,7 +102,7 @@ async fn simulated(directory: &Path, seed: u64) -> anyhow::Result<usize> {
     Ok(written)
 }
 
-/// Lists everything as an agent does, and writes it as an agent says it.
+/// Lists everything as an agent does, and writes it as an agent sends it.
 async fn gather(
     directory: &Path,
     prefix: &str,

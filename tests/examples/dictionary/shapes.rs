@@ -36,7 +36,7 @@ const VARIABLES: [(&str, &str); 22] = [
     ("SENTRY_ENVIRONMENT", "production"),
 ];
 
-/// The objects of one workload: the thing itself and what stands around it.
+/// Objects of one workload: the workload itself and those around it.
 pub(crate) fn workload(seed: u64, number: u64) -> Vec<Value> {
     let mut rng = Rng::with_seed(seed << 32 | number);
     let word = |rng: &mut Rng| *rng.choice(&WORDS).expect("there are words");
@@ -90,7 +90,7 @@ pub(crate) fn workload(seed: u64, number: u64) -> Vec<Value> {
     ]
 }
 
-/// A pod as a replica set's controller makes it, and the status that a kubelet gives it; on a node of nobody's.
+/// A pod as a replica set's controller makes it, and the status that a kubelet gives it; on a node without kubelet.
 pub(crate) fn pod_of_a_kubelet(seed: u64, number: u64) -> (Value, Value) {
     let mut rng = Rng::with_seed((seed << 32 | number) ^ u64::MAX);
     let word = *rng.choice(&WORDS).expect("there are words");

@@ -21,7 +21,7 @@ impl SpindriftCommand {
         Self { hub, home: scratch("home").unwrap() }
     }
 
-    /// Runs it in the one account; with kubectl's words, it shall do what kubectl does.
+    /// Runs it in the one account, with kubectl's arguments.
     pub(crate) async fn run(&self, arguments: &[&str], input: &str) -> Said {
         let mut child = Command::new(binary("spindrift").unwrap())
             .args(arguments)
@@ -36,7 +36,7 @@ impl SpindriftCommand {
             .unwrap();
         let mut stdin = child.stdin.take().unwrap();
         let feed = async move {
-            // It may end without reading it all, and then says why.
+            // It may exit without reading all of it, and then prints the reason.
             stdin.write_all(input.as_bytes()).await.ok();
         };
         let (output, ()) = tokio::join!(child.wait_with_output(), feed);

@@ -16,7 +16,7 @@ pub(crate) struct KubectlHand {
     kubectl: Arc<Kubectl>,
 }
 
-/// So much of what kubectl tells of its requests is needed to see its patches.
+/// Log level at which kubectl prints its patches.
 const VERBOSE: &str = "-v=9";
 
 // === impl KubectlHand ===
@@ -54,7 +54,7 @@ impl KubectlHand {
         Answer { outcome, patch: None, said: (target.way == Way::CommandLine).then_some(said) }
     }
 
-    /// Applies many manifests with one kubectl, which takes them one after the other and tells of each.
+    /// Applies many manifests with one kubectl, which takes them one after the other and reports each.
     async fn apply(&self, actions: &[(Target<'_>, &Action)]) -> Vec<Answer> {
         let directory = scratch("manifests").unwrap();
         let file = |index: usize| format!("{index:03}.json");
@@ -80,7 +80,7 @@ impl KubectlHand {
                     assert_ne!(code, Some(0), "kubectl tells nothing of {name}: {said}");
                     Outcome::Refused(refusal(&errors.concat()))
                 }
-                // Not every error among several tells what it is about; alone, there is no doubt.
+                // Of several errors, not every one names its object; alone, there is no doubt.
                 _ => {
                     answers.push(Box::pin(self.apply(&[(*target, action)])).await.remove(0));
                     continue;
@@ -94,7 +94,7 @@ impl KubectlHand {
     }
 }
 
-/// What came of it, in kubectl's words, whoever says them.
+/// Outcome of a command line, kubectl's or ours.
 pub(super) fn outcome(target: &Target<'_>, action: &Action, said: &Said) -> Outcome {
     match (said.code, action) {
         (Some(0), Action::Delete(_)) => Outcome::Done(sorted(&said.out)),
@@ -109,7 +109,7 @@ fn sorted(said: &str) -> String {
     lines.join(" ")
 }
 
-/// What kubectl says of an object: the rest of the line `deployment.apps/web configured`.
+/// kubectl's word for an object: the rest of the line `deployment.apps/web configured`.
 fn word(said: &str, name: &str) -> Option<String> {
     let of = |line: &str| {
         let (object, word) = line.split_once(' ')?;

@@ -45,7 +45,7 @@ impl SpindriftHand {
         Answer { outcome, patch: None, said: None }
     }
 
-    /// Says what kubectl is told.
+    /// Runs the command line with kubectl's arguments.
     async fn say(&self, target: &Target<'_>, action: &Action) -> Answer {
         let mut arguments = action.arguments(target, "-");
         arguments.extend(action.manager().map(|manager| format!("--field-manager={manager}")));
@@ -56,7 +56,7 @@ impl SpindriftHand {
     }
 }
 
-/// What kubectl would have said.
+/// kubectl's word for the same outcome.
 fn word(action: &Action, target: &Target<'_>, answer: &Value) -> String {
     if !matches!(action, Action::Delete(_)) {
         return answer["action"].as_str().unwrap_or_default().to_owned();

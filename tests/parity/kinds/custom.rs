@@ -1,4 +1,4 @@
-//! Kinds that nobody compiled in, and their definitions.
+//! Custom kinds, and their definitions.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Who reaches whom.
+//! Network kinds.
 
 use serde_json::{Value, json};
 

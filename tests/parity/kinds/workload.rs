@@ -1,4 +1,4 @@
-//! What runs pods.
+//! Workload kinds: those that run pods.
 
 use serde_json::{Value, json};
 

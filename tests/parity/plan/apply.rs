@@ -1,4 +1,4 @@
-//! First manifest, somebody else, second manifest.
+//! First manifest, another client's change, second manifest.
 
 use crate::{
     action::{Action, Mode},
@@ -70,7 +70,7 @@ pub(super) fn server_side(seed: u64, number: u64) -> Case {
     Case { verb: "apply --server-side".to_owned(), features, ..case }
 }
 
-/// What is created twice or replaced before it is there is refused.
+/// An object that is created twice, or replaced before it exists: both are refused.
 pub(super) fn create_and_replace(seed: u64, number: u64) -> Case {
     let (kind, dice) = (kind(number), dice(seed, number));
     let choices = dice.within("create");

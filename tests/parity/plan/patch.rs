@@ -75,7 +75,7 @@ fn strategic(choices: &Dice) -> (&'static Kind, Action) {
     (kind, Action::Patch { sort: "strategic", patch })
 }
 
-/// What somebody else would do, too.
+/// A merge patch that another client would send, too.
 fn merge(number: u64, dice: &Dice, choices: &Dice) -> (&'static Kind, Action) {
     const KINDS: [&str; 8] =
         ["Deployment", "Service", "ConfigMap", "Secret", "Ingress", "Gadget", "Blob", "PodDisruptionBudget"];

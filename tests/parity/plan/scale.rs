@@ -1,4 +1,4 @@
-//! Replicas of what can be scaled, and of what cannot.
+//! Replicas of kinds that can be scaled, and of kinds that cannot.
 
 use crate::{
     action::{Action, Mode},

@@ -1,11 +1,11 @@
-//! An answer of somebody who plays Clouddriver.
+//! An answer of a hub, or of a recorded Clouddriver.
 
 use anyhow::Context;
 use serde_json::{Value, json};
 
 use super::recording::media_type;
 
-/// What was answered, in the form in which answers are recorded.
+/// An answer in the form in which answers are recorded.
 #[derive(Debug, Clone)]
 pub struct Answer {
     pub status: u16,

@@ -1,7 +1,7 @@
 //! Two answers, field by field.
 //!
-//! Numbers are told apart as Java does: `2` is no `2.0`. Lists are compared as the sets that most of them are in
-//! Clouddriver, except where the order means something.
+//! Numbers are distinguished as Java does: `2` is not `2.0`. Lists are compared as the sets that most of them are in
+//! Clouddriver, except where the order matters.
 
 use std::fmt;
 
@@ -47,7 +47,7 @@ struct Found(Vec<Difference>);
 // === impl Found ===
 
 impl Found {
-    /// `key` is what the value stands under; an item of a list stands under the list's.
+    /// `key` is the key of the value; an item of a list has the list's.
     fn compare(&mut self, path: &str, key: &str, recorded: &Value, ours: &Value) {
         if volatile::is_volatile(key) && volatile::same_sort(recorded, ours) {
             return;
@@ -130,7 +130,7 @@ impl Found {
     }
 }
 
-/// What an item is about: two of different names are two things, not one that differs.
+/// Identity of an item: two of different names are two objects, not one that differs.
 fn identity(item: &Value) -> Option<String> {
     let name = item.get("name").or_else(|| item.pointer("/metadata/name")).or_else(|| item.get("id"))?;
     let account = item.get("account").and_then(Value::as_str).unwrap_or_default();
@@ -149,7 +149,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Long values bury the others.
+/// Long values would hide the others.
 fn shortened(text: &str) -> String {
     const LONGEST: usize = 400;
     match text.char_indices().nth(LONGEST) {

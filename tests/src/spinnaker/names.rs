@@ -1,16 +1,16 @@
-//! Names that are given out anew each time: what was recorded of them, and what they are now.
+//! Generated names: the recorded ones, and the current ones.
 
 use serde_json::Value;
 
-/// What stands for what. Ids of tasks, uids, ETags and names that the API server made up are learned as they come,
-/// and put into later requests and answers.
+/// Pairs of recorded and current names. Ids of tasks, uids, ETags and names that the API server generated are added as
+/// they come, and put into later requests and answers.
 #[derive(Debug, Clone, Default)]
 pub struct Names(Vec<(String, String)>);
 
 // === impl Names ===
 
 impl Names {
-    /// Whatever was `recorded` is `now`.
+    /// Adds a pair.
     pub fn learn(&mut self, recorded: &str, now: &str) {
         if recorded.is_empty() || recorded == now {
             return;
@@ -21,7 +21,7 @@ impl Names {
         }
     }
 
-    /// Whether it is known what this is now.
+    /// Whether there is a current name for this one.
     pub fn knows(&self, recorded: &str) -> bool {
         self.0.iter().any(|(known, _)| known == recorded)
     }

@@ -1,4 +1,4 @@
-//! What Orca does: it carries stages to their end, task by task, and believes only what Clouddriver answers.
+//! A player of Orca: it runs stages to their end, task by task, by Clouddriver's answers alone.
 //!
 //! ```text
 //! StageSpec ──▶ graph: which tasks ──▶ task, again and again while it is RUNNING ──▶ SUCCEEDED, next task
@@ -7,9 +7,9 @@
 //!                                   stage and execution end                   rollout: stages that follow
 //! ```
 //!
-//! Written from what a real Orca asked and decided. It sends the same requests with the same headers, and where Orca
-//! casts, it casts: what would be a `ClassCastException` there ends the stage here, too. Only the waits are shorter,
-//! see [`Pace`].
+//! Written from the requests and decisions of a real Orca. It sends the same requests with the same headers, and where
+//! Orca casts, it casts: a `ClassCastException` there ends the stage here, too. Only the waits are shorter, see
+//! [`Pace`].
 
 mod clouddriver;
 mod exception;
@@ -29,14 +29,14 @@ pub use execution::{Execution, Stage, StageSpec, Status};
 pub use pace::Pace;
 use task::{Progress, Task};
 
-/// An Orca that knows one Clouddriver.
+/// An Orca with one Clouddriver.
 pub struct Orca {
     url: String,
     application: String,
     pace: Pace,
 }
 
-/// What a task may use while it runs.
+/// Context of a running task.
 struct Shift<'a> {
     clouddriver: &'a Clouddriver,
     pace: &'a Pace,

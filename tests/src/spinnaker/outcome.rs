@@ -1,4 +1,4 @@
-//! Whether an execution went as the recorded one did.
+//! Comparison of an execution with the recorded one.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use super::{
     Call, Difference, Execution, RecordedCall, RecordedExecution, RecordedStage, Stage, differences,
 };
 
-/// What differs in how it ended: statuses, tasks, outputs, and what Clouddriver's tasks had said.
+/// Differences in the outcome: statuses, tasks, outputs, and the results of Clouddriver's tasks.
 pub fn differences_of_outcome(recorded: &RecordedExecution, ours: &Execution) -> Vec<Difference> {
     let recorded = json!({
         "status": recorded.status,
@@ -19,7 +19,7 @@ pub fn differences_of_outcome(recorded: &RecordedExecution, ours: &Execution) ->
     differences(&recorded, &ours)
 }
 
-/// What differs in the calls that were made. How often something was polled says nothing.
+/// Differences in the calls. The number of polls does not matter.
 pub fn differences_of_calls(recorded: &[RecordedCall], ours: &[Call]) -> Vec<Difference> {
     let recorded = recorded.iter().map(
         |call| json!({ "method": call.method, "path": call.path, "status": call.status, "body": call.body }),

@@ -1,4 +1,4 @@
-//! A Clouddriver that knows only what was recorded of one.
+//! A Clouddriver with recorded answers only.
 
 use std::{collections::HashMap, convert::Infallible, net::SocketAddr, sync::Arc};
 
@@ -17,7 +17,7 @@ use super::recording::{Recording, recorded};
 /// A server that answers as recorded; dropping it closes everything.
 ///
 /// Several answers to the same request are given one after the other, and the last of them from then on. Operations
-/// are told apart by their bodies. `clientRequestId` and other queries count only if they were recorded.
+/// are distinguished by their bodies. `clientRequestId` and other queries count only if they were recorded.
 pub struct RecordedClouddriver {
     addr: SocketAddr,
     state: Arc<State>,
@@ -48,7 +48,7 @@ type Question = (String, String, String);
 #[derive(Default)]
 struct Answers {
     all: Vec<Reply>,
-    /// How many were given.
+    /// Number of answers given.
     given: usize,
 }
 
@@ -62,12 +62,12 @@ struct Reply {
 // === impl RecordedClouddriver ===
 
 impl RecordedClouddriver {
-    /// One that knows all that was recorded.
+    /// Starts one with all recorded answers.
     pub async fn start() -> anyhow::Result<Self> {
         Self::knowing(&recorded::clouddriver()).await
     }
 
-    /// One that knows only this much; [`RecordedClouddriver::answer`] teaches it more.
+    /// Starts one with these answers; [`RecordedClouddriver::answer`] adds more.
     pub async fn knowing(recordings: &[Recording]) -> anyhow::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await.context("listen as Clouddriver")?;
         let addr = listener.local_addr()?;
@@ -104,7 +104,7 @@ impl RecordedClouddriver {
         self.addr
     }
 
-    /// Teaches it a further answer, to be given after those that it knows.
+    /// Adds an answer, to be given after the existing ones.
     pub fn answer(&self, method: &str, path: &str, status: u16, body: Value) {
         self.answer_with(method, path, status, &[("content-type", "application/json;charset=UTF-8")], body);
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-/// A request to Clouddriver, and what it answered.
+/// A request to Clouddriver, and its answer.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recording {
@@ -14,7 +14,7 @@ pub struct Recording {
     pub name: String,
     pub request: Request,
     pub status: u16,
-    /// In lower case; only those that somebody might rely on.
+    /// In lower case; only those that a client might rely on.
     pub headers: BTreeMap<String, String>,
     /// Null if there was none; `{"@text": …}` if it was no JSON.
     pub body: Value,
@@ -22,7 +22,7 @@ pub struct Recording {
     pub note: Option<String>,
 }
 
-/// What was asked.
+/// Request of a recording.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
@@ -66,7 +66,7 @@ pub struct RecordedStage {
     pub outputs: Map<String, Value>,
     /// Names and how they ended.
     pub tasks: Vec<(String, String)>,
-    /// The part of its context that tells of Clouddriver.
+    /// The part of its context that is about Clouddriver.
     #[serde(default)]
     pub context: Map<String, Value>,
 }
@@ -92,10 +92,10 @@ pub mod recorded {
     use serde::Deserialize;
     use serde_json::Value;
 
-    /// What kubectl had created before the first request; a `List`.
+    /// Objects that kubectl had created before the first request; a `List`.
     pub const SETUP: &str = include_str!("../../conformance/recordings/setup.json");
 
-    /// What every container had written.
+    /// Log of every container.
     pub const CONTAINER_LOG: &str = "hello from the container\nSPINNAKER_PROPERTY_BUILD_ID=42\n\
         SPINNAKER_PROPERTY_Empty=\nSPINNAKER_CONFIG_JSON={\"nested\":{\"n\":1},\"s\":\"x\"}\nlast line\n";
 
@@ -109,7 +109,7 @@ pub mod recorded {
         pub body: Value,
     }
 
-    /// What Clouddriver answered, in order.
+    /// Requests to Clouddriver and its answers, in order.
     pub fn clouddriver() -> Vec<Recording> {
         read("clouddriver.jsonl", include_str!("../../conformance/recordings/clouddriver.jsonl"))
     }
@@ -124,7 +124,7 @@ pub mod recorded {
         read("orca-calls.jsonl", include_str!("../../conformance/recordings/orca-calls.jsonl"))
     }
 
-    /// What Gate was asked, and answered.
+    /// Requests to Gate, and its answers.
     pub fn gate() -> Vec<ToGate> {
         read("gate.jsonl", include_str!("../../conformance/recordings/gate.jsonl"))
     }

@@ -1,11 +1,11 @@
-//! What differs between two runs of the same thing, and says nothing: ids, times, addresses, generated names.
+//! Values that differ between two runs of the same scenario without meaning: ids, times, addresses, generated names.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 use serde_json::Value;
 
-/// Keys whose values are given out anew each time. They must be there, and of the same sort.
+/// Keys with generated values. They must be present, and of the same type.
 const KEYS: [&str; 33] = [
     "clusterIP",
     "clusterIPs",
@@ -42,7 +42,7 @@ const KEYS: [&str; 33] = [
     "uid",
 ];
 
-/// Parts of texts that are given out anew each time, and what is put in their place.
+/// Generated parts of texts, and their replacements.
 static PARTS: LazyLock<[(Regex, &str); 9]> = LazyLock::new(|| {
     let part = |pattern, name| (Regex::new(pattern).expect("the pattern is part of the program"), name);
     [
@@ -60,7 +60,7 @@ static PARTS: LazyLock<[(Regex, &str); 9]> = LazyLock::new(|| {
     ]
 });
 
-/// Whether values under this key say nothing.
+/// Whether values under this key are generated.
 pub(super) fn is_volatile(key: &str) -> bool {
     KEYS.binary_search(&key).is_ok()
 }
@@ -73,12 +73,12 @@ pub(super) fn same_sort(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// Whether two texts differ in nothing that says something.
+/// Whether two texts differ in generated parts only.
 pub(super) fn same_text(one: &str, other: &str) -> bool {
     one == other || blurred(one) == blurred(other)
 }
 
-/// A text without what is given out anew each time.
+/// A text with its generated parts replaced.
 pub(super) fn blurred(text: &str) -> String {
     PARTS.iter().fold(text.to_owned(), |text, (pattern, name)| match pattern.replace_all(&text, *name) {
         std::borrow::Cow::Borrowed(_) => text,

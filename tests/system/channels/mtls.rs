@@ -60,7 +60,7 @@ async fn enter(hub: &HubProcess, authority: &Certificates, shown: Option<Identit
     Ok(())
 }
 
-/// The hub has let nobody in, and its log says why.
+/// The hub has refused the connection, and its log names the reason.
 async fn assert_turned_away(hub: &HubProcess, entered: Result<(), Status>, reason: &str) {
     entered.expect_err("the connection is refused");
     hub.daemon().wait_for_log(reason).await.unwrap();

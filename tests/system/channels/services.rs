@@ -1,4 +1,4 @@
-//! What the gRPC port serves besides: tools can ask whether it is healthy, and what it speaks.
+//! Other services of the gRPC port: health and reflection.
 
 use tonic::transport::{Channel, Endpoint};
 use tonic_health::pb::{

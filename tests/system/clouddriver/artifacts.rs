@@ -13,7 +13,7 @@ use super::{Answer, get, send};
 
 const INDEX: &str = "entries:\n  shop:\n  - {version: 1.0.0, urls: [charts/shop-1.0.0.tgz]}\n  - {version: 2.0.0, urls: [charts/shop-2.0.0.tgz]}\n";
 
-/// A web server that has these files, for those who say who they are.
+/// A web server with these files, for clients with this authorization.
 async fn web_server(files: &'static [(&str, &str)], authorization: &'static str) -> (String, JoinSet<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

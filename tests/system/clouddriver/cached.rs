@@ -1,4 +1,4 @@
-//! Lists and details from the store: at once, whatever is the matter with a cluster, and never silent about it.
+//! Lists and details from the store: at once, whatever the state of a cluster, and marked where they are old.
 
 use serde_json::{Value, json};
 use spindrift_testkit::{Cluster, Database, eventually};
@@ -6,7 +6,7 @@ use spindrift_testkit::{Cluster, Database, eventually};
 use super::{Answer, get};
 use crate::support::{LONG, Stack};
 
-/// What Spinnaker wants of clusters.
+/// Kinds that Spinnaker shows.
 const KINDS: [&str; 6] = [
     "Deployment.apps",
     "ReplicaSet.apps",
@@ -46,7 +46,7 @@ async fn bazaar(cluster: &Cluster, namespace: &str) {
     cluster.kubectl_stdin(&["create", "-f", "-"], &pod).await.unwrap();
 }
 
-/// An answer that is whole, and says so.
+/// An answer that is complete, and marked so.
 async fn shown(stack: &Stack, path: &str) -> Value {
     let answer = get(&stack.hub, path).await;
     assert_eq!((answer.status, answer.stale()), (200, None), "{path}: {answer:?}");

@@ -1,4 +1,4 @@
-//! What containers write, and jobs.
+//! Logs of containers and jobs.
 
 use serde_json::json;
 use spindrift_testkit::{Cluster, ClusterBuilder, ContainerLog, Database, eventually};

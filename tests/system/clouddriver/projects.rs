@@ -1,4 +1,4 @@
-//! Projects: what of them runs where, as Front50 says what belongs to them.
+//! Projects: their clusters, by the members that Front50 lists.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -65,7 +65,7 @@ async fn a_project_is_shown_with_what_runs_of_it() {
     let odd = get(&stack.hub, "/projects/odd%20one/clusters").await;
     assert!(odd.status == 500 && odd.text.contains("services.front50.baseUrl"), "{odd:?}");
 
-    // In front of a Clouddriver, each tells what runs in its own accounts.
+    // In front of a Clouddriver, each reports the clusters of its own accounts.
     let clouddriver = RecordedClouddriver::knowing(&[]).await.unwrap();
     let theirs = json!([{ "account": cluster.name(), "stack": "*" }, { "account": "aws", "applications": ["theirs"] }]);
     clouddriver.answer("GET", CLUSTERS, 200, theirs.clone());

@@ -1,4 +1,4 @@
-//! Settings of an account that decide what is shown of it, changed while all runs.
+//! Settings of an account that decide which rows are shown, changed while all runs.
 
 use serde_json::{Value, json};
 use spindrift_testkit::{Cluster, Database, eventually};
@@ -38,7 +38,7 @@ async fn what_is_stored_is_shown_by_the_new_settings_of_its_account() {
         Stack::with_accounts(Database::sqlite().unwrap(), &["ConfigMap", "Service"], accounts).await;
     stack.synced("main").await;
     applications(&stack, &["junk"]).await;
-    // Nothing changes in the cluster: only the rows of what is stored already.
+    // Nothing changes in the cluster: only the rows of stored objects.
     for (setting, value, expected) in [
         ("onlySpinnakerManaged", true, &[][..]),
         ("cacheAllApplicationRelationships", true, &["bazaar", "junk", "lonely"]),

@@ -1,4 +1,4 @@
-//! What all answers have in common.
+//! Properties that all answers have in common.
 
 use reqwest::Method;
 use serde_json::json;

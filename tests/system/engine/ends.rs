@@ -1,11 +1,11 @@
-//! Watches end when what they are for has ended.
+//! Watches end with their account, session or kind.
 
 use serde_json::json;
 use spindrift_testkit::{AgentProcess, Cluster, eventually};
 
 use crate::support::{LONG, Stack, account};
 
-/// How many watches of a resource that nobody else watches the API server has open.
+/// Number of open watches of a resource that no other client watches.
 async fn open_watches(cluster: &Cluster, plural: &str) -> u64 {
     let page = cluster.kubectl(&["get", "--raw", "/metrics"]).await.unwrap();
     let of_it = |line: &&str| {

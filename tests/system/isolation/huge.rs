@@ -1,6 +1,6 @@
-//! The largest object that there can be: as large as a request to an API server, 3 MiB.
+//! The largest possible object: as large as a request to an API server, 3 MiB.
 //!
-//! A real one does not store it: its client of etcd sends 2 MiB at most, whatever etcd is told. So one is played here.
+//! A real API server does not store it, since its etcd client sends 2 MiB at most. So this one is simulated.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::{
 
 const PAYLOAD: usize = 3 << 20;
 
-/// Stands for the payload in what is stored.
+/// Placeholder of the payload in the stored object.
 const WORD: &[u8] = b"@payload@";
 
 /// Shows the payload where the word is.
@@ -53,7 +53,7 @@ impl Layer for Inflating {
     }
 }
 
-/// Takes all but what may be the beginning of the word; no answer ends with that.
+/// Takes all but a possible beginning of the placeholder; no answer ends with that.
 fn inflate(held: &mut Vec<u8>, payload: &[u8]) -> Bytes {
     let mut inflated = Vec::new();
     while let Some(at) = held.windows(WORD.len()).position(|window| window == WORD) {

@@ -1,4 +1,4 @@
-//! An agent that says something which makes no sense, of one account among others.
+//! An agent that sends invalid messages about one account among others.
 
 use spindrift_model::{AccountName, Batch, Cursor, Declaration, Item};
 use spindrift_protocol::{
@@ -12,7 +12,7 @@ use tonic::{Request, Streaming};
 
 use crate::channels::{Caller, registration};
 
-/// An Events channel that the test speaks on by itself.
+/// An Events channel whose messages the test sends.
 struct Speaker {
     up_tx: mpsc::Sender<v1::EventsUp>,
     down: Streaming<v1::EventsDown>,

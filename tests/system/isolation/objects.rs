@@ -10,7 +10,7 @@ use crate::{
     support::{LONG, Stack, account, config_maps, widget_crd},
 };
 
-/// Just below what etcd takes (1.5 MiB).
+/// Just below etcd's limit (1.5 MiB).
 const LARGE: usize = 1_400_000;
 
 /// A trigger that refuses the object `refused`.

@@ -1,4 +1,4 @@
-//! What is small does not wait behind what is many.
+//! Small requests do not wait behind many others.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -27,7 +27,7 @@ async fn a_small_operation_is_done_while_a_thousand_of_its_account_are_not() {
     let playground = Playground::start().await;
     let (cluster, account) = (playground.cluster(), playground.name());
     let mut accounts = playground.accounts();
-    // What hangs must hang until it is let go, however slow the machine.
+    // A request that hangs must hang until the test ends it, however slow the machine.
     accounts[0]["timeoutSeconds"] = LONG.as_secs().into();
     let stack = Stack::with_accounts(Database::sqlite().unwrap(), &["ConfigMap"], accounts).await;
     stack.synced(account).await;

@@ -7,7 +7,7 @@ use spindrift_testkit::{Database, eventually};
 use super::{Scene, request, send};
 use crate::support::LONG;
 
-/// What takes a body: method, path (`ACCOUNT` stands for the account), and a body with a place for a value.
+/// Routes with a body: method, path (`ACCOUNT` stands for the account), and a body with a place for a value.
 const ROUTES: [(&str, &str, &str); 7] = [
     ("POST", "/kubernetes/ops", r#"[{"scaleManifest":{"account":"nobody","replicas":VALUE}}]"#),
     ("POST", "/kubernetes/ops/scaleManifest", r#"{"account":"nobody","replicas":VALUE}"#),

@@ -1,5 +1,5 @@
-//! Faults between the caller and the API server. Each test counts what the API server really shows: never twice what was
-//! asked for once, and never silence about what may have been done.
+//! Faults between the caller and the API server. Each test counts the effects in the API server: an operation never has
+//! two, and one that may have had an effect is always reported.
 
 mod outage;
 mod two_agents;
@@ -54,7 +54,7 @@ impl Scene {
         ours.filter(|name| name.starts_with("effect-")).count()
     }
 
-    /// The API server takes what is to be created, and does not get around to it.
+    /// The API server accepts the request to create an object, and does not answer it.
     fn hold(&self) -> FaultId {
         self.faults.inject(Fault::new(Effect::Freeze).of_verbs([Verb::Create]).of_resource("configmaps"))
     }

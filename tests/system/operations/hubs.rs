@@ -62,7 +62,7 @@ async fn hubs_with_a_common_key_pass_operations_to_each_other() {
         assert_eq!(way["opProcessedByClouddriver"]["clouddriverId"], "hub-b", "{way}");
         assert_eq!(way["resultReceivedFromAgent"]["result"]["status"], 201, "{way}");
 
-        // What is called off at one hub is called off at the other.
+        // An operation that is cancelled at one hub is cancelled at the other.
         let faults = Faults::before(&pair.stage.fleet.clusters[0]);
         let fault = faults.inject(Fault::new(Effect::Freeze).of_verbs([Verb::Get]).of_resource("configmaps"));
         let target = json!({ "apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": "x" });

@@ -27,7 +27,7 @@ pub(super) struct Webhook {
     _server: JoinSet<()>,
 }
 
-/// What it says to every object it is asked about.
+/// Answer of the webhook to every object.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Manner {
     Denies {

@@ -50,7 +50,7 @@ async fn what_has_no_namespace_is_deleted_whichever_namespaces_an_account_has() 
     assert_eq!(names(&task), json!({ "": ["clusterRole everywhere-versioned-v000"] }));
     done(&stack.hub, "deleteManifest", delete("clusterRole everywhere-versioned-v001")).await;
 
-    // What has one is where Kubernetes puts it, and that is out of reach.
+    // An object with a namespace is out of reach.
     let message = failed(&stack.hub, "deleteManifest", delete("configMap kube-root-ca.crt")).await;
     let refused = "namespace default has not been authorized in the configuration of account main";
     assert!(message.contains(refused), "{message}");

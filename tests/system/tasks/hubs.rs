@@ -1,4 +1,4 @@
-//! Tasks outlive the hub that was asked, and are done once whatever happens in between.
+//! Tasks outlive the hub that took them, and are performed once whatever happens in between.
 
 use serde_json::{Value, json};
 use spindrift_testkit::{AgentProcess, Database, HubProcess, eventually};
@@ -8,7 +8,7 @@ use crate::support::LONG;
 
 const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 
-/// A task that was asked to deploy several objects has deployed each of them once, and tells of it once.
+/// A task to deploy several objects has deployed each of them once, and reports each once.
 fn assert_done_once(site: &Site, task: &Value) {
     assert_eq!(task["status"]["failed"], false, "{task:#}");
     assert_eq!(site.effects(), 2, "{task:#}");

@@ -1,4 +1,4 @@
-//! The hub cannot do what it is asked for a moment: Orca asks again, and tasks wait.
+//! The hub cannot perform a task for a moment: Orca retries, and tasks wait.
 
 use serde_json::json;
 use spindrift_testkit::{Database, HubProcess, eventually};
@@ -6,7 +6,7 @@ use spindrift_testkit::{Database, HubProcess, eventually};
 use super::{Scene, config_map, deployment, ended, send, submit};
 use crate::support::LONG;
 
-/// A row stays, and the one who inserts it hears that it failed.
+/// The row stays, though its insertion fails.
 const BROKEN_LINE: &str = "CREATE TRIGGER broken_line AFTER INSERT ON spindrift_operation WHEN NEW.mutation = 1 \
                            BEGIN SELECT RAISE(FAIL, 'the line broke'); END";
 

@@ -1,10 +1,10 @@
-//! What makes no sense, or is not allowed, is refused at once: in Clouddriver's words, and with nothing half-done.
+//! Invalid and forbidden operations are refused at once: in Clouddriver's words, and with nothing half-done.
 
 use serde_json::{Value, json};
 
 use super::{Scene, config_map, deployment, done, send, send_as};
 
-/// What is asked, and how it is refused: the status, the end of the exception's name, the message or the one error.
+/// Request and refusal: the status, the end of the exception's name, the message or the one error.
 type Case = (&'static str, Value, u16, &'static str, String);
 
 fn scale(account: &str) -> Value {
@@ -234,7 +234,7 @@ async fn all_ways_of_asking_lead_to_a_task() {
     let task = super::ended(&scene.stack.hub, empty.body["id"].as_str().unwrap()).await;
     assert_eq!((&task["status"]["failed"], &task["resultObjects"]), (&json!(false), &json!([])), "{task:#}");
 
-    // Of several operations, the first that fails ends the task, and only its failure is told.
+    // Of several operations, the first that fails ends the task, and only its failure is reported.
     let missing =
         json!({ "account": scene.account, "manifestName": "deployment nope", "location": "default" });
     let several = json!([{ "deployManifest": description, "scaleManifest": missing }, { "deployManifest": description }]);

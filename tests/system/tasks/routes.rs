@@ -1,4 +1,4 @@
-//! What can be done with tasks: a delete that hangs is seen, given up, and asked for again.
+//! Routes of tasks: a delete that hangs is shown, given up, and submitted again.
 
 use serde_json::{Value, json};
 use spindrift_testkit::{Cluster, Database, eventually};

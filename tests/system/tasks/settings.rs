@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Scene, deployment, done};
 
-/// Deploys a Deployment with an image that has a tag, and an artifact of the image's name; what the cluster has then.
+/// Deploys a Deployment with a tagged image, and an artifact of the image's name; returns the object of the cluster.
 async fn deployed(scene: &Scene, name: &str) -> Value {
     let labels = json!({ "app": name });
     let template = json!({ "metadata": { "labels": labels }, "spec": { "containers": [{ "name": "main", "image": "nginx:1" }] } });

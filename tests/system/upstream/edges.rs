@@ -108,11 +108,11 @@ async fn while_our_database_is_away_what_is_theirs_is_there() {
     let said = scene.get("/applications/shop/clusters").await;
     assert!(said.status == 200 && said.names_stale(&ours), "{said:?}");
     assert!(said.keys().contains(&"account1".to_owned()) && !said.keys().contains(&ours), "{said:?}");
-    // Gate and Fiat would forget what they are not told.
+    // Gate and Fiat would remove accounts that are missing in an answer.
     let said = scene.get(APPLICATIONS).await;
     assert!(said.names_stale(&ours) && said.text == all.text, "{said:?}");
     assert_eq!(scene.get("/credentials").await.each("name"), accounts);
-    // Nobody says that there is nothing of ours, or that something was done.
+    // No answer claims that there is nothing of ours, or that something was done.
     let said = scene.get(&format!("/manifests/{ours}/default/replicaSet%20shop-v001")).await;
     assert_eq!(said.status, 503, "{said:?}");
     let operation = json!([{ "scaleManifest": { "account": ours, "manifestName": "replicaSet shop-v001" } }]);

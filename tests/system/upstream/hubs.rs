@@ -27,7 +27,7 @@ async fn a_hub_can_be_behind_a_hub() {
     both.sort();
     assert_eq!(said.each("name"), both);
 
-    // An operation in the account behind, its task, and what became of it, all through the front.
+    // An operation in the account behind, its task, and its outcome, all through the front.
     let manifest = json!({ "apiVersion": "v1", "kind": "ServiceAccount",
         "metadata": { "name": "made", "namespace": "default" } });
     let operation = json!([{ "deployManifest": { "account": far, "manifests": [manifest], "moniker": { "app": "shop" } } }]);
@@ -42,7 +42,7 @@ async fn a_hub_can_be_behind_a_hub() {
     let said = ask(&front.hub, "GET", &path, &[], None).await;
     assert_eq!((said.status, &said.json()["account"]), (200, &json!(far)), "{said:?}");
 
-    // What the one behind says to be stale is stale.
+    // Answers that the hub behind marks as stale are stale.
     let clusters = "/applications/shop/clusters";
     let is_stale = async || ask(&front.hub, "GET", clusters, &[], None).await.names_stale(&far);
     assert!(!is_stale().await);

@@ -46,7 +46,7 @@ async fn lists_are_of_both() {
     assert!(scene.get("/securityGroups").await.keys().contains(&"account1".to_owned()));
     assert!(scene.get("/features/stages").await.each("name").contains(&"deployManifest".to_owned()));
 
-    // What one of both does not know is the other's.
+    // An entry that one of both does not have is the other's.
     assert_eq!(scene.get("/applications/junk").await.json()["name"], "junk");
     scene.server_group("alone-v001");
     eventually!("ours alone", LONG, scene.get("/applications/alone").await.status == 200);
@@ -85,7 +85,7 @@ async fn what_is_missing_is_said_and_what_is_polled_is_remembered() {
     scene.link.cut();
     let said = scene.get(clusters).await;
     assert!(said.is_stale() && said.keys() == [ours.clone()], "{said:?}");
-    // Gate and Fiat would forget accounts that they are not told.
+    // Gate and Fiat would remove accounts that are missing in an answer.
     let said = scene.get(CREDENTIALS).await;
     assert!(said.is_stale() && said.each("name").len() == 3, "{said:?}");
     let unknown = scene.get("/applications/junk").await;

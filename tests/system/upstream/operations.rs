@@ -1,4 +1,4 @@
-//! Operations and tasks: whoever has the account does them.
+//! Operations and tasks: the one with the account performs them.
 
 use serde_json::{Value, json};
 use spindrift_testkit::eventually;

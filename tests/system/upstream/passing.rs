@@ -1,4 +1,4 @@
-//! Requests for accounts that are not ours, and for what we do not have.
+//! Requests for accounts and paths that are not ours.
 
 use serde_json::json;
 use spindrift_process::tls::{ClientAuth, PemFile, ServerTls, ServerTlsFiles};
@@ -38,7 +38,7 @@ async fn what_is_not_ours_goes_and_comes_as_it_is() {
     assert!(!asked.headers.contains_key("x-hop"), "what is between two neighbours is not passed on");
     assert_eq!(asked.headers["host"], scene.link.addr().to_string());
 
-    // Its refusals are its own, and paths that nobody here knows are its to answer.
+    // Its refusals are its own, and unknown paths are its to answer.
     let missing = scene.get("/manifests/account1/default/deployment%20nope").await;
     assert_eq!((missing.status, &missing.json()["status"]), (404, &json!(404)));
     assert_eq!(scene.get("/vpcs").await.json(), json!([]));
@@ -48,12 +48,12 @@ async fn what_is_not_ours_goes_and_comes_as_it_is() {
     let posted = received.find(|asked| asked.path == "/aws/ops").unwrap();
     assert_eq!(posted.body, json!([{ "a": {} }]));
 
-    // What is ours alone never goes there.
+    // Our own paths never go there.
     assert_eq!(scene.get("/v1/accounts").await.status, 200);
     assert!(!scene.clouddriver.received().iter().any(|asked| asked.path.starts_with("/v1/")));
 }
 
-/// A hub before a Clouddriver that speaks when the test does.
+/// A hub before a Clouddriver whose answers the test sends.
 async fn before_a_puppet(settings: &[(&str, serde_json::Value)]) -> (HubProcess, TcpListener, Database) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = json!(format!("http://{}", listener.local_addr().unwrap()));
@@ -76,7 +76,7 @@ async fn heard(connection: &mut TcpStream, text: &str) -> String {
     String::from_utf8(all).unwrap()
 }
 
-/// The first connection that asks for a path; a hub that starts also asks for the health of what is behind it.
+/// The first connection with a request for a path; a hub that starts also requests the health of the Clouddriver.
 async fn called(listener: &TcpListener, path: &str) -> (TcpStream, String) {
     loop {
         let (mut connection, _) = tokio::time::timeout(LONG, listener.accept()).await.unwrap().unwrap();

@@ -4,7 +4,7 @@ use spindrift_testkit::{Cluster, Database, eventually};
 
 use crate::support::{LONG, Shell, Stack};
 
-/// What bash offers when Tab is pressed behind these words.
+/// Completions that bash offers behind these words.
 fn offered(shell: &Shell, line: &[&str]) -> Vec<String> {
     let words: Vec<_> = line.iter().map(|word| format!("'{word}'")).collect();
     let (last, before) = (line.last().unwrap(), line[line.len() - 2]);
@@ -44,7 +44,7 @@ async fn accounts_namespaces_and_kinds_come_from_the_hub() {
         (&["patch", "-n", namespace, "cm/t"], &["cm/tea"]),
         (&["rollout", "restart", "dep"], &["deploy", "deployments"]),
     ] {
-        // Completion has little patience with a busy hub, and the hub must hear of what is new.
+        // Completion has a short timeout for a busy hub, and new objects must have reached the hub.
         eventually!(format!("{line:?} is completed"), LONG, {
             let found = offered(&shell, &[&["spindrift"], line].concat());
             if found == expected { Ok(()) } else { Err(found) }

@@ -1,4 +1,4 @@
-//! What goes wrong is said in one line, with what to do about it.
+//! Each failure is reported in one line, with the remedy.
 
 use std::{
     io::{Read, Write},
@@ -12,7 +12,7 @@ use spindrift_testkit::{Certificates, Database, HubProcess, free_port};
 
 use crate::support::Shell;
 
-/// A server that gives every caller the same answer, and takes no notice of what it is asked.
+/// A server that gives every client the same answer, whatever the request.
 fn answering(answer: &'static str, tls: Option<Arc<rustls::ServerConfig>>) -> SocketAddr {
     fn talk(mut stream: impl Read + Write, answer: &str) {
         let mut request = [0; 4096];

@@ -1,4 +1,4 @@
-//! Commands that do something in clusters: beside kubectl on a real one, and against a hub that plays what is rare.
+//! Commands that change clusters: beside kubectl on a real one, and against a scripted hub for rare answers.
 
 mod beside_kubectl;
 mod fleet;

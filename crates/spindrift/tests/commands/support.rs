@@ -36,7 +36,7 @@ pub(crate) struct Started {
     err: PathBuf,
 }
 
-/// What a command said.
+/// Output and exit code of a command.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) code: Option<i32>,
@@ -96,7 +96,7 @@ impl Shell {
         let mut command = self.command(binary("spindrift").unwrap());
         let (stdin, mut writer) = std::io::pipe().unwrap();
         let input = input.to_owned();
-        // It may end without reading it all, and then says why.
+        // It may exit without reading all of it, and then prints the reason.
         let feed = std::thread::spawn(move || writer.write_all(input.as_bytes()).ok());
         command.args(args).stdin(stdin);
         let said = said(command);
@@ -119,7 +119,7 @@ impl Shell {
         said(command)
     }
 
-    /// The same environment as pairs, for what runs beside the test.
+    /// The same environment as pairs, for processes beside the test.
     pub(crate) fn env(&self) -> Vec<(&str, &str)> {
         let home = ("HOME", self.home.path().to_str().unwrap());
         self.env.iter().map(|(variable, value)| (variable.as_str(), value.as_str())).chain([home]).collect()
@@ -147,7 +147,7 @@ fn said(mut command: Command) -> Said {
 // === impl Started ===
 
 impl Started {
-    /// What it has said so far.
+    /// Its output so far.
     pub(crate) fn out(&self) -> String {
         fs::read_to_string(&self.out).unwrap()
     }
@@ -177,7 +177,7 @@ impl Drop for Started {
 // === impl Said ===
 
 impl Said {
-    /// What was asked for; nothing else may have been said.
+    /// The output; nothing else may have been printed.
     #[track_caller]
     pub(crate) fn ok(self) -> String {
         assert_eq!((self.code, self.err.as_str()), (Some(0), ""), "{self:?}");
@@ -198,7 +198,7 @@ impl Said {
         self.ok().lines().map(words).collect()
     }
 
-    /// The one line that says what went wrong.
+    /// The one line that names the failure.
     #[track_caller]
     pub(crate) fn error(self) -> String {
         assert_eq!((self.code, self.out.as_str(), self.err.lines().count()), (Some(1), "", 1), "{self:?}");

@@ -44,7 +44,7 @@ impl Access {
         let mut admin_config = kube::Config::from_custom_kubeconfig(parsed, &KubeConfigOptions::default())
             .await
             .context("make a client configuration")?;
-        // Whatever the machine's proxy settings say, the loopback is near.
+        // Loopback, whatever proxy the machine has.
         admin_config.proxy_url = None;
         Ok(Self { addr, authority, admin_kubeconfig, admin_config, written: AtomicU32::new(0), directory })
     }

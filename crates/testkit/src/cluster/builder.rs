@@ -37,7 +37,7 @@ impl ClusterBuilder {
         Self { parts: Parts::Controllers, ..self }
     }
 
-    /// What containers have written, where pods run; without any, all logs are empty.
+    /// Adds the log of containers, where pods run; without any, all logs are empty.
     #[must_use]
     pub fn log(mut self, log: ContainerLog) -> Self {
         self.logs.push(log);

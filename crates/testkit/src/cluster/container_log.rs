@@ -1,7 +1,7 @@
-//! What containers have written, kept as a container runtime keeps it.
+//! Logs of containers, stored as a container runtime does.
 //!
-//! kwok serves these files with the code that a kubelet reads them with, so that `tailLines`, `sinceSeconds`,
-//! `previous`, `follow` and all others mean what they mean on a real node.
+//! kwok serves these files with the code of a kubelet, so that `tailLines`, `sinceSeconds`, `previous`, `follow` and
+//! all others have the meaning of a real node.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -51,8 +51,8 @@ impl ContainerLog {
         self
     }
 
-    /// The first line was written at this moment, and each one after it a second later; all of them when the
-    /// cluster starts, if this is not told.
+    /// Sets the time of the first line; each one after it was written a second later. Without it, all of them are
+    /// written when the cluster starts.
     #[must_use]
     pub fn from(mut self, begin: Timestamp) -> Self {
         self.begin = Some(begin);
@@ -94,7 +94,7 @@ impl LogFiles {
         Ok(files)
     }
 
-    /// What kwok has to know of them: JSON, which is YAML, too.
+    /// kwok's configuration of the logs: JSON, which is YAML, too.
     pub(super) fn configuration(&self) -> Value {
         let entry = |container: Option<&String>| {
             let name = container.map_or(EVERY, String::as_str);
@@ -125,7 +125,7 @@ impl LogFiles {
         let mut text = String::new();
         push(&mut text, Timestamp::now(), line);
         let mut file = File::options().append(true).open(&path).context("open a container's log")?;
-        // In one piece, since somebody may be reading.
+        // In one piece, since a client may be reading.
         file.write_all(text.as_bytes()).context("write a line of a container's log")
     }
 

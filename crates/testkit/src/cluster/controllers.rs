@@ -1,4 +1,4 @@
-//! What makes pods run: controllers, scheduler, and kwok in the place of a kubelet.
+//! Parts that make pods run: controllers, scheduler, and kwok in the place of a kubelet.
 
 use std::fs;
 use std::path::Path;

@@ -23,7 +23,7 @@ pub(super) struct Etcd {
     directory: TempDir,
 }
 
-/// What a cluster's store held at some time.
+/// Content of a cluster's store at some time.
 pub struct Backup(TempDir);
 
 // === impl Etcd ===
@@ -66,7 +66,7 @@ impl Etcd {
         self.directory.path().join("data")
     }
 
-    /// Copies what is stored, while nothing is written.
+    /// Copies the store, while nothing is written.
     pub(super) async fn back_up(&self) -> anyhow::Result<Backup> {
         let backup = Backup(guardian::scratch("etcd-backup")?);
         self.daemon.lock().take();
@@ -75,7 +75,7 @@ impl Etcd {
         Ok(backup)
     }
 
-    /// Puts back what was stored then; versions go back with it.
+    /// Restores the store; versions go back with it.
     pub(super) async fn restore(&self, backup: &Backup) -> anyhow::Result<()> {
         self.daemon.lock().take();
         fs::remove_dir_all(self.data()).context("remove etcd's data")?;
@@ -93,7 +93,7 @@ impl Etcd {
     }
 
     pub(super) async fn compact(&self) -> anyhow::Result<()> {
-        // Any key will do: each answer's header tells the store's revision.
+        // Any key will do: each answer's header has the store's revision.
         let answer = self.call("/v3/kv/range", &json!({ "key": "eA==" })).await?;
         let revision = answer.pointer("/header/revision").context("etcd's answer lacks a revision")?;
         self.call("/v3/kv/compaction", &json!({ "revision": revision, "physical": true })).await?;

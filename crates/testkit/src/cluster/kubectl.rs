@@ -12,7 +12,7 @@ use super::testenv;
 use crate::daemon::Daemon;
 use crate::guardian;
 
-/// The real kubectl for the server of a kubeconfig, whoever that is.
+/// The real kubectl for the server of a kubeconfig.
 pub struct Kubectl {
     testenv: PathBuf,
     kubeconfig: PathBuf,
@@ -33,7 +33,7 @@ impl Kubectl {
         Ok(Self { testenv: testenv.to_owned(), kubeconfig: kubeconfig.to_owned(), cache })
     }
 
-    /// Starts one that goes on until it is dropped, such as `get --watch`; its log is what it prints.
+    /// Starts one that runs until it is dropped, such as `get --watch`; its log is its output.
     pub fn spawn(&self, args: &[&str]) -> anyhow::Result<Daemon> {
         let args: Vec<&str> = ["kubectl"].iter().chain(args).copied().collect();
         let kubeconfig = self.kubeconfig.to_string_lossy();
@@ -41,7 +41,7 @@ impl Kubectl {
         Daemon::spawn(&self.testenv, &args, &[("KUBECONFIG", &kubeconfig), ("KUBECACHEDIR", &cache)])
     }
 
-    /// Runs it with an input and gives what it prints; the error contains its stderr.
+    /// Runs it with an input and returns its output; the error contains its stderr.
     pub async fn run(&self, args: &[&str], input: &str) -> anyhow::Result<String> {
         let output = self.output(args, input).await?;
         if !output.status.success() {
@@ -50,7 +50,7 @@ impl Kubectl {
         String::from_utf8(output.stdout).context("kubectl printed something other than UTF-8")
     }
 
-    /// Runs it with an input; gives all that it says, however it ends.
+    /// Runs it with an input; returns its whole output and its exit code.
     pub async fn output(&self, args: &[&str], input: &str) -> anyhow::Result<Output> {
         let mut child = Command::new(&self.testenv)
             .arg("kubectl")
@@ -65,7 +65,7 @@ impl Kubectl {
             .context("start kubectl")?;
         let mut stdin = child.stdin.take().context("kubectl has no stdin")?;
         let feed = async move {
-            // kubectl may end without reading it all, and then says why.
+            // kubectl may exit without reading all of it, and then prints the reason.
             stdin.write_all(input.as_bytes()).await.ok();
         };
         let (output, ()) = tokio::join!(child.wait_with_output(), feed);

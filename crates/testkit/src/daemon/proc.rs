@@ -1,4 +1,4 @@
-//! What `/proc` knows about a process.
+//! Facts about a process, from `/proc`.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! The kinds of databases, and what differs between their servers.
+//! The kinds of databases, and the differences between their servers.
 
 use std::fmt;
 use std::path::Path;
@@ -17,7 +17,7 @@ pub enum Engine {
     MariaDb,
 }
 
-/// How to run a server; all of it lives below one directory.
+/// Commands and settings of a server; all of it lives below one directory.
 pub(super) struct Recipe {
     /// Fills the directory, once.
     pub(super) initialise: fn(&Path) -> anyhow::Result<Command>,

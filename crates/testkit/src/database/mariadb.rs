@@ -12,7 +12,7 @@ use crate::guardian;
 const PACKAGE: &str = "mariadb-server";
 
 /// Speed over durability, but only as far as a crash of the server loses nothing that was committed (hence 2,
-/// not 0): tests crash servers, not machines. The character set is what Debian's configuration says.
+/// not 0): tests crash servers, not machines. The character set is that of Debian's configuration.
 const SETTINGS: &[&str] = &[
     "--innodb-flush-log-at-trx-commit=2",
     "--innodb-flush-method=nosync",

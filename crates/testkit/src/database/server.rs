@@ -114,7 +114,7 @@ fn account(name: &str) -> anyhow::Result<Option<User>> {
     Ok(Some(user.with_context(|| format!("there is no user {name}, as whom the server has to run"))?))
 }
 
-/// Looks for a program in PATH and then in further places; says which Debian package brings it.
+/// Finds a program in PATH or in further places; the error names the Debian package.
 pub(super) fn find_program(name: &str, places: &[PathBuf], package: &str) -> anyhow::Result<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path)

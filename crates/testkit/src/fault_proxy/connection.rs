@@ -21,7 +21,7 @@ const CHUNK: usize = 16 * 1024;
 /// A throttled stream flows in this many steps per second.
 const STEPS_PER_SECOND: u64 = 20;
 
-/// How long the possible beginning of a match waits for its end: short, since the peer may be waiting for it.
+/// Time for which the possible beginning of a match is kept: short, since the peer may be waiting for it.
 const REWRITE_PATIENCE: Duration = Duration::from_millis(100);
 
 pub(super) struct Connection {
@@ -65,7 +65,7 @@ impl Connection {
         let up = self.pump(client_read, server_write, Direction::Up);
         let down = self.pump(server_read, client_write, Direction::Down);
         if tokio::try_join!(up.run(), down.run()).is_err() {
-            // Reset rather than close: that is what a broken link looks like.
+            // Reset rather than close, as a broken link does.
             client.set_zero_linger().ok();
             server.set_zero_linger().ok();
         }
@@ -118,7 +118,7 @@ impl Pump<'_> {
         }
     }
 
-    /// Loses what was read; the end of the stream is kept a secret until the rules change.
+    /// Drops the bytes that were read; the end of the stream is hidden until the rules change.
     async fn swallow(&mut self, length: usize) -> io::Result<()> {
         self.holed = true;
         if length == 0 {
@@ -197,7 +197,7 @@ impl Pump<'_> {
 // === impl Rules ===
 
 impl Rules {
-    /// How much to read at once: less when throttled, so that the stream flows rather than jumps.
+    /// Bytes to read at once: less when throttled, so that the stream flows rather than jumps.
     fn chunk(&self) -> usize {
         let Some(limit) = self.bytes_per_second else {
             return CHUNK;

@@ -1,4 +1,4 @@
-//! How much went through a proxy.
+//! Number of bytes that passed a proxy.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,4 +1,4 @@
-//! What went through a proxy.
+//! Bytes that passed a proxy.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-/// What to replace by what; both have the same length, so that no frame around them breaks.
+/// Bytes and their replacement; both have the same length, so that no frame around them breaks.
 pub(super) struct Rewrite {
     from: Vec<u8>,
     to: Vec<u8>,
@@ -11,7 +11,7 @@ pub(super) struct Rewrite {
 /// Applies a rewrite to one stream.
 pub(super) struct Rewriter {
     rule: Arc<Rewrite>,
-    /// The end of what has arrived, as long as it may be the beginning of a match.
+    /// End of the input, as long as it may be the beginning of a match.
     held: Vec<u8>,
 }
 
@@ -38,7 +38,7 @@ impl Rewriter {
         !self.held.is_empty()
     }
 
-    /// Takes what has arrived and gives what can go on.
+    /// Takes input and returns the bytes that can be forwarded.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
         let Rewrite { from, to } = &*self.rule;
         self.held.extend_from_slice(bytes);
@@ -58,7 +58,7 @@ impl Rewriter {
         std::mem::replace(&mut self.held, rest)
     }
 
-    /// Gives up hope that what is held becomes a match.
+    /// Returns the held bytes, which become no match.
     pub(super) fn flush(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.held)
     }

@@ -136,7 +136,7 @@ impl HubProcess {
         metric(&self.text("/metrics").await?, name)
     }
 
-    /// What it can be asked to do in an account's cluster.
+    /// Client for operations in an account's cluster.
     pub fn operations(&self, account: &str) -> Operations {
         Operations::new(&self.url(), account)
     }

@@ -13,7 +13,7 @@ pub struct Operations {
     url: String,
 }
 
-/// How the hub answered.
+/// Answer of the hub.
 #[derive(Debug, Clone)]
 pub struct Operated {
     /// The HTTP status.
@@ -22,14 +22,14 @@ pub struct Operated {
     pub body: Bytes,
 }
 
-/// How long a connection is kept that nobody uses.
+/// Time after which an unused connection is closed.
 const IDLE: Duration = Duration::from_secs(10);
 
 // === impl Operations ===
 
 impl Operations {
     pub(super) fn new(hub: &str, account: &str) -> Self {
-        // A hub closes what is idle for 30 s, perhaps at the very moment at which it is used again.
+        // A hub closes a connection that is idle for 30 s, perhaps at the very moment at which it is used again.
         let client = reqwest::Client::builder().pool_idle_timeout(IDLE).build();
         let url = format!("{hub}/v1/accounts/{account}/operations");
         Self { client: client.expect("nothing is read for it"), url }
@@ -42,7 +42,7 @@ impl Operations {
         self
     }
 
-    /// Asks for a verb, such as `{"verb": "get", "target": …}`, and waits for what comes of it.
+    /// Requests a verb, such as `{"verb": "get", "target": …}`, and waits for the outcome.
     pub async fn ask(&self, verb: &Value) -> anyhow::Result<Operated> {
         let response = self.client.post(&self.url).json(verb).send().await.context("ask the hub")?;
         let code = response.status().as_u16();
@@ -63,7 +63,7 @@ impl Operated {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
-    /// The `Status` of what was not done.
+    /// The `Status` of a refused operation.
     pub fn status(&self) -> Value {
         self.json()
     }

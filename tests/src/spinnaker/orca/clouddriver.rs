@@ -1,4 +1,4 @@
-//! Clouddriver as Orca sees it: requests with Orca's headers, and what becomes of refusals.
+//! Clouddriver as Orca sees it: requests with Orca's headers, and the handling of refusals.
 
 use std::{fmt::Write, time::Duration};
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::exception::{Exception, list, string};
 use crate::spinnaker::Answer;
 
-/// Who asks: the parts of an execution's id.
+/// Caller of a request: the parts of an execution's id.
 #[derive(Debug, Clone)]
 pub(super) struct Place(String);
 
@@ -37,7 +37,7 @@ pub(super) struct Clouddriver {
     calls: Mutex<Vec<Call>>,
 }
 
-/// What Orca's client waits for, at most.
+/// Timeout of Orca's client for a connection.
 const CONNECT: Duration = Duration::from_secs(5);
 const READ: Duration = Duration::from_mins(2);
 
@@ -88,9 +88,9 @@ impl Clouddriver {
         self.send(place, "POST", path, body).await
     }
 
-    /// Submits an operation: three attempts, unless Clouddriver says that it is the request that is wrong.
+    /// Submits an operation: three attempts, unless Clouddriver rejects the request itself.
     ///
-    /// Nothing comes back if it is to be submitted again later, which is what a 503 means to Orca.
+    /// Returns nothing if it is to be submitted again later, which is the meaning of a 503 for Orca.
     pub(super) async fn submit(
         &self,
         place: &Place,
@@ -168,7 +168,7 @@ impl Refusal {
         matches!(self.status(), None | Some(429 | 502 | 503 | 504))
     }
 
-    /// What ends the stage; Orca reads the error's body with casts that may fail themselves.
+    /// Exception that ends the stage; Orca reads the error's body with casts that may fail themselves.
     pub(super) fn into_exception(self) -> Exception {
         match self {
             Self::Network(message) => Exception::new("SpinnakerNetworkException", message),
@@ -209,7 +209,7 @@ fn details(method: &str, url: &str, status: u16, body: &Value) -> Result<Excepti
     Ok(exception)
 }
 
-/// A segment of a path: everything but what is never reserved is written in percents.
+/// A segment of a path: all but unreserved characters are percent-encoded.
 pub(super) fn segment(text: &str) -> String {
     let mut written = String::new();
     for byte in text.bytes() {

@@ -1,4 +1,4 @@
-//! What Java throws at values that are not what they should be.
+//! Exceptions that Java throws for unexpected values.
 
 use serde_json::{Map, Value, json};
 
@@ -8,7 +8,7 @@ pub struct Exception {
     /// Such as `ClassCastException`.
     pub class: &'static str,
     pub message: String,
-    /// What is known of a refusal by HTTP.
+    /// Details of a refusal by HTTP.
     pub details: Map<String, Value>,
 }
 
@@ -42,7 +42,7 @@ impl Exception {
         Self::new("IllegalArgumentException", message)
     }
 
-    /// An answer that cannot be read as what it should be.
+    /// An answer that cannot be converted to the expected type.
     pub(super) fn conversion(what: &str) -> Self {
         Self::new("SpinnakerConversionException", what.to_owned())
     }

@@ -1,10 +1,10 @@
-//! An execution, its stages, and what they have learned.
+//! An execution, its stages, and their contexts.
 
 use serde_json::{Map, Value, json};
 
 use super::{Call, Exception, exception::string};
 
-/// How far something is.
+/// Status of an execution, stage or task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     NotStarted,
@@ -13,7 +13,7 @@ pub enum Status {
     Terminal,
 }
 
-/// A stage as somebody configured it.
+/// A stage as a user configured it.
 #[derive(Debug, Clone)]
 pub struct StageSpec {
     /// Such as `deployManifest`.
@@ -126,7 +126,7 @@ impl Stage {
         Self { owner: Some("STAGE_AFTER"), ..Self::new(spec, ref_id) }
     }
 
-    /// What the context says under a key; null if it says nothing.
+    /// Value of the context under a key; null if there is none.
     pub(super) fn get(&self, key: &str) -> &Value {
         self.context.get(key).unwrap_or(&Value::Null)
     }
@@ -146,7 +146,7 @@ impl Stage {
         self.text(key.ok_or_else(|| Exception::illegal("the stage names no account"))?)
     }
 
-    /// Where the stage's provider is not said, Orca takes it for AWS.
+    /// Without a provider in the stage, Orca assumes AWS.
     pub(super) fn cloud_provider(&self) -> Result<String, Exception> {
         if self.get("cloudProvider").is_null() { Ok("aws".into()) } else { self.text("cloudProvider") }
     }
@@ -155,7 +155,7 @@ impl Stage {
         self.context.insert(key.to_owned(), value.into());
     }
 
-    /// What later stages may see, too.
+    /// Adds an output, which later stages see, too.
     pub(super) fn put_out(&mut self, key: &str, value: impl Into<Value>) {
         let value = value.into();
         self.context.insert(key.to_owned(), value.clone());
@@ -167,7 +167,7 @@ impl Stage {
         self.remember("exception", exception.to_value(task));
     }
 
-    /// Remembers what an operation on one manifest is about, for those who wait for it.
+    /// Stores the target of an operation on one manifest, for later tasks.
     pub(super) fn remember_target(&mut self, account: &str, location: &str, name: &str) {
         self.remember("manifest.account.name", account);
         self.remember("manifest.name", name);

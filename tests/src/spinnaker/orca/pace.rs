@@ -1,4 +1,4 @@
-//! How long Orca waits for what.
+//! Orca's waits.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ impl Pace {
         job_timeout: Duration::from_hours(2),
     };
 
-    /// For tests: waits of milliseconds; what hangs ends the stage in minutes, not hours.
+    /// For tests: waits of milliseconds; a task that hangs ends the stage in minutes, not hours.
     pub const QUICK: Self = Self {
         poll: Duration::from_millis(50),
         job: Duration::from_millis(50),

@@ -1,4 +1,4 @@
-//! Rollout strategies: what becomes of the replica sets that were there before.
+//! Rollout strategies: how the earlier replica sets end.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use super::{
     task::stable,
 };
 
-/// A replica set that was deployed, and what it belongs to.
+/// A replica set that was deployed, and its cluster.
 struct Deployed {
     account: String,
     application: String,
@@ -49,7 +49,7 @@ pub(super) async fn after(shift: &Shift<'_>, stage: &Stage) -> Result<Vec<StageS
     Ok(stages)
 }
 
-/// The replica sets among what was deployed.
+/// The replica sets among the deployed manifests.
 fn deployed(stage: &Stage) -> Result<Vec<Deployed>, Exception> {
     let mut found = Vec::new();
     for manifest in list("outputs.manifests", stage.get("outputs.manifests"))? {
@@ -94,7 +94,7 @@ impl Deployed {
         Ok(names)
     }
 
-    /// One that serves is disabled; one of which nobody knows how it will end is deleted.
+    /// One that serves is disabled; one whose state is undecided is deleted.
     async fn end_of(&self, shift: &Shift<'_>, old: &str) -> Result<&'static str, Exception> {
         let answer =
             stable::get(shift, &self.account, &self.location, old).await.map_err(Refusal::into_exception)?;

@@ -32,7 +32,7 @@ pub(super) enum Task {
     BindProducedArtifacts,
 }
 
-/// How far it came this time.
+/// Progress of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Progress {
     /// To be run again after a while.
@@ -69,7 +69,7 @@ impl Task {
         }
     }
 
-    /// How long Orca waits before it runs the task again.
+    /// Time before Orca runs the task again.
     pub(super) fn back_off(self, pace: &Pace) -> Duration {
         match self {
             Self::WaitForJob => pace.job,

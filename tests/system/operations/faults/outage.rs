@@ -92,7 +92,7 @@ async fn an_agent_killed_after_the_call_leaves_an_outcome_that_nobody_knows() {
     scene.stack.link.cut();
     scene.faults.lift(fault);
     eventually!("it is done", LONG, scene.effects() == 1);
-    // It could not tell, and it never will: the next one is another incarnation.
+    // Its outcome was not delivered, and never will be: the next agent is another incarnation.
     scene.stack.agent.kill();
     scene.stack.link.heal();
     scene.stack.agent.restart().unwrap();

@@ -1,4 +1,4 @@
-//! Two agents serve the account: the one that caches it is asked for changes, and nobody changes anything twice.
+//! Two agents serve the account: changes go to the one that caches it, and none is made twice.
 
 use serde_json::json;
 use spindrift_model::OperationId;

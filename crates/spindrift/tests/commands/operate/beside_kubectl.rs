@@ -136,7 +136,7 @@ async fn what_the_api_server_refuses_is_told_as_kubectl_tells_it() {
     let other = map("").replace("tea", "coffee").replace("a: b", "a: c");
     let two = server_side("--field-manager=two");
     let (theirs, ours) = (twins.kubectl(&two, &other).await, twins.spindrift(&two, &other));
-    // What can be done about it, each says in its own words.
+    // The hint about the remedy differs.
     let first = |said: &str| said.lines().next().unwrap_or_default().to_owned();
     assert_eq!((ours.code, first(&ours.err)), (theirs.code, first(&theirs.err)));
     assert!(ours.err.starts_with("error: Apply failed with 1 conflict: conflict with \"one\""), "{ours:?}");
@@ -172,7 +172,7 @@ async fn a_difference_is_that_of_kubectl_with_its_exit_code() {
     let other = manifests.replace("assam", "ceylon").replace("web:1", "web:2").replace("canary", "cuckoo");
     let (theirs, ours) = (twins.kubectl(&diff, &other).await, twins.spindrift(&diff, &other));
     assert_eq!((theirs.code, ours.code), (Some(1), Some(1)), "{ours:?}");
-    // Without the names of files, what no two objects have in common, and the choice of quotes.
+    // Without names of files, fields that no two objects have in common, and the choice of quotes.
     let changes = |text: &str| -> Vec<String> {
         let lines = text.lines().filter(|line| {
             line.starts_with(['+', '-']) && !line.starts_with("+++") && !line.starts_with("---")

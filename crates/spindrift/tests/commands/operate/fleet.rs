@@ -9,7 +9,7 @@ use crate::support::{LONG, Said, Shell};
 /// The names of the cluster.
 pub(super) const ACCOUNTS: [&str; 2] = ["east", "west"];
 
-/// What all tests share; each has namespaces of its own.
+/// Shared by all tests; each has namespaces of its own.
 pub(super) struct Fleet {
     pub(super) cluster: &'static Cluster,
     pub(super) hub: HubProcess,
@@ -87,7 +87,7 @@ impl Twins {
         Said { code, out: ours(out), err: ours(err) }
     }
 
-    /// Both do the same, say the same and end the same.
+    /// Both have the same effect, output and exit code.
     pub(super) async fn agree(&self, args: &[&str], input: &str) -> Said {
         let theirs = self.kubectl(args, input).await;
         let ours = self.spindrift(args, input);

@@ -1,4 +1,4 @@
-//! Ctrl-C calls off what was asked for.
+//! Ctrl-C cancels the operation.
 
 use spindrift_testkit::eventually;
 

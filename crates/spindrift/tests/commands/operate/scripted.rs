@@ -1,4 +1,4 @@
-//! A hub that says what it is told to: for what a real one says only when much has gone wrong.
+//! A hub that follows a script: for answers that a real one gives only when much has failed.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -25,13 +25,13 @@ pub(super) struct Asked {
     pub(super) body: Value,
 }
 
-/// What is written back, headers and all; none hangs for ever.
+/// Bytes of the answer, headers included; none hangs for ever.
 pub(super) type Answer = Option<String>;
 
 // === impl Scripted ===
 
 impl Scripted {
-    /// Answers operations and what is asked of them by the script.
+    /// Answers requests for operations by the script.
     pub(super) fn start(script: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -46,7 +46,7 @@ impl Scripted {
         Self { url, asked }
     }
 
-    /// What was asked for so far, except which accounts there are.
+    /// Requests so far, except those for the accounts.
     pub(super) fn asked(&self) -> Vec<Asked> {
         self.asked.lock().clone()
     }
@@ -106,7 +106,7 @@ pub(super) fn respond(code: u16, body: &Value) -> String {
     )
 }
 
-/// Kubernetes' way to say no; in our words, if there is a source.
+/// A `Status` of Kubernetes; with a source, one of our own.
 pub(super) fn refuse(code: u16, reason: &str, message: &str, source: Option<&str>) -> String {
     let status = json!({
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": code, "reason": reason,
@@ -115,7 +115,7 @@ pub(super) fn refuse(code: u16, reason: &str, message: &str, source: Option<&str
     respond(code, &status)
 }
 
-/// What an agent answers to most of what changes something.
+/// An agent's answer to most changes.
 pub(super) fn changed(action: &str) -> String {
     let object = json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "web", "namespace": "shop" } });
     respond(200, &json!({ "action": action, "object": object, "warnings": [] }))

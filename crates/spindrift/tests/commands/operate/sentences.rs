@@ -1,4 +1,4 @@
-//! What goes wrong on the way is one clear sentence, and an exit code.
+//! Each failure on the way is one clear sentence, and an exit code.
 
 use serde_json::json;
 

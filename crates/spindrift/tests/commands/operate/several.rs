@@ -21,7 +21,7 @@ fn each_line_says_its_account_and_the_last_one_how_many_failed() {
     let expected = "west: error: somebody was quicker\nerror: failed in 1 of 2 accounts\n";
     assert_eq!((said.code, said.err.as_str()), (Some(1), expected));
 
-    // A name that is a pattern, and one account: then all is as kubectl says it.
+    // A pattern that matches one account: then the output is kubectl's.
     let said = shell.spindrift(&["scale", "deploy/web", "--replicas=3", "-a", "ea*"]);
     assert_eq!(said.ok(), "deployment.apps/web scaled\n");
 }

@@ -1,4 +1,4 @@
-//! What pods and nodes use, beside kubectl: by a metrics API of ours behind the real API server.
+//! Usage of pods and nodes, beside kubectl: by a metrics API of ours behind the real API server.
 
 use serde_json::json;
 use spindrift_testkit::{AgentProcess, Cluster, Database, HubProcess, Kubectl, MetricsApi, eventually};
@@ -7,7 +7,7 @@ use crate::support::{LONG, Shell};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_used_is_shown_as_kubectl_shows_it() {
-    // One of its own: what it serves would be seen by others.
+    // One of its own: other tests would see its metrics API.
     let cluster = Cluster::builder().bare().start().await.unwrap();
     let namespace = &cluster.namespace("top").await.unwrap();
     let metrics = MetricsApi::start(&cluster).await.unwrap();

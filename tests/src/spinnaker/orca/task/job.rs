@@ -85,7 +85,7 @@ async fn read(shift: &Shift<'_>, path: &str) -> Result<Value, Refusal> {
     }
 }
 
-/// What the container wrote, by the job; else by the pod that succeeded.
+/// Log of the container, by the job; else by the pod that succeeded.
 async fn properties(
     shift: &Shift<'_>,
     job_path: &str,

@@ -30,7 +30,7 @@ pub(super) async fn look(shift: &Shift<'_>, stage: &mut Stage) -> Outcome {
     match &task {
         Kato { failed: true, retryable: true, .. } => resume(shift, &id).await,
         Kato { failed: true, .. } => Ok(Progress::Terminal),
-        // Without what it was to give, the task is taken for unfinished, until Orca gives up.
+        // Without the expected results, Orca takes the task for unfinished, until it gives up.
         Kato { completed: true, results, .. } if results.is_empty() && expects_results => {
             Ok(Progress::Running)
         }
@@ -123,7 +123,7 @@ impl Kato {
         Ok(())
     }
 
-    /// What was deployed where, for who waits for a job.
+    /// Deployed names by location, for tasks that wait for a job.
     fn derive_deployed(&self, stage: &mut Stage) -> Result<(), Exception> {
         let jobs = self.results.iter().filter_map(|result| present(result, "deployedNamesByLocation"));
         let mut jobs = jobs.filter(|jobs| jobs.as_object().is_none_or(|jobs| !jobs.is_empty()));

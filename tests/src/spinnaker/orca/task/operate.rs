@@ -1,4 +1,4 @@
-//! Submitting operations: what of a stage's context goes into them, and under which request id.
+//! Submission of operations: the parts of a stage's context in them, and their request ids.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use crate::spinnaker::orca::{
     exception::{list, map, string},
 };
 
-/// Deploys the manifests that were resolved before, and says what a rollout strategy wants of Clouddriver.
+/// Deploys the manifests that were resolved before, with the fields that a rollout strategy requires of Clouddriver.
 pub(super) async fn deploy(shift: &Shift<'_>, stage: &mut Stage) -> Outcome {
     let account = stage.account()?;
     let mut description = description(stage);
@@ -90,7 +90,7 @@ pub(super) async fn on_manifest(shift: &Shift<'_>, stage: &mut Stage) -> Outcome
     submit(shift, stage, &operation, &description).await
 }
 
-/// The context, without what Orca keeps there for itself.
+/// The context, without Orca's own keys.
 fn description(stage: &Stage) -> Map<String, Value> {
     const OWN: [&str; 4] = ["kato.", "outputs.", "manifest.", "deploy."];
     let is_own = |key: &str| OWN.iter().any(|prefix| key.starts_with(prefix)) || key == "artifacts";
@@ -127,7 +127,7 @@ fn client_request_id(stage: &Stage, operations: &Value) -> String {
     hex
 }
 
-/// The constant that Clouddriver knows a strategy by.
+/// Clouddriver's constant for a strategy.
 fn strategy_name(strategy: &str) -> Result<&'static str, Exception> {
     match strategy {
         "redblack" => Ok("RED_BLACK"),

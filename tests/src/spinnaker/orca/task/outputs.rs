@@ -1,4 +1,4 @@
-//! What operations gave, made known to the stage and to those that follow.
+//! Results of operations, added to the outputs of the stage.
 
 use serde_json::{Value, json};
 
@@ -48,7 +48,7 @@ pub(super) fn artifacts(value: &Value) -> Result<Value, Exception> {
     list("artifacts", value)?.iter().map(artifact).collect()
 }
 
-/// An artifact; what Orca does not know goes into its metadata.
+/// An artifact; keys that Orca does not have go into its metadata.
 fn artifact(value: &Value) -> Result<Value, Exception> {
     const TEXTS: [&str; 8] =
         ["artifactAccount", "location", "name", "provenance", "reference", "type", "uuid", "version"];

@@ -30,7 +30,7 @@ pub(super) async fn look(shift: &Shift<'_>, stage: &mut Stage) -> Outcome {
         if stable.contains(&target) || failed.contains(&target) {
             continue;
         }
-        // Whatever goes wrong here, Orca only waits, until it gives up.
+        // On every failure here, Orca only waits, until it gives up.
         let Ok(answer) = get(shift, &account, &location, &name).await else {
             is_waiting = true;
             continue;
@@ -102,7 +102,7 @@ impl Shown {
         })
     }
 
-    /// Whether nobody can say yet how it will end.
+    /// Whether the outcome is still open.
     pub(in crate::spinnaker::orca) fn is_undecided(&self) -> bool {
         !self.is_stable && self.failed.is_none()
     }
