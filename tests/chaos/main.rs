@@ -13,11 +13,11 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod fault;
+mod injection;
 mod memory;
 mod quiet;
 mod schedule;
 mod settings;
-mod strike;
 mod tally;
 mod world;
 mod writer;
@@ -56,16 +56,16 @@ async fn nothing_diverges_whatever_breaks() {
     println!("{}", tally.table(begun.elapsed(), &world.written(), &memory.peaks()));
 }
 
-/// Lets all strikes of a round happen, each at its time, while the writers write.
+/// Lets all injections of a round happen, each at its time, while the writers write.
 async fn play(world: &Arc<World>, round: &Round, tally: &mut Tally) {
     world.write();
-    let strikes = round.strikes.iter().map(|strike| async move {
-        sleep(strike.after).await;
-        strike.happen(world).await;
+    let injections = round.injections.iter().map(|injection| async move {
+        sleep(injection.after).await;
+        injection.happen(world).await;
     });
-    join_all(strikes).await;
+    join_all(injections).await;
     world.stop_writing().await;
-    for strike in &round.strikes {
-        tally.struck(strike.fault);
+    for injection in &round.injections {
+        tally.injected(injection.fault);
     }
 }

@@ -6,18 +6,18 @@ use crate::fault::Fault;
 
 /// Faults that overlap, between two quiet points.
 pub(crate) struct Round {
-    pub(crate) strikes: Vec<Strike>,
+    pub(crate) injections: Vec<Injection>,
 }
 
-/// A fault, its time and its victim.
+/// A fault, its time and its target.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Strike {
+pub(crate) struct Injection {
     pub(crate) fault: Fault,
     /// The beginning of the round.
     pub(crate) after: Duration,
     pub(crate) lasts: Duration,
-    /// Chooses whom it strikes, of those who can be struck so.
-    pub(crate) victim: usize,
+    /// Chooses whom it injections, of those who can be injected so.
+    pub(crate) target: usize,
 }
 
 /// Rounds without end. Faults are dealt like cards, so that none is left out for long.
@@ -27,7 +27,7 @@ pub(crate) struct Schedule {
 }
 
 /// Enough to overlap, few enough to find the cause afterwards.
-const STRIKES: usize = 5;
+const INJECTIONS: usize = 5;
 
 /// Strikes begin within this time.
 const SPREAD: f64 = 2.5;
@@ -40,21 +40,21 @@ impl Schedule {
     }
 
     pub(crate) fn next_round(&mut self) -> Round {
-        let strikes = (0..STRIKES).map(|_| self.next_strike()).collect();
-        Round { strikes }
+        let injections = (0..INJECTIONS).map(|_| self.next_strike()).collect();
+        Round { injections }
     }
 
-    fn next_strike(&mut self) -> Strike {
+    fn next_strike(&mut self) -> Injection {
         if self.deck.is_empty() {
             self.deck = Fault::ALL.to_vec();
             self.rng.shuffle(&mut self.deck);
         }
         let fault = self.deck.pop().unwrap();
-        Strike {
+        Injection {
             fault,
             after: Duration::from_secs_f64(self.rng.f64() * SPREAD),
             lasts: fault.lasts(self.rng.f64()),
-            victim: self.rng.usize(..),
+            target: self.rng.usize(..),
         }
     }
 }
@@ -63,7 +63,7 @@ impl Schedule {
 
 impl fmt::Display for Round {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, Strike { fault, after, lasts, .. }) in self.strikes.iter().enumerate() {
+        for (number, Injection { fault, after, lasts, .. }) in self.injections.iter().enumerate() {
             let comma = if number == 0 { "" } else { ", " };
             write!(f, "{comma}{fault} at {:.1} s for {:.1} s", after.as_secs_f64(), lasts.as_secs_f64())?;
         }
@@ -85,7 +85,7 @@ fn the_same_seed_is_the_same_chaos() {
 fn no_fault_is_left_out_for_long() {
     let mut schedule = Schedule::new(1);
     let mut dealt: Vec<Fault> =
-        (0..4).flat_map(|_| schedule.next_round().strikes).map(|strike| strike.fault).collect();
+        (0..4).flat_map(|_| schedule.next_round().injections).map(|injection| injection.fault).collect();
     dealt.sort();
     dealt.dedup();
     assert_eq!(dealt.len(), Fault::ALL.len());

@@ -9,7 +9,7 @@ pub(crate) struct Settings {
     pub(crate) seed: u64,
     seconds: u64,
     /// Of all faults, each.
-    strikes: u32,
+    injections: u32,
     quiet_points: usize,
 }
 
@@ -23,21 +23,21 @@ impl Settings {
     pub(crate) fn from_env() -> Self {
         let seed = read("SPINDRIFT_CHAOS_SEED").unwrap_or_else(|| fastrand::u64(..1_000_000));
         let seconds = read("SPINDRIFT_CHAOS_SECONDS").unwrap_or(0);
-        let (strikes, quiet_points) = if seconds >= LONG { (10, 50) } else { (1, 4) };
-        Self { seed, seconds, strikes, quiet_points }
+        let (injections, quiet_points) = if seconds >= LONG { (10, 50) } else { (1, 4) };
+        Self { seed, seconds, injections, quiet_points }
     }
 
     pub(crate) fn is_enough(&self, elapsed: Duration, tally: &Tally) -> bool {
         elapsed >= Duration::from_secs(self.seconds)
             && tally.quiet_points() >= self.quiet_points
-            && tally.fewest() >= self.strikes
+            && tally.fewest() >= self.injections
     }
 }
 
 impl fmt::Display for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seconds, strikes, quiet_points, .. } = self;
-        write!(f, "{seconds} s or more, {quiet_points} quiet points, every fault {strikes} times or more")
+        let Self { seconds, injections, quiet_points, .. } = self;
+        write!(f, "{seconds} s or more, {quiet_points} quiet points, every fault {injections} times or more")
     }
 }
 

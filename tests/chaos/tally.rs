@@ -6,15 +6,15 @@ use crate::{fault::Fault, memory::Peak, writer::Written};
 
 #[derive(Default)]
 pub(crate) struct Tally {
-    strikes: BTreeMap<Fault, u32>,
+    injections: BTreeMap<Fault, u32>,
     quiet: Vec<Duration>,
 }
 
 // === impl Tally ===
 
 impl Tally {
-    pub(crate) fn struck(&mut self, fault: Fault) {
-        *self.strikes.entry(fault).or_default() += 1;
+    pub(crate) fn injected(&mut self, fault: Fault) {
+        *self.injections.entry(fault).or_default() += 1;
     }
 
     pub(crate) fn quiet(&mut self, took: Duration) {
@@ -27,13 +27,13 @@ impl Tally {
 
     /// Number of times that the rarest fault was injected.
     pub(crate) fn fewest(&self) -> u32 {
-        Fault::ALL.iter().map(|fault| self.strikes.get(fault).copied().unwrap_or(0)).min().unwrap_or(0)
+        Fault::ALL.iter().map(|fault| self.injections.get(fault).copied().unwrap_or(0)).min().unwrap_or(0)
     }
 
     pub(crate) fn table(&self, elapsed: Duration, written: &Written, peaks: &[Peak]) -> String {
         let mut table = String::new();
         writeln!(table, "{:<24} {:>6}", "fault", "times").unwrap();
-        for (fault, times) in &self.strikes {
+        for (fault, times) in &self.injections {
             writeln!(table, "{fault:<24} {times:>6}").unwrap();
         }
         let slowest = self.quiet.iter().max().copied().unwrap_or_default();

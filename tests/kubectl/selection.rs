@@ -30,7 +30,7 @@ async fn what_is_selected_is_what_kubectl_selects() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_said_in_kubectls_words() {
     let fleet = Fleet::shared().await;
-    for (args, said) in [
+    for (args, message) in [
         (&["get", "pods"][..], "No resources found in default namespace.\n"),
         (&["get", "pods,deploy", "-n", "nowhere"], "No resources found in nowhere namespace.\n"),
         (&["get", "pods", "-A", "-l", "no=body"], "No resources found\n"),
@@ -39,7 +39,7 @@ async fn nothing_is_said_in_kubectls_words() {
         let printed = fleet.spindrift(args).await;
         assert_eq!(
             (printed.stdout.as_str(), printed.stderr.as_str(), printed.code),
-            ("", said, Some(0)),
+            ("", message, Some(0)),
             "{args:?}"
         );
     }

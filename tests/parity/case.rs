@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use crate::{
     action::{Action, LABEL, Way},
-    dice::Dice,
+    decisions::Decisions,
     features::Feature,
+    foreign_change::ForeignChange,
     kinds::{Kind, SIDE},
-    meddling::Meddling,
 };
 
 /// Everything about it follows from the seed and its number.
@@ -35,7 +35,7 @@ pub(crate) struct Case {
 #[derive(Debug)]
 pub(crate) enum Step {
     Act(Action),
-    Meddle(Meddling),
+    Meddle(ForeignChange),
     /// Waits until controllers have processed the change.
     Settle,
     /// Our object is changed behind our back, to see that it is noticed.
@@ -79,7 +79,7 @@ impl Case {
                     Action::Patch { sort, patch } => format!("patch {sort} {patch}"),
                     other => format!("{other:?}"),
                 },
-                Step::Meddle(Meddling::Patch(patch)) => format!("somebody else patches {patch}"),
+                Step::Meddle(ForeignChange::Patch(patch)) => format!("somebody else patches {patch}"),
                 Step::Meddle(other) => format!("somebody else: {other:?}"),
                 Step::Settle => "controllers settle".to_owned(),
                 Step::Sabotage => "sabotage".to_owned(),
@@ -92,9 +92,9 @@ impl Case {
     }
 }
 
-/// The dice of a case.
-pub(crate) fn dice(seed: u64, number: u64) -> Dice {
-    Dice::new(seed, number)
+/// The decisions of a case.
+pub(crate) fn decisions(seed: u64, number: u64) -> Decisions {
+    Decisions::new(seed, number)
 }
 
 /// Of objects without a namespace, sides have their own.

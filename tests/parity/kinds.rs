@@ -8,7 +8,7 @@ mod workload;
 
 use serde_json::{Value, json};
 
-use crate::dice::{Dice, prune};
+use crate::decisions::{Decisions, prune};
 
 /// A kind and how its manifests are made up.
 #[derive(Debug, Clone, Copy)]
@@ -18,7 +18,7 @@ pub(crate) struct Kind {
     pub(crate) plural: &'static str,
     pub(crate) scope: Scope,
     /// All of a manifest but its metadata.
-    body: fn(&Dice) -> Value,
+    body: fn(&Decisions) -> Value,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,7 @@ const fn kind(
     name: &'static str,
     api_version: &'static str,
     plural: &'static str,
-    body: fn(&Dice) -> Value,
+    body: fn(&Decisions) -> Value,
 ) -> Kind {
     Kind { name, api_version, plural, scope: Scope::Namespaced, body }
 }
@@ -90,11 +90,11 @@ impl Kind {
     }
 
     /// A manifest by these decisions.
-    pub(crate) fn manifest(&self, case: u64, dice: &Dice) -> Value {
-        let mut manifest = prune((self.body)(&dice.within("body")));
+    pub(crate) fn manifest(&self, case: u64, decisions: &Decisions) -> Value {
+        let mut manifest = prune((self.body)(&decisions.within("body")));
         manifest["apiVersion"] = self.api_version.into();
         manifest["kind"] = self.name.into();
-        manifest["metadata"] = self.metadata(case, &dice.within("metadata"));
+        manifest["metadata"] = self.metadata(case, &decisions.within("metadata"));
         // A workload that shares a selector with others adopts their pods.
         for app in ["/spec/selector/matchLabels/app", "/spec/template/metadata/labels/app"] {
             if let (Some(app), true) = (manifest.pointer_mut(app), self.api_version == "apps/v1") {
@@ -109,20 +109,20 @@ impl Kind {
         manifest
     }
 
-    fn metadata(&self, case: u64, dice: &Dice) -> Value {
+    fn metadata(&self, case: u64, decisions: &Decisions) -> Value {
         const FINALIZERS: [&str; 3] = ["example.com/one", "example.com/two", "example.com/three"];
         let mut metadata = prune(json!({
             "name": self.object_name(case),
             "namespace": if self.scope == Scope::Namespaced { NAMESPACE.into() } else { Value::Null },
-            "labels": dice.map("labels", 0, &["app", "tier", "track"], &["web", "", "back"]),
-            "annotations": dice.map("annotations", 0, &["example.com/note", "note"], &["a <b> & c", "", "{\"x\": 1}"]),
-            "finalizers": dice.maybe("finalizers", 40, |dice| json!(dice.some("names", 0, &FINALIZERS))),
-            "ownerReferences": dice.maybe("owners", 15, |dice| dice.items("uid", 1, &["u-1", "u-2"], |uid, dice| json!({
-                "apiVersion": "v1", "kind": "ConfigMap", "name": dice.one("name", &["a", "b"]), "uid": uid,
+            "labels": decisions.map("labels", 0, &["app", "tier", "track"], &["web", "", "back"]),
+            "annotations": decisions.map("annotations", 0, &["example.com/note", "note"], &["a <b> & c", "", "{\"x\": 1}"]),
+            "finalizers": decisions.maybe("finalizers", 40, |decisions| json!(decisions.some("names", 0, &FINALIZERS))),
+            "ownerReferences": decisions.maybe("owners", 15, |decisions| decisions.items("uid", 1, &["u-1", "u-2"], |uid, decisions| json!({
+                "apiVersion": "v1", "kind": "ConfigMap", "name": decisions.one("name", &["a", "b"]), "uid": uid,
             }))),
         }));
         // As programs write manifests that have types.
-        if dice.chance("creationTimestamp", 10) {
+        if decisions.chance("creationTimestamp", 10) {
             metadata["creationTimestamp"] = Value::Null;
         }
         metadata

@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 use spindrift_testkit::{ContainerLog, Kubectl, eventually};
 
 use crate::{
-    hand::refusal,
+    actor::refusal,
     outcome::{Outcome, Refusal},
-    said::Said,
+    output::CommandOutput,
     settings::Settings,
     tally::Tally,
     world::{ACCOUNT, Living},
@@ -68,7 +68,7 @@ pub(crate) async fn compare(living: &Living, settings: &Settings, tally: &mut Ta
 
     for Question { target, flags, fields } in settings.some(questions()) {
         let arguments = [&["logs", target, "-n", NAMESPACE], flags].concat();
-        let theirs: Said = kubectl.output(&arguments, "").await.unwrap().into();
+        let theirs: CommandOutput = kubectl.output(&arguments, "").await.unwrap().into();
         let shown = theirs.difference_in_deed(&command.run(&arguments, "").await);
         let answer = operations.ask(&verb(target, &fields)).await.unwrap();
         let ours = if answer.is_done() {
@@ -179,14 +179,14 @@ fn kind(target: &str) -> &'static str {
     }
 }
 
-fn outcome(said: &Said) -> Outcome {
-    if said.code == Some(0) {
-        return Outcome::Done(said.out.clone());
+fn outcome(output: &CommandOutput) -> Outcome {
+    if output.code == Some(0) {
+        return Outcome::Done(output.out.clone());
     }
     // Here kubectl begins its sentences in more than one way.
     let mark = "error from server (";
-    let start = said.err.to_lowercase().find(mark).map(|start| start + mark.len());
+    let start = output.err.to_lowercase().find(mark).map(|start| start + mark.len());
     let reason =
-        start.and_then(|start| said.err[start..].split_once(')')).map(|(reason, _)| reason.to_owned());
-    Outcome::Refused(Refusal { reason, message: said.err.clone(), causes: Vec::new() })
+        start.and_then(|start| output.err[start..].split_once(')')).map(|(reason, _)| reason.to_owned());
+    Outcome::Refused(Refusal { reason, message: output.err.clone(), causes: Vec::new() })
 }

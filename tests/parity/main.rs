@@ -13,35 +13,35 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod action;
+mod actor;
 mod case;
 mod compare;
-mod dice;
+mod decisions;
 mod features;
-mod hand;
+mod foreign_change;
 mod kinds;
 mod logs;
-mod meddling;
+mod oddity;
 mod outcome;
+mod output;
 mod page;
 mod plan;
 mod play;
-mod said;
 mod settings;
 mod side;
-mod site;
 mod tally;
+mod testbed;
 mod top;
-mod twist;
 mod world;
 
 use spindrift_testkit::Cluster;
 use tokio::sync::Mutex;
 
+use actor::{Actor, KubectlActor};
 use case::{Case, Step, Where};
-use hand::{Hand, KubectlHand};
 use settings::Settings;
-use site::Site;
 use tally::Tally;
+use testbed::Testbed;
 use world::World;
 
 /// Batches of cases that are played at once: kubectl is slow to start, API servers are not.
@@ -75,7 +75,7 @@ async fn what_we_do_is_what_kubectl_does() {
     };
     play::play_all(&world.bare, bare, WORKERS, &mut tell).await;
     if !living.is_empty() {
-        play::play_all(&world.living().await.site, living, WORKERS, &mut tell).await;
+        play::play_all(&world.living().await.testbed, living, WORKERS, &mut tell).await;
     }
     if settings.only.is_none() {
         logs::compare(world.living().await, &settings, &mut tally).await;
@@ -96,14 +96,14 @@ async fn what_we_do_is_what_kubectl_does() {
 async fn kubectl_beside_itself_differs_in_nothing_but_what_is_planted() {
     let _turn = TURN.lock().await;
     let cluster = Cluster::shared().await.unwrap();
-    let hand = KubectlHand::new(cluster.kubeconfig()).await;
-    let site = Site::new(cluster, [Hand::Kubectl(hand.clone()), Hand::Kubectl(hand)]);
-    site.prepare(WORKERS).await;
+    let actor = KubectlActor::new(cluster.kubeconfig()).await;
+    let testbed = Testbed::new(cluster, [Actor::Kubectl(actor.clone()), Actor::Kubectl(actor)]);
+    testbed.prepare(WORKERS).await;
     let cases =
         || plan::cases(Settings::from_env().seed, 12).into_iter().filter(|case| case.number < 100_000);
 
     let mut plain = Tally::default();
-    play::play_all(&site, cases().collect(), WORKERS, |verdict| {
+    play::play_all(&testbed, cases().collect(), WORKERS, |verdict| {
         plain.add(&verdict);
     })
     .await;
@@ -114,7 +114,7 @@ async fn kubectl_beside_itself_differs_in_nothing_but_what_is_planted() {
         case
     };
     let mut planted = Tally::default();
-    play::play_all(&site, cases().map(sabotage).collect(), WORKERS, |verdict| {
+    play::play_all(&testbed, cases().map(sabotage).collect(), WORKERS, |verdict| {
         planted.add(&verdict);
     })
     .await;

@@ -5,15 +5,15 @@ use serde_json::json;
 
 use crate::{
     action::{Action, Target},
+    actor::Answer,
     case::{Case, Step, Where},
     compare::differences,
     features::{Feature, in_patch},
-    hand::Answer,
-    meddling::Meddling,
+    foreign_change::ForeignChange,
     outcome::Outcome,
-    said::Said,
+    output::CommandOutput,
     side::Side,
-    site::Site,
+    testbed::Testbed,
 };
 
 /// Result of a case.
@@ -28,7 +28,12 @@ pub(crate) struct Verdict {
 const BATCH: usize = 8;
 
 /// Plays all cases, so many batches at once; reports each verdict as soon as there is one.
-pub(crate) async fn play_all(site: &Site, cases: Vec<Case>, workers: usize, mut tell: impl FnMut(Verdict)) {
+pub(crate) async fn play_all(
+    testbed: &Testbed,
+    cases: Vec<Case>,
+    workers: usize,
+    mut tell: impl FnMut(Verdict),
+) {
     let mut cases = cases.into_iter();
     let batches = std::iter::from_fn(|| {
         let batch: Vec<_> = cases.by_ref().take(BATCH).collect();
@@ -39,7 +44,7 @@ pub(crate) async fn play_all(site: &Site, cases: Vec<Case>, workers: usize, mut 
         let free = &free;
         async move {
             let worker = free.lock().pop().unwrap();
-            let verdicts = play(site, batch, worker).await;
+            let verdicts = play(testbed, batch, worker).await;
             free.lock().push(worker);
             verdicts
         }
@@ -50,7 +55,7 @@ pub(crate) async fn play_all(site: &Site, cases: Vec<Case>, workers: usize, mut 
     }
 }
 
-async fn play(site: &Site, cases: Vec<Case>, worker: usize) -> Vec<Verdict> {
+async fn play(testbed: &Testbed, cases: Vec<Case>, worker: usize) -> Vec<Verdict> {
     let sides = Side::pair(worker);
     let mut verdicts: Vec<_> = cases
         .into_iter()
@@ -58,29 +63,29 @@ async fn play(site: &Site, cases: Vec<Case>, worker: usize) -> Vec<Verdict> {
         .collect();
     let steps = verdicts.iter().map(|verdict| verdict.case.steps.len()).max().unwrap_or_default();
     for step in 0..steps {
-        act(site, &sides, &mut verdicts, step).await;
+        act(testbed, &sides, &mut verdicts, step).await;
         for verdict in &mut verdicts {
-            verdict.take(site, &sides, step).await;
+            verdict.take(testbed, &sides, step).await;
         }
     }
     for verdict in &mut verdicts {
-        verdict.compare(site, &sides).await;
+        verdict.compare(testbed, &sides).await;
     }
     for Verdict { case, .. } in &verdicts {
         for (side, name) in sides.iter().flat_map(|side| case.names.iter().map(move |name| (side, name))) {
-            site.remove(case.kind, side, name).await;
+            testbed.remove(case.kind, side, name).await;
         }
     }
     verdicts
 }
 
 /// Performs the actions that cases have at this step, on both sides at once.
-async fn act(site: &Site, sides: &[Side; 2], verdicts: &mut [Verdict], step: usize) {
+async fn act(testbed: &Testbed, sides: &[Side; 2], verdicts: &mut [Verdict], step: usize) {
     let (west, east) = (targets(verdicts, &sides[0], step), targets(verdicts, &sides[1], step));
     if west.is_empty() {
         return;
     }
-    let (theirs, ours) = tokio::join!(site.hands[0].act(&west), site.hands[1].act(&east));
+    let (theirs, ours) = tokio::join!(testbed.actors[0].act(&west), testbed.actors[1].act(&east));
     let acting = verdicts.iter_mut().filter(|verdict| verdict.action(step).is_some());
     for ((verdict, theirs), ours) in acting.zip(theirs).zip(ours) {
         verdict.judge(step, &theirs, &ours);
@@ -108,8 +113,8 @@ impl Verdict {
     }
 
     fn judge(&mut self, step: usize, theirs: &Answer, ours: &Answer) {
-        let difference = match (&theirs.said, &ours.said) {
-            (Some(theirs), Some(ours)) => Said::difference(theirs, ours),
+        let difference = match (&theirs.output, &ours.output) {
+            (Some(theirs), Some(ours)) => CommandOutput::difference(theirs, ours),
             _ => Outcome::difference(&theirs.outcome, &ours.outcome),
         };
         if let Some(difference) = difference {
@@ -122,42 +127,43 @@ impl Verdict {
     }
 
     /// Performs the other steps.
-    async fn take(&mut self, site: &Site, sides: &[Side; 2], step: usize) {
+    async fn take(&mut self, testbed: &Testbed, sides: &[Side; 2], step: usize) {
         let Case { kind, names, steps, .. } = &self.case;
         let [west, east] = sides;
         match steps.get(step) {
-            Some(Step::Meddle(meddling)) => {
-                let theirs = site.meddle(kind, west, &names[0], meddling).await;
-                let ours = site.meddle(kind, east, &names[0], meddling).await;
+            Some(Step::Meddle(foreign_change)) => {
+                let theirs = testbed.change_as_another_client(kind, west, &names[0], foreign_change).await;
+                let ours = testbed.change_as_another_client(kind, east, &names[0], foreign_change).await;
                 if theirs != ours {
                     self.differences
                         .push(format!("somebody else: {theirs:?} beside kubectl, {ours:?} beside us"));
                 }
             }
             Some(Step::Sabotage) => {
-                let patch = Meddling::Patch(json!({ "metadata": { "labels": { "planted": "yes" } } }));
-                site.meddle(kind, east, &names[0], &patch).await.ok();
+                let patch = ForeignChange::Patch(json!({ "metadata": { "labels": { "planted": "yes" } } }));
+                testbed.change_as_another_client(kind, east, &names[0], &patch).await.ok();
             }
             Some(Step::Settle) => {
                 for (side, name) in sides.iter().flat_map(|side| names.iter().map(move |name| (side, name))) {
-                    site.settle(kind, side, name).await;
+                    testbed.settle(kind, side, name).await;
                 }
             }
             _ => {}
         }
     }
 
-    async fn compare(&mut self, site: &Site, sides: &[Side; 2]) {
+    async fn compare(&mut self, testbed: &Testbed, sides: &[Side; 2]) {
         let Case { kind, names, .. } = &self.case;
         let [west, east] = sides;
         for name in names {
-            let (theirs, ours) = (site.object(kind, west, name).await, site.object(kind, east, name).await);
+            let (theirs, ours) =
+                (testbed.object(kind, west, name).await, testbed.object(kind, east, name).await);
             self.differences.extend(differences(&theirs, &ours));
         }
         let deletes = matches!(self.case.steps.last(), Some(Step::Act(Action::Delete(_))));
         if deletes && self.case.cluster == Where::Living {
             let (theirs, ours) =
-                (site.has_children(west, &names[0]).await, site.has_children(east, &names[0]).await);
+                (testbed.has_children(west, &names[0]).await, testbed.has_children(east, &names[0]).await);
             if theirs != ours {
                 self.differences.push(format!("children are left: {theirs} by kubectl, {ours} by us"));
             }

@@ -3,7 +3,7 @@
 use serde_json::json;
 use spindrift_testkit::{Kubectl, MetricsApi};
 
-use crate::{said::Said, settings::Settings, tally::Tally, world::Living};
+use crate::{output::CommandOutput, settings::Settings, tally::Tally, world::Living};
 
 const NAMESPACE: &str = "top";
 
@@ -12,9 +12,9 @@ pub(crate) async fn compare(living: &Living, settings: &Settings, tally: &mut Ta
     let Living { cluster, stack, .. } = living;
     let (kubectl, command) = (Kubectl::with(cluster.kubeconfig()).await.unwrap(), stack.command());
     let mut agree = async |arguments: &[&str]| {
-        let theirs: Said = kubectl.output(arguments, "").await.unwrap().into();
+        let theirs: CommandOutput = kubectl.output(arguments, "").await.unwrap().into();
         let ours = command.run(arguments, "").await;
-        let difference = Said::difference(&theirs, &ours);
+        let difference = CommandOutput::difference(&theirs, &ours);
         let kind = if arguments[1].starts_with("node") { "Node" } else { "Pod" };
         tally.add_plain("top", kind, difference.map(|difference| format!("{arguments:?}: {difference}")));
     };

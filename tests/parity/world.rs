@@ -5,14 +5,14 @@ use spindrift_testkit::{AgentProcess, Cluster, ClusterBuilder, Database, HubProc
 use tokio::sync::OnceCell;
 
 use crate::{
-    hand::{Hand, KubectlHand, SpindriftCommand, SpindriftHand},
+    actor::{Actor, KubectlActor, SpindriftActor, SpindriftCommand},
     logs,
-    site::Site,
+    testbed::Testbed,
 };
 
 pub(crate) struct World {
     /// Only an API server.
-    pub(crate) bare: Site,
+    pub(crate) bare: Testbed,
     /// Started when it is first needed.
     living: OnceCell<Living>,
     workers: usize,
@@ -22,7 +22,7 @@ pub(crate) struct World {
 /// A cluster with controllers, whose containers have logs.
 pub(crate) struct Living {
     // The order of the fields is the order of their end.
-    pub(crate) site: Site,
+    pub(crate) testbed: Testbed,
     pub(crate) stack: Stack,
     pub(crate) cluster: Cluster,
 }
@@ -42,7 +42,7 @@ pub(crate) const ACCOUNT: &str = "parity";
 impl World {
     pub(crate) async fn start(workers: usize) -> Self {
         let cluster = Cluster::shared().await.unwrap();
-        let (bare, stack) = site(cluster, workers).await;
+        let (bare, stack) = testbed(cluster, workers).await;
         Self { bare, living: OnceCell::new(), workers, _stack: stack }
     }
 
@@ -50,20 +50,20 @@ impl World {
         let living = async || {
             let builder = logs::written().into_iter().fold(Cluster::builder(), ClusterBuilder::log);
             let cluster = builder.controllers().start().await.unwrap();
-            let (site, stack) = site(&cluster, self.workers).await;
-            Living { site, stack, cluster }
+            let (testbed, stack) = testbed(&cluster, self.workers).await;
+            Living { testbed, stack, cluster }
         };
         self.living.get_or_init(living).await
     }
 }
 
-async fn site(cluster: &Cluster, workers: usize) -> (Site, Stack) {
-    let kubectl = KubectlHand::new(cluster.kubeconfig()).await;
+async fn testbed(cluster: &Cluster, workers: usize) -> (Testbed, Stack) {
+    let kubectl = KubectlActor::new(cluster.kubeconfig()).await;
     let stack = Stack::start(cluster).await;
-    let ours = SpindriftHand::new(stack.hub.operations(ACCOUNT), stack.command());
-    let site = Site::new(cluster, [Hand::Kubectl(kubectl), Hand::Spindrift(ours)]);
-    site.prepare(workers).await;
-    (site, stack)
+    let ours = SpindriftActor::new(stack.hub.operations(ACCOUNT), stack.command());
+    let testbed = Testbed::new(cluster, [Actor::Kubectl(kubectl), Actor::Spindrift(ours)]);
+    testbed.prepare(workers).await;
+    (testbed, stack)
 }
 
 // === impl Stack ===

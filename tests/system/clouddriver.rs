@@ -14,33 +14,39 @@ use spindrift_testkit::HubProcess;
 
 /// An answer of the hub.
 #[derive(Debug)]
-struct Answer {
+struct ClouddriverAnswer {
     status: u16,
     headers: HeaderMap,
     text: String,
 }
 
 /// Sends a request as Spinnaker's services do.
-async fn send(hub: &HubProcess, method: Method, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+async fn send(
+    hub: &HubProcess,
+    method: Method,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> ClouddriverAnswer {
     let mut request = Client::new().request(method, format!("{}{path}", hub.url())).body(body.to_owned());
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
     let response = request.send().await.unwrap();
-    Answer {
+    ClouddriverAnswer {
         status: response.status().as_u16(),
         headers: response.headers().clone(),
         text: response.text().await.unwrap(),
     }
 }
 
-async fn get(hub: &HubProcess, path: &str) -> Answer {
+async fn get(hub: &HubProcess, path: &str) -> ClouddriverAnswer {
     send(hub, Method::GET, path, &[], "").await
 }
 
-// === impl Answer ===
+// === impl ClouddriverAnswer ===
 
-impl Answer {
+impl ClouddriverAnswer {
     fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {}", self.text))
     }

@@ -1,7 +1,7 @@
 //! One bad account, kind, object or row disturbs no other, and can be seen.
 
 mod huge;
-mod nonsense;
+mod invalid_messages;
 mod objects;
 
 use serde_json::{Value, json};
@@ -90,13 +90,13 @@ async fn accounts_that_cannot_be_reached_leave_the_good_one_alone() {
 async fn a_cluster_that_is_lost_leaves_the_good_one_alone_and_is_found_again() {
     let cluster = Cluster::shared().await.unwrap();
     let namespace = &cluster.namespace("lost").await.unwrap();
-    let road = FaultProxy::start(cluster.addr()).await.unwrap();
-    let lost = json!({ "name": "lost", "kubeconfigFile": cluster.kubeconfig_via(road.addr()).unwrap() });
+    let proxy = FaultProxy::start(cluster.addr()).await.unwrap();
+    let lost = json!({ "name": "lost", "kubeconfigFile": cluster.kubeconfig_via(proxy.addr()).unwrap() });
     let accounts = json!([lost, account("good", cluster)]);
     let stack = Stack::with_accounts(Database::sqlite().unwrap(), &["ConfigMap"], accounts).await;
     assert_flows(cluster, &stack.hub, "lost", namespace).await;
 
-    road.cut();
+    proxy.cut();
     let why = eventually!("the lost watch waits", LONG, {
         let watches = stack.agent.get("/watches").await.unwrap();
         watches["lost"]["waiting"][0]["error"].as_str().map(str::to_owned)
@@ -105,7 +105,7 @@ async fn a_cluster_that_is_lost_leaves_the_good_one_alone_and_is_found_again() {
     eventually!("it is counted", LONG, { stack.metric("spindrift_agent_watches_waiting").await == 1 });
     assert_flows(cluster, &stack.hub, "good", namespace).await;
 
-    road.heal();
+    proxy.heal();
     assert_flows(cluster, &stack.hub, "lost", namespace).await;
 }
 

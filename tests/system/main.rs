@@ -5,23 +5,23 @@
 #![allow(clippy::needless_pass_by_value, reason = "`json!` is written where it is used")]
 
 mod assume;
+mod attachments;
 mod bearer;
-mod by_hand;
 mod channels;
 mod clouddriver;
 mod credentials;
 mod endpoints;
 mod engine;
-mod holds;
+mod invalid_requests;
 mod isolation;
 mod kinds;
 mod live;
 mod load;
 mod logging;
 mod memory;
-mod nonsense;
 mod operations;
 mod permissions;
+mod plain_proxy;
 mod pressure;
 mod proxies;
 mod query;
@@ -29,7 +29,7 @@ mod recovery;
 mod redact;
 mod refusals;
 mod reload;
-mod road;
+mod scripted_agent;
 mod secrets;
 mod sessions;
 mod settings;

@@ -9,7 +9,7 @@ use spindrift_testkit::{
 use tokio::time::timeout;
 
 use crate::{
-    by_hand::name,
+    scripted_agent::name,
     support::{LONG, account},
 };
 

@@ -21,53 +21,53 @@ use crate::{
 };
 
 /// A simulated cluster, whose controllers are at work and which misbehaves on demand.
-struct Site {
+struct SimulatedCluster {
     stage: Stage,
     faults: Arc<Faults>,
     account: String,
 }
 
 /// An agent and a hub before it.
-struct Scene {
-    site: Site,
+struct TaskSetup {
+    simulated: SimulatedCluster,
     stack: Stack,
 }
 
-/// Answer of the hub.
+/// TaskAnswer of the hub.
 #[derive(Debug)]
-struct Answer {
+struct TaskAnswer {
     status: u16,
     body: Value,
 }
 
-// === impl Scene ===
+// === impl TaskSetup ===
 
-impl Scene {
+impl TaskSetup {
     async fn set() -> Self {
         Self::with(&json!({})).await
     }
 
     /// The same with further settings of the account.
     async fn with(settings: &Value) -> Self {
-        let site = Site::set().await;
-        let mut accounts = site.stage.accounts();
+        let simulated = SimulatedCluster::set().await;
+        let mut accounts = simulated.stage.accounts();
         accounts[0].as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
         let stack = Stack::with_settings(&["Secret"], json!(accounts), &[]).await;
-        stack.synced(&site.account).await;
-        Self { site, stack }
+        stack.synced(&simulated.account).await;
+        Self { simulated, stack }
     }
 }
 
-impl Deref for Scene {
-    type Target = Site;
-    fn deref(&self) -> &Site {
-        &self.site
+impl Deref for TaskSetup {
+    type Target = SimulatedCluster;
+    fn deref(&self) -> &SimulatedCluster {
+        &self.simulated
     }
 }
 
-// === impl Site ===
+// === impl SimulatedCluster ===
 
-impl Site {
+impl SimulatedCluster {
     async fn set() -> Self {
         let stage = Stage::set(1).await;
         let faults = Faults::before(&stage.fleet.clusters[0]);
@@ -113,7 +113,7 @@ impl Site {
 }
 
 /// Sends a request as Orca does.
-async fn send(hub: &HubProcess, method: &str, path: &str, body: &Value) -> Answer {
+async fn send(hub: &HubProcess, method: &str, path: &str, body: &Value) -> TaskAnswer {
     send_as(hub, method, path, &[("X-SPINNAKER-USER", "recorder")], body.to_string().into()).await
 }
 
@@ -123,14 +123,14 @@ async fn send_as(
     path: &str,
     headers: &[(&str, &str)],
     body: reqwest::Body,
-) -> Answer {
+) -> TaskAnswer {
     let method = method.parse().unwrap();
     let request = reqwest::Client::new().request(method, format!("{}{path}", hub.url()));
     let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
     let response = request.header("content-type", "application/json").body(body).send().await.unwrap();
     let status = response.status().as_u16();
     let text = response.text().await.unwrap();
-    Answer { status, body: serde_json::from_str(&text).unwrap_or(Value::String(text)) }
+    TaskAnswer { status, body: serde_json::from_str(&text).unwrap_or(Value::String(text)) }
 }
 
 /// Asks for one operation; the id of its task.
@@ -179,7 +179,7 @@ async fn failed(hub: &HubProcess, operation: &str, description: Value) -> String
 }
 
 /// History lines of a task.
-fn said(task: &Value) -> Vec<&str> {
+fn history(task: &Value) -> Vec<&str> {
     task["history"].as_array().unwrap().iter().map(|line| line["status"].as_str().unwrap()).collect()
 }
 

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// A hub with one account of its own, in front of a recorded Clouddriver with the accounts `account1` and `wide`.
-struct Scene {
+struct UpstreamSetup {
     stage: Stage,
     clouddriver: RecordedClouddriver,
     /// Between both.
@@ -27,15 +27,15 @@ struct Scene {
 
 /// An answer.
 #[derive(Debug)]
-struct Said {
+struct HubAnswer {
     status: u16,
     headers: HeaderMap,
     text: String,
 }
 
-// === impl Scene ===
+// === impl UpstreamSetup ===
 
-impl Scene {
+impl UpstreamSetup {
     async fn set() -> Self {
         Self::with(json!({})).await
     }
@@ -55,9 +55,9 @@ impl Scene {
         stack.hub.configure("/upstream", settings);
         stack.hub.configure("/upstream/url", json!(format!("http://{}", link.addr())));
         stack.hub.restart().await.unwrap();
-        let scene = Self { stage, clouddriver, link, stack };
-        scene.stack.synced(scene.account()).await;
-        scene
+        let setup = Self { stage, clouddriver, link, stack };
+        setup.stack.synced(setup.account()).await;
+        setup
     }
 
     /// The account that is ours.
@@ -65,7 +65,7 @@ impl Scene {
         self.stage.fleet.clusters[0].name()
     }
 
-    async fn get(&self, path: &str) -> Said {
+    async fn get(&self, path: &str) -> HubAnswer {
         ask(&self.stack.hub, "GET", path, &[], None).await
     }
 
@@ -86,7 +86,7 @@ async fn ask(
     path: &str,
     headers: &[(&str, &str)],
     body: Option<&Value>,
-) -> Said {
+) -> HubAnswer {
     let url = format!("{}{path}", hub.url());
     let mut request = reqwest::Client::new().request(method.parse().unwrap(), url);
     for (name, value) in headers {
@@ -97,12 +97,12 @@ async fn ask(
     }
     let response = request.timeout(LONG).send().await.unwrap();
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
-    Said { status, headers, text: response.text().await.unwrap() }
+    HubAnswer { status, headers, text: response.text().await.unwrap() }
 }
 
-// === impl Said ===
+// === impl HubAnswer ===
 
-impl Said {
+impl HubAnswer {
     fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }

@@ -11,7 +11,7 @@ use spindrift_testkit::{AgentProcess, Cluster, Database, HubProcess, assert_conv
 use tonic::Code;
 
 use crate::{
-    by_hand::ByHand,
+    scripted_agent::ScriptedAgent,
     support::{CONFIG_MAPS, LONG, Stack, account, config_maps},
 };
 
@@ -39,8 +39,11 @@ async fn peers_that_do_not_know_of_compression_speak_plainly() {
     let database = Database::sqlite().unwrap();
     let hub = HubProcess::start("hub-a", &database, &[]).await.unwrap();
     for metadata in [&[][..], &[(DICTIONARY_METADATA, "7,8")]] {
-        let mut old = ByHand::open(&hub, "by-hand", &["main"], metadata).await;
-        assert_eq!((old.said(DICTIONARY_METADATA), old.said(FINGERPRINTS_METADATA)), (None, None));
+        let mut old = ScriptedAgent::open(&hub, "by-hand", &["main"], metadata).await;
+        assert_eq!(
+            (old.metadata_of_answer(DICTIONARY_METADATA), old.metadata_of_answer(FINGERPRINTS_METADATA)),
+            (None, None)
+        );
         let frame = Cutter::new(None).cut(&attach("main")).next().unwrap();
         let answer = old.frame(frame).await.unwrap().unwrap().message;
         assert!(matches!(answer, Some(v1::events_down::Message::Attached(_))), "{answer:?}");
@@ -53,9 +56,9 @@ async fn garbage_ends_the_channel_with_a_clear_error() {
     let hub = HubProcess::start("hub-a", &database, &[]).await.unwrap();
     let offer = Dictionary::offer();
     let metadata = [(DICTIONARY_METADATA, &*offer), (FINGERPRINTS_METADATA, "yes")];
-    let mut agent = ByHand::open(&hub, "by-hand", &["main"], &metadata).await;
+    let mut agent = ScriptedAgent::open(&hub, "by-hand", &["main"], &metadata).await;
     assert_eq!(
-        (agent.said(DICTIONARY_METADATA), agent.said(FINGERPRINTS_METADATA)),
+        (agent.metadata_of_answer(DICTIONARY_METADATA), agent.metadata_of_answer(FINGERPRINTS_METADATA)),
         (Some(&*offer), Some("yes"))
     );
     let dictionary = Dictionary::choose(&offer);

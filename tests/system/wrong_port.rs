@@ -147,10 +147,10 @@ async fn a_taken_port_is_one_line_and_an_exit_code() {
         let status = daemon.exit(PATIENCE).await.unwrap();
         assert_eq!(status.code(), Some(1), "{program}");
         let log = daemon.log();
-        let said: Vec<_> = log.lines().filter(|line| line.starts_with(&format!("{program}: "))).collect();
+        let lines: Vec<_> = log.lines().filter(|line| line.starts_with(&format!("{program}: "))).collect();
         let sentence = format!(
             "{program}: port {taken} ({name}) is taken by another process; stop it or change {setting}"
         );
-        assert!(matches!(said[..], [line] if line.starts_with(&sentence)), "{log}");
+        assert!(matches!(lines[..], [line] if line.starts_with(&sentence)), "{log}");
     }
 }

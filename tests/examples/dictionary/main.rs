@@ -121,13 +121,13 @@ async fn gather(
             let Event::Object(object) = event else { continue };
             written += 1;
             let file = directory.join(format!("{prefix}-{kind}-{written}"));
-            std::fs::write(file, said(object))?;
+            std::fs::write(file, encoded(object))?;
         }
     }
     Ok(written)
 }
 
-fn said(object: spindrift_kubernetes::RawObject) -> Vec<u8> {
+fn encoded(object: spindrift_kubernetes::RawObject) -> Vec<u8> {
     let spindrift_kubernetes::RawObject { namespace, name, uid, resource_version, body } = object;
     let upsert = Upsert { scope: ScopeId(1), namespace, name, uid, resource_version, body };
     let batch = Batch {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::dice::Dice;
+use crate::decisions::Decisions;
 
 pub(crate) const GROUP: &str = "parity.example.com";
 
@@ -57,76 +57,76 @@ fn definition(kind: &str, plural: &str, schema: &Value, subresources: &Value) ->
     })
 }
 
-pub(super) fn gadget(dice: &Dice) -> Value {
+pub(super) fn gadget(decisions: &Decisions) -> Value {
     json!({ "spec": {
-        "size": dice.maybe("size", 60, |dice| dice.number("value", -5..1 << 40).into()),
-        "ratio": dice.maybe("ratio", 40, |dice| dice.one("value", &[json!(0.5), json!(1e21), json!(3), json!(-0.1)])),
-        "replicas": dice.maybe("replicas", 50, |dice| dice.number("count", 0..5).into()),
-        "note": dice.maybe("note", 50, |dice| dice.one("text", &["", "a <b>", "c"]).into()),
-        "tags": dice.maybe("tags", 60, |dice| json!(dice.some("tag", 0, &["a", "b", "c"]))),
-        "steps": dice.maybe("steps", 60, |dice| json!(dice.some("step", 0, &["one", "two", "three"]))),
-        "parts": dice.items("parts", 0, &["lid", "base", "screw"], |name, dice| json!({
+        "size": decisions.maybe("size", 60, |decisions| decisions.number("value", -5..1 << 40).into()),
+        "ratio": decisions.maybe("ratio", 40, |decisions| decisions.one("value", &[json!(0.5), json!(1e21), json!(3), json!(-0.1)])),
+        "replicas": decisions.maybe("replicas", 50, |decisions| decisions.number("count", 0..5).into()),
+        "note": decisions.maybe("note", 50, |decisions| decisions.one("text", &["", "a <b>", "c"]).into()),
+        "tags": decisions.maybe("tags", 60, |decisions| json!(decisions.some("tag", 0, &["a", "b", "c"]))),
+        "steps": decisions.maybe("steps", 60, |decisions| json!(decisions.some("step", 0, &["one", "two", "three"]))),
+        "parts": decisions.items("parts", 0, &["lid", "base", "screw"], |name, decisions| json!({
             "name": name,
-            "weight": dice.maybe("weight", 60, |dice| dice.number("grams", 0..900).into()),
-            "options": dice.map("options", 0, &["colour", "finish"], &["red", "matt"]),
+            "weight": decisions.maybe("weight", 60, |decisions| decisions.number("grams", 0..900).into()),
+            "options": decisions.map("options", 0, &["colour", "finish"], &["red", "matt"]),
         })),
     } })
 }
 
-pub(super) fn blob(dice: &Dice) -> Value {
+pub(super) fn blob(decisions: &Decisions) -> Value {
     json!({
-        "spec": dice.maybe("spec", 90, |dice| json!({
-            "anything": dice.map("anything", 0, &["a", "b", "c.d/e~f"], &["1", "2", ""]),
-            "list": dice.maybe("list", 60, |dice| dice.items("items", 0, &["x", "y"], |name, dice| {
-                json!({ "name": name, "value": dice.one("value", &[json!(1), json!("1"), json!(1.5), json!(true), json!([]), json!({})]) })
+        "spec": decisions.maybe("spec", 90, |decisions| json!({
+            "anything": decisions.map("anything", 0, &["a", "b", "c.d/e~f"], &["1", "2", ""]),
+            "list": decisions.maybe("list", 60, |decisions| decisions.items("items", 0, &["x", "y"], |name, decisions| {
+                json!({ "name": name, "value": decisions.one("value", &[json!(1), json!("1"), json!(1.5), json!(true), json!([]), json!({})]) })
             })),
-            "deep": dice.maybe("deep", 50, |dice| json!({ "er": { "still": dice.number("value", 0..3), "empty": {} } })),
+            "deep": decisions.maybe("deep", 50, |decisions| json!({ "er": { "still": decisions.number("value", 0..3), "empty": {} } })),
         })),
-        "$odd": dice.maybe("odd", 20, |_| json!({ "key": "kept" })),
+        "$odd": decisions.maybe("odd", 20, |_| json!({ "key": "kept" })),
     })
 }
 
 /// A definition under test; its name, and so its kind, is that of the case and the side.
-pub(super) fn custom_definition(dice: &Dice) -> Value {
-    let version = |name: &str, storage: bool, dice: &Dice| {
+pub(super) fn custom_definition(decisions: &Decisions) -> Value {
+    let version = |name: &str, storage: bool, decisions: &Decisions| {
         json!({
             "name": name,
             "served": true,
             "storage": storage,
             "schema": { "openAPIV3Schema": {
                 "type": "object",
-                "description": dice.maybe("description", 50, |dice| dice.one("text", &["A thing.", "Another <thing>."]).into()),
+                "description": decisions.maybe("description", 50, |decisions| decisions.one("text", &["A thing.", "Another <thing>."]).into()),
                 "properties": { "spec": {
                     "type": "object",
-                    "properties": properties(&dice.within("properties")),
-                    "required": dice.maybe("required", 30, |_| json!(["size"])),
+                    "properties": properties(&decisions.within("properties")),
+                    "required": decisions.maybe("required", 30, |_| json!(["size"])),
                 } },
             } },
-            "additionalPrinterColumns": dice.items("columns", 0, &["Size", "Age"], |name, dice| json!({
+            "additionalPrinterColumns": decisions.items("columns", 0, &["Size", "Age"], |name, decisions| json!({
                 "name": name,
                 "type": "string",
                 "jsonPath": format!(".spec.{}", name.to_lowercase()),
-                "priority": dice.maybe("priority", 40, |dice| dice.number("value", 0..2).into()),
+                "priority": decisions.maybe("priority", 40, |decisions| decisions.number("value", 0..2).into()),
             })),
         })
     };
-    let mut versions = vec![version("v1", true, &dice.within("v1"))];
-    if dice.chance("second version", 40) {
-        versions.push(version("v1beta1", false, &dice.within("v1beta1")));
+    let mut versions = vec![version("v1", true, &decisions.within("v1"))];
+    if decisions.chance("second version", 40) {
+        versions.push(version("v1beta1", false, &decisions.within("v1beta1")));
     }
     json!({ "spec": {
-        "scope": dice.firm().one("scope", &["Namespaced", "Cluster"]),
+        "scope": decisions.firm().one("scope", &["Namespaced", "Cluster"]),
         "versions": versions,
-        "names": { "shortNames": dice.some("short", 0, &["one", "two"]).iter().map(|name| format!("{name}-SIDE")).collect::<Vec<_>>() },
+        "names": { "shortNames": decisions.some("short", 0, &["one", "two"]).iter().map(|name| format!("{name}-SIDE")).collect::<Vec<_>>() },
     } })
 }
 
-fn properties(dice: &Dice) -> Value {
+fn properties(decisions: &Decisions) -> Value {
     let mut properties = json!({ "size": { "type": "integer" } });
-    for name in dice.some("names", 0, &["colour", "list", "age"]) {
+    for name in decisions.some("names", 0, &["colour", "list", "age"]) {
         properties[name] = match name {
             "list" => json!({ "type": "array", "items": { "type": "string" } }),
-            _ => json!({ "type": "string", "enum": dice.some(name, 1, &["a", "b", "c"]) }),
+            _ => json!({ "type": "string", "enum": decisions.some(name, 1, &["a", "b", "c"]) }),
         };
     }
     properties

@@ -2,100 +2,100 @@
 
 use serde_json::{Value, json};
 
-use crate::dice::Dice;
+use crate::decisions::Decisions;
 
 const KEYS: [&str; 4] = ["colour", "app.properties", "empty", "unicode"];
 const VALUES: [&str; 5] = ["blue", "a=1\nb=<2>&'3'\n", "", "zürich \u{2028} \u{1F30A}", "{\"json\": true}"];
 /// The same in base64, as far as it is needed.
 const ENCODED: [&str; 4] = ["Ymx1ZQ==", "AAECAw==", "", "eyJqc29uIjogdHJ1ZX0="];
 
-pub(super) fn config_map(dice: &Dice) -> Value {
+pub(super) fn config_map(decisions: &Decisions) -> Value {
     json!({
-        "data": dice.map("data", 0, &KEYS, &VALUES),
-        "binaryData": dice.map("binary", 0, &["logo", "icon"], &ENCODED),
-        "immutable": dice.firm().maybe("immutable", 5, |_| true.into()),
+        "data": decisions.map("data", 0, &KEYS, &VALUES),
+        "binaryData": decisions.map("binary", 0, &["logo", "icon"], &ENCODED),
+        "immutable": decisions.firm().maybe("immutable", 5, |_| true.into()),
     })
 }
 
-pub(super) fn secret(dice: &Dice) -> Value {
+pub(super) fn secret(decisions: &Decisions) -> Value {
     json!({
-        "type": dice.firm().maybe("type", 50, |dice| dice.one("name", &["Opaque", "example.com/own"]).into()),
-        "data": dice.map("data", 0, &KEYS, &ENCODED),
-        "stringData": dice.map("strings", 0, &["colour", "token"], &VALUES),
+        "type": decisions.firm().maybe("type", 50, |decisions| decisions.one("name", &["Opaque", "example.com/own"]).into()),
+        "data": decisions.map("data", 0, &KEYS, &ENCODED),
+        "stringData": decisions.map("strings", 0, &["colour", "token"], &VALUES),
     })
 }
 
-pub(super) fn service_account(dice: &Dice) -> Value {
+pub(super) fn service_account(decisions: &Decisions) -> Value {
     json!({
-        "secrets": dice.items("secrets", 0, &["one", "two", "three"], |name, _| json!({ "name": name })),
-        "imagePullSecrets": dice.items("pull", 0, &["registry", "mirror"], |name, _| json!({ "name": name })),
-        "automountServiceAccountToken": dice.maybe("mount", 40, |dice| dice.chance("yes", 50).into()),
+        "secrets": decisions.items("secrets", 0, &["one", "two", "three"], |name, _| json!({ "name": name })),
+        "imagePullSecrets": decisions.items("pull", 0, &["registry", "mirror"], |name, _| json!({ "name": name })),
+        "automountServiceAccountToken": decisions.maybe("mount", 40, |decisions| decisions.chance("yes", 50).into()),
     })
 }
 
-pub(super) fn role(dice: &Dice) -> Value {
-    json!({ "rules": rules(dice) })
+pub(super) fn role(decisions: &Decisions) -> Value {
+    json!({ "rules": rules(decisions) })
 }
 
-pub(super) fn cluster_role(dice: &Dice) -> Value {
+pub(super) fn cluster_role(decisions: &Decisions) -> Value {
     json!({
-        "rules": rules(dice),
-        "aggregationRule": dice.maybe("aggregation", 20, |dice| json!({ "clusterRoleSelectors": [{
-            "matchLabels": { "aggregate": dice.one("label", &["yes", "no"]) },
+        "rules": rules(decisions),
+        "aggregationRule": decisions.maybe("aggregation", 20, |decisions| json!({ "clusterRoleSelectors": [{
+            "matchLabels": { "aggregate": decisions.one("label", &["yes", "no"]) },
         }] })),
     })
 }
 
-fn rules(dice: &Dice) -> Value {
-    dice.items("rules", 0, &["pods", "deployments", "secrets"], |resource, dice| {
+fn rules(decisions: &Decisions) -> Value {
+    decisions.items("rules", 0, &["pods", "deployments", "secrets"], |resource, decisions| {
         json!({
             "apiGroups": [if resource == "deployments" { "apps" } else { "" }],
             "resources": [resource],
-            "verbs": dice.some("verbs", 1, &["get", "list", "watch", "patch"]),
-            "resourceNames": dice.maybe("names", 20, |dice| json!(dice.some("name", 1, &["a", "b"]))),
+            "verbs": decisions.some("verbs", 1, &["get", "list", "watch", "patch"]),
+            "resourceNames": decisions.maybe("names", 20, |decisions| json!(decisions.some("name", 1, &["a", "b"]))),
         })
     })
 }
 
-pub(super) fn role_binding(dice: &Dice) -> Value {
-    let role = dice.firm().one("role", &["reader", "writer"]);
+pub(super) fn role_binding(decisions: &Decisions) -> Value {
+    let role = decisions.firm().one("role", &["reader", "writer"]);
     json!({
         "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": role },
-        "subjects": dice.items("subjects", 0, &["alice", "bob", "carol"], |name, dice| json!({
+        "subjects": decisions.items("subjects", 0, &["alice", "bob", "carol"], |name, decisions| json!({
             "apiGroup": "rbac.authorization.k8s.io",
-            "kind": dice.one("kind", &["User", "Group"]),
+            "kind": decisions.one("kind", &["User", "Group"]),
             "name": name,
         })),
     })
 }
 
-pub(super) fn autoscaler(dice: &Dice) -> Value {
+pub(super) fn autoscaler(decisions: &Decisions) -> Value {
     json!({ "spec": {
-        "scaleTargetRef": { "apiVersion": "apps/v1", "kind": "Deployment", "name": dice.one("target", &["web", "other"]) },
-        "minReplicas": dice.maybe("least", 60, |dice| dice.number("pods", 1..4).into()),
-        "maxReplicas": dice.number("most", 4..9),
-        "metrics": dice.items("metrics", 0, &["cpu", "memory"], |name, dice| json!({
+        "scaleTargetRef": { "apiVersion": "apps/v1", "kind": "Deployment", "name": decisions.one("target", &["web", "other"]) },
+        "minReplicas": decisions.maybe("least", 60, |decisions| decisions.number("pods", 1..4).into()),
+        "maxReplicas": decisions.number("most", 4..9),
+        "metrics": decisions.items("metrics", 0, &["cpu", "memory"], |name, decisions| json!({
             "type": "Resource",
-            "resource": { "name": name, "target": { "type": "Utilization", "averageUtilization": dice.number("percent", 10..90) } },
+            "resource": { "name": name, "target": { "type": "Utilization", "averageUtilization": decisions.number("percent", 10..90) } },
         })),
-        "behavior": dice.maybe("behavior", 40, |dice| json!({ "scaleDown": {
-            "stabilizationWindowSeconds": dice.number("window", 0..600),
-            "policies": dice.items("policies", 1, &["Pods", "Percent"], |kind, dice| json!({
-                "type": kind, "value": dice.number("value", 1..9), "periodSeconds": 60,
+        "behavior": decisions.maybe("behavior", 40, |decisions| json!({ "scaleDown": {
+            "stabilizationWindowSeconds": decisions.number("window", 0..600),
+            "policies": decisions.items("policies", 1, &["Pods", "Percent"], |kind, decisions| json!({
+                "type": kind, "value": decisions.number("value", 1..9), "periodSeconds": 60,
             })),
         } })),
     } })
 }
 
-pub(super) fn disruption_budget(dice: &Dice) -> Value {
-    let limit = dice.one("limit", &["minAvailable", "maxUnavailable"]);
+pub(super) fn disruption_budget(decisions: &Decisions) -> Value {
+    let limit = decisions.one("limit", &["minAvailable", "maxUnavailable"]);
     let mut spec = json!({
-        "selector": dice.maybe("selector", 90, |dice| json!({
-            "matchLabels": dice.map("labels", 0, &["app", "tier"], &["web", "back"]),
-            "matchExpressions": dice.maybe("more", 30, |_| json!([{ "key": "app", "operator": "Exists" }])),
+        "selector": decisions.maybe("selector", 90, |decisions| json!({
+            "matchLabels": decisions.map("labels", 0, &["app", "tier"], &["web", "back"]),
+            "matchExpressions": decisions.maybe("more", 30, |_| json!([{ "key": "app", "operator": "Exists" }])),
         })),
-        "unhealthyPodEvictionPolicy": dice.maybe("eviction", 30, |dice| dice.one("policy", &["AlwaysAllow", "IfHealthyBudget"]).into()),
+        "unhealthyPodEvictionPolicy": decisions.maybe("eviction", 30, |decisions| decisions.one("policy", &["AlwaysAllow", "IfHealthyBudget"]).into()),
     });
-    spec[limit] = dice.one("value", &[json!(1), json!(2), json!("50%")]);
+    spec[limit] = decisions.one("value", &[json!(1), json!(2), json!("50%")]);
     json!({ "spec": spec })
 }

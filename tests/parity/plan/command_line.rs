@@ -2,12 +2,12 @@
 
 use crate::{
     action::Way,
-    case::{Case, dice},
+    case::{Case, decisions},
     features::Feature,
 };
 
 pub(super) fn any(seed: u64, number: u64) -> Case {
-    let choices = dice(seed, number).within("command line");
+    let choices = decisions(seed, number).within("command line");
     let make = match choices.number("verb", 0..100) {
         ..40 => super::apply::client_side,
         40..55 => super::apply::server_side,

@@ -2,7 +2,7 @@
 
 use crate::{
     action::{Action, Deletion, Mode},
-    case::{Case, Step, Where, deletable, dice},
+    case::{Case, Step, Where, decisions, deletable},
     kinds::Kind,
 };
 
@@ -20,8 +20,8 @@ pub(super) fn delete(seed: u64, number: u64) -> Case {
         "CustomResourceDefinition",
     ];
     let kind = Kind::of(DELETED[usize::try_from(number).unwrap() % DELETED.len()]);
-    let dice = dice(seed, number);
-    let choices = dice.within("delete");
+    let decisions = decisions(seed, number);
+    let choices = decisions.within("delete");
     let is_definition = kind.name == "CustomResourceDefinition";
     let by_label = choices.chance("label", 30) && !is_definition;
     let missing = choices.chance("missing", 15);
@@ -30,13 +30,13 @@ pub(super) fn delete(seed: u64, number: u64) -> Case {
         choices.one("cascade", &[None, None, Some("background"), Some("orphan"), Some("foreground")]);
     let cluster = if matches!(cascade, Some("orphan" | "foreground")) { Where::Living } else { Where::Bare };
 
-    let manifest = |dice| kind.manifest(number, dice);
+    let manifest = |decisions| kind.manifest(number, decisions);
     let mut names = vec![kind.object_name(number)];
     if by_label {
         names.push(format!("{}-too", names[0]));
     }
     let apply = |name: &String| {
-        let mut manifest = deletable(manifest(&dice), number, name);
+        let mut manifest = deletable(manifest(&decisions), number, name);
         if manifest["spec"].get("replicas").is_some() {
             manifest["spec"]["replicas"] = 1.into();
         }

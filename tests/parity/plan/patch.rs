@@ -4,20 +4,20 @@ use serde_json::{Value, json};
 
 use crate::{
     action::{Action, Mode},
-    case::{Case, Step, dice},
-    dice::Dice,
+    case::{Case, Step, decisions},
+    decisions::Decisions,
     features::{Feature, in_patch},
+    foreign_change::ForeignChange,
     kinds::Kind,
-    meddling::Meddling,
 };
 
 pub(super) fn patch(seed: u64, number: u64) -> Case {
-    let dice = dice(seed, number);
-    let choices = dice.within("patch");
+    let decisions = decisions(seed, number);
+    let choices = decisions.within("patch");
     let (kind, action) = match number % 6 {
         // Half of them are strategic, since those have the directives.
         0 | 2 | 4 => strategic(&choices),
-        1 | 3 => merge(number, &dice, &choices),
+        1 | 3 => merge(number, &decisions, &choices),
         _ => json_patch(&choices),
     };
     let features = match &action {
@@ -27,7 +27,7 @@ pub(super) fn patch(seed: u64, number: u64) -> Case {
     let mut steps = Vec::new();
     if !choices.chance("missing", 4) {
         steps.push(Step::Act(Action::Apply {
-            manifest: kind.manifest(number, &dice),
+            manifest: kind.manifest(number, &decisions),
             mode: Mode::ClientSide,
         }));
     }
@@ -35,7 +35,7 @@ pub(super) fn patch(seed: u64, number: u64) -> Case {
     Case { features, ..Case::new(number, kind, steps) }
 }
 
-fn strategic(choices: &Dice) -> (&'static Kind, Action) {
+fn strategic(choices: &Decisions) -> (&'static Kind, Action) {
     const WORKLOADS: [&str; 6] =
         ["Deployment", "StatefulSet", "DaemonSet", "Deployment", "CronJob", "Gadget"];
     let kind = Kind::of(choices.one("kind", &WORKLOADS));
@@ -76,18 +76,18 @@ fn strategic(choices: &Dice) -> (&'static Kind, Action) {
 }
 
 /// A merge patch that another client would send, too.
-fn merge(number: u64, dice: &Dice, choices: &Dice) -> (&'static Kind, Action) {
+fn merge(number: u64, decisions: &Decisions, choices: &Decisions) -> (&'static Kind, Action) {
     const KINDS: [&str; 8] =
         ["Deployment", "Service", "ConfigMap", "Secret", "Ingress", "Gadget", "Blob", "PodDisruptionBudget"];
     let kind = Kind::of(choices.one("kind", &KINDS));
-    let patch = match Meddling::of(kind, number, dice) {
-        Meddling::Patch(patch) => patch,
+    let patch = match ForeignChange::of(kind, number, decisions) {
+        ForeignChange::Patch(patch) => patch,
         _ => json!({ "metadata": { "labels": { "fresh": "yes", "app": null } } }),
     };
     (kind, Action::Patch { sort: "merge", patch })
 }
 
-fn json_patch(choices: &Dice) -> (&'static Kind, Action) {
+fn json_patch(choices: &Decisions) -> (&'static Kind, Action) {
     let kind = Kind::of(choices.one("kind", &["Deployment", "ConfigMap", "Gadget", "ClusterRole"]));
     let patch = match choices.number("sort", 0..7) {
         0 => json!([{ "op": "add", "path": "/metadata/labels", "value": { "fresh": "yes" } }]),

@@ -4,18 +4,18 @@ use serde_json::{Value, json};
 
 use crate::{
     action::{Action, Mode, Rollout},
-    case::{Case, Step, Where, deletable, dice},
+    case::{Case, Step, Where, decisions, deletable},
     kinds::Kind,
 };
 
 pub(super) fn rollout(seed: u64, number: u64) -> Case {
     const ROLLED: [&str; 4] = ["Deployment", "StatefulSet", "Deployment", "DaemonSet"];
     let kind = Kind::of(ROLLED[usize::try_from(number).unwrap() % ROLLED.len()]);
-    let dice = dice(seed, number);
-    let choices = dice.within("rollout");
+    let decisions = decisions(seed, number);
+    let choices = decisions.within("rollout");
     let version = |version: u32| {
         let manifest =
-            deletable(kind.manifest(number, &dice.version(version)), number, &kind.object_name(number));
+            deletable(kind.manifest(number, &decisions.version(version)), number, &kind.object_name(number));
         Step::Act(Action::Apply { manifest: calm(manifest, version), mode: Mode::ClientSide })
     };
     let mut steps = vec![version(0), Step::Settle];

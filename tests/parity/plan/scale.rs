@@ -2,7 +2,7 @@
 
 use crate::{
     action::{Action, Mode},
-    case::{Case, Step, dice},
+    case::{Case, Step, decisions},
     kinds::Kind,
 };
 
@@ -10,8 +10,8 @@ pub(super) fn scale(seed: u64, number: u64) -> Case {
     const SCALED: [&str; 7] =
         ["Deployment", "StatefulSet", "Gadget", "Deployment", "StatefulSet", "DaemonSet", "ConfigMap"];
     let kind = Kind::of(SCALED[usize::try_from(number).unwrap() % SCALED.len()]);
-    let dice = dice(seed, number);
-    let choices = dice.within("scale");
+    let decisions = decisions(seed, number);
+    let choices = decisions.within("scale");
     let action = Action::Scale {
         replicas: u32::try_from(choices.number("replicas", 0..9)).unwrap(),
         current: choices.chance("current", 40).then(|| u32::try_from(choices.number("now", 0..4)).unwrap()),
@@ -21,7 +21,7 @@ pub(super) fn scale(seed: u64, number: u64) -> Case {
     // Sometimes there is nothing to scale.
     if !choices.chance("missing", 10) {
         steps.push(Step::Act(Action::Apply {
-            manifest: kind.manifest(number, &dice),
+            manifest: kind.manifest(number, &decisions),
             mode: Mode::ClientSide,
         }));
     }

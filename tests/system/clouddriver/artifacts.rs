@@ -9,7 +9,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use super::{Answer, get, send};
+use super::{ClouddriverAnswer, get, send};
 
 const INDEX: &str = "entries:\n  shop:\n  - {version: 1.0.0, urls: [charts/shop-1.0.0.tgz]}\n  - {version: 2.0.0, urls: [charts/shop-2.0.0.tgz]}\n";
 
@@ -41,7 +41,7 @@ async fn web_server(files: &'static [(&str, &str)], authorization: &'static str)
     (url, server)
 }
 
-async fn fetch(hub: &HubProcess, artifact: &Value) -> Answer {
+async fn fetch(hub: &HubProcess, artifact: &Value) -> ClouddriverAnswer {
     let headers = [("Content-Type", "application/json")];
     send(hub, Method::PUT, "/artifacts/fetch", &headers, &artifact.to_string()).await
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use spindrift_testkit::{Cluster, Database, eventually};
 
-use super::{Answer, get};
+use super::{ClouddriverAnswer, get};
 use crate::support::{LONG, Stack};
 
 /// Kinds that Spinnaker shows.
@@ -247,7 +247,7 @@ async fn lists_are_answered_while_an_agent_is_away_and_say_so() {
     assert_eq!((accounts.status, &accounts.json()[0]["name"]), (200, &json!("main")));
     stack.agent.restart().unwrap();
     eventually("all is well again", LONG, || async {
-        let Answer { headers, .. } = get(&stack.hub, "/applications").await;
+        let ClouddriverAnswer { headers, .. } = get(&stack.hub, "/applications").await;
         headers.get("x-spindrift-stale").is_none().then_some(()).ok_or("it is still named")
     })
     .await;

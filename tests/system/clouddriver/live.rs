@@ -6,7 +6,7 @@ use spindrift_testkit::{Cluster, Database, eventually};
 
 use super::{get, send};
 use crate::{
-    road::PlainRoad,
+    plain_proxy::PlainProxy,
     support::{LONG, Stack, account},
 };
 
@@ -33,9 +33,9 @@ async fn a_manifest_is_read_from_its_cluster() {
     let event = json!({ "apiVersion": "v1", "kind": "Event", "metadata": { "name": "e", "namespace": namespace }, "count": 3,
         "involvedObject": { "kind": "ReplicaSet", "name": "shop-v000", "namespace": namespace }, "reason": "Tested" });
     cluster.kubectl_stdin(&["create", "-f", "-"], &event.to_string()).await.unwrap();
-    let road = PlainRoad::open(cluster).await;
-    road.tampering.rewrite(br#""apiVersion":"apps/v1""#, br#""apiVersion":"apps/v9""#).unwrap();
-    let old = json!({ "name": "old", "kubeconfigContents": road.kubeconfig().to_string() });
+    let proxy = PlainProxy::open(cluster).await;
+    proxy.tampering.rewrite(br#""apiVersion":"apps/v1""#, br#""apiVersion":"apps/v9""#).unwrap();
+    let old = json!({ "name": "old", "kubeconfigContents": proxy.kubeconfig().to_string() });
     let accounts = json!([account("main", cluster), old]);
     let stack = Stack::with_accounts(Database::sqlite().unwrap(), &["ConfigMap"], accounts).await;
     stack.synced("main").await;

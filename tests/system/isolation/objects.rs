@@ -5,7 +5,7 @@ use spindrift_testkit::{Cluster, Database, Engine, eventually, scratch};
 
 use super::{arrives, assert_flows, line, shown_problem};
 use crate::{
-    road::PlainRoad,
+    plain_proxy::PlainProxy,
     stall::Stall,
     support::{LONG, Stack, account, config_maps, widget_crd},
 };
@@ -94,12 +94,12 @@ async fn a_large_object_arrives_whole() {
 async fn an_event_that_cannot_be_read_is_counted_and_the_others_arrive() {
     let cluster = Cluster::shared().await.unwrap();
     let namespace = &cluster.namespace("unreadable").await.unwrap();
-    let road = PlainRoad::open(cluster).await;
+    let proxy = PlainProxy::open(cluster).await;
     // Breaks the JSON of one object, and not the length of anything.
-    road.tampering.rewrite(b"\"marker-x\"", b"\"marker-\"x").unwrap();
-    let directory = scratch("road").unwrap();
+    proxy.tampering.rewrite(b"\"marker-x\"", b"\"marker-\"x").unwrap();
+    let directory = scratch("proxy").unwrap();
     let kubeconfig = directory.path().join("kubeconfig");
-    std::fs::write(&kubeconfig, road.kubeconfig().to_string()).unwrap();
+    std::fs::write(&kubeconfig, proxy.kubeconfig().to_string()).unwrap();
     let accounts = json!([{ "name": "bad", "kubeconfigFile": kubeconfig }, account("good", cluster)]);
     let stack = Stack::with_accounts(Database::sqlite().unwrap(), &["ConfigMap"], accounts).await;
     assert_flows(cluster, &stack.hub, "bad", namespace).await;
@@ -136,9 +136,9 @@ async fn an_event_that_cannot_be_read_is_counted_and_the_others_arrive() {
     assert_flows(cluster, &stack.hub, "bad", namespace).await;
     assert_eq!(relists().await, listed);
 
-    // The road is repaired; the object's next change is read.
-    road.tampering.heal();
-    cluster.kubectl(&["label", "configmap", "marked", "road=repaired", "-n", namespace]).await.unwrap();
+    // The proxy is repaired; the object's next change is read.
+    proxy.tampering.heal();
+    cluster.kubectl(&["label", "configmap", "marked", "proxy=repaired", "-n", namespace]).await.unwrap();
     arrives(&stack.hub, "bad", namespace, "marked").await;
     assert_eq!(line(&stack.agent, "good").await.unwrap()["UnparseableEvents"], 0);
 }

@@ -11,23 +11,23 @@ use spindrift_model::OperationId;
 use spindrift_playground::{Effect, Fault, FaultId, Faults, Verb};
 use spindrift_testkit::eventually;
 
-use super::{Answer, ask, remembered, try_ask};
+use super::{OperationAnswer, ask, remembered, try_ask};
 use crate::{
     engine::Stage,
     support::{LONG, Stack},
 };
 
 /// An agent and a hub before a simulated cluster that misbehaves on demand.
-struct Scene {
+struct FaultSetup {
     stage: Stage,
     faults: Arc<Faults>,
     stack: Stack,
     account: String,
 }
 
-// === impl Scene ===
+// === impl FaultSetup ===
 
-impl Scene {
+impl FaultSetup {
     async fn set() -> Self {
         Self::with(&[]).await
     }
@@ -63,7 +63,7 @@ impl Scene {
         eventually!("the API server is asked", LONG, self.faults.hits(fault) == Some(1));
     }
 
-    async fn ask(&self, query: &str, verb: &Value) -> Answer {
+    async fn ask(&self, query: &str, verb: &Value) -> OperationAnswer {
         ask(&self.stack.hub, &self.account, query, verb).await
     }
 
@@ -82,7 +82,7 @@ impl Scene {
     }
 }
 
-fn assert_unknown(answer: &Answer) {
+fn assert_unknown(answer: &OperationAnswer) {
     assert_eq!((answer.status, &answer.body["reason"]), (502, &json!("OutcomeUnknown")), "{answer:?}");
     let message = answer.body["message"].as_str().unwrap();
     assert!(message.starts_with("nobody knows whether it was done: "), "{message}");
@@ -90,11 +90,11 @@ fn assert_unknown(answer: &Answer) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_asked_is_done_once_and_counted() {
-    let scene = Scene::set().await;
-    let created = scene.ask("", &Scene::create()).await;
+    let setup = FaultSetup::set().await;
+    let created = setup.ask("", &FaultSetup::create()).await;
     assert_eq!((created.status, &created.body["action"]), (201, &json!("created")), "{created:?}");
-    assert_eq!(scene.effects(), 1);
-    let metrics = scene.stack.hub.text("/metrics").await.unwrap();
+    assert_eq!(setup.effects(), 1);
+    let metrics = setup.stack.hub.text("/metrics").await.unwrap();
     let line = r#"spindrift_hub_operations_total{verb="create",outcome="completed"} 1"#;
     assert!(
         metrics.contains(line)
@@ -105,88 +105,88 @@ async fn what_is_asked_is_done_once_and_counted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_killed_before_it_was_asked_changes_nothing() {
-    let mut scene = Scene::set().await;
-    scene.stack.agent.kill();
-    scene.stack.hub.configure("/kubesvc/operations/retry", json!({ "maxRetries": 2, "backoffMs": 100 }));
-    scene.stack.hub.restart().await.unwrap();
-    let refused = scene.ask("", &Scene::create()).await;
+    let mut setup = FaultSetup::set().await;
+    setup.stack.agent.kill();
+    setup.stack.hub.configure("/kubesvc/operations/retry", json!({ "maxRetries": 2, "backoffMs": 100 }));
+    setup.stack.hub.restart().await.unwrap();
+    let refused = setup.ask("", &FaultSetup::create()).await;
     assert_eq!((refused.status, &refused.body["reason"]), (503, &json!("ServiceUnavailable")), "{refused:?}");
     let message =
-        format!("no agent that serves account {} is connected; agent agent-a was the last", scene.account);
+        format!("no agent that serves account {} is connected; agent agent-a was the last", setup.account);
     assert_eq!(refused.body["message"], message);
-    assert_eq!(scene.effects(), 0);
-    assert_eq!(remembered(&scene.stack.hub, &refused.id).await["state"], "failed");
+    assert_eq!(setup.effects(), 0);
+    assert_eq!(remembered(&setup.stack.hub, &refused.id).await["state"], "failed");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_that_comes_in_time_is_waited_for() {
-    let mut scene = Scene::set().await;
-    scene.stack.agent.kill();
-    let started = scene.ask("async=true", &Scene::create()).await;
+    let mut setup = FaultSetup::set().await;
+    setup.stack.agent.kill();
+    let started = setup.ask("async=true", &FaultSetup::create()).await;
     assert_eq!(started.status, 202, "{started:?}");
-    scene.stack.agent.restart().unwrap();
-    scene.becomes(&started.id, "completed").await;
-    assert_eq!(scene.effects(), 1);
+    setup.stack.agent.restart().unwrap();
+    setup.becomes(&started.id, "completed").await;
+    assert_eq!(setup.effects(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_same_id_posted_twice_at_once_has_one_effect_and_both_hear_of_it() {
-    let scene = Scene::set().await;
+    let setup = FaultSetup::set().await;
     for round in 1..=5 {
         let query = format!("id={}", OperationId::fresh());
-        let create = Scene::create();
-        let posts = (0..4).map(|_| scene.ask(&query, &create));
+        let create = FaultSetup::create();
+        let posts = (0..4).map(|_| setup.ask(&query, &create));
         let answers = futures::future::join_all(posts).await;
         for answer in &answers {
             assert_eq!((answer.status, &answer.body), (201, &answers[0].body), "{answer:?}");
         }
-        assert_eq!(scene.effects(), round, "one for each id");
+        assert_eq!(setup.effects(), round, "one for each id");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deadline_that_passes_while_the_api_server_is_silent_is_told() {
-    let scene = Scene::set().await;
-    let fault = scene.hold();
-    let asked = scene.ask("deadline=1s", &Scene::create()).await;
+    let setup = FaultSetup::set().await;
+    let fault = setup.hold();
+    let asked = setup.ask("deadline=1s", &FaultSetup::create()).await;
     assert_unknown(&asked);
-    scene.faults.lift(fault);
-    let operation = remembered(&scene.stack.hub, &asked.id).await;
+    setup.faults.lift(fault);
+    let operation = remembered(&setup.stack.hub, &asked.id).await;
     assert_eq!(operation["state"], "unknown", "{operation}");
     assert!(!operation["reason"].as_str().unwrap().is_empty());
-    assert!(scene.effects() <= 1);
-    let metrics = scene.stack.hub.text("/metrics").await.unwrap();
+    assert!(setup.effects() <= 1);
+    let metrics = setup.stack.hub.text("/metrics").await.unwrap();
     let line = r#"spindrift_hub_operations_total{verb="create",outcome="unknown"} 1"#;
     assert!(metrics.contains(line), "{metrics}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_waits_no_longer_gets_the_id_and_the_answer_later() {
-    let scene = Scene::set().await;
-    let fault = scene.hold();
-    let asked = scene.ask("wait=200ms", &Scene::create()).await;
+    let setup = FaultSetup::set().await;
+    let fault = setup.hold();
+    let asked = setup.ask("wait=200ms", &FaultSetup::create()).await;
     assert_eq!((asked.status, &asked.body["id"]), (202, &json!(asked.id)), "{asked:?}");
-    scene.held(fault).await;
-    scene.faults.lift(fault);
-    scene.becomes(&asked.id, "completed").await;
-    let result = scene.stack.hub.get(&format!("/v1/operations/{}/result", asked.id)).await.unwrap();
+    setup.held(fault).await;
+    setup.faults.lift(fault);
+    setup.becomes(&asked.id, "completed").await;
+    let result = setup.stack.hub.get(&format!("/v1/operations/{}/result", asked.id)).await.unwrap();
     assert_eq!(result["action"], "created");
-    assert_eq!(scene.effects(), 1);
+    assert_eq!(setup.effects(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_called_off_before_it_began_changes_nothing() {
-    let mut scene = Scene::set().await;
-    scene.stack.agent.kill();
-    let started = scene.ask("async=true", &Scene::create()).await;
-    let url = format!("{}/v1/operations/{}", scene.stack.hub.url(), started.id);
+    let mut setup = FaultSetup::set().await;
+    setup.stack.agent.kill();
+    let started = setup.ask("async=true", &FaultSetup::create()).await;
+    let url = format!("{}/v1/operations/{}", setup.stack.hub.url(), started.id);
     assert_eq!(reqwest::Client::new().delete(&url).send().await.unwrap().status(), 202);
-    scene.becomes(&started.id, "cancelled").await;
-    scene.stack.agent.restart().unwrap();
-    scene.connected().await;
-    let again = scene.ask(&format!("id={}", started.id), &Scene::create()).await;
+    setup.becomes(&started.id, "cancelled").await;
+    setup.stack.agent.restart().unwrap();
+    setup.connected().await;
+    let again = setup.ask(&format!("id={}", started.id), &FaultSetup::create()).await;
     assert_eq!((again.status, &again.body["reason"]), (409, &json!("Cancelled")), "{again:?}");
-    assert_eq!(scene.effects(), 0);
+    assert_eq!(setup.effects(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -197,7 +197,7 @@ async fn a_namespace_that_is_not_the_accounts_is_refused() {
     let stack = Stack::with_settings(&["Secret"], json!(accounts), &[]).await;
     let account = stage.fleet.clusters[0].name();
     stack.synced(account).await;
-    let refused = ask(&stack.hub, account, "", &Scene::create()).await;
+    let refused = ask(&stack.hub, account, "", &FaultSetup::create()).await;
     assert_eq!((refused.status, &refused.body["reason"]), (401, &json!("Unauthorized")), "{refused:?}");
     let message =
         format!("namespace default has not been authorized in the configuration of account {account}");
@@ -206,20 +206,20 @@ async fn a_namespace_that_is_not_the_accounts_is_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_caller_that_leaves_does_not_stop_what_it_asked_for() {
-    let scene = Scene::set().await;
-    let fault = scene.hold();
+    let setup = FaultSetup::set().await;
+    let fault = setup.hold();
     let id = OperationId::fresh().to_string();
     let query = format!("id={id}");
-    let create = Scene::create();
+    let create = FaultSetup::create();
     let left = tokio::time::timeout(Duration::from_secs(1), async {
-        try_ask(&scene.stack.hub, &scene.account, &query, &create).await
+        try_ask(&setup.stack.hub, &setup.account, &query, &create).await
     });
     assert!(left.await.is_err());
-    scene.held(fault).await;
-    scene.faults.lift(fault);
-    scene.becomes(&id, "completed").await;
-    assert_eq!(scene.effects(), 1);
-    let again = scene.ask(&query, &create).await;
+    setup.held(fault).await;
+    setup.faults.lift(fault);
+    setup.becomes(&id, "completed").await;
+    assert_eq!(setup.effects(), 1);
+    let again = setup.ask(&query, &create).await;
     assert_eq!((again.status, &again.body["action"]), (201, &json!("created")), "{again:?}");
-    assert_eq!(scene.effects(), 1);
+    assert_eq!(setup.effects(), 1);
 }

@@ -10,16 +10,16 @@ use crate::{engine::Stage, support::LONG};
 
 const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 
-struct Pair {
+struct TwoHubs {
     stage: Stage,
     asked: HubProcess,
     connected: HubProcess,
     _agent: AgentProcess,
 }
 
-// === impl Pair ===
+// === impl TwoHubs ===
 
-impl Pair {
+impl TwoHubs {
     async fn start(database: &Database, settings: &[(&str, Value)]) -> Self {
         let stage = Stage::set(1).await;
         let asked = HubProcess::start("hub-a", database, settings).await.unwrap();
@@ -53,7 +53,7 @@ fn create() -> Value {
 async fn hubs_with_a_common_key_pass_operations_to_each_other() {
     for database in [Database::postgres().await.unwrap(), Database::mariadb().await.unwrap()] {
         let settings = [("/kubesvc/operations", json!({ "encryption": { "key": KEY } }))];
-        let pair = Pair::start(&database, &settings).await;
+        let pair = TwoHubs::start(&database, &settings).await;
         let created = ask(&pair.asked, pair.account(), "", &create()).await;
         assert_eq!((created.status, &created.body["action"]), (201, &json!("created")), "{created:?}");
         assert_eq!(pair.effects(), 1);
@@ -81,7 +81,7 @@ async fn hubs_with_a_common_key_pass_operations_to_each_other() {
 #[tokio::test(flavor = "multi_thread")]
 async fn hubs_without_a_common_key_say_what_is_missing() {
     let database = Database::postgres().await.unwrap();
-    let pair = Pair::start(&database, &[]).await;
+    let pair = TwoHubs::start(&database, &[]).await;
     let refused = ask(&pair.asked, pair.account(), "", &create()).await;
     assert_eq!((refused.status, &refused.body["reason"]), (503, &json!("ServiceUnavailable")), "{refused:?}");
     let message = refused.body["message"].as_str().unwrap();

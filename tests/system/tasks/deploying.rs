@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use spindrift_testkit::{Cluster, Database};
 
-use super::{config_map, deployment, done, failed, said};
+use super::{config_map, deployment, done, failed, history};
 use crate::support::{Stack, widget, widget_crd};
 
 async fn stack(cluster: &Cluster) -> Stack {
@@ -38,7 +38,7 @@ async fn a_deployment_is_told_as_clouddriver_tells_it() {
     let description = deployment("main", json!([workload("Deployment", &namespace, "web")]));
     let task = done(&stack.hub, "deployManifest", description).await;
     assert_eq!(
-        said(&task),
+        history(&task),
         [
             "Initializing Orchestration Task",
             "Processing op: KubernetesDeployManifestOperation",
@@ -324,7 +324,7 @@ async fn old_versions_go_and_a_job_tells_where_it_runs() {
         let task = done(&stack.hub, "runJob", run.clone()).await;
         let location = &task["resultObjects"][0]["deployedNamesByLocation"];
         assert_eq!(location, &json!({ &*namespace: ["job once"] }), "{task:#}");
-        assert_eq!(said(&task)[2], "Running Kubernetes job...");
+        assert_eq!(history(&task)[2], "Running Kubernetes job...");
     }
     let not_a_job = json!({ "account": "main", "manifest": config_map(&namespace, "x", "1") });
     let message = failed(&stack.hub, "runJob", not_a_job).await;

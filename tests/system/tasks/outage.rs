@@ -3,7 +3,7 @@
 use serde_json::json;
 use spindrift_testkit::{Database, HubProcess, eventually};
 
-use super::{Scene, config_map, deployment, ended, send, submit};
+use super::{TaskSetup, config_map, deployment, ended, send, submit};
 use crate::support::LONG;
 
 /// The row stays, though its insertion fails.
@@ -57,41 +57,41 @@ async fn while_the_database_is_away_who_reads_is_told_to_ask_again_and_who_chang
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_hub_itself_refuses_for_a_moment_is_done_later_and_once() {
-    let mut scene = Scene::set().await;
-    let log = |scene: &Scene, words: &str| scene.stack.hub.daemon().log().matches(words).count();
-    let before = scene.effects();
-    scene.stack.database.execute("ALTER TABLE spindrift_freeze RENAME TO spindrift_frozen").await.unwrap();
-    let id = submit(&scene.stack.hub, "deployManifest", scene.several()).await;
-    eventually!("it is refused", LONG, log(&scene, "an operation was not taken on") > 1);
-    scene.stack.database.execute("ALTER TABLE spindrift_frozen RENAME TO spindrift_freeze").await.unwrap();
-    let task = ended(&scene.stack.hub, &id).await;
+    let mut setup = TaskSetup::set().await;
+    let log = |setup: &TaskSetup, words: &str| setup.stack.hub.daemon().log().matches(words).count();
+    let before = setup.effects();
+    setup.stack.database.execute("ALTER TABLE spindrift_freeze RENAME TO spindrift_frozen").await.unwrap();
+    let id = submit(&setup.stack.hub, "deployManifest", setup.several()).await;
+    eventually!("it is refused", LONG, log(&setup, "an operation was not taken on") > 1);
+    setup.stack.database.execute("ALTER TABLE spindrift_frozen RENAME TO spindrift_freeze").await.unwrap();
+    let task = ended(&setup.stack.hub, &id).await;
     assert_eq!(task["status"]["failed"], false, "{task:#}");
-    assert_eq!(scene.effects(), before + 2);
+    assert_eq!(setup.effects(), before + 2);
 
     // Where a row may have been left behind, to try again could do it twice.
     for (trigger, name) in [(NO_CHANGE, "no_change"), (BROKEN_LINE, "broken_line")] {
-        let before = scene.effects();
-        scene.stack.database.execute(trigger).await.unwrap();
-        let id = submit(&scene.stack.hub, "deployManifest", scene.several()).await;
-        let task = ended(&scene.stack.hub, &id).await;
+        let before = setup.effects();
+        setup.stack.database.execute(trigger).await.unwrap();
+        let id = submit(&setup.stack.hub, "deployManifest", setup.several()).await;
+        let task = ended(&setup.stack.hub, &id).await;
         assert!(task.to_string().contains("nothing will be under this id"), "{name}: {task:#}");
-        scene.stack.database.execute(&format!("DROP TRIGGER {name}")).await.unwrap();
-        assert_eq!((&task["status"]["failed"], scene.effects()), (&json!(true), before), "{name}");
+        setup.stack.database.execute(&format!("DROP TRIGGER {name}")).await.unwrap();
+        assert_eq!((&task["status"]["failed"], setup.effects()), (&json!(true), before), "{name}");
     }
 
     let limits = json!({ "limits": { "perAccount": 1 } });
-    scene.stack.hub.configure("/kubesvc/operations", limits);
-    scene.stack.hub.restart().await.unwrap();
-    scene.stack.synced(&scene.site.account).await;
-    let fault = scene.hold();
-    let first = submit(&scene.stack.hub, "deployManifest", scene.several()).await;
-    scene.held(fault).await;
-    let crowd = deployment(&scene.account, json!([config_map("default", "crowd", "1")]));
-    let second = submit(&scene.stack.hub, "deployManifest", crowd).await;
-    eventually!("it waits", LONG, log(&scene, "1 operations are under way in account") > 0);
-    scene.faults.lift(fault);
+    setup.stack.hub.configure("/kubesvc/operations", limits);
+    setup.stack.hub.restart().await.unwrap();
+    setup.stack.synced(&setup.simulated.account).await;
+    let fault = setup.hold();
+    let first = submit(&setup.stack.hub, "deployManifest", setup.several()).await;
+    setup.held(fault).await;
+    let crowd = deployment(&setup.account, json!([config_map("default", "crowd", "1")]));
+    let second = submit(&setup.stack.hub, "deployManifest", crowd).await;
+    eventually!("it waits", LONG, log(&setup, "1 operations are under way in account") > 0);
+    setup.faults.lift(fault);
     for id in [first, second] {
-        let task = ended(&scene.stack.hub, &id).await;
+        let task = ended(&setup.stack.hub, &id).await;
         assert_eq!(task["status"]["failed"], false, "{task:#}");
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Scene, config_map, deployment, done, send, send_as};
+use super::{TaskSetup, config_map, deployment, done, send, send_as};
 
 /// Request and refusal: the status, the end of the exception's name, the message or the one error.
 type Case = (&'static str, Value, u16, &'static str, String);
@@ -18,8 +18,8 @@ fn but(mut description: Value, key: &str, value: Value) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bad_requests_are_refused_by_naming_what_is_bad() {
-    let scene = Scene::with(&json!({ "namespaces": ["default", "shop"] })).await;
-    let account = scene.account.as_str();
+    let setup = TaskSetup::with(&json!({ "namespaces": ["default", "shop"] })).await;
+    let account = setup.account.as_str();
     let elsewhere = deployment(account, json!([config_map("elsewhere", "x", "1")]));
     let validation = "DescriptionValidationException";
     let table: Vec<Case> = vec![
@@ -101,17 +101,17 @@ async fn bad_requests_are_refused_by_naming_what_is_bad() {
         // Nothing of a request is done unless all of it makes sense.
         let good = deployment(account, json!([config_map("default", "half-done", "1")]));
         let body = json!([{ "deployManifest": good }, { operation: description }]);
-        let answer = send(&scene.stack.hub, "POST", "/kubernetes/ops", &body).await;
+        let answer = send(&setup.stack.hub, "POST", "/kubernetes/ops", &body).await;
         assert_eq!((answer.status, &answer.body["status"]), (status, &json!(status)), "{answer:?}");
         assert_eq!(answer.body["error"], "Bad Request");
         assert!(answer.body["exception"].as_str().unwrap().ends_with(exception), "{answer:?}");
-        let said = if exception == validation {
+        let history = if exception == validation {
             assert_eq!(answer.body["message"], "Validation Failed");
             &answer.body["errors"][0]
         } else {
             &answer.body["message"]
         };
-        assert_eq!(said, &json!(message), "{operation}");
+        assert_eq!(history, &json!(message), "{operation}");
     }
     for (field, value) in [
         ("manifests", json!("nope")),
@@ -121,7 +121,7 @@ async fn bad_requests_are_refused_by_naming_what_is_bad() {
     ] {
         let description = but(deployment(account, json!([])), field, value);
         let answer =
-            send(&scene.stack.hub, "POST", "/kubernetes/ops", &json!([{ "deployManifest": description }]))
+            send(&setup.stack.hub, "POST", "/kubernetes/ops", &json!([{ "deployManifest": description }]))
                 .await;
         let exception = &answer.body["exception"];
         assert_eq!(
@@ -130,43 +130,43 @@ async fn bad_requests_are_refused_by_naming_what_is_bad() {
             "{field}: {answer:?}"
         );
     }
-    let unknown = send(&scene.stack.hub, "POST", "/wibble/ops", &json!([])).await;
+    let unknown = send(&setup.stack.hub, "POST", "/wibble/ops", &json!([])).await;
     assert_eq!(
         (unknown.status, &unknown.body["message"]),
         (400, &json!("No cloud provider named 'wibble' found"))
     );
-    assert!(scene.objects("", "configmaps").iter().all(|it| it["metadata"]["name"] != "half-done-v000"));
-    assert_eq!(scene.stack.hub.get("/task").await.unwrap(), json!([]));
+    assert!(setup.objects("", "configmaps").iter().all(|it| it["metadata"]["name"] != "half-done-v000"));
+    assert_eq!(setup.stack.hub.get("/task").await.unwrap(), json!([]));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bodies_that_cannot_be_read_are_problems_of_the_framework() {
-    let scene = Scene::set().await;
+    let setup = TaskSetup::set().await;
     let nested = format!("{}{}", "[".repeat(5000), "]".repeat(5000));
     for body in ["", "{\"deployManifest\":{}}", "[1]", "[{\"deployManifest\":", "\"text\"", &nested] {
         let path = "/kubernetes/ops";
-        let answer = send_as(&scene.stack.hub, "POST", path, &[], body.to_owned().into()).await;
+        let answer = send_as(&setup.stack.hub, "POST", path, &[], body.to_owned().into()).await;
         let problem = json!({ "type": "about:blank", "title": "Bad Request", "status": 400,
             "detail": "Failed to read request", "instance": path });
         assert_eq!((answer.status, &answer.body), (400, &problem), "{body:.40}");
     }
     let large = format!("[{{\"deployManifest\":{{\"account\":\"{}\"}}}}]", "x".repeat(50_000_000));
-    let before = scene.stack.hub.daemon().rss_bytes().unwrap();
-    let answer = send_as(&scene.stack.hub, "POST", "/kubernetes/ops", &[], large.into()).await;
+    let before = setup.stack.hub.daemon().rss_bytes().unwrap();
+    let answer = send_as(&setup.stack.hub, "POST", "/kubernetes/ops", &[], large.into()).await;
     assert_eq!((answer.status, &answer.body["error"]), (413, &json!("Payload Too Large")), "{answer:?}");
-    let grown = scene.stack.hub.daemon().rss_bytes().unwrap().saturating_sub(before);
+    let grown = setup.stack.hub.daemon().rss_bytes().unwrap().saturating_sub(before);
     assert!(grown < 40_000_000, "it is not held: {grown} bytes more");
-    assert_eq!(scene.stack.hub.get("/task").await.unwrap(), json!([]));
+    assert_eq!(setup.stack.hub.get("/task").await.unwrap(), json!([]));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_account_with_permissions_is_changed_by_those_who_name_it() {
     let permissions = json!({ "permissions": { "READ": ["Devs"], "WRITE": ["sre"] } });
-    let scene = Scene::with(&permissions).await;
-    let account = scene.account.as_str();
+    let setup = TaskSetup::with(&permissions).await;
+    let account = setup.account.as_str();
     let description = deployment(account, json!([config_map("default", "denied", "1")]));
     let body = json!([{ "deployManifest": description }]);
-    let denied = send(&scene.stack.hub, "POST", "/kubernetes/ops", &body).await;
+    let denied = send(&setup.stack.hub, "POST", "/kubernetes/ops", &body).await;
     assert_eq!((denied.status, &denied.body["message"]), (400, &json!("Validation Failed")), "{denied:?}");
     let error = format!(
         "recorder is not authorized (account: {account}, description: KubernetesDeployManifestDescription)"
@@ -175,18 +175,18 @@ async fn an_account_with_permissions_is_changed_by_those_who_name_it() {
     let names = format!("other,{account}");
     let headers = [("X-SPINNAKER-USER", "recorder"), ("X-SPINNAKER-ACCOUNTS", names.as_str())];
     let allowed =
-        send_as(&scene.stack.hub, "POST", "/kubernetes/ops", &headers, body.to_string().into()).await;
+        send_as(&setup.stack.hub, "POST", "/kubernetes/ops", &headers, body.to_string().into()).await;
     assert_eq!(allowed.status, 200, "{allowed:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_account_whose_permissions_cannot_be_read_is_changed_by_nobody() {
-    let scene = Scene::with(&json!({ "permissions": "sre" })).await;
-    let account = scene.account.as_str();
+    let setup = TaskSetup::with(&json!({ "permissions": "sre" })).await;
+    let account = setup.account.as_str();
     let description = deployment(account, json!([config_map("default", "denied", "1")]));
     let body = json!([{ "deployManifest": description }]).to_string();
     let headers = [("X-SPINNAKER-USER", "recorder"), ("X-SPINNAKER-ACCOUNTS", account)];
-    let denied = send_as(&scene.stack.hub, "POST", "/kubernetes/ops", &headers, body.into()).await;
+    let denied = send_as(&setup.stack.hub, "POST", "/kubernetes/ops", &headers, body.into()).await;
     assert_eq!((denied.status, &denied.body["message"]), (400, &json!("Validation Failed")), "{denied:?}");
     assert!(
         denied.body["errors"][0].as_str().unwrap().starts_with("recorder is not authorized"),
@@ -196,24 +196,24 @@ async fn an_account_whose_permissions_cannot_be_read_is_changed_by_nobody() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn in_namespaces_that_are_left_out_nothing_is_changed() {
-    let scene = Scene::with(&json!({ "omitNamespaces": ["kube-system"] })).await;
-    let description = deployment(&scene.account, json!([config_map("kube-system", "denied", "1")]));
+    let setup = TaskSetup::with(&json!({ "omitNamespaces": ["kube-system"] })).await;
+    let description = deployment(&setup.account, json!([config_map("kube-system", "denied", "1")]));
     let body = json!([{ "deployManifest": description }]);
-    let denied = send(&scene.stack.hub, "POST", "/kubernetes/ops", &body).await;
+    let denied = send(&setup.stack.hub, "POST", "/kubernetes/ops", &body).await;
     let error = "deployKubernetesManifest.deployKubernetesManifest.kube-system.omittedNamespace";
     assert_eq!((denied.status, &denied.body["errors"]), (400, &json!([error])), "{denied:?}");
     done(
-        &scene.stack.hub,
+        &setup.stack.hub,
         "deployManifest",
-        deployment(&scene.account, json!([config_map("default", "allowed", "1")])),
+        deployment(&setup.account, json!([config_map("default", "allowed", "1")])),
     )
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn all_ways_of_asking_lead_to_a_task() {
-    let scene = Scene::set().await;
-    let description = deployment(&scene.account, json!([config_map("default", "ways", "1")]));
+    let setup = TaskSetup::set().await;
+    let description = deployment(&setup.account, json!([config_map("default", "ways", "1")]));
     let list = json!([{ "deployManifest": description }]);
     for (path, body) in [
         ("/kubernetes/ops", &list),
@@ -221,28 +221,28 @@ async fn all_ways_of_asking_lead_to_a_task() {
         ("/ops", &list),
         ("/ops/deployManifest", &description),
     ] {
-        let answer = send(&scene.stack.hub, "POST", path, body).await;
+        let answer = send(&setup.stack.hub, "POST", path, body).await;
         assert_eq!(answer.status, 200, "{path}: {answer:?}");
-        let task = super::ended(&scene.stack.hub, answer.body["id"].as_str().unwrap()).await;
+        let task = super::ended(&setup.stack.hub, answer.body["id"].as_str().unwrap()).await;
         assert_eq!(task["status"]["failed"], false, "{path}: {task:#}");
     }
-    let nobody = json!([{ "deployManifest": { "account": scene.account, "manifests": [] } }]);
-    let answer = send(&scene.stack.hub, "POST", "/ops", &nobody).await;
+    let nobody = json!([{ "deployManifest": { "account": setup.account, "manifests": [] } }]);
+    let answer = send(&setup.stack.hub, "POST", "/ops", &nobody).await;
     assert_eq!((answer.status, &answer.body["error"]), (400, &json!("Bad Request")), "{answer:?}");
-    let empty = send(&scene.stack.hub, "POST", "/kubernetes/ops", &json!([])).await;
+    let empty = send(&setup.stack.hub, "POST", "/kubernetes/ops", &json!([])).await;
     assert_eq!(empty.status, 200, "{empty:?}");
-    let task = super::ended(&scene.stack.hub, empty.body["id"].as_str().unwrap()).await;
+    let task = super::ended(&setup.stack.hub, empty.body["id"].as_str().unwrap()).await;
     assert_eq!((&task["status"]["failed"], &task["resultObjects"]), (&json!(false), &json!([])), "{task:#}");
 
     // Of several operations, the first that fails ends the task, and only its failure is reported.
     let missing =
-        json!({ "account": scene.account, "manifestName": "deployment nope", "location": "default" });
+        json!({ "account": setup.account, "manifestName": "deployment nope", "location": "default" });
     let several = json!([{ "deployManifest": description, "scaleManifest": missing }, { "deployManifest": description }]);
-    let answer = send(&scene.stack.hub, "POST", "/kubernetes/ops", &several).await;
-    let task = super::ended(&scene.stack.hub, answer.body["id"].as_str().unwrap()).await;
+    let answer = send(&setup.stack.hub, "POST", "/kubernetes/ops", &several).await;
+    let task = super::ended(&setup.stack.hub, answer.body["id"].as_str().unwrap()).await;
     assert_eq!(task["resultObjects"].as_array().unwrap().len(), 1, "{task:#}");
     assert_eq!(task["resultObjects"][0]["operation"], "KubernetesScaleManifestOperation");
-    let completed = super::said(&task).iter().filter(|line| **line == "Orchestration completed.").count();
+    let completed = super::history(&task).iter().filter(|line| **line == "Orchestration completed.").count();
     assert_eq!(completed, 1);
-    done(&scene.stack.hub, "deployManifest", description).await;
+    done(&setup.stack.hub, "deployManifest", description).await;
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use spindrift_testkit::{Cluster, Database, eventually};
 
-use super::{Answer, ended, said, send};
+use super::{TaskAnswer, ended, history, send};
 use crate::support::{LONG, Stack};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -20,7 +20,7 @@ async fn a_task_that_hangs_is_given_up_and_asked_for_again() {
         json!({ "account": "main", "manifestName": "configMap held", "location": namespace, "options": {} });
     let body = json!([{ "deleteManifest": delete }]);
     let path = "/kubernetes/ops?clientRequestId=hang";
-    let id = |answer: &Answer| answer.body["id"].as_str().unwrap_or_default().to_owned();
+    let id = |answer: &TaskAnswer| answer.body["id"].as_str().unwrap_or_default().to_owned();
     let task = id(&send(hub, "POST", path, &body).await);
     let calling = format!(
         "Calling delete operation for resourceKubernetesCoordinates(kind=configMap, namespace={namespace}, name=held)..."
@@ -79,7 +79,7 @@ async fn a_task_that_hangs_is_given_up_and_asked_for_again() {
         assert_eq!(task["status"]["failed"], false, "{task:#}");
     }
     let lines = ended(hub, &task).await;
-    let lines = said(&lines);
+    let lines = history(&lines);
     let again = "Re-initializing Orchestration Task (failure is retryable)";
     assert_eq!(lines.iter().filter(|line| **line == again).count(), 1, "{lines:#?}");
     assert_eq!(lines.iter().filter(|line| **line == calling).count(), 2, "{lines:#?}");

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use spindrift_playground::{Effect, Fault, Verb};
 use spindrift_testkit::eventually;
 
-use super::{Scene, config_map, deployment, done, failed, said};
+use super::{TaskSetup, config_map, deployment, done, failed, history};
 use crate::support::LONG;
 
 fn workload(kind: &str, name: &str, image: &str) -> Value {
@@ -14,7 +14,7 @@ fn workload(kind: &str, name: &str, image: &str) -> Value {
         "spec": { "replicas": 2, "selector": { "matchLabels": { "app": name } }, "template": template } })
 }
 
-impl Scene {
+impl TaskSetup {
     async fn deploy(&self, manifest: Value) -> Value {
         let description = deployment(&self.account, json!([manifest]));
         done(&self.stack.hub, "deployManifest", description).await
@@ -47,73 +47,73 @@ impl Scene {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_workload_is_scaled_held_restarted_and_taken_back() {
-    let scene = Scene::set().await;
-    scene.deploy(workload("Deployment", "web", "nginx:1")).await;
-    let task = scene.done("scaleManifest", "deployment web", json!({ "replicas": "3" })).await;
-    assert_eq!((&task["resultObjects"], &scene.web()["spec"]["replicas"]), (&json!([]), &json!(3)));
+    let setup = TaskSetup::set().await;
+    setup.deploy(workload("Deployment", "web", "nginx:1")).await;
+    let task = setup.done("scaleManifest", "deployment web", json!({ "replicas": "3" })).await;
+    assert_eq!((&task["resultObjects"], &setup.web()["spec"]["replicas"]), (&json!([]), &json!(3)));
     assert_eq!(
-        said(&task)[2..5],
+        history(&task)[2..5],
         [
-            &*format!("Starting scale operation in account {}...", scene.account),
+            &*format!("Starting scale operation in account {}...", setup.account),
             "Looking up resource properties...",
             "Calling scale operation for web in namespace web with replicas 3...",
         ]
     );
-    let resize = json!({ "account": scene.account, "serverGroupName": "deployment web", "region": "default",
+    let resize = json!({ "account": setup.account, "serverGroupName": "deployment web", "region": "default",
         "capacity": { "desired": 1 } });
-    done(&scene.stack.hub, "resizeServerGroup", resize).await;
-    assert_eq!(scene.web()["spec"]["replicas"], 1);
+    done(&setup.stack.hub, "resizeServerGroup", resize).await;
+    assert_eq!(setup.web()["spec"]["replicas"], 1);
 
-    scene.done("pauseRolloutManifest", "deployment web", json!({})).await;
-    assert_eq!(scene.web()["spec"]["paused"], true);
-    let message = scene.failed("undoRolloutManifest", "deployment web", json!({ "revision": 1 })).await;
+    setup.done("pauseRolloutManifest", "deployment web", json!({})).await;
+    assert_eq!(setup.web()["spec"]["paused"], true);
+    let message = setup.failed("undoRolloutManifest", "deployment web", json!({ "revision": 1 })).await;
     let paused = "error: you cannot rollback a paused deployment; resume it first with 'kubectl rollout resume' and try again\n";
     assert!(message.starts_with("Failed to undo rollout deployment/web from default: "), "{message}");
     assert!(message.ends_with(paused), "{message}");
-    let message = scene.failed("pauseRolloutManifest", "deployment web", json!({})).await;
+    let message = setup.failed("pauseRolloutManifest", "deployment web", json!({})).await;
     let already = "Failed to pause rollout deployment/web from default: error: deployments.apps \"web\" is already paused\n";
     assert_eq!(message, already);
-    scene.done("resumeRolloutManifest", "deployment web", json!({})).await;
-    let message = scene.failed("resumeRolloutManifest", "deployment web", json!({})).await;
+    setup.done("resumeRolloutManifest", "deployment web", json!({})).await;
+    let message = setup.failed("resumeRolloutManifest", "deployment web", json!({})).await;
     let not = "Failed to resume rollout deployment/web from default: error: deployments.apps \"web\" is not paused\n";
     assert_eq!(message, not);
-    scene.done("rollingRestartManifest", "deployment web", json!({})).await;
-    let annotations = scene.web()["spec"]["template"]["metadata"]["annotations"].clone();
+    setup.done("rollingRestartManifest", "deployment web", json!({})).await;
+    let annotations = setup.web()["spec"]["template"]["metadata"]["annotations"].clone();
     assert!(annotations["kubectl.kubernetes.io/restartedAt"].is_string(), "{annotations}");
-    let message = scene.failed("scaleManifest", "service web", json!({})).await;
+    let message = setup.failed("scaleManifest", "service web", json!({})).await;
     let unsupported = "Resource with KubernetesCoordinates(kind=service, namespace=default, name=web) does not support scale";
     assert_eq!(message, unsupported);
 
-    scene.deploy(workload("Deployment", "web", "nginx:2")).await;
-    assert_eq!(scene.image(), "nginx:2");
+    setup.deploy(workload("Deployment", "web", "nginx:2")).await;
+    assert_eq!(setup.image(), "nginx:2");
     eventually!(
         "there is a revision for each template",
         LONG,
-        scene.objects("apps", "replicasets").len() == 3
+        setup.objects("apps", "replicasets").len() == 3
     );
-    let task = scene.done("undoRolloutManifest", "deployment web", json!({ "numRevisionsBack": 1 })).await;
-    assert!(said(&task).contains(&"Picked revision 2..."), "{task:#}");
-    assert_eq!(scene.image(), "nginx:1");
+    let task = setup.done("undoRolloutManifest", "deployment web", json!({ "numRevisionsBack": 1 })).await;
+    assert!(history(&task).contains(&"Picked revision 2..."), "{task:#}");
+    assert_eq!(setup.image(), "nginx:1");
     let message =
-        scene.failed("undoRolloutManifest", "deployment web", json!({ "numRevisionsBack": 99 })).await;
+        setup.failed("undoRolloutManifest", "deployment web", json!({ "numRevisionsBack": 99 })).await;
     assert_eq!(message, "There are 3 revision(s) in total, cannot rollback 99");
-    let message = scene.failed("undoRolloutManifest", "deployment web", json!({ "revision": 99 })).await;
+    let message = setup.failed("undoRolloutManifest", "deployment web", json!({ "revision": 99 })).await;
     assert!(message.ends_with("error: unable to find specified revision 99 in history\n"), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn parts_of_an_object_are_changed_and_deleted() {
-    let scene = Scene::set().await;
-    scene.deploy(workload("Deployment", "web", "nginx:1")).await;
+    let setup = TaskSetup::set().await;
+    setup.deploy(workload("Deployment", "web", "nginx:1")).await;
     let patch =
         |strategy: &str, body: Value| json!({ "options": { "mergeStrategy": strategy }, "patchBody": body });
     let body = json!({ "spec": { "template": { "spec": { "containers": [{ "name": "main", "image": "nginx" }] } } } });
     let mut strategic = patch("strategic", body);
     strategic["options"]["record"] = true.into();
     strategic["allArtifacts"] = json!([{ "type": "docker/image", "name": "nginx", "reference": "nginx:9" }]);
-    let task = scene.done("patchManifest", "deployment web", strategic).await;
-    assert_eq!(scene.image(), "nginx:9");
-    let cause = scene.web()["metadata"]["annotations"]["kubernetes.io/change-cause"].clone();
+    let task = setup.done("patchManifest", "deployment web", strategic).await;
+    assert_eq!(setup.image(), "nginx:9");
+    let cause = setup.web()["metadata"]["annotations"]["kubernetes.io/change-cause"].clone();
     assert!(
         cause.as_str().unwrap().starts_with("kubectl patch deployment web --namespace=default"),
         "{cause}"
@@ -126,12 +126,12 @@ async fn parts_of_an_object_are_changed_and_deleted() {
     );
 
     let add = json!([{ "op": "add", "path": "/metadata/labels/tier", "value": "front" }]);
-    scene.done("patchManifest", "deployment web", patch("json", add)).await;
-    assert_eq!(scene.web()["metadata"]["labels"]["tier"], "front");
+    setup.done("patchManifest", "deployment web", patch("json", add)).await;
+    assert_eq!(setup.web()["metadata"]["labels"]["tier"], "front");
     let remove = json!({ "metadata": { "labels": { "tier": null } } });
-    scene.done("patchManifest", "deployment web", patch("merge", remove)).await;
-    assert!(scene.web()["metadata"]["labels"].get("tier").is_none());
-    let message = scene.failed("patchManifest", "deployment nope", patch("merge", json!({}))).await;
+    setup.done("patchManifest", "deployment web", patch("merge", remove)).await;
+    assert!(setup.web()["metadata"]["labels"].get("tier").is_none());
+    let message = setup.failed("patchManifest", "deployment nope", patch("merge", json!({}))).await;
     assert_eq!(
         message,
         "Patch failed for: nope in namespace: default: Error from server (NotFound): deployments.apps \"nope\" not found\n"
@@ -139,25 +139,25 @@ async fn parts_of_an_object_are_changed_and_deleted() {
 
     let options = json!({ "options": { "cascading": true, "gracePeriodSeconds": null } });
     for names in [json!(["deployment web"]), json!([])] {
-        let task = scene.done("deleteManifest", "deployment web", options.clone()).await;
+        let task = setup.done("deleteManifest", "deployment web", options.clone()).await;
         assert_eq!(
             task["resultObjects"][0]["manifestNamesByNamespace"],
             json!({ "default": names }),
             "{task:#}"
         );
     }
-    assert_eq!(scene.web(), Value::Null);
-    scene.deploy(workload("Deployment", "web", "nginx:1")).await;
-    eventually!("it has a ReplicaSet", LONG, scene.objects("apps", "replicasets").len() == 1);
+    assert_eq!(setup.web(), Value::Null);
+    setup.deploy(workload("Deployment", "web", "nginx:1")).await;
+    eventually!("it has a ReplicaSet", LONG, setup.objects("apps", "replicasets").len() == 1);
     let orphans = json!({ "options": { "orphanDependents": true, "cascading": true } });
-    scene.done("deleteManifest", "deployment web", orphans).await;
-    let left = scene.objects("apps", "replicasets");
-    assert_eq!((scene.web(), left.len()), (Value::Null, 1), "what it owned is left");
+    setup.done("deleteManifest", "deployment web", orphans).await;
+    let left = setup.objects("apps", "replicasets");
+    assert_eq!((setup.web(), left.len()), (Value::Null, 1), "what it owned is left");
     assert!(
         left[0]["metadata"].get("ownerReferences").is_none_or(|owners| *owners == json!([])),
         "{left:#?}"
     );
-    let message = scene
+    let message = setup
         .failed("deleteManifest", "deployment web", json!({ "options": { "cascading": "bogus" } }))
         .await;
     assert!(message.ends_with(
@@ -167,82 +167,82 @@ async fn parts_of_an_object_are_changed_and_deleted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn traffic_is_turned_off_and_on_with_the_pods() {
-    let scene = Scene::set().await;
+    let setup = TaskSetup::set().await;
     let service = json!({ "apiVersion": "v1", "kind": "Service", "metadata": { "name": "lb", "namespace": "default" },
         "spec": { "selector": { "lb": "shop" }, "ports": [{ "port": 80 }] } });
-    scene.deploy(service).await;
+    setup.deploy(service).await;
     let any = json!({ "matchExpressions": [{ "key": "app", "operator": "In", "values": ["any"] }] });
     for (name, selector) in [("rs", json!({ "matchLabels": { "app": "rs" } })), ("any", any)] {
         let mut manifest = workload("ReplicaSet", name, "nginx:1");
         manifest["spec"]["selector"] = selector;
-        let mut description = deployment(&scene.account, json!([manifest]));
+        let mut description = deployment(&setup.account, json!([manifest]));
         description["services"] = json!(["service lb"]);
         description["enableTraffic"] = true.into();
-        done(&scene.stack.hub, "deployManifest", description).await;
+        done(&setup.stack.hub, "deployManifest", description).await;
         let labelled = || {
-            let replica_set = scene.object("apps", "replicasets", &format!("{name}-v000"));
+            let replica_set = setup.object("apps", "replicasets", &format!("{name}-v000"));
             let template = replica_set["spec"]["template"]["metadata"]["labels"]["lb"] == "shop";
-            let pods = scene.objects("", "pods");
+            let pods = setup.objects("", "pods");
             let own = pods.iter().filter(|pod| pod["metadata"]["labels"]["app"] == name);
             (template, own.filter(|pod| pod["metadata"]["labels"]["lb"] == "shop").count())
         };
         eventually!("the pods are there", LONG, labelled() == (true, 2));
         let full_name = format!("replicaSet {name}-v000");
-        let task = scene.done("disableManifest", &full_name, json!({})).await;
+        let task = setup.done("disableManifest", &full_name, json!({})).await;
         assert_eq!(labelled(), (false, 0), "{name}");
-        assert!(said(&task).contains(&"Using annotated list [service lb]"), "{task:#}");
-        scene.done("enableManifest", &full_name, json!({ "loadBalancers": ["service lb"] })).await;
+        assert!(history(&task).contains(&"Using annotated list [service lb]"), "{task:#}");
+        setup.done("enableManifest", &full_name, json!({ "loadBalancers": ["service lb"] })).await;
         assert_eq!(labelled(), (true, 2), "{name}");
     }
     let mut manifest = workload("ReplicaSet", "other", "nginx:1");
     manifest["metadata"]["annotations"] =
         json!({ "traffic.spinnaker.io/load-balancers": "[\"service other\"]" });
-    let mut description = deployment(&scene.account, json!([manifest]));
+    let mut description = deployment(&setup.account, json!([manifest]));
     description["services"] = json!(["service lb"]);
-    let message = failed(&scene.stack.hub, "deployManifest", description).await;
+    let message = failed(&setup.stack.hub, "deployManifest", description).await;
     assert_eq!(
         message,
         "Manifest already has traffic.spinnaker.io/load-balancers annotation set to [service other]. Failed attempting \
          to set it to [service lb]."
     );
-    let message = scene.failed("disableManifest", "replicaSet nope", json!({})).await;
+    let message = setup.failed("disableManifest", "replicaSet nope", json!({})).await;
     let missing = "Could not find kubernetes manifest: KubernetesCoordinates(kind=replicaSet, namespace=default, name=nope)";
     assert_eq!(message, missing);
-    let message = scene
+    let message = setup
         .failed("enableManifest", "replicaSet rs-v000", json!({ "loadBalancers": ["service nope"] }))
         .await;
     assert!(message.starts_with("Could not find load balancer: "), "{message}");
-    let message = scene.failed("disableManifest", "Wibble.nope.example.com x", json!({})).await;
+    let message = setup.failed("disableManifest", "Wibble.nope.example.com x", json!({})).await;
     let unknown = "Failed to read Wibble.nope.example.com/x from default: error: ";
     assert!(message.starts_with(unknown), "that there is no such kind is another matter: {message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn versions_are_told_by_their_annotations_also_by_old_ones_and_never_guessed() {
-    let scene = Scene::set().await;
+    let setup = TaskSetup::set().await;
     // As Clouddriver wrote them long ago: in quotes.
     let annotations = json!({ "artifact.spinnaker.io/type": "\"kubernetes/configMap\"",
         "artifact.spinnaker.io/name": "\"conf\"", "artifact.spinnaker.io/version": "\"v004\"",
         "artifact.spinnaker.io/location": "\"default\"" });
     let mut old = config_map("default", "conf-v004", "0");
     old["metadata"]["annotations"] = annotations;
-    scene.stage.fleet.clusters[0].create(old).unwrap();
+    setup.stage.fleet.clusters[0].create(old).unwrap();
     let mut manifest = config_map("default", "conf", "1");
     manifest["metadata"]["annotations"] = json!({ "strategy.spinnaker.io/max-version-history": "1" });
-    let task = scene.deploy(manifest.clone()).await;
+    let task = setup.deploy(manifest.clone()).await;
     let result = &task["resultObjects"][0];
     assert_eq!(result["manifestNamesByNamespace"], json!({ "default": ["configMap conf-v005"] }));
 
     let unlisted = Fault::new(Effect::Status { code: 403, retry_after: None });
-    let fault = scene.faults.inject(unlisted.of_verbs([Verb::List]).of_resource("configmaps"));
-    let cleanup = json!({ "account": scene.account, "manifests": result["manifests"] });
-    let cleaned = done(&scene.stack.hub, "cleanupArtifacts", cleanup.clone()).await;
+    let fault = setup.faults.inject(unlisted.of_verbs([Verb::List]).of_resource("configmaps"));
+    let cleanup = json!({ "account": setup.account, "manifests": result["manifests"] });
+    let cleaned = done(&setup.stack.hub, "cleanupArtifacts", cleanup.clone()).await;
     assert_eq!(cleaned["resultObjects"][0]["manifestNamesByNamespace"], json!({}), "nothing is seen");
     let message =
-        failed(&scene.stack.hub, "deployManifest", deployment(&scene.account, json!([manifest]))).await;
+        failed(&setup.stack.hub, "deployManifest", deployment(&setup.account, json!([manifest]))).await;
     assert!(message.starts_with("Failed to read [configMap] from default: "), "{message}");
-    scene.faults.lift(fault);
-    let cleaned = done(&scene.stack.hub, "cleanupArtifacts", cleanup).await;
+    setup.faults.lift(fault);
+    let cleaned = done(&setup.stack.hub, "cleanupArtifacts", cleanup).await;
     let names = json!({ "default": ["configMap conf-v004"] });
     assert_eq!(cleaned["resultObjects"][0]["manifestNamesByNamespace"], names);
 }

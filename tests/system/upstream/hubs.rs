@@ -22,25 +22,25 @@ async fn a_hub_can_be_behind_a_hub() {
     front.synced(&near).await;
     behind.synced(&far).await;
 
-    let said = ask(&front.hub, "GET", "/credentials", &[], None).await;
+    let answer = ask(&front.hub, "GET", "/credentials", &[], None).await;
     let mut both = [near.clone(), far.clone()];
     both.sort();
-    assert_eq!(said.each("name"), both);
+    assert_eq!(answer.each("name"), both);
 
     // An operation in the account behind, its task, and its outcome, all through the front.
     let manifest = json!({ "apiVersion": "v1", "kind": "ServiceAccount",
         "metadata": { "name": "made", "namespace": "default" } });
     let operation = json!([{ "deployManifest": { "account": far, "manifests": [manifest], "moniker": { "app": "shop" } } }]);
-    let said = ask(&front.hub, "POST", "/kubernetes/ops", &[], Some(&operation)).await;
-    assert_eq!(said.status, 200, "{said:?}");
-    let task = said.json()["resourceUri"].as_str().unwrap().to_owned();
+    let answer = ask(&front.hub, "POST", "/kubernetes/ops", &[], Some(&operation)).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let task = answer.json()["resourceUri"].as_str().unwrap().to_owned();
     eventually!("the task is done", LONG, {
         let status = ask(&front.hub, "GET", &task, &[], None).await.json()["status"].clone();
         status["completed"] == true && status["failed"] == false
     });
     let path = format!("/manifests/{far}/default/serviceAccount%20made");
-    let said = ask(&front.hub, "GET", &path, &[], None).await;
-    assert_eq!((said.status, &said.json()["account"]), (200, &json!(far)), "{said:?}");
+    let answer = ask(&front.hub, "GET", &path, &[], None).await;
+    assert_eq!((answer.status, &answer.json()["account"]), (200, &json!(far)), "{answer:?}");
 
     // Answers that the hub behind marks as stale are stale.
     let clusters = "/applications/shop/clusters";
@@ -54,8 +54,8 @@ async fn a_hub_can_be_behind_a_hub() {
 
     // The one behind goes; the front's own account does not mind.
     behind.hub.kill();
-    let said = ask(&front.hub, "GET", clusters, &[], None).await;
-    assert!(said.status == 200 && said.is_stale(), "{said:?}");
+    let answer = ask(&front.hub, "GET", clusters, &[], None).await;
+    assert!(answer.status == 200 && answer.is_stale(), "{answer:?}");
     assert_eq!(ask(&front.hub, "GET", &path, &[], None).await.status, 502);
     assert_eq!(ask(&front.hub, "GET", &format!("/credentials/{near}"), &[], None).await.status, 200);
     behind.hub.restart().await.unwrap();
@@ -82,17 +82,19 @@ async fn two_hubs_that_are_behind_each_other_answer_once() {
     both.sort();
     for hub in [&first.hub, &second] {
         eventually!("accounts are of both, each once", LONG, {
-            let said = ask(hub, "GET", "/credentials", &[], None).await;
-            said.status == 200 && said.each("name") == both && said.json().as_array().unwrap().len() == 2
+            let answer = ask(hub, "GET", "/credentials", &[], None).await;
+            answer.status == 200
+                && answer.each("name") == both
+                && answer.json().as_array().unwrap().len() == 2
         });
-        let said = ask(hub, "GET", "/applications", &[], None).await;
-        assert_eq!(said.status, 200, "{said:?}");
+        let answer = ask(hub, "GET", "/applications", &[], None).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
         let operation = |account: &str| json!([{ "scaleManifest": { "account": account } }]);
         for account in &both {
-            let said = ask(hub, "POST", "/kubernetes/ops", &[], Some(&operation(account))).await;
-            assert!(said.status < 500, "whoever has it refuses it: {said:?}");
+            let answer = ask(hub, "POST", "/kubernetes/ops", &[], Some(&operation(account))).await;
+            assert!(answer.status < 500, "whoever has it refuses it: {answer:?}");
         }
-        let said = ask(hub, "POST", "/kubernetes/ops", &[], Some(&operation("nobodys"))).await;
-        assert_eq!(said.status, 400, "the one who asked first ends it: {said:?}");
+        let answer = ask(hub, "POST", "/kubernetes/ops", &[], Some(&operation("nobodys"))).await;
+        assert_eq!(answer.status, 400, "the one who asked first ends it: {answer:?}");
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use spindrift_testkit::eventually;
 
-use super::{Scene, ask};
+use super::{UpstreamSetup, ask};
 use crate::support::LONG;
 
 fn deployment(account: &str, name: &str) -> Value {
@@ -15,79 +15,79 @@ fn deployment(account: &str, name: &str) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn operations_and_tasks_are_those_of_whoever_has_the_account() {
-    let scene = Scene::set().await;
-    let hub = &scene.stack.hub;
+    let setup = UpstreamSetup::set().await;
+    let hub = &setup.stack.hub;
     let ops = "/kubernetes/ops?clientRequestId=one";
     let theirs = json!([deployment("account1", "there")]);
     let id = "0a1b2c3d-0000-4000-8000-000000000001";
-    scene.clouddriver.answer("POST", ops, 200, json!({ "id": id, "resourceUri": format!("/task/{id}") }));
+    setup.clouddriver.answer("POST", ops, 200, json!({ "id": id, "resourceUri": format!("/task/{id}") }));
     let task = json!({ "id": id, "status": { "completed": true } });
-    scene.clouddriver.answer("GET", &format!("/task/{id}"), 200, task.clone());
-    scene.clouddriver.answer("POST", &format!("/task/{id}:resume"), 200, json!({ "id": id }));
-    scene.clouddriver.answer("GET", &format!("/kubernetes/task/{id}/owner"), 200, json!({ "name": "jvm" }));
+    setup.clouddriver.answer("GET", &format!("/task/{id}"), 200, task.clone());
+    setup.clouddriver.answer("POST", &format!("/task/{id}:resume"), 200, json!({ "id": id }));
+    setup.clouddriver.answer("GET", &format!("/kubernetes/task/{id}/owner"), 200, json!({ "name": "jvm" }));
 
-    let said = ask(hub, "POST", ops, &[], Some(&theirs)).await;
-    assert_eq!((said.status, &said.json()["id"]), (200, &json!(id)), "{said:?}");
-    assert_eq!(scene.get(&format!("/task/{id}")).await.json(), task);
+    let answer = ask(hub, "POST", ops, &[], Some(&theirs)).await;
+    assert_eq!((answer.status, &answer.json()["id"]), (200, &json!(id)), "{answer:?}");
+    assert_eq!(setup.get(&format!("/task/{id}")).await.json(), task);
     let resumed = ask(hub, "POST", &format!("/task/{id}:resume"), &[], Some(&json!({}))).await;
     assert_eq!(resumed.json()["id"], id);
-    assert_eq!(scene.get(&format!("/kubernetes/task/{id}/owner")).await.json()["name"], "jvm");
+    assert_eq!(setup.get(&format!("/kubernetes/task/{id}/owner")).await.json()["name"], "jvm");
 
-    let ours = json!([deployment(scene.account(), "here")]);
-    let said = ask(hub, "POST", "/kubernetes/ops?clientRequestId=two", &[], Some(&ours)).await;
-    assert_eq!(said.status, 200, "{said:?}");
-    let path = said.json()["resourceUri"].as_str().unwrap().to_owned();
+    let ours = json!([deployment(setup.account(), "here")]);
+    let answer = ask(hub, "POST", "/kubernetes/ops?clientRequestId=two", &[], Some(&ours)).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let path = answer.json()["resourceUri"].as_str().unwrap().to_owned();
     eventually!("ours is done here", LONG, {
-        let status = scene.get(&path).await.json()["status"].clone();
+        let status = setup.get(&path).await.json()["status"].clone();
         status["completed"] == true && status["failed"] == false
     });
-    let received = scene.clouddriver.received();
+    let received = setup.clouddriver.received();
     let asked = |text: &str| received.iter().filter(|asked| asked.path.contains(text)).count();
     assert_eq!((asked("clientRequestId=one"), asked("clientRequestId=two"), asked(&path)), (1, 0, 0));
     let posted = received.iter().find(|asked| asked.path == ops).unwrap();
     assert_eq!(posted.body, theirs, "as it came");
-    assert_eq!(scene.get("/task/nobodys").await.status, 404);
+    assert_eq!(setup.get("/task/nobodys").await.status, 404);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tasks_of_both_are_listed_given_up_and_asked_for_again_where_they_are() {
-    let scene = Scene::set().await;
-    let hub = &scene.stack.hub;
+    let setup = UpstreamSetup::set().await;
+    let hub = &setup.stack.hub;
     let id = "0a1b2c3d-0000-4000-8000-000000000002";
     let of_theirs = format!("/kubernetes/task/{id}");
     // A question that was never recorded, so that it has one answer only.
     let tasks = "/task?of=this-test";
-    scene.clouddriver.answer("GET", tasks, 200, json!([{ "id": id, "status": { "completed": false } }]));
-    scene.clouddriver.answer("PATCH", &of_theirs, 200, json!({ "id": id }));
-    scene.clouddriver.answer("POST", &format!("{of_theirs}/restart"), 200, json!({ "id": "another" }));
+    setup.clouddriver.answer("GET", tasks, 200, json!([{ "id": id, "status": { "completed": false } }]));
+    setup.clouddriver.answer("PATCH", &of_theirs, 200, json!({ "id": id }));
+    setup.clouddriver.answer("POST", &format!("{of_theirs}/restart"), 200, json!({ "id": "another" }));
 
     // A delete that cannot end.
     let held = json!({ "apiVersion": "v1", "kind": "ServiceAccount",
         "metadata": { "name": "held", "namespace": "default", "finalizers": ["example.com/hold"] } });
-    scene.stage.fleet.clusters[0].create(held).unwrap();
-    let delete = json!([{ "deleteManifest": { "account": scene.account(), "manifestName": "serviceAccount held",
+    setup.stage.fleet.clusters[0].create(held).unwrap();
+    let delete = json!([{ "deleteManifest": { "account": setup.account(), "manifestName": "serviceAccount held",
         "location": "default", "options": {} } }]);
-    let said = ask(hub, "POST", "/kubernetes/ops?clientRequestId=hang", &[], Some(&delete)).await;
-    let ours = said.json()["id"].as_str().unwrap().to_owned();
+    let answer = ask(hub, "POST", "/kubernetes/ops?clientRequestId=hang", &[], Some(&delete)).await;
+    let ours = answer.json()["id"].as_str().unwrap().to_owned();
     let mut both = [ours.clone(), id.to_owned()];
     both.sort();
-    assert_eq!(scene.get(tasks).await.each("id"), both);
+    assert_eq!(setup.get(tasks).await.each("id"), both);
 
     let retry = json!({ "retry": true });
-    let said = ask(hub, "PATCH", &of_theirs, &[], Some(&retry)).await;
-    assert_eq!((said.status, said.json()), (200, json!({ "id": id })), "{said:?}");
-    let said = ask(hub, "POST", &format!("{of_theirs}/restart"), &[], Some(&delete)).await;
-    assert_eq!(said.json()["id"], "another", "{said:?}");
+    let answer = ask(hub, "PATCH", &of_theirs, &[], Some(&retry)).await;
+    assert_eq!((answer.status, answer.json()), (200, json!({ "id": id })), "{answer:?}");
+    let answer = ask(hub, "POST", &format!("{of_theirs}/restart"), &[], Some(&delete)).await;
+    assert_eq!(answer.json()["id"], "another", "{answer:?}");
     let of_ours = format!("/kubernetes/task/{ours}");
-    let said = ask(hub, "PATCH", &of_ours, &[], Some(&retry)).await;
-    assert_eq!((said.status, &said.json()["id"]), (200, &json!(ours)), "{said:?}");
-    assert_eq!(scene.get(tasks).await.each("id"), [id], "ours has ended");
-    let said = ask(hub, "POST", &format!("{of_ours}/restart"), &[], Some(&delete)).await;
-    let again = said.json()["id"].as_str().unwrap().to_owned();
-    assert!(said.status == 200 && again != ours, "{said:?}");
-    assert!(scene.get(tasks).await.each("id").contains(&again));
+    let answer = ask(hub, "PATCH", &of_ours, &[], Some(&retry)).await;
+    assert_eq!((answer.status, &answer.json()["id"]), (200, &json!(ours)), "{answer:?}");
+    assert_eq!(setup.get(tasks).await.each("id"), [id], "ours has ended");
+    let answer = ask(hub, "POST", &format!("{of_ours}/restart"), &[], Some(&delete)).await;
+    let again = answer.json()["id"].as_str().unwrap().to_owned();
+    assert!(answer.status == 200 && again != ours, "{answer:?}");
+    assert!(setup.get(tasks).await.each("id").contains(&again));
 
-    let received = scene.clouddriver.received();
+    let received = setup.clouddriver.received();
     let changed = received.iter().filter(|asked| asked.method != "GET");
     let changed: Vec<_> = changed.map(|asked| (asked.method.as_str(), asked.path.as_str())).collect();
     assert_eq!(changed, [("PATCH", of_theirs.as_str()), ("POST", &format!("{of_theirs}/restart"))]);
@@ -95,28 +95,28 @@ async fn tasks_of_both_are_listed_given_up_and_asked_for_again_where_they_are() 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn operations_of_both_in_one_request_are_refused_and_nothing_is_done() {
-    let scene = Scene::set().await;
-    let both = json!([deployment(scene.account(), "mixed"), deployment("account1", "mixed")]);
-    let said = ask(&scene.stack.hub, "POST", "/kubernetes/ops", &[], Some(&both)).await;
-    assert_eq!(said.status, 400, "never retried: {said:?}");
-    let message = said.json()["message"].as_str().unwrap().to_owned();
+    let setup = UpstreamSetup::set().await;
+    let both = json!([deployment(setup.account(), "mixed"), deployment("account1", "mixed")]);
+    let answer = ask(&setup.stack.hub, "POST", "/kubernetes/ops", &[], Some(&both)).await;
+    assert_eq!(answer.status, 400, "never retried: {answer:?}");
+    let message = answer.json()["message"].as_str().unwrap().to_owned();
     assert!(message.contains("account1 is of the Clouddriver behind it"), "{message}");
-    assert!(!scene.clouddriver.received().iter().any(|asked| asked.method == "POST"));
-    let made = scene.stage.fleet.clusters[0].list("", "serviceaccounts", Some("default"));
+    assert!(!setup.clouddriver.received().iter().any(|asked| asked.method == "POST"));
+    let made = setup.stage.fleet.clusters[0].list("", "serviceaccounts", Some("default"));
     let made = made.iter().any(|it| serde_json::to_value(it).unwrap()["metadata"]["name"] == "mixed");
     assert!(!made, "half of it is not done");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn artifacts_are_fetched_by_whoever_has_them() {
-    let scene = Scene::set().await;
+    let setup = UpstreamSetup::set().await;
     let fetch = |account: &str, reference: &str| json!({ "type": "embedded/base64", "artifactAccount": account, "reference": reference });
     let embedded = fetch("embedded-artifact", "aGVsbG8=");
-    let said = ask(&scene.stack.hub, "PUT", "/artifacts/fetch", &[], Some(&embedded)).await;
-    assert_eq!((said.status, said.text.as_str()), (200, "hello"));
-    assert!(scene.clouddriver.received().iter().all(|asked| asked.path != "/artifacts/fetch"), "ours can");
+    let answer = ask(&setup.stack.hub, "PUT", "/artifacts/fetch", &[], Some(&embedded)).await;
+    assert_eq!((answer.status, answer.text.as_str()), (200, "hello"));
+    assert!(setup.clouddriver.received().iter().all(|asked| asked.path != "/artifacts/fetch"), "ours can");
     let foreign = json!({ "type": "s3/object", "artifactAccount": "their-bucket", "reference": "s3://b/o" });
-    ask(&scene.stack.hub, "PUT", "/artifacts/fetch", &[], Some(&foreign)).await;
-    let mut received = scene.clouddriver.received().into_iter();
+    ask(&setup.stack.hub, "PUT", "/artifacts/fetch", &[], Some(&foreign)).await;
+    let mut received = setup.clouddriver.received().into_iter();
     assert_eq!(received.find(|asked| asked.path == "/artifacts/fetch").unwrap().body, foreign);
 }

@@ -11,12 +11,12 @@ use tokio::{
 };
 use tokio_stream::wrappers::ReceiverStream;
 
-use super::{Scene, ask};
+use super::{UpstreamSetup, ask};
 use crate::support::LONG;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_ours_goes_and_comes_as_it_is() {
-    let scene = Scene::set().await;
+    let setup = UpstreamSetup::set().await;
     let path =
         "/manifests/account1/account1-testns00/CronTab.stable.example.com%20my-cron?includeEvents=false";
     let headers = [
@@ -26,31 +26,31 @@ async fn what_is_not_ours_goes_and_comes_as_it_is() {
         ("Connection", "X-Hop"),
         ("X-Hop", "1"),
     ];
-    let said = ask(&scene.stack.hub, "GET", path, &headers, None).await;
-    assert_eq!(said.status, 200, "{said:?}");
-    assert_eq!(said.header("content-type"), Some("application/json;charset=UTF-8"));
-    assert_eq!(said.json()["name"], "CronTab.stable.example.com my-cron");
-    assert!(said.text.contains(".0"), "numbers are as they were written: {}", said.text);
-    let asked = scene.clouddriver.received().into_iter().find(|asked| asked.path == path).unwrap();
+    let answer = ask(&setup.stack.hub, "GET", path, &headers, None).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert_eq!(answer.header("content-type"), Some("application/json;charset=UTF-8"));
+    assert_eq!(answer.json()["name"], "CronTab.stable.example.com my-cron");
+    assert!(answer.text.contains(".0"), "numbers are as they were written: {}", answer.text);
+    let asked = setup.clouddriver.received().into_iter().find(|asked| asked.path == path).unwrap();
     assert_eq!(asked.headers["x-spinnaker-user"], "ann");
     assert_eq!(asked.headers["x-spinnaker-anything"], "goes");
     assert_eq!(asked.headers["via"], "1.1 hub-a");
     assert!(!asked.headers.contains_key("x-hop"), "what is between two neighbours is not passed on");
-    assert_eq!(asked.headers["host"], scene.link.addr().to_string());
+    assert_eq!(asked.headers["host"], setup.link.addr().to_string());
 
     // Its refusals are its own, and unknown paths are its to answer.
-    let missing = scene.get("/manifests/account1/default/deployment%20nope").await;
+    let missing = setup.get("/manifests/account1/default/deployment%20nope").await;
     assert_eq!((missing.status, &missing.json()["status"]), (404, &json!(404)));
-    assert_eq!(scene.get("/vpcs").await.json(), json!([]));
-    let unknown = ask(&scene.stack.hub, "POST", "/aws/ops", &[], Some(&json!([{ "a": {} }]))).await;
+    assert_eq!(setup.get("/vpcs").await.json(), json!([]));
+    let unknown = ask(&setup.stack.hub, "POST", "/aws/ops", &[], Some(&json!([{ "a": {} }]))).await;
     assert_eq!((unknown.status, unknown.header("content-type")), (404, Some("application/problem+json")));
-    let mut received = scene.clouddriver.received().into_iter();
+    let mut received = setup.clouddriver.received().into_iter();
     let posted = received.find(|asked| asked.path == "/aws/ops").unwrap();
     assert_eq!(posted.body, json!([{ "a": {} }]));
 
     // Our own paths never go there.
-    assert_eq!(scene.get("/v1/accounts").await.status, 200);
-    assert!(!scene.clouddriver.received().iter().any(|asked| asked.path.starts_with("/v1/")));
+    assert_eq!(setup.get("/v1/accounts").await.status, 200);
+    assert!(!setup.clouddriver.received().iter().any(|asked| asked.path.starts_with("/v1/")));
 }
 
 /// A hub before a Clouddriver whose answers the test sends.
@@ -119,9 +119,9 @@ async fn bodies_pass_in_both_directions_as_they_come() {
 async fn an_answer_that_does_not_begin_or_go_on_in_time_ends() {
     let (hub, listener, _database) = before_a_puppet(&[("/upstream/timeoutMs", json!(500))]).await;
     let never = ask(&hub, "GET", "/manifests/theirs/default/pod%20x", &[], None);
-    let (said, _held) = tokio::join!(never, called(&listener, "GET /manifests/theirs"));
-    assert_eq!(said.status, 504, "{said:?}");
-    assert_eq!(said.json()["message"], "the upstream Clouddriver did not answer within 500ms");
+    let (answer, _held) = tokio::join!(never, called(&listener, "GET /manifests/theirs"));
+    assert_eq!(answer.status, 504, "{answer:?}");
+    assert_eq!(answer.json()["message"], "the upstream Clouddriver did not answer within 500ms");
 
     let stuck = reqwest::Client::new().get(format!("{}/manifests/theirs/a/pod%20y", hub.url())).send();
     let puppet = async {
@@ -135,38 +135,38 @@ async fn an_answer_that_does_not_begin_or_go_on_in_time_ends() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn while_it_is_away_what_is_passed_on_fails_and_ours_goes_on() {
-    let scene = Scene::set().await;
-    scene.link.cut();
-    let said = scene.get("/manifests/account1/default/deployment%20unmanaged").await;
-    assert_eq!(said.status, 502, "never a 404, which would be believed: {said:?}");
-    let message = said.json()["message"].as_str().unwrap().to_owned();
+    let setup = UpstreamSetup::set().await;
+    setup.link.cut();
+    let answer = setup.get("/manifests/account1/default/deployment%20unmanaged").await;
+    assert_eq!(answer.status, 502, "never a 404, which would be believed: {answer:?}");
+    let message = answer.json()["message"].as_str().unwrap().to_owned();
     assert!(message.starts_with("the upstream Clouddriver does not answer: "), "{message}");
     let operation = json!([{ "scaleManifest": { "account": "account1", "manifestName": "deployment x" } }]);
-    let refused = ask(&scene.stack.hub, "POST", "/kubernetes/ops", &[], Some(&operation)).await;
+    let refused = ask(&setup.stack.hub, "POST", "/kubernetes/ops", &[], Some(&operation)).await;
     assert_eq!(refused.status, 502, "never a 503, which Orca would repeat for hours: {refused:?}");
-    assert_eq!(scene.get("/v1/accounts").await.status, 200);
-    let health = scene.get("/health").await;
+    assert_eq!(setup.get("/v1/accounts").await.status, 200);
+    let health = setup.get("/health").await;
     assert_eq!((health.status, &health.json()["status"]), (200, &json!("UP")));
     assert_eq!(health.json()["upstream"]["status"], "DOWN", "{health:?}");
 
-    scene.link.heal();
+    setup.link.heal();
     let path = "/manifests/account1/default/deployment%20unmanaged";
-    eventually!("it is there again", LONG, scene.get(path).await.status == 200);
-    eventually!("and well", LONG, scene.get("/health").await.json()["upstream"]["status"] == "UP");
+    eventually!("it is there again", LONG, setup.get(path).await.status == 200);
+    eventually!("and well", LONG, setup.get("/health").await.json()["upstream"]["status"] == "UP");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn it_is_asked_only_for_the_accounts_and_paths_that_it_may_be() {
     let settings = json!({ "accounts": ["account*"], "paths": ["/manifests/*", "/credentials*"] });
-    let scene = Scene::with(settings).await;
-    assert_eq!(scene.get("/credentials/account1").await.status, 200);
+    let setup = UpstreamSetup::with(settings).await;
+    assert_eq!(setup.get("/credentials/account1").await.status, 200);
     for path in ["/credentials/wide", "/nobody/knows/this"] {
-        assert_eq!(scene.get(path).await.status, 404, "{path}");
-        assert!(!scene.clouddriver.received().iter().any(|asked| asked.path == path), "{path}");
+        assert_eq!(setup.get(path).await.status, 404, "{path}");
+        assert!(!setup.clouddriver.received().iter().any(|asked| asked.path == path), "{path}");
     }
-    let mut shown = ["account1", scene.account()];
+    let mut shown = ["account1", setup.account()];
     shown.sort_unstable();
-    assert_eq!(scene.get("/credentials").await.each("name"), shown, "nor is it believed");
+    assert_eq!(setup.get("/credentials").await.each("name"), shown, "nor is it believed");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -193,8 +193,8 @@ async fn a_hub_that_is_behind_itself_answers_once() {
     let mut hub = HubProcess::start("hub-a", &database, &[]).await.unwrap();
     hub.configure("/upstream", json!({ "url": hub.url() }));
     hub.restart().await.unwrap();
-    let said = tokio::time::timeout(LONG, ask(&hub, "GET", "/nobody/knows/this", &[], None)).await.unwrap();
-    assert_eq!(said.status, 404, "{said:?}");
+    let answer = tokio::time::timeout(LONG, ask(&hub, "GET", "/nobody/knows/this", &[], None)).await.unwrap();
+    assert_eq!(answer.status, 404, "{answer:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

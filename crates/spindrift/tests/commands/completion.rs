@@ -8,7 +8,7 @@ use crate::support::{LONG, Shell, Stack};
 fn offered(shell: &Shell, line: &[&str]) -> Vec<String> {
     let words: Vec<_> = line.iter().map(|word| format!("'{word}'")).collect();
     let (last, before) = (line.last().unwrap(), line[line.len() - 2]);
-    let said = shell.bash(&format!(
+    let output = shell.bash(&format!(
         r#"set -e; mkdir -p bin; ln -sf "$SPINDRIFT" bin/spindrift; PATH=$PWD/bin:$PATH
            source <(spindrift completion bash)
            complete -p spindrift >/dev/null
@@ -18,7 +18,7 @@ fn offered(shell: &Shell, line: &[&str]) -> Vec<String> {
         words.join(" "),
         line.len() - 1,
     ));
-    said.ok().lines().map(str::to_owned).filter(|line| !line.is_empty()).collect()
+    output.ok().lines().map(str::to_owned).filter(|line| !line.is_empty()).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -123,8 +123,8 @@ async fn an_account_that_no_agent_serves_is_forgotten() {
     assert!(served.err.contains("agent agent-a serves account main"), "{served:?}");
     stack.agent.kill();
     eventually!("it can be forgotten", LONG, {
-        let said = shell.spindrift(&["accounts", "forget", "main"]);
-        said.code == Some(0) && said.out == "account/main forgotten\n"
+        let output = shell.spindrift(&["accounts", "forget", "main"]);
+        output.code == Some(0) && output.out == "account/main forgotten\n"
     });
     let unknown = shell.spindrift(&["accounts", "forget", "main"]);
     assert!(unknown.code == Some(1) && unknown.err.contains("there is no account main"), "{unknown:?}");

@@ -38,7 +38,7 @@ pub(crate) struct Started {
 
 /// Output and exit code of a command.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct CommandOutput {
     pub(crate) code: Option<i32>,
     pub(crate) out: String,
     pub(crate) err: String,
@@ -85,14 +85,14 @@ impl Shell {
     }
 
     /// Runs `spindrift` to its end.
-    pub(crate) fn spindrift(&self, args: &[&str]) -> Said {
+    pub(crate) fn spindrift(&self, args: &[&str]) -> CommandOutput {
         let mut command = self.command(binary("spindrift").unwrap());
         command.args(args);
         said(command)
     }
 
     /// Runs `spindrift` with an input.
-    pub(crate) fn spindrift_stdin(&self, args: &[&str], input: &str) -> Said {
+    pub(crate) fn spindrift_stdin(&self, args: &[&str], input: &str) -> CommandOutput {
         let mut command = self.command(binary("spindrift").unwrap());
         let (stdin, mut writer) = std::io::pipe().unwrap();
         let input = input.to_owned();
@@ -113,7 +113,7 @@ impl Shell {
     }
 
     /// Runs a script; `$SPINDRIFT` is the program.
-    pub(crate) fn bash(&self, script: &str) -> Said {
+    pub(crate) fn bash(&self, script: &str) -> CommandOutput {
         let mut command = self.command("bash".into());
         command.args(["--norc", "-c", script]).env("SPINDRIFT", binary("spindrift").unwrap());
         said(command)
@@ -135,9 +135,9 @@ impl Shell {
     }
 }
 
-fn said(mut command: Command) -> Said {
+fn said(mut command: Command) -> CommandOutput {
     let output = command.output().unwrap();
-    Said {
+    CommandOutput {
         code: output.status.code(),
         out: String::from_utf8(output.stdout).unwrap(),
         err: String::from_utf8(output.stderr).unwrap(),
@@ -158,11 +158,11 @@ impl Started {
     }
 
     /// Presses Ctrl-C, and waits for its end.
-    pub(crate) fn interrupt(mut self) -> Said {
+    pub(crate) fn interrupt(mut self) -> CommandOutput {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
         let code = self.child.wait().unwrap().code();
-        Said { code, out: self.out(), err: fs::read_to_string(&self.err).unwrap() }
+        CommandOutput { code, out: self.out(), err: fs::read_to_string(&self.err).unwrap() }
     }
 }
 
@@ -174,9 +174,9 @@ impl Drop for Started {
     }
 }
 
-// === impl Said ===
+// === impl CommandOutput ===
 
-impl Said {
+impl CommandOutput {
     /// The output; nothing else may have been printed.
     #[track_caller]
     pub(crate) fn ok(self) -> String {

@@ -95,8 +95,8 @@ async fn what_is_scaled_patched_paused_and_deleted_is_told_as_kubectl_tells_it()
         (&["delete", "deploy", "--all", "--ignore-not-found"], true),
         (&["delete", "svc/web", "-o", "name"], true),
     ] {
-        let said = twins.agree(words, "").await;
-        assert_eq!(said.code == Some(0), is_done, "{words:?}: {said:?}");
+        let output = twins.agree(words, "").await;
+        assert_eq!(output.code == Some(0), is_done, "{words:?}: {output:?}");
     }
     let unicorns = twins.spindrift(&["delete", "unicorns", "web"], "").error();
     assert!(unicorns.starts_with("the server doesn't have a resource type \"unicorns\""), "{unicorns}");
@@ -109,8 +109,8 @@ async fn what_the_api_server_refuses_is_told_as_kubectl_tells_it() {
     twins.agree(&APPLY, &service.to_string()).await;
     let two = json!({ "apiVersion": "v1", "kind": "Service", "metadata": { "name": "web" },
         "spec": { "ports": [{ "port": 0 }], "selector": { "a": "b!" } } });
-    let said = twins.agree(&APPLY, &two.to_string()).await;
-    assert!(said.err.starts_with("The Service \"web\" is invalid: \n* "), "{said:?}");
+    let output = twins.agree(&APPLY, &two.to_string()).await;
+    assert!(output.err.starts_with("The Service \"web\" is invalid: \n* "), "{output:?}");
     let elsewhere = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a", "namespace": "elsewhere" } });
     twins.agree(&APPLY, &elsewhere.to_string()).await;
 
@@ -137,14 +137,14 @@ async fn what_the_api_server_refuses_is_told_as_kubectl_tells_it() {
     let two = server_side("--field-manager=two");
     let (theirs, ours) = (twins.kubectl(&two, &other).await, twins.spindrift(&two, &other));
     // The hint about the remedy differs.
-    let first = |said: &str| said.lines().next().unwrap_or_default().to_owned();
+    let first = |output: &str| output.lines().next().unwrap_or_default().to_owned();
     assert_eq!((ours.code, first(&ours.err)), (theirs.code, first(&theirs.err)));
     assert!(ours.err.starts_with("error: Apply failed with 1 conflict: conflict with \"one\""), "{ours:?}");
 
     let stranger = json!({ "apiVersion": "example.com/v1", "kind": "Unicorn", "metadata": { "name": "a" } });
-    let said = twins.spindrift(&APPLY, &stranger.to_string());
-    assert_eq!((said.code, said.out.as_str()), (Some(1), ""), "{said:?}");
-    assert!(said.err.contains("Unicorn") && said.err.contains("STDIN"), "{said:?}");
+    let output = twins.spindrift(&APPLY, &stranger.to_string());
+    assert_eq!((output.code, output.out.as_str()), (Some(1), ""), "{output:?}");
+    assert!(output.err.contains("Unicorn") && output.err.contains("STDIN"), "{output:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -251,8 +251,8 @@ async fn what_was_done_is_remembered_and_nothing_is_done_in_a_frozen_account() {
 async fn two_accounts_are_worked_on_at_once() {
     let twins = Twins::new("several").await;
     let both = ["--all-accounts", "-n", &twins.ours, "--dry-run=server"];
-    let said = twins.shell.spindrift_stdin(&[&APPLY[..], &both].concat(), MANIFESTS).ok();
-    let mut lines: Vec<_> = said.lines().collect();
+    let output = twins.shell.spindrift_stdin(&[&APPLY[..], &both].concat(), MANIFESTS).ok();
+    let mut lines: Vec<_> = output.lines().collect();
     lines.sort_unstable();
     let of = |account: &str| {
         ["configmap/tea", "deployment.apps/web", "service/web"]

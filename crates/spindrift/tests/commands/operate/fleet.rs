@@ -4,7 +4,7 @@ use serde_json::json;
 use spindrift_testkit::{AgentProcess, Cluster, Database, HubProcess, Kubectl, eventually};
 use tokio::sync::OnceCell;
 
-use crate::support::{LONG, Said, Shell};
+use crate::support::{CommandOutput, LONG, Shell};
 
 /// The names of the cluster.
 pub(super) const ACCOUNTS: [&str; 2] = ["east", "west"];
@@ -56,10 +56,10 @@ impl Fleet {
     }
 
     /// Runs kubectl, however it ends.
-    pub(super) async fn kubectl(&self, args: &[&str], input: &str) -> Said {
+    pub(super) async fn kubectl(&self, args: &[&str], input: &str) -> CommandOutput {
         let output = self.kubectl.output(args, input).await.unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
-        Said { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+        CommandOutput { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
     }
 }
 
@@ -74,24 +74,24 @@ impl Twins {
     }
 
     /// We, in one account.
-    pub(super) fn spindrift(&self, args: &[&str], input: &str) -> Said {
+    pub(super) fn spindrift(&self, args: &[&str], input: &str) -> CommandOutput {
         let place = ["-n", &self.ours, "-a", ACCOUNTS[0]];
         self.shell.spindrift_stdin(&[args, &place].concat(), input)
     }
 
     /// Kubectl; its namespace is called as ours.
-    pub(super) async fn kubectl(&self, args: &[&str], input: &str) -> Said {
-        let Said { code, out, err } =
+    pub(super) async fn kubectl(&self, args: &[&str], input: &str) -> CommandOutput {
+        let CommandOutput { code, out, err } =
             self.fleet.kubectl(&[args, &["-n", &self.theirs]].concat(), input).await;
         let ours = |text: String| text.replace(&self.theirs, &self.ours);
-        Said { code, out: ours(out), err: ours(err) }
+        CommandOutput { code, out: ours(out), err: ours(err) }
     }
 
     /// Both have the same effect, output and exit code.
-    pub(super) async fn agree(&self, args: &[&str], input: &str) -> Said {
+    pub(super) async fn agree(&self, args: &[&str], input: &str) -> CommandOutput {
         let theirs = self.kubectl(args, input).await;
         let ours = self.spindrift(args, input);
-        let all = |said: &Said| (said.out.clone(), said.err.clone(), said.code);
+        let all = |said: &CommandOutput| (said.out.clone(), said.err.clone(), said.code);
         assert_eq!(all(&ours), all(&theirs), "{args:?}: ours, then kubectl's");
         ours
     }

@@ -18,14 +18,14 @@ async fn ctrl_c_calls_off_what_is_under_way_and_says_where_to_look() {
         let shell = Shell::new(None).with("SPINDRIFT_HUB", &hub.url);
         let started = shell.start(&[&words[..], &["-a", "east"]].concat());
         eventually!("it is asked for", LONG, !hub.asked().is_empty());
-        let said = tokio::task::spawn_blocking(|| started.interrupt()).await.unwrap();
-        assert_eq!((said.code, said.out.as_str()), (Some(130), ""), "{said:?}");
+        let output = tokio::task::spawn_blocking(|| started.interrupt()).await.unwrap();
+        assert_eq!((output.code, output.out.as_str()), (Some(130), ""), "{output:?}");
 
         let asked = hub.asked();
         let [post, delete] = &asked[..] else { panic!("{asked:?}") };
         let id = &post.line.split("id=").nth(1).unwrap()[..26];
         assert_eq!(delete.line, format!("DELETE /v1/operations/{id}"));
         let note = format!("east: called off; what came of it, see: spindrift operations {id}\n");
-        assert_eq!(said.err, if is_quiet { "" } else { &note });
+        assert_eq!(output.err, if is_quiet { "" } else { &note });
     }
 }

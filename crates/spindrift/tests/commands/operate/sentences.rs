@@ -20,8 +20,12 @@ fn refusals_are_passed_on_in_the_words_of_whoever_refused() {
         (500, "InternalError", "the hub's log says why", hub_says, "error: the hub's log says why"),
     ] {
         let hub = Scripted::start(move |_| Some(refuse(code, reason, message, source)));
-        let said = Shell::new(None).with("SPINDRIFT_HUB", &hub.url).spindrift(&SCALE);
-        assert_eq!((said.code, said.out.as_str(), said.err.trim_end()), (Some(1), "", expected), "{said:?}");
+        let output = Shell::new(None).with("SPINDRIFT_HUB", &hub.url).spindrift(&SCALE);
+        assert_eq!(
+            (output.code, output.out.as_str(), output.err.trim_end()),
+            (Some(1), "", expected),
+            "{output:?}"
+        );
     }
 }
 
@@ -29,11 +33,11 @@ fn refusals_are_passed_on_in_the_words_of_whoever_refused() {
 fn a_hub_that_goes_away_after_it_was_asked_leaves_a_word_where_to_look() {
     let hub = Scripted::start(|_| Some(String::new()));
     let shell = Shell::new(None).with("SPINDRIFT_HUB", &hub.url);
-    let said = shell.spindrift(&SCALE);
+    let output = shell.spindrift(&SCALE);
     let asked = hub.asked();
     let id = asked[0].line.split_once("id=").unwrap().1.split('&').next().unwrap().to_owned();
     let word = format!("it may have been done: see spindrift operations {id} before you try again");
-    assert!(said.code == Some(1) && said.err.trim_end().ends_with(&word), "{said:?}");
+    assert!(output.code == Some(1) && output.err.trim_end().ends_with(&word), "{output:?}");
     assert_eq!(asked.len(), 1, "it is not asked again: {asked:?}");
 }
 
@@ -57,9 +61,9 @@ fn an_answer_that_breaks_off_is_never_taken_for_a_whole_one() {
             Some(respond(200, &answer))
         });
         let shell = Shell::new(None).with("SPINDRIFT_HUB", &hub.url);
-        let said = shell.spindrift(&["logs", "-f", "web-0", "-a", "east"]);
-        assert_eq!((said.code, said.out.as_str()), (Some(1), "first\nsec"), "{said:?}");
-        assert!(said.err.starts_with(expected) && said.err.lines().count() == 1, "{said:?}");
+        let output = shell.spindrift(&["logs", "-f", "web-0", "-a", "east"]);
+        assert_eq!((output.code, output.out.as_str()), (Some(1), "first\nsec"), "{output:?}");
+        assert!(output.err.starts_with(expected) && output.err.lines().count() == 1, "{output:?}");
     }
 }
 
@@ -114,9 +118,9 @@ fn nothing_is_done_anywhere_if_the_question_makes_no_sense() {
     }
     assert!(hub.asked().is_empty(), "{:?}", hub.asked());
 
-    let said = shell.spindrift(&["diff", "-f", "nowhere.yaml", "-a", "east"]);
-    assert_eq!(said.code, Some(2), "one would mean a difference: {said:?}");
-    assert_eq!(said.err, "error: the path \"nowhere.yaml\" does not exist\n");
+    let output = shell.spindrift(&["diff", "-f", "nowhere.yaml", "-a", "east"]);
+    assert_eq!(output.code, Some(2), "one would mean a difference: {output:?}");
+    assert_eq!(output.err, "error: the path \"nowhere.yaml\" does not exist\n");
     assert_eq!(shell.spindrift(&["scale", "deploy/web"]).code, Some(2));
 
     let away = Shell::new(None).with("SPINDRIFT_HUB", "http://127.0.0.1:1").spindrift(&SCALE).error();

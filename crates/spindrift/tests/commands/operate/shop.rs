@@ -5,7 +5,7 @@ use std::{cell::RefCell, path::Path};
 use spindrift_testkit::{Daemon, Kubectl, binary, eventually, scratch};
 use tempfile::TempDir;
 
-use crate::support::{LONG, Said, Shell};
+use crate::support::{CommandOutput, LONG, Shell};
 
 /// `spindrift up` with two simulated clusters.
 struct Shops {
@@ -43,7 +43,7 @@ impl Shops {
     }
 
     /// In the first of them.
-    fn spindrift(&self, args: &[&str]) -> Said {
+    fn spindrift(&self, args: &[&str]) -> CommandOutput {
         self.shell.spindrift(&[args, &["-n", "shop", "-a", &self.accounts[0]]].concat())
     }
 
@@ -78,16 +78,16 @@ async fn a_rollout_is_followed_until_it_is_done() {
     }
 
     let missing = shops.spindrift(&["rollout", "status", "deploy/nobody"]);
-    let said = "Error from server (NotFound): deployments.apps \"nobody\" not found\n";
-    assert_eq!((missing.code, missing.err.as_str()), (Some(1), said));
+    let output = "Error from server (NotFound): deployments.apps \"nobody\" not found\n";
+    assert_eq!((missing.code, missing.err.as_str()), (Some(1), output));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn logs_are_read_followed_and_left_quietly() {
     let shops = Shops::open().await;
     eventually!("the shop has something to say", LONG, {
-        let said = shops.spindrift(&["logs", "deploy/cart", "--tail=2"]);
-        if said.out.lines().count() == 2 && said.err.is_empty() { Ok(()) } else { Err(said) }
+        let output = shops.spindrift(&["logs", "deploy/cart", "--tail=2"]);
+        if output.out.lines().count() == 2 && output.err.is_empty() { Ok(()) } else { Err(output) }
     });
     let since = ["--timestamps", "--since=1h"];
     eventually!("a log is what kubectl reads", LONG, {
@@ -114,6 +114,6 @@ async fn logs_are_read_followed_and_left_quietly() {
         }
         started.borrow().out().lines().count() > 3
     });
-    let said = tokio::task::spawn_blocking(|| started.into_inner().interrupt()).await.unwrap();
-    assert_eq!((said.code, said.err.as_str()), (Some(130), ""), "{said:?}");
+    let output = tokio::task::spawn_blocking(|| started.into_inner().interrupt()).await.unwrap();
+    assert_eq!((output.code, output.err.as_str()), (Some(130), ""), "{output:?}");
 }

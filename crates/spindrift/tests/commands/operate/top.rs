@@ -28,8 +28,8 @@ async fn what_is_used_is_shown_as_kubectl_shows_it() {
     let kubectl = Kubectl::with(cluster.kubeconfig()).await.unwrap();
     let shell = Shell::new(Some(&hub));
     eventually!("the agent is there", LONG, {
-        let said = shell.spindrift(&["top", "nodes"]);
-        if said.code == Some(0) { Ok(()) } else { Err(said) }
+        let output = shell.spindrift(&["top", "nodes"]);
+        if output.code == Some(0) { Ok(()) } else { Err(output) }
     });
     for words in [
         &["top", "pods", "-n", namespace][..],

@@ -10,7 +10,7 @@ use crate::{
     outcome::{Outcome, Refusal},
 };
 
-pub(crate) struct SpindriftHand {
+pub(crate) struct SpindriftActor {
     hub: Operations,
     command: SpindriftCommand,
 }
@@ -18,9 +18,9 @@ pub(crate) struct SpindriftHand {
 /// So many operations are asked for at once.
 const AT_ONCE: usize = 4;
 
-// === impl SpindriftHand ===
+// === impl SpindriftActor ===
 
-impl SpindriftHand {
+impl SpindriftActor {
     pub(crate) fn new(hub: Operations, command: SpindriftCommand) -> Self {
         Self { hub, command }
     }
@@ -42,7 +42,7 @@ impl SpindriftHand {
         } else {
             Outcome::Refused(refusal(&answer.status()))
         };
-        Answer { outcome, patch: None, said: None }
+        Answer { outcome, patch: None, output: None }
     }
 
     /// Runs the command line with kubectl's arguments.
@@ -51,8 +51,8 @@ impl SpindriftHand {
         arguments.extend(action.manager().map(|manager| format!("--field-manager={manager}")));
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let input = action.document(target.side).unwrap_or_default();
-        let said = self.command.run(&arguments, &input).await;
-        Answer { outcome: kubectl::outcome(target, action, &said), patch: None, said: Some(said) }
+        let output = self.command.run(&arguments, &input).await;
+        Answer { outcome: kubectl::outcome(target, action, &output), patch: None, output: Some(output) }
     }
 }
 

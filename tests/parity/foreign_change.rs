@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::{dice::Dice, kinds::Kind};
+use crate::{decisions::Decisions, kinds::Kind};
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Meddling {
+pub(crate) enum ForeignChange {
     Nothing,
     /// A JSON merge patch, sent straight to the API server.
     Patch(Value),
@@ -15,21 +15,21 @@ pub(crate) enum Meddling {
 
 pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-// === impl Meddling ===
+// === impl ForeignChange ===
 
-impl Meddling {
-    pub(crate) fn of(kind: &Kind, case: u64, dice: &Dice) -> Self {
-        let choices = dice.within("meddling");
+impl ForeignChange {
+    pub(crate) fn of(kind: &Kind, case: u64, decisions: &Decisions) -> Self {
+        let choices = decisions.within("meddling");
         match choices.number("sort", 0..100) {
             ..15 => Self::Nothing,
             15..19 => Self::Deletion,
-            _ => Self::Patch(patch(kind.manifest(case, &dice.version(2)), &choices)),
+            _ => Self::Patch(patch(kind.manifest(case, &decisions.version(2)), &choices)),
         }
     }
 }
 
 /// Some parts of another version of the manifest; lists as a whole, as a merge patch has them.
-fn patch(mut other: Value, choices: &Dice) -> Value {
+fn patch(mut other: Value, choices: &Decisions) -> Value {
     let mut patch = json!({});
     let metadata = other["metadata"].take();
     for part in ["labels", "annotations", "finalizers"] {

@@ -4,7 +4,7 @@ use serde_json::json;
 use spindrift_model::OperationId;
 use spindrift_testkit::{Cluster, Database, eventually};
 
-use super::{Answer, ask, get, remembered};
+use super::{OperationAnswer, ask, get, remembered};
 use crate::support::{LONG, Stack, config_maps};
 
 async fn stack(cluster: &Cluster, database: Database) -> Stack {
@@ -21,7 +21,7 @@ async fn what_is_asked_of_the_hub_is_done_by_the_agent() {
     cluster.kubectl_stdin(&["create", "-f", "-"], &manifest).await.unwrap();
     let database = Database::postgres().await.unwrap();
     let stack = stack(cluster, database).await;
-    let Answer { status, id, body } = ask(&stack.hub, "main", "", &get(&namespace, "cm-0")).await;
+    let OperationAnswer { status, id, body } = ask(&stack.hub, "main", "", &get(&namespace, "cm-0")).await;
     assert_eq!((status, &body["data"]["value"]), (200, &json!("x")), "{body}");
     let operation = remembered(&stack.hub, &id).await;
     let expected = json!({ "account": "main", "verb": "get", "state": "completed", "code": 200, "agent": "agent-a",

@@ -5,18 +5,18 @@ mod kubectl;
 mod spindrift;
 
 pub(crate) use command::SpindriftCommand;
-pub(crate) use kubectl::KubectlHand;
-pub(crate) use spindrift::{SpindriftHand, refusal};
+pub(crate) use kubectl::KubectlActor;
+pub(crate) use spindrift::{SpindriftActor, refusal};
 
 use crate::{
     action::{Action, Target},
     outcome::Outcome,
-    said::Said,
+    output::CommandOutput,
 };
 
-pub(crate) enum Hand {
-    Kubectl(KubectlHand),
-    Spindrift(SpindriftHand),
+pub(crate) enum Actor {
+    Kubectl(KubectlActor),
+    Spindrift(SpindriftActor),
 }
 
 /// Outcome of an action, and the patch that was sent for it, if that is known.
@@ -24,12 +24,12 @@ pub(crate) struct Answer {
     pub(crate) outcome: Outcome,
     pub(crate) patch: Option<String>,
     /// The whole output, where it is compared.
-    pub(crate) said: Option<Said>,
+    pub(crate) output: Option<CommandOutput>,
 }
 
-// === impl Hand ===
+// === impl Actor ===
 
-impl Hand {
+impl Actor {
     /// Does all of these, in no order; the answers are in order.
     pub(crate) async fn act(&self, actions: &[(Target<'_>, &Action)]) -> Vec<Answer> {
         match self {

@@ -8,20 +8,20 @@ use super::Answer;
 use crate::{
     action::{Action, Mode, Target, Way},
     outcome::{Outcome, Refusal},
-    said::Said,
+    output::CommandOutput,
 };
 
 #[derive(Clone)]
-pub(crate) struct KubectlHand {
+pub(crate) struct KubectlActor {
     kubectl: Arc<Kubectl>,
 }
 
 /// Log level at which kubectl prints its patches.
 const VERBOSE: &str = "-v=9";
 
-// === impl KubectlHand ===
+// === impl KubectlActor ===
 
-impl KubectlHand {
+impl KubectlActor {
     pub(crate) async fn new(kubeconfig: &Path) -> Self {
         Self { kubectl: Arc::new(Kubectl::with(kubeconfig).await.unwrap()) }
     }
@@ -42,16 +42,16 @@ impl KubectlHand {
         answers
     }
 
-    async fn run(&self, arguments: &[String], input: &str) -> Said {
+    async fn run(&self, arguments: &[String], input: &str) -> CommandOutput {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         self.kubectl.output(&arguments, input).await.unwrap().into()
     }
 
     async fn one(&self, target: &Target<'_>, action: &Action) -> Answer {
         let input = action.document(target.side).unwrap_or_default();
-        let said = self.run(&action.arguments(target, "-"), &input).await;
-        let outcome = outcome(target, action, &said);
-        Answer { outcome, patch: None, said: (target.way == Way::CommandLine).then_some(said) }
+        let output = self.run(&action.arguments(target, "-"), &input).await;
+        let outcome = outcome(target, action, &output);
+        Answer { outcome, patch: None, output: (target.way == Way::CommandLine).then_some(output) }
     }
 
     /// Applies many manifests with one kubectl, which takes them one after the other and reports each.
@@ -65,7 +65,7 @@ impl KubectlHand {
         let (target, action) = &actions[0];
         let mut arguments = action.arguments(target, &directory.path().display().to_string());
         arguments.push(VERBOSE.to_owned());
-        let Said { code, out: said, err: log } = self.run(&arguments, "").await;
+        let CommandOutput { code, out: output, err: log } = self.run(&arguments, "").await;
         let directory = format!("{}/", directory.path().display());
         let errors: Vec<_> = error_blocks(&log).iter().map(|error| error.replace(&directory, "")).collect();
         let mut answers = Vec::new();
@@ -73,11 +73,11 @@ impl KubectlHand {
             let name = target.name();
             let told = [format!("\"{}\"", file(index)), format!("\"{name}\"")];
             let error = errors.iter().find(|error| told.iter().any(|told| error.contains(told)));
-            let outcome = match (word(&said, &name), error) {
+            let outcome = match (word(&output, &name), error) {
                 (Some(word), None) => Outcome::Done(word),
                 (None, Some(error)) => Outcome::Refused(refusal(error)),
                 _ if actions.len() == 1 => {
-                    assert_ne!(code, Some(0), "kubectl tells nothing of {name}: {said}");
+                    assert_ne!(code, Some(0), "kubectl tells nothing of {name}: {output}");
                     Outcome::Refused(refusal(&errors.concat()))
                 }
                 // Of several errors, not every one names its object; alone, there is no doubt.
@@ -86,7 +86,7 @@ impl KubectlHand {
                     continue;
                 }
             };
-            answers.push(Answer { outcome, patch: patch_of(&log, &name), said: None });
+            answers.push(Answer { outcome, patch: patch_of(&log, &name), output: None });
         }
         let refused = answers.iter().any(|answer| answer.outcome.is_refused());
         assert_eq!(refused, code != Some(0), "kubectl exits as it says: {errors:?}");
@@ -95,27 +95,27 @@ impl KubectlHand {
 }
 
 /// Outcome of a command line, kubectl's or ours.
-pub(super) fn outcome(target: &Target<'_>, action: &Action, said: &Said) -> Outcome {
-    match (said.code, action) {
-        (Some(0), Action::Delete(_)) => Outcome::Done(sorted(&said.out)),
-        (Some(0), _) => Outcome::Done(word(&said.out, &target.name()).unwrap_or_default()),
-        _ => Outcome::Refused(refusal(&said.err)),
+pub(super) fn outcome(target: &Target<'_>, action: &Action, output: &CommandOutput) -> Outcome {
+    match (output.code, action) {
+        (Some(0), Action::Delete(_)) => Outcome::Done(sorted(&output.out)),
+        (Some(0), _) => Outcome::Done(word(&output.out, &target.name()).unwrap_or_default()),
+        _ => Outcome::Refused(refusal(&output.err)),
     }
 }
 
-fn sorted(said: &str) -> String {
-    let mut lines: Vec<_> = said.lines().filter(|line| !line.starts_with("No resources found")).collect();
+fn sorted(output: &str) -> String {
+    let mut lines: Vec<_> = output.lines().filter(|line| !line.starts_with("No resources found")).collect();
     lines.sort_unstable();
     lines.join(" ")
 }
 
 /// kubectl's word for an object: the rest of the line `deployment.apps/web configured`.
-fn word(said: &str, name: &str) -> Option<String> {
+fn word(output: &str, name: &str) -> Option<String> {
     let of = |line: &str| {
         let (object, word) = line.split_once(' ')?;
         (object.split_once('/')?.1 == name).then(|| word.to_owned())
     };
-    said.lines().find_map(of)
+    output.lines().find_map(of)
 }
 
 /// The errors that kubectl printed, between the lines of its log.

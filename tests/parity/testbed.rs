@@ -1,4 +1,4 @@
-//! One real cluster, and the hands that act on it.
+//! One real cluster, and the actors that act on it.
 
 use http::Request;
 use kube::Client;
@@ -6,26 +6,26 @@ use serde_json::{Value, json};
 use spindrift_testkit::{Cluster, eventually};
 
 use crate::{
-    hand::Hand,
+    actor::Actor,
+    foreign_change::ForeignChange,
     kinds::{Kind, custom},
-    meddling::Meddling,
     side::Side,
 };
 
-pub(crate) struct Site {
+pub(crate) struct Testbed {
     client: Client,
     /// kubectl, and who is compared with it.
-    pub(crate) hands: [Hand; 2],
+    pub(crate) actors: [Actor; 2],
 }
 
 /// Answer of the API server to another client; its reason, if it refuses.
-type Meddled = Result<(), String>;
+type ForeignAnswer = Result<(), String>;
 
-// === impl Site ===
+// === impl Testbed ===
 
-impl Site {
-    pub(crate) fn new(cluster: &Cluster, hands: [Hand; 2]) -> Self {
-        Self { client: cluster.client(), hands }
+impl Testbed {
+    pub(crate) fn new(cluster: &Cluster, actors: [Actor; 2]) -> Self {
+        Self { client: cluster.client(), actors }
     }
 
     /// Creates the objects that all cases of some workers need.
@@ -63,11 +63,17 @@ impl Site {
     }
 
     /// Changes an object as another client.
-    pub(crate) async fn meddle(&self, kind: &Kind, side: &Side, name: &str, meddling: &Meddling) -> Meddled {
-        match meddling {
-            Meddling::Nothing => Ok(()),
-            Meddling::Patch(patch) => self.patch(kind, side, name, &side.render(patch)).await,
-            Meddling::Deletion => {
+    pub(crate) async fn change_as_another_client(
+        &self,
+        kind: &Kind,
+        side: &Side,
+        name: &str,
+        foreign_change: &ForeignChange,
+    ) -> ForeignAnswer {
+        match foreign_change {
+            ForeignChange::Nothing => Ok(()),
+            ForeignChange::Patch(patch) => self.patch(kind, side, name, &side.render(patch)).await,
+            ForeignChange::Deletion => {
                 self.remove(kind, side, name).await;
                 eventually!("the object is gone", self.object(kind, side, name).await.is_null());
                 Ok(())
@@ -88,7 +94,7 @@ impl Site {
         self.send("DELETE", &path, &options).await.ok();
     }
 
-    async fn patch(&self, kind: &Kind, side: &Side, name: &str, change: &Value) -> Meddled {
+    async fn patch(&self, kind: &Kind, side: &Side, name: &str, change: &Value) -> ForeignAnswer {
         let path = kind.path(side.namespace(), &side.render_text(name));
         self.send("PATCH", &format!("{path}?fieldManager=somebody-else"), change).await.map(drop)
     }

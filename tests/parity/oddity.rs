@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::{dice::Dice, kinds::Kind};
+use crate::{decisions::Decisions, kinds::Kind};
 
 /// Oddity of the second manifest of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Twist {
+pub(crate) enum Oddity {
     /// It is a later version of the first.
     Later,
     /// It is the first.
@@ -25,40 +25,40 @@ pub(crate) enum Twist {
     TooLong,
 }
 
-/// In a hundred cases; the rest is [`Twist::Later`].
-const SHARES: [(Twist, i64); 7] = [
-    (Twist::Same, 4),
-    (Twist::Careless, 6),
-    (Twist::Unknown, 3),
-    (Twist::WrongType, 4),
-    (Twist::Null, 6),
-    (Twist::Empty, 6),
-    (Twist::TooLong, 1),
+/// In a hundred cases; the rest is [`Oddity::Later`].
+const SHARES: [(Oddity, i64); 7] = [
+    (Oddity::Same, 4),
+    (Oddity::Careless, 6),
+    (Oddity::Unknown, 3),
+    (Oddity::WrongType, 4),
+    (Oddity::Null, 6),
+    (Oddity::Empty, 6),
+    (Oddity::TooLong, 1),
 ];
 
-// === impl Twist ===
+// === impl Oddity ===
 
-impl Twist {
-    pub(crate) fn of(dice: &Dice) -> Self {
-        let mut left = dice.number("twist", 0..100);
-        for (twist, share) in SHARES {
+impl Oddity {
+    pub(crate) fn of(decisions: &Decisions) -> Self {
+        let mut left = decisions.number("twist", 0..100);
+        for (oddity, share) in SHARES {
             left -= share;
             if left < 0 {
-                return twist;
+                return oddity;
             }
         }
         Self::Later
     }
 
     /// The second manifest.
-    pub(crate) fn second(self, kind: &Kind, case: u64, dice: &Dice) -> Value {
-        let later = dice.version(1);
+    pub(crate) fn second(self, kind: &Kind, case: u64, decisions: &Decisions) -> Value {
+        let later = decisions.version(1);
         let mut manifest = match self {
-            Self::Same => kind.manifest(case, dice),
+            Self::Same => kind.manifest(case, decisions),
             Self::Careless => kind.manifest(case, &later.careless()),
             _ => kind.manifest(case, &later),
         };
-        let place = dice.number("place", 0..1 << 30).unsigned_abs();
+        let place = decisions.number("place", 0..1 << 30).unsigned_abs();
         match self {
             Self::Later | Self::Same | Self::Careless => {}
             Self::Unknown => {

@@ -17,22 +17,22 @@ use crate::{
 };
 
 /// A hub with an account, and another client whose connection stays open all the time.
-struct Scene {
+struct RequestSetup {
     stage: Stage,
     stack: Stack,
     bystander: TcpStream,
 }
 
-/// Answer of the hub; none, if the hub closed the connection without one.
+/// RawAnswer of the hub; none, if the hub closed the connection without one.
 #[derive(Debug, PartialEq, Eq)]
-struct Answer {
+struct RawAnswer {
     status: u16,
     text: String,
 }
 
-// === impl Scene ===
+// === impl RequestSetup ===
 
-impl Scene {
+impl RequestSetup {
     async fn set(database: Database) -> Self {
         let stage = Stage::set(1).await;
         let stack = Stack::with_accounts(database, &["ConfigMap"], json!(stage.accounts())).await;
@@ -74,7 +74,7 @@ async fn is_served(connection: &mut TcpStream) {
 }
 
 /// Sends these bytes, just as they are, on a connection of their own.
-async fn send(hub: &HubProcess, request: &[u8]) -> Option<Answer> {
+async fn send(hub: &HubProcess, request: &[u8]) -> Option<RawAnswer> {
     let (mut from_hub, mut to_hub) = connect(hub).await.into_split();
     let mut answer = Vec::new();
     // The hub may have answered, and closed, before it has all of it.
@@ -83,7 +83,7 @@ async fn send(hub: &HubProcess, request: &[u8]) -> Option<Answer> {
     timeout(LONG, async { tokio::join!(sent, received) }).await.expect("an answer");
     let text = String::from_utf8_lossy(&answer).into_owned();
     let status = text.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()?;
-    Some(Answer { status, text })
+    Some(RawAnswer { status, text })
 }
 
 /// Sends these bytes and hangs up.
@@ -106,8 +106,8 @@ const FOREIGN: &str = "%F0%9F%8E%89%C3%BC";
 async fn names_that_nothing_can_have_are_refused_or_not_found_on_every_store() {
     join_all(Database::all().await.unwrap().into_iter().map(|database| async move {
         let engine = database.engine();
-        let mut scene = Scene::set(database).await;
-        let account = scene.account().to_owned();
+        let mut setup = RequestSetup::set(database).await;
+        let account = setup.account().to_owned();
         let long = "x".repeat(30_000);
         // "a\n\0\nb\nc\nd", in the alphabet of tokens.
         let null_in_token = "YQoACmIKYwpk";
@@ -158,20 +158,20 @@ async fn names_that_nothing_can_have_are_refused_or_not_found_on_every_store() {
         ];
         let mut wrong = Vec::new();
         for (path, expected) in table {
-            let answer = send(scene.hub(), &request("GET", &path, "", b"")).await;
+            let answer = send(setup.hub(), &request("GET", &path, "", b"")).await;
             if answer.as_ref().is_none_or(|answer| answer.status != expected) {
                 wrong.push(format!("{path:.100} should be {expected}: {answer:.600?}"));
             }
         }
         assert!(wrong.is_empty(), "{engine:?}: {wrong:#?}");
-        scene.is_unimpressed().await;
+        setup.is_unimpressed().await;
     }))
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_hardly_http_ends_its_own_connection_at_the_most() {
-    let mut scene = Scene::set(Database::sqlite().unwrap()).await;
+    let mut setup = RequestSetup::set(Database::sqlite().unwrap()).await;
     let ops = "POST /kubernetes/ops HTTP/1.1\r\nhost: hub\r\nconnection: close\r\n";
     let chunked = format!("{ops}transfer-encoding: chunked\r\n\r\n");
     let line = |length: usize| "x".repeat(length);
@@ -198,10 +198,10 @@ async fn what_is_hardly_http_ends_its_own_connection_at_the_most() {
         format!("{ops}expect: 200-ok\r\ncontent-length: 1\r\n\r\n[").into_bytes(),
     ];
     for request in requests {
-        let answer = send(scene.hub(), &request).await;
+        let answer = send(setup.hub(), &request).await;
         let what = String::from_utf8_lossy(&request);
         assert!(answer.as_ref().is_none_or(|answer| answer.status < 500), "{what:.200}: {answer:.600?}");
-        is_served(&mut scene.bystander).await;
+        is_served(&mut setup.bystander).await;
     }
     for request in [
         "",
@@ -211,8 +211,8 @@ async fn what_is_hardly_http_ends_its_own_connection_at_the_most() {
         &format!("{chunked}5\r\n["),
         &format!("{ops}content-length: 50\r\n\r\n["),
     ] {
-        break_off(scene.hub(), request.as_bytes()).await;
-        is_served(&mut scene.bystander).await;
+        break_off(setup.hub(), request.as_bytes()).await;
+        is_served(&mut setup.bystander).await;
     }
-    scene.is_unimpressed().await;
+    setup.is_unimpressed().await;
 }

@@ -8,7 +8,7 @@ use tokio::time::sleep;
 
 use crate::{
     fault::Fault,
-    schedule::Strike,
+    schedule::Injection,
     world::{Stack, World},
 };
 
@@ -18,41 +18,45 @@ const SLOW: u64 = 32 * 1024;
 /// Value of `Retry-After`.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-// === impl Strike ===
+// === impl Injection ===
 
-impl Strike {
+impl Injection {
     /// Injects the fault, waits, and repairs it.
     pub(crate) async fn happen(&self, world: &World) {
-        let stack = &world.stacks[self.victim % world.stacks.len()];
+        let stack = &world.stacks[self.target % world.stacks.len()];
         match self.fault {
-            Fault::LinkCut => self.spoil(&*stack.link.lock().await, FaultProxy::cut).await,
-            Fault::LinkFrozen => self.spoil(&*stack.link.lock().await, FaultProxy::half_open).await,
-            Fault::LinkSlow => self.spoil(&*stack.link.lock().await, |link| link.throttle(SLOW)).await,
-            Fault::ApiLinkCut => self.spoil(&*world.api_link.lock().await, FaultProxy::cut).await,
-            Fault::ApiLinkFrozen => self.spoil(&*world.api_link.lock().await, FaultProxy::half_open).await,
-            Fault::AgentKilled | Fault::AgentFrozen => self.strike_agent(stack).await,
-            Fault::HubKilled | Fault::HubFrozen => self.strike_hub(stack).await,
+            Fault::LinkCut => self.break_link(&*stack.link.lock().await, FaultProxy::cut).await,
+            Fault::LinkFrozen => self.break_link(&*stack.link.lock().await, FaultProxy::half_open).await,
+            Fault::LinkSlow => self.break_link(&*stack.link.lock().await, |link| link.throttle(SLOW)).await,
+            Fault::ApiLinkCut => self.break_link(&*world.api_link.lock().await, FaultProxy::cut).await,
+            Fault::ApiLinkFrozen => {
+                self.break_link(&*world.api_link.lock().await, FaultProxy::half_open).await;
+            }
+            Fault::AgentKilled | Fault::AgentFrozen => self.inject_into_agent(stack).await,
+            Fault::HubKilled | Fault::HubFrozen => self.inject_into_hub(stack).await,
             // The other stack's database is a file.
-            Fault::DatabaseFrozen | Fault::DatabaseRestarted => self.strike_database(&world.stacks[0]).await,
+            Fault::DatabaseFrozen | Fault::DatabaseRestarted => {
+                self.inject_into_database(&world.stacks[0]).await;
+            }
             Fault::ApiServerRestarted | Fault::ApiServerFrozen | Fault::Compacted => {
-                self.strike_api_server(world).await;
+                self.inject_into_api_server(world).await;
             }
             Fault::Gone | Fault::TooManyRequests | Fault::ServerErrors | Fault::OddBodies => {
-                self.strike_playground(&world.playground[self.victim % world.playground.len()]).await;
+                self.strike_playground(&world.playground[self.target % world.playground.len()]).await;
             }
             Fault::DefinitionChanged => {
-                world.sites[self.victim % world.sites.len()].toggle_definition().await;
+                world.sites[self.target % world.sites.len()].toggle_definition().await;
             }
         }
     }
 
-    async fn spoil(&self, link: &FaultProxy, how: impl FnOnce(&FaultProxy)) {
+    async fn break_link(&self, link: &FaultProxy, how: impl FnOnce(&FaultProxy)) {
         how(link);
         sleep(self.lasts).await;
         link.heal();
     }
 
-    async fn strike_agent(&self, stack: &Stack) {
+    async fn inject_into_agent(&self, stack: &Stack) {
         let mut agent = stack.agent.lock().await;
         if self.fault == Fault::AgentFrozen {
             agent.daemon().freeze().unwrap();
@@ -65,7 +69,7 @@ impl Strike {
         }
     }
 
-    async fn strike_hub(&self, stack: &Stack) {
+    async fn inject_into_hub(&self, stack: &Stack) {
         let mut hub = stack.hub.lock().await;
         if self.fault == Fault::HubFrozen {
             hub.daemon().freeze().unwrap();
@@ -80,7 +84,7 @@ impl Strike {
         }
     }
 
-    async fn strike_database(&self, stack: &Stack) {
+    async fn inject_into_database(&self, stack: &Stack) {
         let database = stack.database.lock().await;
         if self.fault == Fault::DatabaseFrozen {
             database.freeze().unwrap();
@@ -93,7 +97,7 @@ impl Strike {
         }
     }
 
-    async fn strike_api_server(&self, world: &World) {
+    async fn inject_into_api_server(&self, world: &World) {
         let cluster = world.api_server.lock().await;
         if self.fault == Fault::ApiServerFrozen {
             cluster.freeze_api_server().unwrap();

@@ -6,7 +6,7 @@ use spindrift_testkit::{Daemon, binary, scratch};
 use tempfile::TempDir;
 use tokio::{io::AsyncWriteExt, process::Command};
 
-use crate::{said::Said, world::ACCOUNT};
+use crate::{output::CommandOutput, world::ACCOUNT};
 
 pub(crate) struct SpindriftCommand {
     /// The hub's address.
@@ -22,7 +22,7 @@ impl SpindriftCommand {
     }
 
     /// Runs it in the one account, with kubectl's arguments.
-    pub(crate) async fn run(&self, arguments: &[&str], input: &str) -> Said {
+    pub(crate) async fn run(&self, arguments: &[&str], input: &str) -> CommandOutput {
         let mut child = Command::new(binary("spindrift").unwrap())
             .args(arguments)
             .args(["-a", ACCOUNT])

@@ -9,14 +9,14 @@ use spindrift_testkit::{Cluster, Daemon, FaultProxy, free_port};
 const TESTENV: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../testenv/build");
 
 /// A way to the API server in plain HTTP, whose bytes can be tampered with.
-pub(crate) struct PlainRoad {
+pub(crate) struct PlainProxy {
     pub(crate) tampering: FaultProxy,
     _kubectl: Daemon,
 }
 
-// === impl PlainRoad ===
+// === impl PlainProxy ===
 
-impl PlainRoad {
+impl PlainProxy {
     pub(crate) async fn open(cluster: &Cluster) -> Self {
         let testenv = Command::new(TESTENV).output().unwrap().stdout;
         let testenv = String::from_utf8(testenv).unwrap();
@@ -29,15 +29,15 @@ impl PlainRoad {
         Self { tampering, _kubectl: kubectl }
     }
 
-    /// A kubeconfig that takes this road.
+    /// A kubeconfig that leads to this proxy.
     pub(crate) fn kubeconfig(&self) -> Value {
         json!({
             "apiVersion": "v1",
             "kind": "Config",
-            "current-context": "road",
-            "clusters": [{ "name": "road", "cluster": { "server": format!("http://{}", self.tampering.addr()) } }],
-            "users": [{ "name": "road", "user": {} }],
-            "contexts": [{ "name": "road", "context": { "cluster": "road", "user": "road" } }],
+            "current-context": "proxy",
+            "clusters": [{ "name": "proxy", "cluster": { "server": format!("http://{}", self.tampering.addr()) } }],
+            "users": [{ "name": "proxy", "user": {} }],
+            "contexts": [{ "name": "proxy", "context": { "cluster": "proxy", "user": "proxy" } }],
         })
     }
 }

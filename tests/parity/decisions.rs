@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// The decisions of one version of one case. Each has a name, and does not depend on any other.
 #[derive(Clone)]
-pub(crate) struct Dice {
+pub(crate) struct Decisions {
     case: u64,
     version: u32,
     /// Immutable fields change, too, in a later version.
@@ -15,11 +15,11 @@ pub(crate) struct Dice {
 }
 
 /// Percentage of decisions that change in a later version.
-const UNREST: u64 = 25;
+const CHANGES: u64 = 25;
 
-// === impl Dice ===
+// === impl Decisions ===
 
-impl Dice {
+impl Decisions {
     /// The first version of a case.
     pub(crate) fn new(seed: u64, case: u64) -> Self {
         Self { case: hash(&(seed, case)), version: 0, careless: false, path: String::new() }
@@ -48,7 +48,7 @@ impl Dice {
 
     fn rng(&self, decision: &str) -> fastrand::Rng {
         let again = self.version > 0
-            && hash(&(self.case, &self.path, decision, self.version, "again")) % 100 < UNREST;
+            && hash(&(self.case, &self.path, decision, self.version, "again")) % 100 < CHANGES;
         let version = if again { self.version } else { 0 };
         fastrand::Rng::with_seed(hash(&(self.case, &self.path, decision, version)))
     }
@@ -133,13 +133,13 @@ pub(crate) fn hash(value: &impl Hash) -> u64 {
 
 #[test]
 fn a_version_differs_from_the_first_in_few_decisions() {
-    let first = Dice::new(1, 1);
+    let first = Decisions::new(1, 1);
     let names: Vec<_> = (0..1000).map(|number| number.to_string()).collect();
-    let differ = |other: &Dice| {
+    let differ = |other: &Decisions| {
         names.iter().filter(|name| first.number(name, 0..1 << 40) != other.number(name, 0..1 << 40)).count()
     };
-    assert_eq!(differ(&Dice::new(1, 1)), 0);
+    assert_eq!(differ(&Decisions::new(1, 1)), 0);
     assert!((200..300).contains(&differ(&first.version(1))), "{}", differ(&first.version(1)));
     assert_eq!(differ(&first.version(1).firm()), 0);
-    assert_eq!(differ(&Dice::new(1, 2)), 1000);
+    assert_eq!(differ(&Decisions::new(1, 2)), 1000);
 }

@@ -34,15 +34,15 @@ const LONGEST_PATCH: usize = 4096;
 
 /// All that a user sees of a command, and a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Said {
+pub(crate) struct CommandOutput {
     pub(crate) code: Option<i32>,
     pub(crate) out: String,
     pub(crate) err: String,
 }
 
-// === impl Said ===
+// === impl CommandOutput ===
 
-impl Said {
+impl CommandOutput {
     /// Difference of our command from kubectl: exit code, and every word on both streams.
     pub(crate) fn difference(kubectl: &Self, ours: &Self) -> Option<String> {
         // A manifest that kubectl cannot decode itself, the API server refuses to us; values of Secrets we hide.
@@ -72,7 +72,7 @@ impl Said {
     }
 }
 
-impl From<Output> for Said {
+impl From<Output> for CommandOutput {
     fn from(output: Output) -> Self {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Self { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
@@ -95,37 +95,47 @@ fn without_long_patch(words: &str) -> String {
 
 #[test]
 fn every_word_and_the_exit_code_count() {
-    let said =
-        |code, out: &str, err: &str| Said { code: Some(code), out: out.to_owned(), err: err.to_owned() };
-    let kubectl = said(1, "configmap/x-west created\n", "error: no\n");
-    assert_eq!(Said::difference(&kubectl, &said(1, "configmap/x-east created\n", "error: no\n")), None);
+    let output = |code, out: &str, err: &str| CommandOutput {
+        code: Some(code),
+        out: out.to_owned(),
+        err: err.to_owned(),
+    };
+    let kubectl = output(1, "configmap/x-west created\n", "error: no\n");
+    assert_eq!(
+        CommandOutput::difference(&kubectl, &output(1, "configmap/x-east created\n", "error: no\n")),
+        None
+    );
     for other in [
-        said(2, "configmap/x-east created\n", "error: no\n"),
-        said(1, "configmap/x-east made\n", "error: no\n"),
-        said(1, "configmap/x-east created\n", "error: never\n"),
+        output(2, "configmap/x-east created\n", "error: no\n"),
+        output(1, "configmap/x-east made\n", "error: no\n"),
+        output(1, "configmap/x-east created\n", "error: never\n"),
     ] {
-        assert!(Said::difference(&kubectl, &other).is_some(), "{other:?}");
+        assert!(CommandOutput::difference(&kubectl, &other).is_some(), "{other:?}");
     }
-    let warned = |code, of: &str| said(code, "", &format!("Warning: {of}\nerror: no\n"));
-    let unwarned = said(1, "", "error: no\n");
-    assert_eq!(Said::difference(&warned(1, "deleting cluster-scoped resources"), &unwarned), None);
-    assert!(Said::difference(&warned(1, "resource x is odd"), &unwarned).is_some());
+    let warned = |code, of: &str| output(code, "", &format!("Warning: {of}\nerror: no\n"));
+    let unwarned = output(1, "", "error: no\n");
+    assert_eq!(CommandOutput::difference(&warned(1, "deleting cluster-scoped resources"), &unwarned), None);
+    assert!(CommandOutput::difference(&warned(1, "resource x is odd"), &unwarned).is_some());
     assert!(
-        Said::difference(&warned(0, "deleting cluster-scoped resources"), &said(0, "", "error: no\n"))
-            .is_some()
+        CommandOutput::difference(
+            &warned(0, "deleting cluster-scoped resources"),
+            &output(0, "", "error: no\n")
+        )
+        .is_some()
     );
     let patched = |patch: &str, of: &str| {
-        said(
+        output(
             1,
             "",
             &format!("error when applying patch:\n{patch}\nto:\nResource: \"/v1, Resource={of}\"\nno\n"),
         )
     };
     let long = "p".repeat(LONGEST_PATCH + 1);
-    assert_eq!(Said::difference(&patched(&long, "pods"), &patched("{…}", "pods")), None);
-    assert_eq!(Said::difference(&patched("{}", "secrets"), &patched("{…}", "secrets")), None);
-    assert!(Said::difference(&patched("{}", "pods"), &patched("{…}", "pods")).is_some());
-    let was = |what: &str, count: u32| said(1, "", &format!("error: Expected {what} to be 3, was {count}\n"));
-    assert_eq!(Said::difference(&was("resource version", 7), &was("resource version", 8)), None);
-    assert!(Said::difference(&was("replicas", 7), &was("replicas", 8)).is_some());
+    assert_eq!(CommandOutput::difference(&patched(&long, "pods"), &patched("{…}", "pods")), None);
+    assert_eq!(CommandOutput::difference(&patched("{}", "secrets"), &patched("{…}", "secrets")), None);
+    assert!(CommandOutput::difference(&patched("{}", "pods"), &patched("{…}", "pods")).is_some());
+    let was =
+        |what: &str, count: u32| output(1, "", &format!("error: Expected {what} to be 3, was {count}\n"));
+    assert_eq!(CommandOutput::difference(&was("resource version", 7), &was("resource version", 8)), None);
+    assert!(CommandOutput::difference(&was("replicas", 7), &was("replicas", 8)).is_some());
 }

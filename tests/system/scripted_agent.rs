@@ -17,14 +17,14 @@ use tonic::{Request, Response, Status, Streaming, transport};
 
 use crate::channels::{Caller, registration};
 
-/// The scope that [`ByHand::declare`] declares.
+/// The scope that [`ScriptedAgent::declare`] declares.
 pub(crate) const SCOPE: ScopeId = ScopeId(1);
 
 /// The one listing of a scope.
 pub(crate) const LISTING: Generation = Generation(1);
 
 /// A session with both channels open; it sends nothing but pings by itself.
-pub(crate) struct ByHand {
+pub(crate) struct ScriptedAgent {
     control_tx: mpsc::Sender<v1::ControlUp>,
     control: Streaming<v1::ControlDown>,
     up_tx: mpsc::Sender<v1::EventsUp>,
@@ -34,9 +34,9 @@ pub(crate) struct ByHand {
     _pings: JoinSet<()>,
 }
 
-// === impl ByHand ===
+// === impl ScriptedAgent ===
 
-impl ByHand {
+impl ScriptedAgent {
     /// Registers with these accounts and opens the channels.
     pub(crate) async fn open(
         hub: &HubProcess,
@@ -74,7 +74,7 @@ impl ByHand {
     }
 
     /// Metadata of the hub's answer when the Events channel was opened.
-    pub(crate) fn said(&self, name: &str) -> Option<&str> {
+    pub(crate) fn metadata_of_answer(&self, name: &str) -> Option<&str> {
         self.answer.metadata().get(name).map(|value| value.to_str().unwrap())
     }
 

@@ -5,7 +5,7 @@ use spindrift_protocol::EventsDown;
 use spindrift_testkit::{Database, HubProcess, eventually};
 
 use crate::{
-    by_hand::{ByHand, beginning, config_map, name},
+    scripted_agent::{ScriptedAgent, beginning, config_map, name},
     support::LONG,
 };
 
@@ -35,8 +35,8 @@ async fn hub() -> (Database, HubProcess) {
 #[tokio::test]
 async fn an_account_that_is_detached_is_free_at_once_and_what_follows_is_not_written() {
     let (_database, hub) = hub().await;
-    let mut holder = ByHand::open(&hub, "agent-a", &["main"], &[]).await;
-    let mut standby = ByHand::open(&hub, "agent-b", &["main"], &[]).await;
+    let mut holder = ScriptedAgent::open(&hub, "agent-a", &["main"], &[]).await;
+    let mut standby = ScriptedAgent::open(&hub, "agent-b", &["main"], &[]).await;
     let (held, _) = holder.attach("main").await.unwrap();
     holder.batch("main", beginning()).await;
     assert!(matches!(holder.hear().await, EventsDown::Ack { .. }));
@@ -59,8 +59,8 @@ async fn an_account_that_is_detached_is_free_at_once_and_what_follows_is_not_wri
 #[tokio::test]
 async fn an_account_that_is_withdrawn_is_free_at_once_and_must_be_announced_again() {
     let (_database, hub) = hub().await;
-    let mut agent = ByHand::open(&hub, "agent-a", &["main", "other"], &[]).await;
-    let mut heir = ByHand::open(&hub, "agent-b", &["main"], &[]).await;
+    let mut agent = ScriptedAgent::open(&hub, "agent-a", &["main", "other"], &[]).await;
+    let mut heir = ScriptedAgent::open(&hub, "agent-b", &["main"], &[]).await;
     let (held, _) = agent.attach("main").await.unwrap();
     agent.attach("other").await.unwrap();
     agent.withdraw("main").await;
@@ -81,7 +81,7 @@ async fn an_account_that_is_withdrawn_is_free_at_once_and_must_be_announced_agai
 async fn an_agent_that_sends_more_than_its_credit_is_detached_and_nobody_else() {
     let database = Database::postgres_dedicated().await.unwrap();
     let hub = HubProcess::start("hub-a", &database, &[]).await.unwrap();
-    let mut agent = ByHand::open(&hub, "agent-a", &["main", "other"], &[]).await;
+    let mut agent = ScriptedAgent::open(&hub, "agent-a", &["main", "other"], &[]).await;
     let (greedy, credit) = agent.attach("main").await.unwrap();
     agent.attach("other").await.unwrap();
     assert_eq!(credit, CREDIT);
@@ -116,7 +116,7 @@ async fn an_acknowledgement_tells_the_credit_that_changed_when_accounts_came_and
     let (_database, hub) = hub().await;
     let crowd: Vec<_> = (0..MANY).map(|number| format!("crowd-{number}")).collect();
     let accounts: Vec<_> = crowd.iter().map(String::as_str).chain(["main"]).collect();
-    let mut agent = ByHand::open(&hub, "agent-a", &accounts, &[]).await;
+    let mut agent = ScriptedAgent::open(&hub, "agent-a", &accounts, &[]).await;
     assert_eq!(agent.attach("main").await.unwrap().1, CREDIT);
     let mut last = CREDIT;
     for account in &crowd {
