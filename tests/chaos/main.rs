@@ -34,7 +34,7 @@ use tally::Tally;
 use world::World;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_diverges_whatever_breaks() {
+async fn hubs_converge_after_every_fault() {
     let settings = Settings::from_env();
     println!("chaos: seed {}, {settings}", settings.seed);
     let world = Arc::new(World::build(settings.seed).await);

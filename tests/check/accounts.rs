@@ -87,7 +87,7 @@ async fn a_limited_account_is_judged_by_its_namespaces() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn kinds_that_nobody_serves_are_named() {
+async fn kinds_that_the_api_server_does_not_serve_are_named() {
     let cluster = Cluster::shared().await.unwrap();
     let account =
         json!([{ "name": "main", "kubeconfigFile": cluster.kubeconfig(), "kinds": ["Pod", "Pott"] }]);
@@ -124,7 +124,7 @@ async fn a_clock_of_the_api_server_that_is_ten_minutes_off_is_found() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_untrusted_and_an_expired_api_server_are_told_apart() {
+async fn an_untrusted_and_an_expired_api_server_are_distinguished() {
     let cluster = Cluster::shared().await.unwrap();
     let (authority, foreign) = (Certificates::new().unwrap(), Certificates::new().unwrap());
     let identity = authority.server_until("localhost", SystemTime::now() - Duration::from_hours(49)).unwrap();

@@ -20,7 +20,7 @@ fn with(url: &str, user: &str, port: Option<u16>) -> String {
 }
 
 #[tokio::test]
-async fn a_database_that_is_away_is_told_from_one_that_does_not_answer() {
+async fn an_unreachable_database_is_distinguished_from_a_silent_one() {
     let database = Database::postgres_dedicated().await.unwrap();
     Page::of_hub(&hub_on(&database.url())).await.all_well();
 
@@ -40,7 +40,7 @@ async fn a_database_that_is_away_is_told_from_one_that_does_not_answer() {
 }
 
 #[tokio::test]
-async fn a_url_that_makes_no_sense_is_said_without_its_password() {
+async fn an_invalid_url_is_reported_without_its_password() {
     for url in ["oracle://hub:hush@db/hub", "postgres://hub:hush@[db/hub"] {
         let page = Page::of_hub(&hub_on(url)).await;
         page.wrong("database", "url", "", "postgres://user:password@host/name");
@@ -56,7 +56,7 @@ async fn a_url_that_makes_no_sense_is_said_without_its_password() {
 }
 
 #[tokio::test]
-async fn a_wrong_password_a_wrong_user_and_a_wrong_name_are_told_apart() {
+async fn a_wrong_password_a_wrong_user_and_a_wrong_name_are_distinguished() {
     let mariadb = Database::mariadb().await.unwrap();
     mariadb.execute("CREATE USER 'hub'@'127.0.0.1' IDENTIFIED BY 'right'").await.unwrap();
     let page = Page::of_hub(&hub_on(&with(&mariadb.url(), "hub:hush", None))).await;

@@ -72,7 +72,7 @@ async fn client_authentication_without_an_authority_of_ones_own_is_a_warning() {
 }
 
 #[tokio::test]
-async fn filters_that_can_let_nobody_in_are_found() {
+async fn filters_that_match_no_agent_are_found() {
     let database = Database::sqlite().unwrap();
     let mut settings = hub_on(&database.url());
     settings["kubesvc"]["grpc"]["auth"] = json!({ "x509": { "enabled": true, "filters": ["CN=a"] } });

@@ -12,7 +12,7 @@ use crate::support::{Page, kubeconfig_with, watching};
 const CANARY: &str = "canary-token-of-the-check";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn broken_kubeconfigs_are_told_apart_and_hide_no_other_account() {
+async fn broken_kubeconfigs_are_distinguished_and_hide_no_other_account() {
     let cluster = Cluster::shared().await.unwrap();
     let directory = scratch("kubeconfigs").unwrap();
     let write = |name: &str, text: &str| {

@@ -37,7 +37,7 @@ async fn a_key_is_looked_at_wherever_it_comes_from_and_never_made() {
 }
 
 #[tokio::test]
-async fn hubs_that_may_share_a_database_are_told_to_share_a_key() {
+async fn hubs_that_may_share_a_database_are_warned_without_a_shared_key() {
     let database = Database::postgres().await.unwrap();
     let page = Page::of_hub(&with(&database.url(), json!({}))).await;
     page.says("operations", "key", "warn", "none is configured", "the same for all hubs");

@@ -6,7 +6,7 @@ use spindrift_testkit::{Certificates, Daemon, Database, HubProcess, Identity, bi
 use crate::support::{Page, dialling, hub, hub_on, rest};
 
 #[tokio::test]
-async fn a_port_of_a_stranger_is_told_from_that_of_a_hub() {
+async fn a_port_of_another_program_is_distinguished_from_that_of_a_hub() {
     let database = Database::sqlite().unwrap();
     // Takes connections, by the kernel, and never answers.
     let stranger = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -77,7 +77,7 @@ async fn a_hub_that_runs_with_other_tls_settings_is_a_warning() {
 }
 
 #[tokio::test]
-async fn a_hub_that_is_not_ready_says_what_it_waits_for() {
+async fn a_hub_that_is_not_ready_reports_the_missing_part() {
     let database = Database::sqlite().unwrap();
     drop(HubProcess::start("hub-a", &database, &[]).await.unwrap());
     let refusal = "CREATE TRIGGER no_hub BEFORE INSERT ON spindrift_hub BEGIN SELECT RAISE(FAIL, 'no'); END";

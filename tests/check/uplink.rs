@@ -10,7 +10,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn a_closed_port_is_told_from_a_name_that_is_not_known() {
+async fn a_closed_port_is_distinguished_from_an_unknown_name() {
     let page = Page::of_agent(&dialling(([127, 0, 0, 1], free_port()).into(), json!({}))).await;
     page.wrong("hub", "dial", "refuses connections", "clouddriver.grpc");
     page.skipped("hub", &["tls", "http2", "grpc", "protocol", "clock"]);
@@ -35,7 +35,7 @@ async fn the_rest_port_is_recognised() {
 }
 
 #[tokio::test]
-async fn what_takes_connections_and_never_answers_is_no_hub() {
+async fn a_server_that_never_answers_is_no_hub() {
     let (_database, hub) = hub(&[]).await;
     let link = FaultProxy::start(hub.grpc()).await.unwrap();
     link.half_open();

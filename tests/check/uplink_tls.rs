@@ -49,7 +49,7 @@ async fn tls_is_all_well_with_the_right_files() {
 }
 
 #[tokio::test]
-async fn a_tls_agent_at_a_plaintext_hub_is_told_the_setting() {
+async fn a_tls_agent_at_a_plaintext_hub_gets_the_setting() {
     let authority = Certificates::new().unwrap();
     let (_database, hub) = hub(&[]).await;
     let page = Page::of_agent(&dialling(hub.grpc(), trusting(&authority))).await;
@@ -58,7 +58,7 @@ async fn a_tls_agent_at_a_plaintext_hub_is_told_the_setting() {
 }
 
 #[tokio::test]
-async fn a_plaintext_agent_at_a_tls_hub_is_told_the_setting() {
+async fn a_plaintext_agent_at_a_tls_hub_gets_the_setting() {
     let authority = Certificates::new().unwrap();
     let identity = authority.server("hub.example.com").unwrap();
     let (_database, hub) = hub(&[(SECURITY, security(&identity))]).await;
@@ -68,7 +68,7 @@ async fn a_plaintext_agent_at_a_tls_hub_is_told_the_setting() {
 }
 
 #[tokio::test]
-async fn a_foreign_authority_and_a_wrong_name_are_told_apart() {
+async fn a_foreign_authority_and_a_wrong_name_are_distinguished() {
     let (authority, foreign) = (Certificates::new().unwrap(), Certificates::new().unwrap());
     let identity = authority.server("hub.example.com").unwrap();
     let (_database, hub) = hub(&[(SECURITY, security(&identity))]).await;
@@ -111,7 +111,7 @@ async fn an_expired_certificate_of_the_hub_is_found_and_one_that_ends_soon() {
 }
 
 #[tokio::test]
-async fn a_hub_that_wants_certificates_says_which_settings_are_missing() {
+async fn a_hub_with_mtls_names_the_missing_settings() {
     let (authority, foreign) = (Certificates::new().unwrap(), Certificates::new().unwrap());
     let filters = json!({ "enabled": true, "filters": ["^CN=fleet-"] });
     let settings = [(SECURITY, mutual(&authority)), ("/kubesvc/grpc/auth/x509", filters)];

@@ -12,7 +12,7 @@ const PAGE: &str = include_str!("../../docs/spinnaker.md");
 const HUB: &str = "http://spindrift-hub:7002";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_page_says_can_be_done() {
+async fn the_commands_of_the_page_work() {
     let _turn = TURN.lock().await;
     let world = World::start().await;
     let base = blocks("yaml").into_iter().find(|block| block.starts_with("# orca-local.yml")).unwrap();

@@ -10,7 +10,7 @@ use crate::{
 const PAGE: &str = "docs/compatibility.md";
 
 #[test]
-fn the_page_says_what_the_tests_accept() {
+fn the_page_has_the_tables_of_the_tests() {
     let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(PAGE);
     let written = std::fs::read_to_string(&page).unwrap();
     let expected = replaced(&replaced(&written, "routes", &routes()), "differences", &differences());

@@ -8,7 +8,7 @@ fn words(text: &str) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_kubectl_says_of_an_object_is_said_too() {
+async fn kubectls_message_about_an_object_is_ours() {
     let fleet = Fleet::shared().await;
     for (kind, name, facts) in [
         (

@@ -23,7 +23,7 @@ async fn an_object_that_is_nowhere_is_not_found_and_the_others_are_shown() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_is_said_with_what_to_do() {
+async fn an_impossible_request_is_reported_with_the_remedy() {
     let fleet = Fleet::shared().await;
     for (args, said) in [
         (&["get", "unicorns"][..], "error: the server doesn't have a resource type \"unicorns\""),

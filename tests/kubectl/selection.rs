@@ -3,7 +3,7 @@
 use crate::fleet::Fleet;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_selected_is_what_kubectl_selects() {
+async fn selections_are_those_of_kubectl() {
     let fleet = Fleet::shared().await;
     for args in [
         &["pods", "-n", "shop"][..],
@@ -28,7 +28,7 @@ async fn what_is_selected_is_what_kubectl_selects() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_said_in_kubectls_words() {
+async fn no_message_is_that_of_kubectl() {
     let fleet = Fleet::shared().await;
     for (args, message) in [
         (&["get", "pods"][..], "No resources found in default namespace.\n"),

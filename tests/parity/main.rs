@@ -54,7 +54,7 @@ const PROGRESS: u64 = 500;
 static TURN: Mutex<()> = Mutex::const_new(());
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_we_do_is_what_kubectl_does() {
+async fn our_changes_are_those_of_kubectl() {
     let _turn = TURN.lock().await;
     let settings = Settings::from_env();
     println!("parity: seed {}, {} cases of applying and more of other verbs", settings.seed, settings.cases);

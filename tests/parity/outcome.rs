@@ -47,7 +47,7 @@ impl Outcome {
     pub(crate) fn difference(kubectl: &Self, ours: &Self) -> Option<String> {
         let same = match (kubectl, ours) {
             (Self::Done(theirs), Self::Done(ours)) => either(theirs) == either(ours),
-            (Self::Refused(theirs), Self::Refused(ours)) => theirs.is_told_by(ours),
+            (Self::Refused(theirs), Self::Refused(ours)) => theirs.is_reported_by(ours),
             _ => false,
         };
         (!same).then(|| format!("outcomes differ\n      kubectl: {kubectl:?}\n      ours:    {ours:?}"))
@@ -58,7 +58,7 @@ impl Outcome {
 
 impl Refusal {
     /// kubectl puts the API server's words into sentences of its own: they must be in there.
-    fn is_told_by(&self, ours: &Self) -> bool {
+    fn is_reported_by(&self, ours: &Self) -> bool {
         if self.reason.is_none() {
             return true;
         }
@@ -81,7 +81,7 @@ pub(crate) fn plain(text: &str) -> String {
 }
 
 #[test]
-fn outcomes_are_compared_by_what_the_api_server_said() {
+fn outcomes_are_compared_by_the_status_of_the_api_server() {
     let refusal = |reason: Option<&str>, message: &str| {
         let (reason, message) = (reason.map(str::to_owned), message.to_owned());
         Outcome::Refused(Refusal { reason, message, causes: Vec::new() })

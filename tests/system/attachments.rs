@@ -78,7 +78,7 @@ async fn an_account_that_is_withdrawn_is_free_at_once_and_must_be_announced_agai
 }
 
 #[tokio::test]
-async fn an_agent_that_sends_more_than_its_credit_is_detached_and_nobody_else() {
+async fn an_agent_above_its_credit_is_detached_and_no_other() {
     let database = Database::postgres_dedicated().await.unwrap();
     let hub = HubProcess::start("hub-a", &database, &[]).await.unwrap();
     let mut agent = ScriptedAgent::open(&hub, "agent-a", &["main", "other"], &[]).await;
@@ -112,7 +112,7 @@ async fn an_agent_that_sends_more_than_its_credit_is_detached_and_nobody_else() 
 }
 
 #[tokio::test]
-async fn an_acknowledgement_tells_the_credit_that_changed_when_accounts_came_and_went() {
+async fn an_acknowledgement_carries_credit_that_changed_with_the_number_of_accounts() {
     let (_database, hub) = hub().await;
     let crowd: Vec<_> = (0..MANY).map(|number| format!("crowd-{number}")).collect();
     let accounts: Vec<_> = crowd.iter().map(String::as_str).chain(["main"]).collect();

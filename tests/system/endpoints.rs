@@ -53,7 +53,7 @@ async fn operators_see_accounts_filtered_and_paged_versions_tasks_and_metrics() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_endpoints_speak_tls_and_ask_for_certificates_if_they_are_told_to() {
+async fn the_endpoints_use_tls_and_require_certificates_if_configured() {
     let authority = Certificates::new().unwrap();
     let server = authority.server("agent.example.com").unwrap();
     let client = authority.client("probe").unwrap();

@@ -83,7 +83,7 @@ async fn listings(stack: &Stack, account: &str) -> std::collections::BTreeMap<St
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_happens_to_one_watch_the_others_are_not_listed_again() {
+async fn a_failing_watch_does_not_make_the_others_list_again() {
     let stage = Stage::set(1).await;
     let faults = Faults::before(&stage.fleet.clusters[0]);
     stage.create("ConfigMap", "steady");

@@ -170,7 +170,7 @@ async fn names_that_nothing_can_have_are_refused_or_not_found_on_every_store() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_hardly_http_ends_its_own_connection_at_the_most() {
+async fn malformed_http_ends_its_own_connection_at_most() {
     let mut setup = RequestSetup::set(Database::sqlite().unwrap()).await;
     let ops = "POST /kubernetes/ops HTTP/1.1\r\nhost: hub\r\nconnection: close\r\n";
     let chunked = format!("{ops}transfer-encoding: chunked\r\n\r\n");

@@ -124,7 +124,7 @@ async fn definitions_come_change_and_go_and_watches_follow() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_hub_says_which_kinds_and_may_ask_for_all_of_them() {
+async fn the_hub_selects_the_kinds_and_may_select_all_of_them() {
     let cluster = Cluster::builder().bare().start().await.unwrap();
     apply(&cluster, &definition("toys.example.com", "Gizmo", "gz", &["v1"])).await;
     apply(&cluster, &custom("toys.example.com", "v1", "Gizmo", "top")).await;

@@ -37,7 +37,7 @@ fn accounts_table(stack: &Stack) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn denied_scopes_are_said_on_both_sides_remembered_and_picked_up_when_granted() {
+async fn denied_scopes_are_reported_on_both_sides_and_picked_up_when_granted() {
     let cluster = Cluster::shared().await.unwrap();
     let mut namespaces = Vec::new();
     for _ in 0..3 {
@@ -123,7 +123,7 @@ async fn denied_scopes_are_said_on_both_sides_remembered_and_picked_up_when_gran
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_binding_that_is_made_anew_costs_moments_and_not_minutes() {
+async fn a_recreated_role_binding_is_picked_up_within_moments() {
     let cluster = Cluster::shared().await.unwrap();
     let namespace = &cluster.namespace("rebound").await.unwrap();
     let user = format!("user-{namespace}");

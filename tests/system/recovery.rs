@@ -73,7 +73,7 @@ async fn agent_hub_and_link_may_break_while_objects_change() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_changed_while_the_agent_was_down_is_found_even_after_a_compaction() {
+async fn changes_while_the_agent_was_down_are_found_even_after_a_compaction() {
     let cluster = Cluster::builder().bare().start().await.unwrap();
     for database in Database::all().await.unwrap() {
         let namespace = cluster.namespace("down").await.unwrap();

@@ -80,7 +80,7 @@ async fn new_rules_send_again_what_they_touch_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rule_holds_by_whatever_name_the_server_has_and_one_that_holds_for_nothing_is_told() {
+async fn a_rule_applies_to_every_name_of_a_kind_and_one_without_effect_is_reported() {
     let cluster = Cluster::shared().await.unwrap();
     let namespace = &cluster.namespace("named").await.unwrap();
     let group = "named.example.com";

@@ -128,7 +128,7 @@ async fn the_words_of_the_api_server_arrive_unchanged() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_may_not_is_told_so_by_the_api_server() {
+async fn missing_permissions_are_reported_by_the_api_server() {
     let cluster = Cluster::shared().await.unwrap();
     let namespace = &cluster.namespace("refusals").await.unwrap();
     let kubeconfig = cluster.kubeconfig_for("nobody").unwrap();
@@ -181,7 +181,7 @@ async fn an_admission_webhook_has_the_last_word() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_timeout_of_the_api_server_is_told_as_such() {
+async fn a_timeout_of_the_api_server_is_reported_as_such() {
     let playground = Playground::start().await;
     let stack =
         Stack::with_accounts(Database::sqlite().unwrap(), &["ConfigMap"], playground.accounts()).await;

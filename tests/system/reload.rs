@@ -119,7 +119,7 @@ async fn forty_accounts_may_leave_and_come_at_once_in_one_session() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_broken_file_keeps_the_last_good_configuration_and_says_so_until_it_is_mended() {
+async fn a_broken_file_keeps_the_last_good_configuration_and_reports_the_error_until_fixed() {
     let cluster = Cluster::shared().await.unwrap();
     let namespace = &cluster.namespace("broken").await.unwrap();
     let mut stack = Stack::start(cluster, Database::sqlite().unwrap(), &["ConfigMap"]).await;

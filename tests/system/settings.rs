@@ -96,7 +96,7 @@ async fn namespaces_are_those_that_there_are_also_where_they_are_not_cached() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn accounts_are_marked_as_the_hub_is_told_to() {
+async fn accounts_have_the_configured_marks() {
     let stage = Stage::set(1).await;
     let name = stage.fleet.clusters[0].name();
     let settings = json!({ "environment": "production", "accountType": "main" });
@@ -115,7 +115,7 @@ async fn accounts_are_marked_as_the_hub_is_told_to() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn accounts_that_nobody_serves_are_forgotten_where_that_is_configured() {
+async fn accounts_without_an_agent_are_removed_where_configured() {
     let stage = Stage::set(2).await;
     let accounts = json!(stage.accounts());
     let [kept, gone] = [0, 1].map(|index| stage.fleet.clusters[index].name());
@@ -161,7 +161,7 @@ async fn only_what_spinnaker_deployed_is_seen_where_that_is_configured() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_custom_resource_is_what_the_hub_is_told_that_it_is() {
+async fn a_custom_resource_has_the_configured_spinnaker_kind() {
     let stage = Stage::set(1).await;
     let group = "shops.example.com";
     stage.fleet.clusters[0].create(widget_crd(group)).unwrap();
@@ -208,7 +208,7 @@ async fn raw_resources_are_of_the_kinds_that_are_configured() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_may_be_read_is_asked_for_beforehand_unless_that_is_switched_off() {
+async fn permissions_are_reviewed_beforehand_unless_switched_off() {
     for (check, asked) in [(true, true), (false, false)] {
         let stage = Stage::set(1).await;
         let faults = Faults::before(&stage.fleet.clusters[0]);
@@ -223,7 +223,7 @@ async fn what_may_be_read_is_asked_for_beforehand_unless_that_is_switched_off() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_account_whose_settings_make_no_sense_says_so_and_the_others_flow() {
+async fn an_account_with_invalid_settings_reports_them_and_the_others_flow() {
     let stage = Stage::set(2).await;
     let mut accounts = stage.accounts();
     accounts[1]["customResources"] = json!([{ "kubernetesKind": "A.b", "spinnakerKind": "servers" }]);

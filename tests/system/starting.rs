@@ -64,7 +64,7 @@ async fn a_hundred_accounts_start_in_parallel_with_little_memory() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn small_budgets_and_groups_of_accounts_lose_nobody() {
+async fn small_budgets_and_groups_of_accounts_lose_no_account() {
     let stage = Stage::set(6).await;
     let settings = [
         ("/tasks", json!({ "totalBudget": 2, "budgetPerAccount": 1, "queueCheckFrequencyMs": 10 })),

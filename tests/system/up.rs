@@ -197,7 +197,7 @@ async fn a_database_that_cannot_be_read_is_replaced_when_asked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_second_run_is_told_what_is_in_its_way() {
+async fn a_second_run_names_the_conflict() {
     let directory = scratch("up").unwrap();
     let data_dir = directory.path().join("data");
     let up = Up::start(&data_dir, &["--playground", "1"], None).await;
@@ -220,7 +220,7 @@ async fn a_second_run_is_told_what_is_in_its_way() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_quiet_run_says_only_where_its_hub_is() {
+async fn a_quiet_run_prints_only_the_address_of_its_hub() {
     let directory = scratch("up").unwrap();
     let args =
         ["up", "--quiet", "--playground=1", "--port=0", "--grpc-port=0", "--agent-port=0", "--data-dir"];

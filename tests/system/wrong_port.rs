@@ -46,7 +46,7 @@ fn warnings(daemon: &Daemon, words: &str) -> usize {
 }
 
 #[tokio::test]
-async fn http1_to_the_grpc_port_is_told_where_to_go() {
+async fn http1_to_the_grpc_port_gets_the_right_address() {
     let (_database, hub) = hub(&[]).await;
     let sentence = "the gRPC port (kubesvc.grpc.server.port) speaks HTTP/2 only but the peer speaks HTTP/1; \
                     let proxies in between pass HTTP/2 through, and send other requests to the REST port";
@@ -97,7 +97,7 @@ async fn tls_to_the_rest_port_names_its_setting() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_that_dials_the_rest_port_is_told_the_right_one() {
+async fn an_agent_that_dials_the_rest_port_gets_the_right_one() {
     let (_database, hub) = hub(&[]).await;
     let address = hub.url().trim_start_matches("http://").parse().unwrap();
     let agent = agent(address, json!({})).await;

@@ -30,7 +30,7 @@ struct Setting {
 struct Types(BTreeMap<String, Struct>);
 
 #[test]
-fn the_page_says_what_the_types_say() {
+fn the_page_has_the_tables_of_the_types() {
     let page = root().join(PAGE);
     let written = std::fs::read_to_string(&page).unwrap();
     let mut expected = written.clone();

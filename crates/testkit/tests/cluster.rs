@@ -34,7 +34,7 @@ async fn object_made_by_kubectl_is_seen_by_the_client() -> anyhow::Result<()> {
 }
 
 #[tokio::test]
-async fn kubectl_error_tells_what_kubectl_said() -> anyhow::Result<()> {
+async fn kubectl_error_contains_its_stderr() -> anyhow::Result<()> {
     let cluster = Cluster::shared().await?;
     let error = cluster.kubectl(&["get", "node", "nowhere"]).await.expect_err("there is no such node");
     assert!(error.to_string().contains("\"nowhere\" not found"), "{error}");
@@ -110,7 +110,7 @@ async fn deployment_gets_ready_pods_on_a_whole_cluster() -> anyhow::Result<()> {
 }
 
 #[tokio::test]
-async fn containers_have_written_what_the_test_says() -> anyhow::Result<()> {
+async fn containers_have_the_logs_of_the_test() -> anyhow::Result<()> {
     let cluster = Cluster::builder()
         .log(ContainerLog::of_every("hello\nlast line\n").previous("before\n"))
         .log(ContainerLog::of("proxy", "one\ntwo\nthree\n").from("2026-01-01T00:00:00Z".parse()?))

@@ -63,7 +63,7 @@ async fn frozen_daemon_stands_still() -> anyhow::Result<()> {
 }
 
 #[test]
-fn missing_binary_says_how_to_build_it() {
+fn missing_binary_error_names_the_build_command() {
     let error = binary("spindrift-nothing").expect_err("there is none").to_string();
     assert!(error.contains("cargo build --bins"), "{error}");
 }

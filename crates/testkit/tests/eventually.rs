@@ -17,13 +17,13 @@ async fn value_is_returned_once_the_attempt_succeeds() {
 
 #[tokio::test]
 #[should_panic(expected = "the sun rises (crates/testkit/tests/eventually.rs")]
-async fn panic_says_what_and_where() {
+async fn panic_contains_description_and_location() {
     eventually!("the sun rises", Duration::from_millis(50), Err::<(), _>("still dark"));
 }
 
 #[tokio::test]
 #[should_panic(expected = "last: \"still dark\"")]
-async fn panic_says_the_last_error() {
+async fn panic_contains_the_last_error() {
     eventually!("the sun rises", Duration::from_millis(50), Err::<(), _>("still dark"));
 }
 

@@ -128,7 +128,7 @@ async fn recording_keeps_both_directions() -> anyhow::Result<()> {
 }
 
 #[tokio::test]
-async fn what_is_forwarded_is_counted_by_direction() -> anyhow::Result<()> {
+async fn forwarded_bytes_are_counted_by_direction() -> anyhow::Result<()> {
     let (_echo, proxy) = echo_and_proxy().await?;
     let mut client = TcpStream::connect(proxy.addr()).await?;
     ask(&mut client, b"hello").await?;

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_the_same_differs_in_nothing() {
+    fn equal_answers_have_no_difference() {
         for (recorded, ours) in [
             (json!({ "uid": "a", "b": [1, 2] }), json!({ "uid": "x", "b": [2, 1] })),
             (json!([{ "name": "pod a-bcdfg", "n": 1 }]), json!([{ "name": "pod a-xz245", "n": 1 }])),

@@ -53,7 +53,7 @@ mod tests {
     use super::Names;
 
     #[test]
-    fn what_was_learned_is_replaced_wherever_it_is() {
+    fn learned_names_are_replaced_everywhere() {
         let mut names = Names::default();
         names.learn("old-id", "01ABC");
         names.learn("pod-x1", "pod-y2");

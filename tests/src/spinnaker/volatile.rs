@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_given_out_anew_is_passed_by() {
+    fn only_generated_values_are_skipped() {
         for (one, other, same) in [
             ("pod shop-web-565d5b9787-dpxjp", "pod shop-web-565d5b9787-zz9kw", true),
             ("shop-web-565d5b9787", "shop-web-7bdcf6d5f8", true),

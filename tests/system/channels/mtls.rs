@@ -76,7 +76,7 @@ async fn a_certificate_of_the_trusted_authority_is_let_in() {
 }
 
 #[tokio::test]
-async fn who_shows_no_certificate_is_turned_away() {
+async fn a_missing_certificate_is_refused() {
     let authority = Certificates::new().unwrap();
     let (_database, hub) = hub(&authority, &[]).await;
     let entered = enter(&hub, &authority, None).await;
@@ -86,7 +86,7 @@ async fn who_shows_no_certificate_is_turned_away() {
 }
 
 #[tokio::test]
-async fn who_shows_a_foreign_certificate_is_turned_away() {
+async fn a_foreign_certificate_is_refused() {
     let authority = Certificates::new().unwrap();
     let foreign = Certificates::new().unwrap();
     let (_database, hub) = hub(&authority, &[]).await;

@@ -47,7 +47,7 @@ async fn fetch(hub: &HubProcess, artifact: &Value) -> ClouddriverAnswer {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn artifacts_are_fetched_from_where_their_account_says() {
+async fn artifacts_are_fetched_from_the_configured_host() {
     let files =
         &[("/repo/index.yaml", INDEX), ("/repo/charts/shop-1.0.0.tgz", "chart one"), ("/notes.txt", "notes")];
     // user:s3cr

@@ -9,7 +9,7 @@ use crate::support::{LONG, Stack};
 const LOG: &str = "hello from the container\nSPINNAKER_PROPERTY_BUILD_ID=42\nSPINNAKER_CONFIG_JSON={\"nested\":{\"n\":1}}\nlast line\n";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_job_tells_how_it_went_and_what_it_printed() {
+async fn a_job_reports_its_status_and_log() {
     let logs = [ContainerLog::of_every(LOG), ContainerLog::of("prepare", "prepared\n")];
     let cluster = logs.into_iter().fold(Cluster::builder().controllers(), ClusterBuilder::log);
     let cluster = &cluster.start().await.unwrap();

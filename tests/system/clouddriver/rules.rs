@@ -22,7 +22,7 @@ async fn applications(stack: &Stack, expected: &[&str]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_stored_is_shown_by_the_new_settings_of_its_account() {
+async fn stored_objects_are_shown_by_the_new_settings_of_their_account() {
     let cluster = Cluster::shared().await.unwrap();
     let namespace = &cluster.namespace("settings").await.unwrap();
     let config = |name: &str, annotations: Value| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name, "namespace": namespace, "annotations": annotations } });

@@ -173,7 +173,7 @@ async fn an_answer_that_is_known_is_not_sent_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_kubernetes_has_not_is_empty_and_not_missing() {
+async fn concepts_without_a_kubernetes_equivalent_are_empty_and_not_missing() {
     let cluster = Cluster::shared().await.unwrap();
     let stack = Stack::start(cluster, Database::sqlite().unwrap(), &["ConfigMap"]).await;
     for path in [

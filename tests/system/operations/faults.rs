@@ -89,7 +89,7 @@ fn assert_unknown(answer: &OperationAnswer) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_asked_is_done_once_and_counted() {
+async fn an_operation_is_performed_once_and_counted() {
     let setup = FaultSetup::set().await;
     let created = setup.ask("", &FaultSetup::create()).await;
     assert_eq!((created.status, &created.body["action"]), (201, &json!("created")), "{created:?}");
@@ -145,7 +145,7 @@ async fn the_same_id_posted_twice_at_once_has_one_effect_and_both_hear_of_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_deadline_that_passes_while_the_api_server_is_silent_is_told() {
+async fn a_deadline_exceeded_while_the_api_server_is_silent_is_reported() {
     let setup = FaultSetup::set().await;
     let fault = setup.hold();
     let asked = setup.ask("deadline=1s", &FaultSetup::create()).await;
@@ -161,7 +161,7 @@ async fn a_deadline_that_passes_while_the_api_server_is_silent_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_waits_no_longer_gets_the_id_and_the_answer_later() {
+async fn a_caller_that_stops_waiting_gets_the_id_and_reads_the_answer_later() {
     let setup = FaultSetup::set().await;
     let fault = setup.hold();
     let asked = setup.ask("wait=200ms", &FaultSetup::create()).await;
@@ -175,7 +175,7 @@ async fn who_waits_no_longer_gets_the_id_and_the_answer_later() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_called_off_before_it_began_changes_nothing() {
+async fn an_operation_cancelled_before_it_began_changes_nothing() {
     let mut setup = FaultSetup::set().await;
     setup.stack.agent.kill();
     let started = setup.ask("async=true", &FaultSetup::create()).await;

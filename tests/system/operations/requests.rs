@@ -14,7 +14,7 @@ async fn stack(cluster: &Cluster, database: Database) -> Stack {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_asked_of_the_hub_is_done_by_the_agent() {
+async fn an_operation_of_the_hub_is_performed_by_the_agent() {
     let cluster = Cluster::shared().await.unwrap();
     let namespace = cluster.namespace("asking").await.unwrap();
     let manifest = config_maps(&namespace, "cm", 3, "x");
@@ -36,7 +36,7 @@ async fn what_is_asked_of_the_hub_is_done_by_the_agent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_api_server_refuses_is_refused_in_its_own_words() {
+async fn a_refusal_of_the_api_server_is_passed_on_unchanged() {
     let cluster = Cluster::shared().await.unwrap();
     let namespace = cluster.namespace("refused").await.unwrap();
     let stack = stack(cluster, Database::sqlite().unwrap()).await;
@@ -94,7 +94,7 @@ async fn the_same_id_is_the_same_operation() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_makes_no_sense_is_refused_by_naming_it() {
+async fn an_invalid_request_is_refused_with_the_reason() {
     let database = Database::sqlite().unwrap();
     let hub = spindrift_testkit::HubProcess::start("hub-a", &database, &[]).await.unwrap();
     for (query, verb, says) in [

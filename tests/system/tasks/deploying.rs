@@ -31,7 +31,7 @@ fn annotated(mut manifest: Value, key: &str, value: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_deployment_is_told_as_clouddriver_tells_it() {
+async fn a_deployment_has_the_history_of_clouddriver() {
     let cluster = Cluster::shared().await.unwrap();
     let namespace = cluster.namespace("told").await.unwrap();
     let stack = stack(cluster).await;
@@ -73,7 +73,7 @@ async fn a_deployment_is_told_as_clouddriver_tells_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_request_or_a_manifest_leaves_alone_stays_as_it_is() {
+async fn fields_outside_of_a_request_or_manifest_stay_unchanged() {
     let cluster = Cluster::shared().await.unwrap();
     let namespace = cluster.namespace("alone").await.unwrap();
     let stack = stack(cluster).await;
@@ -135,7 +135,7 @@ async fn the_database_holds_no_plaintext_of_a_task() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_made_in_a_deployment_is_bound_in_what_follows() {
+async fn artifacts_of_a_deployment_are_bound_in_later_manifests() {
     let cluster = Cluster::shared().await.unwrap();
     let namespace = cluster.namespace("bound").await.unwrap();
     let stack = stack(cluster).await;
@@ -241,7 +241,7 @@ async fn labels_select_what_is_deployed_and_deleted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_api_server_refuses_is_told_in_kubectls_words() {
+async fn a_refusal_of_the_api_server_has_kubectls_words() {
     let cluster = Cluster::shared().await.unwrap();
     let namespace = cluster.namespace("words").await.unwrap();
     let stack = stack(cluster).await;
@@ -296,7 +296,7 @@ async fn what_the_api_server_refuses_is_told_in_kubectls_words() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn old_versions_go_and_a_job_tells_where_it_runs() {
+async fn old_versions_are_removed_and_a_job_reports_its_place() {
     let cluster = Cluster::shared().await.unwrap();
     let namespace = cluster.namespace("cleanup").await.unwrap();
     let stack = stack(cluster).await;
@@ -332,7 +332,7 @@ async fn old_versions_go_and_a_job_tells_where_it_runs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_has_no_namespace_is_not_put_into_one_whoever_knows_that() {
+async fn cluster_scoped_objects_are_not_put_into_a_namespace() {
     let cluster = Cluster::shared().await.unwrap();
     let namespace = cluster.namespace("override").await.unwrap();
     let group = "override.example.com";

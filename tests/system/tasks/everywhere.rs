@@ -12,7 +12,7 @@ fn role(name: &str, annotations: Value) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_has_no_namespace_is_deleted_whichever_namespaces_an_account_has() {
+async fn cluster_scoped_objects_are_deleted_whichever_namespaces_an_account_has() {
     let cluster = Cluster::shared().await.unwrap();
     let namespace = cluster.namespace("everywhere").await.unwrap();
     let mut limited = account("main", cluster);

@@ -90,7 +90,7 @@ async fn an_agent_that_is_away_fails_the_task_and_is_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_task_that_nobody_can_read_any_more_fails_and_says_why() {
+async fn a_task_that_cannot_be_decrypted_fails_with_the_reason() {
     let database = Database::postgres().await.unwrap();
     let mut pair = TaskHubs::start(&database, &[]).await;
     let fault = pair.simulated.hold();

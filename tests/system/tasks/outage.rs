@@ -15,7 +15,7 @@ const NO_CHANGE: &str = "CREATE TRIGGER no_change BEFORE INSERT ON spindrift_ope
                          BEGIN SELECT RAISE(ABORT, 'not now'); END";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn while_the_database_is_away_who_reads_is_told_to_ask_again_and_who_changes_is_not() {
+async fn while_the_database_is_away_reads_are_retryable_and_changes_are_not() {
     let database = Database::postgres_dedicated().await.unwrap();
     let hub = HubProcess::start("hub-a", &database, &[]).await.unwrap();
     let task = "/task/01JD0000000000000000000000";
@@ -56,7 +56,7 @@ async fn while_the_database_is_away_who_reads_is_told_to_ask_again_and_who_chang
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_hub_itself_refuses_for_a_moment_is_done_later_and_once() {
+async fn an_operation_that_the_hub_refuses_for_a_moment_is_performed_later_and_once() {
     let mut setup = TaskSetup::set().await;
     let log = |setup: &TaskSetup, words: &str| setup.stack.hub.daemon().log().matches(words).count();
     let before = setup.effects();

@@ -180,7 +180,7 @@ async fn an_account_with_permissions_is_changed_by_those_who_name_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_account_whose_permissions_cannot_be_read_is_changed_by_nobody() {
+async fn an_account_with_unreadable_permissions_rejects_all_changes() {
     let setup = TaskSetup::with(&json!({ "permissions": "sre" })).await;
     let account = setup.account.as_str();
     let description = deployment(account, json!([config_map("default", "denied", "1")]));

@@ -18,7 +18,7 @@ async fn deployed(setup: &TaskSetup, name: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn labels_and_images_are_written_as_the_hub_is_told_to() {
+async fn labels_and_images_are_written_as_configured() {
     let mut setup = TaskSetup::set().await;
     let east = json!({ "v2": { "managed-by-suffix": "east" }, "artifact-binding": { "docker-image": "match-name-only" } });
     for (name, settings, manager, image) in [

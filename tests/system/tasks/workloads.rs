@@ -218,7 +218,7 @@ async fn traffic_is_turned_off_and_on_with_the_pods() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn versions_are_told_by_their_annotations_also_by_old_ones_and_never_guessed() {
+async fn versions_are_read_from_annotations_old_ones_too_and_never_guessed() {
     let setup = TaskSetup::set().await;
     // As Clouddriver wrote them long ago: in quotes.
     let annotations = json!({ "artifact.spinnaker.io/type": "\"kubernetes/configMap\"",

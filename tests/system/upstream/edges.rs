@@ -16,7 +16,7 @@ fn teach_applications(setup: &UpstreamSetup) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_it_alone_refuses_is_refused_as_it_says() {
+async fn a_refusal_of_the_clouddriver_is_passed_on() {
     let setup = UpstreamSetup::set().await;
     let refusal = json!({ "error": "Forbidden", "message": "Access denied to application secret" });
     setup.clouddriver.answer("GET", "/applications/secret", 403, refusal.clone());
@@ -47,7 +47,7 @@ async fn a_list_is_not_fetched_from_elsewhere() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_in_an_encoding_that_nobody_asked_for_is_no_part_of_a_list() {
+async fn an_answer_in_an_unrequested_encoding_is_no_part_of_a_list() {
     let setup = UpstreamSetup::set().await;
     let (zipped, text) = ([("content-encoding", "gzip")], json!({ "@text": "\u{1f}\u{8b} and so on" }));
     for path in ["/applications/zipped", "/applications/zipped/serverGroups"] {
@@ -65,7 +65,7 @@ async fn an_answer_in_an_encoding_that_nobody_asked_for_is_no_part_of_a_list() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_one_user_was_told_is_not_remembered_for_another() {
+async fn answers_to_one_user_are_not_cached_for_another() {
     let setup = UpstreamSetup::set().await;
     teach_applications(&setup);
     let apps_of = async |user: &str| {
@@ -79,7 +79,7 @@ async fn what_one_user_was_told_is_not_remembered_for_another() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_told_of_projects_is_all_theirs() {
+async fn projects_are_those_of_the_clouddriver() {
     let setup = UpstreamSetup::set().await;
     let clusters = json!([{ "account": setup.account(), "stack": "main" }, { "account": "account1" }]);
     setup.clouddriver.answer("GET", "/projects/shops/clusters", 200, clusters.clone());
@@ -130,7 +130,7 @@ async fn while_our_database_is_away_what_is_theirs_is_there() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_account_that_is_forgotten_is_theirs_again() {
+async fn a_removed_account_belongs_to_the_clouddriver_again() {
     let mut setup = UpstreamSetup::set().await;
     let ours = setup.account().to_owned();
     let path = format!("/credentials/{ours}");

@@ -74,7 +74,7 @@ async fn an_account_that_both_have_is_ours() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_missing_is_said_and_what_is_polled_is_remembered() {
+async fn missing_objects_are_reported_and_polls_are_counted() {
     let setup = UpstreamSetup::set().await;
     let ours = setup.account().to_owned();
     setup.server_group("shop-v001");

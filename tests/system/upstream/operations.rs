@@ -14,7 +14,7 @@ fn deployment(account: &str, name: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn operations_and_tasks_are_those_of_whoever_has_the_account() {
+async fn operations_and_tasks_go_to_the_side_with_the_account() {
     let setup = UpstreamSetup::set().await;
     let hub = &setup.stack.hub;
     let ops = "/kubernetes/ops?clientRequestId=one";
@@ -108,7 +108,7 @@ async fn operations_of_both_in_one_request_are_refused_and_nothing_is_done() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn artifacts_are_fetched_by_whoever_has_them() {
+async fn artifacts_are_fetched_by_the_side_with_their_account() {
     let setup = UpstreamSetup::set().await;
     let fetch = |account: &str, reference: &str| json!({ "type": "embedded/base64", "artifactAccount": account, "reference": reference });
     let embedded = fetch("embedded-artifact", "aGVsbG8=");

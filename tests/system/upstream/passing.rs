@@ -15,7 +15,7 @@ use super::{UpstreamSetup, ask};
 use crate::support::LONG;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_ours_goes_and_comes_as_it_is() {
+async fn requests_for_other_accounts_pass_through_unchanged() {
     let setup = UpstreamSetup::set().await;
     let path =
         "/manifests/account1/account1-testns00/CronTab.stable.example.com%20my-cron?includeEvents=false";

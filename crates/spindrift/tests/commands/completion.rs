@@ -56,7 +56,7 @@ async fn accounts_namespaces_and_kinds_come_from_the_hub() {
 }
 
 #[test]
-fn nothing_is_offered_and_nothing_said_while_the_hub_is_away() {
+fn completion_is_empty_and_silent_while_the_hub_is_away() {
     let shell = Shell::new(None).with("SPINDRIFT_HUB", "http://127.0.0.1:1");
     assert!(offered(&shell, &["spindrift", "watches", "-a", "m"]).is_empty());
 }

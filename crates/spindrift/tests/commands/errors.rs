@@ -38,7 +38,7 @@ fn answering(answer: &'static str, tls: Option<Arc<rustls::ServerConfig>>) -> So
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_address_is_told_from_a_hub_that_is_away() {
+async fn a_wrong_address_is_distinguished_from_an_unreachable_hub() {
     let database = Database::sqlite().unwrap();
     let hub = HubProcess::start("hub-a", &database, &[]).await.unwrap();
     let shell = Shell::new(None);
@@ -68,7 +68,7 @@ async fn a_wrong_address_is_told_from_a_hub_that_is_away() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_hub_refuses_is_said_in_its_words() {
+async fn a_refusal_of_the_hub_is_printed_in_its_words() {
     let database = Database::sqlite().unwrap();
     let hub = HubProcess::start("hub-a", &database, &[]).await.unwrap();
     let shell = Shell::new(Some(&hub));

@@ -114,7 +114,7 @@ async fn accounts_are_watched_over_the_end_of_an_agent_and_of_the_hub() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_account_that_no_agent_serves_is_forgotten() {
+async fn an_account_without_an_agent_can_be_forgotten() {
     let cluster = Cluster::shared().await.unwrap();
     let mut stack = Stack::start(cluster, Database::sqlite().unwrap(), &["Namespace"]).await;
     let shell = Shell::new(Some(&stack.hub));

@@ -6,7 +6,7 @@ use spindrift_testkit::{Cluster, Database, eventually};
 use crate::support::{LONG, Shell, Stack};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn objects_tell_where_they_are_and_wrong_accounts_are_said() {
+async fn objects_have_an_account_column_and_wrong_accounts_are_reported() {
     let cluster = Cluster::shared().await.unwrap();
     let namespaces = [cluster.namespace("get").await.unwrap(), cluster.namespace("get").await.unwrap()];
     for namespace in &namespaces {

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_again_is_not_what_is_wrong() {
+    fn a_wrong_request_is_not_retried() {
         assert!(refusal(400, json!({})).is_final() && !refusal(500, json!({})).is_final());
         assert!(refusal(503, json!({})).is_for_later() && !refusal(500, json!({})).is_for_later());
         assert!(Refusal::Network("gone".into()).is_for_later());

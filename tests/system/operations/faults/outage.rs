@@ -52,7 +52,7 @@ async fn a_link_that_carries_nothing_either_way_loses_nothing_and_repeats_nothin
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_that_comes_after_the_deadline_is_still_heard() {
+async fn an_answer_after_the_deadline_is_still_recorded() {
     let setup = FaultSetup::set().await;
     let fault = setup.hold();
     let started = setup.ask("async=true&deadline=20s", &FaultSetup::create()).await;
@@ -69,7 +69,7 @@ async fn an_answer_that_comes_after_the_deadline_is_still_heard() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_that_is_past_calling_off_is_told_as_it_went() {
+async fn a_call_past_cancellation_reports_its_outcome() {
     let setup = FaultSetup::set().await;
     let fault = setup.hold();
     let started = setup.ask("async=true&deadline=60s", &FaultSetup::create()).await;
@@ -82,7 +82,7 @@ async fn a_call_that_is_past_calling_off_is_told_as_it_went() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_killed_after_the_call_leaves_an_outcome_that_nobody_knows() {
+async fn an_agent_killed_after_the_call_leaves_an_unknown_outcome() {
     let mut setup = FaultSetup::set().await;
     let fault = setup.hold();
     let id = OperationId::fresh().to_string();
@@ -105,7 +105,7 @@ async fn an_agent_killed_after_the_call_leaves_an_outcome_that_nobody_knows() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_killed_during_the_call_leaves_an_outcome_that_nobody_knows() {
+async fn an_agent_killed_during_the_call_leaves_an_unknown_outcome() {
     let mut setup = FaultSetup::set().await;
     let fault = setup.hold();
     let id = OperationId::fresh().to_string();

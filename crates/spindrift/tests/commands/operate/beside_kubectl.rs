@@ -33,7 +33,7 @@ spec: {selector: {app: web}, ports: [{port: 80}]}
 const APPLY: [&str; 3] = ["apply", "-f", "-"];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_applied_is_told_as_kubectl_tells_it() {
+async fn applied_objects_are_reported_as_by_kubectl() {
     let twins = Twins::new("apply").await;
     let created = twins.agree(&APPLY, MANIFESTS).await.ok();
     assert_eq!(created, "configmap/tea created\ndeployment.apps/web created\nservice/web created\n");
@@ -60,7 +60,7 @@ async fn what_is_applied_is_told_as_kubectl_tells_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_scaled_patched_paused_and_deleted_is_told_as_kubectl_tells_it() {
+async fn scale_patch_pause_and_delete_are_reported_as_by_kubectl() {
     let twins = Twins::new("change").await;
     twins.agree(&APPLY, MANIFESTS).await.ok();
     for (words, is_done) in [
@@ -103,7 +103,7 @@ async fn what_is_scaled_patched_paused_and_deleted_is_told_as_kubectl_tells_it()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_api_server_refuses_is_told_as_kubectl_tells_it() {
+async fn a_refusal_of_the_api_server_is_reported_as_by_kubectl() {
     let twins = Twins::new("refused").await;
     let service = json!({ "apiVersion": "v1", "kind": "Service", "metadata": { "name": "web" }, "spec": { "ports": [] } });
     twins.agree(&APPLY, &service.to_string()).await;
@@ -148,7 +148,7 @@ async fn what_the_api_server_refuses_is_told_as_kubectl_tells_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_names_a_namespace_is_warned_when_an_object_has_none() {
+async fn a_namespace_flag_for_a_cluster_scoped_object_is_a_warning() {
     let twins = Twins::new("scope").await;
     for name in [&twins.ours, &twins.theirs] {
         let role = ["create", "clusterrole", name, "--verb=get", "--resource=pods"];
@@ -216,7 +216,7 @@ async fn files_directories_and_lists_are_read_as_kubectl_reads_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_done_is_remembered_and_nothing_is_done_in_a_frozen_account() {
+async fn operations_are_recorded_and_a_frozen_account_rejects_changes() {
     let twins = Twins::new("frozen").await;
     let map = "{apiVersion: v1, kind: ConfigMap, metadata: {name: tea}}";
     twins.spindrift(&APPLY, map).ok();

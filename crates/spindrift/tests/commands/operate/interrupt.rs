@@ -6,7 +6,7 @@ use super::scripted::{Scripted, respond};
 use crate::support::{LONG, Shell};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ctrl_c_calls_off_what_is_under_way_and_says_where_to_look() {
+async fn ctrl_c_cancels_the_operation_and_prints_where_to_look() {
     for (words, is_quiet) in [
         (["delete", "pod", "web"], false),
         (["rollout", "status", "deploy/web"], true),

@@ -8,7 +8,7 @@ use crate::support::Shell;
 const SCALE: [&str; 5] = ["scale", "deploy/web", "--replicas=3", "-a", "east"];
 
 #[test]
-fn refusals_are_passed_on_in_the_words_of_whoever_refused() {
+fn refusals_are_passed_on_in_their_original_words() {
     let (hub_says, agent_says) = (Some("spindrift-hub"), Some("spindrift-agent"));
     for (code, reason, message, source, expected) in [
         (403, "Forbidden", "no", None, "Error from server (Forbidden): no"),
@@ -68,7 +68,7 @@ fn an_answer_that_breaks_off_is_never_taken_for_a_whole_one() {
 }
 
 #[test]
-fn nothing_is_done_anywhere_if_the_question_makes_no_sense() {
+fn an_invalid_command_changes_nothing_anywhere() {
     let hub = Scripted::start(|_| None);
     let shell = Shell::new(None).with("SPINDRIFT_HUB", &hub.url);
     std::fs::write(

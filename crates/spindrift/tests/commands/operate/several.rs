@@ -6,7 +6,7 @@ use super::scripted::{Scripted, changed, refuse, respond};
 use crate::support::Shell;
 
 #[test]
-fn each_line_says_its_account_and_the_last_one_how_many_failed() {
+fn each_line_names_its_account_and_the_last_one_the_number_of_failures() {
     let hub = Scripted::start(|asked| {
         let is_west = asked.line.contains("/west/");
         Some(if is_west {
@@ -50,7 +50,7 @@ fn documents_of_several_accounts_are_one_list_in_order() {
 }
 
 #[test]
-fn what_is_used_in_all_accounts_is_one_table() {
+fn usage_of_all_accounts_is_one_table() {
     let hub = Scripted::start(|asked| {
         let (name, cpu) = if asked.line.contains("/west/") { ("web-w", "3m") } else { ("web-e", "40m") };
         let usage = json!({ "cpu": cpu, "memory": "20Mi" });

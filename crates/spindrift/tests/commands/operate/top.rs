@@ -6,7 +6,7 @@ use spindrift_testkit::{AgentProcess, Cluster, Database, HubProcess, Kubectl, Me
 use crate::support::{LONG, Shell};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_used_is_shown_as_kubectl_shows_it() {
+async fn usage_is_shown_as_by_kubectl() {
     // One of its own: other tests would see its metrics API.
     let cluster = Cluster::builder().bare().start().await.unwrap();
     let namespace = &cluster.namespace("top").await.unwrap();
