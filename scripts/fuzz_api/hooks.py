@@ -1,6 +1,6 @@
-"""Seasons what schemathesis makes up from the hub's description, and judges what the hub answers.
+"""Adds real names to the requests that schemathesis generates from the hub's description, and judges the answers.
 
-What is made up from a description alone finds no account and names no operation: it is refused at the door. So most
+A request generated from a description alone finds no account and names no operation: it is refused at once. So most
 parameters become names that the hub really has, and most bodies operations and verbs with real fields.
 """
 
@@ -18,11 +18,11 @@ TALLY = os.environ["FUZZ_TALLY"]
 
 # Answers above 499 that are meant, by operation. All others are faults.
 ON_PURPOSE = {
-    # As Clouddriver answers: what has ended, or cannot be tried again (docs/compatibility.md).
+    # Clouddriver's answer for tasks that have ended, or cannot be retried (docs/compatibility.md).
     ("POST", "/task/{id}"): {500},
     ("PATCH", "/{cloudProvider}/task/{id}"): {500},
     ("POST", "/{cloudProvider}/task/{id}/restart"): {500},
-    # A caller may set a deadline that nobody can meet; of what was under way then, nobody knows.
+    # A caller may set a deadline that cannot be met; the outcome of a running operation is then unknown.
     ("POST", "/v1/accounts/{account}/operations"): {502, 504},
 }
 
@@ -31,16 +31,16 @@ faults = 0
 
 
 def ask(path, body=None):
-    """What the hub answers."""
+    """Returns an answer of the hub."""
     with urlopen(HUB + path, data=None if body is None else json.dumps(body).encode()) as answer:
         return json.load(answer)
 
 
-# === what there is ===
+# === names of the hub ===
 
 
 def accounts():
-    """The names of the accounts, once all that they have is in the store."""
+    """Returns the names of the accounts, once all of their objects are in the store."""
     while True:
         found = ask("/v1/accounts")
         if found and all(account["watches"] > 0 and account["listing"] == 0 for account in found):
@@ -58,7 +58,7 @@ KINDS = ["deployment", "replicaSet", "pod", "service", "configMap", "node", "crd
 
 
 def objects():
-    """One object of each kind, as Spinnaker names it."""
+    """Returns one object of each kind, as Spinnaker names it."""
     path = f"/v1/objects?account={ACCOUNTS[0]}&namespace=shop&kind=deploy,rs,po,svc,job,cm,netpol"
     found = {item["kind"]: item["name"] for item in ask(path)["items"]}
     return [f"{kind[0].lower()}{kind[1:]} {name}" for kind, name in found.items()]
@@ -66,7 +66,7 @@ def objects():
 
 OBJECTS = objects()
 
-# What parameters and fields of these names may be.
+# Values for parameters and fields of these names.
 NAMES = {
     ("account", "accountName", "credentials"): ACCOUNTS,
     ("app", "application", "applications"): APPLICATIONS,
@@ -85,7 +85,7 @@ NAMES = {
 }
 KNOWN = {name: values for names, values in NAMES.items() for name in names}
 
-# The same where a name means something else.
+# The same for paths where a name has another meaning.
 ELSEWHERE = {
     ("/ops/{name}", "name"): OPERATIONS,
     ("/{cloudProvider}/ops/{name}", "name"): OPERATIONS,
@@ -97,7 +97,7 @@ ELSEWHERE = {
     ("/v1/accounts/{account}/freeze", "account"): ACCOUNTS[1:],
 }
 
-# === what is asked ===
+# === requests ===
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=20),
@@ -107,8 +107,8 @@ ANYTHING = st.recursive(
 
 
 def mostly(known, other=ANYTHING):
-    """One of these as a rule; whatever else now and then."""
-    return st.integers(0, 4).flatmap(lambda dice: other if dice == 0 else st.sampled_from(known))
+    """Mostly one of these; now and then anything else."""
+    return st.integers(0, 4).flatmap(lambda number: other if number == 0 else st.sampled_from(known))
 
 
 def some(**fields):
