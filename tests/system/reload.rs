@@ -108,7 +108,7 @@ async fn forty_accounts_may_leave_and_come_at_once_in_one_session() {
     stack.agent.reconfigure(|settings| settings["kubernetes"]["accounts"] = alone).unwrap();
     eventually!("no agent caches the others", LONG, {
         let accounts = stack.hub.get("/v1/accounts").await.unwrap();
-        accounts.as_array().unwrap().iter().filter(|account| account["cachedBy"].is_null()).count() == 40
+        accounts.as_array().unwrap().iter().filter(|account| !account["cachedBy"].is_null()).count() == 1
     });
     assert_eq!(names(&stack.agent).await, ["steady"]);
     stack.agent.reconfigure(|settings| settings["kubernetes"]["accounts"] = accounts).unwrap();
