@@ -102,7 +102,7 @@ async fn a_cluster_that_is_lost_leaves_the_good_one_alone_and_is_found_again() {
         watches["lost"]["waiting"][0]["error"].as_str().map(str::to_owned)
     });
     assert!(why.contains("GET /api/v1/configmaps"), "{why}");
-    eventually!("it is counted", LONG, { stack.metric("spindrift_agent_watches_waiting").await == 1 });
+    eventually!("it is counted", LONG, stack.metric("spindrift_agent_watches_waiting").await == 1);
     assert_flows(cluster, &stack.hub, "good", namespace).await;
 
     proxy.heal();
