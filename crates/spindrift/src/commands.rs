@@ -39,71 +39,49 @@ use crate::{complete, hub::Client, settings::Settings};
 /// Options of every command.
 #[derive(Debug, Args)]
 pub(crate) struct Global {
-    /// The hub to ask: its URL, or its name in your configuration.
+    /// The URL of the hub, or its name in the configuration (see "spindrift config"). Defaults to the current hub.
     #[arg(
         long,
         global = true,
         env = "SPINDRIFT_HUB",
+        hide_env_values = true,
         value_name = "URL|NAME",
-        help_heading = "Global options",
+        help_heading = "Global Options",
         add = ArgValueCompleter::new(complete::hubs)
     )]
     hub: Option<String>,
-    /// Says nothing but what was asked for, and errors.
-    #[arg(long, global = true, help_heading = "Global options")]
+    /// Print only the requested output and errors.
+    #[arg(long, global = true, help_heading = "Global Options")]
     quiet: bool,
-    /// Uses no colours; so does the environment variable NO_COLOR.
-    #[arg(long, global = true, help_heading = "Global options")]
+    /// Disable colored output. Also set by the environment variable NO_COLOR.
+    #[arg(long, global = true, help_heading = "Global Options")]
     no_color: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Runs a hub and an agent in this process: against simulated clusters, or against those you name.
     Up(up::Up),
-    /// Runs simulated clusters: little shops that live, or as many pods as you like.
     Playground(playground::Playground),
-    /// Shows objects of all clusters, in kubectl's habits.
     Get(get::Get),
-    /// Describes objects of all clusters, with their events.
     Describe(describe::Describe),
-    /// Makes objects what manifests say, in one cluster or in many.
     Apply(apply::Apply),
-    /// Shows what applying manifests would change.
     Diff(diff::Diff),
-    /// Deletes objects, and waits until they are gone.
     Delete(delete::Delete),
-    /// Changes parts of objects.
     Patch(patch::Patch),
-    /// Sets how many replicas there are.
     Scale(scale::Scale),
-    /// Goes back, holds, restarts or follows the rollout of a workload.
     Rollout(rollout::Rollout),
-    /// Shows what containers write.
     Logs(logs::Logs),
-    /// Shows what pods and nodes use.
     Top(top::Top),
-    /// Shows what was done and is under way, or calls it off.
     Operations(operations::Operations),
-    /// Lets nobody change anything in an account.
     Freeze(freeze::Freeze),
-    /// Lets an account be changed again.
     Unfreeze(freeze::Unfreeze),
-    /// Shows the clusters, who caches them, and how far.
     Accounts(accounts::Accounts),
-    /// Shows the agents that are connected, and what they cache.
     Agents(agents::Agents),
-    /// Shows what is watched of each account, and how far it is.
     Watches(watches::Watches),
-    /// Shows the fleet live on the whole screen: states, change rates, problems, the newest changes.
     Live(live::Live),
-    /// Shows the kinds that are cached, and their short names.
     ApiResources(api_resources::ApiResources),
-    /// Keeps hubs by name, and which of them is asked.
     Config(config::Config),
-    /// Prints the script for your shell by which Tab completes accounts, namespaces, kinds and names.
     Completion(completion::Completion),
-    /// Shows which release this is, and which one the hub is.
     Version(version::Version),
 }
 

@@ -8,19 +8,20 @@
 
 mod commands;
 mod complete;
+mod help;
 mod hub;
 mod settings;
 
 use std::{io, process::ExitCode};
 
-use clap::{CommandFactory, Parser};
+use clap::{FromArgMatches, Parser};
 use clap_complete::CompleteEnv;
 use spindrift_process::{report, tls};
 use tokio::task::JoinSet;
 
 use commands::{Command, Context, Ended, Global, Reported};
 
-/// One live view of, and one hand on, thousands of Kubernetes clusters.
+/// spindrift reads and changes the objects of many Kubernetes clusters through one hub.
 #[derive(Debug, Parser)]
 #[command(name = "spindrift", version, disable_help_subcommand = true)]
 struct Arguments {
@@ -36,9 +37,12 @@ const INTERRUPTED: i32 = 130;
 fn main() -> ExitCode {
     tls::install_provider();
     // The shell asks for completions; this does not return then.
-    CompleteEnv::with_factory(Arguments::command).var(complete::VARIABLE).complete();
+    CompleteEnv::with_factory(help::program).var(complete::VARIABLE).complete();
 
-    let Arguments { global, command } = Arguments::parse();
+    let mut program = help::program();
+    let matches = program.get_matches_mut();
+    let arguments = Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut program));
+    let Arguments { global, command } = arguments.unwrap_or_else(|error| error.exit());
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,
         Err(error) => return failed(&error.into()),
@@ -94,6 +98,6 @@ mod tests {
 
     #[test]
     fn no_two_arguments_of_a_command_are_the_same() {
-        Arguments::command().debug_assert();
+        help::program().debug_assert();
     }
 }

@@ -14,25 +14,49 @@ use super::{
 use crate::{complete, hub::Account};
 
 const EXAMPLES: &str = "Examples:
-  spindrift accounts -o wide
-  spindrift accounts forget eu-west          once no agent serves it any more";
+  # List all accounts
+  spindrift accounts
 
+  # List all accounts with more information
+  spindrift accounts -o wide
+
+  # Watch the state of all accounts
+  spindrift accounts --watch
+
+  # Remove an account that no agent serves
+  spindrift accounts forget eu-west";
+
+const FORGET_EXAMPLES: &str = "Examples:
+  # Remove an account that no agent serves
+  spindrift accounts forget eu-west";
+
+/// Display the accounts (clusters) of the hub.
+///
+/// Prints a table of the accounts: the agent that caches each one, the state of its cache, and problems.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+#[command(
+    before_help = EXAMPLES,
+    args_conflicts_with_subcommands = true,
+    override_usage = "spindrift accounts [options]\n  spindrift accounts forget ACCOUNT ..."
+)]
 pub(crate) struct Accounts {
     #[command(subcommand)]
     action: Option<Action>,
     #[command(flatten)]
     show: Show,
-    /// Goes on, and shows what changes.
+    /// After listing the requested objects, watch for changes.
     #[arg(short, long)]
     watch: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Removes accounts that no agent serves any more, and all that is cached of them.
+    /// Remove accounts that no agent serves, and their cached objects.
+    ///
+    /// The request fails if an agent is connected for the account.
+    #[command(before_help = FORGET_EXAMPLES)]
     Forget {
+        /// Names of accounts.
         #[arg(
             required = true,
             value_name = "ACCOUNT",

@@ -10,11 +10,22 @@ use super::{
 };
 use crate::hub::Agent;
 
+const EXAMPLES: &str = "Examples:
+  # List all connected agents
+  spindrift agents
+
+  # List all connected agents with more information
+  spindrift agents -o wide";
+
+/// Display the connected agents.
+///
+/// Prints a table of the agents that are connected to any hub, with the accounts that they cache.
 #[derive(Debug, Args)]
+#[command(before_help = EXAMPLES, override_usage = "spindrift agents [options]")]
 pub(crate) struct Agents {
     #[command(flatten)]
     show: Show,
-    /// Goes on, and shows what changes.
+    /// After listing the requested objects, watch for changes.
     #[arg(short, long)]
     watch: bool,
 }

@@ -9,14 +9,29 @@ use super::{
 };
 use crate::hub::ApiResource;
 
+const EXAMPLES: &str = "Examples:
+  # Print the cached API resources
+  spindrift api-resources
+
+  # Print the cached API resources with more information
+  spindrift api-resources -o wide
+
+  # Print the cached non-namespaced resources
+  spindrift api-resources --namespaced=false
+
+  # Print the cached API resources with a specific APIGroup
+  spindrift api-resources --api-group=rbac.authorization.k8s.io";
+
+/// Print the API resources that the hub caches.
 #[derive(Debug, Args)]
+#[command(before_help = EXAMPLES, override_usage = "spindrift api-resources [options]")]
 pub(crate) struct ApiResources {
     #[command(flatten)]
     show: Show,
-    /// Only kinds with namespaces, or (false) only those without.
+    /// If false, only non-namespaced resources will be returned; if true, only namespaced resources.
     #[arg(long, num_args = 0..=1, default_missing_value = "true")]
     namespaced: Option<bool>,
-    /// Only kinds of this API group; an empty one is the core group.
+    /// Limit to resources in the specified API group. An empty value is the core group.
     #[arg(long)]
     api_group: Option<String>,
 }

@@ -12,14 +12,29 @@ use super::{
 };
 
 const EXAMPLES: &str = "Examples:
-  spindrift apply -f web.yaml -a eu-west              in one cluster
-  spindrift apply -f shop/ -R -a 'eu-*'               a directory, in some clusters
-  cat web.yaml | spindrift apply -f - --all-accounts  from stdin, in all clusters
-  spindrift apply -f web.yaml --dry-run=server        what would be, stored nowhere
-  spindrift apply -f web.yaml --server-side --force-conflicts";
+  # Apply the configuration in web.yaml to one account
+  spindrift apply -f ./web.yaml -a eu-west
 
+  # Apply all files of a directory tree to some accounts
+  spindrift apply -f shop/ -R -a 'eu-*'
+
+  # Apply the manifests passed into stdin to all accounts
+  cat web.yaml | spindrift apply -f - --all-accounts
+
+  # Submit a server-side request without persisting the resource
+  spindrift apply -f web.yaml -a eu-west --dry-run=server
+
+  # Server-side apply, with force on conflicts
+  spindrift apply -f web.yaml -a eu-west --server-side --force-conflicts";
+
+/// Apply a configuration to a resource by file name or stdin.
+///
+/// The resource name must be specified. This resource will be created if it doesn't exist yet. The agent of each account
+/// applies the manifests in the order of the files; an object that fails does not stop the following ones.
+///
+/// JSON and YAML formats are accepted.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(before_help = EXAMPLES, override_usage = "spindrift apply -f FILENAME [-a ACCOUNT | --all-accounts] [options]")]
 pub(crate) struct Apply {
     #[command(flatten)]
     files: Files,
@@ -27,19 +42,20 @@ pub(crate) struct Apply {
     wherever: Where,
     #[command(flatten)]
     how: How,
-    /// Deletes and creates anew what cannot be changed in place.
+    /// Delete and re-create a resource if it cannot be changed in place.
     #[arg(long)]
     force: bool,
-    /// Whether it is only tried.
-    #[arg(long, value_enum, default_value_t, value_name = "WHERE")]
+    /// Must be "none", "server", or "client". If client strategy, only print the object that would be sent, without
+    /// sending it. If server strategy, submit server-side request without persisting the resource.
+    #[arg(long, value_enum, default_value_t, value_name = "STRATEGY")]
     dry_run: Dry,
-    /// What becomes of fields that the API server does not know.
-    #[arg(long, value_enum, default_value_t, value_name = "HOW")]
+    /// Validation of unknown or duplicate fields.
+    #[arg(long, value_enum, default_value_t, value_name = "MODE")]
     validate: Validate,
-    /// How to show what was done; kubectl's words if absent.
+    /// Output format. Defaults to one line for each object.
     #[arg(short, long, value_enum, value_name = "FORMAT")]
     output: Option<Format>,
-    /// How long each object may take.
+    /// The length of time to wait for each object before giving up (e.g. 30s, 5m). Defaults to the limit of the hub.
     #[arg(long, value_parser = duration, value_name = "TIME")]
     timeout: Option<Duration>,
 }
@@ -47,26 +63,26 @@ pub(crate) struct Apply {
 /// How a manifest becomes an object.
 #[derive(Debug, Args)]
 pub(crate) struct How {
-    /// Lets the API server compute the change; =false: lets the agent do it. As the agent is configured, if absent.
+    /// If true, apply runs in the server instead of the agent. Defaults to the setting of the agent.
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     server_side: Option<bool>,
-    /// Takes fields from their other managers.
+    /// If true, server-side apply will force the changes against conflicts.
     #[arg(long)]
     pub(crate) force_conflicts: bool,
-    /// Whose fields they become.
+    /// Name of the manager used to track field ownership.
     #[arg(long, value_name = "NAME")]
     pub(crate) field_manager: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, Default, ValueEnum)]
 enum Validate {
-    /// They are refused.
+    /// Fail the request.
     #[default]
     #[value(alias = "true")]
     Strict,
-    /// They are dropped with a warning.
+    /// Warn about the fields and drop them.
     Warn,
-    /// They are dropped.
+    /// Drop the fields.
     #[value(alias = "false")]
     Ignore,
 }

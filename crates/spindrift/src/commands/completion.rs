@@ -8,11 +8,24 @@ use clap_complete::env::{Bash, EnvCompleter, Fish, Zsh};
 
 use crate::complete;
 
+const EXAMPLES: &str = "Examples:
+  # Load the completion code for bash into the current shell
+  source <(spindrift completion bash)
+
+  # Load the completion code for zsh into the current shell
+  source <(spindrift completion zsh)
+
+  # Load the completion code for fish into the current shell
+  spindrift completion fish | source";
+
+/// Output shell completion code for the specified shell (bash, zsh, or fish).
+///
+/// The shell code must be evaluated to provide interactive completion of spindrift commands, accounts, namespaces,
+/// resource types and names. This can be done by sourcing it from ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-For this shell:     source <(spindrift completion bash)          (zsh alike; fish: spindrift completion fish | source)
-For every shell:    put that line into ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish")]
+#[command(before_help = EXAMPLES, override_usage = "spindrift completion SHELL")]
 pub(crate) struct Completion {
+    /// The shell.
     #[arg(value_enum)]
     shell: Shell,
 }

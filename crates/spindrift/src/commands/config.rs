@@ -13,7 +13,43 @@ use crate::{
     settings::{Content, Hub, Settings, parse_url},
 };
 
+const EXAMPLES: &str = "Examples:
+  # Add a hub; the first one becomes the current hub
+  spindrift config set-hub prod https://hub.example.com
+
+  # Select another hub
+  spindrift config use prod
+
+  # List all hubs
+  spindrift config list";
+
+const USE_EXAMPLES: &str = "Examples:
+  # Select the hub named 'prod'
+  spindrift config use prod";
+
+const SET_HUB_EXAMPLES: &str = "Examples:
+  # Add a hub, or change its URL
+  spindrift config set-hub prod https://hub.example.com";
+
+const REMOVE_EXAMPLES: &str = "Examples:
+  # Remove the hub named 'prod'
+  spindrift config remove prod";
+
+const LIST_EXAMPLES: &str = "Examples:
+  # List all hubs
+  spindrift config list";
+
+const VIEW_EXAMPLES: &str = "Examples:
+  # Show the configuration
+  spindrift config view";
+
+/// Modify the configuration file.
+///
+/// The configuration file has the hubs by name and the current hub, which every command uses unless --hub or the
+/// environment variable SPINDRIFT_HUB is set. The file is $SPINDRIFT_CONFIG, or spindrift/config.yml in
+/// $XDG_CONFIG_HOME (~/.config).
 #[derive(Debug, Args)]
+#[command(before_help = EXAMPLES, override_usage = "spindrift config SUBCOMMAND [options]")]
 pub(crate) struct Config {
     #[command(subcommand)]
     action: Action,
@@ -21,21 +57,35 @@ pub(crate) struct Config {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Lists the hubs, the current one with a star.
+    /// Display the hubs; the current hub is marked with a star.
+    #[command(before_help = LIST_EXAMPLES)]
     List,
-    /// Chooses the hub that is asked unless another is named.
+    /// Set the current hub.
+    #[command(before_help = USE_EXAMPLES)]
     Use {
+        /// The name of the hub.
         #[arg(add = ArgValueCompleter::new(complete::hubs))]
         name: String,
     },
-    /// Adds a hub, or changes its URL; the first one becomes the current one.
-    SetHub { name: String, url: String },
-    /// Removes a hub.
+    /// Set a hub entry.
+    ///
+    /// Adds a hub, or changes its URL. The first hub becomes the current one.
+    #[command(before_help = SET_HUB_EXAMPLES)]
+    SetHub {
+        /// The name of the hub.
+        name: String,
+        /// The URL of the hub's REST API.
+        url: String,
+    },
+    /// Delete a hub entry.
+    #[command(before_help = REMOVE_EXAMPLES)]
     Remove {
+        /// The name of the hub.
         #[arg(add = ArgValueCompleter::new(complete::hubs))]
         name: String,
     },
-    /// Shows the whole configuration, and which file it is in.
+    /// Display the configuration and the path of its file.
+    #[command(before_help = VIEW_EXAMPLES)]
     View,
 }
 

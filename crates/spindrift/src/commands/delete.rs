@@ -14,43 +14,66 @@ use super::{
 };
 
 const EXAMPLES: &str = "Examples:
-  spindrift delete -f web.yaml -a eu-west
-  spindrift delete deploy/web svc/web -n shop -a eu-west,us-east
-  spindrift delete pods -l app=web --wait=false
-  spindrift delete pod web-1 --grace-period=0 --force";
+  # Delete the resources of web.yaml
+  spindrift delete -f ./web.yaml -a eu-west
 
+  # Delete a deployment and a service in two accounts
+  spindrift delete deploy/web svc/web -n shop -a eu-west,us-east
+
+  # Delete pods with label app=web, without waiting for finalizers
+  spindrift delete pods -l app=web -a eu-west --wait=false
+
+  # Force delete a pod on a dead node
+  spindrift delete pod web-1 -a eu-west --force";
+
+/// Delete resources by file names, stdin, resources and names, or by resources and label selector.
+///
+/// JSON and YAML formats are accepted. Only one type of argument may be specified: file names, resources and names, or
+/// resources and label selector. The command waits until the resources are gone, unless --wait=false is set.
+///
+/// Some resources, such as pods, support graceful deletion. These resources define a default period before they are
+/// forcibly terminated (the grace period) but you may override that value with the --grace-period flag, or pass --now to
+/// set a grace-period of 1. To force delete a resource, you must specify the --force flag.
+///
+/// IMPORTANT: Force deleting pods does not wait for confirmation that the pod's processes have been terminated, which can
+/// leave those processes running until the node detects the deletion and completes graceful deletion.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    before_help = EXAMPLES,
+    override_usage = "spindrift delete (-f FILENAME | TYPE [NAME | -l label | --all] | TYPE/NAME ...) [options]"
+)]
 pub(crate) struct Delete {
     #[command(flatten)]
     subjects: Subjects,
     #[command(flatten)]
     wherever: Where,
-    /// Only objects with these fields, such as status.phase=Failed.
+    /// Selector (field query) to filter on, supports '=', '==', and '!=' (e.g. --field-selector status.phase=Running).
     #[arg(long)]
     field_selector: Option<String>,
-    /// All objects of the kind.
+    /// Delete all resources, in the namespace of the specified resource types.
     #[arg(long, conflicts_with_all = ["selector", "files"])]
     all: bool,
-    /// In all namespaces; needs -l, --field-selector or --all.
+    /// Delete the requested object(s) across all namespaces. Requires -l, --field-selector or --all.
     #[arg(short = 'A', long)]
     all_namespaces: bool,
-    /// What becomes of what they own.
-    #[arg(long, value_enum, default_value = "background", value_name = "HOW")]
+    /// Deletion cascading strategy for the dependents (e.g. Pods created by a ReplicationController).
+    #[arg(long, value_enum, default_value = "background", value_name = "STRATEGY")]
     cascade: Cascade,
-    /// Seconds that they have to end by themselves; their own wish if negative.
+    /// Period of time in seconds given to the resource to terminate gracefully. Ignored if negative. Set to 1 for
+    /// immediate shutdown. Can only be set to 0 when --force is true (force deletion).
     #[arg(long, default_value_t = -1, allow_negative_numbers = true, value_name = "SECONDS")]
     grace_period: i64,
-    /// Deletes at once, and does not wait for anybody's word that it has ended.
+    /// Immediately remove resources from API and bypass graceful deletion. Note that immediate deletion of some resources
+    /// may result in inconsistency or data loss.
     #[arg(long)]
     force: bool,
-    /// Shortens the time that they have to end to a second.
+    /// Signal resources for immediate shutdown (same as --grace-period=1).
     #[arg(long, conflicts_with = "force")]
     now: bool,
-    /// Does not mind if something is not there.
+    /// Treat "resource not found" as a successful delete. Defaults to "true" when no names are specified.
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     ignore_not_found: Option<bool>,
-    /// Waits until they are gone; =false does not.
+    /// Wait for resources to be gone before returning. This waits for finalizers.
     #[arg(
         long,
         num_args = 0..=1,
@@ -61,13 +84,14 @@ pub(crate) struct Delete {
         value_name = "BOOL"
     )]
     wait: bool,
-    /// How long to wait until they are gone.
+    /// The length of time to wait before giving up on a delete (e.g. 30s, 5m).
     #[arg(long, value_parser = duration, default_value = "5m", value_name = "TIME")]
     timeout: Duration,
-    /// Whether it is only tried.
-    #[arg(long, value_enum, default_value_t, value_name = "WHERE")]
+    /// Must be "none", "server", or "client". If client strategy, only print the object that would be sent, without
+    /// sending it. If server strategy, submit server-side request without persisting the resource.
+    #[arg(long, value_enum, default_value_t, value_name = "STRATEGY")]
     dry_run: Dry,
-    /// How to show what was deleted; kubectl's words if absent.
+    /// Output format. Defaults to one line for each object.
     #[arg(short, long, value_enum, value_name = "FORMAT")]
     output: Option<Format>,
 }
@@ -75,11 +99,11 @@ pub(crate) struct Delete {
 /// What becomes of what a deleted object owns.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Cascade {
-    /// It is deleted afterwards.
+    /// Delete dependents after the object.
     Background,
-    /// It is deleted first.
+    /// Delete dependents before the object.
     Foreground,
-    /// It stays.
+    /// Keep dependents.
     Orphan,
 }
 

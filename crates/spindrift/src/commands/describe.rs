@@ -17,13 +17,30 @@ use super::{
 use crate::complete;
 use events::{Events, are_neighbours};
 
-/// Describes objects of all clusters.
+const EXAMPLES: &str = "Examples:
+  # Describe a pod
+  spindrift describe pods/web-0 -n shop -a eu-west
+
+  # Describe a deployment in all accounts
+  spindrift describe deployment web -n shop
+
+  # Describe pods by label name=myLabel
+  spindrift describe pods -l name=myLabel";
+
+/// Show details of a specific resource or group of resources.
+///
+/// Print a detailed description of the selected resources, including related resources such as events. You may select
+/// objects by name, all objects of that type, or a label selector. The objects come from the cache of the hub.
 #[derive(Debug, Args)]
+#[command(
+    before_help = EXAMPLES,
+    override_usage = "spindrift describe (TYPE [NAME ... | -l label] | TYPE/NAME ...) [options]"
+)]
 pub(crate) struct Describe {
-    /// A kind (pod, deploy, Widget.example.com), several joined by commas, or kind/name.
-    #[arg(value_name = "KIND[/NAME]", add = ArgValueCompleter::new(complete::kinds))]
+    /// A resource type (pod, deploy, Widget.example.com), a comma-separated list of types, or TYPE/NAME.
+    #[arg(value_name = "TYPE[/NAME]", add = ArgValueCompleter::new(complete::kinds))]
     kind: String,
-    /// Names of objects, or further kind/name; all objects of the kind if absent.
+    /// Names of objects, or further TYPE/NAME. Defaults to all objects of the type.
     #[arg(value_name = "NAME", add = ArgValueCompleter::new(complete::names))]
     names: Vec<String>,
     #[command(flatten)]

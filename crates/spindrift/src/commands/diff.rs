@@ -19,14 +19,23 @@ use super::{
 };
 
 const EXAMPLES: &str = "Examples:
+  # Diff resources included in web.yaml
   spindrift diff -f web.yaml -a eu-west
+
+  # Diff all files of a directory tree in all accounts
   spindrift diff -f shop/ -R --all-accounts
-  spindrift diff -f web.yaml --server-side
 
-Exit codes: 0 nothing would change, 1 something would, more: it failed";
+  # Diff file read from stdin
+  cat web.yaml | spindrift diff -f - -a eu-west";
 
+/// Diff the live version against a would-be applied version.
+///
+/// Diff configurations specified by file name or stdin between the current online configuration, and the configuration
+/// as it would be if applied. The output is always YAML, as "diff -u -N" prints it. The values of Secrets are masked.
+///
+/// Exit status: 0 No differences were found. 1 Differences were found. >1 spindrift failed with an error.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(before_help = EXAMPLES, override_usage = "spindrift diff -f FILENAME [-a ACCOUNT | --all-accounts] [options]")]
 pub(crate) struct Diff {
     #[command(flatten)]
     files: Files,
@@ -34,7 +43,7 @@ pub(crate) struct Diff {
     wherever: Where,
     #[command(flatten)]
     how: How,
-    /// Shows who manages which field.
+    /// If true, include managed fields in the diff.
     #[arg(long)]
     show_managed_fields: bool,
 }

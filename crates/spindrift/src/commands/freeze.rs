@@ -7,22 +7,42 @@ use super::{
     operate::{Crew, View, Where},
 };
 
-const EXAMPLES: &str = "Examples:
-  spindrift freeze -a eu-west --reason 'the database is moved'
-  spindrift freeze --all-accounts --reason 'no deploys on Friday'
+const FREEZE_EXAMPLES: &str = "Examples:
+  # Freeze an account
+  spindrift freeze -a eu-west --reason 'database migration'
+
+  # Freeze all accounts
+  spindrift freeze --all-accounts --reason 'no deploys on Friday'";
+
+const UNFREEZE_EXAMPLES: &str = "Examples:
+  # Allow changes to an account again
   spindrift unfreeze -a eu-west";
 
+/// Mark accounts as frozen.
+///
+/// The hub rejects every operation that would change an object in a frozen account, whether it comes from this command
+/// line or from Spinnaker. Reads are still allowed. Use "spindrift unfreeze" to allow changes again.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    before_help = FREEZE_EXAMPLES,
+    override_usage = "spindrift freeze (-a ACCOUNT | --all-accounts) --reason TEXT [options]"
+)]
 pub(crate) struct Freeze {
     #[command(flatten)]
     wherever: Where,
-    /// Why; whoever wants to change something gets to read it.
+    /// The reason, shown to everyone whose operation is rejected. Required.
     #[arg(long, value_name = "TEXT")]
     reason: String,
 }
 
+/// Mark accounts as unfrozen.
+///
+/// The hub accepts operations that change objects in the account again.
 #[derive(Debug, Args)]
+#[command(
+    before_help = UNFREEZE_EXAMPLES,
+    override_usage = "spindrift unfreeze (-a ACCOUNT | --all-accounts) [options]"
+)]
 pub(crate) struct Unfreeze {
     #[command(flatten)]
     wherever: Where,

@@ -32,32 +32,62 @@ pub(crate) use fetch::{Fetch, Found};
 pub(crate) use output::yaml;
 pub(crate) use target::{Scope, Target, resolve};
 
-/// Shows objects of all clusters.
+const EXAMPLES: &str = "Examples:
+  # List all pods in namespace default, in all accounts
+  spindrift get pods
+
+  # List all pods in all namespaces of one account, with more information
+  spindrift get pods -A -a eu-west -o wide
+
+  # List a single deployment in JSON output format
+  spindrift get deployment web -n shop -a eu-west -o json
+
+  # List deployments and services with the label app=web together
+  spindrift get deploy,svc -l app=web
+
+  # List resource information in custom columns
+  spindrift get pods -o custom-columns=NAME:.metadata.name,NODE:.spec.nodeName
+
+  # Watch pods in all namespaces
+  spindrift get pods -A --watch";
+
+/// Display one or many resources.
+///
+/// Prints a table of the most important information about the specified resources, of all accounts unless you select
+/// some with --account. You can filter the list using a label selector and the --selector flag. If the desired resource
+/// type is namespaced you will only see results in namespace "default" if you don't specify any namespace.
+///
+/// The objects come from the cache of the hub. Use "spindrift api-resources" for a list of cached resources.
 #[derive(Debug, Args)]
+#[command(
+    before_help = EXAMPLES,
+    override_usage = "spindrift get (TYPE[.VERSION][.GROUP] [NAME ... | -l label] | TYPE/NAME ...) [options]"
+)]
 pub(crate) struct Get {
-    /// A kind (pods, po, Deployment.apps), several joined by commas, or kind/name.
-    #[arg(value_name = "KIND[/NAME]", add = ArgValueCompleter::new(complete::kinds))]
+    /// A resource type (pods, po, Deployment.apps), a comma-separated list of types, or TYPE/NAME.
+    #[arg(value_name = "TYPE[/NAME]", add = ArgValueCompleter::new(complete::kinds))]
     kind: String,
-    /// Names of objects, or further kind/name.
+    /// Names of objects, or further TYPE/NAME.
     #[arg(value_name = "NAME", add = ArgValueCompleter::new(complete::names))]
     names: Vec<String>,
     #[command(flatten)]
     scope: Scope,
     #[command(flatten)]
     show: Show,
-    /// Shows what is there, then changes as they happen.
+    /// After listing/getting the requested object, watch for changes.
     #[arg(short, long)]
     watch: bool,
-    /// Shows only changes as they happen.
+    /// Watch for changes to the requested object(s), without listing/getting first.
     #[arg(long)]
     watch_only: bool,
-    /// Says of each change whether it is ADDED, MODIFIED or DELETED.
+    /// Output watch event objects when --watch or --watch-only is used. Existing objects are output as initial ADDED
+    /// events.
     #[arg(long)]
     output_watch_events: bool,
-    /// Does not mind if a named object is nowhere.
+    /// If the requested object does not exist the command will return exit code 0.
     #[arg(long)]
     ignore_not_found: bool,
-    /// Sorts by a field, such as .metadata.creationTimestamp.
+    /// Sort by this field specification, a JSONPath expression (e.g. '{.metadata.creationTimestamp}').
     #[arg(long, value_name = "JSONPATH")]
     sort_by: Option<String>,
 }
@@ -65,19 +95,19 @@ pub(crate) struct Get {
 /// How objects are shown.
 #[derive(Debug, Args)]
 pub(crate) struct Show {
-    /// wide, json, yaml, name, jsonpath=… or custom-columns=…; a table if absent.
+    /// Output format. One of: (wide, json, yaml, name, jsonpath=..., custom-columns=...). Defaults to a table.
     #[arg(short, long, value_name = "FORMAT")]
     output: Option<String>,
-    /// Leaves out the names of the columns.
+    /// When using the default or custom-column output format, don't print headers (default print headers).
     #[arg(long)]
     no_headers: bool,
-    /// Shows all labels in a last column.
+    /// When printing, show all labels as the last column (default hide labels column).
     #[arg(long = "show-labels")]
     labels: bool,
-    /// Labels that get a column each, joined by commas.
+    /// Accepts a comma separated list of labels that are going to be presented as columns. Names are case-sensitive.
     #[arg(short = 'L', long, value_delimiter = ',', value_name = "LABEL")]
     label_columns: Vec<String>,
-    /// Puts the kind before the name.
+    /// List the resource type for the requested object(s).
     #[arg(long = "show-kind")]
     with_kind: bool,
 }

@@ -14,20 +14,18 @@ use crate::hub::HubError;
 /// How a list is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// A table with more columns.
     Wide,
     Json,
     Yaml,
-    /// Names only.
     Name,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Show {
-    /// How to show them; a table if absent.
+    /// Output format. Defaults to a table.
     #[arg(short, long, value_enum, value_name = "FORMAT")]
     output: Option<Format>,
-    /// Leaves out the names of the columns.
+    /// When using the default output format, don't print headers (default print headers).
     #[arg(long)]
     no_headers: bool,
 }

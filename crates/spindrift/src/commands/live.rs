@@ -39,9 +39,21 @@ use screen::{Input, Screen};
 use state::{State, Step};
 use view::Palette;
 
+const EXAMPLES: &str = "Examples:
+  # Show all accounts and all changes
+  spindrift live
+
+  # Show changes of pods and deployments of two accounts only
+  spindrift live -a eu-west,us-east -k pods,deployments";
+
+/// Display the accounts and their newest changes, updated live.
+///
+/// Shows the state, the change rate and the problems of each account, and the newest changes, on the full screen. Press ?
+/// for the keys and q to quit.
 #[derive(Debug, Args)]
+#[command(before_help = EXAMPLES, override_usage = "spindrift live [-a ACCOUNT] [-k KIND] [options]")]
 pub(crate) struct Live {
-    /// Shows changes of these accounts only, joined by commas.
+    /// Show changes of these accounts only (comma-separated).
     #[arg(
         short,
         long,
@@ -49,13 +61,14 @@ pub(crate) struct Live {
         add = ArgValueCompleter::new(complete::accounts)
     )]
     account: Option<String>,
-    /// Shows changes of these kinds only, joined by commas.
+    /// Show changes of these resource types only (comma-separated).
     #[arg(short, long, add = ArgValueCompleter::new(complete::kinds))]
     kind: Option<String>,
-    /// Shows changes in this namespace only.
+    /// Show changes in this namespace only.
     #[arg(short, long, add = ArgValueCompleter::new(complete::namespaces))]
     namespace: Option<String>,
-    /// Shows changes of objects with these labels only, as in `kubectl -l`.
+    /// Selector (label query) to filter on, supports '=', '==', '!=', 'in' and 'notin' (e.g. -l key1=value1,key2=value2).
+    /// Matching objects must satisfy all of the specified label constraints.
     #[arg(short = 'l', long)]
     selector: Option<String>,
 }

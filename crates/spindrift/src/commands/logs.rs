@@ -15,47 +15,64 @@ use super::{
 use crate::complete;
 
 const EXAMPLES: &str = "Examples:
-  spindrift logs web-6444769cf-6v88s -n shop -a eu-west
-  spindrift logs -f deploy/web -n shop -a eu-west,us-east   as they are written
-  spindrift logs -l app=web --tail=20 --prefix
-  spindrift logs web-0 -c sidecar --previous --since=10m";
+  # Return snapshot logs from pod web-0 with only one container
+  spindrift logs web-0 -n shop -a eu-west
 
+  # Begin streaming the logs of a deployment in two accounts
+  spindrift logs -f deploy/web -n shop -a eu-west,us-east
+
+  # Display the most recent 20 lines of all pods defined by label app=web
+  spindrift logs -l app=web --tail=20 --prefix -a eu-west
+
+  # Show the logs of the previous instance of container sidecar, written in the
+  # last ten minutes
+  spindrift logs web-0 -c sidecar --previous --since=10m -a eu-west";
+
+/// Print the logs for a container in a pod or specified resource.
+///
+/// If the pod has only one container, the container name is optional. With several accounts, each line begins with its
+/// account.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    before_help = EXAMPLES,
+    override_usage = "spindrift logs [-f] [-p] (POD | TYPE/NAME | -l label) [-c CONTAINER] [options]"
+)]
 pub(crate) struct Logs {
-    /// A pod, or something that has pods: deploy/web, job/import.
-    #[arg(value_name = "POD|KIND/NAME", add = ArgValueCompleter::new(complete::pods))]
+    /// A pod, or a resource that has pods (e.g. deploy/web, job/import).
+    #[arg(value_name = "POD|TYPE/NAME", add = ArgValueCompleter::new(complete::pods))]
     subject: Option<String>,
     #[command(flatten)]
     wherever: Where,
-    /// Pods with these labels, such as app=web.
+    /// Selector (label query) to filter on, supports '=', '==', '!=', 'in' and 'notin' (e.g. -l key1=value1,key2=value2).
+    /// Matching objects must satisfy all of the specified label constraints.
     #[arg(short = 'l', long, conflicts_with = "subject")]
     selector: Option<String>,
-    /// The container; the only one, or the one that the pod names as its default, if absent.
+    /// Print the logs of this container. Defaults to the only container, or to the default container of the pod.
     #[arg(short, long, value_name = "NAME")]
     container: Option<String>,
-    /// Goes on as long as the container writes.
+    /// Specify if the logs should be streamed.
     #[arg(short, long)]
     follow: bool,
-    /// Of the container's life before this one.
+    /// If true, print the logs for the previous instance of the container in a pod if it exists.
     #[arg(short, long)]
     previous: bool,
-    /// The last lines only; all if negative. With -l, the last ten unless told otherwise.
+    /// Lines of recent log file to display. Defaults to -1 with no selector, showing all log lines, otherwise 10, if a
+    /// selector is provided.
     #[arg(long, allow_negative_numbers = true, value_name = "LINES")]
     tail: Option<i64>,
-    /// Only what is newer than this: 5s, 2m, 3h.
+    /// Only return logs newer than a relative duration like 5s, 2m, or 3h. Defaults to all logs.
     #[arg(long, value_parser = duration, value_name = "TIME", conflicts_with = "since_time")]
     since: Option<Duration>,
-    /// Only what was written after this moment (RFC 3339).
-    #[arg(long, value_name = "MOMENT")]
+    /// Only return logs after a specific date (RFC3339). Defaults to all logs.
+    #[arg(long, value_name = "DATE")]
     since_time: Option<String>,
-    /// Puts its time before each line.
+    /// Include timestamps on each line in the log output.
     #[arg(long)]
     timestamps: bool,
-    /// No more than this of each container.
+    /// Maximum bytes of logs to return. Defaults to no limit.
     #[arg(long, value_name = "BYTES")]
     limit_bytes: Option<u64>,
-    /// Puts the pod before each line.
+    /// Prefix each log line with the log source (pod name).
     #[arg(long)]
     prefix: bool,
 }

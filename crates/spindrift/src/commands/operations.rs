@@ -19,19 +19,38 @@ use crate::{
 };
 
 const EXAMPLES: &str = "Examples:
-  spindrift operations -a eu-west --limit 10          the newest
-  spindrift operations --state unknown                what nobody can tell any more
-  spindrift operations 01KA3V0T5W9Z1C7Q8R2M4N6P8S      all that is known of one
+  # List the 10 newest operations of an account
+  spindrift operations -a eu-west --limit 10
+
+  # List operations whose outcome is unknown
+  spindrift operations --state unknown
+
+  # Show the details of an operation
+  spindrift operations 01KA3V0T5W9Z1C7Q8R2M4N6P8S
+
+  # Cancel an operation
   spindrift operations cancel 01KA3V0T5W9Z1C7Q8R2M4N6P8S";
 
+const CANCEL_EXAMPLES: &str = "Examples:
+  # Cancel an operation
+  spindrift operations cancel 01KA3V0T5W9Z1C7Q8R2M4N6P8S";
+
+/// Display or cancel operations.
+///
+/// An operation is one request to an account, such as one object of "spindrift apply". Prints a table of the operations
+/// that the hub has recorded, newest first, or the details of one operation.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+#[command(
+    before_help = EXAMPLES,
+    args_conflicts_with_subcommands = true,
+    override_usage = "spindrift operations [ID | -a ACCOUNT] [options]\n  spindrift operations cancel ID"
+)]
 pub(crate) struct Operations {
     #[command(subcommand)]
     action: Option<Action>,
-    /// All that is known of this one.
+    /// Show the details of this operation.
     id: Option<OperationId>,
-    /// Of these accounts, joined by commas; of all if absent.
+    /// A comma-separated list of accounts. Defaults to all accounts.
     #[arg(
         short,
         long = "account",
@@ -41,23 +60,29 @@ pub(crate) struct Operations {
         add = ArgValueCompleter::new(complete::accounts)
     )]
     accounts: Vec<String>,
-    /// In this state: queued, sent, completed, failed, unknown, cancelled or expired.
+    /// List operations in this state. One of: (queued, sent, completed, failed, unknown, cancelled, expired).
     #[arg(long)]
     state: Option<String>,
-    /// How many of the newest.
+    /// Maximum number of operations to list.
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
     #[command(flatten)]
     show: Show,
-    /// Goes on, and shows what changes.
+    /// After listing the requested objects, watch for changes.
     #[arg(short, long)]
     watch: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Calls an operation off; what has begun to change something is not torn.
-    Cancel { id: OperationId },
+    /// Cancel an operation.
+    ///
+    /// An operation that is already changing an object is not interrupted. The resulting state is printed.
+    #[command(before_help = CANCEL_EXAMPLES)]
+    Cancel {
+        /// The id of the operation.
+        id: OperationId,
+    },
 }
 
 // === impl Operations ===

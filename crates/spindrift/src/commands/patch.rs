@@ -13,52 +13,68 @@ use super::{
 };
 
 const EXAMPLES: &str = "Examples:
-  spindrift patch deploy/web -n shop -a eu-west -p '{\"spec\":{\"paused\":true}}'
-  spindrift patch deploy/web -p 'spec: {replicas: 3}'
-  spindrift patch node node-a --type merge --patch-file drain.yaml
-  spindrift patch svc/web --type json -p '[{\"op\":\"remove\",\"path\":\"/spec/externalName\"}]'";
+  # Update a deployment using a strategic merge patch, specifying the patch as
+  # JSON or as YAML
+  spindrift patch deploy/web -a eu-west -p '{\"spec\":{\"paused\":true}}'
+  spindrift patch deploy/web -a eu-west -p 'spec: {replicas: 3}'
 
+  # Update a node using a JSON merge patch
+  spindrift patch node node-a -a eu-west --type merge --patch-file drain.yaml
+
+  # Update a service using a JSON patch
+  spindrift patch svc/web -a eu-west --type json \\
+    -p '[{\"op\":\"remove\",\"path\":\"/spec/externalName\"}]'";
+
+/// Update fields of a resource.
+///
+/// Update fields of a resource using strategic merge patch, a JSON merge patch, or a JSON patch.
+///
+/// JSON and YAML formats are accepted. Strategic merge patch is not supported for custom resources.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    before_help = EXAMPLES,
+    override_usage = "spindrift patch (-f FILENAME | TYPE NAME | TYPE/NAME) [-p PATCH | --patch-file FILE] [options]"
+)]
 pub(crate) struct Patch {
     #[command(flatten)]
     subjects: Subjects,
     #[command(flatten)]
     wherever: Where,
-    /// The change, in JSON or YAML.
+    /// The patch to be applied to the resource, in JSON or YAML.
     #[arg(short = 'p', long = "patch", value_name = "PATCH", conflicts_with = "file")]
     change: Option<String>,
-    /// The file with the change, in JSON or YAML.
+    /// A file containing a patch to be applied to the resource.
     #[arg(long = "patch-file", value_name = "FILE", value_hint = ValueHint::FilePath)]
     file: Option<PathBuf>,
-    /// How the change is to be read.
+    /// The type of patch being provided.
     #[arg(long = "type", value_enum, default_value_t, value_name = "TYPE")]
     kind: Kind,
-    /// Changes this part of them only, such as status or scale.
+    /// If specified, patch will operate on the subresource of the requested object (e.g. status or scale).
     #[arg(long, value_name = "NAME")]
     subresource: Option<String>,
-    /// Whose fields they become.
+    /// Name of the manager used to track field ownership.
     #[arg(long, value_name = "NAME")]
     field_manager: Option<String>,
-    /// Whether it is only tried.
-    #[arg(long, value_enum, default_value_t, value_name = "WHERE")]
+    /// Must be "none", "server", or "client". If client strategy, only print the object that would be sent, without
+    /// sending it. If server strategy, submit server-side request without persisting the resource.
+    #[arg(long, value_enum, default_value_t, value_name = "STRATEGY")]
     dry_run: Dry,
-    /// How to show what was patched; kubectl's words if absent.
+    /// Output format. Defaults to one line for each object.
     #[arg(short, long, value_enum, value_name = "FORMAT")]
     output: Option<Format>,
-    /// How long each object may take.
+    /// The length of time to wait for each object before giving up (e.g. 30s, 5m). Defaults to the limit of the hub.
     #[arg(long, value_parser = duration, value_name = "TIME")]
     timeout: Option<Duration>,
 }
 
 #[derive(Debug, Clone, Copy, Default, ValueEnum)]
 enum Kind {
-    /// Lists are merged by the keys of their types.
+    /// Strategic merge patch: lists are merged by their merge keys.
     #[default]
     Strategic,
-    /// Lists are replaced (RFC 7386).
+    /// JSON merge patch (RFC 7386): lists are replaced.
     Merge,
-    /// A list of changes (RFC 6902).
+    /// JSON patch (RFC 6902): a list of changes.
     Json,
 }
 

@@ -22,50 +22,64 @@ use spindrift_process::{
 
 use super::Context;
 
-/// Runs simulated clusters: little shops that live, or as many pods as you like.
+const EXAMPLES: &str = "Examples:
+  # Run three simulated clusters and write a kubeconfig for them
+  spindrift playground --kubeconfig-out playground.yml
+
+  # Run 100 clusters with 1,000 pods each, and change 50 pods per second
+  spindrift playground --clusters 100 --pods 1000 --changes-per-second 50
+
+  # Inject faults
+  spindrift playground --faults faults.yml";
+
+/// Run simulated Kubernetes clusters.
 ///
-/// Without --pods there is a shop in each cluster. With it, pods are made up whenever a client asks for them, so that
-/// they take next to no memory here.
+/// Each cluster has an API server and a small set of workloads that change by themselves. With --pods, each cluster has
+/// that many generated pods instead; they are generated for each request and take next to no memory.
 #[derive(Debug, Args)]
-#[command(after_long_help = Script::HELP)]
+#[command(
+    before_help = EXAMPLES,
+    after_long_help = Script::HELP,
+    override_usage = "spindrift playground [--clusters N] [--pods N] [options]"
+)]
 pub(crate) struct Playground {
-    /// How many clusters.
+    /// Number of clusters.
     #[arg(long, default_value_t = 3)]
     clusters: usize,
-    /// Makes up so many pods in each cluster, in place of the shop.
+    /// Number of generated pods in each cluster, instead of the default workloads.
     #[arg(long)]
     pods: Option<u32>,
-    /// How large such a pod is, as JSON.
+    /// Size of a generated pod in JSON, in bytes.
     #[arg(long, default_value_t = 12_288, requires = "pods")]
     pod_bytes: usize,
-    /// In how many namespaces such pods are.
+    /// Number of namespaces of the generated pods.
     #[arg(long, default_value_t = 4, requires = "pods")]
     namespaces: u32,
-    /// How often such pods change, in all clusters together.
+    /// Changes of generated pods per second, in all clusters together.
     #[arg(long, default_value_t = 0.0, requires = "pods")]
     changes_per_second: f64,
-    /// The share of these changes that delete a pod or create one.
+    /// Share of these changes that delete or create a pod, from 0 to 1.
     #[arg(long, default_value_t = 0.1, requires = "pods")]
     churn: f64,
-    /// How many times as fast as usual the shops live; 0 stops them.
+    /// Speed of the changes of the default workloads; 2 is twice as fast, 0 stops them.
     #[arg(long, default_value_t = 1.0, conflicts_with = "pods")]
     pace: f64,
-    /// The address to listen on.
+    /// Address to listen on.
     #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     host: IpAddr,
-    /// The port to listen on; 0 takes a free one.
+    /// Port to listen on. Pass 0 for a free port.
     #[arg(long, default_value_t = 0)]
     port: u16,
-    /// Writes a kubeconfig with a context for each cluster.
+    /// Write a kubeconfig with one context for each cluster to this file.
     #[arg(long, value_name = "FILE")]
     kubeconfig_out: Option<PathBuf>,
-    /// Decides what is in the clusters and what happens in them.
+    /// Seed of the generated objects and their changes.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Plays a script of faults; see below (--help).
+    /// A file with a script of faults. The format is described below (with --help).
     #[arg(long, value_name = "FILE")]
     faults: Option<PathBuf>,
-    /// What to log: error, warn, info or debug.
+    /// Log level. One of: (error, warn, info, debug).
     #[arg(long, default_value = "warn")]
     log_level: String,
 }

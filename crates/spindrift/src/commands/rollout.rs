@@ -16,13 +16,50 @@ use super::{
 };
 
 const EXAMPLES: &str = "Examples:
-  spindrift rollout restart deploy/web -n shop -a eu-west
-  spindrift rollout status deploy/web -n shop -a eu-west,us-east   until it is done
-  spindrift rollout history deploy/web --revision=2
-  spindrift rollout undo deploy/web --to-revision=2";
+  # Roll back to the previous deployment
+  spindrift rollout undo deploy/web -n shop -a eu-west
 
+  # Check the rollout status of a daemonset in two accounts
+  spindrift rollout status daemonset/proxy -a eu-west,us-east
+
+  # Restart a deployment
+  spindrift rollout restart deploy/web -n shop -a eu-west
+
+  # Restart deployments with the 'app=web' label
+  spindrift rollout restart deployment --selector=app=web -a eu-west";
+
+const UNDO_EXAMPLES: &str = "Examples:
+  # Roll back to the previous deployment
+  spindrift rollout undo deploy/web -n shop -a eu-west
+
+  # Roll back to daemonset revision 3
+  spindrift rollout undo daemonset/proxy -a eu-west --to-revision=3
+
+  # Roll back to the previous deployment with dry-run
+  spindrift rollout undo deploy/web -a eu-west --dry-run=server";
+
+const PAUSE_EXAMPLES: &str = "Examples:
+  # Mark the deployment as paused
+  # Any current state of the deployment will continue its function; new updates
+  # to the deployment will not have an effect as long as it is paused
+  spindrift rollout pause deploy/web -n shop -a eu-west";
+
+const RESUME_EXAMPLES: &str = "Examples:
+  # Resume an already paused deployment
+  spindrift rollout resume deploy/web -n shop -a eu-west";
+
+const RESTART_EXAMPLES: &str = "Examples:
+  # Restart a deployment
+  spindrift rollout restart deploy/web -n shop -a eu-west
+
+  # Restart deployments with the 'app=web' label in all accounts
+  spindrift rollout restart deployment -l app=web --all-accounts";
+
+/// Manage the rollout of one or many resources.
+///
+/// Valid resource types are deployments, daemonsets and statefulsets.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(before_help = EXAMPLES, override_usage = "spindrift rollout SUBCOMMAND [options]")]
 pub(crate) struct Rollout {
     #[command(subcommand)]
     action: Action,
@@ -30,17 +67,27 @@ pub(crate) struct Rollout {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Goes back to the revision before, or to another one.
+    /// Undo a previous rollout.
+    #[command(before_help = UNDO_EXAMPLES)]
     Undo(Undo),
-    /// Holds a rollout.
+    /// Mark the provided resource as paused.
+    ///
+    /// Paused resources will not be reconciled by a controller. Use "spindrift rollout resume" to resume a paused
+    /// resource. Currently only deployments support being paused.
+    #[command(before_help = PAUSE_EXAMPLES)]
     Pause(Plain),
-    /// Lets a rollout go on that was held.
+    /// Resume a paused resource.
+    ///
+    /// Paused resources will not be reconciled by a controller. By resuming a resource, we allow it to be reconciled
+    /// again. Currently only deployments support being resumed.
+    #[command(before_help = RESUME_EXAMPLES)]
     Resume(Plain),
-    /// Replaces all pods, by and by.
+    /// Restart a resource.
+    ///
+    /// Resource rollout will be restarted.
+    #[command(before_help = RESTART_EXAMPLES)]
     Restart(Plain),
-    /// Shows the revisions.
     History(History),
-    /// Shows how far the rollout is, until it is done.
     Status(Status),
 }
 
@@ -48,11 +95,12 @@ enum Action {
 struct Undo {
     #[command(flatten)]
     plain: Plain,
-    /// The revision to go back to; 0 is the one before.
+    /// The revision to rollback to. Default to 0 (last revision).
     #[arg(long, default_value_t = 0, value_name = "REVISION")]
     to_revision: u64,
-    /// Whether it is only tried.
-    #[arg(long, value_enum, default_value_t, value_name = "WHERE")]
+    /// Must be "none", "server", or "client". If client strategy, only print the object that would be sent, without
+    /// sending it. If server strategy, submit server-side request without persisting the resource.
+    #[arg(long, value_enum, default_value_t, value_name = "STRATEGY")]
     dry_run: Dry,
 }
 
@@ -62,10 +110,10 @@ struct Plain {
     subjects: Subjects,
     #[command(flatten)]
     wherever: Where,
-    /// How to show what was done; kubectl's words if absent.
+    /// Output format. Defaults to one line for each object.
     #[arg(short, long, value_enum, value_name = "FORMAT")]
     output: Option<Format>,
-    /// How long each object may take.
+    /// The length of time to wait for each object before giving up (e.g. 30s, 5m). Defaults to the limit of the hub.
     #[arg(long, value_parser = duration, value_name = "TIME")]
     timeout: Option<Duration>,
 }

@@ -12,33 +12,47 @@ use super::{
 };
 
 const EXAMPLES: &str = "Examples:
+  # Scale a deployment named 'web' to 3
   spindrift scale --replicas=3 deploy/web -n shop -a eu-west
-  spindrift scale --current-replicas=2 --replicas=3 deploy/web   only if there are two
+
+  # If the deployment named web's current size is 2, scale web to 3
+  spindrift scale --current-replicas=2 --replicas=3 deploy/web -a eu-west
+
+  # Scale all deployments with label tier=batch to 0 in all accounts
   spindrift scale --replicas=0 deploy -l tier=batch --all-accounts";
 
+/// Set a new size for a deployment, replica set, replication controller, or stateful set.
+///
+/// Scale also allows users to specify one or more preconditions for the scale action. If --current-replicas or
+/// --resource-version is specified, it is validated before the scale is attempted, and it is guaranteed that the
+/// precondition holds true when the scale is sent to the server.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    before_help = EXAMPLES,
+    override_usage = "spindrift scale --replicas=COUNT (-f FILENAME | TYPE NAME | TYPE/NAME ...) [options]"
+)]
 pub(crate) struct Scale {
     #[command(flatten)]
     subjects: Subjects,
     #[command(flatten)]
     wherever: Where,
-    /// How many there shall be.
-    #[arg(long, value_name = "N")]
+    /// The new desired number of replicas. Required.
+    #[arg(long, value_name = "COUNT")]
     replicas: u32,
-    /// Only if there are so many now.
-    #[arg(long, value_name = "N")]
+    /// Precondition for current size. Requires that the current size of the resource match this value in order to scale.
+    #[arg(long, value_name = "COUNT")]
     current_replicas: Option<u32>,
-    /// Only if it is still this version.
+    /// Precondition for resource version. Requires that the current resource version match this value in order to scale.
     #[arg(long, value_name = "VERSION")]
     resource_version: Option<String>,
-    /// Whether it is only tried.
-    #[arg(long, value_enum, default_value_t, value_name = "WHERE")]
+    /// Must be "none", "server", or "client". If client strategy, only print the object that would be sent, without
+    /// sending it. If server strategy, submit server-side request without persisting the resource.
+    #[arg(long, value_enum, default_value_t, value_name = "STRATEGY")]
     dry_run: Dry,
-    /// How to show what was scaled; kubectl's words if absent.
+    /// Output format. Defaults to one line for each object.
     #[arg(short, long, value_enum, value_name = "FORMAT")]
     output: Option<Format>,
-    /// How long each object may take.
+    /// The length of time to wait for each object before giving up (e.g. 30s, 5m). Defaults to the limit of the hub.
     #[arg(long, value_parser = duration, value_name = "TIME")]
     timeout: Option<Duration>,
 }

@@ -18,12 +18,41 @@ use super::{
 use crate::complete;
 
 const EXAMPLES: &str = "Examples:
-  spindrift top pods -n shop                 in all clusters
-  spindrift top pods -A -a eu-west --sort-by=memory
+  # Show metrics for the pods of namespace shop in all accounts
+  spindrift top pods -n shop
+
+  # Show metrics for all nodes of an account
   spindrift top nodes -a eu-west";
 
+const POD_EXAMPLES: &str = "Examples:
+  # Show metrics for all pods in the default namespace of all accounts
+  spindrift top pods
+
+  # Show metrics for all pods of an account, sorted by memory
+  spindrift top pods -A -a eu-west --sort-by=memory
+
+  # Show metrics for a given pod and its containers
+  spindrift top pods web-0 -n shop -a eu-west --containers
+
+  # Show metrics for the pods defined by label name=myLabel
+  spindrift top pods -l name=myLabel";
+
+const NODE_EXAMPLES: &str = "Examples:
+  # Show metrics for all nodes of all accounts
+  spindrift top nodes
+
+  # Show metrics for a given node
+  spindrift top nodes node-a -a eu-west";
+
+/// Unlike commands that change objects, `top` reads all accounts by default.
+const ACCOUNTS: &str = "A comma-separated list of accounts, or patterns such as 'eu-*'. Defaults to all accounts";
+
+/// Display resource (CPU/memory) usage.
+///
+/// The top command allows you to see the resource consumption for nodes or pods. It requires a metrics server in the
+/// clusters.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(before_help = EXAMPLES, override_usage = "spindrift top (pods | nodes) [options]")]
 pub(crate) struct Top {
     #[command(subcommand)]
     action: Action,
@@ -31,32 +60,44 @@ pub(crate) struct Top {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// What pods use.
-    #[command(visible_aliases = ["pod", "po"])]
+    /// Display resource (CPU/memory) usage of pods.
+    ///
+    /// Due to the metrics pipeline delay, they may be unavailable for a few minutes since pod creation.
+    #[command(
+        visible_aliases = ["pod", "po"],
+        before_help = POD_EXAMPLES,
+        override_usage = "spindrift top pods [NAME | -l label] [options]",
+        mut_arg("accounts", |arg| arg.help(ACCOUNTS))
+    )]
     Pods(Pods),
-    /// What nodes use, of what they have.
-    #[command(visible_aliases = ["node", "no"])]
+    /// Display resource (CPU/memory) usage of nodes.
+    #[command(
+        visible_aliases = ["node", "no"],
+        before_help = NODE_EXAMPLES,
+        override_usage = "spindrift top nodes [NAME | -l label] [options]",
+        mut_arg("accounts", |arg| arg.help(ACCOUNTS))
+    )]
     Nodes(Nodes),
 }
 
 #[derive(Debug, Args)]
 struct Pods {
-    /// This one only.
+    /// Show metrics for this pod only.
     #[arg(add = ArgValueCompleter::new(complete::pods))]
     name: Option<String>,
     #[command(flatten)]
     common: Common,
-    /// In all namespaces.
+    /// List the requested object(s) across all namespaces. --namespace is ignored even if specified.
     #[arg(short = 'A', long)]
     all_namespaces: bool,
-    /// Each container on a line of its own.
+    /// Print usage of containers within a pod.
     #[arg(long)]
     containers: bool,
 }
 
 #[derive(Debug, Args)]
 struct Nodes {
-    /// This one only.
+    /// Show metrics for this node only.
     name: Option<String>,
     #[command(flatten)]
     common: Common,
@@ -66,13 +107,14 @@ struct Nodes {
 struct Common {
     #[command(flatten)]
     wherever: Where,
-    /// Only those with these labels, such as app=web.
+    /// Selector (label query) to filter on, supports '=', '==', '!=', 'in' and 'notin' (e.g. -l key1=value1,key2=value2).
+    /// Matching objects must satisfy all of the specified label constraints.
     #[arg(short = 'l', long, conflicts_with = "name")]
     selector: Option<String>,
-    /// Those that use most first; by name if absent.
-    #[arg(long, value_enum, value_name = "WHAT")]
+    /// Sort the list by this field, in descending order. Defaults to the name.
+    #[arg(long, value_enum, value_name = "FIELD")]
     sort_by: Option<SortBy>,
-    /// Leaves out the names of the columns.
+    /// Print output without headers.
     #[arg(long)]
     no_headers: bool,
 }

@@ -44,37 +44,55 @@ const LOOPBACK: &str = "127.0.0.1";
 /// A cluster seen whole has some sixty watches, each with a connection of its own.
 const CLUSTERS_SEEN_WHOLE: usize = 50;
 
-/// Runs a hub and an agent in this process: against simulated clusters, or against those you name.
+const EXAMPLES: &str = "Examples:
+  # Run a hub, an agent and three simulated clusters
+  spindrift up
+
+  # Run ten simulated clusters, with an empty database
+  spindrift up --playground 10 --fresh
+
+  # Watch the current context of a kubeconfig
+  spindrift up --kubeconfig ~/.kube/config
+
+  # Watch two contexts of your kubeconfig
+  spindrift up --context eu-west,us-east";
+
+/// Run a hub and an agent in one process.
+///
+/// The agent watches simulated clusters, or the clusters of your kubeconfig that you select with --context or
+/// --kubeconfig. All ports listen on localhost only. The command runs until Ctrl-C; the database in --data-dir is kept
+/// for the next run.
 #[derive(Debug, Args)]
+#[command(before_help = EXAMPLES, override_usage = "spindrift up [--playground N] [--context NAME,...] [options]")]
 pub(crate) struct Up {
-    /// How many simulated clusters to run; three, unless you name clusters of your own.
+    /// Number of simulated clusters. Defaults to 3, or to 0 if --context or --kubeconfig is set.
     #[arg(long, value_name = "N")]
     playground: Option<u16>,
-    /// Contexts of your kubeconfig to watch, joined by commas.
-    #[arg(long, value_delimiter = ',')]
+    /// A comma-separated list of kubeconfig contexts to watch.
+    #[arg(long, value_delimiter = ',', value_name = "NAME")]
     context: Vec<String>,
-    /// The kubeconfig to use; without --context, its current context is watched.
+    /// Path to the kubeconfig file. Without --context, its current context is watched.
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// Where the database is kept between runs.
+    /// Directory of the database, which is kept between runs.
     #[arg(long, default_value = "spindrift-data", value_name = "DIR")]
     data_dir: PathBuf,
-    /// Begins with an empty database.
+    /// Start with an empty database.
     #[arg(long)]
     fresh: bool,
-    /// The port of the REST API; 0 takes a free one.
+    /// Port of the REST API. Pass 0 for a free port.
     #[arg(long, default_value_t = 7002)]
     port: u16,
-    /// The port that further agents dial; 0 takes a free one.
+    /// Port of the gRPC server, for further agents. Pass 0 for a free port.
     #[arg(long, default_value_t = 9091)]
     grpc_port: u16,
-    /// The port of the agent's own endpoints; 0 takes a free one.
+    /// Port of the agent's health and metrics endpoints. Pass 0 for a free port.
     #[arg(long, default_value_t = 8082)]
     agent_port: u16,
-    /// The port of the simulated API servers; 0 takes a free one.
+    /// Port of the simulated API servers. Pass 0 for a free port.
     #[arg(long, default_value_t = 0)]
     playground_port: u16,
-    /// What to log: error, warn, info or debug.
+    /// Log level. One of: (error, warn, info, debug).
     #[arg(long, default_value = "warn")]
     log_level: String,
 }

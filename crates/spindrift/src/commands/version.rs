@@ -7,12 +7,21 @@ use serde_json::json;
 
 use super::{Context, get::yaml};
 
+const EXAMPLES: &str = "Examples:
+  # Print the versions of this client and of the current hub
+  spindrift version
+
+  # Print the version of this client only
+  spindrift version --client";
+
+/// Print the client and hub version information.
 #[derive(Debug, Args)]
+#[command(before_help = EXAMPLES, override_usage = "spindrift version [options]")]
 pub(crate) struct Version {
-    /// Does not ask the hub.
+    /// If true, shows client version only (no hub required).
     #[arg(long)]
     client: bool,
-    /// How to show it; for people if absent.
+    /// Output format. Defaults to text.
     #[arg(short, long, value_enum, value_name = "FORMAT")]
     output: Option<Format>,
 }

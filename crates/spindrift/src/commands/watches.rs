@@ -11,9 +11,21 @@ use super::{
 };
 use crate::{complete, hub::Watched};
 
+const EXAMPLES: &str = "Examples:
+  # List the watches of all accounts
+  spindrift watches
+
+  # List the watches of an account, with the reason of denied ones
+  spindrift watches -a eu-west -o wide";
+
+/// Display the watches of the agents.
+///
+/// Prints a table with one row for each watched resource type of each account: its phase, the number of cached objects,
+/// and the age of the newest resource version.
 #[derive(Debug, Args)]
+#[command(before_help = EXAMPLES, override_usage = "spindrift watches [-a ACCOUNT] [options]")]
 pub(crate) struct Watches {
-    /// Accounts, joined by commas; all if absent.
+    /// A comma-separated list of accounts. Defaults to all accounts.
     #[arg(
         short,
         long,
@@ -23,7 +35,7 @@ pub(crate) struct Watches {
     account: Option<String>,
     #[command(flatten)]
     show: Show,
-    /// Goes on, and shows what changes.
+    /// After listing the requested objects, watch for changes.
     #[arg(short, long)]
     watch: bool,
 }

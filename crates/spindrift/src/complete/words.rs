@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::{Command, CommandFactory};
+use clap::Command;
 
 /// The words of an unfinished line that matter to completion.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -22,7 +22,7 @@ impl Words {
     pub(super) fn of_line() -> Self {
         let words = std::env::args_os().skip_while(|word| word != "--").skip(2);
         let words: Vec<_> = words.map(OsString::into_string).filter_map(Result::ok).collect();
-        let mut words = Self::read(&crate::Arguments::command(), &words);
+        let mut words = Self::read(&crate::help::program(), &words);
         words.hub = words.hub.or_else(|| std::env::var("SPINDRIFT_HUB").ok());
         words
     }

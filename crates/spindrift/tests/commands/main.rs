@@ -9,5 +9,6 @@ mod config;
 mod errors;
 mod fleet;
 mod get;
+mod help;
 mod operate;
 mod support;

@@ -12,13 +12,13 @@ use crate::{
 /// Where to look.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Scope {
-    /// Looks in all namespaces.
+    /// List the requested object(s) across all namespaces. --namespace is ignored even if specified.
     #[arg(short = 'A', long)]
     all_namespaces: bool,
-    /// The namespace to look in.
+    /// The namespace of the requested object(s).
     #[arg(short, long, default_value = "default", add = ArgValueCompleter::new(complete::namespaces))]
     namespace: String,
-    /// The accounts to look in, joined by commas; all if absent.
+    /// A comma-separated list of accounts. Defaults to all accounts.
     #[arg(
         short,
         long = "account",
@@ -28,10 +28,11 @@ pub(crate) struct Scope {
         add = ArgValueCompleter::new(complete::accounts)
     )]
     accounts: Vec<String>,
-    /// Only objects with these labels, such as app=web,tier!=cache.
+    /// Selector (label query) to filter on, supports '=', '==', '!=', 'in' and 'notin' (e.g. -l key1=value1,key2=value2).
+    /// Matching objects must satisfy all of the specified label constraints.
     #[arg(short = 'l', long)]
     selector: Option<String>,
-    /// Only objects with these fields, such as status.phase=Running.
+    /// Selector (field query) to filter on, supports '=', '==', and '!=' (e.g. --field-selector status.phase=Running).
     #[arg(long)]
     field_selector: Option<String>,
 }

@@ -10,7 +10,7 @@ use crate::{complete, hub::Client};
 /// Where it is done.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Where {
-    /// The accounts, joined by commas; patterns such as 'eu-*' too. The only one there is, if absent.
+    /// A comma-separated list of accounts, or patterns such as 'eu-*'. Optional if the hub has only one account.
     #[arg(
         short,
         long = "account",
@@ -20,10 +20,10 @@ pub(crate) struct Where {
         add = ArgValueCompleter::new(complete::accounts)
     )]
     accounts: Vec<String>,
-    /// In all accounts.
+    /// Select all accounts of the hub.
     #[arg(long, conflicts_with = "accounts")]
     all_accounts: bool,
-    /// The namespace; default, if absent.
+    /// The namespace of the request. Defaults to "default".
     #[arg(short, long, add = ArgValueCompleter::new(complete::namespaces))]
     pub(crate) namespace: Option<String>,
 }

@@ -15,10 +15,10 @@ use super::Where;
 /// Files with manifests.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Files {
-    /// Files or directories with manifests in YAML or JSON, or - for stdin.
+    /// Files or directories that contain the configuration, in YAML or JSON, or - for stdin.
     #[arg(short = 'f', long = "filename", value_delimiter = ',', value_name = "FILE", value_hint = ValueHint::AnyPath)]
     files: Vec<PathBuf>,
-    /// Reads directories with all that is in them.
+    /// Process the directory used in -f, --filename recursively.
     #[arg(short = 'R', long, requires = "files")]
     recursive: bool,
 }

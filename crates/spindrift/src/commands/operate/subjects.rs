@@ -16,12 +16,13 @@ use crate::complete;
 /// Objects by words, by files, or by their labels.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Subjects {
-    /// KIND/NAME …, or KIND NAME …
-    #[arg(value_name = "KIND[/NAME]", add = ArgValueCompleter::new(complete::subjects))]
+    /// TYPE/NAME ..., or TYPE NAME ...
+    #[arg(value_name = "TYPE[/NAME]", add = ArgValueCompleter::new(complete::subjects))]
     words: Vec<String>,
     #[command(flatten)]
     pub(crate) files: Files,
-    /// Only objects with these labels, such as app=web,tier!=cache.
+    /// Selector (label query) to filter on, supports '=', '==', '!=', 'in' and 'notin' (e.g. -l key1=value1,key2=value2).
+    /// Matching objects must satisfy all of the specified label constraints.
     #[arg(short = 'l', long)]
     pub(crate) selector: Option<String>,
 }

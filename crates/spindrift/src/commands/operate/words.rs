@@ -8,15 +8,15 @@ use jiff::SignedDuration;
 use serde_json::Value;
 use spindrift_model::DryRun;
 
-/// Whether it is only tried.
+/// Value of `--dry-run`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Dry {
-    /// It is done.
+    /// Make the change.
     #[default]
     None,
-    /// Nothing is sent to the API server that could change anything.
+    /// Print the object that would be sent, without sending it.
     Client,
-    /// The API server tries it, and stores nothing.
+    /// Submit server-side request without persisting the resource.
     Server,
 }
 

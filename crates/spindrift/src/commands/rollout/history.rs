@@ -14,13 +14,24 @@ use crate::commands::{
     operate::{Crew, Subjects, View, Where},
 };
 
+const EXAMPLES: &str = "Examples:
+  # View the rollout history of a deployment
+  spindrift rollout history deploy/web -n shop -a eu-west
+
+  # View the details of daemonset revision 3
+  spindrift rollout history daemonset/proxy -a eu-west --revision=3";
+
+/// View rollout history.
+///
+/// View previous rollout revisions and configurations.
 #[derive(Debug, Args)]
+#[command(before_help = EXAMPLES)]
 pub(super) struct History {
     #[command(flatten)]
     subjects: Subjects,
     #[command(flatten)]
     wherever: Where,
-    /// Shows what this revision is made of.
+    /// See the details, including podTemplate of the revision specified.
     #[arg(long, default_value_t = 0, value_name = "REVISION")]
     revision: u64,
 }

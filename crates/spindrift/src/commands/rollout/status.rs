@@ -12,13 +12,25 @@ use crate::commands::{
     operate::{Crew, Line, Subjects, View, Where, duration},
 };
 
+const EXAMPLES: &str = "Examples:
+  # Watch the rollout status of a deployment in two accounts
+  spindrift rollout status deploy/web -n shop -a eu-west,us-east
+
+  # Show the current status once
+  spindrift rollout status deploy/web -n shop -a eu-west --watch=false";
+
+/// Show the status of the rollout.
+///
+/// By default 'rollout status' will watch the status of the latest rollout until it's done. If you don't want to wait for
+/// the rollout to finish then you can use --watch=false.
 #[derive(Debug, Args)]
+#[command(before_help = EXAMPLES)]
 pub(super) struct Status {
     #[command(flatten)]
     subjects: Subjects,
     #[command(flatten)]
     wherever: Where,
-    /// Goes on until it is done; =false looks once.
+    /// Watch the status of the rollout until it's done.
     #[arg(
         short,
         long,
@@ -30,7 +42,7 @@ pub(super) struct Status {
         value_name = "BOOL"
     )]
     watch: bool,
-    /// How long to wait at most; 0 is for as long as it takes, up to a day.
+    /// The length of time to wait before ending watch (e.g. 30s, 5m), zero means a day.
     #[arg(long, value_parser = duration, default_value = "0", value_name = "TIME")]
     timeout: Duration,
 }
