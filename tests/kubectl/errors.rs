@@ -28,7 +28,7 @@ async fn an_impossible_request_is_reported_with_the_remedy() {
     for (args, said) in [
         (&["get", "unicorns"][..], "error: the server doesn't have a resource type \"unicorns\""),
         (&["get", "unicorns"], "spindrift api-resources"),
-        (&["get", "pods", "-a", "atlantis"], "there is no account \"atlantis\"; the hub has east, west"),
+        (&["get", "pods", "-a", "atlantis"], "account \"atlantis\" not found; the hub has east, west"),
         (&["get", "pods", "-o", "jsonpath={.items"], "error parsing jsonpath {.items, unclosed action"),
         (&["get", "pods", "-o", "xml"], "allowed formats are: custom-columns,json,jsonpath,name,wide,yaml"),
         (&["get", "pods", "-A", "--sort-by=.spec.beauty"], "couldn't find any field with path"),

@@ -67,11 +67,11 @@ async fn changes_are_rows_and_a_restart_of_the_hub_repeats_and_misses_none() {
     eventually!("it is told", LONG, count(&watch, &["ADDED", "main", "second", "0"]) == 1);
 
     stack.hub.kill();
-    eventually!("the user is told", LONG, watch.log().contains("the hub is away, waiting for it"));
+    eventually!("the user is told", LONG, watch.log().contains("connection to the hub lost, retrying"));
     stack.create("third").await;
     stack.cluster.kubectl(&["delete", "cm", "second", "-n", &stack.namespace]).await.unwrap();
     stack.hub.restart().await.unwrap();
-    eventually!("the user is told", LONG, watch.log().contains("the hub is back"));
+    eventually!("the user is told", LONG, watch.log().contains("reconnected to the hub"));
     eventually!("what came is told", LONG, count(&watch, &["ADDED", "main", "third", "0"]) == 1);
     eventually!("what went is told", LONG, count(&watch, &["DELETED", "main", "second", "0"]) == 1);
 

@@ -64,7 +64,7 @@ impl Settings {
         } else {
             let options = serde_saphyr::options! { with_snippet: false };
             serde_saphyr::from_str_with_options(&text, options)
-                .with_context(|| format!("{} cannot be understood; mend or remove it", file.display()))?
+                .with_context(|| format!("{} cannot be parsed; fix or remove it", file.display()))?
         };
         Ok(Self { file, content })
     }
@@ -94,7 +94,7 @@ impl Settings {
         };
         let file = file.display();
         format!(
-            "there is no hub {name:?} in {file}: {known}; add it with: spindrift config set-hub {name} URL"
+            "hub {name:?} not found in {file}: {known}; add it with: spindrift config set-hub {name} URL"
         )
     }
 
@@ -174,7 +174,7 @@ mod tests {
         let error = settings("{hubs: {a: {url: 'http://a'}}}").hub_url(Some("b")).unwrap_err().to_string();
         assert_eq!(
             error,
-            "there is no hub \"b\" in config.yml: it has a; add it with: spindrift config set-hub b URL"
+            "hub \"b\" not found in config.yml: it has a; add it with: spindrift config set-hub b URL"
         );
         for senseless in ["ftp://x", "http://", "a b:1"] {
             assert!(settings("{}").hub_url(Some(senseless)).is_err(), "{senseless}");
@@ -206,6 +206,6 @@ mod tests {
         let file = directory.path().join("config.yml");
         std::fs::write(&file, "hub: x\n").unwrap();
         let error = format!("{:#}", Settings::read(file).unwrap_err());
-        assert!(error.contains("config.yml cannot be understood") && error.contains("hub"), "{error}");
+        assert!(error.contains("config.yml cannot be parsed") && error.contains("hub"), "{error}");
     }
 }

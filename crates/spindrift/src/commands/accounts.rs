@@ -83,7 +83,7 @@ impl Accounts {
         if self.watch {
             return listing.watch(async || hub.accounts().await, context).await;
         }
-        let nothing = "no accounts yet: no agent has announced any";
+        let nothing = "No accounts found: no agent has registered any yet";
         listing.print(&hub.accounts().await?, nothing, context)
     }
 }

@@ -43,7 +43,7 @@ impl Agents {
             return listing.watch(async || hub.agents().await, context).await;
         }
         let nothing =
-            "no agent is connected: check clouddriver.grpc of your agents, or run: spindrift-agent check";
+            "No agents found: check clouddriver.grpc of your agents, or run: spindrift-agent check";
         listing.print(&hub.agents().await?, nothing, context)
     }
 }

@@ -47,7 +47,7 @@ impl ApiResources {
                 && api_group.as_ref().is_none_or(|group| resource.group == *group)
         });
         resources.sort_by(|a, b| (&a.group, &a.plural).cmp(&(&b.group, &b.plural)));
-        Listing::new(show).print(&resources, "no such kind is cached; see: spindrift watches", context)
+        Listing::new(show).print(&resources, "No resources found; see: spindrift watches", context)
     }
 }
 

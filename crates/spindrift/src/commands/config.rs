@@ -116,8 +116,8 @@ impl Config {
                     settings.content.current = None;
                 }
                 settings.save()?;
-                let hint = if was_current { "; choose another: spindrift config use NAME" } else { "" };
-                context.note(format_args!("hub {name} is removed{hint}"));
+                let hint = if was_current { "; set another one as current: spindrift config use NAME" } else { "" };
+                context.note(format_args!("hub {name} removed{hint}"));
                 Ok(())
             }
         }
@@ -128,10 +128,10 @@ fn set_hub(mut settings: Settings, name: String, url: &str, context: &Context) -
     let unlike_url = !name.is_empty() && !name.contains([':', '/']) && !name.contains(char::is_whitespace);
     ensure!(
         unlike_url,
-        "{name:?} is no name for a hub: it must not be empty, nor contain `:`, `/` or spaces"
+        "{name:?} is not a valid hub name: it must not be empty or contain `:`, `/` or spaces"
     );
     let url = parse_url(url)?.as_str().trim_end_matches('/').to_owned();
-    context.note(format_args!("hub {name} is {url}"));
+    context.note(format_args!("hub {name} set to {url}"));
     let Content { current, hubs } = &mut settings.content;
     hubs.insert(name.clone(), Hub { url });
     if current.is_none() {

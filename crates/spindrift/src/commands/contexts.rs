@@ -35,7 +35,7 @@ impl Contexts {
     pub(crate) fn choose(&self, wanted: &[String]) -> anyhow::Result<Vec<String>> {
         if let Some(missing) = wanted.iter().find(|name| !self.names.contains(name)) {
             bail!(
-                "--context: there is no context {missing:?} in {}; it has {}",
+                "--context: context {missing:?} not found in {}; it has {}",
                 self.file.display(),
                 self.names.join(", ")
             );
@@ -44,7 +44,7 @@ impl Contexts {
             (_, [_, ..]) => Ok(wanted.to_vec()),
             (Some(current), []) if self.names.contains(current) => Ok(vec![current.clone()]),
             _ => bail!(
-                "{} has no current context; name one of its contexts with --context: {}",
+                "{} has no current context; select one of its contexts with --context: {}",
                 self.file.display(),
                 self.names.join(", ")
             ),

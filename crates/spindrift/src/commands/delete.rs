@@ -197,7 +197,7 @@ impl Delete {
         } else {
             ensure!(
                 selects,
-                "resource(s) were provided, but no name was specified; name them, or say -l, --field-selector or --all"
+                "resource(s) were provided, but no name was specified; specify a name, -l, --field-selector or --all"
             );
         }
         Ok(subjects)

@@ -110,7 +110,7 @@ impl Listing {
             match ask().await {
                 Ok(items) => {
                     if std::mem::take(&mut away) {
-                        context.note("the hub is back");
+                        context.note("reconnected to the hub");
                     }
                     self.print_each(&changed(&mut known, items))?;
                     first = false;
@@ -118,7 +118,7 @@ impl Listing {
                 Err(error) if first || !error.is_passing() => return Err(error.into()),
                 Err(error) => {
                     if !std::mem::replace(&mut away, true) {
-                        context.note(format_args!("{error}; trying again"));
+                        context.note(format_args!("{error}; retrying"));
                     }
                 }
             }

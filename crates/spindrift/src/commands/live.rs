@@ -84,7 +84,7 @@ impl Live {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
         if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
             bail!(
-                "live needs a terminal; for scripts there are: spindrift accounts -w, spindrift get KIND -A -w"
+                "live needs a terminal; in scripts, use: spindrift accounts -w, spindrift get TYPE -A -w"
             );
         }
         let Self { account, kind, namespace, selector } = self;
@@ -134,7 +134,7 @@ async fn follow(
                 input = input_rx.recv() => match input {
                     Some(Input::Key(key)) if state.key(key) == Step::Leave => return Ok(()),
                     Some(Input::Key(_) | Input::Resized) => break,
-                    None => bail!("the terminal is gone"),
+                    None => bail!("the terminal was closed"),
                 },
                 _ = frames.tick() => break,
                 Some(accounts) = accounts_rx.recv() => match accounts {

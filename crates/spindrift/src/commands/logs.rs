@@ -105,12 +105,12 @@ impl Logs {
     fn check(&self) -> anyhow::Result<()> {
         ensure!(
             self.subject.is_some() || self.selector.is_some(),
-            "expected a pod, such as: logs web-0; something that has pods: logs deploy/web; or labels: logs -l app=web"
+            "POD, TYPE/NAME or -l is a required argument for the logs command (e.g. logs web-0, logs deploy/web, logs -l app=web)"
         );
         if let Some(moment) = &self.since_time
             && moment.parse::<Timestamp>().is_err()
         {
-            bail!("--since-time {moment:?} is no moment such as 2026-11-16T08:00:00Z");
+            bail!("--since-time {moment:?} is not a date such as 2026-11-16T08:00:00Z");
         }
         Ok(())
     }

@@ -121,7 +121,7 @@ impl Operations {
         if watch {
             return listing.watch(ask, context).await;
         }
-        listing.print(&ask().await?, "no operations", context)
+        listing.print(&ask().await?, "No operations found", context)
     }
 }
 

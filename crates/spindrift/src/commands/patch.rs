@@ -113,19 +113,19 @@ impl Patch {
             (Some(text), _) => ("-p".to_owned(), text.clone()),
             (None, Some(file)) => {
                 let name = file.display().to_string();
-                let text = fs::read_to_string(file).with_context(|| format!("{name} cannot be read"))?;
+                let text = fs::read_to_string(file).with_context(|| format!("read {name}"))?;
                 (name, text)
             }
-            (None, None) => bail!("must specify -p or --patch-file to change something"),
+            (None, None) => bail!("must specify -p or --patch-file containing the contents of the patch"),
         };
         let mut documents = parse(&text).with_context(|| format!("unable to parse {name}"))?;
-        ensure!(documents.len() == 1, "unable to parse {name}: one document is expected");
+        ensure!(documents.len() == 1, "unable to parse {name}: expected one document");
         let patch = documents.remove(0);
         match self.kind {
             Kind::Json => {
-                ensure!(patch.is_array(), "unable to parse {name}: a JSON patch is a list of changes");
+                ensure!(patch.is_array(), "unable to parse {name}: expected a list of changes, since it is a JSON patch");
             }
-            _ => ensure!(patch.is_object(), "unable to parse {name}: a map of fields is expected"),
+            _ => ensure!(patch.is_object(), "unable to parse {name}: expected a map of fields"),
         }
         Ok(patch)
     }

@@ -118,7 +118,7 @@ impl Up {
             Hub::build(self.hub_config(&data_dir, choice.count()), hub_id(&env)?).await.map_err(|error| {
                 let database = as_typed(&data_dir.database());
                 match error.downcast_ref::<StoreError>() {
-                    Some(_) => error.context(format!("use {database} (--fresh begins with an empty one)")),
+                    Some(_) => error.context(format!("use {database} (--fresh starts with an empty one)")),
                     None => other_port(error),
                 }
             })?;

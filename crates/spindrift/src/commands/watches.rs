@@ -51,8 +51,8 @@ impl Watches {
             return listing.watch(async || hub.watches(account.as_deref()).await, context).await;
         }
         let nothing = match &account {
-            Some(account) => format!("nothing is watched of {account}; see: spindrift accounts"),
-            None => "nothing is watched yet; see: spindrift agents".to_owned(),
+            Some(account) => format!("No watches found of {account}; see: spindrift accounts"),
+            None => "No watches found; see: spindrift agents".to_owned(),
         };
         listing.print(&hub.watches(account.as_deref()).await?, &nothing, context)
     }

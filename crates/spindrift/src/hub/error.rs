@@ -8,16 +8,16 @@ use serde::Deserialize;
 /// A request that came to nothing; the text says what to do.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HubError {
-    #[error("no hub answers at {url} ({cause}); start one with `spindrift up`, or name yours with --hub URL")]
+    #[error("cannot connect to the hub at {url} ({cause}); start one with `spindrift up`, or set --hub URL")]
     Away { url: String, cause: String },
-    #[error("no TLS with {url} ({cause}); {advice}")]
+    #[error("TLS handshake with {url} failed ({cause}); {advice}")]
     Tls { url: String, cause: String, advice: &'static str },
-    #[error("the hub at {url} took too long to answer; try again, or look at its log")]
+    #[error("deadline exceeded: no response from the hub at {url}; retry, or check its log")]
     Slow { url: String },
-    #[error("the answer of the hub at {url} broke off ({cause}); try again")]
+    #[error("the response of the hub at {url} was interrupted ({cause}); retry")]
     BrokenOff { url: String, cause: String },
     /// It was reached and asked, and gone before it said a word that made sense.
-    #[error("no hub answers at {url} any more ({cause})")]
+    #[error("connection to the hub at {url} lost ({cause})")]
     Gone { url: String, cause: String },
     #[error("{url} is not a hub's REST port (7002 unless configured): it answers {found}; check --hub")]
     NotAHub { url: String, found: String },
@@ -86,7 +86,7 @@ impl HubError {
 
     /// A stream that ended, as it does when a hub stops.
     pub(super) fn ended(url: &Url) -> Self {
-        Self::BrokenOff { url: shown(url), cause: "the hub ended it".into() }
+        Self::BrokenOff { url: shown(url), cause: "closed by the hub".into() }
     }
 
     /// Whether the hub may have heard what it was asked.
@@ -120,9 +120,9 @@ fn root(error: &reqwest::Error) -> &(dyn Error + 'static) {
 fn tls_advice(error: &reqwest::Error) -> Option<&'static str> {
     Some(match tls_failure(error)? {
         rustls::Error::InvalidCertificate(_) => {
-            "its certificate is not trusted; name its authority's file in SSL_CERT_FILE"
+            "its certificate is not trusted; set SSL_CERT_FILE to the file of its certificate authority"
         }
-        _ => "it may speak plaintext: try http://",
+        _ => "the server may not use TLS: try http://",
     })
 }
 

@@ -24,7 +24,7 @@ const LONGEST_LINE: usize = 32 * 1024 * 1024;
 
 /// A stream that is not one of events.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a line of more than 32 MiB, or not UTF-8")]
+#[error("the event stream has a line that is longer than 32 MiB or not UTF-8")]
 pub(super) struct NotEvents;
 
 // === impl Parser ===

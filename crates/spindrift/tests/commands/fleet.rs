@@ -48,7 +48,7 @@ async fn the_fleet_is_shown_as_tables_json_yaml_and_names() {
     );
     let nothing = shell.spindrift(&["watches", "-a", "other"]);
     assert_eq!((nothing.code, nothing.out.as_str()), (Some(0), ""));
-    assert!(nothing.err.contains("nothing is watched of other"), "{nothing:?}");
+    assert!(nothing.err.contains("No watches found of other"), "{nothing:?}");
     assert_eq!(shell.spindrift(&["--quiet", "watches", "-a", "other"]).ok(), "");
 
     let version = shell.spindrift(&["version"]).ok();
@@ -105,10 +105,10 @@ async fn accounts_are_watched_over_the_end_of_an_agent_and_of_the_hub() {
 
     eventually!("the account is live", LONG, has_line(["main", "live"]));
     stack.hub.kill();
-    eventually!("the hub is missed", LONG, watch.log().contains("trying again"));
+    eventually!("the hub is missed", LONG, watch.log().contains("retrying"));
     stack.agent.kill();
     stack.hub.restart().await.unwrap();
-    eventually!("the hub is greeted", LONG, watch.log().contains("the hub is back"));
+    eventually!("the hub is greeted", LONG, watch.log().contains("reconnected to the hub"));
     eventually!("the account is stale", LONG, has_line(["main", "stale"]));
     assert!(watch.exited().is_none(), "{}", watch.log());
 }

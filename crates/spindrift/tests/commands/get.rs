@@ -31,6 +31,6 @@ async fn objects_have_an_account_column_and_wrong_accounts_are_reported() {
 
     for format in ["json", "yaml", "name", "jsonpath={.items}", "wide"] {
         let error = shell.spindrift(&["get", "cm", "-a", "mian", "-o", format]).error();
-        assert_eq!(error, "there is no account \"mian\"; the hub has main", "{format}");
+        assert_eq!(error, "account \"mian\" not found; the hub has main", "{format}");
     }
 }

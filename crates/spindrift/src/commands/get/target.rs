@@ -113,7 +113,7 @@ fn find<'a>(resources: &'a [ApiResource], word: &str) -> anyhow::Result<Vec<&'a 
     match meant.min_by_key(|resource| (resource.precedence(), &resource.group)) {
         Some(resource) => Ok(vec![resource]),
         None => Err(anyhow!(
-            "the server doesn't have a resource type \"{word}\"; the kinds that the hub caches are listed by: spindrift \
+            "the server doesn't have a resource type \"{word}\"; for the resource types that the hub caches, see: spindrift \
              api-resources"
         )),
     }
@@ -213,9 +213,9 @@ impl Scope {
         match self.accounts.iter().find(|account| !known.contains(account)) {
             None => Ok(()),
             Some(unknown) if known.is_empty() => {
-                bail!("there is no account {unknown:?}: no agent has connected to the hub yet")
+                bail!("account {unknown:?} not found: no agent has connected to the hub yet")
             }
-            Some(unknown) => bail!("there is no account {unknown:?}; the hub has {}", known.join(", ")),
+            Some(unknown) => bail!("account {unknown:?} not found; the hub has {}", known.join(", ")),
         }
     }
 }

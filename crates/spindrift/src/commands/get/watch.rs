@@ -90,9 +90,9 @@ impl Watch<'_> {
                 Told::Reset { account } => printed.reset(&account),
                 Told::Synced => printed.synced()?,
                 Told::Lost(error) => {
-                    self.context.note(format_args!("the hub is away, waiting for it ({error})"));
+                    self.context.note(format_args!("connection to the hub lost, retrying ({error})"));
                 }
-                Told::Back => self.context.note("the hub is back; nothing was missed"),
+                Told::Back => self.context.note("reconnected to the hub; no changes were missed"),
             }
         }
         Ok(())

@@ -62,7 +62,7 @@ impl Where {
             return match known {
                 [only] if self.accounts.is_empty() => Ok(vec![only.clone()]),
                 _ if self.accounts.is_empty() => bail!(
-                    "which account? name it with -a, or all of them with --all-accounts; the hub has {}",
+                    "no account was specified; use -a ACCOUNT or --all-accounts; the hub has {}",
                     known.join(", ")
                 ),
                 _ => {
@@ -71,7 +71,7 @@ impl Where {
                 }
             };
         };
-        bail!("there is no account {unfound:?}; the hub has {}", known.join(", "))
+        bail!("account {unfound:?} not found; the hub has {}", known.join(", "))
     }
 }
 
@@ -118,7 +118,7 @@ mod tests {
             assert!(error.ends_with("the hub has asia-1, eu-1, eu-2"), "{error}");
         }
         let error = wanted(&[]).among(&known).unwrap_err().to_string();
-        assert!(error.contains("name it with -a"), "several, and none named: {error}");
+        assert!(error.contains("use -a ACCOUNT"), "several, and none named: {error}");
         assert_eq!(wanted(&[]).among(&known[..1]).unwrap(), ["asia-1"], "there is only one");
         assert!(wanted(&[]).among(&[]).unwrap_err().to_string().contains("no agent has connected"));
     }

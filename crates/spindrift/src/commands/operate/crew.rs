@@ -137,10 +137,9 @@ impl<'a> Crew<'a> {
                 return;
             }
             // Whether it was too late only the agent can tell.
-            let said =
-                if matches!(called_off, Ok(Ok(()))) { "called off" } else { "could not be called off" };
+            let said = if matches!(called_off, Ok(Ok(()))) { "cancelled" } else { "could not be cancelled" };
             let how = format!("see: spindrift operations {id}");
-            self.context.note(format_args!("{account}: {said}; what came of it, {how}"));
+            self.context.note(format_args!("{account}: {said}; for the outcome, {how}"));
         });
         join_all(each).await;
     }
@@ -191,7 +190,7 @@ impl Reply {
         }
         serde_json::from_slice(&body).map_err(|error| {
             Trouble::Other(format!(
-                "error: the answer cannot be understood ({error}); is the hub of another release?"
+                "error: cannot parse the response ({error}); compare the versions: spindrift version"
             ))
         })
     }
@@ -226,7 +225,7 @@ impl Trouble {
         match refusal {
             Refusal::Status(status) => Self::Status(status),
             Refusal::Hub(error) if verb.is_mutation() && error.is_after_asking() => Self::Other(format!(
-                "error: {error}; it may have been done: see spindrift operations {id} before you try again"
+                "error: {error}; outcome unknown: see spindrift operations {id} before you retry"
             )),
             Refusal::Hub(error) => Self::Other(format!("error: {error}")),
         }

@@ -46,7 +46,7 @@ impl Files {
         for path in &self.files {
             if path == Path::new("-") {
                 let mut text = String::new();
-                std::io::stdin().read_to_string(&mut text).context("stdin cannot be read")?;
+                std::io::stdin().read_to_string(&mut text).context("read stdin")?;
                 gather("STDIN", &text, &mut sources)?;
                 continue;
             }
@@ -59,7 +59,7 @@ impl Files {
             }
             for file in files {
                 let name = file.display().to_string();
-                let text = fs::read_to_string(&file).with_context(|| format!("{name} cannot be read"))?;
+                let text = fs::read_to_string(&file).with_context(|| format!("read {name}"))?;
                 gather(&name, &text, &mut sources)?;
             }
         }
@@ -68,7 +68,7 @@ impl Files {
 
     /// Files of a directory, by name.
     fn visit(&self, directory: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
-        let unreadable = || format!("{} cannot be read", directory.display());
+        let unreadable = || format!("read {}", directory.display());
         let entries: Result<Vec<_>, _> = fs::read_dir(directory).with_context(unreadable)?.collect();
         let mut paths: Vec<_> =
             entries.with_context(unreadable)?.into_iter().map(|entry| entry.path()).collect();

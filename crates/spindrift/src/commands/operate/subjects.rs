@@ -48,7 +48,7 @@ impl Subjects {
         }
         ensure!(
             self.words.is_empty(),
-            "when paths are provided as input, you may not specify objects as words"
+            "when paths or stdin are provided as resource input, you may not specify resource arguments as well"
         );
         let mut subjects = Vec::new();
         for source in self.files.read()? {
@@ -69,7 +69,7 @@ impl Subjects {
         if self.selector.is_none()
             && let Some(Subject { kind, .. }) = subjects.iter().find(|subject| subject.name.is_none())
         {
-            bail!("which of the {kind}? give a name, or labels by -l");
+            bail!("resource(s) were provided, but no name was specified; specify a name of {kind}, or a selector with -l");
         }
         Ok(subjects)
     }
@@ -129,7 +129,7 @@ fn named(words: &[String], namespace: &str) -> anyhow::Result<Vec<Subject>> {
         file: None,
     };
     let Some((first, names)) = words.split_first() else {
-        bail!("what? name objects as KIND/NAME or KIND NAME, or the files that do with -f");
+        bail!("you must specify resources as TYPE/NAME or TYPE NAME, or files with -f");
     };
     if !first.contains('/') {
         ensure!(
@@ -197,7 +197,7 @@ mod tests {
             assert_eq!(read(line).unwrap(), expected, "{line}");
         }
         for (line, expected) in [
-            ("", "KIND/NAME"),
+            ("", "TYPE/NAME"),
             ("deploy svc/web", "there is no need to specify a resource type"),
             ("deploy/web api", "must have a single resource and name: \"api\""),
             ("deploy/", "must have a single resource and name"),

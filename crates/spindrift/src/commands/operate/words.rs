@@ -63,7 +63,7 @@ pub(crate) fn duration(text: &str) -> anyhow::Result<Duration> {
     }
     match text.parse::<SignedDuration>().ok().and_then(|duration| Duration::try_from(duration).ok()) {
         Some(duration) => Ok(duration),
-        None => bail!("{text:?} is no time such as 90s, 5m or 1h30m"),
+        None => bail!("{text:?} is not a duration such as 90s, 5m or 1h30m"),
     }
 }
 
@@ -91,7 +91,7 @@ mod tests {
             assert_eq!(duration(text).unwrap(), Duration::from_secs(seconds), "{text}");
         }
         for text in ["", "-5s", "soon", "5 apples"] {
-            assert!(duration(text).unwrap_err().to_string().contains("is no time such as"), "{text}");
+            assert!(duration(text).unwrap_err().to_string().contains("is not a duration such as"), "{text}");
         }
     }
 }

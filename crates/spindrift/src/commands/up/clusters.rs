@@ -54,7 +54,7 @@ impl Choice {
         if !named {
             if simulated == 0 {
                 bail!(
-                    "--playground 0: there is nothing to show; name clusters with --context or --kubeconfig"
+                    "--playground 0: no clusters to watch; select some with --context or --kubeconfig"
                 );
             }
             // A kubeconfig that nobody asked for may be broken without being in the way.
@@ -63,7 +63,7 @@ impl Choice {
         }
         let Some(contexts) = Contexts::find(up.kubeconfig.as_deref())? else {
             bail!(
-                "--context: no kubeconfig was found; name one: spindrift up --kubeconfig FILE --context a,b"
+                "--context: no kubeconfig found; specify one: spindrift up --kubeconfig FILE --context a,b"
             );
         };
         let file = std::path::absolute(&contexts.file)?.display().to_string();
@@ -99,7 +99,7 @@ impl Choice {
         std::fs::write(&kubeconfig, fleet.kubeconfig())
             .with_context(|| format!("--data-dir: write {}", kubeconfig.display()))?;
         if let Some(taken) = names.iter().find(|name| accounts.iter().any(|known| known.name == **name)) {
-            bail!("--context: a simulated cluster is called {taken} too; run them apart");
+            bail!("--context: a simulated cluster has the same name {taken}; run them separately");
         }
         let file = kubeconfig.display().to_string();
         accounts.extend(names.iter().map(|name| account(name.clone(), &file)));

@@ -28,7 +28,7 @@ impl DataDir {
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => bail!(
-                "--data-dir: another `spindrift up` uses {}; stop it, or name another directory",
+                "--data-dir: another `spindrift up` uses {}; stop it, or use another directory",
                 path.display()
             ),
             Err(TryLockError::Error(error)) => return Err(error).context("--data-dir: lock it"),

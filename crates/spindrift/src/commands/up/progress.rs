@@ -125,8 +125,8 @@ impl fmt::Display for Account {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Listed { unreadable, scopes, error, .. } = &self.listed;
         match (error, scopes) {
-            (Some(error), _) => write!(f, "does not answer: {error}"),
-            (None, 0) => f.write_str("is being discovered"),
+            (Some(error), _) => write!(f, "unavailable: {error}"),
+            (None, 0) => f.write_str("discovering API resources"),
             (None, _) if *unreadable > 0 => {
                 let kinds = scopes - unreadable;
                 write!(f, "{kinds} kinds, {} objects; {unreadable} kinds cannot be read", self.objects)

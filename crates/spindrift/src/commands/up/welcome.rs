@@ -31,7 +31,7 @@ impl Welcome<'_> {
                 format!("http://localhost:{}", self.endpoints.port()),
                 "/accounts, /watches, /health".into(),
             ),
-            ("database", database, "kept; --fresh begins anew".into()),
+            ("database", database, "kept; --fresh starts over".into()),
         ];
         if let Some(Simulated { count, url, .. }) = &self.clusters.simulated {
             rows.push(("playground", url.clone(), format!("{count} simulated clusters")));

@@ -25,7 +25,7 @@ async fn ctrl_c_cancels_the_operation_and_prints_where_to_look() {
         let [post, delete] = &asked[..] else { panic!("{asked:?}") };
         let id = &post.line.split("id=").nth(1).unwrap()[..26];
         assert_eq!(delete.line, format!("DELETE /v1/operations/{id}"));
-        let note = format!("east: called off; what came of it, see: spindrift operations {id}\n");
+        let note = format!("east: cancelled; for the outcome, see: spindrift operations {id}\n");
         assert_eq!(output.err, if is_quiet { "" } else { &note });
     }
 }

@@ -36,7 +36,7 @@ fn a_hub_that_goes_away_after_it_was_asked_leaves_a_word_where_to_look() {
     let output = shell.spindrift(&SCALE);
     let asked = hub.asked();
     let id = asked[0].line.split_once("id=").unwrap().1.split('&').next().unwrap().to_owned();
-    let word = format!("it may have been done: see spindrift operations {id} before you try again");
+    let word = format!("outcome unknown: see spindrift operations {id} before you retry");
     assert!(output.code == Some(1) && output.err.trim_end().ends_with(&word), "{output:?}");
     assert_eq!(asked.len(), 1, "it is not asked again: {asked:?}");
 }
@@ -79,15 +79,15 @@ fn an_invalid_command_changes_nothing_anywhere() {
     for (words, expected) in [
         (
             &["scale", "deploy/web", "--replicas=3"][..],
-            "which account? name it with -a, or all of them with --all-accounts; the hub has east, west",
+            "no account was specified; use -a ACCOUNT or --all-accounts; the hub has east, west",
         ),
         (
             &["scale", "deploy/web", "--replicas=3", "-a", "east,north"],
-            "there is no account \"north\"; the hub has east, west",
+            "account \"north\" not found; the hub has east, west",
         ),
         (
             &["scale", "deploy", "--replicas=3", "-a", "east"],
-            "which of the deploy? give a name, or labels by -l",
+            "no name was specified; specify a name of deploy, or a selector with -l",
         ),
         (&["apply", "-a", "east"], "must specify -f"),
         (&["apply", "-f", "nowhere.yaml", "-a", "east"], "the path \"nowhere.yaml\" does not exist"),
@@ -109,9 +109,9 @@ fn an_invalid_command_changes_nothing_anywhere() {
             "cannot be specified together",
         ),
         (&["patch", "deploy/web", "-a", "east"], "must specify -p or --patch-file"),
-        (&["patch", "deploy/web", "-p", "[]", "-a", "east"], "a map of fields is expected"),
-        (&["logs", "-a", "east"], "expected a pod"),
-        (&["logs", "web", "--since-time", "soon", "-a", "east"], "is no moment such as"),
+        (&["patch", "deploy/web", "-p", "[]", "-a", "east"], "expected a map of fields"),
+        (&["logs", "-a", "east"], "is a required argument for the logs command"),
+        (&["logs", "web", "--since-time", "soon", "-a", "east"], "is not a date such as"),
     ] {
         let error = shell.spindrift(words).error();
         assert!(error.contains(expected), "{words:?}: {error}");
@@ -124,5 +124,5 @@ fn an_invalid_command_changes_nothing_anywhere() {
     assert_eq!(shell.spindrift(&["scale", "deploy/web"]).code, Some(2));
 
     let away = Shell::new(None).with("SPINDRIFT_HUB", "http://127.0.0.1:1").spindrift(&SCALE).error();
-    assert!(away.contains("no hub answers at http://127.0.0.1:1") && away.contains("spindrift up"), "{away}");
+    assert!(away.contains("cannot connect to the hub at http://127.0.0.1:1") && away.contains("spindrift up"), "{away}");
 }
