@@ -3,7 +3,7 @@
 //! The shell runs this program with the words of its line (see `spindrift completion`). A person waits: the hub has a
 //! second, and if it is away nothing is offered and nothing is said.
 
-mod words;
+mod command_line;
 
 use std::{ffi::OsStr, time::Duration};
 
@@ -13,7 +13,7 @@ use crate::{
     hub::{Client, HubError, Selection},
     settings::Settings,
 };
-use words::Words;
+use command_line::Words;
 
 /// By this variable the shell asks for completions; a general name would surprise those who have it set.
 pub(crate) const VARIABLE: &str = "SPINDRIFT_COMPLETE";

@@ -10,10 +10,7 @@ use crate::Arguments;
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Basic Commands", &["up", "playground", "get", "delete"]),
     ("Deploy Commands", &["apply", "diff", "patch", "scale", "rollout"]),
-    (
-        "Fleet Management Commands",
-        &["accounts", "agents", "watches", "operations", "freeze", "unfreeze"],
-    ),
+    ("Fleet Management Commands", &["accounts", "agents", "watches", "operations", "freeze", "unfreeze"]),
     ("Troubleshooting and Debugging Commands", &["describe", "logs", "top", "live"]),
     ("Settings Commands", &["config", "completion"]),
     ("Other Commands", &["api-resources", "version"]),

@@ -93,9 +93,7 @@ impl Settings {
             format!("it has {}", hubs.keys().cloned().collect::<Vec<_>>().join(", "))
         };
         let file = file.display();
-        format!(
-            "hub {name:?} not found in {file}: {known}; add it with: spindrift config set-hub {name} URL"
-        )
+        format!("hub {name:?} not found in {file}: {known}; add it with: spindrift config set-hub {name} URL")
     }
 
     /// Writes the file as a whole or not at all, for the user's eyes only.

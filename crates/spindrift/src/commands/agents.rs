@@ -42,8 +42,7 @@ impl Agents {
         if self.watch {
             return listing.watch(async || hub.agents().await, context).await;
         }
-        let nothing =
-            "No agents found: check clouddriver.grpc of your agents, or run: spindrift-agent check";
+        let nothing = "No agents found: check clouddriver.grpc of your agents, or run: spindrift-agent check";
         listing.print(&hub.agents().await?, nothing, context)
     }
 }

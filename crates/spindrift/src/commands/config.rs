@@ -116,7 +116,8 @@ impl Config {
                     settings.content.current = None;
                 }
                 settings.save()?;
-                let hint = if was_current { "; set another one as current: spindrift config use NAME" } else { "" };
+                let hint =
+                    if was_current { "; set another one as current: spindrift config use NAME" } else { "" };
                 context.note(format_args!("hub {name} removed{hint}"));
                 Ok(())
             }

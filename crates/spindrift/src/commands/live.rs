@@ -83,9 +83,7 @@ const PACE: Duration = Duration::from_secs(2);
 impl Live {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
         if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
-            bail!(
-                "live needs a terminal; in scripts, use: spindrift accounts -w, spindrift get TYPE -A -w"
-            );
+            bail!("live needs a terminal; in scripts, use: spindrift accounts -w, spindrift get TYPE -A -w");
         }
         let Self { account, kind, namespace, selector } = self;
         let hub = context.hub()?;

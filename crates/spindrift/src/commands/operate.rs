@@ -8,20 +8,20 @@
 //! ```
 
 mod accounts;
-mod board;
 mod change;
-mod crew;
+mod display;
+mod fanout;
 mod manifests;
-mod subjects;
-mod words;
+mod naming;
+mod resource_args;
 
 pub(crate) use accounts::Where;
-pub(crate) use board::{Line, View};
 pub(crate) use change::{Change, Format, Step, Told};
-pub(crate) use crew::{Crew, Trouble};
+pub(crate) use display::{Line, View};
+pub(crate) use fanout::{Crew, Trouble};
 pub(crate) use manifests::{Files, Source, parse};
-pub(crate) use subjects::{Subject, Subjects};
-pub(crate) use words::{Dry, after, duration, prefix, title};
+pub(crate) use naming::{Dry, after, duration, prefix, title};
+pub(crate) use resource_args::{Subject, Subjects};
 
 /// Where objects are unless told otherwise.
 pub(crate) const DEFAULT_NAMESPACE: &str = "default";

@@ -123,7 +123,10 @@ impl Patch {
         let patch = documents.remove(0);
         match self.kind {
             Kind::Json => {
-                ensure!(patch.is_array(), "unable to parse {name}: expected a list of changes, since it is a JSON patch");
+                ensure!(
+                    patch.is_array(),
+                    "unable to parse {name}: expected a list of changes, since it is a JSON patch"
+                );
             }
             _ => ensure!(patch.is_object(), "unable to parse {name}: expected a map of fields"),
         }

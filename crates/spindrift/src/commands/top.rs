@@ -45,7 +45,8 @@ const NODE_EXAMPLES: &str = "Examples:
   spindrift top nodes node-a -a eu-west";
 
 /// Unlike commands that change objects, `top` reads all accounts by default.
-const ACCOUNTS: &str = "A comma-separated list of accounts, or patterns such as 'eu-*'. Defaults to all accounts";
+const ACCOUNTS: &str =
+    "A comma-separated list of accounts, or patterns such as 'eu-*'. Defaults to all accounts";
 
 /// Display resource (CPU/memory) usage.
 ///

@@ -46,7 +46,10 @@ async fn a_wrong_address_is_distinguished_from_an_unreachable_hub() {
 
     let nobody = format!("http://127.0.0.1:{}", free_port());
     let error = ask(&nobody);
-    assert!(error.starts_with(&format!("cannot connect to the hub at {nobody} (Connection refused")), "{error}");
+    assert!(
+        error.starts_with(&format!("cannot connect to the hub at {nobody} (Connection refused")),
+        "{error}"
+    );
     assert!(error.contains("spindrift up") && error.contains("--hub URL"), "{error}");
 
     let error = ask(&hub.grpc().to_string());
@@ -54,7 +57,10 @@ async fn a_wrong_address_is_distinguished_from_an_unreachable_hub() {
     assert!(error.contains("speaks HTTP/2 only"), "the port's own words are passed on: {error}");
 
     let error = ask(&hub.url().replace("http", "https"));
-    assert!(error.contains("TLS handshake with https://127.0.0.1") && error.contains("try http://"), "{error}");
+    assert!(
+        error.contains("TLS handshake with https://127.0.0.1") && error.contains("try http://"),
+        "{error}"
+    );
 
     let html = "HTTP/1.1 200 OK\r\nContent-Length: 15\r\nConnection: close\r\n\r\n<html>Welcome!\n";
     let error = ask(&answering(html, None).to_string());

@@ -110,8 +110,18 @@ mod tests {
                     match random.usize(0..4) {
                         0 => drop(lines.remove(at)),
                         1 => lines[at].push('x'),
-                        2 => { let k = random.usize(0..lines.len()); let l = lines[k].clone(); lines.insert(at, l); }
-                        _ => { let end = (at + random.usize(1..8)).min(lines.len()); let block: Vec<_> = lines[at..end].to_vec(); for l in block.into_iter().rev() { lines.insert(end, l); } }
+                        2 => {
+                            let k = random.usize(0..lines.len());
+                            let l = lines[k].clone();
+                            lines.insert(at, l);
+                        }
+                        _ => {
+                            let end = (at + random.usize(1..8)).min(lines.len());
+                            let block: Vec<_> = lines[at..end].to_vec();
+                            for l in block.into_iter().rev() {
+                                lines.insert(end, l);
+                            }
+                        }
                     }
                 }
                 let new: String = lines.iter().flat_map(|l| [l.as_str(), "\n"]).collect();

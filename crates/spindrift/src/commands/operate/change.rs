@@ -10,9 +10,9 @@ use spindrift_printer::json;
 
 use super::{
     Dry, Where,
-    board::{Line, View},
-    crew::{Crew, Trouble},
-    words::{after, prefix, title},
+    display::{Line, View},
+    fanout::{Crew, Trouble},
+    naming::{after, prefix, title},
 };
 use crate::commands::{
     Context,

@@ -101,7 +101,9 @@ impl Status {
         };
         match followed {
             Ok(()) if is_done || !self.watch => {}
-            Ok(()) => line.fail("error: the rollout status was interrupted before the rollout was complete; retry"),
+            Ok(()) => {
+                line.fail("error: the rollout status was interrupted before the rollout was complete; retry")
+            }
             // In kubectl's words, which scripts look for.
             Err(trouble) if trouble.is("Timeout") => line.fail("error: timed out waiting for the condition"),
             Err(trouble) => line.fail(&trouble.to_string()),

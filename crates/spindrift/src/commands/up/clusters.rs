@@ -53,9 +53,7 @@ impl Choice {
         }
         if !named {
             if simulated == 0 {
-                bail!(
-                    "--playground 0: no clusters to watch; select some with --context or --kubeconfig"
-                );
+                bail!("--playground 0: no clusters to watch; select some with --context or --kubeconfig");
             }
             // A kubeconfig that nobody asked for may be broken without being in the way.
             let untouched = Contexts::find(None).ok().flatten().filter(|found| !found.names.is_empty());

@@ -124,5 +124,8 @@ fn an_invalid_command_changes_nothing_anywhere() {
     assert_eq!(shell.spindrift(&["scale", "deploy/web"]).code, Some(2));
 
     let away = Shell::new(None).with("SPINDRIFT_HUB", "http://127.0.0.1:1").spindrift(&SCALE).error();
-    assert!(away.contains("cannot connect to the hub at http://127.0.0.1:1") && away.contains("spindrift up"), "{away}");
+    assert!(
+        away.contains("cannot connect to the hub at http://127.0.0.1:1") && away.contains("spindrift up"),
+        "{away}"
+    );
 }

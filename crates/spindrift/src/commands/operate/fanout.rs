@@ -6,7 +6,7 @@ use futures::{StreamExt, TryStreamExt, future::join_all, stream};
 use serde::de::DeserializeOwned;
 use spindrift_model::{OperationId, Status, Verb};
 
-use super::board::{Board, Line, View};
+use super::display::{Board, Line, View};
 use crate::{
     commands::{Context, Ended, Reported},
     hub::{Answer, Client, HubError, Refusal, Request},

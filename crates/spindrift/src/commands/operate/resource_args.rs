@@ -8,7 +8,7 @@ use spindrift_model::{List, ObjectRef, Verb};
 
 use super::{
     Where,
-    crew::{Crew, Trouble},
+    fanout::{Crew, Trouble},
     manifests::Files,
 };
 use crate::complete;
@@ -69,7 +69,9 @@ impl Subjects {
         if self.selector.is_none()
             && let Some(Subject { kind, .. }) = subjects.iter().find(|subject| subject.name.is_none())
         {
-            bail!("resource(s) were provided, but no name was specified; specify a name of {kind}, or a selector with -l");
+            bail!(
+                "resource(s) were provided, but no name was specified; specify a name of {kind}, or a selector with -l"
+            );
         }
         Ok(subjects)
     }
