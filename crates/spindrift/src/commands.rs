@@ -98,12 +98,12 @@ pub(crate) struct Context {
 /// The command failed, and has said why in its own words.
 #[derive(Debug, thiserror::Error)]
 #[error("the command failed")]
-pub(crate) struct Reported;
+pub(crate) struct AlreadyReported;
 
 /// The command has said all it has to say, and ends with this code.
 #[derive(Debug, thiserror::Error)]
 #[error("the command ends with code {0}")]
-pub(crate) struct Ended(pub(crate) u8);
+pub(crate) struct ExitWith(pub(crate) u8);
 
 // === impl Command ===
 
@@ -137,8 +137,8 @@ impl Command {
     }
 
     /// Whether it has an end of its own for Ctrl-C; the others just end.
-    pub(crate) fn stops_by_itself(&self) -> bool {
-        let calls_off = matches!(
+    pub(crate) fn handles_interrupt(&self) -> bool {
+        let cancels = matches!(
             self,
             Self::Apply(_)
                 | Self::Diff(_)
@@ -149,7 +149,7 @@ impl Command {
                 | Self::Logs(_)
                 | Self::Top(_)
         );
-        calls_off || matches!(self, Self::Up(_) | Self::Playground(_) | Self::Live(_))
+        cancels || matches!(self, Self::Up(_) | Self::Playground(_) | Self::Live(_))
     }
 }
 

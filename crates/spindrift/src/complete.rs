@@ -13,15 +13,15 @@ use crate::{
     hub::{Client, HubError, Selection},
     settings::Settings,
 };
-use command_line::Words;
+use command_line::CommandLine;
 
 /// By this variable the shell asks for completions; a general name would surprise those who have it set.
 pub(crate) const VARIABLE: &str = "SPINDRIFT_COMPLETE";
 
-const PATIENCE: Duration = Duration::from_secs(1);
+const HUB_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// More names than anybody reads.
-const NAMES: u32 = 500;
+const MAX_NAMES: u32 = 500;
 
 /// Where `get` looks unless told otherwise.
 const DEFAULT_NAMESPACE: &str = "default";
@@ -45,7 +45,7 @@ pub(crate) fn accounts(current: &OsStr) -> Vec<CompletionCandidate> {
 
 /// Namespaces of the accounts that the line names.
 pub(crate) fn namespaces(current: &OsStr) -> Vec<CompletionCandidate> {
-    let Words { account, .. } = Words::of_line();
+    let CommandLine { account, .. } = CommandLine::of_line();
     let namespaces = ask(async |hub| {
         let names = hub.namespaces(account.as_deref()).await?;
         Ok(names.into_iter().map(|name| (name, None)).collect())
@@ -74,14 +74,14 @@ pub(crate) fn kinds(current: &OsStr) -> Vec<CompletionCandidate> {
 
 /// Names of objects of the kind, accounts and namespace that the line names.
 pub(crate) fn names(current: &OsStr) -> Vec<CompletionCandidate> {
-    let words = Words::of_line();
+    let words = CommandLine::of_line();
     let Some(kind) = words.kind.clone() else { return Vec::new() };
     matching(current, names_of(words, kind))
 }
 
 /// Kinds, then names of the kind, or both in one word: `deploy web`, `deploy/web`.
-pub(crate) fn subjects(current: &OsStr) -> Vec<CompletionCandidate> {
-    let words = Words::of_line();
+pub(crate) fn resources(current: &OsStr) -> Vec<CompletionCandidate> {
+    let words = CommandLine::of_line();
     let begun = current.to_str().unwrap_or_default();
     match (begun.split_once('/'), &words.kind) {
         (Some((kind, name)), _) => {
@@ -96,17 +96,17 @@ pub(crate) fn subjects(current: &OsStr) -> Vec<CompletionCandidate> {
 /// Names of pods, or `kind/name` of what has pods.
 pub(crate) fn pods(current: &OsStr) -> Vec<CompletionCandidate> {
     if current.to_str().is_some_and(|begun| begun.contains('/')) {
-        return subjects(current);
+        return resources(current);
     }
-    matching(current, names_of(Words::of_line(), "pods".to_owned()))
+    matching(current, names_of(CommandLine::of_line(), "pods".to_owned()))
 }
 
 /// Names of objects of a kind, where the line looks for them.
-fn names_of(words: Words, kind: String) -> Vec<Offer> {
-    let Words { account, namespace, all_namespaces, .. } = words;
+fn names_of(words: CommandLine, kind: String) -> Vec<Offer> {
+    let CommandLine { account, namespace, all_namespaces, .. } = words;
     let namespace = namespace.or_else(|| (!all_namespaces).then(|| DEFAULT_NAMESPACE.to_owned()));
     let selection =
-        Selection { account, namespace, kind: Some(kind), limit: Some(NAMES), ..Selection::default() };
+        Selection { account, namespace, kind: Some(kind), limit: Some(MAX_NAMES), ..Selection::default() };
     ask(async |hub| {
         let mut objects = hub.page(&selection, None).await?.items;
         if objects.is_empty() {
@@ -128,11 +128,11 @@ type Offer = (String, Option<String>);
 /// Asks the hub that the line names; nothing if it is away.
 fn ask(question: impl AsyncFnOnce(Client) -> Result<Vec<Offer>, HubError>) -> Vec<Offer> {
     let answer = || {
-        let wanted = Words::of_line().hub;
+        let wanted = CommandLine::of_line().hub;
         let url = Settings::load().ok()?.hub_url(wanted.as_deref()).ok()?;
         let hub = Client::new(url).ok()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
-        runtime.block_on(async { tokio::time::timeout(PATIENCE, question(hub)).await }).ok()?.ok()
+        runtime.block_on(async { tokio::time::timeout(HUB_TIMEOUT, question(hub)).await }).ok()?.ok()
     };
     answer().unwrap_or_default()
 }

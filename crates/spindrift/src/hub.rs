@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! Client ──page, pages──▶ Page (a few hundred objects at a time, never all)
-//!        ──watch──▶ Told: Upsert, Delete, Reset, Synced, and Lost / Back around every break
+//!        ──watch──▶ WatchEvent: Upsert, Delete, Reset, Synced, and Lost / Back around every break
 //!        ──accounts, agents, watches, api_resources, namespaces, version──▶ one answer each
-//!        ──operate──▶ Answer (bytes as they come), or a Refusal in Kubernetes' words
+//!        ──operate──▶ OperationResponse (bytes as they come), or a SubmitError in Kubernetes' words
 //! ```
 
 mod answers;
@@ -19,17 +19,19 @@ use futures::{Stream, stream};
 use reqwest::{RequestBuilder, Response, Url};
 use serde::{Serialize, de::DeserializeOwned};
 
-pub(crate) use answers::{Account, Agent, ApiResource, Deleted, Object, Page, Release, Watched};
+pub(crate) use answers::{Account, Agent, ApiResource, DeletedObject, Object, Page, Release, WatchStatus};
 pub(crate) use error::HubError;
-pub(crate) use operations::{Answer, Record, Refusal, Request, Which};
-pub(crate) use watch::Told;
+pub(crate) use operations::{
+    OperationFilter, OperationRecord, OperationRequest, OperationResponse, SubmitError,
+};
+pub(crate) use watch::WatchEvent;
 
 /// A host that is there answers sooner.
-const CONNECT: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longer than the store may take for its slowest page.
-const ANSWER: Duration = Duration::from_mins(1);
+const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
 /// The hub says something every 15 seconds, be it that there is nothing to say.
-const SILENCE: Duration = Duration::from_secs(45);
+const READ_TIMEOUT: Duration = Duration::from_secs(45);
 /// Finds out that a hub is gone which has nothing to say for hours.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
@@ -38,12 +40,12 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 pub(crate) struct Client {
     http: reqwest::Client,
     /// For answers that may take as long as a rollout does, or as a container is silent.
-    patient: reqwest::Client,
+    streaming: reqwest::Client,
     /// Ends in a slash.
     base: Url,
 }
 
-/// Which objects; what is none is not asked for.
+/// OperationFilter objects; what is none is not asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Selection {
@@ -66,15 +68,15 @@ impl Client {
         let builder = || {
             let builder = reqwest::Client::builder()
                 .user_agent(concat!("spindrift/", env!("CARGO_PKG_VERSION")))
-                .connect_timeout(CONNECT)
+                .connect_timeout(CONNECT_TIMEOUT)
                 .tcp_keepalive(KEEP_ALIVE);
             // A proxy cannot reach what is on this machine.
             if is_loopback(&base) { builder.no_proxy() } else { builder }
         };
         let failed = |error| HubError::request(&base, &error);
-        let http = builder().read_timeout(SILENCE.max(ANSWER)).build().map_err(failed)?;
-        let patient = builder().build().map_err(failed)?;
-        Ok(Self { http, patient, base })
+        let http = builder().read_timeout(READ_TIMEOUT.max(RESPONSE_TIMEOUT)).build().map_err(failed)?;
+        let streaming = builder().build().map_err(failed)?;
+        Ok(Self { http, streaming, base })
     }
 
     /// The hub's address, as people write it.
@@ -85,7 +87,7 @@ impl Client {
     /// One page of objects; the first, unless a `continue` of the page before is given.
     pub(crate) async fn page(&self, selection: &Selection, token: Option<&str>) -> Result<Page, HubError> {
         let request = self.get("v1/objects").query(selection).query(&[("continue", token)]);
-        self.ask(request).await
+        self.get_json(request).await
     }
 
     /// All objects, page by page.
@@ -103,40 +105,40 @@ impl Client {
 
     /// Changes as they happen, from a page's `position` on; without one, everything that is there first.
     ///
-    /// It fails if the hub cannot be reached at the start or refuses the selection; later breaks are told and mended.
+    /// It fails if the hub cannot be reached at the start or refuses the selection; later breaks are event and mended.
     pub(crate) fn watch(
         &self,
         selection: Selection,
         position: Option<String>,
-    ) -> impl Stream<Item = Result<Told, HubError>> + Send + Unpin + 'static {
+    ) -> impl Stream<Item = Result<WatchEvent, HubError>> + Send + Unpin + 'static {
         watch::open(self.clone(), selection, position)
     }
 
     pub(crate) async fn accounts(&self) -> Result<Vec<Account>, HubError> {
-        self.ask(self.get("v1/accounts")).await
+        self.get_json(self.get("v1/accounts")).await
     }
 
     pub(crate) async fn agents(&self) -> Result<Vec<Agent>, HubError> {
-        self.ask(self.get("v1/agents")).await
+        self.get_json(self.get("v1/agents")).await
     }
 
     /// What is watched of these accounts (joined by commas), or of all.
-    pub(crate) async fn watches(&self, accounts: Option<&str>) -> Result<Vec<Watched>, HubError> {
-        self.ask(self.get("v1/watches").query(&[("account", accounts)])).await
+    pub(crate) async fn watches(&self, accounts: Option<&str>) -> Result<Vec<WatchStatus>, HubError> {
+        self.get_json(self.get("v1/watches").query(&[("account", accounts)])).await
     }
 
     /// The kinds that are cached of any account.
     pub(crate) async fn api_resources(&self) -> Result<Vec<ApiResource>, HubError> {
-        self.ask(self.get("v1/api-resources")).await
+        self.get_json(self.get("v1/api-resources")).await
     }
 
     /// The names of all namespaces of these accounts (joined by commas), or of all.
     pub(crate) async fn namespaces(&self, accounts: Option<&str>) -> Result<Vec<String>, HubError> {
-        self.ask(self.get("v1/namespaces").query(&[("account", accounts)])).await
+        self.get_json(self.get("v1/namespaces").query(&[("account", accounts)])).await
     }
 
     pub(crate) async fn version(&self) -> Result<Release, HubError> {
-        self.ask(self.get("v1/version")).await
+        self.get_json(self.get("v1/version")).await
     }
 
     fn get(&self, path: &str) -> RequestBuilder {
@@ -145,8 +147,8 @@ impl Client {
         self.http.get(url)
     }
 
-    async fn ask<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, HubError> {
-        let response = self.send(request.timeout(ANSWER)).await?;
+    async fn get_json<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, HubError> {
+        let response = self.send(request.timeout(RESPONSE_TIMEOUT)).await?;
         let body = response.bytes().await.map_err(|error| HubError::request(&self.base, &error))?;
         serde_json::from_slice(&body).map_err(|_| HubError::not_a_hub(&self.base, &body))
     }

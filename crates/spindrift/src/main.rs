@@ -19,7 +19,7 @@ use clap_complete::CompleteEnv;
 use spindrift_process::{report, tls};
 use tokio::task::JoinSet;
 
-use commands::{Command, Context, Ended, Global, Reported};
+use commands::{AlreadyReported, Command, Context, ExitWith, Global};
 
 /// spindrift reads and changes the objects of many Kubernetes clusters through one hub.
 #[derive(Debug, Parser)]
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
     };
     let done = runtime.block_on(async {
         let mut interrupt = JoinSet::new();
-        if !command.stops_by_itself() {
+        if !command.handles_interrupt() {
             interrupt.spawn(exit_on_interrupt());
         }
         command.run(&Context::new(global)).await
@@ -77,12 +77,12 @@ fn failed(error: &anyhow::Error) -> ExitCode {
     if error.chain().any(broken_pipe) {
         return ExitCode::SUCCESS;
     }
-    if error.is::<Reported>() {
+    if error.is::<AlreadyReported>() {
         return ExitCode::FAILURE;
     }
     // Alone it says that all was said; around another error, only how to end.
-    let (code, error) = match error.downcast_ref::<Ended>() {
-        Some(Ended(code)) => match error.source() {
+    let (code, error) = match error.downcast_ref::<ExitWith>() {
+        Some(ExitWith(code)) => match error.source() {
             None => return ExitCode::from(*code),
             Some(cause) => (ExitCode::from(*code), cause),
         },

@@ -9,7 +9,7 @@ use spindrift_printer::since;
 
 use super::{
     Context,
-    listing::{Listed, Listing, Show, or_none},
+    listing::{ListFlags, ListItem, ListPrinter, or_none},
 };
 use crate::{complete, hub::Account};
 
@@ -41,16 +41,16 @@ const FORGET_EXAMPLES: &str = "Examples:
 )]
 pub(crate) struct Accounts {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<AccountsCommand>,
     #[command(flatten)]
-    show: Show,
+    show: ListFlags,
     /// After listing the requested objects, watch for changes.
     #[arg(short, long)]
     watch: bool,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum AccountsCommand {
     /// Remove accounts that no agent serves, and their cached objects.
     ///
     /// The request fails if an agent is connected for the account.
@@ -72,14 +72,14 @@ enum Action {
 impl Accounts {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
         let hub = context.hub()?;
-        if let Some(Action::Forget { accounts }) = self.action {
+        if let Some(AccountsCommand::Forget { accounts }) = self.action {
             for account in accounts {
                 hub.forget(&account).await?;
                 writeln!(std::io::stdout().lock(), "account/{account} forgotten")?;
             }
             return Ok(());
         }
-        let mut listing = Listing::new(self.show);
+        let mut listing = ListPrinter::new(self.show);
         if self.watch {
             return listing.watch(async || hub.accounts().await, context).await;
         }
@@ -106,7 +106,7 @@ impl Account {
     }
 
     /// What the operator should know, if anything: that somebody has frozen it, too.
-    fn trouble(&self) -> Option<String> {
+    fn problems(&self) -> Option<String> {
         let frozen = self.frozen.as_ref().map(|frozen| match frozen.reason.as_str() {
             "" => "frozen".to_owned(),
             reason => format!("frozen: {reason}"),
@@ -116,7 +116,7 @@ impl Account {
     }
 }
 
-impl Listed for Account {
+impl ListItem for Account {
     const COLUMNS: &[&str] = &[
         "NAME",
         "STATE",
@@ -145,17 +145,17 @@ impl Listed for Account {
             or_none(Some(&self.kubernetes_version)),
             self.objects.to_string(),
             since(now, &self.last_seen),
-            or_none(self.trouble().as_deref()),
+            or_none(self.problems().as_deref()),
             self.host.clone(),
             if self.namespaces.is_empty() { "<all>".into() } else { self.namespaces.join(",") },
             self.seq.to_string(),
         ]
     }
 
-    fn essence(&self) -> String {
+    fn change_marker(&self) -> String {
         let Self { kubernetes_version, objects, hub, cached_by, .. } = self;
-        let trouble = self.trouble();
-        format!("{} {kubernetes_version} {objects} {trouble:?} {hub:?} {cached_by:?}", self.state())
+        let problems = self.problems();
+        format!("{} {kubernetes_version} {objects} {problems:?} {hub:?} {cached_by:?}", self.state())
     }
 }
 
@@ -185,7 +185,7 @@ mod tests {
             (json!({ "frozen": frozen("") }), Some("frozen")),
             (json!({ "frozen": frozen("it moves"), "problem": "two" }), Some("two; frozen: it moves")),
         ] {
-            assert_eq!(account(&fields).trouble().as_deref(), expected);
+            assert_eq!(account(&fields).problems().as_deref(), expected);
         }
     }
 

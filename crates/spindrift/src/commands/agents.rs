@@ -6,7 +6,7 @@ use spindrift_printer::since;
 
 use super::{
     Context,
-    listing::{Listed, Listing, Show, or_none},
+    listing::{ListFlags, ListItem, ListPrinter, or_none},
 };
 use crate::hub::Agent;
 
@@ -24,7 +24,7 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = EXAMPLES, override_usage = "spindrift agents [options]")]
 pub(crate) struct Agents {
     #[command(flatten)]
-    show: Show,
+    show: ListFlags,
     /// After listing the requested objects, watch for changes.
     #[arg(short, long)]
     watch: bool,
@@ -38,7 +38,7 @@ const NAMED: usize = 5;
 impl Agents {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
         let hub = context.hub()?;
-        let mut listing = Listing::new(self.show);
+        let mut listing = ListPrinter::new(self.show);
         if self.watch {
             return listing.watch(async || hub.agents().await, context).await;
         }
@@ -49,7 +49,7 @@ impl Agents {
 
 // === impl Agent ===
 
-impl Listed for Agent {
+impl ListItem for Agent {
     const COLUMNS: &[&str] = &["NAME", "VERSION", "HUB", "ACCOUNTS", "CONNECTED", "SEEN", "ZONE", "CACHES"];
     const NARROW: usize = 6;
 
@@ -79,7 +79,7 @@ impl Listed for Agent {
         ]
     }
 
-    fn essence(&self) -> String {
+    fn change_marker(&self) -> String {
         let Self { version, hub, connected_at, accounts, .. } = self;
         format!("{version} {hub} {connected_at} {accounts:?}")
     }

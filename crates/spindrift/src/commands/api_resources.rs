@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use super::{
     Context,
-    listing::{Listed, Listing, Show},
+    listing::{ListFlags, ListItem, ListPrinter},
 };
 use crate::hub::ApiResource;
 
@@ -27,7 +27,7 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = EXAMPLES, override_usage = "spindrift api-resources [options]")]
 pub(crate) struct ApiResources {
     #[command(flatten)]
-    show: Show,
+    show: ListFlags,
     /// If false, only non-namespaced resources will be returned; if true, only namespaced resources.
     #[arg(long, num_args = 0..=1, default_missing_value = "true")]
     namespaced: Option<bool>,
@@ -47,13 +47,13 @@ impl ApiResources {
                 && api_group.as_ref().is_none_or(|group| resource.group == *group)
         });
         resources.sort_by(|a, b| (&a.group, &a.plural).cmp(&(&b.group, &b.plural)));
-        Listing::new(show).print(&resources, "No resources found; see: spindrift watches", context)
+        ListPrinter::new(show).print(&resources, "No resources found; see: spindrift watches", context)
     }
 }
 
 // === impl ApiResource ===
 
-impl Listed for ApiResource {
+impl ListItem for ApiResource {
     const COLUMNS: &[&str] = &["NAME", "SHORTNAMES", "APIVERSION", "NAMESPACED", "KIND", "ACCOUNTS"];
     const NARROW: usize = 5;
 
@@ -73,7 +73,7 @@ impl Listed for ApiResource {
         ]
     }
 
-    fn essence(&self) -> String {
+    fn change_marker(&self) -> String {
         format!("{} {:?}", self.accounts, self.short_names)
     }
 }

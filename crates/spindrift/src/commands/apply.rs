@@ -8,7 +8,7 @@ use spindrift_model::{Apply as ApplyVerb, ApplyMode, Manifest, Status, Validatio
 
 use super::{
     Context,
-    operate::{Change, Dry, Files, Format, Step, Where, duration, title},
+    operate::{AccountFlags, ChangeCommand, ChangeFormat, DryRunMode, FilenameFlags, Step, duration, title},
 };
 
 const EXAMPLES: &str = "Examples:
@@ -37,32 +37,32 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = EXAMPLES, override_usage = "spindrift apply -f FILENAME [-a ACCOUNT | --all-accounts] [options]")]
 pub(crate) struct Apply {
     #[command(flatten)]
-    files: Files,
+    files: FilenameFlags,
     #[command(flatten)]
-    wherever: Where,
+    account_flags: AccountFlags,
     #[command(flatten)]
-    how: How,
+    apply_flags: ApplyFlags,
     /// Delete and re-create a resource if it cannot be changed in place.
     #[arg(long)]
     force: bool,
     /// Must be "none", "server", or "client". If client strategy, only print the object that would be sent, without
     /// sending it. If server strategy, submit server-side request without persisting the resource.
     #[arg(long, value_enum, default_value_t, value_name = "STRATEGY")]
-    dry_run: Dry,
+    dry_run: DryRunMode,
     /// Validation of unknown or duplicate fields.
     #[arg(long, value_enum, default_value_t, value_name = "MODE")]
     validate: Validate,
     /// Output format. Defaults to one line for each object.
     #[arg(short, long, value_enum, value_name = "FORMAT")]
-    output: Option<Format>,
+    output: Option<ChangeFormat>,
     /// The length of time to wait for each object before giving up (e.g. 30s, 5m). Defaults to the limit of the hub.
     #[arg(long, value_parser = duration, value_name = "TIME")]
     timeout: Option<Duration>,
 }
 
-/// How a manifest becomes an object.
+/// ApplyFlags a manifest becomes an object.
 #[derive(Debug, Args)]
-pub(crate) struct How {
+pub(crate) struct ApplyFlags {
     /// If true, apply runs in the server instead of the agent. Defaults to the setting of the agent.
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     server_side: Option<bool>,
@@ -92,27 +92,32 @@ enum Validate {
 impl Apply {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
         let steps = self.steps()?;
-        let Self { wherever, output, dry_run, timeout, .. } = &self;
-        let change =
-            Change { wherever, doing: Status::APPLYING, output: *output, dry: *dry_run, deadline: *timeout };
+        let Self { account_flags, output, dry_run, timeout, .. } = &self;
+        let change = ChangeCommand {
+            account_flags,
+            doing: Status::APPLYING,
+            output: *output,
+            dry_run: *dry_run,
+            deadline: *timeout,
+        };
         change.run(context, async |_, _| Ok(steps.clone())).await
     }
 
     fn steps(&self) -> anyhow::Result<Vec<Step>> {
         ensure!(!self.files.is_empty(), "must specify -f: a file, a directory, or - for stdin");
-        self.how.check()?;
+        self.apply_flags.check()?;
         let sources = self.files.read()?;
         ensure!(!sources.is_empty(), "no objects passed to apply");
         let mut steps = Vec::new();
         for source in sources {
-            let namespace = Some(source.namespace(&self.wherever)?);
+            let namespace = Some(source.namespace(&self.account_flags)?);
             let title = title(&source.manifest);
             let verb = Verb::Apply(ApplyVerb {
                 manifest: Manifest(source.manifest),
                 namespace,
-                mode: self.how.mode(),
-                field_manager: self.how.field_manager.clone(),
-                force_conflicts: self.how.force_conflicts,
+                mode: self.apply_flags.mode(),
+                field_manager: self.apply_flags.field_manager.clone(),
+                force_conflicts: self.apply_flags.force_conflicts,
                 force: self.force,
                 dry_run: self.dry_run.into(),
                 validate: self.validate.into(),
@@ -123,9 +128,9 @@ impl Apply {
     }
 }
 
-// === impl How ===
+// === impl ApplyFlags ===
 
-impl How {
+impl ApplyFlags {
     pub(crate) fn mode(&self) -> ApplyMode {
         match self.server_side {
             None => ApplyMode::Configured,

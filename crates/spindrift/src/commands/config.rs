@@ -52,11 +52,11 @@ const VIEW_EXAMPLES: &str = "Examples:
 #[command(before_help = EXAMPLES, override_usage = "spindrift config SUBCOMMAND [options]")]
 pub(crate) struct Config {
     #[command(subcommand)]
-    action: Action,
+    action: ConfigCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum ConfigCommand {
     /// Display the hubs; the current hub is marked with a star.
     #[command(before_help = LIST_EXAMPLES)]
     List,
@@ -95,21 +95,21 @@ impl Config {
     pub(crate) fn run(self, context: &Context) -> anyhow::Result<()> {
         let mut settings = Settings::load()?;
         match self.action {
-            Action::List => list(&settings, context),
-            Action::View => {
+            ConfigCommand::List => list(&settings, context),
+            ConfigCommand::View => {
                 let mut out = std::io::stdout().lock();
                 writeln!(out, "# {}", settings.file.display())?;
                 Ok(write!(out, "{}", yaml(&settings.content)?)?)
             }
-            Action::Use { name } => {
+            ConfigCommand::Use { name } => {
                 ensure!(settings.content.hubs.contains_key(&name), settings.unknown(&name));
                 settings.content.current = Some(name.clone());
                 settings.save()?;
                 context.note(format_args!("the current hub is {name}"));
                 Ok(())
             }
-            Action::SetHub { name, url } => set_hub(settings, name, &url, context),
-            Action::Remove { name } => {
+            ConfigCommand::SetHub { name, url } => set_hub(settings, name, &url, context),
+            ConfigCommand::Remove { name } => {
                 ensure!(settings.content.hubs.remove(&name).is_some(), settings.unknown(&name));
                 let was_current = settings.content.current.as_ref() == Some(&name);
                 if was_current {

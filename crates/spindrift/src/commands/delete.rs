@@ -1,4 +1,4 @@
-//! `spindrift delete`: deletes objects, and waits until they are gone.
+//! `spindrift delete`: deletes objects, and waits until they are deleted.
 
 use std::{cell::Cell, io::Write, time::Duration};
 
@@ -10,7 +10,10 @@ use spindrift_model::{Delete as DeleteVerb, Preconditions, Propagation, Verb};
 
 use super::{
     Context,
-    operate::{Change, Dry, Format, Line, Step, Subject, Subjects, Told, Where, after, duration, prefix},
+    operate::{
+        AccountFlags, AccountLine, ChangeCommand, ChangeFormat, ChangeReport, DryRunMode, ResourceArg,
+        ResourceArgs, Step, after, duration, prefix,
+    },
 };
 
 const EXAMPLES: &str = "Examples:
@@ -29,7 +32,7 @@ const EXAMPLES: &str = "Examples:
 /// Delete resources by file names, stdin, resources and names, or by resources and label selector.
 ///
 /// JSON and YAML formats are accepted. Only one type of argument may be specified: file names, resources and names, or
-/// resources and label selector. The command waits until the resources are gone, unless --wait=false is set.
+/// resources and label selector. The command waits until the resources are deleted, unless --wait=false is set.
 ///
 /// Some resources, such as pods, support graceful deletion. These resources define a default period before they are
 /// forcibly terminated (the grace period) but you may override that value with the --grace-period flag, or pass --now to
@@ -44,10 +47,10 @@ const EXAMPLES: &str = "Examples:
 )]
 pub(crate) struct Delete {
     #[command(flatten)]
-    subjects: Subjects,
+    resources: ResourceArgs,
     #[command(flatten)]
-    wherever: Where,
-    /// Selector (field query) to filter on, supports '=', '==', and '!=' (e.g. --field-selector status.phase=Running).
+    account_flags: AccountFlags,
+    /// Selector (field query) to filter on, supports '=', '==', and '!=' (e.g. --field-selector status.phase=PendingOperations).
     #[arg(long)]
     field_selector: Option<String>,
     /// Delete all resources, in the namespace of the specified resource types.
@@ -73,7 +76,7 @@ pub(crate) struct Delete {
     /// Treat "resource not found" as a successful delete. Defaults to "true" when no names are specified.
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     ignore_not_found: Option<bool>,
-    /// Wait for resources to be gone before returning. This waits for finalizers.
+    /// Wait for resources to be deleted before returning. This waits for finalizers.
     #[arg(
         long,
         num_args = 0..=1,
@@ -90,10 +93,10 @@ pub(crate) struct Delete {
     /// Must be "none", "server", or "client". If client strategy, only print the object that would be sent, without
     /// sending it. If server strategy, submit server-side request without persisting the resource.
     #[arg(long, value_enum, default_value_t, value_name = "STRATEGY")]
-    dry_run: Dry,
+    dry_run: DryRunMode,
     /// Output format. Defaults to one line for each object.
     #[arg(short, long, value_enum, value_name = "FORMAT")]
-    output: Option<Format>,
+    output: Option<ChangeFormat>,
 }
 
 /// What becomes of what a deleted object owns.
@@ -109,13 +112,13 @@ enum Cascade {
 
 /// What an agent answers.
 #[derive(Debug, Deserialize)]
-struct Deleted {
-    deleted: Vec<Gone>,
+struct DeleteResponse {
+    deleted: Vec<DeletedRef>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Gone {
+struct DeletedRef {
     #[serde(default)]
     api_version: Option<String>,
     kind: String,
@@ -140,27 +143,28 @@ const NOT_IN_A_NAMESPACE: &str =
 impl Delete {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
         let grace = self.grace()?;
-        let subjects = self.chosen()?;
+        let resources = self.chosen()?;
         if grace == Some(0) {
             context.note(IMMEDIATE);
         }
-        let steps: Vec<_> = subjects.iter().map(|subject| self.step(subject, grace)).collect();
-        let Self { wherever, output, dry_run, timeout, .. } = &self;
+        let steps: Vec<_> = resources.iter().map(|resource| self.step(resource, grace)).collect();
+        let Self { account_flags, output, dry_run, timeout, .. } = &self;
         let deadline = self.wait.then_some(*timeout).filter(|timeout| !timeout.is_zero());
-        let change = Change { wherever, doing: "deleting", output: *output, dry: *dry_run, deadline };
+        let change =
+            ChangeCommand { account_flags, doing: "deleting", output: *output, dry_run: *dry_run, deadline };
         let (forced, any) = (grace == Some(0), Cell::new(false));
         // Said once: whoever names a namespace may think that nothing else is concerned.
-        let unwarned = Cell::new(wherever.namespace.is_some());
-        let told = |Deleted { deleted }: Deleted, line: &Line| {
+        let unwarned = Cell::new(account_flags.namespace.is_some());
+        let report = |DeleteResponse { deleted }: DeleteResponse, line: &AccountLine| {
             any.set(any.get() || !deleted.is_empty());
-            if deleted.iter().any(Gone::is_cluster_scoped) && unwarned.replace(false) {
+            if deleted.iter().any(DeletedRef::is_cluster_scoped) && unwarned.replace(false) {
                 line.note(NOT_IN_A_NAMESPACE);
             }
-            deleted.into_iter().map(|gone| gone.told(forced, *dry_run)).collect()
+            deleted.into_iter().map(|deleted| deleted.report(forced, *dry_run)).collect()
         };
-        change.tell(context, async |_, _| Ok(steps.clone()), told).await?;
+        change.run_with(context, async |_, _| Ok(steps.clone()), report).await?;
         // What was named and is not there has been said, or is of no interest.
-        if !any.get() && subjects.iter().all(|subject| subject.name.is_none()) {
+        if !any.get() && resources.iter().all(|resource| resource.name.is_none()) {
             writeln!(std::io::stdout().lock(), "No resources found")?;
         }
         Ok(())
@@ -183,14 +187,14 @@ impl Delete {
         })
     }
 
-    fn chosen(&self) -> anyhow::Result<Vec<Subject>> {
-        let subjects = self.subjects.named(&self.wherever)?;
-        ensure!(!subjects.is_empty(), "no objects passed to delete");
-        let selects = self.all || self.subjects.selector.is_some() || self.field_selector.is_some();
-        let by_name = |subject: &&Subject| subject.name.is_some();
-        if let Some(Subject { kind, .. }) = subjects.iter().find(by_name) {
+    fn chosen(&self) -> anyhow::Result<Vec<ResourceArg>> {
+        let resources = self.resources.named(&self.account_flags)?;
+        ensure!(!resources.is_empty(), "no objects passed to delete");
+        let selects = self.all || self.resources.selector.is_some() || self.field_selector.is_some();
+        let by_name = |resource: &&ResourceArg| resource.name.is_some();
+        if let Some(ResourceArg { kind, .. }) = resources.iter().find(by_name) {
             ensure!(
-                !selects || !self.subjects.files.is_empty(),
+                !selects || !self.resources.files.is_empty(),
                 "name cannot be provided when a selector is specified, for {kind}"
             );
             ensure!(!self.all_namespaces, "a resource cannot be retrieved by name across all namespaces");
@@ -200,16 +204,16 @@ impl Delete {
                 "resource(s) were provided, but no name was specified; specify a name, -l, --field-selector or --all"
             );
         }
-        Ok(subjects)
+        Ok(resources)
     }
 
-    fn step(&self, subject: &Subject, grace: Option<u64>) -> Step {
-        let Subject { api_version, kind, namespace, name, file } = subject.clone();
+    fn step(&self, resource: &ResourceArg, grace: Option<u64>) -> Step {
+        let ResourceArg { api_version, kind, namespace, name, file } = resource.clone();
         // What files name is what is deleted, whatever its labels.
         let (label_selector, field_selector) = match &name {
             Some(_) => (None, None),
             None if self.all => (None, Some(self.field_selector.clone().unwrap_or_else(|| EVERY.to_owned()))),
-            None => (self.subjects.selector.clone(), self.field_selector.clone()),
+            None => (self.resources.selector.clone(), self.field_selector.clone()),
         };
         let title = format!("{kind} {}", name.as_deref().unwrap_or_default());
         // What was asked for by labels and is not there was not asked for.
@@ -233,25 +237,25 @@ impl Delete {
     }
 }
 
-// === impl Gone ===
+// === impl DeletedRef ===
 
-impl Gone {
+impl DeletedRef {
     fn is_cluster_scoped(&self) -> bool {
         self.namespace.as_deref().is_none_or(str::is_empty)
     }
 
-    fn told(self, forced: bool, dry: Dry) -> Told {
+    fn report(self, forced: bool, dry_run: DryRunMode) -> ChangeReport {
         let Self { api_version, kind, namespace, name, uid } = self;
         let prefix = prefix(api_version.as_deref().unwrap_or_default(), &kind);
         let word = if forced { "force deleted" } else { "deleted" };
         let place = namespace.as_deref().filter(|namespace| !namespace.is_empty());
         let place = place.map(|namespace| format!(" from {namespace} namespace")).unwrap_or_default();
-        let line = format!("{prefix} \"{name}\" {word}{place}{}", after(dry));
+        let line = format!("{prefix} \"{name}\" {word}{place}{}", after(dry_run));
         let object: Value = json!({
             "apiVersion": api_version, "kind": kind,
             "metadata": { "namespace": namespace, "name": name, "uid": uid },
         });
-        Told { name: format!("{prefix}/{name}"), line, word: word.to_owned(), object }
+        ChangeReport { name: format!("{prefix}/{name}"), line, word: word.to_owned(), object }
     }
 }
 

@@ -11,8 +11,8 @@ use serde_json::Value;
 use spindrift_printer::{KindRef, Subject, describe};
 
 use super::{
-    Context, Reported,
-    get::{Fetch, Found, Scope, Target, resolve},
+    AlreadyReported, Context,
+    get::{Fetch, FetchedObject, QueryFlags, Target, resolve},
 };
 use crate::complete;
 use events::{Events, are_neighbours};
@@ -44,7 +44,7 @@ pub(crate) struct Describe {
     #[arg(value_name = "NAME", add = ArgValueCompleter::new(complete::names))]
     names: Vec<String>,
     #[command(flatten)]
-    scope: Scope,
+    query: QueryFlags,
 }
 
 // === impl Describe ===
@@ -54,11 +54,11 @@ impl Describe {
         let hub = context.hub()?;
         let targets = resolve(&hub, &self.kind, &self.names).await?;
         let knows_events = hub.api_resources().await?.iter().any(|resource| resource.kind == "Event");
-        let fetch = Fetch { hub: &hub, scope: &self.scope, sort: None };
+        let fetch = Fetch { hub: &hub, query: &self.query, sort: None };
         let mut any = false;
         let mut missing = Vec::new();
         for target in &targets {
-            let take = async |found: Vec<Found>| {
+            let take = async |found: Vec<FetchedObject>| {
                 for neighbours in found.chunk_by(are_neighbours) {
                     let mut events = None;
                     if knows_events {
@@ -77,22 +77,22 @@ impl Describe {
             missing.extend(fetch.pages(target, take).await?);
         }
         if !any && missing.is_empty() {
-            self.scope.check_accounts(&hub).await?;
-            context.note(self.scope.nothing(&targets));
+            self.query.check_accounts(&hub).await?;
+            context.note(self.query.nothing(&targets));
         }
         if missing.is_empty() {
             return Ok(());
         }
-        self.scope.check_accounts(&hub).await?;
+        self.query.check_accounts(&hub).await?;
         for not_found in missing {
             eprintln!("{not_found}");
         }
-        Err(Reported.into())
+        Err(AlreadyReported.into())
     }
 }
 
-fn page(target: &Target, object: &Found, events: Option<&[Value]>) -> String {
+fn page(target: &Target, object: &FetchedObject, events: Option<&[Value]>) -> String {
     let kind = KindRef { group: &target.resource.group, kind: &target.resource.kind };
-    let Found { account, value } = object;
+    let FetchedObject { account, value } = object;
     describe(&Subject { kind, account, object: value, events, now: Timestamp::now() })
 }

@@ -12,10 +12,10 @@ use spindrift_model::{Diff as DiffVerb, Manifest, Verb};
 
 use self::unified::unified;
 use super::{
-    Context, Ended, Reported,
-    apply::How,
+    AlreadyReported, Context, ExitWith,
+    apply::ApplyFlags,
     get::yaml,
-    operate::{Crew, Files, Line, Source, View, Where},
+    operate::{AccountFanout, AccountFlags, AccountLine, DisplayMode, FilenameFlags, ManifestSource},
 };
 
 const EXAMPLES: &str = "Examples:
@@ -38,11 +38,11 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = EXAMPLES, override_usage = "spindrift diff -f FILENAME [-a ACCOUNT | --all-accounts] [options]")]
 pub(crate) struct Diff {
     #[command(flatten)]
-    files: Files,
+    files: FilenameFlags,
     #[command(flatten)]
-    wherever: Where,
+    account_flags: AccountFlags,
     #[command(flatten)]
-    how: How,
+    apply_flags: ApplyFlags,
     /// If true, include managed fields in the diff.
     #[arg(long)]
     show_managed_fields: bool,
@@ -50,7 +50,7 @@ pub(crate) struct Diff {
 
 /// What an agent answers; of Secrets it says only whether a value differs.
 #[derive(Debug, Deserialize)]
-struct Both {
+struct LiveAndMerged {
     /// None if it would be created.
     live: Option<Value>,
     merged: Value,
@@ -65,63 +65,66 @@ impl Diff {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
         let differs = Cell::new(false);
         match self.compare(context, &differs).await {
-            Ok(()) if differs.get() => Err(Ended(DIFFERENT).into()),
+            Ok(()) if differs.get() => Err(ExitWith(DIFFERENT).into()),
             Ok(()) => Ok(()),
-            Err(error) if error.is::<Reported>() => Err(Ended(FAILED).into()),
-            Err(error) => Err(error.context(Ended(FAILED))),
+            Err(error) if error.is::<AlreadyReported>() => Err(ExitWith(FAILED).into()),
+            Err(error) => Err(error.context(ExitWith(FAILED))),
         }
     }
 
     async fn compare(&self, context: &Context, differs: &Cell<bool>) -> anyhow::Result<()> {
         ensure!(!self.files.is_empty(), "must specify -f: a file, a directory, or - for stdin");
-        self.how.check()?;
+        self.apply_flags.check()?;
         let sources = self.files.read()?;
         ensure!(!sources.is_empty(), "no objects passed to diff");
         let mut verbs = Vec::new();
         for source in sources {
             verbs.push((self.verb(&source)?, source.file));
         }
-        let crew = Crew::new(context)?;
-        let accounts = self.wherever.accounts(crew.hub()).await?;
-        crew.everywhere(&accounts, View::Stream, async |line| {
-            let mut patches = Vec::new();
-            for (verb, file) in &verbs {
-                let answer = async { crew.ask(line.account(), verb, None).await?.json::<Both>().await };
-                match answer.await {
-                    Ok(both) => patches.push(self.patch(both, line)?),
-                    Err(trouble) => line.fail(&trouble.about("diffing", Some(file)).to_string()),
+        let fanout = AccountFanout::new(context)?;
+        let accounts = self.account_flags.accounts(fanout.hub()).await?;
+        fanout
+            .run(&accounts, DisplayMode::Stream, async |line| {
+                let mut patches = Vec::new();
+                for (verb, file) in &verbs {
+                    let answer = async {
+                        fanout.submit(line.account(), verb, None).await?.json::<LiveAndMerged>().await
+                    };
+                    match answer.await {
+                        Ok(both) => patches.push(self.patch(both, line)?),
+                        Err(error) => line.fail(&error.about("diffing", Some(file)).to_string()),
+                    }
                 }
-            }
-            // By name, as the files that kubectl compares.
-            patches.sort();
-            for text in patches.into_iter().flatten() {
-                differs.set(true);
-                line.bare(&if context.color { coloured(&text) } else { text })?;
-            }
-            Ok(())
-        })
-        .await
+                // By name, as the files that kubectl compares.
+                patches.sort();
+                for text in patches.into_iter().flatten() {
+                    differs.set(true);
+                    line.print_raw(&if context.color { coloured(&text) } else { text })?;
+                }
+                Ok(())
+            })
+            .await
     }
 
-    fn verb(&self, source: &Source) -> anyhow::Result<Verb> {
+    fn verb(&self, source: &ManifestSource) -> anyhow::Result<Verb> {
         Ok(Verb::Diff(DiffVerb {
             manifest: Manifest(source.manifest.clone()),
-            namespace: Some(source.namespace(&self.wherever)?),
-            mode: self.how.mode(),
-            field_manager: self.how.field_manager.clone(),
-            force_conflicts: self.how.force_conflicts,
+            namespace: Some(source.namespace(&self.account_flags)?),
+            mode: self.apply_flags.mode(),
+            field_manager: self.apply_flags.field_manager.clone(),
+            force_conflicts: self.apply_flags.force_conflicts,
         }))
     }
 
     /// A patch, unless there is no difference.
-    fn patch(&self, both: Both, place: &Line) -> anyhow::Result<Option<String>> {
-        let Both { mut live, mut merged } = both;
+    fn patch(&self, both: LiveAndMerged, place: &AccountLine) -> anyhow::Result<Option<String>> {
+        let LiveAndMerged { mut live, mut merged } = both;
         let mut name = file_name(&merged);
         if place.is_one_of_several() {
             name = format!("{}/{name}", place.account());
         }
         if !self.show_managed_fields {
-            live.iter_mut().chain([&mut merged]).for_each(forget_managers);
+            live.iter_mut().chain([&mut merged]).for_each(remove_managed_fields);
         }
         let before = live.map(|live| yaml(&live)).transpose()?.unwrap_or_default();
         let hunks = unified(&before, &yaml(&merged)?);
@@ -131,7 +134,7 @@ impl Diff {
     }
 }
 
-fn forget_managers(object: &mut Value) {
+fn remove_managed_fields(object: &mut Value) {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");
     }

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::{
     Context,
-    operate::{Crew, View, Where},
+    operate::{AccountFanout, AccountFlags, DisplayMode},
 };
 
 const FREEZE_EXAMPLES: &str = "Examples:
@@ -29,7 +29,7 @@ const UNFREEZE_EXAMPLES: &str = "Examples:
 )]
 pub(crate) struct Freeze {
     #[command(flatten)]
-    wherever: Where,
+    account_flags: AccountFlags,
     /// The reason, shown to everyone whose operation is rejected. Required.
     #[arg(long, value_name = "TEXT")]
     reason: String,
@@ -45,14 +45,14 @@ pub(crate) struct Freeze {
 )]
 pub(crate) struct Unfreeze {
     #[command(flatten)]
-    wherever: Where,
+    account_flags: AccountFlags,
 }
 
 // === impl Freeze ===
 
 impl Freeze {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
-        each(context, &self.wherever, Some(&self.reason)).await
+        each(context, &self.account_flags, Some(&self.reason)).await
     }
 }
 
@@ -60,26 +60,27 @@ impl Freeze {
 
 impl Unfreeze {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
-        each(context, &self.wherever, None).await
+        each(context, &self.account_flags, None).await
     }
 }
 
 /// Freezes the accounts for a reason, or lets them go.
-async fn each(context: &Context, wherever: &Where, reason: Option<&str>) -> anyhow::Result<()> {
-    let crew = Crew::new(context)?;
-    let hub = crew.hub();
-    let accounts = wherever.accounts(hub).await?;
-    crew.everywhere(&accounts, View::Progress, async |line| {
-        let account = line.account();
-        let (done, word) = match reason {
-            Some(reason) => (hub.freeze(account, reason).await, "frozen"),
-            None => (hub.unfreeze(account).await, "unfrozen"),
-        };
-        match done {
-            Ok(()) => line.done(&format!("account/{account} {word}"), word)?,
-            Err(error) => line.fail(&format!("error: {error}")),
-        }
-        Ok(())
-    })
-    .await
+async fn each(context: &Context, account_flags: &AccountFlags, reason: Option<&str>) -> anyhow::Result<()> {
+    let fanout = AccountFanout::new(context)?;
+    let hub = fanout.hub();
+    let accounts = account_flags.accounts(hub).await?;
+    fanout
+        .run(&accounts, DisplayMode::Progress, async |line| {
+            let account = line.account();
+            let (done, word) = match reason {
+                Some(reason) => (hub.freeze(account, reason).await, "frozen"),
+                None => (hub.unfreeze(account).await, "unfrozen"),
+            };
+            match done {
+                Ok(()) => line.done(&format!("account/{account} {word}"), word)?,
+                Err(error) => line.fail(&format!("error: {error}")),
+            }
+            Ok(())
+        })
+        .await
 }

@@ -22,15 +22,15 @@ use serde_json::Value;
 use spindrift_printer::SortKey;
 
 use self::{documents::Documents, output::Output, rows::Rows, watch::Watch};
-use super::{Context, Reported};
+use super::{AlreadyReported, Context};
 use crate::{
     complete,
     hub::{ApiResource, Client, Selection},
 };
 pub(crate) use documents::mark;
-pub(crate) use fetch::{Fetch, Found};
+pub(crate) use fetch::{Fetch, FetchedObject};
 pub(crate) use output::yaml;
-pub(crate) use target::{Scope, Target, resolve};
+pub(crate) use target::{QueryFlags, Target, resolve};
 
 const EXAMPLES: &str = "Examples:
   # List all pods in namespace default, in all accounts
@@ -71,9 +71,9 @@ pub(crate) struct Get {
     #[arg(value_name = "NAME", add = ArgValueCompleter::new(complete::names))]
     names: Vec<String>,
     #[command(flatten)]
-    scope: Scope,
+    query: QueryFlags,
     #[command(flatten)]
-    show: Show,
+    show: PrintFlags,
     /// After listing/getting the requested object, watch for changes.
     #[arg(short, long)]
     watch: bool,
@@ -94,7 +94,7 @@ pub(crate) struct Get {
 
 /// How objects are shown.
 #[derive(Debug, Args)]
-pub(crate) struct Show {
+pub(crate) struct PrintFlags {
     /// Output format. One of: (wide, json, yaml, name, jsonpath=..., custom-columns=...). Defaults to a table.
     #[arg(short, long, value_name = "FORMAT")]
     output: Option<String>,
@@ -127,10 +127,10 @@ impl Get {
             }
             let events = self.output_watch_events;
             let watch =
-                Watch { hub: &hub, scope: &self.scope, target, context, only: self.watch_only, events };
+                Watch { hub: &hub, query: &self.query, target, context, only: self.watch_only, events };
             return watch.run(output, &self.show).await;
         }
-        let fetch = Fetch { hub: &hub, scope: &self.scope, sort };
+        let fetch = Fetch { hub: &hub, query: &self.query, sort };
         let missing = if output.is_table() {
             self.rows(&fetch, &targets, output, context).await?
         } else {
@@ -139,11 +139,11 @@ impl Get {
         if missing.is_empty() || self.ignore_not_found {
             return Ok(());
         }
-        self.scope.check_accounts(&hub).await?;
+        self.query.check_accounts(&hub).await?;
         for not_found in missing {
             eprintln!("{not_found}");
         }
-        Err(Reported.into())
+        Err(AlreadyReported.into())
     }
 
     /// Tables, page by page; gives what was not found.
@@ -155,14 +155,14 @@ impl Get {
         context: &Context,
     ) -> anyhow::Result<Vec<String>> {
         let mut missing = Vec::new();
-        let mut rows = Rows::new(output, &self.show, &self.scope, terminal_width());
+        let mut rows = Rows::new(output, &self.show, &self.query, terminal_width());
         for target in targets {
             rows.begin(fetch.hub, target, targets.len() > 1).await?;
             missing.extend(fetch.pages(target, async |page| rows.page(&page)).await?);
         }
         if !rows.any() && missing.is_empty() {
-            self.scope.check_accounts(fetch.hub).await?;
-            context.note(self.scope.nothing(targets));
+            self.query.check_accounts(fetch.hub).await?;
+            context.note(self.query.nothing(targets));
         }
         Ok(missing)
     }
@@ -175,15 +175,15 @@ impl Get {
         output: Output,
     ) -> anyhow::Result<Vec<String>> {
         let names_one =
-            |target: &Target| target.names.len() == 1 && !self.scope.shows_namespace(&target.resource);
-        let is_one = matches!(targets, [target] if names_one(target)) && self.scope.is_one_account();
+            |target: &Target| target.names.len() == 1 && !self.query.shows_namespace(&target.resource);
+        let is_one = matches!(targets, [target] if names_one(target)) && self.query.is_one_account();
         let mut missing = Vec::new();
-        let mut documents = Documents::new(output, &self.scope, is_one);
+        let mut documents = Documents::new(output, &self.query, is_one);
         for target in targets {
             missing.extend(fetch.pages(target, async |page| documents.page(target, page)).await?);
         }
         if !documents.any() && missing.is_empty() {
-            self.scope.check_accounts(fetch.hub).await?;
+            self.query.check_accounts(fetch.hub).await?;
         }
         if !is_one || missing.is_empty() {
             documents.end()?;

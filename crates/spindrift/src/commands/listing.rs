@@ -13,7 +13,7 @@ use crate::hub::HubError;
 
 /// How a list is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum ListFormat {
     Wide,
     Json,
     Yaml,
@@ -21,17 +21,17 @@ pub(crate) enum Format {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Show {
+pub(crate) struct ListFlags {
     /// Output format. Defaults to a table.
     #[arg(short, long, value_enum, value_name = "FORMAT")]
-    output: Option<Format>,
+    output: Option<ListFormat>,
     /// When using the default output format, don't print headers (default print headers).
     #[arg(long)]
     no_headers: bool,
 }
 
 /// What a list is made of.
-pub(crate) trait Listed: Serialize {
+pub(crate) trait ListItem: Serialize {
     /// The columns; the last ones are for wide tables only.
     const COLUMNS: &[&str];
     /// How many columns every table has.
@@ -48,12 +48,12 @@ pub(crate) trait Listed: Serialize {
     fn cells(&self, now: Timestamp) -> Vec<String>;
 
     /// What tells whether it has changed, for those who watch.
-    fn essence(&self) -> String;
+    fn change_marker(&self) -> String;
 }
 
 /// A list in the making: columns keep their widths from one print to the next.
-pub(crate) struct Listing {
-    show: Show,
+pub(crate) struct ListPrinter {
+    show: ListFlags,
     layout: Layout,
     headed: bool,
 }
@@ -61,44 +61,44 @@ pub(crate) struct Listing {
 /// Quick enough for a person, and cheap for the hub.
 const PACE: Duration = Duration::from_secs(2);
 
-// === impl Show ===
+// === impl ListFlags ===
 
-impl Show {
+impl ListFlags {
     /// Whether the user left it to us.
     pub(crate) fn is_table(&self) -> bool {
         self.output.is_none()
     }
 }
 
-// === impl Listing ===
+// === impl ListPrinter ===
 
-impl Listing {
-    pub(crate) fn new(show: Show) -> Self {
+impl ListPrinter {
+    pub(crate) fn new(show: ListFlags) -> Self {
         Self { show, layout: Layout::default(), headed: false }
     }
 
     /// Shows a whole list; says so on stderr if it is empty.
-    pub(crate) fn print<T: Listed>(
+    pub(crate) fn print<T: ListItem>(
         &mut self,
         items: &[T],
         nothing: &str,
         context: &Context,
     ) -> anyhow::Result<()> {
-        if items.is_empty() && matches!(self.show.output, None | Some(Format::Wide | Format::Name)) {
+        if items.is_empty() && matches!(self.show.output, None | Some(ListFormat::Wide | ListFormat::Name)) {
             context.note(nothing);
             return Ok(());
         }
         let text = match self.show.output {
-            Some(Format::Json) => format!("{}\n", serde_json::to_string_pretty(items)?),
-            Some(Format::Yaml) => yaml(&items)?,
-            Some(Format::Name) => items.iter().map(|item| item.name() + "\n").collect(),
-            None | Some(Format::Wide) => self.table(items),
+            Some(ListFormat::Json) => format!("{}\n", serde_json::to_string_pretty(items)?),
+            Some(ListFormat::Yaml) => yaml(&items)?,
+            Some(ListFormat::Name) => items.iter().map(|item| item.name() + "\n").collect(),
+            None | Some(ListFormat::Wide) => self.table(items),
         };
         Ok(std::io::stdout().lock().write_all(text.as_bytes())?)
     }
 
     /// Shows a list, and from then on what is new or different in it; ends only if the hub refuses.
-    pub(crate) async fn watch<T: Listed>(
+    pub(crate) async fn watch<T: ListItem>(
         &mut self,
         ask: impl AsyncFn() -> Result<Vec<T>, HubError>,
         context: &Context,
@@ -115,7 +115,7 @@ impl Listing {
                     self.print_each(&changed(&mut known, items))?;
                     first = false;
                 }
-                Err(error) if first || !error.is_passing() => return Err(error.into()),
+                Err(error) if first || !error.is_retryable() => return Err(error.into()),
                 Err(error) => {
                     if !std::mem::replace(&mut away, true) {
                         context.note(format_args!("{error}; retrying"));
@@ -127,31 +127,31 @@ impl Listing {
     }
 
     /// Items of a watch are documents of their own.
-    fn print_each<T: Listed>(&mut self, items: &[T]) -> anyhow::Result<()> {
+    fn print_each<T: ListItem>(&mut self, items: &[T]) -> anyhow::Result<()> {
         let mut out = std::io::stdout().lock();
         match self.show.output {
-            Some(Format::Json) => {
+            Some(ListFormat::Json) => {
                 for item in items {
                     writeln!(out, "{}", serde_json::to_string(item)?)?;
                 }
             }
-            Some(Format::Yaml) => {
+            Some(ListFormat::Yaml) => {
                 for item in items {
                     write!(out, "---\n{}", yaml(item)?)?;
                 }
             }
-            Some(Format::Name) => {
+            Some(ListFormat::Name) => {
                 for item in items {
                     writeln!(out, "{}", item.name())?;
                 }
             }
-            None | Some(Format::Wide) => out.write_all(self.table(items).as_bytes())?,
+            None | Some(ListFormat::Wide) => out.write_all(self.table(items).as_bytes())?,
         }
         Ok(out.flush()?)
     }
 
-    fn table<T: Listed>(&mut self, items: &[T]) -> String {
-        let columns = if self.show.output == Some(Format::Wide) { T::COLUMNS.len() } else { T::NARROW };
+    fn table<T: ListItem>(&mut self, items: &[T]) -> String {
+        let columns = if self.show.output == Some(ListFormat::Wide) { T::COLUMNS.len() } else { T::NARROW };
         let now = Timestamp::now();
         let mut rows = Vec::new();
         if !std::mem::replace(&mut self.headed, true) && !self.show.no_headers {
@@ -164,10 +164,10 @@ impl Listing {
 }
 
 /// What is new or different, by key; `known` is then what is listed now.
-fn changed<T: Listed>(known: &mut HashMap<String, String>, items: Vec<T>) -> Vec<T> {
+fn changed<T: ListItem>(known: &mut HashMap<String, String>, items: Vec<T>) -> Vec<T> {
     let before = std::mem::take(known);
-    known.extend(items.iter().map(|item| (item.key(), item.essence())));
-    items.into_iter().filter(|item| before.get(&item.key()) != Some(&item.essence())).collect()
+    known.extend(items.iter().map(|item| (item.key(), item.change_marker())));
+    items.into_iter().filter(|item| before.get(&item.key()) != Some(&item.change_marker())).collect()
 }
 
 /// A cell for what may be absent.
@@ -182,7 +182,7 @@ mod tests {
     #[derive(Serialize)]
     struct Fruit(&'static str, u32);
 
-    impl Listed for Fruit {
+    impl ListItem for Fruit {
         const COLUMNS: &[&str] = &["NAME", "COUNT", "COLOUR"];
         const NARROW: usize = 2;
         fn name(&self) -> String {
@@ -191,17 +191,17 @@ mod tests {
         fn cells(&self, _: Timestamp) -> Vec<String> {
             vec![self.0.into(), self.1.to_string(), "red".into()]
         }
-        fn essence(&self) -> String {
+        fn change_marker(&self) -> String {
             self.1.to_string()
         }
     }
 
     #[test]
     fn a_table_has_one_head_and_wide_ones_all_columns() {
-        let mut narrow = Listing::new(Show { output: None, no_headers: false });
+        let mut narrow = ListPrinter::new(ListFlags { output: None, no_headers: false });
         assert_eq!(narrow.table(&[Fruit("apple", 1)]), "NAME    COUNT\napple   1\n");
         assert_eq!(narrow.table(&[Fruit("fig", 2)]), "fig     2\n");
-        let mut wide = Listing::new(Show { output: Some(Format::Wide), no_headers: true });
+        let mut wide = ListPrinter::new(ListFlags { output: Some(ListFormat::Wide), no_headers: true });
         assert_eq!(wide.table(&[Fruit("apple", 1)]), "apple   1     red\n");
         assert_eq!(wide.table(&[Fruit("\u{1b}[2J\nx", 1)]), "^[[2J...   1     red\n");
     }
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn only_what_is_new_or_different_is_told_again() {
         let mut known = HashMap::new();
-        let mut told = |items| changed(&mut known, items).iter().map(Listed::name).collect::<Vec<_>>();
+        let mut told = |items| changed(&mut known, items).iter().map(ListItem::name).collect::<Vec<_>>();
         assert_eq!(told(vec![Fruit("apple", 1), Fruit("fig", 1)]), ["apple", "fig"]);
         assert_eq!(told(vec![Fruit("apple", 1), Fruit("fig", 2)]), ["fig"]);
         assert!(told(vec![Fruit("apple", 1)]).is_empty());

@@ -1,7 +1,7 @@
 //! `spindrift live`: the fleet on the whole screen.
 //!
 //! ```text
-//! hub ══watch from now══▶ Told ──┐
+//! hub ══watch from now══▶ WatchEvent ──┐
 //! hub ──/v1/accounts, paced──▶───┼──▶ State ──draw, a few times a second──▶ terminal
 //! keys ──▶───────────────────────┘
 //! ```
@@ -33,10 +33,10 @@ use tokio::{
 use super::Context;
 use crate::{
     complete,
-    hub::{Account, Client, HubError, Selection, Told},
+    hub::{Account, Client, HubError, Selection, WatchEvent},
 };
 use screen::{Input, Screen};
-use state::{State, Step};
+use state::{KeyAction, State};
 use view::Palette;
 
 const EXAMPLES: &str = "Examples:
@@ -108,7 +108,7 @@ impl Live {
 async fn follow(
     hub: Client,
     mut state: State,
-    mut told: impl Stream<Item = Result<Told, HubError>> + Unpin,
+    mut told: impl Stream<Item = Result<WatchEvent, HubError>> + Unpin,
     palette: Palette,
 ) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
@@ -130,7 +130,7 @@ async fn follow(
                 _ = hang_up.recv() => return Ok(()),
                 _ = interrupt.recv() => return Ok(()),
                 input = input_rx.recv() => match input {
-                    Some(Input::Key(key)) if state.key(key) == Step::Leave => return Ok(()),
+                    Some(Input::Key(key)) if state.key(key) == KeyAction::Leave => return Ok(()),
                     Some(Input::Key(_) | Input::Resized) => break,
                     None => bail!("the terminal was closed"),
                 },

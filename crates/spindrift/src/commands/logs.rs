@@ -10,7 +10,7 @@ use spindrift_model::{List, Logs as LogsVerb, ObjectRef, Verb};
 
 use super::{
     Context,
-    operate::{Crew, Line, Trouble, View, Where, duration},
+    operate::{AccountFanout, AccountFlags, AccountLine, DisplayMode, OperationError, duration},
 };
 use crate::complete;
 
@@ -40,12 +40,12 @@ const EXAMPLES: &str = "Examples:
 pub(crate) struct Logs {
     /// A pod, or a resource that has pods (e.g. deploy/web, job/import).
     #[arg(value_name = "POD|TYPE/NAME", add = ArgValueCompleter::new(complete::pods))]
-    subject: Option<String>,
+    resource: Option<String>,
     #[command(flatten)]
-    wherever: Where,
+    account_flags: AccountFlags,
     /// Selector (label query) to filter on, supports '=', '==', '!=', 'in' and 'notin' (e.g. -l key1=value1,key2=value2).
     /// Matching objects must satisfy all of the specified label constraints.
-    #[arg(short = 'l', long, conflicts_with = "subject")]
+    #[arg(short = 'l', long, conflicts_with = "resource")]
     selector: Option<String>,
     /// Print the logs of this container. Defaults to the only container, or to the default container of the pod.
     #[arg(short, long, value_name = "NAME")]
@@ -87,24 +87,28 @@ const TAIL_OF_MANY: u64 = 10;
 impl Logs {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
         self.check()?;
-        let crew = Crew::new(context)?;
-        let accounts = self.wherever.accounts(crew.hub()).await?;
-        crew.everywhere(&accounts, View::Stream, async |line| {
-            match self.targets(&crew, line.account()).await {
-                Ok(targets) if targets.is_empty() => {
-                    line.note(&format!("No resources found in {} namespace.", self.wherever.namespace()));
+        let fanout = AccountFanout::new(context)?;
+        let accounts = self.account_flags.accounts(fanout.hub()).await?;
+        fanout
+            .run(&accounts, DisplayMode::Stream, async |line| {
+                match self.targets(&fanout, line.account()).await {
+                    Ok(targets) if targets.is_empty() => {
+                        line.note(&format!(
+                            "No resources found in {} namespace.",
+                            self.account_flags.namespace()
+                        ));
+                    }
+                    Ok(targets) => self.show(&fanout, line, targets).await?,
+                    Err(error) => line.fail(&error.to_string()),
                 }
-                Ok(targets) => self.show(&crew, line, targets).await?,
-                Err(trouble) => line.fail(&trouble.to_string()),
-            }
-            Ok(())
-        })
-        .await
+                Ok(())
+            })
+            .await
     }
 
     fn check(&self) -> anyhow::Result<()> {
         ensure!(
-            self.subject.is_some() || self.selector.is_some(),
+            self.resource.is_some() || self.selector.is_some(),
             "POD, TYPE/NAME or -l is a required argument for the logs command (e.g. logs web-0, logs deploy/web, logs -l app=web)"
         );
         if let Some(moment) = &self.since_time
@@ -116,9 +120,14 @@ impl Logs {
     }
 
     /// One after the other; those that are followed at once.
-    async fn show(&self, crew: &Crew<'_>, line: &Line, targets: Vec<ObjectRef>) -> anyhow::Result<()> {
+    async fn show(
+        &self,
+        fanout: &AccountFanout<'_>,
+        line: &AccountLine,
+        targets: Vec<ObjectRef>,
+    ) -> anyhow::Result<()> {
         let many = targets.len() > 1;
-        let each = targets.into_iter().map(|target| self.read(crew, line, target, many));
+        let each = targets.into_iter().map(|target| self.read(fanout, line, target, many));
         if self.follow {
             futures::future::try_join_all(each).await?;
             return Ok(());
@@ -129,16 +138,20 @@ impl Logs {
         Ok(())
     }
 
-    async fn targets(&self, crew: &Crew<'_>, account: &str) -> Result<Vec<ObjectRef>, Trouble> {
-        let namespace = Some(self.wherever.namespace().to_owned());
+    async fn targets(
+        &self,
+        fanout: &AccountFanout<'_>,
+        account: &str,
+    ) -> Result<Vec<ObjectRef>, OperationError> {
+        let namespace = Some(self.account_flags.namespace().to_owned());
         let object = |kind: &str, name: &str| ObjectRef {
             api_version: None,
             kind: kind.to_owned(),
             namespace: namespace.clone(),
             name: name.to_owned(),
         };
-        if let Some(subject) = &self.subject {
-            let (kind, name) = subject.split_once('/').unwrap_or(("pod", subject));
+        if let Some(resource) = &self.resource {
+            let (kind, name) = resource.split_once('/').unwrap_or(("pod", resource));
             return Ok(vec![object(kind, name)]);
         }
         let list = Verb::List(List {
@@ -149,19 +162,25 @@ impl Logs {
             field_selector: None,
             anywhere: false,
         });
-        let found: serde_json::Value = crew.ask(account, &list, None).await?.json().await?;
+        let found: serde_json::Value = fanout.submit(account, &list, None).await?.json().await?;
         let pods = found["items"].as_array().map(Vec::as_slice).unwrap_or_default();
         let names = pods.iter().filter_map(|pod| pod["metadata"]["name"].as_str());
         Ok(names.map(|name| object("pod", name)).collect())
     }
 
-    async fn read(&self, crew: &Crew<'_>, line: &Line, target: ObjectRef, many: bool) -> anyhow::Result<()> {
+    async fn read(
+        &self,
+        fanout: &AccountFanout<'_>,
+        line: &AccountLine,
+        target: ObjectRef,
+        many: bool,
+    ) -> anyhow::Result<()> {
         let prefix = if self.prefix { format!("[{}/{}] ", target.kind, target.name) } else { String::new() };
         let verb = self.verb(target, many);
-        let mut reply = match crew.ask(line.account(), &verb, self.follow.then_some(FOLLOWED)).await {
+        let mut reply = match fanout.submit(line.account(), &verb, self.follow.then_some(FOLLOWED)).await {
             Ok(reply) => reply,
-            Err(trouble) => {
-                line.fail(&trouble.to_string());
+            Err(error) => {
+                line.fail(&error.to_string());
                 return Ok(());
             }
         };
@@ -176,7 +195,7 @@ impl Logs {
                         out.flush()?;
                     }
                     Ok(None) => break Ok(()),
-                    Err(trouble) => break Err(trouble),
+                    Err(error) => break Err(error),
                 }
             }
         } else {
@@ -188,8 +207,8 @@ impl Logs {
                 })
                 .await?
         };
-        if let Err(trouble) = ended {
-            line.fail(&trouble.to_string());
+        if let Err(error) = ended {
+            line.fail(&error.to_string());
         }
         Ok(())
     }

@@ -11,11 +11,11 @@ use spindrift_printer::since;
 use super::{
     Context,
     get::yaml,
-    listing::{Listed, Listing, Show, or_none},
+    listing::{ListFlags, ListItem, ListPrinter, or_none},
 };
 use crate::{
     complete,
-    hub::{Record, Which},
+    hub::{OperationFilter, OperationRecord},
 };
 
 const EXAMPLES: &str = "Examples:
@@ -47,7 +47,7 @@ const CANCEL_EXAMPLES: &str = "Examples:
 )]
 pub(crate) struct Operations {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<OperationsCommand>,
     /// Show the details of this operation.
     id: Option<OperationId>,
     /// A comma-separated list of accounts. Defaults to all accounts.
@@ -67,14 +67,14 @@ pub(crate) struct Operations {
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
     #[command(flatten)]
-    show: Show,
+    show: ListFlags,
     /// After listing the requested objects, watch for changes.
     #[arg(short, long)]
     watch: bool,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum OperationsCommand {
     /// Cancel an operation.
     ///
     /// An operation that is already changing an object is not interrupted. The resulting state is printed.
@@ -90,7 +90,7 @@ enum Action {
 impl Operations {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
         let hub = context.hub()?;
-        if let Some(Action::Cancel { id }) = self.action {
+        if let Some(OperationsCommand::Cancel { id }) = self.action {
             hub.cancel(&id.to_string()).await?;
             let record = hub.operation(&id.to_string()).await?;
             return Ok(writeln!(std::io::stdout().lock(), "operation/{id} {}", record.state)?);
@@ -100,11 +100,11 @@ impl Operations {
             if self.show.is_table() {
                 return Ok(std::io::stdout().lock().write_all(yaml(&record)?.as_bytes())?);
             }
-            return Listing::new(self.show).print(&[record], "", context);
+            return ListPrinter::new(self.show).print(&[record], "", context);
         }
         let Self { accounts, state, limit, watch, show, .. } = self;
         let ask = async || {
-            let of = |account| Which { account, state: state.clone(), limit };
+            let of = |account| OperationFilter { account, state: state.clone(), limit };
             if accounts.is_empty() {
                 return hub.operations(&of(None)).await;
             }
@@ -113,11 +113,11 @@ impl Operations {
                 found.extend(hub.operations(&of(Some(account.clone()))).await?);
             }
             // Ids sort by the time they were made.
-            found.sort_by(|left: &Record, right| right.id.cmp(&left.id));
+            found.sort_by(|left: &OperationRecord, right| right.id.cmp(&left.id));
             found.truncate(limit.map_or(usize::MAX, |limit| limit as usize));
             Ok(found)
         };
-        let mut listing = Listing::new(show);
+        let mut listing = ListPrinter::new(show);
         if watch {
             return listing.watch(ask, context).await;
         }
@@ -125,9 +125,9 @@ impl Operations {
     }
 }
 
-// === impl Record ===
+// === impl OperationRecord ===
 
-impl Record {
+impl OperationRecord {
     /// Why it ended as it did.
     fn why(&self) -> Option<String> {
         let status = self.status.clone().and_then(|status| serde_json::from_value::<Status>(status).ok());
@@ -136,7 +136,7 @@ impl Record {
     }
 }
 
-impl Listed for Record {
+impl ListItem for OperationRecord {
     const COLUMNS: &[&str] =
         &["ID", "ACCOUNT", "VERB", "TARGET", "STATE", "TOOK", "AGE", "REASON", "CODE", "AGENT"];
     const NARROW: usize = 8;
@@ -160,7 +160,7 @@ impl Listed for Record {
         ]
     }
 
-    fn essence(&self) -> String {
+    fn change_marker(&self) -> String {
         format!("{} {:?} {:?}", self.state, self.sent_at, self.ended_at)
     }
 }

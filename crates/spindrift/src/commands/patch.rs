@@ -9,7 +9,7 @@ use spindrift_model::{Manifest, Patch as PatchVerb, PatchKind, Verb};
 
 use super::{
     Context,
-    operate::{Change, Dry, Format, Step, Subjects, Where, duration, parse},
+    operate::{AccountFlags, ChangeCommand, ChangeFormat, DryRunMode, ResourceArgs, Step, duration, parse},
 };
 
 const EXAMPLES: &str = "Examples:
@@ -37,9 +37,9 @@ const EXAMPLES: &str = "Examples:
 )]
 pub(crate) struct Patch {
     #[command(flatten)]
-    subjects: Subjects,
+    resources: ResourceArgs,
     #[command(flatten)]
-    wherever: Where,
+    account_flags: AccountFlags,
     /// The patch to be applied to the resource, in JSON or YAML.
     #[arg(short = 'p', long = "patch", value_name = "PATCH", conflicts_with = "file")]
     change: Option<String>,
@@ -58,10 +58,10 @@ pub(crate) struct Patch {
     /// Must be "none", "server", or "client". If client strategy, only print the object that would be sent, without
     /// sending it. If server strategy, submit server-side request without persisting the resource.
     #[arg(long, value_enum, default_value_t, value_name = "STRATEGY")]
-    dry_run: Dry,
+    dry_run: DryRunMode,
     /// Output format. Defaults to one line for each object.
     #[arg(short, long, value_enum, value_name = "FORMAT")]
-    output: Option<Format>,
+    output: Option<ChangeFormat>,
     /// The length of time to wait for each object before giving up (e.g. 30s, 5m). Defaults to the limit of the hub.
     #[arg(long, value_parser = duration, value_name = "TIME")]
     timeout: Option<Duration>,
@@ -83,14 +83,19 @@ enum Kind {
 impl Patch {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
         let patch = self.read()?;
-        let Self { subjects, wherever, output, dry_run, timeout, .. } = &self;
-        let chosen = subjects.chosen(wherever)?;
+        let Self { resources, account_flags, output, dry_run, timeout, .. } = &self;
+        let chosen = resources.chosen(account_flags)?;
         ensure!(!chosen.is_empty(), "no objects passed to patch");
-        let change =
-            Change { wherever, doing: "patching", output: *output, dry: *dry_run, deadline: *timeout };
+        let change = ChangeCommand {
+            account_flags,
+            doing: "patching",
+            output: *output,
+            dry_run: *dry_run,
+            deadline: *timeout,
+        };
         change
-            .run(context, async |crew, account| {
-                let found = subjects.in_account(crew, account, &chosen).await?;
+            .run(context, async |fanout, account| {
+                let found = resources.in_account(fanout, account, &chosen).await?;
                 let steps = found.into_iter().map(|(target, file)| {
                     let title = target.to_string();
                     let verb = Verb::Patch(PatchVerb {

@@ -12,7 +12,7 @@ use spindrift_model::{Rollout as RolloutVerb, RolloutAction, Verb};
 use self::{history::History, status::Status};
 use super::{
     Context,
-    operate::{Change, Dry, Format, Step, Subjects, Where, duration},
+    operate::{AccountFlags, ChangeCommand, ChangeFormat, DryRunMode, ResourceArgs, Step, duration},
 };
 
 const EXAMPLES: &str = "Examples:
@@ -62,11 +62,11 @@ const RESTART_EXAMPLES: &str = "Examples:
 #[command(before_help = EXAMPLES, override_usage = "spindrift rollout SUBCOMMAND [options]")]
 pub(crate) struct Rollout {
     #[command(subcommand)]
-    action: Action,
+    action: RolloutCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum RolloutCommand {
     /// Undo a previous rollout.
     #[command(before_help = UNDO_EXAMPLES)]
     Undo(Undo),
@@ -101,18 +101,18 @@ struct Undo {
     /// Must be "none", "server", or "client". If client strategy, only print the object that would be sent, without
     /// sending it. If server strategy, submit server-side request without persisting the resource.
     #[arg(long, value_enum, default_value_t, value_name = "STRATEGY")]
-    dry_run: Dry,
+    dry_run: DryRunMode,
 }
 
 #[derive(Debug, Args)]
 struct Plain {
     #[command(flatten)]
-    subjects: Subjects,
+    resources: ResourceArgs,
     #[command(flatten)]
-    wherever: Where,
+    account_flags: AccountFlags,
     /// Output format. Defaults to one line for each object.
     #[arg(short, long, value_enum, value_name = "FORMAT")]
-    output: Option<Format>,
+    output: Option<ChangeFormat>,
     /// The length of time to wait for each object before giving up (e.g. 30s, 5m). Defaults to the limit of the hub.
     #[arg(long, value_parser = duration, value_name = "TIME")]
     timeout: Option<Duration>,
@@ -123,17 +123,21 @@ struct Plain {
 impl Rollout {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
         match self.action {
-            Action::Undo(Undo { plain, to_revision, dry_run }) => {
+            RolloutCommand::Undo(Undo { plain, to_revision, dry_run }) => {
                 let to_revision = Some(to_revision).filter(|revision| *revision > 0);
                 plain.run(context, "undoing", &RolloutAction::Undo { to_revision }, dry_run).await
             }
-            Action::Pause(plain) => plain.run(context, "pausing", &RolloutAction::Pause, Dry::None).await,
-            Action::Resume(plain) => plain.run(context, "resuming", &RolloutAction::Resume, Dry::None).await,
-            Action::Restart(plain) => {
-                plain.run(context, "restarting", &RolloutAction::Restart, Dry::None).await
+            RolloutCommand::Pause(plain) => {
+                plain.run(context, "pausing", &RolloutAction::Pause, DryRunMode::None).await
             }
-            Action::History(history) => history.run(context).await,
-            Action::Status(status) => status.run(context).await,
+            RolloutCommand::Resume(plain) => {
+                plain.run(context, "resuming", &RolloutAction::Resume, DryRunMode::None).await
+            }
+            RolloutCommand::Restart(plain) => {
+                plain.run(context, "restarting", &RolloutAction::Restart, DryRunMode::None).await
+            }
+            RolloutCommand::History(history) => history.run(context).await,
+            RolloutCommand::Status(status) => status.run(context).await,
         }
     }
 }
@@ -146,19 +150,22 @@ impl Plain {
         context: &Context,
         doing: &'static str,
         action: &RolloutAction,
-        dry: Dry,
+        dry_run: DryRunMode,
     ) -> anyhow::Result<()> {
-        let Self { subjects, wherever, output, timeout } = self;
-        let chosen = subjects.chosen(wherever)?;
+        let Self { resources, account_flags, output, timeout } = self;
+        let chosen = resources.chosen(account_flags)?;
         ensure!(!chosen.is_empty(), "no objects passed to rollout");
-        let change = Change { wherever, doing, output: *output, dry, deadline: *timeout };
+        let change = ChangeCommand { account_flags, doing, output: *output, dry_run, deadline: *timeout };
         change
-            .run(context, async |crew, account| {
-                let found = subjects.in_account(crew, account, &chosen).await?;
+            .run(context, async |fanout, account| {
+                let found = resources.in_account(fanout, account, &chosen).await?;
                 let steps = found.into_iter().map(|(target, file)| {
                     let title = target.to_string();
-                    let verb =
-                        Verb::Rollout(RolloutVerb { target, action: action.clone(), dry_run: dry.into() });
+                    let verb = Verb::Rollout(RolloutVerb {
+                        target,
+                        action: action.clone(),
+                        dry_run: dry_run.into(),
+                    });
                     Step { verb, title, file }
                 });
                 Ok(steps.collect())

@@ -8,7 +8,7 @@ use spindrift_model::{Scale as ScaleVerb, Verb};
 
 use super::{
     Context,
-    operate::{Change, Dry, Format, Step, Subjects, Where, duration},
+    operate::{AccountFlags, ChangeCommand, ChangeFormat, DryRunMode, ResourceArgs, Step, duration},
 };
 
 const EXAMPLES: &str = "Examples:
@@ -33,9 +33,9 @@ const EXAMPLES: &str = "Examples:
 )]
 pub(crate) struct Scale {
     #[command(flatten)]
-    subjects: Subjects,
+    resources: ResourceArgs,
     #[command(flatten)]
-    wherever: Where,
+    account_flags: AccountFlags,
     /// The new desired number of replicas. Required.
     #[arg(long, value_name = "COUNT")]
     replicas: u32,
@@ -48,10 +48,10 @@ pub(crate) struct Scale {
     /// Must be "none", "server", or "client". If client strategy, only print the object that would be sent, without
     /// sending it. If server strategy, submit server-side request without persisting the resource.
     #[arg(long, value_enum, default_value_t, value_name = "STRATEGY")]
-    dry_run: Dry,
+    dry_run: DryRunMode,
     /// Output format. Defaults to one line for each object.
     #[arg(short, long, value_enum, value_name = "FORMAT")]
-    output: Option<Format>,
+    output: Option<ChangeFormat>,
     /// The length of time to wait for each object before giving up (e.g. 30s, 5m). Defaults to the limit of the hub.
     #[arg(long, value_parser = duration, value_name = "TIME")]
     timeout: Option<Duration>,
@@ -61,18 +61,23 @@ pub(crate) struct Scale {
 
 impl Scale {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
-        let Self { subjects, wherever, output, dry_run, timeout, .. } = &self;
-        let chosen = subjects.chosen(wherever)?;
+        let Self { resources, account_flags, output, dry_run, timeout, .. } = &self;
+        let chosen = resources.chosen(account_flags)?;
         ensure!(!chosen.is_empty(), "no objects passed to scale");
         ensure!(
             self.resource_version.is_none() || chosen.len() == 1,
             "cannot use --resource-version with multiple resources"
         );
-        let change =
-            Change { wherever, doing: "scaling", output: *output, dry: *dry_run, deadline: *timeout };
+        let change = ChangeCommand {
+            account_flags,
+            doing: "scaling",
+            output: *output,
+            dry_run: *dry_run,
+            deadline: *timeout,
+        };
         change
-            .run(context, async |crew, account| {
-                let found = subjects.in_account(crew, account, &chosen).await?;
+            .run(context, async |fanout, account| {
+                let found = resources.in_account(fanout, account, &chosen).await?;
                 let steps = found.into_iter().map(|(target, file)| {
                     let title = target.to_string();
                     let verb = Verb::Scale(ScaleVerb {

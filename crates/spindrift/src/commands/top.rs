@@ -13,7 +13,7 @@ use spindrift_printer::Layout;
 use self::usage::{Amount, Usage, node_rows, pod_rows};
 use super::{
     Context,
-    operate::{Crew, Trouble, View, Where},
+    operate::{AccountFanout, AccountFlags, DisplayMode, OperationError},
 };
 use crate::complete;
 
@@ -56,11 +56,11 @@ const ACCOUNTS: &str =
 #[command(before_help = EXAMPLES, override_usage = "spindrift top (pods | nodes) [options]")]
 pub(crate) struct Top {
     #[command(subcommand)]
-    action: Action,
+    action: TopCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum TopCommand {
     /// Display resource (CPU/memory) usage of pods.
     ///
     /// Due to the metrics pipeline delay, they may be unavailable for a few minutes since pod creation.
@@ -107,7 +107,7 @@ struct Nodes {
 #[derive(Debug, Args)]
 struct Common {
     #[command(flatten)]
-    wherever: Where,
+    account_flags: AccountFlags,
     /// Selector (label query) to filter on, supports '=', '==', '!=', 'in' and 'notin' (e.g. -l key1=value1,key2=value2).
     /// Matching objects must satisfy all of the specified label constraints.
     #[arg(short = 'l', long, conflicts_with = "name")]
@@ -131,8 +131,8 @@ enum SortBy {
 impl Top {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
         match self.action {
-            Action::Pods(pods) => pods.run(context).await,
-            Action::Nodes(nodes) => nodes.run(context).await,
+            TopCommand::Pods(pods) => pods.run(context).await,
+            TopCommand::Nodes(nodes) => nodes.run(context).await,
         }
     }
 }
@@ -142,7 +142,7 @@ impl Top {
 impl Pods {
     async fn run(self, context: &Context) -> anyhow::Result<()> {
         let Self { name, common, all_namespaces, containers } = &self;
-        let namespace = (!all_namespaces).then(|| common.wherever.namespace().to_owned());
+        let namespace = (!all_namespaces).then(|| common.account_flags.namespace().to_owned());
         let columns: Vec<_> = [("NAMESPACE", *all_namespaces), ("POD", *containers)]
             .into_iter()
             .filter_map(|(column, is_shown)| is_shown.then_some(column))
@@ -153,9 +153,9 @@ impl Pods {
             None => "No resources found".to_owned(),
         };
         common
-            .run(context, &columns, &nothing, async |crew, account| {
+            .run(context, &columns, &nothing, async |fanout, account| {
                 let verb = common.verb("pods", namespace.clone(), name.clone());
-                let metrics = items(crew.ask(account, &verb, None).await?.json().await?);
+                let metrics = items(fanout.submit(account, &verb, None).await?.json().await?);
                 Ok(pod_rows(&metrics, *all_namespaces, *containers))
             })
             .await
@@ -169,9 +169,9 @@ impl Nodes {
         let Self { name, common } = &self;
         let columns = ["NAME", "CPU(cores)", "CPU(%)", "MEMORY(bytes)", "MEMORY(%)"];
         common
-            .run(context, &columns, "No resources found", async |crew, account| {
+            .run(context, &columns, "No resources found", async |fanout, account| {
                 let verb = common.verb("nodes", None, name.clone());
-                let metrics = items(crew.ask(account, &verb, None).await?.json().await?);
+                let metrics = items(fanout.submit(account, &verb, None).await?.json().await?);
                 let list = Verb::List(List {
                     api_version: Some("v1".to_owned()),
                     kind: "Node".to_owned(),
@@ -180,7 +180,7 @@ impl Nodes {
                     field_selector: name.as_ref().map(|name| format!("metadata.name={name}")),
                     anywhere: false,
                 });
-                let nodes = items(crew.ask(account, &list, None).await?.json().await?);
+                let nodes = items(fanout.submit(account, &list, None).await?.json().await?);
                 Ok(node_rows(&metrics, &nodes))
             })
             .await
@@ -201,18 +201,18 @@ impl Common {
         context: &Context,
         columns: &[&str],
         nothing: &str,
-        rows: impl AsyncFn(&Crew<'_>, &str) -> Result<Vec<Usage>, Trouble>,
+        rows: impl AsyncFn(&AccountFanout<'_>, &str) -> Result<Vec<Usage>, OperationError>,
     ) -> anyhow::Result<()> {
-        let crew = Crew::new(context)?;
-        let accounts = self.wherever.accounts_or_all(crew.hub()).await?;
+        let fanout = AccountFanout::new(context)?;
+        let accounts = self.account_flags.accounts_or_all(fanout.hub()).await?;
         let found = RefCell::new(BTreeMap::new());
-        let done = crew
-            .everywhere(&accounts, View::Progress, async |line| {
-                match rows(&crew, line.account()).await {
+        let done = fanout
+            .run(&accounts, DisplayMode::Progress, async |line| {
+                match rows(&fanout, line.account()).await {
                     Ok(rows) => {
                         found.borrow_mut().insert(line.account().to_owned(), rows);
                     }
-                    Err(trouble) => line.fail(&trouble.to_string()),
+                    Err(error) => line.fail(&error.to_string()),
                 }
                 Ok(())
             })

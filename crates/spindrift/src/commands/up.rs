@@ -32,9 +32,9 @@ use spindrift_process::{
 };
 
 use self::{
-    clusters::Choice,
+    clusters::ClusterSelection,
     data_dir::{DataDir, as_typed},
-    progress::Progress,
+    progress::SyncProgress,
     welcome::Welcome,
 };
 use super::Context;
@@ -103,7 +103,7 @@ impl Up {
     /// Runs until Ctrl-C; a quiet one prints nothing but the address of its REST API.
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
         let env = Env::capture();
-        let choice = Choice::of(&self)?;
+        let choice = ClusterSelection::of(&self)?;
         logging::init(
             &LoggingConfig { level: self.log_level.clone(), ..LoggingConfig::default() },
             &env,
@@ -143,7 +143,7 @@ impl Up {
         } else {
             let welcome = Welcome { url: &url, grpc, endpoints, data_dir: &data_dir, clusters: &clusters };
             say(&welcome.addresses());
-            let progress = Progress::new(board, Client::new(url.parse()?)?, context);
+            let progress = SyncProgress::new(board, Client::new(url.parse()?)?, context);
             if shutdown.token().run_until_cancelled(progress.show()).await.is_some() {
                 say(&welcome.next_steps());
             }

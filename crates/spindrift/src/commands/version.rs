@@ -23,11 +23,11 @@ pub(crate) struct Version {
     client: bool,
     /// Output format. Defaults to text.
     #[arg(short, long, value_enum, value_name = "FORMAT")]
-    output: Option<Format>,
+    output: Option<VersionFormat>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Format {
+enum VersionFormat {
     Json,
     Yaml,
 }
@@ -46,8 +46,8 @@ impl Version {
                 shown["hub"] = json!({ "version": version, "url": url });
             }
             match format {
-                Format::Json => writeln!(out, "{shown:#}")?,
-                Format::Yaml => write!(out, "{}", yaml(&shown)?)?,
+                VersionFormat::Json => writeln!(out, "{shown:#}")?,
+                VersionFormat::Yaml => write!(out, "{}", yaml(&shown)?)?,
             }
             return Ok(());
         }

@@ -7,9 +7,9 @@ use spindrift_printer::human_duration;
 
 use super::{
     Context,
-    listing::{Listed, Listing, Show, or_none},
+    listing::{ListFlags, ListItem, ListPrinter, or_none},
 };
-use crate::{complete, hub::Watched};
+use crate::{complete, hub::WatchStatus};
 
 const EXAMPLES: &str = "Examples:
   # List the watches of all accounts
@@ -34,7 +34,7 @@ pub(crate) struct Watches {
     )]
     account: Option<String>,
     #[command(flatten)]
-    show: Show,
+    show: ListFlags,
     /// After listing the requested objects, watch for changes.
     #[arg(short, long)]
     watch: bool,
@@ -46,7 +46,7 @@ impl Watches {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
         let hub = context.hub()?;
         let Self { account, show, watch } = self;
-        let mut listing = Listing::new(show);
+        let mut listing = ListPrinter::new(show);
         if watch {
             return listing.watch(async || hub.watches(account.as_deref()).await, context).await;
         }
@@ -58,15 +58,15 @@ impl Watches {
     }
 }
 
-// === impl Watched ===
+// === impl WatchStatus ===
 
-impl Watched {
+impl WatchStatus {
     fn group_kind(&self) -> String {
         if self.group.is_empty() { self.kind.clone() } else { format!("{}.{}", self.kind, self.group) }
     }
 }
 
-impl Listed for Watched {
+impl ListItem for WatchStatus {
     const COLUMNS: &[&str] =
         &["ACCOUNT", "KIND", "NAMESPACE", "PHASE", "OBJECTS", "AGE", "VERSION", "REACHED", "DENIED"];
     const NARROW: usize = 6;
@@ -92,7 +92,7 @@ impl Listed for Watched {
         ]
     }
 
-    fn essence(&self) -> String {
+    fn change_marker(&self) -> String {
         format!("{} {} {}", self.phase, self.objects, self.version)
     }
 }

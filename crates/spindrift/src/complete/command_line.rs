@@ -6,7 +6,7 @@ use clap::Command;
 
 /// The words of an unfinished line that matter to completion.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Words {
+pub(super) struct CommandLine {
     pub(super) hub: Option<String>,
     pub(super) account: Option<String>,
     pub(super) namespace: Option<String>,
@@ -15,9 +15,9 @@ pub(super) struct Words {
     pub(super) kind: Option<String>,
 }
 
-// === impl Words ===
+// === impl CommandLine ===
 
-impl Words {
+impl CommandLine {
     /// The line that the shell has handed over, behind `--`; the word under the cursor is among them.
     pub(super) fn of_line() -> Self {
         let words = std::env::args_os().skip_while(|word| word != "--").skip(2);
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn what_an_unfinished_line_says_is_found_wherever_it_stands() {
-        let full = Words {
+        let full = CommandLine {
             hub: Some("h:1".into()),
             account: Some("eu,us".into()),
             namespace: Some("shop".into()),
@@ -99,8 +99,8 @@ mod tests {
             "get --namespace shop -a=eu,us --all-namespaces pods --hub h:1 -o",
         ] {
             let words: Vec<_> = line.split(' ').map(str::to_owned).collect();
-            assert_eq!(Words::read(&program(), &words), full, "{line}");
+            assert_eq!(CommandLine::read(&program(), &words), full, "{line}");
         }
-        assert_eq!(Words::read(&program(), &["get".into(), "-n".into()]), Words::default());
+        assert_eq!(CommandLine::read(&program(), &["get".into(), "-n".into()]), CommandLine::default());
     }
 }

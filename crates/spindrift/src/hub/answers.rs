@@ -64,7 +64,7 @@ pub(crate) struct Agent {
 /// A kind of an account that is watched, in one namespace or in all.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Watched {
+pub(crate) struct WatchStatus {
     pub(crate) account: String,
     pub(crate) group: String,
     pub(crate) version: String,
@@ -98,7 +98,7 @@ pub(crate) struct ApiResource {
     pub(crate) accounts: u64,
 }
 
-/// Which release the hub is.
+/// OperationFilter release the hub is.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Release {
     pub(crate) version: String,
@@ -134,7 +134,7 @@ pub(crate) struct Object {
 
 /// An object that has gone, or no longer matches.
 #[derive(Debug, Clone, Deserialize)]
-pub(crate) struct Deleted {
+pub(crate) struct DeletedObject {
     pub(crate) account: String,
     pub(crate) group: String,
     pub(crate) kind: String,

@@ -9,28 +9,28 @@ use serde::Deserialize;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HubError {
     #[error("cannot connect to the hub at {url} ({cause}); start one with `spindrift up`, or set --hub URL")]
-    Away { url: String, cause: String },
+    Unreachable { url: String, cause: String },
     #[error("TLS handshake with {url} failed ({cause}); {advice}")]
     Tls { url: String, cause: String, advice: &'static str },
     #[error("deadline exceeded: no response from the hub at {url}; retry, or check its log")]
-    Slow { url: String },
+    DeadlineExceeded { url: String },
     #[error("the response of the hub at {url} was interrupted ({cause}); retry")]
-    BrokenOff { url: String, cause: String },
+    Interrupted { url: String, cause: String },
     /// It was reached and asked, and gone before it said a word that made sense.
     #[error("connection to the hub at {url} lost ({cause})")]
-    Gone { url: String, cause: String },
+    ConnectionLost { url: String, cause: String },
     #[error("{url} is not a hub's REST port (7002 unless configured): it answers {found}; check --hub")]
     NotAHub { url: String, found: String },
     /// The hub has understood and says no.
     #[error("{message}")]
-    Refused { status: u16, message: String },
+    Rejected { status: u16, message: String },
     #[error("the hub at {url} failed ({status}): {message}")]
     Failed { url: String, status: u16, message: String },
 }
 
 /// The body of the hub's own errors.
 #[derive(Deserialize)]
-struct Body {
+struct ErrorBody {
     status: u16,
     message: String,
 }
@@ -50,23 +50,23 @@ impl HubError {
             return Self::Tls { url, cause, advice };
         }
         if error.is_connect() || error.is_builder() {
-            Self::Away { url, cause }
+            Self::Unreachable { url, cause }
         } else if error.is_timeout() {
-            Self::Slow { url }
+            Self::DeadlineExceeded { url }
         } else if error.is_body() || error.is_decode() {
-            Self::BrokenOff { url, cause }
+            Self::Interrupted { url, cause }
         } else {
             // Cut before the first word of an answer.
-            Self::Gone { url, cause }
+            Self::ConnectionLost { url, cause }
         }
     }
 
     /// An answer that is not what was asked for.
     pub(super) fn answer(url: &Url, status: StatusCode, body: &[u8]) -> Self {
         match serde_json::from_slice(body) {
-            Ok(Body { status: said, message }) if said == status.as_u16() => {
+            Ok(ErrorBody { status: said, message }) if said == status.as_u16() => {
                 if status.is_client_error() {
-                    Self::Refused { status: said, message }
+                    Self::Rejected { status: said, message }
                 } else {
                     Self::Failed { url: shown(url), status: said, message }
                 }
@@ -86,17 +86,17 @@ impl HubError {
 
     /// A stream that ended, as it does when a hub stops.
     pub(super) fn ended(url: &Url) -> Self {
-        Self::BrokenOff { url: shown(url), cause: "closed by the hub".into() }
+        Self::Interrupted { url: shown(url), cause: "closed by the hub".into() }
     }
 
     /// Whether the hub may have heard what it was asked.
-    pub(crate) fn is_after_asking(&self) -> bool {
-        matches!(self, Self::Gone { .. } | Self::Slow { .. } | Self::BrokenOff { .. })
+    pub(crate) fn may_have_been_received(&self) -> bool {
+        matches!(self, Self::ConnectionLost { .. } | Self::DeadlineExceeded { .. } | Self::Interrupted { .. })
     }
 
     /// Whether asking again can help, once the hub has been reached before: it may restart, a proxy may stand before it.
-    pub(crate) fn is_passing(&self) -> bool {
-        !matches!(self, Self::Refused { .. })
+    pub(crate) fn is_retryable(&self) -> bool {
+        !matches!(self, Self::Rejected { .. })
     }
 }
 
@@ -158,7 +158,7 @@ mod tests {
     fn the_hubs_own_words_are_passed_on() {
         let body = r#"{"timestamp":"…","status":400,"error":"Bad Request","message":"kind: no"}"#;
         assert_eq!(answer(400, body).to_string(), "kind: no");
-        assert!(!answer(400, body).is_passing());
+        assert!(!answer(400, body).is_retryable());
         let body = r#"{"status":503,"message":"the store did not answer; try again"}"#;
         let said = answer(503, body).to_string();
         assert_eq!(said, "the hub at http://hub:7002 failed (503): the store did not answer; try again");

@@ -11,14 +11,14 @@ use spindrift_model::{Doing, OperationId, Status, Verb};
 use super::{Client, HubError};
 
 /// How long a hub may take for what needs no cluster.
-const WORD: Duration = Duration::from_secs(5);
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What was being done when it was refused, a text in JSON.
 const DOING: &str = "spindrift-doing";
 
 /// One thing to do in one account.
 #[derive(Debug)]
-pub(crate) struct Request<'a> {
+pub(crate) struct OperationRequest<'a> {
     pub(crate) id: OperationId,
     pub(crate) account: &'a str,
     pub(crate) verb: &'a Verb,
@@ -28,14 +28,14 @@ pub(crate) struct Request<'a> {
 
 /// What comes back, maybe slowly and for hours.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct OperationResponse {
     response: Response,
     base: Url,
 }
 
 /// Why nothing comes back.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Refusal {
+pub(crate) enum SubmitError {
     /// Somebody on the way to the API server, or itself, says why.
     #[error("{0}")]
     Status(Box<Status>),
@@ -46,7 +46,7 @@ pub(crate) enum Refusal {
 /// An operation as the hub remembers it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Record {
+pub(crate) struct OperationRecord {
     pub(crate) id: String,
     pub(crate) account: String,
     pub(crate) verb: String,
@@ -78,9 +78,9 @@ pub(crate) struct Record {
     pub(crate) reason: Option<String>,
 }
 
-/// Which operations; what is none is not asked for.
+/// OperationFilter operations; what is none is not asked for.
 #[derive(Debug, Clone, Default, Serialize)]
-pub(crate) struct Which {
+pub(crate) struct OperationFilter {
     pub(crate) account: Option<String>,
     pub(crate) state: Option<String>,
     pub(crate) limit: Option<u32>,
@@ -90,53 +90,56 @@ pub(crate) struct Which {
 
 impl Client {
     /// Has something done, and waits until the first of the answer is there.
-    pub(crate) async fn operate(&self, request: &Request<'_>) -> Result<Answer, Refusal> {
-        let Request { id, account, verb, deadline } = request;
+    pub(crate) async fn operate(
+        &self,
+        request: &OperationRequest<'_>,
+    ) -> Result<OperationResponse, SubmitError> {
+        let OperationRequest { id, account, verb, deadline } = request;
         let url = self.at(&["v1", "accounts", account, "operations"]);
-        let mut post = self.patient.post(url).query(&[("id", id.to_string())]).json(verb);
+        let mut post = self.streaming.post(url).query(&[("id", id.to_string())]).json(verb);
         if let Some(deadline) = deadline {
             post = post.query(&[("deadline", seconds(*deadline))]);
         }
         let response = post.send().await.map_err(|error| HubError::request(&self.base, &error))?;
         let status = response.status();
         if status.is_success() {
-            return Ok(Answer { response, base: self.base.clone() });
+            return Ok(OperationResponse { response, base: self.base.clone() });
         }
         let doing = response.headers().get(DOING).and_then(|doing| Doing::read(doing.as_bytes()));
         let body = response.bytes().await.map_err(|error| HubError::request(&self.base, &error))?;
         Err(match Status::read(&body) {
-            Some(status) => Refusal::Status(Box::new(status.during(doing))),
+            Some(status) => SubmitError::Status(Box::new(status.during(doing))),
             None => HubError::answer(&self.base, status, &body).into(),
         })
     }
 
     /// Calls an operation off, if it is not too late.
     pub(crate) async fn cancel(&self, id: &str) -> Result<(), HubError> {
-        self.tell(self.request(Method::DELETE, &["v1", "operations", id])).await
+        self.send_command(self.request(Method::DELETE, &["v1", "operations", id])).await
     }
 
-    pub(crate) async fn operation(&self, id: &str) -> Result<Record, HubError> {
-        self.ask(self.request(Method::GET, &["v1", "operations", id])).await
+    pub(crate) async fn operation(&self, id: &str) -> Result<OperationRecord, HubError> {
+        self.get_json(self.request(Method::GET, &["v1", "operations", id])).await
     }
 
     /// The newest first.
-    pub(crate) async fn operations(&self, which: &Which) -> Result<Vec<Record>, HubError> {
-        self.ask(self.request(Method::GET, &["v1", "operations"]).query(which)).await
+    pub(crate) async fn operations(&self, which: &OperationFilter) -> Result<Vec<OperationRecord>, HubError> {
+        self.get_json(self.request(Method::GET, &["v1", "operations"]).query(which)).await
     }
 
     /// From now on nothing is changed in the account.
     pub(crate) async fn freeze(&self, account: &str, reason: &str) -> Result<(), HubError> {
         let body = serde_json::json!({ "reason": reason });
-        self.tell(self.request(Method::PUT, &["v1", "accounts", account, "freeze"]).json(&body)).await
+        self.send_command(self.request(Method::PUT, &["v1", "accounts", account, "freeze"]).json(&body)).await
     }
 
     pub(crate) async fn unfreeze(&self, account: &str) -> Result<(), HubError> {
-        self.tell(self.request(Method::DELETE, &["v1", "accounts", account, "freeze"])).await
+        self.send_command(self.request(Method::DELETE, &["v1", "accounts", account, "freeze"])).await
     }
 
     /// Removes an account that no agent serves, and all that is cached of it.
     pub(crate) async fn forget(&self, account: &str) -> Result<(), HubError> {
-        self.tell(self.request(Method::DELETE, &["v1", "accounts", account])).await
+        self.send_command(self.request(Method::DELETE, &["v1", "accounts", account])).await
     }
 
     fn request(&self, method: Method, path: &[&str]) -> RequestBuilder {
@@ -144,8 +147,8 @@ impl Client {
     }
 
     /// For what is answered by a word, or by none.
-    async fn tell(&self, request: RequestBuilder) -> Result<(), HubError> {
-        let response = request.timeout(WORD).send().await;
+    async fn send_command(&self, request: RequestBuilder) -> Result<(), HubError> {
+        let response = request.timeout(COMMAND_TIMEOUT).send().await;
         let response = response.map_err(|error| HubError::request(&self.base, &error))?;
         let code = response.status();
         if code.is_success() {
@@ -153,7 +156,7 @@ impl Client {
         }
         let body = response.bytes().await.unwrap_or_default();
         Err(match Status::read(&body) {
-            Some(Status { code, message, .. }) => HubError::Refused { status: code, message },
+            Some(Status { code, message, .. }) => HubError::Rejected { status: code, message },
             None => HubError::answer(&self.base, code, &body),
         })
     }
@@ -172,9 +175,9 @@ fn seconds(duration: Duration) -> String {
     format!("{}s", duration.as_secs().max(1))
 }
 
-// === impl Answer ===
+// === impl OperationResponse ===
 
-impl Answer {
+impl OperationResponse {
     /// The next bytes; none at the end. What broke off is an error and never looks like an end.
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, HubError> {
         let chunk = self.response.chunk().await.map_err(|error| HubError::request(&self.base, &error))?;

@@ -10,17 +10,17 @@ use tokio::time::Instant;
 
 use super::{
     Client, HubError, Selection,
-    answers::{Deleted, Object},
+    answers::{DeletedObject, Object},
     sse::{Event, Parser},
 };
 
-/// What a watcher is told.
+/// What a watcher is event.
 #[derive(Debug)]
-pub(crate) enum Told {
+pub(crate) enum WatchEvent {
     /// An object is now so.
     Upsert(Object),
     /// An object is gone, or no longer matches.
-    Delete(Deleted),
+    Delete(DeletedObject),
     /// Forget what you know of the account: it follows anew.
     Reset { account: String },
     /// What was there at the beginning has been said.
@@ -65,40 +65,40 @@ pub(super) fn open(
     client: Client,
     mut selection: Selection,
     position: Option<String>,
-) -> impl Stream<Item = Result<Told, HubError>> + Send + Unpin + 'static {
+) -> impl Stream<Item = Result<WatchEvent, HubError>> + Send + Unpin + 'static {
     // Pages have limits, watches have none.
     selection.limit = None;
     let backoff = Backoff::new(RECONNECT);
     let watcher = Watcher { client, selection, position, link: None, reached: false, backoff };
     Box::pin(stream::try_unfold(watcher, async |mut watcher| {
-        let told = watcher.next().await?;
-        Ok(Some((told, watcher)))
+        let event = watcher.next().await?;
+        Ok(Some((event, watcher)))
     }))
 }
 
 // === impl Watcher ===
 
 impl Watcher {
-    async fn next(&mut self) -> Result<Told, HubError> {
+    async fn next(&mut self) -> Result<WatchEvent, HubError> {
         loop {
             let Some(link) = &mut self.link else {
                 if self.connect().await? {
-                    return Ok(Told::Back);
+                    return Ok(WatchEvent::Back);
                 }
                 continue;
             };
             match link.next(&self.client).await {
                 Ok(Event { name, data, id }) => {
-                    let told = self.understand(&name, &data)?;
+                    let event = self.understand(&name, &data)?;
                     self.position = id.or(self.position.take());
-                    if let Some(told) = told {
-                        return Ok(told);
+                    if let Some(event) = event {
+                        return Ok(event);
                     }
                 }
                 Err(error) => {
                     self.backoff.ended_after(link.since.elapsed());
                     self.link = None;
-                    return Ok(Told::Lost(error));
+                    return Ok(WatchEvent::Lost(error));
                 }
             }
         }
@@ -127,21 +127,21 @@ impl Watcher {
                 self.reached = true;
                 Ok(again)
             }
-            Err(error) if again && error.is_passing() => Ok(false),
+            Err(error) if again && error.is_retryable() => Ok(false),
             Err(error) => Err(error),
         }
     }
 
-    fn understand(&self, event: &str, data: &str) -> Result<Option<Told>, HubError> {
-        let told = match event {
-            "upsert" => serde_json::from_str(data).map(Told::Upsert),
-            "delete" => serde_json::from_str(data).map(Told::Delete),
-            "reset" => serde_json::from_str(data).map(|Reset { account }| Told::Reset { account }),
-            "synced" => Ok(Told::Synced),
+    fn understand(&self, event: &str, data: &str) -> Result<Option<WatchEvent>, HubError> {
+        let event = match event {
+            "upsert" => serde_json::from_str(data).map(WatchEvent::Upsert),
+            "delete" => serde_json::from_str(data).map(WatchEvent::Delete),
+            "reset" => serde_json::from_str(data).map(|Reset { account }| WatchEvent::Reset { account }),
+            "synced" => Ok(WatchEvent::Synced),
             // Of a later release.
             _ => return Ok(None),
         };
-        told.map(Some).map_err(|_| HubError::not_a_hub(&self.client.base, data.as_bytes()))
+        event.map(Some).map_err(|_| HubError::not_a_hub(&self.client.base, data.as_bytes()))
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use spindrift_printer::keep_newest;
 
 use crate::{
-    commands::get::{Found, Target},
+    commands::get::{FetchedObject, Target},
     hub::{Client, Page, Selection},
 };
 
@@ -25,7 +25,7 @@ struct About<'a> {
 const SHOWN: usize = 100;
 
 /// Whether two objects have their events in one place.
-pub(super) fn are_neighbours(left: &Found, right: &Found) -> bool {
+pub(super) fn are_neighbours(left: &FetchedObject, right: &FetchedObject) -> bool {
     left.account == right.account && namespace(left) == namespace(right)
 }
 
@@ -33,7 +33,11 @@ pub(super) fn are_neighbours(left: &Found, right: &Found) -> bool {
 
 impl<'a> Events<'a> {
     /// Asks the hub for the events of neighbours.
-    pub(super) async fn of(hub: &Client, target: &Target, neighbours: &'a [Found]) -> anyhow::Result<Self> {
+    pub(super) async fn of(
+        hub: &Client,
+        target: &Target,
+        neighbours: &'a [FetchedObject],
+    ) -> anyhow::Result<Self> {
         let mut events = Self::none(neighbours);
         let Some(first) = neighbours.first() else { return Ok(events) };
         let mut selector = format!("involvedObject.kind={}", target.resource.kind);
@@ -58,12 +62,12 @@ impl<'a> Events<'a> {
     }
 
     /// What is known of an object.
-    pub(super) fn about(&self, object: &Found) -> &[Value] {
+    pub(super) fn about(&self, object: &FetchedObject) -> &[Value] {
         self.about.get(name(object)).map_or(&[], |about| &about.events)
     }
 
-    fn none(objects: &'a [Found]) -> Self {
-        let about = |object: &'a Found| {
+    fn none(objects: &'a [FetchedObject]) -> Self {
+        let about = |object: &'a FetchedObject| {
             (name(object), About { uid: text(object, "/metadata/uid"), events: Vec::new() })
         };
         Self { about: objects.iter().map(about).collect() }
@@ -87,15 +91,15 @@ impl<'a> Events<'a> {
     }
 }
 
-fn name(object: &Found) -> &str {
+fn name(object: &FetchedObject) -> &str {
     text(object, "/metadata/name")
 }
 
-fn namespace(object: &Found) -> &str {
+fn namespace(object: &FetchedObject) -> &str {
     text(object, "/metadata/namespace")
 }
 
-fn text<'a>(object: &'a Found, pointer: &str) -> &'a str {
+fn text<'a>(object: &'a FetchedObject, pointer: &str) -> &'a str {
     object.value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
@@ -105,9 +109,9 @@ mod tests {
 
     use super::*;
 
-    fn found(account: &str, namespace: &str, name: &str) -> Found {
+    fn found(account: &str, namespace: &str, name: &str) -> FetchedObject {
         let metadata = json!({ "namespace": namespace, "name": name, "uid": format!("uid-of-{name}") });
-        Found { account: account.to_owned(), value: json!({ "metadata": metadata }) }
+        FetchedObject { account: account.to_owned(), value: json!({ "metadata": metadata }) }
     }
 
     fn event(name: &str, uid: &str, second: usize) -> Value {

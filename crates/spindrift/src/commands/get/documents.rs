@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use spindrift_printer::json;
 
 use super::{
-    fetch::Found,
+    fetch::FetchedObject,
     output::{Output, yaml},
-    target::{Scope, Target},
+    target::{QueryFlags, Target},
 };
 
 /// In which account an object is, where that is not clear from the question.
@@ -17,7 +17,7 @@ pub(crate) const ACCOUNT: &str = "spindrift.io/account";
 /// Writes documents to stdout: lists as their pages come, templates when all is there.
 pub(crate) struct Documents<'a> {
     output: Output,
-    scope: &'a Scope,
+    query: &'a QueryFlags,
     /// Whether one object was asked for, which is then no list.
     is_one: bool,
     written: usize,
@@ -28,14 +28,14 @@ pub(crate) struct Documents<'a> {
 // === impl Documents ===
 
 impl<'a> Documents<'a> {
-    pub(crate) fn new(output: Output, scope: &'a Scope, is_one: bool) -> Self {
-        Self { output, scope, is_one, written: 0, kept: Vec::new() }
+    pub(crate) fn new(output: Output, query: &'a QueryFlags, is_one: bool) -> Self {
+        Self { output, query, is_one, written: 0, kept: Vec::new() }
     }
 
-    pub(crate) fn page(&mut self, target: &Target, page: Vec<Found>) -> anyhow::Result<()> {
+    pub(crate) fn page(&mut self, target: &Target, page: Vec<FetchedObject>) -> anyhow::Result<()> {
         let mut out = std::io::stdout().lock();
         for found in page {
-            let value = marked(found, self.scope);
+            let value = marked(found, self.query);
             match &self.output {
                 Output::Name => writeln!(out, "{}", name(target, &value))?,
                 Output::JsonPath(_) => self.kept.push(value),
@@ -105,9 +105,9 @@ pub(crate) fn name(target: &Target, value: &Value) -> String {
 }
 
 /// The object, which says its account if the user did not.
-pub(crate) fn marked(found: Found, scope: &Scope) -> Value {
-    let Found { account, mut value } = found;
-    if !scope.is_one_account() {
+pub(crate) fn marked(found: FetchedObject, query: &QueryFlags) -> Value {
+    let FetchedObject { account, mut value } = found;
+    if !query.is_one_account() {
         mark(&mut value, &account);
     }
     value

@@ -5,20 +5,20 @@ use futures::TryStreamExt;
 use serde_json::Value;
 use spindrift_printer::SortKey;
 
-use super::target::{Scope, Target};
+use super::target::{QueryFlags, Target};
 use crate::hub::{Client, Object, Page};
 
 /// How objects are fetched.
 pub(crate) struct Fetch<'a> {
     pub(crate) hub: &'a Client,
-    pub(crate) scope: &'a Scope,
+    pub(crate) query: &'a QueryFlags,
     /// Sorting needs all objects of a kind at once.
     pub(crate) sort: Option<SortKey>,
 }
 
 /// An object and where it is.
 #[derive(Debug, Clone)]
-pub(crate) struct Found {
+pub(crate) struct FetchedObject {
     pub(crate) account: String,
     pub(crate) value: Value,
 }
@@ -30,7 +30,7 @@ impl Fetch<'_> {
     pub(crate) async fn pages(
         &self,
         target: &Target,
-        mut take: impl AsyncFnMut(Vec<Found>) -> anyhow::Result<()>,
+        mut take: impl AsyncFnMut(Vec<FetchedObject>) -> anyhow::Result<()>,
     ) -> anyhow::Result<Vec<String>> {
         let mut all = Vec::new();
         let mut missing = Vec::new();
@@ -38,11 +38,11 @@ impl Fetch<'_> {
         let names = if every.is_empty() { vec![None] } else { every };
         for name in names {
             let mut is_found = false;
-            let selection = self.scope.selection(&target.resource, name);
+            let selection = self.query.selection(&target.resource, name);
             let mut pages = std::pin::pin!(self.hub.pages(selection));
             while let Some(Page { items, .. }) = pages.try_next().await? {
                 is_found |= !items.is_empty();
-                let items = items.into_iter().map(Found::try_from).collect::<Result<Vec<_>, _>>()?;
+                let items = items.into_iter().map(FetchedObject::try_from).collect::<Result<Vec<_>, _>>()?;
                 // Several named objects make one table.
                 if self.sort.is_some() || name.is_some() { all.extend(items) } else { take(items).await? }
             }
@@ -58,7 +58,7 @@ impl Fetch<'_> {
     }
 }
 
-fn sort(objects: &mut Vec<Found>, key: &SortKey) -> anyhow::Result<()> {
+fn sort(objects: &mut Vec<FetchedObject>, key: &SortKey) -> anyhow::Result<()> {
     let mut keyed = Vec::new();
     for object in objects.drain(..) {
         keyed.push((key.of(&object.value)?, object));
@@ -71,9 +71,9 @@ fn sort(objects: &mut Vec<Found>, key: &SortKey) -> anyhow::Result<()> {
     Ok(())
 }
 
-// === impl Found ===
+// === impl FetchedObject ===
 
-impl TryFrom<Object> for Found {
+impl TryFrom<Object> for FetchedObject {
     type Error = serde_json::Error;
     fn try_from(object: Object) -> Result<Self, serde_json::Error> {
         Ok(Self { account: object.account, value: serde_json::from_str(object.object.get())? })

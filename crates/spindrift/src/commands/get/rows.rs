@@ -6,19 +6,19 @@ use jiff::Timestamp;
 use spindrift_printer::{CustomColumns, Fit, KindRef, Layout, Printer, Table, TableOptions};
 
 use super::{
-    Show, definition,
+    PrintFlags, definition,
     documents::marked,
-    fetch::Found,
+    fetch::FetchedObject,
     output::Output,
-    target::{Scope, Target},
+    target::{QueryFlags, Target},
 };
 use crate::hub::Client;
 
 /// Writes rows to stdout.
 pub(crate) struct Rows<'a> {
     output: Output,
-    show: &'a Show,
-    scope: &'a Scope,
+    show: &'a PrintFlags,
+    query: &'a QueryFlags,
     /// The terminal's, if it is one and lines may be cut.
     width: Option<usize>,
     table: Option<Columns>,
@@ -41,14 +41,19 @@ enum Columns {
 // === impl Rows ===
 
 impl<'a> Rows<'a> {
-    pub(crate) fn new(output: Output, show: &'a Show, scope: &'a Scope, width: Option<usize>) -> Self {
+    pub(crate) fn new(
+        output: Output,
+        show: &'a PrintFlags,
+        query: &'a QueryFlags,
+        width: Option<usize>,
+    ) -> Self {
         // Who wants it wide gets it all.
         let width = width.filter(|_| matches!(output, Output::Table));
         let (table, layout) = (None, Layout::default());
         Self {
             output,
             show,
-            scope,
+            query,
             width,
             table,
             layout,
@@ -64,13 +69,13 @@ impl<'a> Rows<'a> {
         self.headed = false;
         self.fit = None;
         self.layout = Layout::default();
-        self.namespace |= self.scope.shows_namespace(&target.resource);
+        self.namespace |= self.query.shows_namespace(&target.resource);
         self.table = Some(match &self.output {
             Output::CustomColumns(columns) => Columns::Custom(columns.clone()),
             output => {
                 let resource = &target.resource;
                 let options = TableOptions {
-                    account: !self.scope.is_one_account(),
+                    account: !self.query.is_one_account(),
                     namespace: self.namespace,
                     wide: matches!(output, Output::Wide),
                     kind_prefix: (several || self.show.with_kind).then(|| resource.prefix()),
@@ -84,9 +89,9 @@ impl<'a> Rows<'a> {
     }
 
     /// Writes a page of rows.
-    pub(crate) fn page(&mut self, page: &[Found]) -> anyhow::Result<()> {
+    pub(crate) fn page(&mut self, page: &[FetchedObject]) -> anyhow::Result<()> {
         let now = Timestamp::now();
-        let rows = page.iter().map(|Found { account, value }| self.cells(account, value, now));
+        let rows = page.iter().map(|FetchedObject { account, value }| self.cells(account, value, now));
         let rows = rows.collect::<anyhow::Result<Vec<_>>>()?;
         self.write(rows, None)
     }
@@ -101,8 +106,8 @@ impl<'a> Rows<'a> {
         Ok(match &self.table {
             Some(Columns::OfKind(table)) => table.row(account, value, now),
             Some(Columns::Custom(columns)) => {
-                let found = Found { account: account.to_owned(), value: value.clone() };
-                columns.row(&marked(found, self.scope))?
+                let found = FetchedObject { account: account.to_owned(), value: value.clone() };
+                columns.row(&marked(found, self.query))?
             }
             None => Vec::new(),
         })

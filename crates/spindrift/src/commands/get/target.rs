@@ -11,7 +11,7 @@ use crate::{
 
 /// Where to look.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Scope {
+pub(crate) struct QueryFlags {
     /// List the requested object(s) across all namespaces. --namespace is ignored even if specified.
     #[arg(short = 'A', long)]
     all_namespaces: bool,
@@ -168,9 +168,9 @@ impl Target {
     }
 }
 
-// === impl Scope ===
+// === impl QueryFlags ===
 
-impl Scope {
+impl QueryFlags {
     /// Which objects the hub is asked for.
     pub(crate) fn selection(&self, resource: &ApiResource, name: Option<&str>) -> Selection {
         let namespace = (!self.all_namespaces && resource.namespaced).then(|| self.namespace.clone());

@@ -11,22 +11,22 @@ use serde_json::{Value, json};
 use spindrift_printer::{json, since};
 
 use super::{
-    Show,
+    PrintFlags,
     documents::{marked, name},
-    fetch::Found,
+    fetch::FetchedObject,
     output::{Output, yaml},
     rows::Rows,
-    target::{Scope, Target},
+    target::{QueryFlags, Target},
     terminal_width,
 };
 use crate::{
     commands::Context,
-    hub::{Client, Deleted, Object, Page, Told},
+    hub::{Client, DeletedObject, Object, Page, WatchEvent},
 };
 
 pub(crate) struct Watch<'a> {
     pub(crate) hub: &'a Client,
-    pub(crate) scope: &'a Scope,
+    pub(crate) query: &'a QueryFlags,
     pub(crate) target: &'a Target,
     pub(crate) context: &'a Context,
     /// Whether what is there already is not shown.
@@ -39,7 +39,7 @@ pub(crate) struct Watch<'a> {
 type Key = (String, String, String);
 
 /// What has been shown of an object last: enough to know it again, and to show that it went.
-struct Shown {
+struct ShownObject {
     version: String,
     resource_version: String,
     uid: String,
@@ -47,29 +47,29 @@ struct Shown {
     created: String,
 }
 
-struct Printed<'a> {
+struct WatchPrinter<'a> {
     watch: &'a Watch<'a>,
     output: Output,
     rows: Rows<'a>,
-    known: HashMap<Key, Shown>,
-    /// What is told anew after a reset; what is not mentioned then has gone.
-    doubtful: HashSet<Key>,
+    known: HashMap<Key, ShownObject>,
+    /// What is events anew after a reset; what is not mentioned then has gone.
+    unconfirmed: HashSet<Key>,
 }
 
 // === impl Watch ===
 
 impl Watch<'_> {
-    pub(crate) async fn run(&self, output: Output, show: &Show) -> anyhow::Result<()> {
-        let mut rows = Rows::new(output.clone(), show, self.scope, terminal_width());
+    pub(crate) async fn run(&self, output: Output, show: &PrintFlags) -> anyhow::Result<()> {
+        let mut rows = Rows::new(output.clone(), show, self.query, terminal_width());
         if output.is_table() {
             rows.begin(self.hub, self.target, false).await?;
         }
-        let (known, doubtful) = (HashMap::new(), HashSet::new());
-        let mut printed = Printed { watch: self, output, rows, known, doubtful };
+        let (known, unconfirmed) = (HashMap::new(), HashSet::new());
+        let mut printed = WatchPrinter { watch: self, output, rows, known, unconfirmed };
         // One stream tells of one name, or of all.
         let names = &self.target.names;
         let name = names.first().filter(|_| names.len() == 1).map(String::as_str);
-        let selection = self.scope.selection(&self.target.resource, name);
+        let selection = self.query.selection(&self.target.resource, name);
         let mut position = None;
         let mut pages = std::pin::pin!(self.hub.pages(selection.clone()));
         while let Some(Page { items, position: at, .. }) = pages.try_next().await? {
@@ -78,21 +78,21 @@ impl Watch<'_> {
             printed.listed(items)?;
         }
         if printed.known.is_empty() {
-            self.scope.check_accounts(self.hub).await?;
+            self.query.check_accounts(self.hub).await?;
         }
-        let mut told = self.hub.watch(selection, position);
-        while let Some(told) = told.try_next().await? {
-            match told {
-                Told::Upsert(object) if self.is_meant(&object.name) => printed.upsert(object)?,
-                Told::Delete(deleted) if self.is_meant(&deleted.name) => printed.delete(&deleted)?,
+        let mut events = self.hub.watch(selection, position);
+        while let Some(event) = events.try_next().await? {
+            match event {
+                WatchEvent::Upsert(object) if self.is_meant(&object.name) => printed.upsert(object)?,
+                WatchEvent::Delete(deleted) if self.is_meant(&deleted.name) => printed.delete(&deleted)?,
                 // Of another name.
-                Told::Upsert(_) | Told::Delete(_) => {}
-                Told::Reset { account } => printed.reset(&account),
-                Told::Synced => printed.synced()?,
-                Told::Lost(error) => {
+                WatchEvent::Upsert(_) | WatchEvent::Delete(_) => {}
+                WatchEvent::Reset { account } => printed.reset(&account),
+                WatchEvent::Synced => printed.synced()?,
+                WatchEvent::Lost(error) => {
                     self.context.note(format_args!("connection to the hub lost, retrying ({error})"));
                 }
-                Told::Back => self.context.note("reconnected to the hub; no changes were missed"),
+                WatchEvent::Back => self.context.note("reconnected to the hub; no changes were missed"),
             }
         }
         Ok(())
@@ -103,9 +103,9 @@ impl Watch<'_> {
     }
 }
 
-// === impl Printed ===
+// === impl WatchPrinter ===
 
-impl Printed<'_> {
+impl WatchPrinter<'_> {
     /// A page of what was there at the beginning, in columns that fit all of it.
     fn listed(&mut self, items: Vec<Object>) -> anyhow::Result<()> {
         let mut rows = Vec::new();
@@ -130,7 +130,7 @@ impl Printed<'_> {
             return Ok(());
         }
         let key = key(&object.account, &object.namespace, &object.name);
-        self.doubtful.remove(&key);
+        self.unconfirmed.remove(&key);
         let before = self.known.get(&key);
         // A reader that comes back may hear again what it knows.
         if before
@@ -149,19 +149,19 @@ impl Printed<'_> {
         Ok(())
     }
 
-    fn delete(&mut self, deleted: &Deleted) -> anyhow::Result<()> {
-        let Deleted { account, group, kind, namespace, name } = deleted;
+    fn delete(&mut self, deleted: &DeletedObject) -> anyhow::Result<()> {
+        let DeletedObject { account, group, kind, namespace, name } = deleted;
         let resource = &self.watch.target.resource;
         let key = key(account, namespace, name);
-        // What goes as the last of its kind is told to everybody.
+        // What goes as the last of its kind is events to everybody.
         let is_meant = *group == resource.group && *kind == resource.kind;
-        // Whatever its uid: one that was made anew, and is not selected any more, is told by its new one.
+        // Whatever its uid: one that was made anew, and is not selected any more, is events by its new one.
         if is_meant { self.gone(&key) } else { Ok(()) }
     }
 
     /// Shows the last that was known of an object.
     fn gone(&mut self, key: &Key) -> anyhow::Result<()> {
-        self.doubtful.remove(key);
+        self.unconfirmed.remove(key);
         let Some(mut shown) = self.known.remove(key) else { return Ok(()) };
         if self.output.is_table() {
             let header = self.rows.header();
@@ -186,31 +186,31 @@ impl Printed<'_> {
     }
 
     fn reset(&mut self, account: &str) {
-        self.doubtful.extend(self.known.keys().filter(|(known, ..)| known == account).cloned());
+        self.unconfirmed.extend(self.known.keys().filter(|(known, ..)| known == account).cloned());
     }
 
-    /// All that is has been told again.
+    /// All that is has been events again.
     fn synced(&mut self) -> anyhow::Result<()> {
-        for key in std::mem::take(&mut self.doubtful) {
+        for key in std::mem::take(&mut self.unconfirmed) {
             self.gone(&key)?;
         }
         Ok(())
     }
 
-    fn understand(&self, object: Object) -> anyhow::Result<(Shown, Value)> {
+    fn understand(&self, object: Object) -> anyhow::Result<(ShownObject, Value)> {
         let Object { version, resource_version, uid, .. } = object.clone();
-        let Found { account, value } = Found::try_from(object)?;
+        let FetchedObject { account, value } = FetchedObject::try_from(object)?;
         let created = value.pointer("/metadata/creationTimestamp").and_then(Value::as_str);
         let created = created.unwrap_or_default().to_owned();
         let mut row = Vec::new();
         if self.output.is_table() {
             row = self.rows.cells(&account, &value, Timestamp::now())?;
         }
-        Ok((Shown { version, resource_version, uid, row, created }, value))
+        Ok((ShownObject { version, resource_version, uid, row, created }, value))
     }
 
     fn document(&self, event: &str, (account, ..): &Key, value: Value) -> anyhow::Result<()> {
-        let value = marked(Found { account: account.clone(), value }, self.watch.scope);
+        let value = marked(FetchedObject { account: account.clone(), value }, self.watch.query);
         let mut out = std::io::stdout().lock();
         match &self.output {
             Output::Name => writeln!(out, "{}", name(self.watch.target, &value))?,
@@ -241,8 +241,8 @@ mod tests {
 
     #[test]
     fn what_was_made_anew_and_is_not_selected_any_more_has_gone() {
-        let words = Scope::augment_args(clap::Command::new("get")).get_matches_from(["get"]);
-        let scope = Scope::from_arg_matches(&words).unwrap();
+        let words = QueryFlags::augment_args(clap::Command::new("get")).get_matches_from(["get"]);
+        let query = QueryFlags::from_arg_matches(&words).unwrap();
         let hub = Client::new("http://localhost".parse().unwrap()).unwrap();
         let context = Context { hub: None, quiet: true, color: false };
         let resource: ApiResource = serde_json::from_value(json!({
@@ -253,30 +253,30 @@ mod tests {
         let target = Target { resource, names: Vec::new() };
         let watch = Watch {
             hub: &hub,
-            scope: &scope,
+            query: &query,
             target: &target,
             context: &context,
             only: false,
             events: false,
         };
-        let show = Show {
+        let show = PrintFlags {
             output: None,
             no_headers: false,
             labels: false,
             label_columns: Vec::new(),
             with_kind: false,
         };
-        let mut printed = Printed {
+        let mut printed = WatchPrinter {
             watch: &watch,
             output: Output::Name,
-            rows: Rows::new(Output::Name, &show, &scope, None),
+            rows: Rows::new(Output::Name, &show, &query, None),
             known: HashMap::new(),
-            doubtful: HashSet::new(),
+            unconfirmed: HashSet::new(),
         };
         let object = r#"{"account":"eu","group":"","version":"v1","kind":"Pod","namespace":"shop","name":"web","uid":"old",
             "resourceVersion":"1","object":{"metadata":{"name":"web","namespace":"shop"}}}"#;
         printed.upsert(serde_json::from_str(object).unwrap()).unwrap();
-        let gone = |kind: &str| -> Deleted {
+        let gone = |kind: &str| -> DeletedObject {
             serde_json::from_value(json!({
                 "account": "eu", "group": "", "kind": kind, "namespace": "shop", "name": "web", "uid": "new",
             }))

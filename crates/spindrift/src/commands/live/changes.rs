@@ -5,21 +5,21 @@ use std::collections::{HashSet, VecDeque};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
-use crate::hub::{Deleted, Object};
+use crate::hub::{DeletedObject, Object};
 
 /// One change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Change {
+pub(super) struct ChangeEntry {
     pub(super) at: Timestamp,
     pub(super) account: String,
     pub(super) kind: String,
     pub(super) namespace: String,
     pub(super) name: String,
-    pub(super) what: What,
+    pub(super) change_type: ChangeType,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum ChangeType {
     Created,
     Changed,
     Deleted,
@@ -28,12 +28,12 @@ pub(super) enum What {
 /// The newest changes, the newest first.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
-    kept: VecDeque<Change>,
+    kept: VecDeque<ChangeEntry>,
     /// Uids that were told of, oldest first, and the same as a set.
     order: VecDeque<String>,
     seen: HashSet<String>,
     /// Changes that came while it was paused.
-    waiting: Option<Vec<Change>>,
+    waiting: Option<Vec<ChangeEntry>>,
 }
 
 /// Many screens full.
@@ -43,15 +43,15 @@ const SEEN: usize = 10_000;
 /// The feed does not say whether an object is new; one that is first heard of this soon after its creation is.
 const NEW: SignedDuration = SignedDuration::from_secs(30);
 
-/// What matters of an object.
+/// ChangeType matters of an object.
 #[derive(Deserialize)]
-struct Body {
-    metadata: Metadata,
+struct ObjectBody {
+    metadata: ObjectMetadata,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Metadata {
+struct ObjectMetadata {
     creation_timestamp: Option<Timestamp>,
 }
 
@@ -59,20 +59,21 @@ struct Metadata {
 
 impl Changes {
     pub(super) fn upsert(&mut self, object: Object, at: Timestamp) {
-        let body: Option<Body> = serde_json::from_str(object.object.get()).ok();
+        let body: Option<ObjectBody> = serde_json::from_str(object.object.get()).ok();
         let created = body.and_then(|body| body.metadata.creation_timestamp);
         let young = created.is_some_and(|created| at.duration_since(created) < NEW);
-        let what = if self.see(object.uid) && young { What::Created } else { What::Changed };
+        let change_type =
+            if self.see(object.uid) && young { ChangeType::Created } else { ChangeType::Changed };
         let Object { account, kind, namespace, name, .. } = object;
-        self.push(Change { at, account, kind, namespace, name, what });
+        self.push(ChangeEntry { at, account, kind, namespace, name, change_type });
     }
 
-    pub(super) fn delete(&mut self, object: Deleted, at: Timestamp) {
-        let Deleted { account, kind, namespace, name, .. } = object;
-        self.push(Change { at, account, kind, namespace, name, what: What::Deleted });
+    pub(super) fn delete(&mut self, object: DeletedObject, at: Timestamp) {
+        let DeletedObject { account, kind, namespace, name, .. } = object;
+        self.push(ChangeEntry { at, account, kind, namespace, name, change_type: ChangeType::Deleted });
     }
 
-    fn push(&mut self, change: Change) {
+    fn push(&mut self, change: ChangeEntry) {
         match &mut self.waiting {
             Some(waiting) if waiting.len() < KEPT => waiting.push(change),
             // Whoever pauses for so long reads the newest when it goes on.
@@ -101,7 +102,7 @@ impl Changes {
         true
     }
 
-    /// Stops the list, or lets it go on with what has come meanwhile.
+    /// Stops the list, or lets it go on with change_type has come meanwhile.
     pub(super) fn toggle_pause(&mut self) {
         match self.waiting.take() {
             None => self.waiting = Some(Vec::new()),
@@ -115,7 +116,7 @@ impl Changes {
     }
 
     /// The changes of this account (or all) that contain the text, the newest first.
-    pub(super) fn matching(&self, account: Option<&str>, text: &str) -> impl Iterator<Item = &Change> {
+    pub(super) fn matching(&self, account: Option<&str>, text: &str) -> impl Iterator<Item = &ChangeEntry> {
         let text = text.to_lowercase();
         self.kept.iter().filter(move |change| {
             account.is_none_or(|account| change.account == account)
@@ -124,9 +125,9 @@ impl Changes {
     }
 }
 
-// === impl Change ===
+// === impl ChangeEntry ===
 
-impl Change {
+impl ChangeEntry {
     /// `namespace/name`, or just the name.
     pub(super) fn path(&self) -> String {
         let Self { namespace, name, .. } = self;
@@ -134,14 +135,14 @@ impl Change {
     }
 
     fn contains(&self, text: &str) -> bool {
-        let Self { account, kind, what, .. } = self;
-        format!("{account} {} {kind} {}", what.word(), self.path()).to_lowercase().contains(text)
+        let Self { account, kind, change_type, .. } = self;
+        format!("{account} {} {kind} {}", change_type.word(), self.path()).to_lowercase().contains(text)
     }
 }
 
-// === impl What ===
+// === impl ChangeType ===
 
-impl What {
+impl ChangeType {
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Created => "created",
@@ -170,7 +171,7 @@ mod tests {
     fn shown(changes: &Changes, text: &str) -> Vec<String> {
         changes
             .matching(None, text)
-            .map(|change| format!("{} {}", change.what.word(), change.path()))
+            .map(|change| format!("{} {}", change.change_type.word(), change.path()))
             .collect()
     }
 

@@ -10,13 +10,13 @@ use crate::hub::Account;
 /// All accounts by name, and how much happens in all of them.
 #[derive(Debug, Default)]
 pub(super) struct Fleet {
-    lines: BTreeMap<String, Line>,
+    lines: BTreeMap<String, FleetRow>,
     pub(super) total: Rate,
 }
 
 /// One account.
 #[derive(Debug, Default)]
-pub(super) struct Line {
+pub(super) struct FleetRow {
     /// None until the hub has told of it.
     pub(super) account: Option<Account>,
     pub(super) rate: Rate,
@@ -38,7 +38,7 @@ impl Fleet {
         let mut before = std::mem::take(&mut self.lines);
         for account in accounts {
             let rate = before.remove(&account.name).map(|line| line.rate).unwrap_or_default();
-            self.lines.insert(account.name.clone(), Line { account: Some(account), rate });
+            self.lines.insert(account.name.clone(), FleetRow { account: Some(account), rate });
         }
     }
 
@@ -47,7 +47,7 @@ impl Fleet {
         let second = at.as_second();
         self.total.count(second);
         if !self.lines.contains_key(account) {
-            self.lines.insert(account.to_owned(), Line::default());
+            self.lines.insert(account.to_owned(), FleetRow::default());
         }
         if let Some(line) = self.lines.get_mut(account) {
             line.rate.count(second);
@@ -58,7 +58,7 @@ impl Fleet {
         self.lines.len()
     }
 
-    pub(super) fn lines(&self) -> impl Iterator<Item = (&String, &Line)> {
+    pub(super) fn lines(&self) -> impl Iterator<Item = (&String, &FleetRow)> {
         self.lines.iter()
     }
 
@@ -82,9 +82,9 @@ impl Fleet {
     }
 }
 
-// === impl Line ===
+// === impl FleetRow ===
 
-impl Line {
+impl FleetRow {
     pub(super) fn health(&self) -> Health {
         match &self.account {
             None => Health::Syncing,

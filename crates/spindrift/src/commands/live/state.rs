@@ -4,7 +4,7 @@ use jiff::{Timestamp, tz::TimeZone};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{changes::Changes, fleet::Fleet};
-use crate::hub::{Account, HubError, Told};
+use crate::hub::{Account, HubError, WatchEvent};
 
 pub(super) struct State {
     /// The hub's URL.
@@ -41,7 +41,7 @@ pub(super) enum Pane {
 
 /// Whether the view goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum KeyAction {
     Stay,
     Leave,
 }
@@ -86,34 +86,34 @@ impl State {
         }
     }
 
-    pub(super) fn told(&mut self, told: Told, now: Timestamp) {
+    pub(super) fn told(&mut self, told: WatchEvent, now: Timestamp) {
         match told {
-            Told::Upsert(_) | Told::Delete(_) if !self.live => {}
-            Told::Upsert(object) => {
+            WatchEvent::Upsert(_) | WatchEvent::Delete(_) if !self.live => {}
+            WatchEvent::Upsert(object) => {
                 self.fleet.count(&object.account, now);
                 self.changes.upsert(object, now);
             }
-            Told::Delete(object) => {
+            WatchEvent::Delete(object) => {
                 self.fleet.count(&object.account, now);
                 self.changes.delete(object, now);
             }
-            Told::Reset { .. } => {}
-            Told::Synced => self.live = true,
-            Told::Lost(error) => {
+            WatchEvent::Reset { .. } => {}
+            WatchEvent::Synced => self.live = true,
+            WatchEvent::Lost(error) => {
                 (self.live, self.watch_lost) = (false, true);
                 self.away(&error, now);
             }
-            Told::Back => (self.lost, self.watch_lost) = (None, false),
+            WatchEvent::Back => (self.lost, self.watch_lost) = (None, false),
         }
     }
 
-    pub(super) fn key(&mut self, key: KeyEvent) -> Step {
+    pub(super) fn key(&mut self, key: KeyEvent) -> KeyAction {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
-            KeyCode::Char('c' | 'd') if control => return Step::Leave,
+            KeyCode::Char('c' | 'd') if control => return KeyAction::Leave,
             _ if self.help => self.help = false,
             code if self.typing => self.type_filter(code),
-            KeyCode::Char('q') => return Step::Leave,
+            KeyCode::Char('q') => return KeyAction::Leave,
             KeyCode::Char('?' | 'h') => self.help = true,
             KeyCode::Char('/') => self.typing = true,
             KeyCode::Char('p' | ' ') => self.changes.toggle_pause(),
@@ -132,7 +132,7 @@ impl State {
             }
             _ => {}
         }
-        Step::Stay
+        KeyAction::Stay
     }
 
     fn type_filter(&mut self, code: KeyCode) {

@@ -7,9 +7,9 @@ use clap_complete::ArgValueCompleter;
 use super::DEFAULT_NAMESPACE;
 use crate::{complete, hub::Client};
 
-/// Where it is done.
+/// AccountFlags it is done.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Where {
+pub(crate) struct AccountFlags {
     /// A comma-separated list of accounts, or patterns such as 'eu-*'. Optional if the hub has only one account.
     #[arg(
         short,
@@ -28,9 +28,9 @@ pub(crate) struct Where {
     pub(crate) namespace: Option<String>,
 }
 
-// === impl Where ===
+// === impl AccountFlags ===
 
-impl Where {
+impl AccountFlags {
     /// The accounts that are meant; fails before anything is done if one of them is not there.
     pub(crate) async fn accounts(&self, hub: &Client) -> anyhow::Result<Vec<String>> {
         let known: Vec<_> = hub.accounts().await?.into_iter().map(|account| account.name).collect();
@@ -96,9 +96,9 @@ fn fits(pattern: &str, name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn wanted(accounts: &[&str]) -> Where {
+    fn wanted(accounts: &[&str]) -> AccountFlags {
         let accounts = accounts.iter().map(ToString::to_string).collect();
-        Where { accounts, all_accounts: false, namespace: None }
+        AccountFlags { accounts, all_accounts: false, namespace: None }
     }
 
     #[test]

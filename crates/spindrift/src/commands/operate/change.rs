@@ -1,4 +1,4 @@
-//! Steps that change something, in every account: told in kubectl's words, or shown as documents.
+//! Steps that change something, in every account: report in kubectl's words, or shown as documents.
 
 use std::{cell::RefCell, io::Write, time::Duration};
 
@@ -9,9 +9,9 @@ use spindrift_model::Verb;
 use spindrift_printer::json;
 
 use super::{
-    Dry, Where,
-    display::{Line, View},
-    fanout::{Crew, Trouble},
+    AccountFlags, DryRunMode,
+    display::{AccountLine, DisplayMode},
+    fanout::{AccountFanout, OperationError},
     naming::{after, prefix, title},
 };
 use crate::commands::{
@@ -29,19 +29,19 @@ pub(crate) struct Step {
     pub(crate) file: Option<String>,
 }
 
-/// How steps are done, and how it is told.
-pub(crate) struct Change<'a> {
-    pub(crate) wherever: &'a Where,
+/// How steps are done, and how it is report.
+pub(crate) struct ChangeCommand<'a> {
+    pub(crate) account_flags: &'a AccountFlags,
     /// As errors call it: `applying`.
     pub(crate) doing: &'static str,
-    pub(crate) output: Option<Format>,
-    pub(crate) dry: Dry,
+    pub(crate) output: Option<ChangeFormat>,
+    pub(crate) dry_run: DryRunMode,
     pub(crate) deadline: Option<Duration>,
 }
 
 /// How what was done is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum ChangeFormat {
     Json,
     Yaml,
     /// `deployment.apps/web`.
@@ -50,7 +50,7 @@ pub(crate) enum Format {
 
 /// Something that was done.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct ChangeReport {
     /// `deployment.apps/web`.
     pub(crate) name: String,
     /// `deployment.apps/web configured`.
@@ -62,71 +62,71 @@ pub(crate) struct Told {
 
 /// What an agent answers to most verbs that change something.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Changed {
+pub(crate) struct ChangeResponse {
     action: String,
     object: Value,
     #[serde(default)]
     warnings: Vec<String>,
     /// What the object is about, where it is only a part of it.
     #[serde(default)]
-    target: Option<Target>,
+    target: Option<ChangedTarget>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Target {
+struct ChangedTarget {
     api_version: String,
     kind: String,
     name: String,
 }
 
-// === impl Change ===
+// === impl ChangeCommand ===
 
-impl Change<'_> {
+impl ChangeCommand<'_> {
     /// Does the steps of each account in order; one that fails does not keep the others from being done.
     pub(crate) async fn run(
         &self,
         context: &Context,
-        steps: impl AsyncFn(&Crew<'_>, &str) -> Result<Vec<Step>, Trouble>,
+        steps: impl AsyncFn(&AccountFanout<'_>, &str) -> Result<Vec<Step>, OperationError>,
     ) -> anyhow::Result<()> {
-        self.tell(context, steps, |changed: Changed, line| {
+        self.run_with(context, steps, |changed: ChangeResponse, line| {
             warn(line, &changed.warnings);
-            vec![changed.told(self.dry)]
+            vec![changed.report(self.dry_run)]
         })
         .await
     }
 
     /// As [`Self::run`], for answers of other forms.
-    pub(crate) async fn tell<T: for<'de> Deserialize<'de>>(
+    pub(crate) async fn run_with<T: for<'de> Deserialize<'de>>(
         &self,
         context: &Context,
-        steps: impl AsyncFn(&Crew<'_>, &str) -> Result<Vec<Step>, Trouble>,
-        understand: impl Fn(T, &Line) -> Vec<Told>,
+        steps: impl AsyncFn(&AccountFanout<'_>, &str) -> Result<Vec<Step>, OperationError>,
+        understand: impl Fn(T, &AccountLine) -> Vec<ChangeReport>,
     ) -> anyhow::Result<()> {
-        let crew = Crew::new(context)?;
-        let accounts = self.wherever.accounts(crew.hub()).await?;
+        let fanout = AccountFanout::new(context)?;
+        let accounts = self.account_flags.accounts(fanout.hub()).await?;
         let documents = RefCell::new(Vec::new());
-        let done = crew
-            .everywhere(&accounts, View::Progress, async |line| {
+        let done = fanout
+            .run(&accounts, DisplayMode::Progress, async |line| {
                 let account = line.account();
-                let steps = match steps(&crew, account).await {
+                let steps = match steps(&fanout, account).await {
                     Ok(steps) => steps,
-                    Err(trouble) => {
-                        line.fail(&trouble.to_string());
+                    Err(error) => {
+                        line.fail(&error.to_string());
                         return Ok(());
                     }
                 };
                 for step in steps {
-                    line.doing(&format!("{} {}", self.doing, step.title));
-                    match self.step::<T>(&crew, account, &step).await {
+                    line.set_activity(&format!("{} {}", self.doing, step.title));
+                    match self.step::<T>(&fanout, account, &step).await {
                         Ok(answer) => {
-                            for told in understand(answer, line) {
-                                self.show(told, line, &documents)?;
+                            for report in understand(answer, line) {
+                                self.show(report, line, &documents)?;
                             }
                         }
-                        Err(trouble) => {
-                            warn(line, trouble.warnings());
-                            line.fail(&trouble.about(self.doing, step.file.as_deref()).to_string());
+                        Err(error) => {
+                            warn(line, error.warnings());
+                            line.fail(&error.about(self.doing, step.file.as_deref()).to_string());
                         }
                     }
                 }
@@ -139,19 +139,24 @@ impl Change<'_> {
 
     async fn step<T: for<'de> Deserialize<'de>>(
         &self,
-        crew: &Crew<'_>,
+        fanout: &AccountFanout<'_>,
         account: &str,
         step: &Step,
-    ) -> Result<T, Trouble> {
-        crew.ask(account, &step.verb, self.deadline).await?.json().await
+    ) -> Result<T, OperationError> {
+        fanout.submit(account, &step.verb, self.deadline).await?.json().await
     }
 
-    fn show(&self, told: Told, line: &Line, documents: &RefCell<Vec<(String, Value)>>) -> anyhow::Result<()> {
+    fn show(
+        &self,
+        report: ChangeReport,
+        line: &AccountLine,
+        documents: &RefCell<Vec<(String, Value)>>,
+    ) -> anyhow::Result<()> {
         match self.output {
-            None => line.done(&told.line, &told.word)?,
-            Some(Format::Name) => line.bare(&(told.name + "\n"))?,
-            Some(Format::Json | Format::Yaml) => {
-                let mut object = told.object;
+            None => line.done(&report.line, &report.word)?,
+            Some(ChangeFormat::Name) => line.print_raw(&(report.name + "\n"))?,
+            Some(ChangeFormat::Json | ChangeFormat::Yaml) => {
+                let mut object = report.object;
                 if line.is_one_of_several() {
                     mark(&mut object, line.account());
                 }
@@ -173,28 +178,30 @@ impl Change<'_> {
             }
         };
         let text = match self.output {
-            Some(Format::Yaml) => yaml(&document)?,
+            Some(ChangeFormat::Yaml) => yaml(&document)?,
             _ => json::pretty(&document) + "\n",
         };
         Ok(std::io::stdout().lock().write_all(text.as_bytes())?)
     }
 }
 
-fn warn(line: &Line, warnings: &[String]) {
+fn warn(line: &AccountLine, warnings: &[String]) {
     for warning in warnings {
         line.note(&format!("Warning: {warning}"));
     }
 }
 
-// === impl Changed ===
+// === impl ChangeResponse ===
 
-impl Changed {
-    fn told(self, dry: Dry) -> Told {
+impl ChangeResponse {
+    fn report(self, dry_run: DryRunMode) -> ChangeReport {
         let Self { action, object, target, .. } = self;
         let name = match target {
-            Some(Target { api_version, kind, name }) => format!("{}/{name}", prefix(&api_version, &kind)),
+            Some(ChangedTarget { api_version, kind, name }) => {
+                format!("{}/{name}", prefix(&api_version, &kind))
+            }
             None => title(&object),
         };
-        Told { line: format!("{name} {action}{}", after(dry)), name, word: action, object }
+        ChangeReport { line: format!("{name} {action}{}", after(dry_run)), name, word: action, object }
     }
 }

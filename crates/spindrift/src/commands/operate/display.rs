@@ -16,7 +16,7 @@ use crate::commands::Context;
 
 /// What there is to see of several accounts on a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum View {
+pub(crate) enum DisplayMode {
     /// How far each is.
     Progress,
     /// What each says, as it says it.
@@ -24,15 +24,15 @@ pub(crate) enum View {
 }
 
 /// All accounts of a command.
-pub(crate) struct Board {
-    style: Style,
+pub(crate) struct ProgressDisplay {
+    style: LineStyle,
     /// The length of the longest name.
     widest: usize,
     color: bool,
 }
 
 #[derive(Clone)]
-enum Style {
+enum LineStyle {
     /// As kubectl.
     One,
     /// Each line with its account.
@@ -41,19 +41,19 @@ enum Style {
 }
 
 /// One account.
-pub(crate) struct Line {
+pub(crate) struct AccountLine {
     account: String,
-    style: Style,
+    style: LineStyle,
     widest: usize,
     /// Drawn only while the account is worked on.
     bar: Option<ProgressBar>,
     failed: Cell<bool>,
-    told: RefCell<Told>,
+    summary: RefCell<LineSummary>,
 }
 
 /// What a live line keeps to itself until its end.
 #[derive(Default)]
-struct Told {
+struct LineSummary {
     last: Option<String>,
     /// How often each word was said: 2 created, 1 configured.
     words: BTreeMap<String, usize>,
@@ -62,28 +62,28 @@ struct Told {
 /// As often as an eye wants it.
 const REFRESH: Duration = Duration::from_millis(120);
 
-// === impl Board ===
+// === impl ProgressDisplay ===
 
-impl Board {
-    pub(crate) fn new(accounts: &[String], view: View, context: &Context) -> Self {
-        let live = view == View::Progress
+impl ProgressDisplay {
+    pub(crate) fn new(accounts: &[String], view: DisplayMode, context: &Context) -> Self {
+        let live = view == DisplayMode::Progress
             && io::stdout().is_terminal()
             && io::stderr().is_terminal()
             && !context.quiet;
         let style = match accounts {
-            [_] => Style::One,
+            [_] => LineStyle::One,
             // Lines are drawn where errors go, so that stdout has only what stays.
-            _ if live => Style::Live(MultiProgress::with_draw_target(ProgressDrawTarget::stderr())),
-            _ => Style::Plain,
+            _ if live => LineStyle::Live(MultiProgress::with_draw_target(ProgressDrawTarget::stderr())),
+            _ => LineStyle::Plain,
         };
         let widest = accounts.iter().map(String::len).max().unwrap_or_default();
         Self { style, widest, color: context.color }
     }
 
     /// An account that is worked on from now on.
-    pub(crate) fn line(&self, account: &str) -> Line {
+    pub(crate) fn line(&self, account: &str) -> AccountLine {
         let bar = match &self.style {
-            Style::Live(screen) => {
+            LineStyle::Live(screen) => {
                 let bar = screen.add(bar(account, self.widest, self.color));
                 // Not before it is on the screen, or it would draw itself beside it.
                 bar.enable_steady_tick(REFRESH);
@@ -91,19 +91,19 @@ impl Board {
             }
             _ => None,
         };
-        Line {
+        AccountLine {
             account: account.to_owned(),
             style: self.style.clone(),
             widest: self.widest,
             bar,
             failed: Cell::new(false),
-            told: RefCell::default(),
+            summary: RefCell::default(),
         }
     }
 
     /// Draws no more.
     pub(crate) fn hide(&self) {
-        if let Style::Live(screen) = &self.style {
+        if let LineStyle::Live(screen) = &self.style {
             // A terminal that is gone need not be cleared.
             screen.clear().ok();
             screen.set_draw_target(ProgressDrawTarget::hidden());
@@ -118,20 +118,20 @@ fn bar(account: &str, widest: usize, color: bool) -> ProgressBar {
     ProgressBar::new_spinner().with_style(style).with_prefix(account.to_owned())
 }
 
-// === impl Line ===
+// === impl AccountLine ===
 
-impl Line {
+impl AccountLine {
     pub(crate) fn account(&self) -> &str {
         &self.account
     }
 
     /// Whether other accounts are worked on beside this one.
     pub(crate) fn is_one_of_several(&self) -> bool {
-        !matches!(self.style, Style::One)
+        !matches!(self.style, LineStyle::One)
     }
 
     /// What is being done; seen only where lines are live.
-    pub(crate) fn doing(&self, text: &str) {
+    pub(crate) fn set_activity(&self, text: &str) {
         if let Some(bar) = &self.bar {
             bar.set_message(text.to_owned());
         }
@@ -139,7 +139,7 @@ impl Line {
 
     /// Something was done: the line that says so, and its word for those who count.
     pub(crate) fn done(&self, line: &str, word: &str) -> io::Result<()> {
-        *self.told.borrow_mut().words.entry(word.to_owned()).or_default() += 1;
+        *self.summary.borrow_mut().words.entry(word.to_owned()).or_default() += 1;
         self.progress(line)
     }
 
@@ -148,7 +148,7 @@ impl Line {
         match &self.bar {
             Some(bar) => {
                 bar.set_message(line.to_owned());
-                self.told.borrow_mut().last = Some(line.to_owned());
+                self.summary.borrow_mut().last = Some(line.to_owned());
                 Ok(())
             }
             None => self.print(line),
@@ -160,18 +160,18 @@ impl Line {
         let mut lines = String::new();
         for line in text.lines() {
             match self.style {
-                Style::One => lines.extend([line, "\n"]),
+                LineStyle::One => lines.extend([line, "\n"]),
                 _ => {
                     lines.extend([&*format!("{:widest$}  {line}", self.account, widest = self.widest), "\n"]);
                 }
             }
         }
-        self.bare(&lines)
+        self.print_raw(&lines)
     }
 
     /// As it is, without the account.
-    pub(crate) fn bare(&self, text: &str) -> io::Result<()> {
-        self.aside(|| {
+    pub(crate) fn print_raw(&self, text: &str) -> io::Result<()> {
+        self.suspend(|| {
             let mut out = io::stdout().lock();
             out.write_all(text.as_bytes())?;
             out.flush()
@@ -181,16 +181,16 @@ impl Line {
     /// Something that was not asked for, such as a warning of the API server.
     pub(crate) fn note(&self, text: &str) {
         let text = match self.style {
-            Style::One => text.to_owned(),
+            LineStyle::One => text.to_owned(),
             _ => format!("{}: {text}", self.account),
         };
-        self.aside(|| eprintln!("{text}"));
+        self.suspend(|| eprintln!("{text}"));
     }
 
     /// Something came to nothing; the rest goes on.
     pub(crate) fn fail(&self, text: &str) {
         self.failed.set(true);
-        *self.told.borrow_mut().words.entry("failed".to_owned()).or_default() += 1;
+        *self.summary.borrow_mut().words.entry("failed".to_owned()).or_default() += 1;
         // Some words of API servers end with their line.
         self.note(text.strip_suffix('\n').unwrap_or(text));
     }
@@ -200,27 +200,27 @@ impl Line {
     }
 
     /// All has been done here: a live line becomes one that stays.
-    pub(crate) fn end(&self) -> io::Result<()> {
+    pub(crate) fn finish(&self) -> io::Result<()> {
         let Some(bar) = &self.bar else { return Ok(()) };
         bar.finish_and_clear();
-        match self.told.take().sum() {
+        match self.summary.take().sum() {
             Some(sum) => self.print(&sum),
             None => Ok(()),
         }
     }
 
     /// Does not write into live lines.
-    fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
+    fn suspend<T>(&self, write: impl FnOnce() -> T) -> T {
         match &self.style {
-            Style::Live(screen) => screen.suspend(write),
+            LineStyle::Live(screen) => screen.suspend(write),
             _ => write(),
         }
     }
 }
 
-// === impl Told ===
+// === impl LineSummary ===
 
-impl Told {
+impl LineSummary {
     /// One line for all: the only one, or how often which word was said.
     fn sum(self) -> Option<String> {
         let Self { last, words } = self;
@@ -241,7 +241,7 @@ mod tests {
     fn a_live_line_ends_as_the_only_word_or_as_a_count() {
         let sum = |words: &[(&str, usize)], last: Option<&str>| {
             let words = words.iter().map(|(word, count)| ((*word).to_owned(), *count)).collect();
-            Told { last: last.map(str::to_owned), words }.sum()
+            LineSummary { last: last.map(str::to_owned), words }.sum()
         };
         assert_eq!(sum(&[], None), None);
         assert_eq!(sum(&[], Some("2 of 3 available")).unwrap(), "2 of 3 available");

@@ -6,55 +6,55 @@ use futures::{StreamExt, TryStreamExt, future::join_all, stream};
 use serde::de::DeserializeOwned;
 use spindrift_model::{OperationId, Status, Verb};
 
-use super::display::{Board, Line, View};
+use super::display::{AccountLine, DisplayMode, ProgressDisplay};
 use crate::{
-    commands::{Context, Ended, Reported},
-    hub::{Answer, Client, HubError, Refusal, Request},
+    commands::{AlreadyReported, Context, ExitWith},
+    hub::{Client, HubError, OperationRequest, OperationResponse, SubmitError},
 };
 
-/// Asks, and remembers what was asked for and is not answered yet.
-pub(crate) struct Crew<'a> {
+/// Asks, and remembers what was operation for and is not answered yet.
+pub(crate) struct AccountFanout<'a> {
     hub: Client,
     context: &'a Context,
-    running: Running,
+    pending: PendingOperations,
 }
 
 /// What is not answered yet, with its account.
-type Running = Rc<RefCell<BTreeMap<OperationId, Asked>>>;
+type PendingOperations = Rc<RefCell<BTreeMap<OperationId, PendingOperation>>>;
 
 #[derive(Debug, Clone)]
-struct Asked {
+struct PendingOperation {
     account: String,
     /// Whether it may have changed something.
     is_mutation: bool,
 }
 
-/// An answer on its way; it counts as running until it is dropped.
-pub(crate) struct Reply {
-    answer: Answer,
+/// An answer on its way; it counts as pending until it is dropped.
+pub(crate) struct OperationReply {
+    answer: OperationResponse,
     hub: Client,
     id: OperationId,
-    running: Running,
+    pending: PendingOperations,
 }
 
 /// Why something came to nothing, in the words that the user gets to see.
 #[derive(Debug)]
-pub(crate) enum Trouble {
+pub(crate) enum OperationError {
     Status(Box<Status>),
     Other(String),
 }
 
 /// Accounts that are worked on at the same time: more than a screen has lines would help nobody.
-const AT_ONCE: usize = 16;
+const MAX_CONCURRENT: usize = 16;
 /// How long a user who wants to leave waits for the hub.
-const CALLING_OFF: Duration = Duration::from_secs(3);
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(3);
 const INTERRUPTED: u8 = 130;
 
-// === impl Crew ===
+// === impl AccountFanout ===
 
-impl<'a> Crew<'a> {
+impl<'a> AccountFanout<'a> {
     pub(crate) fn new(context: &'a Context) -> anyhow::Result<Self> {
-        Ok(Self { hub: context.hub()?, context, running: Running::default() })
+        Ok(Self { hub: context.hub()?, context, pending: PendingOperations::default() })
     }
 
     pub(crate) fn hub(&self) -> &Client {
@@ -62,82 +62,84 @@ impl<'a> Crew<'a> {
     }
 
     /// Has something done in an account.
-    pub(crate) async fn ask(
+    pub(crate) async fn submit(
         &self,
         account: &str,
         verb: &Verb,
         deadline: Option<Duration>,
-    ) -> Result<Reply, Trouble> {
+    ) -> Result<OperationReply, OperationError> {
         let id = OperationId::fresh();
-        let asked = Asked { account: account.to_owned(), is_mutation: verb.is_mutation() };
-        self.running.borrow_mut().insert(id, asked);
-        let answer = self.hub.operate(&Request { id, account, verb, deadline }).await;
+        let operation = PendingOperation { account: account.to_owned(), is_mutation: verb.is_mutation() };
+        self.pending.borrow_mut().insert(id, operation);
+        let answer = self.hub.operate(&OperationRequest { id, account, verb, deadline }).await;
         match answer {
-            Ok(answer) => Ok(Reply { answer, hub: self.hub.clone(), id, running: Rc::clone(&self.running) }),
-            Err(refusal) => {
-                self.running.borrow_mut().remove(&id);
-                Err(Trouble::of(refusal, id, verb))
+            Ok(answer) => {
+                Ok(OperationReply { answer, hub: self.hub.clone(), id, pending: Rc::clone(&self.pending) })
+            }
+            Err(error) => {
+                self.pending.borrow_mut().remove(&id);
+                Err(OperationError::of(error, id, verb))
             }
         }
     }
 
     /// Works in all accounts, and says at the end in how many of several it failed.
-    pub(crate) async fn everywhere(
+    pub(crate) async fn run(
         &self,
         accounts: &[String],
-        view: View,
-        work: impl AsyncFn(&Line) -> anyhow::Result<()>,
+        view: DisplayMode,
+        work: impl AsyncFn(&AccountLine) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let board = Board::new(accounts, view, self.context);
+        let display = ProgressDisplay::new(accounts, view, self.context);
         let each = stream::iter(accounts).map(|account| {
-            let (line, work) = (board.line(account), &work);
+            let (line, work) = (display.line(account), &work);
             async move {
                 work(&line).await?;
-                line.end()?;
+                line.finish()?;
                 anyhow::Ok(line.has_failed())
             }
         });
         let failed = each
-            .buffer_unordered(AT_ONCE)
+            .buffer_unordered(MAX_CONCURRENT)
             .try_fold(0, async |failed, has_failed| Ok(failed + usize::from(has_failed)));
-        match self.until_interrupted(failed, &board).await? {
+        match self.until_interrupted(failed, &display).await? {
             0 => Ok(()),
             failed => {
                 if accounts.len() > 1 {
                     eprintln!("error: failed in {failed} of {} accounts", accounts.len());
                 }
-                Err(Reported.into())
+                Err(AlreadyReported.into())
             }
         }
     }
 
-    /// Ends the work at Ctrl-C, and calls off what was asked for.
+    /// Ends the work at Ctrl-C, and calls off what was operation for.
     async fn until_interrupted<T>(
         &self,
         work: impl Future<Output = anyhow::Result<T>>,
-        board: &Board,
+        display: &ProgressDisplay,
     ) -> anyhow::Result<T> {
         let mut work = pin!(work);
         tokio::select! {
             done = &mut work => done,
             _ = tokio::signal::ctrl_c() => {
-                board.hide();
-                self.call_off().await;
-                Err(Ended(INTERRUPTED).into())
+                display.hide();
+                self.cancel_pending().await;
+                Err(ExitWith(INTERRUPTED).into())
             }
         }
     }
 
-    async fn call_off(&self) {
-        let running = self.running.borrow().clone();
-        let each = running.iter().map(async |(id, Asked { account, is_mutation })| {
+    async fn cancel_pending(&self) {
+        let pending = self.pending.borrow().clone();
+        let each = pending.iter().map(async |(id, PendingOperation { account, is_mutation })| {
             let id = id.to_string();
-            let called_off = tokio::time::timeout(CALLING_OFF, self.hub.cancel(&id)).await;
+            let cancelled = tokio::time::timeout(CANCEL_TIMEOUT, self.hub.cancel(&id)).await;
             if !is_mutation {
                 return;
             }
             // Whether it was too late only the agent can tell.
-            let said = if matches!(called_off, Ok(Ok(()))) { "cancelled" } else { "could not be cancelled" };
+            let said = if matches!(cancelled, Ok(Ok(()))) { "cancelled" } else { "could not be cancelled" };
             let how = format!("see: spindrift operations {id}");
             self.context.note(format_args!("{account}: {said}; for the outcome, {how}"));
         });
@@ -145,14 +147,14 @@ impl<'a> Crew<'a> {
     }
 }
 
-// === impl Reply ===
+// === impl OperationReply ===
 
-impl Reply {
+impl OperationReply {
     /// The next bytes; none at the end.
-    pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, Trouble> {
+    pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, OperationError> {
         match self.answer.next().await {
             Ok(bytes) => Ok(bytes),
-            Err(error) => Err(self.why(error).await),
+            Err(error) => Err(self.interruption_cause(error).await),
         }
     }
 
@@ -160,13 +162,13 @@ impl Reply {
     pub(crate) async fn lines(
         &mut self,
         mut take: impl FnMut(&[u8]) -> anyhow::Result<()>,
-    ) -> anyhow::Result<Result<(), Trouble>> {
+    ) -> anyhow::Result<Result<(), OperationError>> {
         let mut unread = Vec::new();
         loop {
             let bytes = match self.next().await {
                 Ok(Some(bytes)) => bytes,
                 Ok(None) => break,
-                Err(trouble) => return Ok(Err(trouble)),
+                Err(error) => return Ok(Err(error)),
             };
             unread.extend_from_slice(&bytes);
             let mut rest = &unread[..];
@@ -183,51 +185,51 @@ impl Reply {
     }
 
     /// All of it, as one JSON document.
-    pub(crate) async fn json<T: DeserializeOwned>(mut self) -> Result<T, Trouble> {
+    pub(crate) async fn json<T: DeserializeOwned>(mut self) -> Result<T, OperationError> {
         let mut body = Vec::new();
         while let Some(bytes) = self.next().await? {
             body.extend_from_slice(&bytes);
         }
         serde_json::from_slice(&body).map_err(|error| {
-            Trouble::Other(format!(
+            OperationError::Other(format!(
                 "error: cannot parse the response ({error}); compare the versions: spindrift version"
             ))
         })
     }
 
     /// An answer that breaks off has no room left for the reason; the hub remembers it.
-    async fn why(&self, error: HubError) -> Trouble {
+    async fn interruption_cause(&self, error: HubError) -> OperationError {
         let record = self.hub.operation(&self.id.to_string()).await.ok();
         let status = record.as_ref().and_then(|record| record.status.clone());
         if let Some(status) = status.and_then(|status| serde_json::from_value::<Status>(status).ok())
             && !status.message.is_empty()
         {
-            return Trouble::Status(Box::new(status));
+            return OperationError::Status(Box::new(status));
         }
         match record.and_then(|record| record.reason) {
-            Some(reason) => Trouble::Other(format!("error: {reason}")),
-            None => Trouble::Other(format!("error: {error}")),
+            Some(reason) => OperationError::Other(format!("error: {reason}")),
+            None => OperationError::Other(format!("error: {error}")),
         }
     }
 }
 
-impl Drop for Reply {
+impl Drop for OperationReply {
     fn drop(&mut self) {
-        self.running.borrow_mut().remove(&self.id);
+        self.pending.borrow_mut().remove(&self.id);
     }
 }
 
-// === impl Trouble ===
+// === impl OperationError ===
 
-impl Trouble {
+impl OperationError {
     /// A hub that was reached and did not answer may have had it done.
-    fn of(refusal: Refusal, id: OperationId, verb: &Verb) -> Self {
-        match refusal {
-            Refusal::Status(status) => Self::Status(status),
-            Refusal::Hub(error) if verb.is_mutation() && error.is_after_asking() => Self::Other(format!(
-                "error: {error}; outcome unknown: see spindrift operations {id} before you retry"
-            )),
-            Refusal::Hub(error) => Self::Other(format!("error: {error}")),
+    fn of(error: SubmitError, id: OperationId, verb: &Verb) -> Self {
+        match error {
+            SubmitError::Status(status) => Self::Status(status),
+            SubmitError::Hub(error) if verb.is_mutation() && error.may_have_been_received() => Self::Other(
+                format!("error: {error}; outcome unknown: see spindrift operations {id} before you retry"),
+            ),
+            SubmitError::Hub(error) => Self::Other(format!("error: {error}")),
         }
     }
 
@@ -252,7 +254,7 @@ impl Trouble {
     }
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for OperationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Status(status) => status.fmt(f),

@@ -10,11 +10,11 @@ use anyhow::{Context as _, bail, ensure};
 use clap::{Args, ValueHint};
 use serde_json::{Number, Value};
 
-use super::Where;
+use super::AccountFlags;
 
-/// Files with manifests.
+/// FilenameFlags with manifests.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Files {
+pub(crate) struct FilenameFlags {
     /// Files or directories that contain the configuration, in YAML or JSON, or - for stdin.
     #[arg(short = 'f', long = "filename", value_delimiter = ',', value_name = "FILE", value_hint = ValueHint::AnyPath)]
     files: Vec<PathBuf>,
@@ -25,7 +25,7 @@ pub(crate) struct Files {
 
 /// A manifest, and where it was written.
 #[derive(Debug, Clone)]
-pub(crate) struct Source {
+pub(crate) struct ManifestSource {
     pub(crate) file: String,
     pub(crate) manifest: Value,
 }
@@ -33,15 +33,15 @@ pub(crate) struct Source {
 /// What is read of a directory.
 const EXTENSIONS: [&str; 3] = ["json", "yaml", "yml"];
 
-// === impl Files ===
+// === impl FilenameFlags ===
 
-impl Files {
+impl FilenameFlags {
     pub(crate) fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
     /// All manifests, in the order of the files; lists are unpacked.
-    pub(crate) fn read(&self) -> anyhow::Result<Vec<Source>> {
+    pub(crate) fn read(&self) -> anyhow::Result<Vec<ManifestSource>> {
         let mut sources = Vec::new();
         for path in &self.files {
             if path == Path::new("-") {
@@ -66,7 +66,7 @@ impl Files {
         Ok(sources)
     }
 
-    /// Files of a directory, by name.
+    /// FilenameFlags of a directory, by name.
     fn visit(&self, directory: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
         let unreadable = || format!("read {}", directory.display());
         let entries: Result<Vec<_>, _> = fs::read_dir(directory).with_context(unreadable)?.collect();
@@ -89,13 +89,13 @@ impl Files {
     }
 }
 
-// === impl Source ===
+// === impl ManifestSource ===
 
-impl Source {
+impl ManifestSource {
     /// The namespace that its object goes to unless it says its own; that must not be another than the user's.
-    pub(crate) fn namespace(&self, wherever: &Where) -> anyhow::Result<String> {
-        match (self.text("/metadata/namespace"), &wherever.namespace) {
-            ("", _) => Ok(wherever.namespace().to_owned()),
+    pub(crate) fn namespace(&self, account_flags: &AccountFlags) -> anyhow::Result<String> {
+        match (self.text("/metadata/namespace"), &account_flags.namespace) {
+            ("", _) => Ok(account_flags.namespace().to_owned()),
             (own, Some(wanted)) if own != wanted => bail!(
                 "the namespace from the provided object {own:?} does not match the namespace {wanted:?}. You must \
                  pass '--namespace={own}' to perform this operation."
@@ -109,14 +109,14 @@ impl Source {
     }
 }
 
-fn gather(file: &str, text: &str, sources: &mut Vec<Source>) -> anyhow::Result<()> {
+fn gather(file: &str, text: &str, sources: &mut Vec<ManifestSource>) -> anyhow::Result<()> {
     for document in parse(text).with_context(|| format!("error parsing {file}"))? {
         unpack(file, document, sources)?;
     }
     Ok(())
 }
 
-fn unpack(file: &str, document: Value, sources: &mut Vec<Source>) -> anyhow::Result<()> {
+fn unpack(file: &str, document: Value, sources: &mut Vec<ManifestSource>) -> anyhow::Result<()> {
     let is_list = document["kind"].as_str().is_some_and(|kind| kind.ends_with("List"));
     match document {
         Value::Null => Ok(()),
@@ -129,7 +129,7 @@ fn unpack(file: &str, document: Value, sources: &mut Vec<Source>) -> anyhow::Res
                 let is_set = manifest[field].as_str().is_some_and(|text| !text.is_empty());
                 ensure!(is_set, "error validating {file:?}: {field} not set");
             }
-            sources.push(Source { file: file.to_owned(), manifest });
+            sources.push(ManifestSource { file: file.to_owned(), manifest });
             Ok(())
         }
     }

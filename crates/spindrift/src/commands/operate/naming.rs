@@ -10,7 +10,7 @@ use spindrift_model::DryRun;
 
 /// Value of `--dry-run`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Dry {
+pub(crate) enum DryRunMode {
     /// Make the change.
     #[default]
     None,
@@ -20,24 +20,24 @@ pub(crate) enum Dry {
     Server,
 }
 
-// === impl Dry ===
+// === impl DryRunMode ===
 
-impl From<Dry> for DryRun {
-    fn from(dry: Dry) -> Self {
-        match dry {
-            Dry::None => Self::None,
-            Dry::Client => Self::Client,
-            Dry::Server => Self::Server,
+impl From<DryRunMode> for DryRun {
+    fn from(dry_run: DryRunMode) -> Self {
+        match dry_run {
+            DryRunMode::None => Self::None,
+            DryRunMode::Client => Self::Client,
+            DryRunMode::Server => Self::Server,
         }
     }
 }
 
 /// What stands behind a word of what was done.
-pub(crate) fn after(dry: Dry) -> &'static str {
-    match dry {
-        Dry::None => "",
-        Dry::Client => " (dry run)",
-        Dry::Server => " (server dry run)",
+pub(crate) fn after(dry_run: DryRunMode) -> &'static str {
+    match dry_run {
+        DryRunMode::None => "",
+        DryRunMode::Client => " (dry run)",
+        DryRunMode::Server => " (server dry run)",
     }
 }
 

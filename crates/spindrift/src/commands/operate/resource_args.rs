@@ -7,20 +7,20 @@ use serde::Deserialize;
 use spindrift_model::{List, ObjectRef, Verb};
 
 use super::{
-    Where,
-    fanout::{Crew, Trouble},
-    manifests::Files,
+    AccountFlags,
+    fanout::{AccountFanout, OperationError},
+    manifests::FilenameFlags,
 };
 use crate::complete;
 
 /// Objects by words, by files, or by their labels.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Subjects {
+pub(crate) struct ResourceArgs {
     /// TYPE/NAME ..., or TYPE NAME ...
-    #[arg(value_name = "TYPE[/NAME]", add = ArgValueCompleter::new(complete::subjects))]
+    #[arg(value_name = "TYPE[/NAME]", add = ArgValueCompleter::new(complete::resources))]
     words: Vec<String>,
     #[command(flatten)]
-    pub(crate) files: Files,
+    pub(crate) files: FilenameFlags,
     /// Selector (label query) to filter on, supports '=', '==', '!=', 'in' and 'notin' (e.g. -l key1=value1,key2=value2).
     /// Matching objects must satisfy all of the specified label constraints.
     #[arg(short = 'l', long)]
@@ -29,7 +29,7 @@ pub(crate) struct Subjects {
 
 /// An object; or, without a name, those of a kind that a selector finds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Subject {
+pub(crate) struct ResourceArg {
     pub(crate) api_version: Option<String>,
     pub(crate) kind: String,
     pub(crate) namespace: String,
@@ -38,92 +38,97 @@ pub(crate) struct Subject {
     pub(crate) file: Option<String>,
 }
 
-// === impl Subjects ===
+// === impl ResourceArgs ===
 
-impl Subjects {
+impl ResourceArgs {
     /// What the user has named.
-    pub(crate) fn named(&self, wherever: &Where) -> anyhow::Result<Vec<Subject>> {
+    pub(crate) fn named(&self, account_flags: &AccountFlags) -> anyhow::Result<Vec<ResourceArg>> {
         if self.files.is_empty() {
-            return named(&self.words, wherever.namespace());
+            return named(&self.words, account_flags.namespace());
         }
         ensure!(
             self.words.is_empty(),
             "when paths or stdin are provided as resource input, you may not specify resource arguments as well"
         );
-        let mut subjects = Vec::new();
+        let mut resources = Vec::new();
         for source in self.files.read()? {
-            subjects.push(Subject {
+            resources.push(ResourceArg {
                 api_version: Some(source.text("/apiVersion").to_owned()),
                 kind: source.text("/kind").to_owned(),
-                namespace: source.namespace(wherever)?,
+                namespace: source.namespace(account_flags)?,
                 name: Some(source.text("/metadata/name").to_owned()),
                 file: Some(source.file),
             });
         }
-        Ok(subjects)
+        Ok(resources)
     }
 
     /// As [`Self::named`], and every kind without a name has a selector to go by.
-    pub(crate) fn chosen(&self, wherever: &Where) -> anyhow::Result<Vec<Subject>> {
-        let subjects = self.named(wherever)?;
+    pub(crate) fn chosen(&self, account_flags: &AccountFlags) -> anyhow::Result<Vec<ResourceArg>> {
+        let resources = self.named(account_flags)?;
         if self.selector.is_none()
-            && let Some(Subject { kind, .. }) = subjects.iter().find(|subject| subject.name.is_none())
+            && let Some(ResourceArg { kind, .. }) = resources.iter().find(|resource| resource.name.is_none())
         {
             bail!(
                 "resource(s) were provided, but no name was specified; specify a name of {kind}, or a selector with -l"
             );
         }
-        Ok(subjects)
+        Ok(resources)
     }
 
     /// The objects in an account; those without a name are looked for.
     pub(crate) async fn in_account(
         &self,
-        crew: &Crew<'_>,
+        fanout: &AccountFanout<'_>,
         account: &str,
-        subjects: &[Subject],
-    ) -> Result<Vec<(ObjectRef, Option<String>)>, Trouble> {
+        resources: &[ResourceArg],
+    ) -> Result<Vec<(ObjectRef, Option<String>)>, OperationError> {
         let mut found = Vec::new();
-        for subject in subjects {
-            if let Some(name) = &subject.name {
-                found.push((subject.object(name), subject.file.clone()));
+        for resource in resources {
+            if let Some(name) = &resource.name {
+                found.push((resource.object(name), resource.file.clone()));
             } else {
-                let names = self.find(crew, account, subject).await?;
-                found.extend(names.iter().map(|name| (subject.object(name), None)));
+                let names = self.find(fanout, account, resource).await?;
+                found.extend(names.iter().map(|name| (resource.object(name), None)));
             }
         }
         Ok(found)
     }
 
-    async fn find(&self, crew: &Crew<'_>, account: &str, subject: &Subject) -> Result<Vec<String>, Trouble> {
+    async fn find(
+        &self,
+        fanout: &AccountFanout<'_>,
+        account: &str,
+        resource: &ResourceArg,
+    ) -> Result<Vec<String>, OperationError> {
         #[derive(Deserialize)]
-        struct Found {
+        struct ObjectList {
             items: Vec<Item>,
         }
         #[derive(Deserialize)]
         struct Item {
-            metadata: Metadata,
+            metadata: ItemMetadata,
         }
         #[derive(Deserialize)]
-        struct Metadata {
+        struct ItemMetadata {
             name: String,
         }
         let list = Verb::List(List {
-            api_version: subject.api_version.clone(),
-            kind: subject.kind.clone(),
-            namespace: Some(subject.namespace.clone()),
+            api_version: resource.api_version.clone(),
+            kind: resource.kind.clone(),
+            namespace: Some(resource.namespace.clone()),
             label_selector: self.selector.clone(),
             field_selector: None,
             anywhere: false,
         });
-        let Found { items } = crew.ask(account, &list, None).await?.json().await?;
+        let ObjectList { items } = fanout.submit(account, &list, None).await?.json().await?;
         Ok(items.into_iter().map(|item| item.metadata.name).collect())
     }
 }
 
 /// `deploy/web svc/web`, `deploy web api`, `deploy,svc web`, or kinds alone.
-fn named(words: &[String], namespace: &str) -> anyhow::Result<Vec<Subject>> {
-    let subject = |kind: &str, name: Option<&str>| Subject {
+fn named(words: &[String], namespace: &str) -> anyhow::Result<Vec<ResourceArg>> {
+    let resource = |kind: &str, name: Option<&str>| ResourceArg {
         api_version: None,
         kind: kind.to_owned(),
         namespace: namespace.to_owned(),
@@ -144,26 +149,26 @@ fn named(words: &[String], namespace: &str) -> anyhow::Result<Vec<Subject>> {
         let kinds = first.split(',').filter(|kind| !kind.is_empty());
         return Ok(kinds
             .flat_map(|kind| match names {
-                [] => vec![subject(kind, None)],
-                names => names.iter().map(|name| subject(kind, Some(name))).collect(),
+                [] => vec![resource(kind, None)],
+                names => names.iter().map(|name| resource(kind, Some(name))).collect(),
             })
             .collect());
     }
-    let mut subjects = Vec::new();
+    let mut resources = Vec::new();
     for word in words {
         match word.split_once('/') {
             Some((kind, name)) if !kind.is_empty() && !name.is_empty() && !name.contains('/') => {
-                subjects.push(subject(kind, Some(name)));
+                resources.push(resource(kind, Some(name)));
             }
             _ => bail!("arguments in resource/name form must have a single resource and name: {word:?}"),
         }
     }
-    Ok(subjects)
+    Ok(resources)
 }
 
-// === impl Subject ===
+// === impl ResourceArg ===
 
-impl Subject {
+impl ResourceArg {
     fn object(&self, name: &str) -> ObjectRef {
         ObjectRef {
             api_version: self.api_version.clone(),
@@ -180,10 +185,10 @@ mod tests {
 
     fn read(line: &str) -> Result<Vec<String>, String> {
         let words: Vec<_> = line.split_whitespace().map(str::to_owned).collect();
-        let subjects = named(&words, "shop").map_err(|error| error.to_string())?;
-        Ok(subjects
+        let resources = named(&words, "shop").map_err(|error| error.to_string())?;
+        Ok(resources
             .into_iter()
-            .map(|subject| format!("{}/{}", subject.kind, subject.name.unwrap_or_default()))
+            .map(|resource| format!("{}/{}", resource.kind, resource.name.unwrap_or_default()))
             .collect())
     }
 

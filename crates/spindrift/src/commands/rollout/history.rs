@@ -11,7 +11,7 @@ use spindrift_printer::describe_template;
 
 use crate::commands::{
     Context,
-    operate::{Crew, Subjects, View, Where},
+    operate::{AccountFanout, AccountFlags, DisplayMode, ResourceArgs},
 };
 
 const EXAMPLES: &str = "Examples:
@@ -28,9 +28,9 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = EXAMPLES)]
 pub(super) struct History {
     #[command(flatten)]
-    subjects: Subjects,
+    resources: ResourceArgs,
     #[command(flatten)]
-    wherever: Where,
+    account_flags: AccountFlags,
     /// See the details, including podTemplate of the revision specified.
     #[arg(long, default_value_t = 0, value_name = "REVISION")]
     revision: u64,
@@ -64,34 +64,36 @@ const KINDS: [(&str, &[&str]); 3] = [
 
 impl History {
     pub(super) async fn run(self, context: &Context) -> anyhow::Result<()> {
-        let Self { subjects, wherever, revision } = &self;
-        let chosen = subjects.chosen(wherever)?;
+        let Self { resources, account_flags, revision } = &self;
+        let chosen = resources.chosen(account_flags)?;
         ensure!(!chosen.is_empty(), "no objects passed to rollout");
         let wanted = Some(*revision).filter(|revision| *revision > 0);
-        let crew = Crew::new(context)?;
-        let accounts = wherever.accounts(crew.hub()).await?;
-        crew.everywhere(&accounts, View::Stream, async |line| {
-            let account = line.account();
-            let found = match subjects.in_account(&crew, account, &chosen).await {
-                Ok(found) => found,
-                Err(trouble) => {
-                    line.fail(&trouble.to_string());
-                    return Ok(());
+        let fanout = AccountFanout::new(context)?;
+        let accounts = account_flags.accounts(fanout.hub()).await?;
+        fanout
+            .run(&accounts, DisplayMode::Stream, async |line| {
+                let account = line.account();
+                let found = match resources.in_account(&fanout, account, &chosen).await {
+                    Ok(found) => found,
+                    Err(error) => {
+                        line.fail(&error.to_string());
+                        return Ok(());
+                    }
+                };
+                for (target, _) in found {
+                    let title = title(&target);
+                    let action = RolloutAction::History { revision: wanted };
+                    let verb = Verb::Rollout(Rollout { target, action, dry_run: DryRun::None });
+                    let answer =
+                        async { fanout.submit(account, &verb, None).await?.json::<Revisions>().await };
+                    match answer.await {
+                        Ok(Revisions { revisions }) => line.print(&page(&title, &revisions, wanted))?,
+                        Err(error) => line.fail(&error.to_string()),
+                    }
                 }
-            };
-            for (target, _) in found {
-                let title = title(&target);
-                let action = RolloutAction::History { revision: wanted };
-                let verb = Verb::Rollout(Rollout { target, action, dry_run: DryRun::None });
-                let answer = async { crew.ask(account, &verb, None).await?.json::<Revisions>().await };
-                match answer.await {
-                    Ok(Revisions { revisions }) => line.print(&page(&title, &revisions, wanted))?,
-                    Err(trouble) => line.fail(&trouble.to_string()),
-                }
-            }
-            Ok(())
-        })
-        .await
+                Ok(())
+            })
+            .await
     }
 }
 

@@ -9,7 +9,7 @@ use spindrift_model::{DryRun, ObjectRef, Rollout, RolloutAction, Verb};
 
 use crate::commands::{
     Context,
-    operate::{Crew, Line, Subjects, View, Where, duration},
+    operate::{AccountFanout, AccountFlags, AccountLine, DisplayMode, ResourceArgs, duration},
 };
 
 const EXAMPLES: &str = "Examples:
@@ -27,9 +27,9 @@ const EXAMPLES: &str = "Examples:
 #[command(before_help = EXAMPLES)]
 pub(super) struct Status {
     #[command(flatten)]
-    subjects: Subjects,
+    resources: ResourceArgs,
     #[command(flatten)]
-    wherever: Where,
+    account_flags: AccountFlags,
     /// Watch the status of the rollout until it's done.
     #[arg(
         short,
@@ -49,7 +49,7 @@ pub(super) struct Status {
 
 /// A line of an agent's answer.
 #[derive(Debug, Deserialize)]
-struct Progress {
+struct StatusLine {
     message: String,
     #[serde(default)]
     done: bool,
@@ -62,42 +62,48 @@ const AS_LONG_AS_IT_TAKES: Duration = Duration::from_hours(24);
 
 impl Status {
     pub(super) async fn run(self, context: &Context) -> anyhow::Result<()> {
-        let Self { subjects, wherever, .. } = &self;
-        let chosen = subjects.chosen(wherever)?;
+        let Self { resources, account_flags, .. } = &self;
+        let chosen = resources.chosen(account_flags)?;
         ensure!(!chosen.is_empty(), "no objects passed to rollout");
-        let crew = Crew::new(context)?;
-        let accounts = wherever.accounts(crew.hub()).await?;
-        crew.everywhere(&accounts, View::Progress, async |line| {
-            match subjects.in_account(&crew, line.account(), &chosen).await {
-                Ok(found) => {
-                    for (target, _) in found {
-                        self.follow(&crew, line, target).await?;
+        let fanout = AccountFanout::new(context)?;
+        let accounts = account_flags.accounts(fanout.hub()).await?;
+        fanout
+            .run(&accounts, DisplayMode::Progress, async |line| {
+                match resources.in_account(&fanout, line.account(), &chosen).await {
+                    Ok(found) => {
+                        for (target, _) in found {
+                            self.follow(&fanout, line, target).await?;
+                        }
                     }
+                    Err(error) => line.fail(&error.to_string()),
                 }
-                Err(trouble) => line.fail(&trouble.to_string()),
-            }
-            Ok(())
-        })
-        .await
+                Ok(())
+            })
+            .await
     }
 
-    async fn follow(&self, crew: &Crew<'_>, line: &Line, target: ObjectRef) -> anyhow::Result<()> {
+    async fn follow(
+        &self,
+        fanout: &AccountFanout<'_>,
+        line: &AccountLine,
+        target: ObjectRef,
+    ) -> anyhow::Result<()> {
         let action = RolloutAction::Status { follow: self.watch };
         let verb = Verb::Rollout(Rollout { target, action, dry_run: DryRun::None });
         let deadline = if self.timeout.is_zero() { AS_LONG_AS_IT_TAKES } else { self.timeout };
         let deadline = self.watch.then_some(deadline);
         let mut is_done = false;
-        let followed = match crew.ask(line.account(), &verb, deadline).await {
+        let followed = match fanout.submit(line.account(), &verb, deadline).await {
             Ok(mut reply) => {
                 reply
                     .lines(|json| {
-                        let Progress { message, done } = serde_json::from_slice(json)?;
+                        let StatusLine { message, done } = serde_json::from_slice(json)?;
                         is_done |= done;
                         Ok(line.progress(message.trim_end())?)
                     })
                     .await?
             }
-            Err(trouble) => Err(trouble),
+            Err(error) => Err(error),
         };
         match followed {
             Ok(()) if is_done || !self.watch => {}
@@ -105,8 +111,8 @@ impl Status {
                 line.fail("error: the rollout status was interrupted before the rollout was complete; retry")
             }
             // In kubectl's words, which scripts look for.
-            Err(trouble) if trouble.is("Timeout") => line.fail("error: timed out waiting for the condition"),
-            Err(trouble) => line.fail(&trouble.to_string()),
+            Err(error) if error.is("Timeout") => line.fail("error: timed out waiting for the condition"),
+            Err(error) => line.fail(&error.to_string()),
         }
         Ok(())
     }

@@ -9,11 +9,11 @@ use spindrift_printer::quantity;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Usage {
     pub(super) amount: Amount,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<UsageRow>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct UsageRow {
     pub(super) amount: Amount,
     pub(super) cells: Vec<String>,
 }
@@ -45,11 +45,11 @@ pub(super) fn pod_rows(pods: &[Value], with_namespace: bool, each_container: boo
             let line = |container: &Value| {
                 let before =
                     namespace.iter().cloned().chain([name.clone(), text(container, "/name").to_owned()]);
-                Line::new(before.collect(), Amount::of(&container["usage"]))
+                UsageRow::new(before.collect(), Amount::of(&container["usage"]))
             };
             containers.into_iter().map(line).collect()
         } else {
-            vec![Line::new(namespace.into_iter().chain([name]).collect(), amount)]
+            vec![UsageRow::new(namespace.into_iter().chain([name]).collect(), amount)]
         };
         rows.push(Usage { amount, lines });
     }
@@ -80,20 +80,20 @@ pub(super) fn node_rows(metrics: &[Value], nodes: &[Value]) -> Vec<Usage> {
             format!("{}Mi", bytes / MEBI),
             share(bytes, available.map(|has| Amount::of(has).bytes)),
         ];
-        rows.push(Usage { amount, lines: vec![Line { amount, cells }] });
+        rows.push(Usage { amount, lines: vec![UsageRow { amount, cells }] });
     }
     let unmeasured = available.into_keys().map(|name| {
         let cells = [name, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN].map(str::to_owned).to_vec();
         let amount = Amount { millicores: -1, bytes: -1 };
-        Usage { amount, lines: vec![Line { amount, cells }] }
+        Usage { amount, lines: vec![UsageRow { amount, cells }] }
     });
     rows.extend(unmeasured);
     rows
 }
 
-// === impl Line ===
+// === impl UsageRow ===
 
-impl Line {
+impl UsageRow {
     fn new(mut cells: Vec<String>, amount: Amount) -> Self {
         let Amount { millicores, bytes } = amount;
         cells.extend([format!("{millicores}m"), format!("{}Mi", bytes / MEBI)]);

@@ -17,7 +17,7 @@ const MOST_SIMULATED: u16 = 1000;
 
 /// What is to be shown.
 #[derive(Debug)]
-pub(super) struct Choice {
+pub(super) struct ClusterSelection {
     simulated: u16,
     accounts: Vec<AccountConfig>,
     /// Contexts that the user has and did not name.
@@ -41,9 +41,9 @@ pub(super) struct Simulated {
     pub(super) first: String,
 }
 
-// === impl Choice ===
+// === impl ClusterSelection ===
 
-impl Choice {
+impl ClusterSelection {
     /// Understands what was asked for; nothing is touched or written yet.
     pub(super) fn of(up: &Up) -> anyhow::Result<Self> {
         let named = up.kubeconfig.is_some() || !up.context.is_empty();

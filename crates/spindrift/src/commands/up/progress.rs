@@ -16,7 +16,7 @@ const MOST_BARS: usize = 16;
 const BAR_WIDTH: usize = 24;
 
 /// Shows how far the clusters have got until all are there.
-pub(super) struct Progress {
+pub(super) struct SyncProgress {
     board: Board,
     hub: Client,
     /// Whether lines may be drawn over; otherwise each is written once, when its cluster is there.
@@ -25,7 +25,7 @@ pub(super) struct Progress {
 }
 
 /// How far a cluster has got.
-struct Account {
+struct AccountProgress {
     listed: Listed,
     /// What the hub has of it.
     objects: u64,
@@ -33,9 +33,9 @@ struct Account {
     listed_whole: u64,
 }
 
-// === impl Progress ===
+// === impl SyncProgress ===
 
-impl Progress {
+impl SyncProgress {
     pub(super) fn new(board: Board, hub: Client, context: &Context) -> Self {
         Self { board, hub, terminal: std::io::stdout().is_terminal(), color: context.color }
     }
@@ -72,7 +72,7 @@ impl Progress {
                 let objects: u64 = accounts.iter().map(|account| account.objects).sum();
                 whole.set_message(format!("{} clusters, {objects} objects", accounts.len()));
             }
-            if accounts.iter().all(Account::settled) {
+            if accounts.iter().all(AccountProgress::settled) {
                 break;
             }
         }
@@ -86,13 +86,13 @@ impl Progress {
     }
 
     /// How far each account has got; what the hub has of it is nothing while the hub does not answer.
-    async fn accounts(&self) -> Vec<Account> {
+    async fn accounts(&self) -> Vec<AccountProgress> {
         let stored = self.hub.accounts().await.unwrap_or_default();
         let stored: HashMap<_, _> =
             stored.into_iter().map(|account| (account.name.clone(), account)).collect();
         let account = |listed: Listed| {
             let stored = stored.get(&listed.account);
-            Account {
+            AccountProgress {
                 objects: stored.map_or(0, |account| account.objects),
                 listed_whole: stored
                     .map_or(0, |account| account.watches.saturating_sub(account.listing + account.denied)),
@@ -103,9 +103,9 @@ impl Progress {
     }
 }
 
-// === impl Account ===
+// === impl AccountProgress ===
 
-impl Account {
+impl AccountProgress {
     /// Whether there is nothing more to wait for: the agent has said all, and the hub has it.
     fn settled(&self) -> bool {
         let Listed { watching, unreadable, scopes, error, .. } = &self.listed;
@@ -121,7 +121,7 @@ impl Account {
     }
 }
 
-impl fmt::Display for Account {
+impl fmt::Display for AccountProgress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Listed { unreadable, scopes, error, .. } = &self.listed;
         match (error, scopes) {

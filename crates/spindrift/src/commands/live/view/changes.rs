@@ -9,7 +9,7 @@ use ratatui::{
 
 use super::{Palette, frame_of};
 use crate::commands::live::{
-    changes::{Change, What},
+    changes::{ChangeEntry, ChangeType},
     state::{Pane, State},
 };
 
@@ -32,8 +32,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
         frame.render_widget(Paragraph::new(text).style(palette.dim()).block(block), area);
         return;
     }
-    // Accounts and kinds get what they need, but leave the better half to the names.
-    let widest = |text: fn(&Change) -> &str, most: u16| {
+    // Accounts and kinds get change_type they need, but leave the better half to the names.
+    let widest = |text: fn(&ChangeEntry) -> &str, most: u16| {
         let width = changes.iter().map(|change| text(change).chars().count()).max().unwrap_or_default();
         u16::try_from(width).unwrap_or(u16::MAX).min(most)
     };
@@ -50,7 +50,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
     frame.render_widget(Table::new(rows, widths).block(block), area);
 }
 
-/// What is shown, and what is not.
+/// ChangeType is shown, and change_type is not.
 fn title(state: &State) -> String {
     let account = state.chosen.as_ref().map(|account| format!(" of {account}"));
     let filter =
@@ -62,17 +62,17 @@ fn title(state: &State) -> String {
     ["Changes".to_owned()].into_iter().chain(account).chain(filter).chain(standing).collect()
 }
 
-fn row<'a>(change: &'a Change, state: &State, palette: Palette) -> Row<'a> {
-    let style = match change.what {
-        What::Created => palette.good(),
-        What::Changed => palette.waiting(),
-        What::Deleted => palette.bad(),
+fn row<'a>(change: &'a ChangeEntry, state: &State, palette: Palette) -> Row<'a> {
+    let style = match change.change_type {
+        ChangeType::Created => palette.good(),
+        ChangeType::Changed => palette.waiting(),
+        ChangeType::Deleted => palette.bad(),
     };
     let time = change.at.to_zoned(state.zone.clone()).strftime("%H:%M:%S").to_string();
     Row::new([
         Cell::from(Span::styled(time, palette.dim())),
         Cell::from(change.account.as_str()),
-        Cell::from(Span::styled(change.what.word(), style)),
+        Cell::from(Span::styled(change.change_type.word(), style)),
         Cell::from(change.kind.as_str()),
         Cell::from(change.path()),
     ])

@@ -57,7 +57,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
     frame.render_stateful_widget(table, area, &mut position);
 }
 
-fn row<'a>(name: &'a str, line: &'a fleet::Line, bars: u16, palette: Palette, now: Timestamp) -> Row<'a> {
+fn row<'a>(name: &'a str, line: &'a fleet::FleetRow, bars: u16, palette: Palette, now: Timestamp) -> Row<'a> {
     let second = now.as_second();
     let style = match line.health() {
         Health::Live => palette.good(),

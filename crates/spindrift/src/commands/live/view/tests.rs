@@ -10,8 +10,8 @@ use serde_json::json;
 
 use super::{Palette, draw, rate, thousands};
 use crate::{
-    commands::live::state::{State, Step},
-    hub::{Account, HubError, Told},
+    commands::live::state::{KeyAction, State},
+    hub::{Account, HubError, WatchEvent},
 };
 
 fn now() -> Timestamp {
@@ -28,20 +28,20 @@ fn account(name: &str, agent: Option<&str>, objects: u64, listing: u64) -> Accou
     .unwrap()
 }
 
-fn upsert(account: &str, kind: &str, name: &str, created: &str) -> Told {
+fn upsert(account: &str, kind: &str, name: &str, created: &str) -> WatchEvent {
     let object = json!({
         "account": account, "group": "", "version": "v1", "kind": kind, "namespace": "shop", "name": name,
         "uid": format!("{account}-{name}"), "resourceVersion": "1",
         "object": { "metadata": { "creationTimestamp": created } },
     });
-    Told::Upsert(serde_json::from_str(&object.to_string()).unwrap())
+    WatchEvent::Upsert(serde_json::from_str(&object.to_string()).unwrap())
 }
 
-fn delete(account: &str, kind: &str, name: &str) -> Told {
+fn delete(account: &str, kind: &str, name: &str) -> WatchEvent {
     let object = json!({
         "account": account, "group": "", "kind": kind, "namespace": "shop", "name": name, "uid": "u",
     });
-    Told::Delete(serde_json::from_value(object).unwrap())
+    WatchEvent::Delete(serde_json::from_value(object).unwrap())
 }
 
 /// Three clusters: one busy, one that is being listed, one without an agent.
@@ -53,7 +53,7 @@ fn shop() -> State {
         account("shop-asia", None, 402, 0),
     ]);
     state.told(upsert("shop-eu", "Pod", "before-the-feed-is-live", "2026-01-01T11:59:00Z"), now());
-    state.told(Told::Synced, now());
+    state.told(WatchEvent::Synced, now());
     for second in 0..40_i64 {
         let at = now() - SignedDuration::from_secs(41 - second);
         for number in 0..second / 8 {
@@ -77,7 +77,7 @@ fn screen(state: &State, width: u16, height: u16) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn press(state: &mut State, code: KeyCode) -> Step {
+fn press(state: &mut State, code: KeyCode) -> KeyAction {
     state.key(KeyEvent::new(code, KeyModifiers::NONE))
 }
 
@@ -150,29 +150,29 @@ const LARGE: &str = r"
 fn a_hub_that_is_away_is_said_until_it_is_back() {
     let mut state = shop();
     let calm = screen(&state, 80, 24);
-    let away = || HubError::Refused { status: 0, message: "no hub answers".into() };
-    state.told(Told::Lost(away()), now() - SignedDuration::from_secs(5));
+    let away = || HubError::Rejected { status: 0, message: "no hub answers".into() };
+    state.told(WatchEvent::Lost(away()), now() - SignedDuration::from_secs(5));
     let alarmed = screen(&state, 80, 24);
     let banner = " reconnecting to http://localhost:7002 for 5s: no hub answers";
     assert_eq!(alarmed.lines().nth(1).unwrap(), banner, "{alarmed}");
     assert!(alarmed.contains("web-5c7b-old"), "what was there is still shown: {alarmed}");
-    state.told(Told::Back, now());
+    state.told(WatchEvent::Back, now());
     assert_eq!(screen(&state, 80, 24), calm);
 }
 
 #[test]
 fn one_question_without_an_answer_is_forgotten_with_the_next_answer() {
-    let away = || HubError::Refused { status: 0, message: "no hub answers".into() };
+    let away = || HubError::Rejected { status: 0, message: "no hub answers".into() };
     let mut state = State::new("http://localhost:7002", TimeZone::UTC);
     state.away(&away(), now());
     assert!(screen(&state, 80, 24).contains("reconnecting"));
     state.accounts(vec![account("shop-eu", Some("agent-0"), 1, 0)]);
     assert!(!screen(&state, 80, 24).contains("reconnecting"));
 
-    state.told(Told::Lost(away()), now());
+    state.told(WatchEvent::Lost(away()), now());
     state.accounts(vec![account("shop-eu", Some("agent-0"), 1, 0)]);
     assert!(screen(&state, 80, 24).contains("reconnecting"), "changes are still missed");
-    state.told(Told::Back, now());
+    state.told(WatchEvent::Back, now());
     assert!(!screen(&state, 80, 24).contains("reconnecting"));
 }
 
@@ -223,9 +223,9 @@ fn help_is_shown_and_any_key_closes_it() {
     let mut state = shop();
     press(&mut state, KeyCode::Char('?'));
     assert!(screen(&state, 80, 24).contains("SEEN          when the agent that caches it was last heard of"));
-    assert_eq!(press(&mut state, KeyCode::Char('q')), Step::Stay, "it only closes the help");
+    assert_eq!(press(&mut state, KeyCode::Char('q')), KeyAction::Stay, "it only closes the help");
     assert!(!screen(&state, 80, 24).contains("Help"));
-    assert_eq!(press(&mut state, KeyCode::Char('q')), Step::Leave);
+    assert_eq!(press(&mut state, KeyCode::Char('q')), KeyAction::Leave);
 }
 
 #[test]
