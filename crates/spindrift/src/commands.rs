@@ -1,7 +1,7 @@
-//! The commands, and what they have in common.
+//! Commands, and their shared context.
 //!
-//! A command is a struct of arguments with `run(self, &Context)`. What was asked for goes to stdout, by `write!` and not
-//! by `print!`, so that a pipe that closes ends the command quietly; all else goes to stderr, by [`Context::note`].
+//! A command is a struct of arguments with `run(self, &Context)`. Requested output goes to stdout, by `write!` and not
+//! by `print!`, so that a closed pipe ends the command without an error. Notes go to stderr, by [`Context::note`].
 
 mod accounts;
 mod agents;
@@ -85,22 +85,22 @@ pub(crate) enum Command {
     Version(version::Version),
 }
 
-/// What a command finds around it.
+/// Options and environment of a command.
 #[derive(Debug)]
 pub(crate) struct Context {
     hub: Option<String>,
-    /// Whether only what was asked for is said.
+    /// Set by `--quiet`: suppresses notes on stderr.
     pub(crate) quiet: bool,
-    /// Whether colours are welcome on stdout.
+    /// Set if stdout may be colored.
     pub(crate) color: bool,
 }
 
-/// The command failed, and has said why in its own words.
+/// The command failed, and has already printed the reason.
 #[derive(Debug, thiserror::Error)]
 #[error("the command failed")]
 pub(crate) struct AlreadyReported;
 
-/// The command has said all it has to say, and ends with this code.
+/// Exit code other than 1; alone, the command has already printed everything.
 #[derive(Debug, thiserror::Error)]
 #[error("the command ends with code {0}")]
 pub(crate) struct ExitWith(pub(crate) u8);
@@ -136,7 +136,7 @@ impl Command {
         }
     }
 
-    /// Whether it has an end of its own for Ctrl-C; the others just end.
+    /// Whether the command handles Ctrl-C itself; the others exit at once.
     pub(crate) fn handles_interrupt(&self) -> bool {
         let cancels = matches!(
             self,
@@ -158,18 +158,18 @@ impl Command {
 impl Context {
     pub(crate) fn new(global: Global) -> Self {
         let Global { hub, quiet, no_color } = global;
-        // https://no-color.org: present and not empty, whatever it says.
+        // https://no-color.org: present and not empty, regardless of its value.
         let unwanted = no_color || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         Self { hub, quiet, color: !unwanted && std::io::stdout().is_terminal() }
     }
 
-    /// The hub that the user named, or that the configuration names, or the one of `spindrift up`.
+    /// Client of the hub of `--hub`, else of the configuration, else of `spindrift up`.
     pub(crate) fn hub(&self) -> anyhow::Result<Client> {
         let url = Settings::load()?.hub_url(self.hub.as_deref())?;
         Ok(Client::new(url)?)
     }
 
-    /// Says something that was not asked for, such as that the hub is away.
+    /// Prints a note on stderr, such as a lost connection, unless `--quiet` is set.
     pub(crate) fn note(&self, text: impl fmt::Display) {
         if !self.quiet {
             eprintln!("{text}");

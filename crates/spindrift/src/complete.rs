@@ -1,7 +1,7 @@
-//! What the shell offers behind Tab: hubs from the configuration; accounts, namespaces, kinds and names from the hub.
+//! Shell completion: hubs from the configuration; accounts, namespaces, kinds and names from the hub.
 //!
-//! The shell runs this program with the words of its line (see `spindrift completion`). A person waits: the hub has a
-//! second, and if it is away nothing is offered and nothing is said.
+//! The shell runs this program with the words of its command line (see `spindrift completion`). The user waits, so the
+//! hub has one second to respond; if it does not, there are no candidates and no error.
 
 mod command_line;
 
@@ -15,15 +15,15 @@ use crate::{
 };
 use command_line::CommandLine;
 
-/// By this variable the shell asks for completions; a general name would surprise those who have it set.
+/// Variable by which the shell requests completions; clap's default name could already be set for another program.
 pub(crate) const VARIABLE: &str = "SPINDRIFT_COMPLETE";
 
 const HUB_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// More names than anybody reads.
+/// Maximum number of candidates; more could not be read.
 const MAX_NAMES: u32 = 500;
 
-/// Where `get` looks unless told otherwise.
+/// Default namespace of `get`.
 const DEFAULT_NAMESPACE: &str = "default";
 
 /// Hubs of the configuration.
@@ -33,7 +33,7 @@ pub(crate) fn hubs(current: &OsStr) -> Vec<CompletionCandidate> {
     matching(current, hubs.collect())
 }
 
-/// Accounts, also the next one of several that are joined by commas.
+/// Accounts, also the next one of a comma-separated list.
 pub(crate) fn accounts(current: &OsStr) -> Vec<CompletionCandidate> {
     joined(current, |_| {
         ask(async |hub| {
@@ -43,7 +43,7 @@ pub(crate) fn accounts(current: &OsStr) -> Vec<CompletionCandidate> {
     })
 }
 
-/// Namespaces of the accounts that the line names.
+/// Namespaces of the accounts on the command line.
 pub(crate) fn namespaces(current: &OsStr) -> Vec<CompletionCandidate> {
     let CommandLine { account, .. } = CommandLine::of_line();
     let namespaces = ask(async |hub| {
@@ -53,7 +53,7 @@ pub(crate) fn namespaces(current: &OsStr) -> Vec<CompletionCandidate> {
     matching(current, namespaces)
 }
 
-/// Kinds by their plural names, also the next one of several that are joined by commas; short names if they are begun.
+/// Kinds by their plural names, also the next one of a comma-separated list; short names only by their prefix.
 pub(crate) fn kinds(current: &OsStr) -> Vec<CompletionCandidate> {
     joined(current, |begun| {
         ask(async |hub| {
@@ -72,7 +72,7 @@ pub(crate) fn kinds(current: &OsStr) -> Vec<CompletionCandidate> {
     })
 }
 
-/// Names of objects of the kind, accounts and namespace that the line names.
+/// Names of objects of the kind, accounts and namespace on the command line.
 pub(crate) fn names(current: &OsStr) -> Vec<CompletionCandidate> {
     let words = CommandLine::of_line();
     let Some(kind) = words.kind.clone() else { return Vec::new() };
@@ -93,7 +93,7 @@ pub(crate) fn resources(current: &OsStr) -> Vec<CompletionCandidate> {
     }
 }
 
-/// Names of pods, or `kind/name` of what has pods.
+/// Names of pods, or `kind/name` of resources that have pods.
 pub(crate) fn pods(current: &OsStr) -> Vec<CompletionCandidate> {
     if current.to_str().is_some_and(|begun| begun.contains('/')) {
         return resources(current);
@@ -101,7 +101,7 @@ pub(crate) fn pods(current: &OsStr) -> Vec<CompletionCandidate> {
     matching(current, names_of(CommandLine::of_line(), "pods".to_owned()))
 }
 
-/// Names of objects of a kind, where the line looks for them.
+/// Names of objects of a kind, in the accounts and namespace of the command line.
 fn names_of(words: CommandLine, kind: String) -> Vec<Offer> {
     let CommandLine { account, namespace, all_namespaces, .. } = words;
     let namespace = namespace.or_else(|| (!all_namespaces).then(|| DEFAULT_NAMESPACE.to_owned()));
@@ -122,10 +122,10 @@ fn names_of(words: CommandLine, kind: String) -> Vec<Offer> {
     })
 }
 
-/// A value and what it is.
+/// Candidate and its description.
 type Offer = (String, Option<String>);
 
-/// Asks the hub that the line names; nothing if it is away.
+/// Queries the hub of the command line; returns no candidates if it does not respond.
 fn ask(question: impl AsyncFnOnce(Client) -> Result<Vec<Offer>, HubError>) -> Vec<Offer> {
     let answer = || {
         let wanted = CommandLine::of_line().hub;
@@ -143,7 +143,7 @@ fn matching(current: &OsStr, offered: Vec<Offer>) -> Vec<CompletionCandidate> {
     fitting.map(|(value, help)| CompletionCandidate::new(value).help(help.map(Into::into))).collect()
 }
 
-/// Completes the last of several values that are joined by commas.
+/// Completes the last value of a comma-separated list.
 fn joined(current: &OsStr, offer: impl FnOnce(&str) -> Vec<Offer>) -> Vec<CompletionCandidate> {
     let Some(text) = current.to_str() else { return Vec::new() };
     let (before, begun) = text.rsplit_once(',').map_or(("", text), |(before, begun)| (before, begun));

@@ -1,10 +1,10 @@
-//! The hub, as a client sees it: typed answers, pages as a stream, and a watch that survives the hub's restarts.
+//! Client of the hub: typed responses, pages as a stream, and a watch that survives restarts of the hub.
 //!
 //! ```text
 //! Client ──page, pages──▶ Page (a few hundred objects at a time, never all)
-//!        ──watch──▶ WatchEvent: Upsert, Delete, Reset, Synced, and Lost / Back around every break
-//!        ──accounts, agents, watches, api_resources, namespaces, version──▶ one answer each
-//!        ──operate──▶ OperationResponse (bytes as they come), or a SubmitError in Kubernetes' words
+//!        ──watch──▶ WatchEvent: Upsert, Delete, Reset, Synced, and Lost / Back around every lost connection
+//!        ──accounts, agents, watches, api_resources, namespaces, version──▶ one response each
+//!        ──operate──▶ OperationResponse (bytes as they arrive), or a SubmitError with a Kubernetes Status
 //! ```
 
 mod answers;
@@ -26,38 +26,38 @@ pub(crate) use operations::{
 };
 pub(crate) use watch::WatchEvent;
 
-/// A host that is there answers sooner.
+/// Timeout of the TCP connection; a reachable host accepts sooner.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Longer than the store may take for its slowest page.
+/// Timeout of a response; longer than the slowest page of the store.
 const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
-/// The hub says something every 15 seconds, be it that there is nothing to say.
+/// Timeout between two reads of a watch: three of the hub's heartbeats, one every 15 seconds.
 const READ_TIMEOUT: Duration = Duration::from_secs(45);
-/// Finds out that a hub is gone which has nothing to say for hours.
+/// Detects a dead peer on streams that are idle for hours.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// One hub; clones share its connections.
+/// Client of one hub; clones share its connections.
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
     http: reqwest::Client,
-    /// For answers that may take as long as a rollout does, or as a container is silent.
+    /// Without a read timeout, for operations: a rollout or an idle container may send nothing for long.
     streaming: reqwest::Client,
     /// Ends in a slash.
     base: Url,
 }
 
-/// OperationFilter objects; what is none is not asked for.
+/// Query for objects; a field that is `None` does not restrict it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Selection {
-    /// Accounts, joined by commas.
+    /// Comma-separated accounts.
     pub(crate) account: Option<String>,
-    /// Kinds as people write them, joined by commas: `po`, `deployments`, `Widget.example.com`.
+    /// Comma-separated kinds, in any form that kubectl accepts: `po`, `deployments`, `Widget.example.com`.
     pub(crate) kind: Option<String>,
     pub(crate) namespace: Option<String>,
     pub(crate) name: Option<String>,
     pub(crate) label_selector: Option<String>,
     pub(crate) field_selector: Option<String>,
-    /// Rows of a page (1 to 1000); the hub chooses if none.
+    /// Rows of a page (1 to 1000); defaults to the limit of the hub.
     pub(crate) limit: Option<u32>,
 }
 
@@ -70,7 +70,7 @@ impl Client {
                 .user_agent(concat!("spindrift/", env!("CARGO_PKG_VERSION")))
                 .connect_timeout(CONNECT_TIMEOUT)
                 .tcp_keepalive(KEEP_ALIVE);
-            // A proxy cannot reach what is on this machine.
+            // A proxy cannot reach the loopback address of this machine.
             if is_loopback(&base) { builder.no_proxy() } else { builder }
         };
         let failed = |error| HubError::request(&base, &error);
@@ -79,12 +79,12 @@ impl Client {
         Ok(Self { http, streaming, base })
     }
 
-    /// The hub's address, as people write it.
+    /// URL of the hub, without a trailing slash.
     pub(crate) fn url(&self) -> &str {
         self.base.as_str().trim_end_matches('/')
     }
 
-    /// One page of objects; the first, unless a `continue` of the page before is given.
+    /// One page of objects: the first, or the one after the page with this `continue` token.
     pub(crate) async fn page(&self, selection: &Selection, token: Option<&str>) -> Result<Page, HubError> {
         let request = self.get("v1/objects").query(selection).query(&[("continue", token)]);
         self.get_json(request).await
@@ -103,9 +103,10 @@ impl Client {
         })
     }
 
-    /// Changes as they happen, from a page's `position` on; without one, everything that is there first.
+    /// Watches from the `position` of a page; without one, all existing objects come first.
     ///
-    /// It fails if the hub cannot be reached at the start or refuses the selection; later breaks are event and mended.
+    /// Fails if the hub is unreachable at the start or rejects the selection. Later it reports a lost connection as
+    /// [`WatchEvent::Lost`] and reconnects.
     pub(crate) fn watch(
         &self,
         selection: Selection,
@@ -122,17 +123,17 @@ impl Client {
         self.get_json(self.get("v1/agents")).await
     }
 
-    /// What is watched of these accounts (joined by commas), or of all.
+    /// Watches of these accounts (comma-separated), or of all.
     pub(crate) async fn watches(&self, accounts: Option<&str>) -> Result<Vec<WatchStatus>, HubError> {
         self.get_json(self.get("v1/watches").query(&[("account", accounts)])).await
     }
 
-    /// The kinds that are cached of any account.
+    /// Kinds that are cached of any account.
     pub(crate) async fn api_resources(&self) -> Result<Vec<ApiResource>, HubError> {
         self.get_json(self.get("v1/api-resources")).await
     }
 
-    /// The names of all namespaces of these accounts (joined by commas), or of all.
+    /// Names of all namespaces of these accounts (comma-separated), or of all.
     pub(crate) async fn namespaces(&self, accounts: Option<&str>) -> Result<Vec<String>, HubError> {
         self.get_json(self.get("v1/namespaces").query(&[("account", accounts)])).await
     }
@@ -142,7 +143,7 @@ impl Client {
     }
 
     fn get(&self, path: &str) -> RequestBuilder {
-        // The base ends in a slash and the paths are our own, so that they always join.
+        // Joining cannot fail: the base ends in a slash, and the paths are constants.
         let url = self.base.join(path).unwrap_or_else(|_| self.base.clone());
         self.http.get(url)
     }

@@ -1,9 +1,9 @@
-//! `spindrift`: the whole system in one process, and one hand on the fleet.
+//! `spindrift`: command line for the objects of many clusters, and the whole system in one process (`spindrift up`).
 //!
 //! ```text
-//! words ──clap──▶ Command ──run(Context)──▶ stdout: what was asked for
-//!                    │                      stderr: notes, and one line `error: …` if it failed
-//!                    └─ Context ─▶ settings (hubs by name) ─▶ hub::Client ══HTTP══▶ a hub
+//! args ──clap──▶ Command ──run(Context)──▶ stdout: requested output
+//!                   │                      stderr: notes, and one line `error: …` on failure
+//!                   └─ Context ─▶ settings (hubs by name) ─▶ hub::Client ══HTTP══▶ hub
 //! ```
 
 mod commands;
@@ -31,12 +31,12 @@ struct Arguments {
     command: Command,
 }
 
-/// What a shell expects of a command that Ctrl-C has ended.
+/// Exit code after Ctrl-C: 128 + SIGINT.
 const INTERRUPTED: i32 = 130;
 
 fn main() -> ExitCode {
     tls::install_provider();
-    // The shell asks for completions; this does not return then.
+    // Exits if the shell requests completions.
     CompleteEnv::with_factory(help::program).var(complete::VARIABLE).complete();
 
     let mut program = help::program();
@@ -54,7 +54,7 @@ fn main() -> ExitCode {
         }
         command.run(&Context::new(global)).await
     });
-    // What still reads or writes somewhere is of no interest to the user.
+    // Does not wait for blocking reads and writes that are still running.
     runtime.shutdown_background();
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// In a task, so that a command that waits for a slow pager ends too.
+/// Runs in a task, so that a command that blocks on a slow pager exits too.
 async fn exit_on_interrupt() {
     if tokio::signal::ctrl_c().await.is_ok() {
         std::process::exit(INTERRUPTED);
@@ -73,14 +73,14 @@ fn failed(error: &anyhow::Error) -> ExitCode {
     let broken_pipe = |cause: &(dyn std::error::Error + 'static)| {
         cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
     };
-    // The reader, such as `head`, has had enough.
+    // The reader, such as `head`, has closed the pipe.
     if error.chain().any(broken_pipe) {
         return ExitCode::SUCCESS;
     }
     if error.is::<AlreadyReported>() {
         return ExitCode::FAILURE;
     }
-    // Alone it says that all was said; around another error, only how to end.
+    // Without a source, the command has already printed its error; with one, the code applies to that error.
     let (code, error) = match error.downcast_ref::<ExitWith>() {
         Some(ExitWith(code)) => match error.source() {
             None => return ExitCode::from(*code),

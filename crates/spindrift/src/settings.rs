@@ -1,4 +1,4 @@
-//! The user's own configuration: hubs by name.
+//! Configuration file of the user: hubs by name.
 //!
 //! ```yaml
 //! current: prod
@@ -18,21 +18,21 @@ use anyhow::{Context, bail};
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
 
-/// Where `spindrift up` listens.
+/// Default address of `spindrift up`.
 pub(crate) const DEFAULT_HUB: &str = "http://localhost:7002";
 
-/// The configuration and the file that it is kept in.
+/// Configuration and its file.
 #[derive(Debug)]
 pub(crate) struct Settings {
     pub(crate) file: PathBuf,
     pub(crate) content: Content,
 }
 
-/// What the file holds.
+/// Content of the configuration file.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Content {
-    /// The hub that is asked unless another is named.
+    /// Hub that is used without `--hub`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) current: Option<String>,
     #[serde(default)]
@@ -48,7 +48,7 @@ pub(crate) struct Hub {
 // === impl Settings ===
 
 impl Settings {
-    /// Reads the user's file; one that is not there is empty.
+    /// Reads the user's file; a missing file is empty.
     pub(crate) fn load() -> anyhow::Result<Self> {
         Self::read(file()?)
     }
@@ -69,7 +69,7 @@ impl Settings {
         Ok(Self { file, content })
     }
 
-    /// The URL of the hub that is wanted: a URL, an address, a name, or none for the current one.
+    /// URL of a hub given by URL, address or name, or of the current hub.
     pub(crate) fn hub_url(&self, wanted: Option<&str>) -> anyhow::Result<Url> {
         let Content { current, hubs } = &self.content;
         let Some(wanted) = wanted.filter(|wanted| !wanted.is_empty()).or(current.as_deref()) else {
@@ -84,7 +84,7 @@ impl Settings {
         bail!(self.unknown(wanted));
     }
 
-    /// Says which hubs there are instead of the one that there is not.
+    /// Error text for an unknown hub; lists the configured ones.
     pub(crate) fn unknown(&self, name: &str) -> String {
         let Self { file, content: Content { hubs, .. } } = self;
         let known = if hubs.is_empty() {
@@ -96,7 +96,7 @@ impl Settings {
         format!("hub {name:?} not found in {file}: {known}; add it with: spindrift config set-hub {name} URL")
     }
 
-    /// Writes the file as a whole or not at all, for the user's eyes only.
+    /// Replaces the file atomically, readable by the user only.
     pub(crate) fn save(&self) -> anyhow::Result<()> {
         let Self { file, content } = self;
         let directory = file.parent().unwrap_or(Path::new("."));
@@ -116,20 +116,20 @@ impl Settings {
     }
 }
 
-/// Where the configuration is: `SPINDRIFT_CONFIG`, else in the user's configuration directory.
+/// Path of the configuration: `SPINDRIFT_CONFIG`, else in the user's configuration directory.
 fn file() -> anyhow::Result<PathBuf> {
     let named = |variable| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(file) = named("SPINDRIFT_CONFIG") {
         return Ok(file);
     }
-    // A relative one is to be ignored, says the XDG specification.
+    // The XDG specification requires to ignore relative paths.
     let directory = named("XDG_CONFIG_HOME").filter(|directory| directory.is_absolute());
     let directory = directory.or_else(|| std::env::home_dir().map(|home| home.join(".config")));
     let directory = directory.context("there is no home directory; set SPINDRIFT_CONFIG to a file")?;
     Ok(directory.join("spindrift/config.yml"))
 }
 
-/// Reads `http://host:port`, or just `host:port`.
+/// Parses `http://host:port` or `host:port`.
 pub(crate) fn parse_url(text: &str) -> anyhow::Result<Url> {
     let whole = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
     let mut url: Url =
@@ -137,7 +137,7 @@ pub(crate) fn parse_url(text: &str) -> anyhow::Result<Url> {
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
         bail!("{text:?} is not a URL such as {DEFAULT_HUB}");
     }
-    // Paths are put behind it.
+    // Paths are joined to it.
     if !url.path().ends_with('/') {
         url.set_path(&format!("{}/", url.path()));
     }

@@ -1,4 +1,4 @@
-//! `spindrift accounts`: the clusters, who caches them, and how far; and forgetting one that nobody does.
+//! `spindrift accounts`: lists the accounts and the state of their caches; removes accounts without an agent.
 
 use std::io::Write;
 
@@ -91,7 +91,7 @@ impl Accounts {
 // === impl Account ===
 
 impl Account {
-    /// Whether what is shown of it is up to date.
+    /// State of the cache: `live`, `syncing` or `stale`, with the number of listed and forbidden watches.
     pub(crate) fn state(&self) -> String {
         let Self { watches, listing, denied, .. } = self;
         let readable = watches.saturating_sub(*denied);
@@ -105,7 +105,7 @@ impl Account {
         if *denied > 0 { format!("{state}, {denied} denied") } else { state }
     }
 
-    /// What the operator should know, if anything: that somebody has frozen it, too.
+    /// Problems that an operator should look at, and the freeze.
     fn problems(&self) -> Option<String> {
         let frozen = self.frozen.as_ref().map(|frozen| match frozen.reason.as_str() {
             "" => "frozen".to_owned(),

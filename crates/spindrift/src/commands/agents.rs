@@ -1,4 +1,4 @@
-//! `spindrift agents`: who is connected, and what they cache.
+//! `spindrift agents`: lists the connected agents and their accounts.
 
 use clap::Args;
 use jiff::Timestamp;
@@ -30,7 +30,7 @@ pub(crate) struct Agents {
     watch: bool,
 }
 
-/// Names of accounts in a cell; an agent may have a thousand.
+/// Maximum number of account names in a cell; an agent may have a thousand.
 const NAMED: usize = 5;
 
 // === impl Agents ===
@@ -57,7 +57,7 @@ impl ListItem for Agent {
         self.name.clone()
     }
 
-    /// An agent that comes back is for a while listed twice.
+    /// An agent that reconnects is listed twice for a while.
     fn key(&self) -> String {
         format!("{} {} {}", self.name, self.hub, self.connected_at)
     }

@@ -1,4 +1,4 @@
-//! `spindrift api-resources`: the kinds that are cached, and what they are called.
+//! `spindrift api-resources`: lists the cached kinds and their names.
 
 use clap::Args;
 use jiff::Timestamp;

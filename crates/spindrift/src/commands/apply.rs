@@ -1,4 +1,4 @@
-//! `spindrift apply`: makes objects what manifests say, in one cluster or in many.
+//! `spindrift apply`: applies manifests in one or several accounts.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ pub(crate) struct Apply {
     #[command(flatten)]
     account_flags: AccountFlags,
     #[command(flatten)]
-    apply_flags: ApplyFlags,
+    strategy: ApplyFlags,
     /// Delete and re-create a resource if it cannot be changed in place.
     #[arg(long)]
     force: bool,
@@ -60,7 +60,7 @@ pub(crate) struct Apply {
     timeout: Option<Duration>,
 }
 
-/// ApplyFlags a manifest becomes an object.
+/// Flags of client-side and server-side apply.
 #[derive(Debug, Args)]
 pub(crate) struct ApplyFlags {
     /// If true, apply runs in the server instead of the agent. Defaults to the setting of the agent.
@@ -105,7 +105,7 @@ impl Apply {
 
     fn steps(&self) -> anyhow::Result<Vec<Step>> {
         ensure!(!self.files.is_empty(), "must specify -f: a file, a directory, or - for stdin");
-        self.apply_flags.check()?;
+        self.strategy.check()?;
         let sources = self.files.read()?;
         ensure!(!sources.is_empty(), "no objects passed to apply");
         let mut steps = Vec::new();
@@ -115,9 +115,9 @@ impl Apply {
             let verb = Verb::Apply(ApplyVerb {
                 manifest: Manifest(source.manifest),
                 namespace,
-                mode: self.apply_flags.mode(),
-                field_manager: self.apply_flags.field_manager.clone(),
-                force_conflicts: self.apply_flags.force_conflicts,
+                mode: self.strategy.mode(),
+                field_manager: self.strategy.field_manager.clone(),
+                force_conflicts: self.strategy.force_conflicts,
                 force: self.force,
                 dry_run: self.dry_run.into(),
                 validate: self.validate.into(),

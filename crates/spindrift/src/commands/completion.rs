@@ -1,4 +1,4 @@
-//! `spindrift completion`: the script by which a shell asks this program what may follow.
+//! `spindrift completion`: prints the script by which a shell requests completions from this program.
 
 use std::{io::Write, path::Path};
 
@@ -37,7 +37,7 @@ enum Shell {
     Fish,
 }
 
-/// What the shell completes.
+/// Name of the program in the shell.
 const PROGRAM: &str = "spindrift";
 
 // === impl Completion ===
@@ -55,7 +55,7 @@ impl Completion {
     }
 }
 
-/// The program as it was called: by its name if it was found that way, so that a newer one is used when it comes.
+/// Program as it was called: by its name if it was found in `PATH`, so that the shell uses a newer version later.
 fn completer() -> anyhow::Result<String> {
     let called = std::env::args_os().next().context("this program was started without a name")?;
     let called = Path::new(&called);

@@ -1,4 +1,4 @@
-//! `spindrift config`: hubs by name.
+//! `spindrift config`: edits the hubs of the configuration file.
 
 use std::io::Write;
 

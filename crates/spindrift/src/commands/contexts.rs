@@ -1,11 +1,11 @@
-//! The contexts of the user's kubeconfig: found, never used unasked.
+//! Contexts of the user's kubeconfig; `up` uses them only on request.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use spindrift_kubernetes::Kubeconfig;
 
-/// A kubeconfig file and the contexts in it.
+/// Kubeconfig file and its contexts.
 #[derive(Debug)]
 pub(crate) struct Contexts {
     pub(crate) file: PathBuf,
@@ -16,7 +16,7 @@ pub(crate) struct Contexts {
 // === impl Contexts ===
 
 impl Contexts {
-    /// Reads the named file; else the one that `KUBECONFIG` or the home directory has.
+    /// Reads the given file, else the one of `KUBECONFIG` or the home directory.
     pub(crate) fn find(wanted: Option<&Path>) -> anyhow::Result<Option<Self>> {
         let file = match wanted {
             Some(file) => file.to_owned(),
@@ -31,7 +31,7 @@ impl Contexts {
         Ok(Some(Self { file, names: kubeconfig.context_names(), current }))
     }
 
-    /// The contexts that the user named, if the file has them all; without names, the file's current one.
+    /// Requested contexts, which must exist; without any, the current context of the file.
     pub(crate) fn choose(&self, wanted: &[String]) -> anyhow::Result<Vec<String>> {
         if let Some(missing) = wanted.iter().find(|name| !self.names.contains(name)) {
             bail!(

@@ -1,4 +1,4 @@
-//! `spindrift delete`: deletes objects, and waits until they are deleted.
+//! `spindrift delete`: deletes objects and waits until they are gone.
 
 use std::{cell::Cell, io::Write, time::Duration};
 
@@ -99,7 +99,7 @@ pub(crate) struct Delete {
     output: Option<ChangeFormat>,
 }
 
-/// What becomes of what a deleted object owns.
+/// Value of `--cascade`: the fate of the dependents of a deleted object.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Cascade {
     /// Delete dependents after the object.
@@ -110,7 +110,7 @@ enum Cascade {
     Orphan,
 }
 
-/// What an agent answers.
+/// Response of the agent.
 #[derive(Debug, Deserialize)]
 struct DeleteResponse {
     deleted: Vec<DeletedRef>,
@@ -129,10 +129,10 @@ struct DeletedRef {
     uid: Option<String>,
 }
 
-/// True of every object: an agent deletes nothing that is neither named nor selected.
+/// Selector that matches every object: the agent requires a name or a selector.
 const EVERY: &str = "metadata.name!=";
 
-/// What kubectl warns of.
+/// Warnings of kubectl.
 const IMMEDIATE: &str = "Warning: Immediate deletion does not wait for confirmation that the running resource has been \
     terminated. The resource may continue to run on the cluster indefinitely.";
 const NOT_IN_A_NAMESPACE: &str =
@@ -153,7 +153,7 @@ impl Delete {
         let change =
             ChangeCommand { account_flags, doing: "deleting", output: *output, dry_run: *dry_run, deadline };
         let (forced, any) = (grace == Some(0), Cell::new(false));
-        // Said once: whoever names a namespace may think that nothing else is concerned.
+        // Printed once: with `--namespace`, the user may not expect to delete cluster-scoped objects.
         let unwarned = Cell::new(account_flags.namespace.is_some());
         let report = |DeleteResponse { deleted }: DeleteResponse, line: &AccountLine| {
             any.set(any.get() || !deleted.is_empty());
@@ -163,14 +163,14 @@ impl Delete {
             deleted.into_iter().map(|deleted| deleted.report(forced, *dry_run)).collect()
         };
         change.run_with(context, async |_, _| Ok(steps.clone()), report).await?;
-        // What was named and is not there has been said, or is of no interest.
+        // Named objects that do not exist have been reported, or are ignored on request.
         if !any.get() && resources.iter().all(|resource| resource.name.is_none()) {
             writeln!(std::io::stdout().lock(), "No resources found")?;
         }
         Ok(())
     }
 
-    /// The time to end, by kubectl's rules: zero only for those who say --force.
+    /// Grace period by kubectl's rules: zero only with `--force`.
     fn grace(&self) -> anyhow::Result<Option<u64>> {
         ensure!(!self.now || self.grace_period < 0, "--now and --grace-period cannot be specified together");
         let forced = self.force && self.grace_period <= 0;
@@ -209,14 +209,14 @@ impl Delete {
 
     fn step(&self, resource: &ResourceArg, grace: Option<u64>) -> Step {
         let ResourceArg { api_version, kind, namespace, name, file } = resource.clone();
-        // What files name is what is deleted, whatever its labels.
+        // Objects of files are deleted regardless of their labels.
         let (label_selector, field_selector) = match &name {
             Some(_) => (None, None),
             None if self.all => (None, Some(self.field_selector.clone().unwrap_or_else(|| EVERY.to_owned()))),
             None => (self.resources.selector.clone(), self.field_selector.clone()),
         };
         let title = format!("{kind} {}", name.as_deref().unwrap_or_default());
-        // What was asked for by labels and is not there was not asked for.
+        // An object that a selector matched may be gone by now; that is not an error.
         let found_by_labels = name.is_none();
         let verb = Verb::Delete(DeleteVerb {
             api_version,

@@ -1,4 +1,4 @@
-//! `spindrift describe`: pages about objects, wherever they are.
+//! `spindrift describe`: details of objects with their events, in all accounts.
 
 mod events;
 
@@ -67,7 +67,7 @@ impl Describe {
                     for object in neighbours {
                         let events = events.as_ref().map(|events| events.about(object));
                         let page = page(target, object, events);
-                        // Pages stand apart.
+                        // Two empty lines between objects, as kubectl.
                         let between = if std::mem::replace(&mut any, true) { "\n\n" } else { "" };
                         write!(std::io::stdout().lock(), "{between}{page}")?;
                     }

@@ -1,4 +1,4 @@
-//! `spindrift diff`: what applying manifests would change, as a patch of YAML.
+//! `spindrift diff`: differences that applying manifests would make, as a unified diff of YAML.
 
 mod unified;
 
@@ -42,16 +42,16 @@ pub(crate) struct Diff {
     #[command(flatten)]
     account_flags: AccountFlags,
     #[command(flatten)]
-    apply_flags: ApplyFlags,
+    strategy: ApplyFlags,
     /// If true, include managed fields in the diff.
     #[arg(long)]
     show_managed_fields: bool,
 }
 
-/// What an agent answers; of Secrets it says only whether a value differs.
+/// Response of the agent, which masks the values of Secrets.
 #[derive(Debug, Deserialize)]
 struct LiveAndMerged {
-    /// None if it would be created.
+    /// `None` if the object would be created.
     live: Option<Value>,
     merged: Value,
 }
@@ -74,7 +74,7 @@ impl Diff {
 
     async fn compare(&self, context: &Context, differs: &Cell<bool>) -> anyhow::Result<()> {
         ensure!(!self.files.is_empty(), "must specify -f: a file, a directory, or - for stdin");
-        self.apply_flags.check()?;
+        self.strategy.check()?;
         let sources = self.files.read()?;
         ensure!(!sources.is_empty(), "no objects passed to diff");
         let mut verbs = Vec::new();
@@ -95,7 +95,7 @@ impl Diff {
                         Err(error) => line.fail(&error.about("diffing", Some(file)).to_string()),
                     }
                 }
-                // By name, as the files that kubectl compares.
+                // Sorted by name, as the files that kubectl compares.
                 patches.sort();
                 for text in patches.into_iter().flatten() {
                     differs.set(true);
@@ -110,13 +110,13 @@ impl Diff {
         Ok(Verb::Diff(DiffVerb {
             manifest: Manifest(source.manifest.clone()),
             namespace: Some(source.namespace(&self.account_flags)?),
-            mode: self.apply_flags.mode(),
-            field_manager: self.apply_flags.field_manager.clone(),
-            force_conflicts: self.apply_flags.force_conflicts,
+            mode: self.strategy.mode(),
+            field_manager: self.strategy.field_manager.clone(),
+            force_conflicts: self.strategy.force_conflicts,
         }))
     }
 
-    /// A patch, unless there is no difference.
+    /// Unified diff, or `None` if the objects are equal.
     fn patch(&self, both: LiveAndMerged, place: &AccountLine) -> anyhow::Result<Option<String>> {
         let LiveAndMerged { mut live, mut merged } = both;
         let mut name = file_name(&merged);
@@ -140,7 +140,7 @@ fn remove_managed_fields(object: &mut Value) {
     }
 }
 
-/// As kubectl names it: `apps.v1.Deployment.shop.web`.
+/// File name in kubectl's form: `apps.v1.Deployment.shop.web`.
 fn file_name(object: &Value) -> String {
     let text = |pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let version = text("/apiVersion").replace('/', ".");

@@ -1,4 +1,4 @@
-//! `spindrift freeze` and `unfreeze`: nothing is changed in an account, whoever asks.
+//! `spindrift freeze` and `unfreeze`: reject or allow changes in accounts.
 
 use clap::Args;
 
@@ -64,7 +64,7 @@ impl Unfreeze {
     }
 }
 
-/// Freezes the accounts for a reason, or lets them go.
+/// Freezes the accounts for a reason, or unfreezes them without one.
 async fn each(context: &Context, account_flags: &AccountFlags, reason: Option<&str>) -> anyhow::Result<()> {
     let fanout = AccountFanout::new(context)?;
     let hub = fanout.hub();

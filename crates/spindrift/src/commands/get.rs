@@ -1,7 +1,7 @@
-//! `spindrift get`: objects of all clusters at once, in kubectl's habits.
+//! `spindrift get`: objects of all accounts, as kubectl prints them.
 //!
 //! ```text
-//! words ─▶ target ─▶ fetch (pages) ─┬─▶ rows        tables, one per kind
+//! args ──▶ target ─▶ fetch (pages) ─┬─▶ rows        tables, one per kind
 //!                                   └─▶ documents   json, yaml, name, jsonpath
 //!          -w: watch ─▶ a row or a document per change
 //! ```
@@ -92,7 +92,7 @@ pub(crate) struct Get {
     sort_by: Option<String>,
 }
 
-/// How objects are shown.
+/// Flags of the output format.
 #[derive(Debug, Args)]
 pub(crate) struct PrintFlags {
     /// Output format. One of: (wide, json, yaml, name, jsonpath=..., custom-columns=...). Defaults to a table.
@@ -146,7 +146,7 @@ impl Get {
         Err(AlreadyReported.into())
     }
 
-    /// Tables, page by page; gives what was not found.
+    /// Prints tables, page by page; returns an error text for each object that was not found.
     async fn rows(
         &self,
         fetch: &Fetch<'_>,
@@ -167,7 +167,7 @@ impl Get {
         Ok(missing)
     }
 
-    /// Documents, page by page where that is possible; gives what was not found.
+    /// Prints documents, page by page where possible; returns an error text for each object that was not found.
     async fn documents(
         &self,
         fetch: &Fetch<'_>,
@@ -193,7 +193,7 @@ impl Get {
     }
 }
 
-/// How wide a line may be; none where stdout is no terminal.
+/// Width of the terminal, or `None` if stdout is not a terminal.
 fn terminal_width() -> Option<usize> {
     if !std::io::stdout().is_terminal() {
         return None;
@@ -201,7 +201,7 @@ fn terminal_width() -> Option<usize> {
     ratatui::crossterm::terminal::size().ok().map(|(columns, _)| usize::from(columns))
 }
 
-/// The definition of a custom resource, of whichever account has one.
+/// CustomResourceDefinition of a kind, of the first account that has one.
 pub(crate) async fn definition(hub: &Client, resource: &ApiResource) -> anyhow::Result<Option<Value>> {
     let selection = Selection {
         kind: Some("CustomResourceDefinition.apiextensions.k8s.io".to_owned()),

@@ -1,4 +1,4 @@
-//! Short lists, of accounts and the like: as a table, JSON, YAML or names; and again when something changes.
+//! Lists of accounts, agents and so on, as a table, JSON, YAML or names; with `--watch`, again on each change.
 
 use std::{collections::HashMap, io::Write, time::Duration};
 
@@ -11,7 +11,7 @@ use spindrift_printer::{Layout, cell_text};
 use super::{Context, get::yaml};
 use crate::hub::HubError;
 
-/// How a list is shown.
+/// Value of `--output`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ListFormat {
     Wide,
@@ -30,41 +30,41 @@ pub(crate) struct ListFlags {
     no_headers: bool,
 }
 
-/// What a list is made of.
+/// Item of a list.
 pub(crate) trait ListItem: Serialize {
-    /// The columns; the last ones are for wide tables only.
+    /// All columns; those after [`Self::NARROW`] are for `-o wide` only.
     const COLUMNS: &[&str];
-    /// How many columns every table has.
+    /// Number of columns without `-o wide`.
     const NARROW: usize;
 
     fn name(&self) -> String;
 
-    /// What it is known by from one look to the next, where names are not unique.
+    /// Identity of an item between two responses, where names are not unique.
     fn key(&self) -> String {
         self.name()
     }
 
-    /// A cell for each column.
+    /// One cell for each column.
     fn cells(&self, now: Timestamp) -> Vec<String>;
 
-    /// What tells whether it has changed, for those who watch.
+    /// Text of the fields whose changes `--watch` prints.
     fn change_marker(&self) -> String;
 }
 
-/// A list in the making: columns keep their widths from one print to the next.
+/// Prints lists; columns keep their widths between two prints.
 pub(crate) struct ListPrinter {
     show: ListFlags,
     layout: Layout,
     headed: bool,
 }
 
-/// Quick enough for a person, and cheap for the hub.
+/// Interval of `--watch`: short enough for a user, and cheap for the hub.
 const PACE: Duration = Duration::from_secs(2);
 
 // === impl ListFlags ===
 
 impl ListFlags {
-    /// Whether the user left it to us.
+    /// Whether no output format was requested.
     pub(crate) fn is_table(&self) -> bool {
         self.output.is_none()
     }
@@ -77,7 +77,7 @@ impl ListPrinter {
         Self { show, layout: Layout::default(), headed: false }
     }
 
-    /// Shows a whole list; says so on stderr if it is empty.
+    /// Prints a whole list, or a note on stderr if it is empty.
     pub(crate) fn print<T: ListItem>(
         &mut self,
         items: &[T],
@@ -97,7 +97,7 @@ impl ListPrinter {
         Ok(std::io::stdout().lock().write_all(text.as_bytes())?)
     }
 
-    /// Shows a list, and from then on what is new or different in it; ends only if the hub refuses.
+    /// Prints a list, then its new and changed items; returns only if the hub rejects the request.
     pub(crate) async fn watch<T: ListItem>(
         &mut self,
         ask: impl AsyncFn() -> Result<Vec<T>, HubError>,
@@ -126,7 +126,7 @@ impl ListPrinter {
         }
     }
 
-    /// Items of a watch are documents of their own.
+    /// Prints each item of a watch as a separate document.
     fn print_each<T: ListItem>(&mut self, items: &[T]) -> anyhow::Result<()> {
         let mut out = std::io::stdout().lock();
         match self.show.output {
@@ -163,14 +163,14 @@ impl ListPrinter {
     }
 }
 
-/// What is new or different, by key; `known` is then what is listed now.
+/// Returns the new and changed items by key, and stores the current ones in `known`.
 fn changed<T: ListItem>(known: &mut HashMap<String, String>, items: Vec<T>) -> Vec<T> {
     let before = std::mem::take(known);
     known.extend(items.iter().map(|item| (item.key(), item.change_marker())));
     items.into_iter().filter(|item| before.get(&item.key()) != Some(&item.change_marker())).collect()
 }
 
-/// A cell for what may be absent.
+/// Cell of an optional value.
 pub(crate) fn or_none(text: Option<&str>) -> String {
     text.filter(|text| !text.is_empty()).unwrap_or("<none>").to_owned()
 }

@@ -1,12 +1,12 @@
-//! `spindrift live`: the fleet on the whole screen.
+//! `spindrift live`: accounts and changes on the full screen.
 //!
 //! ```text
-//! hub ══watch from now══▶ WatchEvent ──┐
-//! hub ──/v1/accounts, paced──▶───┼──▶ State ──draw, a few times a second──▶ terminal
-//! keys ──▶───────────────────────┘
+//! hub ══watch from now══▶ WatchEvent ─┐
+//! hub ──/v1/accounts, every 2 s──▶ ───┼──▶ State ──draw, 4 times a second──▶ terminal
+//! keys ──▶ ───────────────────────────┘
 //! ```
 //!
-//! What is there already is never downloaded: the watch starts at the position of a page of one row, and the numbers come
+//! Existing objects are never downloaded: the watch starts at the position of a page with one row, and the counts come
 //! from the accounts.
 
 mod changes;
@@ -73,9 +73,9 @@ pub(crate) struct Live {
     selector: Option<String>,
 }
 
-/// A person reads no faster.
+/// Interval of the frames; faster ones could not be read.
 const FRAME: Duration = Duration::from_millis(250);
-/// How often states and numbers of the accounts are asked for.
+/// Interval of the requests for accounts.
 const PACE: Duration = Duration::from_secs(2);
 
 // === impl Live ===
@@ -95,7 +95,7 @@ impl Live {
             limit: Some(1),
             ..Selection::default()
         };
-        // Asked before the screen is taken, so that a hub that is away is an error like any other.
+        // Before the screen opens, so that an unreachable hub is an ordinary error.
         let position = hub.page(&selection, None).await?.position;
         let mut state = State::new(hub.url(), TimeZone::system());
         state.accounts(hub.accounts().await?);
@@ -104,7 +104,7 @@ impl Live {
     }
 }
 
-/// Shows what is told until the user leaves, or a signal ends it.
+/// Draws the events until the user quits or a signal arrives.
 async fn follow(
     hub: Client,
     mut state: State,
@@ -122,7 +122,7 @@ async fn follow(
     frames.set_missed_tick_behavior(MissedTickBehavior::Skip);
     loop {
         screen.draw(|frame| view::draw(frame, &state, palette, Timestamp::now()))?;
-        // Many changes make one frame; a key makes one at once.
+        // Changes are drawn with the next frame; a key redraws at once.
         loop {
             tokio::select! {
                 biased;

@@ -1,4 +1,4 @@
-//! `spindrift logs`: what containers write, of one cluster or of many at once.
+//! `spindrift logs`: logs of containers, in one or several accounts.
 
 use std::{io::Write, time::Duration};
 
@@ -77,9 +77,9 @@ pub(crate) struct Logs {
     prefix: bool,
 }
 
-/// A container may be silent for long, but no operation lives for ever.
+/// Deadline of `--follow`: containers may be idle for long, but every operation has a deadline.
 const FOLLOWED: Duration = Duration::from_hours(24);
-/// What is shown of each of many pods, as kubectl does it.
+/// Default of `--tail` for several pods, as in kubectl.
 const TAIL_OF_MANY: u64 = 10;
 
 // === impl Logs ===
@@ -119,7 +119,7 @@ impl Logs {
         Ok(())
     }
 
-    /// One after the other; those that are followed at once.
+    /// Prints the logs of the pods one after the other, or in parallel with `--follow`.
     async fn show(
         &self,
         fanout: &AccountFanout<'_>,
@@ -184,7 +184,7 @@ impl Logs {
                 return Ok(());
             }
         };
-        // Bytes as they are, unless lines must be told apart.
+        // Raw bytes, unless lines of several sources are mixed.
         let is_plain = !line.is_one_of_several() && prefix.is_empty() && !(many && self.follow);
         let ended = if is_plain {
             loop {
@@ -202,7 +202,7 @@ impl Logs {
             reply
                 .lines(|text| {
                     let text = String::from_utf8_lossy(text);
-                    // An empty line is one, too.
+                    // The line break keeps empty lines.
                     Ok(line.print(&format!("{prefix}{text}\n"))?)
                 })
                 .await?
@@ -225,7 +225,7 @@ impl Logs {
             previous: self.previous,
             follow: self.follow,
             tail_lines,
-            // The API server takes no part of a second, and none at all for the whole log.
+            // The API server accepts whole seconds only, and rejects zero.
             since_seconds: self.since.map(|since| since.as_secs().max(1)),
             since_time: self.since_time.clone(),
             timestamps: self.timestamps,

@@ -1,10 +1,10 @@
-//! What the commands have in common that do something in clusters.
+//! Shared parts of the commands that submit operations.
 //!
 //! ```text
-//! words, files ─▶ ResourceArgs, Manifests ─▶ steps ─┐
-//! -a, --all-accounts ─▶ AccountFlags ─▶ accounts ──────┴▶ AccountFanout: all accounts at once, the steps of each in order
-//!                                                   ├─▶ Board: a line per account on a terminal, plain lines in a pipe
-//!                                                   └─▶ Ctrl-C: what runs is called off
+//! arguments, files ─▶ ResourceArgs, FilenameFlags ─▶ steps ─┐
+//! -a, --all-accounts ─▶ AccountFlags ─▶ accounts ───────────┴▶ AccountFanout: accounts in parallel, steps in order
+//!                                                              ├─▶ ProgressDisplay: one line for each account
+//!                                                              └─▶ Ctrl-C: cancels pending operations
 //! ```
 
 mod accounts;
@@ -23,5 +23,5 @@ pub(crate) use manifests::{FilenameFlags, ManifestSource, parse};
 pub(crate) use naming::{DryRunMode, after, duration, prefix, title};
 pub(crate) use resource_args::{ResourceArg, ResourceArgs};
 
-/// AccountFlags objects are unless report otherwise.
+/// Default namespace of objects.
 pub(crate) const DEFAULT_NAMESPACE: &str = "default";

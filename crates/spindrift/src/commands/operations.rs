@@ -1,4 +1,4 @@
-//! `spindrift operations`: what was done, what is under way, and calling it off.
+//! `spindrift operations`: lists, shows and cancels operations.
 
 use std::io::Write;
 
@@ -112,7 +112,7 @@ impl Operations {
             for account in &accounts {
                 found.extend(hub.operations(&of(Some(account.clone()))).await?);
             }
-            // Ids sort by the time they were made.
+            // Ids sort by their creation time.
             found.sort_by(|left: &OperationRecord, right| right.id.cmp(&left.id));
             found.truncate(limit.map_or(usize::MAX, |limit| limit as usize));
             Ok(found)
@@ -128,7 +128,7 @@ impl Operations {
 // === impl OperationRecord ===
 
 impl OperationRecord {
-    /// Why it ended as it did.
+    /// Reason of the final state.
     fn why(&self) -> Option<String> {
         let status = self.status.clone().and_then(|status| serde_json::from_value::<Status>(status).ok());
         let message = status.map(|status| status.message).filter(|message| !message.is_empty());

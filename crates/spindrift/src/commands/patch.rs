@@ -1,4 +1,4 @@
-//! `spindrift patch`: changes parts of objects.
+//! `spindrift patch`: updates fields of objects.
 
 use std::{fs, path::PathBuf, time::Duration};
 

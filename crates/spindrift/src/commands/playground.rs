@@ -1,4 +1,4 @@
-//! `spindrift playground`: simulated clusters in a process of their own, as a load source and a fault injector.
+//! `spindrift playground`: simulated clusters as a load source and fault injector.
 
 use std::{
     fs,
@@ -84,7 +84,7 @@ pub(crate) struct Playground {
     log_level: String,
 }
 
-/// Watches of a thousand clients take a moment to end.
+/// Time for the watches of a thousand clients to end.
 const GRACE: Duration = Duration::from_secs(10);
 
 // === impl Playground ===
@@ -139,7 +139,7 @@ impl Playground {
             clusters: self.clusters,
             content,
             seed: self.seed,
-            // The same seed is the same fleet, also after a restart.
+            // The same seed gives the same clusters, also after a restart.
             identity: Some(self.seed),
             faults,
         })

@@ -1,4 +1,4 @@
-//! `spindrift rollout`: revisions of workloads, and how far the newest one is.
+//! `spindrift rollout`: manages rollouts of workloads.
 
 mod history;
 mod status;

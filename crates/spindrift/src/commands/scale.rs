@@ -1,4 +1,4 @@
-//! `spindrift scale`: sets how many replicas there are.
+//! `spindrift scale`: sets the number of replicas.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! `spindrift top`: what pods and nodes use, in all clusters.
+//! `spindrift top`: resource usage of pods and nodes, in all accounts.
 
 mod usage;
 
@@ -195,7 +195,7 @@ impl Common {
         Verb::Top(TopVerb { kind: kind.to_owned(), namespace, name, label_selector, anywhere: false })
     }
 
-    /// Asks all accounts, and shows one table when all have answered.
+    /// Requests the usage from all accounts, and prints one table when all have responded.
     async fn run(
         &self,
         context: &Context,
@@ -232,7 +232,7 @@ impl Common {
             .into_iter()
             .flat_map(|(account, rows)| rows.into_iter().map(move |row| (account.clone(), row)))
             .collect();
-        // By name is how they come; the containers of a pod stay together.
+        // Stable sort: equal rows stay sorted by name, and the containers of a pod stay together.
         if let Some(sort_by) = self.sort_by {
             usages.sort_by_key(|(_, usage)| Reverse(sort_by.of(usage.amount)));
             for (_, usage) in &mut usages {
@@ -249,7 +249,7 @@ impl Common {
             .chain(lines)
             .map(|(account, cells): (String, Vec<String>)| {
                 let account = with_account.then_some(account);
-                // Kubectl pads the last column too.
+                // kubectl pads the last column too.
                 account.into_iter().chain(cells).chain([String::new()]).collect()
             })
             .collect();
@@ -268,7 +268,7 @@ impl SortBy {
     }
 }
 
-/// A list's items; one object is a list of itself.
+/// Items of a list, or the object itself.
 fn items(mut answer: Value) -> Vec<Value> {
     match answer.get_mut("items").map(Value::take) {
         Some(Value::Array(items)) => items,

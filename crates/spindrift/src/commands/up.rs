@@ -1,4 +1,4 @@
-//! `spindrift up`: hub and agent in one process, on a SQLite file, with clusters to look at.
+//! `spindrift up`: hub and agent in one process, with a SQLite file and simulated clusters.
 
 mod clusters;
 mod data_dir;
@@ -41,7 +41,7 @@ use super::Context;
 use crate::hub::Client;
 
 const LOOPBACK: &str = "127.0.0.1";
-/// A cluster seen whole has some sixty watches, each with a connection of its own.
+/// Number of clusters up to which all kinds are cached: about sixty watches for each, each with its own connection.
 const CLUSTERS_SEEN_WHOLE: usize = 50;
 
 const EXAMPLES: &str = "Examples:
@@ -100,7 +100,7 @@ pub(crate) struct Up {
 // === impl Up ===
 
 impl Up {
-    /// Runs until Ctrl-C; a quiet one prints nothing but the address of its REST API.
+    /// Runs until Ctrl-C; with `--quiet`, prints only the address of the REST API.
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
         let env = Env::capture();
         let choice = ClusterSelection::of(&self)?;
@@ -156,22 +156,22 @@ impl Up {
         let mut config = HubConfig::default();
         config.kubesvc.grpc.server.port = self.grpc_port;
         config.server.port = self.port;
-        // A first run is for one person on one machine; the daemons listen for everybody.
+        // A first run is for one user on one machine; the daemons listen on all addresses.
         config.kubesvc.grpc.server.address = LOOPBACK.into();
         config.server.host = LOOPBACK.into();
-        // Who looks around wants to see all there is; of many clusters the daemon's few kinds are enough.
+        // A first look should show all kinds; for many clusters, the default kinds of the daemon are enough.
         config.kubesvc.cache.cache_all = clusters <= CLUSTERS_SEEN_WHOLE;
         config.sql.url = format!("sqlite://{}?mode=rwc", data_dir.database().display());
         config
     }
 }
 
-/// Writes to stdout, as long as anybody reads it: the fleet lives on without.
+/// Writes to stdout; the daemons keep running if it is closed.
 fn say(text: &str) {
     io::stdout().write_all(text.as_bytes()).ok();
 }
 
-/// A taken port, in the words of this command: the daemons' settings are not what was typed.
+/// Error for a port in use, with the flag of this command instead of the setting of the daemon.
 fn other_port(error: anyhow::Error) -> anyhow::Error {
     let Some(BindError::Taken { name, port, .. }) = error.downcast_ref::<BindError>() else { return error };
     match name.as_str() {

@@ -1,4 +1,4 @@
-//! `spindrift version`: this release, and the hub's.
+//! `spindrift version`: versions of this client and the hub.
 
 use std::io::Write;
 
@@ -58,7 +58,7 @@ impl Version {
         Ok(())
     }
 
-    /// The hub's release and URL. A hub that is away is no failure: most who ask want to know their own release.
+    /// Version and URL of the hub. An unreachable hub is not an error: the version of the client is still printed.
     async fn hub(&self, context: &Context) -> anyhow::Result<Option<(String, String)>> {
         let hub = context.hub()?;
         match hub.version().await {

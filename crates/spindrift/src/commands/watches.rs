@@ -1,4 +1,4 @@
-//! `spindrift watches`: what is watched of each account, and how far it is.
+//! `spindrift watches`: lists the watches of each account and their phase.
 
 use clap::{Args, builder::NonEmptyStringValueParser};
 use clap_complete::ArgValueCompleter;

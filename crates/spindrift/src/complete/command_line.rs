@@ -1,24 +1,24 @@
-//! What the line says already, before it is finished.
+//! Options of an incomplete command line.
 
 use std::ffi::OsString;
 
 use clap::Command;
 
-/// The words of an unfinished line that matter to completion.
+/// Options of an incomplete command line that restrict completion.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct CommandLine {
     pub(super) hub: Option<String>,
     pub(super) account: Option<String>,
     pub(super) namespace: Option<String>,
     pub(super) all_namespaces: bool,
-    /// The first word behind the command that is no option.
+    /// First positional argument.
     pub(super) kind: Option<String>,
 }
 
 // === impl CommandLine ===
 
 impl CommandLine {
-    /// The line that the shell has handed over, behind `--`; the word under the cursor is among them.
+    /// Reads the command line that the shell passes after `--`; it includes the word under the cursor.
     pub(super) fn of_line() -> Self {
         let words = std::env::args_os().skip_while(|word| word != "--").skip(2);
         let words: Vec<_> = words.map(OsString::into_string).filter_map(Result::ok).collect();

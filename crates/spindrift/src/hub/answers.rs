@@ -1,43 +1,43 @@
-//! What the hub answers.
+//! Response bodies of the hub.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// An account: which cluster, who caches it, how far.
+/// Account: its cluster, the agent that caches it, and the state of the cache.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Account {
     pub(crate) name: String,
-    /// The API server's address as the agent dials it.
+    /// Address of the API server, as the agent connects to it.
     pub(crate) host: String,
     pub(crate) cluster_uid: Option<String>,
     pub(crate) ca_fingerprint: Option<String>,
     pub(crate) kubernetes_version: String,
     pub(crate) namespaces: Vec<String>,
-    /// The agent that caches it now, if any.
+    /// Agent that caches the account now.
     pub(crate) cached_by: Option<String>,
-    /// The hub that the agent is connected to.
+    /// Hub to which the agent is connected.
     pub(crate) hub: Option<String>,
-    /// The position in its change feed.
+    /// Sequence number of the newest change.
     pub(crate) seq: u64,
     pub(crate) objects: u64,
-    /// How many kinds are watched, per namespace if it is bound to some.
+    /// Number of watches: one for each kind, or for each kind and namespace if the account is limited to namespaces.
     pub(crate) watches: u64,
-    /// How many of them are not listed yet.
+    /// Number of watches that are not listed yet.
     pub(crate) listing: u64,
-    /// How many of them the agent is not allowed to read; a hub of the release before does not tell.
+    /// Number of watches that are forbidden to the agent; absent in responses of the previous release.
     #[serde(default)]
     pub(crate) denied: u64,
     /// RFC 3339.
     pub(crate) last_seen: String,
-    /// What the operator should know.
+    /// Problem that an operator should look at.
     pub(crate) problem: Option<String>,
-    /// That nothing may be changed in it; a hub of the release before does not tell.
+    /// Freeze of the account; absent in responses of the previous release.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) frozen: Option<Frozen>,
 }
 
-/// That nothing may be changed in an account.
+/// Freeze of an account: the hub rejects changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Frozen {
     pub(crate) reason: String,
@@ -57,11 +57,11 @@ pub(crate) struct Agent {
     pub(crate) connected_at: String,
     /// RFC 3339.
     pub(crate) last_seen: String,
-    /// The accounts that it caches.
+    /// Accounts that the agent caches.
     pub(crate) accounts: Vec<String>,
 }
 
-/// A kind of an account that is watched, in one namespace or in all.
+/// Watch of one kind of an account, in one namespace or in all.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WatchStatus {
@@ -69,16 +69,16 @@ pub(crate) struct WatchStatus {
     pub(crate) group: String,
     pub(crate) version: String,
     pub(crate) kind: String,
-    /// None for all namespaces, and for kinds without.
+    /// `None` for all namespaces and for cluster-scoped kinds.
     pub(crate) namespace: Option<String>,
     /// `live`, `listing`, `denied` or `stale`.
     pub(crate) phase: String,
-    /// The version that the store has reached.
+    /// Newest resource version in the store.
     pub(crate) resource_version: Option<String>,
-    /// Seconds since that version was reached.
+    /// Seconds since the store has that version.
     pub(crate) age: Option<u64>,
     pub(crate) objects: u64,
-    /// Why the agent may not read it, if so.
+    /// Reason if the watch is forbidden.
     #[serde(default)]
     pub(crate) denied: Option<String>,
 }
@@ -90,15 +90,15 @@ pub(crate) struct ApiResource {
     pub(crate) group: String,
     pub(crate) version: String,
     pub(crate) kind: String,
-    /// The name in URLs, such as `deployments`.
+    /// Name in URLs, such as `deployments`.
     pub(crate) plural: String,
     pub(crate) namespaced: bool,
     pub(crate) short_names: Vec<String>,
-    /// How many accounts have it.
+    /// Number of accounts that have the kind.
     pub(crate) accounts: u64,
 }
 
-/// OperationFilter release the hub is.
+/// Version of the hub.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Release {
     pub(crate) version: String,
@@ -108,13 +108,13 @@ pub(crate) struct Release {
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Page {
     pub(crate) items: Vec<Object>,
-    /// Asks for the next page.
+    /// Token of the next page.
     pub(crate) r#continue: Option<String>,
-    /// Where a watch goes on from this page; that of the first page misses nothing of the later ones.
+    /// Position from which a watch continues; the one of the first page covers all pages.
     pub(crate) position: String,
 }
 
-/// An object as its cluster has it.
+/// Object as stored in its cluster.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(clippy::struct_field_names, reason = "as the hub calls it")]
@@ -123,16 +123,16 @@ pub(crate) struct Object {
     pub(crate) group: String,
     pub(crate) version: String,
     pub(crate) kind: String,
-    /// Empty for kinds without namespaces.
+    /// Empty for cluster-scoped kinds.
     pub(crate) namespace: String,
     pub(crate) name: String,
     pub(crate) uid: String,
     pub(crate) resource_version: String,
-    /// The object itself, as text.
+    /// JSON of the object.
     pub(crate) object: Box<RawValue>,
 }
 
-/// An object that has gone, or no longer matches.
+/// Object that was deleted, or no longer matches the selection.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct DeletedObject {
     pub(crate) account: String,

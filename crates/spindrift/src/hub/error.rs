@@ -1,11 +1,11 @@
-//! Why the hub did not answer, and what to do about it.
+//! Errors of requests to the hub.
 
 use std::error::Error;
 
 use reqwest::{StatusCode, Url};
 use serde::Deserialize;
 
-/// A request that came to nothing; the text says what to do.
+/// Failed request to the hub; the text includes a remedy.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HubError {
     #[error("cannot connect to the hub at {url} ({cause}); start one with `spindrift up`, or set --hub URL")]
@@ -16,32 +16,32 @@ pub(crate) enum HubError {
     DeadlineExceeded { url: String },
     #[error("the response of the hub at {url} was interrupted ({cause}); retry")]
     Interrupted { url: String, cause: String },
-    /// It was reached and asked, and gone before it said a word that made sense.
+    /// The connection was closed after the request was sent and before a valid response.
     #[error("connection to the hub at {url} lost ({cause})")]
     ConnectionLost { url: String, cause: String },
     #[error("{url} is not a hub's REST port (7002 unless configured): it answers {found}; check --hub")]
     NotAHub { url: String, found: String },
-    /// The hub has understood and says no.
+    /// The hub rejected the request (4xx).
     #[error("{message}")]
     Rejected { status: u16, message: String },
     #[error("the hub at {url} failed ({status}): {message}")]
     Failed { url: String, status: u16, message: String },
 }
 
-/// The body of the hub's own errors.
+/// Body of an error response of the hub.
 #[derive(Deserialize)]
 struct ErrorBody {
     status: u16,
     message: String,
 }
 
-/// How much of a strange answer is quoted.
+/// Characters of an unexpected response that are quoted.
 const QUOTED: usize = 120;
 
 // === impl HubError ===
 
 impl HubError {
-    /// A request without an answer.
+    /// Error of a request without a response.
     pub(super) fn request(url: &Url, error: &reqwest::Error) -> Self {
         let url = shown(url);
         let root = root(error);
@@ -56,12 +56,12 @@ impl HubError {
         } else if error.is_body() || error.is_decode() {
             Self::Interrupted { url, cause }
         } else {
-            // Cut before the first word of an answer.
+            // Closed before the first byte of a response.
             Self::ConnectionLost { url, cause }
         }
     }
 
-    /// An answer that is not what was asked for.
+    /// Error of a response whose status is not a success.
     pub(super) fn answer(url: &Url, status: StatusCode, body: &[u8]) -> Self {
         match serde_json::from_slice(body) {
             Ok(ErrorBody { status: said, message }) if said == status.as_u16() => {
@@ -79,28 +79,28 @@ impl HubError {
         }
     }
 
-    /// An answer that should have been JSON of a certain form.
+    /// Error of a response whose body is not the expected JSON.
     pub(super) fn not_a_hub(url: &Url, body: &[u8]) -> Self {
         Self::NotAHub { url: shown(url), found: format!("{:?}", quoted(body)) }
     }
 
-    /// A stream that ended, as it does when a hub stops.
+    /// Error of a stream that the hub has closed, as it does when it stops.
     pub(super) fn ended(url: &Url) -> Self {
         Self::Interrupted { url: shown(url), cause: "closed by the hub".into() }
     }
 
-    /// Whether the hub may have heard what it was asked.
+    /// Whether the hub may have received the request.
     pub(crate) fn may_have_been_received(&self) -> bool {
         matches!(self, Self::ConnectionLost { .. } | Self::DeadlineExceeded { .. } | Self::Interrupted { .. })
     }
 
-    /// Whether asking again can help, once the hub has been reached before: it may restart, a proxy may stand before it.
+    /// Whether a retry can succeed, once the hub has been reached before: it may restart, or be behind a proxy.
     pub(crate) fn is_retryable(&self) -> bool {
         !matches!(self, Self::Rejected { .. })
     }
 }
 
-/// Without the name and password that the URL may carry.
+/// Text of a URL without its user name and password.
 fn shown(url: &Url) -> String {
     let mut url = url.clone();
     if url.set_username("").and_then(|()| url.set_password(None)).is_err() {
@@ -126,7 +126,7 @@ fn tls_advice(error: &reqwest::Error) -> Option<&'static str> {
     })
 }
 
-/// The failure of TLS that lies below an error; errors of I/O keep theirs inside, sometimes one in another.
+/// TLS error in the chain of sources; I/O errors wrap it, sometimes twice.
 fn tls_failure<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
     if let Some(failure) = error.downcast_ref() {
         return Some(failure);

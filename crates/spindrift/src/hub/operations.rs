@@ -1,6 +1,6 @@
-//! Operations: what a hub has done in clusters, and what comes back.
+//! Operations: requests that the hub sends to an account, and their responses.
 //!
-//! An id is chosen here and not by the hub, so that what was asked for can be called off before it is answered.
+//! The client chooses the id of an operation, so that it can cancel the operation before the response arrives.
 
 use std::time::Duration;
 
@@ -10,55 +10,55 @@ use spindrift_model::{Doing, OperationId, Status, Verb};
 
 use super::{Client, HubError};
 
-/// How long a hub may take for what needs no cluster.
+/// Timeout of requests that the hub answers without a cluster.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What was being done when it was refused, a text in JSON.
+/// Response header with the action that failed, a JSON string.
 const DOING: &str = "spindrift-doing";
 
-/// One thing to do in one account.
+/// Operation in one account.
 #[derive(Debug)]
 pub(crate) struct OperationRequest<'a> {
     pub(crate) id: OperationId,
     pub(crate) account: &'a str,
     pub(crate) verb: &'a Verb,
-    /// How long it may take; the hub decides if none.
+    /// Deadline; defaults to the setting of the hub.
     pub(crate) deadline: Option<Duration>,
 }
 
-/// What comes back, maybe slowly and for hours.
+/// Body of the response; may stream for hours.
 #[derive(Debug)]
 pub(crate) struct OperationResponse {
     response: Response,
     base: Url,
 }
 
-/// Why nothing comes back.
+/// Error of an operation before the first byte of its response.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SubmitError {
-    /// Somebody on the way to the API server, or itself, says why.
+    /// Status of the hub, the agent or the API server.
     #[error("{0}")]
     Status(Box<Status>),
     #[error(transparent)]
     Hub(#[from] HubError),
 }
 
-/// An operation as the hub remembers it.
+/// Operation as recorded by the hub.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct OperationRecord {
     pub(crate) id: String,
     pub(crate) account: String,
     pub(crate) verb: String,
-    /// What it is about, as people say it.
+    /// Target in text, such as `deployment/web`.
     #[serde(default)]
     pub(crate) target: Option<String>,
     /// `queued`, `sent`, `completed`, `failed`, `unknown`, `cancelled` or `expired`.
     pub(crate) state: String,
-    /// An HTTP status, once it has ended.
+    /// HTTP status, once the operation is complete.
     #[serde(default)]
     pub(crate) code: Option<u16>,
-    /// Kubernetes' `Status`, if it failed.
+    /// Kubernetes `Status` if the operation failed.
     #[serde(default)]
     pub(crate) status: Option<serde_json::Value>,
     /// RFC 3339.
@@ -73,12 +73,12 @@ pub(crate) struct OperationRecord {
     pub(crate) incarnation: Option<String>,
     #[serde(default)]
     pub(crate) took_ms: Option<u64>,
-    /// Why it ended as it did, where that needs words.
+    /// Reason of the final state, if it needs one.
     #[serde(default)]
     pub(crate) reason: Option<String>,
 }
 
-/// OperationFilter operations; what is none is not asked for.
+/// Filter of operations; a field that is `None` does not restrict it.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct OperationFilter {
     pub(crate) account: Option<String>,
@@ -89,7 +89,7 @@ pub(crate) struct OperationFilter {
 // === impl Client ===
 
 impl Client {
-    /// Has something done, and waits until the first of the answer is there.
+    /// Submits an operation, and waits until its response begins.
     pub(crate) async fn operate(
         &self,
         request: &OperationRequest<'_>,
@@ -113,7 +113,7 @@ impl Client {
         })
     }
 
-    /// Calls an operation off, if it is not too late.
+    /// Cancels an operation, unless it is already complete.
     pub(crate) async fn cancel(&self, id: &str) -> Result<(), HubError> {
         self.send_command(self.request(Method::DELETE, &["v1", "operations", id])).await
     }
@@ -122,12 +122,12 @@ impl Client {
         self.get_json(self.request(Method::GET, &["v1", "operations", id])).await
     }
 
-    /// The newest first.
+    /// Operations, newest first.
     pub(crate) async fn operations(&self, which: &OperationFilter) -> Result<Vec<OperationRecord>, HubError> {
         self.get_json(self.request(Method::GET, &["v1", "operations"]).query(which)).await
     }
 
-    /// From now on nothing is changed in the account.
+    /// Freezes an account: the hub rejects changes.
     pub(crate) async fn freeze(&self, account: &str, reason: &str) -> Result<(), HubError> {
         let body = serde_json::json!({ "reason": reason });
         self.send_command(self.request(Method::PUT, &["v1", "accounts", account, "freeze"]).json(&body)).await
@@ -137,7 +137,7 @@ impl Client {
         self.send_command(self.request(Method::DELETE, &["v1", "accounts", account, "freeze"])).await
     }
 
-    /// Removes an account that no agent serves, and all that is cached of it.
+    /// Removes an account that no agent serves, and its cached objects.
     pub(crate) async fn forget(&self, account: &str) -> Result<(), HubError> {
         self.send_command(self.request(Method::DELETE, &["v1", "accounts", account])).await
     }
@@ -146,7 +146,7 @@ impl Client {
         self.http.request(method, self.at(path))
     }
 
-    /// For what is answered by a word, or by none.
+    /// Sends a request whose response has no body of interest.
     async fn send_command(&self, request: RequestBuilder) -> Result<(), HubError> {
         let response = request.timeout(COMMAND_TIMEOUT).send().await;
         let response = response.map_err(|error| HubError::request(&self.base, &error))?;
@@ -161,7 +161,7 @@ impl Client {
         })
     }
 
-    /// Names of others than us may need escapes.
+    /// URL of a path; escapes the segments, since account names may contain any character.
     fn at(&self, path: &[&str]) -> Url {
         let mut url = self.base.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
@@ -178,7 +178,7 @@ fn seconds(duration: Duration) -> String {
 // === impl OperationResponse ===
 
 impl OperationResponse {
-    /// The next bytes; none at the end. What broke off is an error and never looks like an end.
+    /// Next bytes, or `None` at the end. An interrupted response is an error and never an end.
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, HubError> {
         let chunk = self.response.chunk().await.map_err(|error| HubError::request(&self.base, &error))?;
         Ok(chunk.map(Vec::from))

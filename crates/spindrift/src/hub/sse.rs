@@ -1,28 +1,30 @@
-//! Server-sent events, taken apart as they arrive.
+//! Parser of server-sent events.
+//!
+//! Our own, since the usual crates have no bound for the length of a line (see [`LONGEST_LINE`]).
 
-/// One event; comments, by which the hub says that it lives, are none.
+/// One event. Comments, which the hub sends as heartbeats, are skipped.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Event {
-    /// What happened.
+    /// Type of the event.
     pub(super) name: String,
     pub(super) data: String,
-    /// Where to go on after this event.
+    /// Position after this event.
     pub(super) id: Option<String>,
 }
 
-/// The bytes of a stream, and the event that is in the making.
+/// Unparsed bytes of a stream, and the incomplete event.
 #[derive(Debug, Default)]
 pub(super) struct Parser {
     unread: Vec<u8>,
-    /// How much of `unread` is known to hold no line end.
+    /// Length of the prefix of `unread` without a line end.
     searched: usize,
     event: Event,
 }
 
-/// No object is larger (the store refuses more than 8 MiB), so a longer line is no event.
+/// Maximum length of a line. No object is larger: the store rejects more than 8 MiB.
 const LONGEST_LINE: usize = 32 * 1024 * 1024;
 
-/// A stream that is not one of events.
+/// The stream is not an event stream.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the event stream has a line that is longer than 32 MiB or not UTF-8")]
 pub(super) struct NotEvents;
@@ -34,7 +36,7 @@ impl Parser {
         self.unread.extend_from_slice(bytes);
     }
 
-    /// The next event that has arrived whole.
+    /// Next complete event.
     pub(super) fn next(&mut self) -> Result<Option<Event>, NotEvents> {
         while let Some(line) = self.line()? {
             if line.is_empty() {
@@ -55,7 +57,7 @@ impl Parser {
                     }
                     self.event.data.push_str(value);
                 }
-                // A comment, a retry time, or something of a later release.
+                // A comment, a retry time, or a field of a later release.
                 _ => {}
             }
         }

@@ -1,4 +1,4 @@
-//! A watch that goes on where it was after every break.
+//! Watch that reconnects and continues from its last position.
 
 use std::time::Duration;
 
@@ -14,30 +14,30 @@ use super::{
     sse::{Event, Parser},
 };
 
-/// What a watcher is event.
+/// Event of a watch.
 #[derive(Debug)]
 pub(crate) enum WatchEvent {
-    /// An object is now so.
+    /// An object was created or changed.
     Upsert(Object),
-    /// An object is gone, or no longer matches.
+    /// An object was deleted, or no longer matches the selection.
     Delete(DeletedObject),
-    /// Forget what you know of the account: it follows anew.
+    /// All objects of the account follow again; discard the known ones.
     Reset { account: String },
-    /// What was there at the beginning has been said.
+    /// All objects that existed at the start have been sent.
     Synced,
-    /// The connection has broken; it is tried again until it is back.
+    /// The connection is lost; the watch reconnects.
     Lost(HubError),
-    /// The connection is back, and nothing was missed.
+    /// The watch has reconnected; no changes were missed.
     Back,
 }
 
 struct Watcher {
     client: Client,
     selection: Selection,
-    /// Where to go on.
+    /// Position of the last event.
     position: Option<String>,
     link: Option<Link>,
-    /// Whether the hub has ever been reached.
+    /// Set once the hub has been reached.
     reached: bool,
     backoff: Backoff,
 }
@@ -53,7 +53,7 @@ struct Reset {
     account: String,
 }
 
-/// A person waits: soon at first, and never long.
+/// Short delays, since a user waits.
 const RECONNECT: BackoffConfig = BackoffConfig {
     base: Duration::from_millis(300),
     multiplier: 1.6,
@@ -66,7 +66,7 @@ pub(super) fn open(
     mut selection: Selection,
     position: Option<String>,
 ) -> impl Stream<Item = Result<WatchEvent, HubError>> + Send + Unpin + 'static {
-    // Pages have limits, watches have none.
+    // Only pages have a limit.
     selection.limit = None;
     let backoff = Backoff::new(RECONNECT);
     let watcher = Watcher { client, selection, position, link: None, reached: false, backoff };
@@ -104,7 +104,7 @@ impl Watcher {
         }
     }
 
-    /// Opens the stream; says whether it was open before.
+    /// Opens the stream; returns true if it was open before.
     async fn connect(&mut self) -> Result<bool, HubError> {
         let again = self.reached;
         if again {
@@ -138,7 +138,7 @@ impl Watcher {
             "delete" => serde_json::from_str(data).map(WatchEvent::Delete),
             "reset" => serde_json::from_str(data).map(|Reset { account }| WatchEvent::Reset { account }),
             "synced" => Ok(WatchEvent::Synced),
-            // Of a later release.
+            // An event of a later release.
             _ => return Ok(None),
         };
         event.map(Some).map_err(|_| HubError::not_a_hub(&self.client.base, data.as_bytes()))

@@ -1,4 +1,4 @@
-//! The events of objects: asked for once for all objects of one namespace that came together.
+//! Events of the described objects, requested once for adjacent objects of one namespace.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::{
     hub::{Client, Page, Selection},
 };
 
-/// The newest events of some objects of one kind, account and namespace, by the objects' names.
+/// Newest events of some objects of one kind, account and namespace, by the names of the objects.
 pub(super) struct Events<'a> {
     about: HashMap<&'a str, About<'a>>,
 }
@@ -21,10 +21,10 @@ struct About<'a> {
     events: Vec<Value>,
 }
 
-/// Events of one object that are shown: the newest matter.
+/// Maximum number of events of one object; the newest are shown.
 const SHOWN: usize = 100;
 
-/// Whether two objects have their events in one place.
+/// Whether two objects have the same account and namespace, and so share one request for events.
 pub(super) fn are_neighbours(left: &FetchedObject, right: &FetchedObject) -> bool {
     left.account == right.account && namespace(left) == namespace(right)
 }
@@ -32,7 +32,7 @@ pub(super) fn are_neighbours(left: &FetchedObject, right: &FetchedObject) -> boo
 // === impl Events ===
 
 impl<'a> Events<'a> {
-    /// Asks the hub for the events of neighbours.
+    /// Requests the events of these objects from the hub.
     pub(super) async fn of(
         hub: &Client,
         target: &Target,
@@ -61,7 +61,7 @@ impl<'a> Events<'a> {
         Ok(events)
     }
 
-    /// What is known of an object.
+    /// Events of an object.
     pub(super) fn about(&self, object: &FetchedObject) -> &[Value] {
         self.about.get(name(object)).map_or(&[], |about| &about.events)
     }
@@ -73,12 +73,12 @@ impl<'a> Events<'a> {
         Self { about: objects.iter().map(about).collect() }
     }
 
-    /// Takes an event if it is about one of the objects.
+    /// Adds an event if it refers to one of the objects.
     fn add(&mut self, event: Value) {
         let field = |pointer| event.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let (name, uid) = (field("/involvedObject/name"), field("/involvedObject/uid"));
         let Some(about) = self.about.get_mut(name) else { return };
-        // Another object may have had the name before. Not all events know the uid, and kubelets take a node's name for it.
+        // A deleted object may have had the same name. Some events have no uid; kubelets use the name of a node as its uid.
         if uid.is_empty() || uid == about.uid || uid == name {
             about.events.push(event);
         }

@@ -1,4 +1,4 @@
-//! Objects as JSON, YAML, names, or through a template.
+//! Objects as JSON, YAML, names, or by a template.
 
 use std::io::Write;
 
@@ -11,17 +11,17 @@ use super::{
     target::{QueryFlags, Target},
 };
 
-/// In which account an object is, where that is not clear from the question.
+/// Annotation with the account of an object, unless the user selected exactly one account.
 pub(crate) const ACCOUNT: &str = "spindrift.io/account";
 
-/// Writes documents to stdout: lists as their pages come, templates when all is there.
+/// Writes documents to stdout: lists page by page, templates once all objects have arrived.
 pub(crate) struct Documents<'a> {
     output: Output,
     query: &'a QueryFlags,
-    /// Whether one object was asked for, which is then no list.
+    /// Set if one object was requested, which is not printed as a list.
     is_one: bool,
     written: usize,
-    /// What a template is to be filled with.
+    /// Objects for the template.
     kept: Vec<Value>,
 }
 
@@ -61,12 +61,12 @@ impl<'a> Documents<'a> {
         Ok(())
     }
 
-    /// Whether there was any object.
+    /// Whether any object was written.
     pub(crate) fn any(&self) -> bool {
         self.written > 0
     }
 
-    /// Ends a list, or fills the template.
+    /// Ends the list, or renders the template.
     pub(crate) fn end(self) -> anyhow::Result<()> {
         let mut out = std::io::stdout().lock();
         match self.output {
@@ -98,13 +98,13 @@ fn list(items: &[Value]) -> Value {
     json!({ "apiVersion": "v1", "items": items, "kind": "List", "metadata": { "resourceVersion": "" } })
 }
 
-/// `pod/web`, `deployment.apps/web`.
+/// Name as `-o name` prints it: `pod/web`, `deployment.apps/web`.
 pub(crate) fn name(target: &Target, value: &Value) -> String {
     let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
     format!("{}/{name}", target.resource.prefix())
 }
 
-/// The object, which says its account if the user did not.
+/// Object with its account as an annotation, unless the user selected exactly one account.
 pub(crate) fn marked(found: FetchedObject, query: &QueryFlags) -> Value {
     let FetchedObject { account, mut value } = found;
     if !query.is_one_account() {
@@ -113,7 +113,7 @@ pub(crate) fn marked(found: FetchedObject, query: &QueryFlags) -> Value {
     value
 }
 
-/// Notes in an object which account it is in.
+/// Adds the account of an object as an annotation.
 pub(crate) fn mark(value: &mut Value, account: &str) {
     let Some(metadata) = value.pointer_mut("/metadata").and_then(Value::as_object_mut) else { return };
     let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));

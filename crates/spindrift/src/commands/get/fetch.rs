@@ -8,15 +8,15 @@ use spindrift_printer::SortKey;
 use super::target::{QueryFlags, Target};
 use crate::hub::{Client, Object, Page};
 
-/// How objects are fetched.
+/// Fetches objects from the hub.
 pub(crate) struct Fetch<'a> {
     pub(crate) hub: &'a Client,
     pub(crate) query: &'a QueryFlags,
-    /// Sorting needs all objects of a kind at once.
+    /// Sort key; sorting needs all objects of a kind at once.
     pub(crate) sort: Option<SortKey>,
 }
 
-/// An object and where it is.
+/// Object and its account.
 #[derive(Debug, Clone)]
 pub(crate) struct FetchedObject {
     pub(crate) account: String,
@@ -26,7 +26,7 @@ pub(crate) struct FetchedObject {
 // === impl Fetch ===
 
 impl Fetch<'_> {
-    /// Hands over the objects of a target, page by page; gives what was not found, in kubectl's words.
+    /// Passes the objects of a target, page by page; returns kubectl's error for each name that was not found.
     pub(crate) async fn pages(
         &self,
         target: &Target,
@@ -43,7 +43,7 @@ impl Fetch<'_> {
             while let Some(Page { items, .. }) = pages.try_next().await? {
                 is_found |= !items.is_empty();
                 let items = items.into_iter().map(FetchedObject::try_from).collect::<Result<Vec<_>, _>>()?;
-                // Several named objects make one table.
+                // Several named objects are one table.
                 if self.sort.is_some() || name.is_some() { all.extend(items) } else { take(items).await? }
             }
             missing.extend(name.filter(|_| !is_found).map(|name| target.not_found(name)));

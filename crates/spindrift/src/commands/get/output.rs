@@ -1,4 +1,4 @@
-//! `-o`: how objects are written.
+//! Value of `--output`.
 
 use anyhow::bail;
 use serde::Serialize;
@@ -40,13 +40,13 @@ impl Output {
         })
     }
 
-    /// Whether it is written as rows.
+    /// Whether objects are printed as rows.
     pub(crate) fn is_table(&self) -> bool {
         matches!(self, Self::Table | Self::Wide | Self::CustomColumns(_))
     }
 }
 
-/// A document as YAML, with a newline at the end.
+/// Formats a document as YAML, with a final line break.
 pub(crate) fn yaml(value: &impl Serialize) -> anyhow::Result<String> {
     let mut text = serde_saphyr::to_string(value)?;
     if !text.ends_with('\n') {

@@ -1,4 +1,4 @@
-//! Tables, one per kind, as their pages come.
+//! Tables, one for each kind, written page by page.
 
 use std::io::Write;
 
@@ -19,20 +19,20 @@ pub(crate) struct Rows<'a> {
     output: Output,
     show: &'a PrintFlags,
     query: &'a QueryFlags,
-    /// The terminal's, if it is one and lines may be cut.
+    /// Width of the terminal, if lines may be cut.
     width: Option<usize>,
     table: Option<Columns>,
     layout: Layout,
     fit: Option<Fit>,
-    /// Whether a table had a column for namespaces: then, as kubectl does it, all that follow have.
+    /// Set once a table had a namespace column; then all following tables have one, as in kubectl.
     namespace: bool,
-    /// Whether the header of this table has been written.
+    /// Set once the header of this table has been written.
     headed: bool,
-    /// Whether anything has been written at all.
+    /// Set once any row has been written.
     any: bool,
 }
 
-/// What the cells of a row are.
+/// Source of the cells of a row.
 enum Columns {
     OfKind(Table),
     Custom(CustomColumns),
@@ -47,7 +47,7 @@ impl<'a> Rows<'a> {
         query: &'a QueryFlags,
         width: Option<usize>,
     ) -> Self {
-        // Who wants it wide gets it all.
+        // `-o wide` is never cut.
         let width = width.filter(|_| matches!(output, Output::Table));
         let (table, layout) = (None, Layout::default());
         Self {
@@ -96,7 +96,7 @@ impl<'a> Rows<'a> {
         self.write(rows, None)
     }
 
-    /// The cells of one object.
+    /// Cells of one object.
     pub(crate) fn cells(
         &self,
         account: &str,
@@ -113,7 +113,7 @@ impl<'a> Rows<'a> {
         })
     }
 
-    /// The names of the columns.
+    /// Names of the columns.
     pub(crate) fn header(&self) -> Vec<String> {
         match &self.table {
             Some(Columns::OfKind(table)) => table.header(),
@@ -122,7 +122,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Writes rows, below the header if they are the first; of a watch, with what happened in front.
+    /// Writes rows, the first ones below the header; those of a watch begin with the type of the event.
     pub(crate) fn write(&mut self, mut rows: Vec<Vec<String>>, event: Option<&str>) -> anyhow::Result<()> {
         if rows.is_empty() {
             return Ok(());
@@ -139,7 +139,7 @@ impl<'a> Rows<'a> {
             if event.is_some() {
                 header.insert(0, "EVENT".to_owned());
             }
-            // The header takes part in the choice of columns even if it is not shown.
+            // The header counts for the choice of columns even with `--no-headers`.
             rows.insert(0, header);
             self.fit = self.width.map(|width| Fit::choose(&rows, width));
             if let Some(fit) = &self.fit {
@@ -148,7 +148,7 @@ impl<'a> Rows<'a> {
             if self.show.no_headers {
                 rows.remove(0);
             }
-            // Tables of several kinds stand apart.
+            // An empty line between the tables of two kinds.
             if self.any && !self.show.no_headers && matches!(self.table, Some(Columns::OfKind(_))) {
                 writeln!(out)?;
             }
@@ -172,7 +172,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// The printer of a kind: built in, or as its definition says.
+/// Printer of a kind: built in, or from its CustomResourceDefinition.
 async fn printer(hub: &Client, target: &Target) -> anyhow::Result<Printer> {
     let resource = &target.resource;
     let kind = KindRef { group: &resource.group, kind: &resource.kind };

@@ -1,4 +1,4 @@
-//! What the user's words mean: which kinds, which names, in which accounts and namespaces.
+//! Arguments of `get` and `describe`: kinds, names, accounts and namespaces.
 
 use anyhow::{anyhow, bail};
 use clap::{Args, builder::NonEmptyStringValueParser};
@@ -9,7 +9,7 @@ use crate::{
     hub::{ApiResource, Client, Selection},
 };
 
-/// Where to look.
+/// Flags that select objects.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct QueryFlags {
     /// List the requested object(s) across all namespaces. --namespace is ignored even if specified.
@@ -37,14 +37,14 @@ pub(crate) struct QueryFlags {
     field_selector: Option<String>,
 }
 
-/// A kind, and the names that are wanted of it; all if there are none.
+/// Kind and names of the requested objects; without names, all objects of the kind.
 #[derive(Debug, Clone)]
 pub(crate) struct Target {
     pub(crate) resource: ApiResource,
     pub(crate) names: Vec<String>,
 }
 
-/// What `all` means to kubectl.
+/// Kinds of kubectl's category `all`.
 const ALL: [(&str, &str); 10] = [
     ("", "Pod"),
     ("", "ReplicationController"),
@@ -58,7 +58,7 @@ const ALL: [(&str, &str); 10] = [
     ("batch", "Job"),
 ];
 
-/// Finds the kinds that are meant: `pods web-1 web-2`, `deploy,svc`, `pod/web-1 svc/web`.
+/// Parses the arguments: `pods web-1 web-2`, `deploy,svc`, `pod/web-1 svc/web`.
 pub(crate) async fn resolve(hub: &Client, kind: &str, names: &[String]) -> anyhow::Result<Vec<Target>> {
     let resources = hub.api_resources().await?;
     let mut targets = Vec::new();
@@ -90,7 +90,7 @@ pub(crate) async fn resolve(hub: &Client, kind: &str, names: &[String]) -> anyho
     Ok(targets)
 }
 
-/// Names that follow each other and are of one kind stand in one table.
+/// Adds names to the last target if it has the same kind: consecutive names of one kind are one table.
 fn add(targets: &mut Vec<Target>, resource: &ApiResource, names: &[String]) {
     let same = |target: &&mut Target| {
         target.resource.group == resource.group && target.resource.kind == resource.kind
@@ -133,7 +133,7 @@ impl ApiResource {
             })
     }
 
-    /// One name may stand in several groups: the core group comes first, then Kubernetes' own.
+    /// Order of groups that have the same name: the core group, then Kubernetes' own groups, then others.
     fn precedence(&self) -> u8 {
         match self.group.as_str() {
             "" => 0,
@@ -142,7 +142,7 @@ impl ApiResource {
         }
     }
 
-    /// The kind as the hub understands it and no other: `Pod.v1.`, `Deployment.apps`.
+    /// Unambiguous form of the kind for the hub: `Pod.v1.`, `Deployment.apps`.
     fn pattern(&self) -> String {
         match self.group.as_str() {
             "" => format!("{}.{}.", self.kind, self.version),
@@ -150,7 +150,7 @@ impl ApiResource {
         }
     }
 
-    /// As `-o name` and several tables show it: `pod`, `deployment.apps`.
+    /// Prefix of names with `-o name` and in several tables: `pod`, `deployment.apps`.
     pub(crate) fn prefix(&self) -> String {
         let kind = self.kind.to_lowercase();
         if self.group.is_empty() { kind } else { format!("{kind}.{}", self.group) }
@@ -160,7 +160,7 @@ impl ApiResource {
 // === impl Target ===
 
 impl Target {
-    /// What kubectl says of an object that is nowhere.
+    /// kubectl's error for an object that does not exist.
     pub(crate) fn not_found(&self, name: &str) -> String {
         let ApiResource { plural, group, .. } = &self.resource;
         let dot = if group.is_empty() { "" } else { "." };
@@ -171,7 +171,7 @@ impl Target {
 // === impl QueryFlags ===
 
 impl QueryFlags {
-    /// Which objects the hub is asked for.
+    /// Query for the hub.
     pub(crate) fn selection(&self, resource: &ApiResource, name: Option<&str>) -> Selection {
         let namespace = (!self.all_namespaces && resource.namespaced).then(|| self.namespace.clone());
         Selection {
@@ -185,7 +185,7 @@ impl QueryFlags {
         }
     }
 
-    /// Whether the user named exactly one account: all is then as kubectl shows it.
+    /// Whether the user selected exactly one account; then the output is the same as kubectl's.
     pub(crate) fn is_one_account(&self) -> bool {
         self.accounts.len() == 1
     }
@@ -194,7 +194,7 @@ impl QueryFlags {
         self.all_namespaces && resource.namespaced
     }
 
-    /// What is said when there is nothing.
+    /// kubectl's note for an empty result.
     pub(crate) fn nothing(&self, targets: &[Target]) -> String {
         let namespaced = targets.iter().any(|target| target.resource.namespaced);
         if self.all_namespaces || !namespaced {
@@ -204,7 +204,7 @@ impl QueryFlags {
         }
     }
 
-    /// Fails if the user named an account that the hub does not know: its emptiness would mislead.
+    /// Fails if a selected account does not exist, since an empty result would be misleading.
     pub(crate) async fn check_accounts(&self, hub: &Client) -> anyhow::Result<()> {
         if self.accounts.is_empty() {
             return Ok(());

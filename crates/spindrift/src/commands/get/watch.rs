@@ -1,4 +1,4 @@
-//! `-w`: what is there, then a row or a document per change, also over restarts of the hub.
+//! `--watch`: existing objects, then one row or document for each change; survives restarts of the hub.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -29,16 +29,16 @@ pub(crate) struct Watch<'a> {
     pub(crate) query: &'a QueryFlags,
     pub(crate) target: &'a Target,
     pub(crate) context: &'a Context,
-    /// Whether what is there already is not shown.
+    /// Set by `--watch-only`: existing objects are not printed.
     pub(crate) only: bool,
-    /// Whether it is said what happened.
+    /// Set by `--output-watch-events`: prints the type of each event.
     pub(crate) events: bool,
 }
 
 /// Account, namespace and name; the kind is the same for all.
 type Key = (String, String, String);
 
-/// What has been shown of an object last: enough to know it again, and to show that it went.
+/// Last printed state of an object; needed to detect duplicates and to print a deletion.
 struct ShownObject {
     version: String,
     resource_version: String,
@@ -52,7 +52,7 @@ struct WatchPrinter<'a> {
     output: Output,
     rows: Rows<'a>,
     known: HashMap<Key, ShownObject>,
-    /// What is events anew after a reset; what is not mentioned then has gone.
+    /// Objects of an account after a reset that have not been sent again; at `Synced`, they are deleted.
     unconfirmed: HashSet<Key>,
 }
 
@@ -66,7 +66,7 @@ impl Watch<'_> {
         }
         let (known, unconfirmed) = (HashMap::new(), HashSet::new());
         let mut printed = WatchPrinter { watch: self, output, rows, known, unconfirmed };
-        // One stream tells of one name, or of all.
+        // The hub can watch one name or all names.
         let names = &self.target.names;
         let name = names.first().filter(|_| names.len() == 1).map(String::as_str);
         let selection = self.query.selection(&self.target.resource, name);
@@ -85,7 +85,7 @@ impl Watch<'_> {
             match event {
                 WatchEvent::Upsert(object) if self.is_meant(&object.name) => printed.upsert(object)?,
                 WatchEvent::Delete(deleted) if self.is_meant(&deleted.name) => printed.delete(&deleted)?,
-                // Of another name.
+                // Another name than the requested ones.
                 WatchEvent::Upsert(_) | WatchEvent::Delete(_) => {}
                 WatchEvent::Reset { account } => printed.reset(&account),
                 WatchEvent::Synced => printed.synced()?,
@@ -106,7 +106,7 @@ impl Watch<'_> {
 // === impl WatchPrinter ===
 
 impl WatchPrinter<'_> {
-    /// A page of what was there at the beginning, in columns that fit all of it.
+    /// Prints a page of existing objects, with columns that fit all of them.
     fn listed(&mut self, items: Vec<Object>) -> anyhow::Result<()> {
         let mut rows = Vec::new();
         for object in items {
@@ -132,7 +132,7 @@ impl WatchPrinter<'_> {
         let key = key(&object.account, &object.namespace, &object.name);
         self.unconfirmed.remove(&key);
         let before = self.known.get(&key);
-        // A reader that comes back may hear again what it knows.
+        // After a reconnect, the hub may send known versions again.
         if before
             .is_some_and(|shown| shown.uid == object.uid && shown.resource_version == object.resource_version)
         {
@@ -153,13 +153,13 @@ impl WatchPrinter<'_> {
         let DeletedObject { account, group, kind, namespace, name } = deleted;
         let resource = &self.watch.target.resource;
         let key = key(account, namespace, name);
-        // What goes as the last of its kind is events to everybody.
+        // Deletions of the last object of a kind are sent to all watches.
         let is_meant = *group == resource.group && *kind == resource.kind;
-        // Whatever its uid: one that was made anew, and is not selected any more, is events by its new one.
+        // Ignores the uid: a re-created object that no longer matches is reported by its new uid.
         if is_meant { self.gone(&key) } else { Ok(()) }
     }
 
-    /// Shows the last that was known of an object.
+    /// Prints the last known state of a deleted object.
     fn gone(&mut self, key: &Key) -> anyhow::Result<()> {
         self.unconfirmed.remove(key);
         let Some(mut shown) = self.known.remove(key) else { return Ok(()) };
@@ -189,7 +189,7 @@ impl WatchPrinter<'_> {
         self.unconfirmed.extend(self.known.keys().filter(|(known, ..)| known == account).cloned());
     }
 
-    /// All that is has been events again.
+    /// All existing objects have been sent again.
     fn synced(&mut self) -> anyhow::Result<()> {
         for key in std::mem::take(&mut self.unconfirmed) {
             self.gone(&key)?;

@@ -1,4 +1,4 @@
-//! The newest changes, and which of them are shown.
+//! Newest changes, and the filter for those that are shown.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -25,25 +25,25 @@ pub(super) enum ChangeType {
     Deleted,
 }
 
-/// The newest changes, the newest first.
+/// Newest changes, the newest first.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     kept: VecDeque<ChangeEntry>,
-    /// Uids that were told of, oldest first, and the same as a set.
+    /// Uids that have been seen, oldest first, and the same uids as a set.
     order: VecDeque<String>,
     seen: HashSet<String>,
-    /// Changes that came while it was paused.
+    /// Changes that arrived while the list is paused.
     waiting: Option<Vec<ChangeEntry>>,
 }
 
-/// Many screens full.
+/// Maximum number of changes: many screens.
 const KEPT: usize = 2000;
-/// Uids of 40 bytes: half a megabyte.
+/// Maximum number of uids: 40 bytes each, half a megabyte.
 const SEEN: usize = 10_000;
-/// The feed does not say whether an object is new; one that is first heard of this soon after its creation is.
+/// Maximum age of an object whose first event counts as its creation; the watch does not distinguish.
 const NEW: SignedDuration = SignedDuration::from_secs(30);
 
-/// ChangeType matters of an object.
+/// Fields of an object that are needed.
 #[derive(Deserialize)]
 struct ObjectBody {
     metadata: ObjectMetadata,
@@ -76,7 +76,7 @@ impl Changes {
     fn push(&mut self, change: ChangeEntry) {
         match &mut self.waiting {
             Some(waiting) if waiting.len() < KEPT => waiting.push(change),
-            // Whoever pauses for so long reads the newest when it goes on.
+            // After a long pause, only the newest changes are shown.
             Some(waiting) => {
                 waiting.remove(0);
                 waiting.push(change);
@@ -88,7 +88,7 @@ impl Changes {
         }
     }
 
-    /// Whether this is the first time that the object is heard of.
+    /// Whether this is the first event of the object.
     fn see(&mut self, uid: String) -> bool {
         if !self.seen.insert(uid.clone()) {
             return false;
@@ -102,7 +102,7 @@ impl Changes {
         true
     }
 
-    /// Stops the list, or lets it go on with change_type has come meanwhile.
+    /// Pauses the list, or resumes it with the changes that arrived meanwhile.
     pub(super) fn toggle_pause(&mut self) {
         match self.waiting.take() {
             None => self.waiting = Some(Vec::new()),
@@ -110,12 +110,12 @@ impl Changes {
         }
     }
 
-    /// How many changes wait, if it is paused.
+    /// Number of changes that arrived while the list is paused.
     pub(super) fn paused(&self) -> Option<usize> {
         self.waiting.as_ref().map(Vec::len)
     }
 
-    /// The changes of this account (or all) that contain the text, the newest first.
+    /// Changes of this account (or all) that contain the text, the newest first.
     pub(super) fn matching(&self, account: Option<&str>, text: &str) -> impl Iterator<Item = &ChangeEntry> {
         let text = text.to_lowercase();
         self.kept.iter().filter(move |change| {

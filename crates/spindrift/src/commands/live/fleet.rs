@@ -1,4 +1,4 @@
-//! The accounts: how they are, and how much happens in them.
+//! Accounts with their health and change rates.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::rate::Rate;
 use crate::hub::Account;
 
-/// All accounts by name, and how much happens in all of them.
+/// All accounts by name, and their total change rate.
 #[derive(Debug, Default)]
 pub(super) struct Fleet {
     lines: BTreeMap<String, FleetRow>,
@@ -17,12 +17,12 @@ pub(super) struct Fleet {
 /// One account.
 #[derive(Debug, Default)]
 pub(super) struct FleetRow {
-    /// None until the hub has told of it.
+    /// `None` until the hub has listed the account.
     pub(super) account: Option<Account>,
     pub(super) rate: Rate,
 }
 
-/// How an account is.
+/// Health of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Health {
     Live,
@@ -33,7 +33,7 @@ pub(super) enum Health {
 // === impl Fleet ===
 
 impl Fleet {
-    /// Takes over what the hub tells; rates are kept, accounts that have gone are not.
+    /// Replaces the accounts; keeps the rates, and drops accounts that the hub no longer lists.
     pub(super) fn update(&mut self, accounts: Vec<Account>) {
         let mut before = std::mem::take(&mut self.lines);
         for account in accounts {
@@ -66,7 +66,7 @@ impl Fleet {
         self.lines.values().filter_map(|line| line.account.as_ref()).map(|account| account.objects).sum()
     }
 
-    /// What an operator should look at, by account.
+    /// Problems by account.
     pub(super) fn problems(&self) -> Vec<(&str, String)> {
         let mut problems = Vec::new();
         for (name, line) in &self.lines {

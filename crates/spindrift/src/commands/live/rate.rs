@@ -1,4 +1,4 @@
-//! How often something happened of late.
+//! Rate of events.
 
 use std::collections::VecDeque;
 
@@ -10,11 +10,11 @@ pub(super) struct Rate {
     newest: i64,
 }
 
-/// How many seconds history goes back.
+/// Seconds of history.
 pub(super) const HISTORY: u16 = 60;
 const SECONDS: usize = HISTORY as usize;
 
-/// The rate is a mean of ten seconds: long enough to be steady, short enough to be now; their sum is in tenths.
+/// The rate is a mean of ten seconds: long enough to be steady, short enough to be current; their sum is in tenths.
 const MEAN: usize = 10;
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -30,12 +30,12 @@ impl Rate {
         }
     }
 
-    /// Tenths of events per second now; the second that is not over yet is left out.
+    /// Tenths of events per second now, without the current second.
     pub(super) fn tenths(&self, second: i64) -> u64 {
         self.until(second).iter().rev().skip(1).take(MEAN).map(|count| u64::from(*count)).sum()
     }
 
-    /// The last minute as bars, the newest to the right; blank where nothing happened.
+    /// Last minute as bars, the newest at the right; blank for seconds without events.
     pub(super) fn bars(&self, second: i64, width: usize) -> String {
         let seconds = self.until(second);
         let width = width.clamp(1, SECONDS);
@@ -65,7 +65,7 @@ impl Rate {
         self.newest = self.newest.max(second);
     }
 
-    /// A full minute that ends in this second.
+    /// Counts of the minute that ends in this second.
     fn until(&self, second: i64) -> Vec<u32> {
         let gap = usize::try_from(second.saturating_sub(self.newest)).unwrap_or_default().min(SECONDS);
         let kept = self.seconds.iter().copied().skip((self.seconds.len() + gap).saturating_sub(SECONDS));

@@ -1,4 +1,4 @@
-//! The terminal: taken when the view opens, given back however it ends.
+//! Terminal in raw mode; restored on every exit.
 
 use std::{
     io,
@@ -15,30 +15,30 @@ use ratatui::{
 };
 use tokio::{sync::mpsc, task::JoinSet};
 
-/// What a person does.
+/// Input of the user.
 #[derive(Debug)]
 pub(super) enum Input {
     Key(KeyEvent),
     Resized,
 }
 
-/// The terminal in its raw state; dropping it restores what was there.
+/// Terminal in raw mode; dropping it restores the previous screen.
 pub(super) struct Screen {
     terminal: DefaultTerminal,
     closed: Arc<AtomicBool>,
     _reader: JoinSet<()>,
 }
 
-/// Keys typed ahead of a slow screen; further ones wait in the terminal.
+/// Capacity for keys that are typed ahead of a slow screen; further ones wait in the terminal.
 const TYPED_AHEAD: usize = 16;
 
-/// How soon the reader sees that the screen is closed.
+/// Interval in which the reader checks whether the screen is closed.
 const CLOSING: Duration = Duration::from_millis(100);
 
 // === impl Screen ===
 
 impl Screen {
-    /// Takes the terminal; a panic gives it back too.
+    /// Enters raw mode; a panic restores the terminal too.
     pub(super) fn open() -> io::Result<(Self, mpsc::Receiver<Input>)> {
         let terminal = ratatui::try_init()?;
         let closed = Arc::new(AtomicBool::new(false));
@@ -61,7 +61,7 @@ impl Drop for Screen {
     }
 }
 
-/// Reads until the screen is closed or the terminal is gone.
+/// Reads until the screen or the terminal is closed.
 fn read(input_tx: &mpsc::Sender<Input>, closed: &AtomicBool) {
     while !closed.load(Ordering::Relaxed) {
         let input = match event::poll(CLOSING) {

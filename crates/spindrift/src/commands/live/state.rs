@@ -1,4 +1,4 @@
-//! What the view knows and what the user has chosen; pure, so that every screen can be tested.
+//! State of the view; without input or output, so that every screen can be tested.
 
 use jiff::{Timestamp, tz::TimeZone};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -7,46 +7,46 @@ use super::{changes::Changes, fleet::Fleet};
 use crate::hub::{Account, HubError, WatchEvent};
 
 pub(super) struct State {
-    /// The hub's URL.
+    /// URL of the hub.
     pub(super) hub: String,
-    /// Times are shown in this zone.
+    /// Time zone of the displayed times.
     pub(super) zone: TimeZone,
     pub(super) fleet: Fleet,
     pub(super) changes: Changes,
-    /// Since when the hub is away, and why.
+    /// Time and reason of the lost connection.
     pub(super) lost: Option<(Timestamp, String)>,
-    /// Whether it is the watch that broke: then only the watch can tell that the hub is back.
+    /// Set if the watch lost its connection: then only the watch can report that it has reconnected.
     watch_lost: bool,
     pub(super) pane: Pane,
-    /// The line of the fleet that the cursor is on.
+    /// Row of the account at the cursor.
     pub(super) cursor: usize,
-    /// The account whose changes alone are shown.
+    /// Account to which the changes are limited.
     pub(super) chosen: Option<String>,
-    /// How many of the newest changes are scrolled over.
+    /// Number of changes that are scrolled past.
     pub(super) scrolled: usize,
     pub(super) filter: String,
-    /// Whether the filter is being typed.
+    /// Set while the user types the filter.
     pub(super) typing: bool,
     pub(super) help: bool,
-    /// What is told before the feed is live, after a long break, is no news.
+    /// Set after `Synced`; earlier events, after a long interruption, are not changes.
     live: bool,
 }
 
-/// Where arrows go.
+/// Focused pane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pane {
     Fleet,
     Changes,
 }
 
-/// Whether the view goes on.
+/// Effect of a key on the view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KeyAction {
     Stay,
     Leave,
 }
 
-/// Lines of a page, up or down.
+/// Rows of page up and page down.
 const PAGE: usize = 10;
 
 // === impl State ===
@@ -79,7 +79,7 @@ impl State {
         }
     }
 
-    /// The hub did not answer.
+    /// Records that the hub did not respond.
     pub(super) fn away(&mut self, error: &HubError, now: Timestamp) {
         if self.lost.is_none() {
             self.lost = Some((now, error.to_string()));
@@ -169,7 +169,7 @@ impl State {
         *at = at.saturating_sub(lines);
     }
 
-    /// Shows the changes of the account under the cursor alone, or again of all.
+    /// Toggles between the changes of the account at the cursor and all changes.
     fn choose(&mut self) {
         let name = self.fleet.lines().nth(self.cursor).map(|(name, _)| name.clone());
         self.chosen = if self.chosen == name { None } else { name };

@@ -1,4 +1,4 @@
-//! How the state looks: two columns where there is room, one above the other where there is not.
+//! Drawing of the state: two columns on wide terminals, else one above the other.
 
 mod changes;
 mod fleet;
@@ -17,23 +17,23 @@ use ratatui::{
 
 use super::state::State;
 
-/// What colours mean; without colours, what is bold.
+/// Styles, with or without colors.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Palette {
     color: bool,
 }
 
-/// What does not depend on colours.
+/// Styles without colors.
 const STRONG: Style = Style::new().add_modifier(Modifier::BOLD);
 const CURSOR: Style = Style::new().add_modifier(Modifier::REVERSED);
 
-/// Below this, nothing can be read.
+/// Smallest usable terminal.
 const SMALLEST: (u16, u16) = (60, 12);
 
-/// From this width on there is room for two columns.
+/// Width from which two columns are used.
 const TWO_COLUMNS: u16 = 140;
 
-/// Lines of problems that are worth their place, and the height below which none are: states tell them too.
+/// Maximum number of problem lines, and the height below which none are shown: the states show them too.
 const PROBLEMS: u16 = 6;
 const ROOM_FOR_PROBLEMS: u16 = 14;
 
@@ -91,7 +91,7 @@ fn draw_title(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette
     .areas(area);
     let name = Span::styled(" spindrift live ", palette.title());
     let hub = Span::styled(format!(" {}  ", state.hub), palette.dim());
-    // Half a URL would be worse than none.
+    // A cut URL would be misleading.
     let fits = name.width() + hub.width() <= usize::from(left.width);
     frame.render_widget(Line::from(if fits { vec![name, hub] } else { vec![name] }), left);
     frame.render_widget(Line::from(numbers).right_aligned(), right);
@@ -128,7 +128,7 @@ fn draw_foot(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette)
     frame.render_widget(Line::from(spans), area);
 }
 
-/// A frame around a pane; the one that arrows go to stands out.
+/// Border of a pane; highlights the focused one.
 fn frame_of<'a>(title: &str, focused: bool, palette: Palette) -> Block<'a> {
     let style = if focused { palette.focus() } else { palette.dim() };
     Block::bordered()
@@ -137,7 +137,7 @@ fn frame_of<'a>(title: &str, focused: bool, palette: Palette) -> Block<'a> {
         .title(Span::styled(format!(" {title} "), if focused { STRONG } else { Style::new() }))
 }
 
-/// Tenths as `0`, `0.4`, `3.2`, `1,204`.
+/// Formats tenths as `0`, `0.4`, `3.2`, `1,204`.
 fn rate(tenths: u64) -> String {
     match tenths {
         0 => "0".into(),
@@ -146,7 +146,7 @@ fn rate(tenths: u64) -> String {
     }
 }
 
-/// `1,234,567`.
+/// Formats a number as `1,234,567`.
 fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

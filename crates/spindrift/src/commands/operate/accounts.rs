@@ -1,4 +1,4 @@
-//! In which accounts: never in more than the user has named.
+//! Flags that select accounts and the namespace.
 
 use anyhow::bail;
 use clap::{Args, builder::NonEmptyStringValueParser};
@@ -7,7 +7,7 @@ use clap_complete::ArgValueCompleter;
 use super::DEFAULT_NAMESPACE;
 use crate::{complete, hub::Client};
 
-/// AccountFlags it is done.
+/// Accounts and namespace of an operation. The user must name the accounts, unless there is only one.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AccountFlags {
     /// A comma-separated list of accounts, or patterns such as 'eu-*'. Optional if the hub has only one account.
@@ -31,13 +31,13 @@ pub(crate) struct AccountFlags {
 // === impl AccountFlags ===
 
 impl AccountFlags {
-    /// The accounts that are meant; fails before anything is done if one of them is not there.
+    /// Selected accounts; fails before any operation if one does not exist.
     pub(crate) async fn accounts(&self, hub: &Client) -> anyhow::Result<Vec<String>> {
         let known: Vec<_> = hub.accounts().await?.into_iter().map(|account| account.name).collect();
         self.among(&known)
     }
 
-    /// As [`Self::accounts`], but all of them if the user named none: for those who only look.
+    /// As [`Self::accounts`], but defaults to all accounts: for commands that only read.
     pub(crate) async fn accounts_or_all(&self, hub: &Client) -> anyhow::Result<Vec<String>> {
         if self.accounts.is_empty() {
             return Self { all_accounts: true, ..self.clone() }.accounts(hub).await;
@@ -45,7 +45,7 @@ impl AccountFlags {
         self.accounts(hub).await
     }
 
-    /// The namespace of what does not say its own.
+    /// Namespace of objects without one of their own.
     pub(crate) fn namespace(&self) -> &str {
         self.namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE)
     }
@@ -75,7 +75,7 @@ impl AccountFlags {
     }
 }
 
-/// Whether a name is what a pattern means: `*` stands for any characters, `?` for one.
+/// Whether a name matches a pattern: `*` is any characters, `?` is one.
 fn fits(pattern: &str, name: &str) -> bool {
     let mut rest = pattern.chars();
     match rest.next() {

@@ -1,4 +1,4 @@
-//! Steps that change something, in every account: report in kubectl's words, or shown as documents.
+//! Operations that change objects, in each account: reported as kubectl does, or printed as documents.
 
 use std::{cell::RefCell, io::Write, time::Duration};
 
@@ -19,27 +19,27 @@ use crate::commands::{
     get::{mark, yaml},
 };
 
-/// One thing to do.
+/// One operation.
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
     pub(crate) verb: Verb,
-    /// What it is about, while it is under way.
+    /// Target shown while the operation runs.
     pub(crate) title: String,
-    /// The file that asks for it.
+    /// File of the manifest.
     pub(crate) file: Option<String>,
 }
 
-/// How steps are done, and how it is report.
+/// Options of a command that changes objects.
 pub(crate) struct ChangeCommand<'a> {
     pub(crate) account_flags: &'a AccountFlags,
-    /// As errors call it: `applying`.
+    /// Name of the action in errors: `applying`.
     pub(crate) doing: &'static str,
     pub(crate) output: Option<ChangeFormat>,
     pub(crate) dry_run: DryRunMode,
     pub(crate) deadline: Option<Duration>,
 }
 
-/// How what was done is shown.
+/// Value of `--output`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ChangeFormat {
     Json,
@@ -48,7 +48,7 @@ pub(crate) enum ChangeFormat {
     Name,
 }
 
-/// Something that was done.
+/// One changed object.
 #[derive(Debug)]
 pub(crate) struct ChangeReport {
     /// `deployment.apps/web`.
@@ -60,14 +60,14 @@ pub(crate) struct ChangeReport {
     pub(crate) object: Value,
 }
 
-/// What an agent answers to most verbs that change something.
+/// Response to most verbs that change objects.
 #[derive(Debug, Deserialize)]
 pub(crate) struct ChangeResponse {
     action: String,
     object: Value,
     #[serde(default)]
     warnings: Vec<String>,
-    /// What the object is about, where it is only a part of it.
+    /// Target, if the object is only its subresource.
     #[serde(default)]
     target: Option<ChangedTarget>,
 }
@@ -83,7 +83,7 @@ struct ChangedTarget {
 // === impl ChangeCommand ===
 
 impl ChangeCommand<'_> {
-    /// Does the steps of each account in order; one that fails does not keep the others from being done.
+    /// Runs the steps of each account in order; a failed step does not stop the following ones.
     pub(crate) async fn run(
         &self,
         context: &Context,
@@ -96,7 +96,7 @@ impl ChangeCommand<'_> {
         .await
     }
 
-    /// As [`Self::run`], for answers of other forms.
+    /// As [`Self::run`], for other response types.
     pub(crate) async fn run_with<T: for<'de> Deserialize<'de>>(
         &self,
         context: &Context,
@@ -166,7 +166,7 @@ impl ChangeCommand<'_> {
         Ok(())
     }
 
-    /// One object as it is, several as a list, by account.
+    /// Prints one object as it is, several as a list sorted by account.
     fn print(&self, mut documents: Vec<(String, Value)>) -> anyhow::Result<()> {
         documents.sort_by(|(left, _), (right, _)| left.cmp(right));
         let mut objects: Vec<_> = documents.into_iter().map(|(_, object)| object).collect();

@@ -1,7 +1,7 @@
-//! What happens in each account, as a person sees it.
+//! Output of a command that runs in one or several accounts.
 //!
-//! One account: kubectl's own lines. Several: on a terminal a live line for each that is worked on, which ends as one line
-//! of what came of it; in a pipe, and of what streams, every line with its account in front.
+//! One account: kubectl's own lines. Several accounts: on a terminal, a live line for each running account, which
+//! becomes one line with its result; in a pipe and for streams, every line begins with its account.
 
 use std::{
     cell::{Cell, RefCell},
@@ -14,52 +14,52 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::commands::Context;
 
-/// What there is to see of several accounts on a terminal.
+/// Display of several accounts on a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DisplayMode {
-    /// How far each is.
+    /// One live line for each account.
     Progress,
-    /// What each says, as it says it.
+    /// All lines of all accounts, as they arrive.
     Stream,
 }
 
-/// All accounts of a command.
+/// Display of all accounts of a command.
 pub(crate) struct ProgressDisplay {
     style: LineStyle,
-    /// The length of the longest name.
+    /// Length of the longest account name.
     widest: usize,
     color: bool,
 }
 
 #[derive(Clone)]
 enum LineStyle {
-    /// As kubectl.
+    /// As kubectl: without the account.
     One,
-    /// Each line with its account.
+    /// Each line begins with its account.
     Plain,
     Live(MultiProgress),
 }
 
-/// One account.
+/// Output of one account.
 pub(crate) struct AccountLine {
     account: String,
     style: LineStyle,
     widest: usize,
-    /// Drawn only while the account is worked on.
+    /// Shown only while the account is running.
     bar: Option<ProgressBar>,
     failed: Cell<bool>,
     summary: RefCell<LineSummary>,
 }
 
-/// What a live line keeps to itself until its end.
+/// Summary that replaces a live line at its end.
 #[derive(Default)]
 struct LineSummary {
     last: Option<String>,
-    /// How often each word was said: 2 created, 1 configured.
+    /// Number of objects for each result: 2 created, 1 configured.
     words: BTreeMap<String, usize>,
 }
 
-/// As often as an eye wants it.
+/// Interval of the spinner.
 const REFRESH: Duration = Duration::from_millis(120);
 
 // === impl ProgressDisplay ===
@@ -72,7 +72,7 @@ impl ProgressDisplay {
             && !context.quiet;
         let style = match accounts {
             [_] => LineStyle::One,
-            // Lines are drawn where errors go, so that stdout has only what stays.
+            // Live lines go to stderr, so that stdout has only the results.
             _ if live => LineStyle::Live(MultiProgress::with_draw_target(ProgressDrawTarget::stderr())),
             _ => LineStyle::Plain,
         };
@@ -80,12 +80,12 @@ impl ProgressDisplay {
         Self { style, widest, color: context.color }
     }
 
-    /// An account that is worked on from now on.
+    /// Starts the output of an account.
     pub(crate) fn line(&self, account: &str) -> AccountLine {
         let bar = match &self.style {
             LineStyle::Live(screen) => {
                 let bar = screen.add(bar(account, self.widest, self.color));
-                // Not before it is on the screen, or it would draw itself beside it.
+                // Only after it is added: before, it would draw outside of the screen.
                 bar.enable_steady_tick(REFRESH);
                 Some(bar)
             }
@@ -101,10 +101,10 @@ impl ProgressDisplay {
         }
     }
 
-    /// Draws no more.
+    /// Removes all live lines.
     pub(crate) fn hide(&self) {
         if let LineStyle::Live(screen) = &self.style {
-            // A terminal that is gone need not be cleared.
+            // A closed terminal need not be cleared.
             screen.clear().ok();
             screen.set_draw_target(ProgressDrawTarget::hidden());
         }
@@ -125,25 +125,25 @@ impl AccountLine {
         &self.account
     }
 
-    /// Whether other accounts are worked on beside this one.
+    /// Whether the command runs in several accounts.
     pub(crate) fn is_one_of_several(&self) -> bool {
         !matches!(self.style, LineStyle::One)
     }
 
-    /// What is being done; seen only where lines are live.
+    /// Sets the activity of a live line.
     pub(crate) fn set_activity(&self, text: &str) {
         if let Some(bar) = &self.bar {
             bar.set_message(text.to_owned());
         }
     }
 
-    /// Something was done: the line that says so, and its word for those who count.
+    /// Reports a changed object by its line; `word` counts in the summary.
     pub(crate) fn done(&self, line: &str, word: &str) -> io::Result<()> {
         *self.summary.borrow_mut().words.entry(word.to_owned()).or_default() += 1;
         self.progress(line)
     }
 
-    /// How far it is.
+    /// Reports progress.
     pub(crate) fn progress(&self, line: &str) -> io::Result<()> {
         match &self.bar {
             Some(bar) => {
@@ -155,7 +155,7 @@ impl AccountLine {
         }
     }
 
-    /// What was asked for, line by line; it stays on every screen.
+    /// Prints requested output, line by line.
     pub(crate) fn print(&self, text: &str) -> io::Result<()> {
         let mut lines = String::new();
         for line in text.lines() {
@@ -169,7 +169,7 @@ impl AccountLine {
         self.print_raw(&lines)
     }
 
-    /// As it is, without the account.
+    /// Prints a text without the account.
     pub(crate) fn print_raw(&self, text: &str) -> io::Result<()> {
         self.suspend(|| {
             let mut out = io::stdout().lock();
@@ -178,7 +178,7 @@ impl AccountLine {
         })
     }
 
-    /// Something that was not asked for, such as a warning of the API server.
+    /// Prints a note on stderr, such as a warning of the API server.
     pub(crate) fn note(&self, text: &str) {
         let text = match self.style {
             LineStyle::One => text.to_owned(),
@@ -187,11 +187,11 @@ impl AccountLine {
         self.suspend(|| eprintln!("{text}"));
     }
 
-    /// Something came to nothing; the rest goes on.
+    /// Reports a failure; the remaining steps continue.
     pub(crate) fn fail(&self, text: &str) {
         self.failed.set(true);
         *self.summary.borrow_mut().words.entry("failed".to_owned()).or_default() += 1;
-        // Some words of API servers end with their line.
+        // Some messages of API servers end with a line break.
         self.note(text.strip_suffix('\n').unwrap_or(text));
     }
 
@@ -199,7 +199,7 @@ impl AccountLine {
         self.failed.get()
     }
 
-    /// All has been done here: a live line becomes one that stays.
+    /// Replaces the live line by its summary.
     pub(crate) fn finish(&self) -> io::Result<()> {
         let Some(bar) = &self.bar else { return Ok(()) };
         bar.finish_and_clear();
@@ -209,7 +209,7 @@ impl AccountLine {
         }
     }
 
-    /// Does not write into live lines.
+    /// Hides the live lines while something is written.
     fn suspend<T>(&self, write: impl FnOnce() -> T) -> T {
         match &self.style {
             LineStyle::Live(screen) => screen.suspend(write),
@@ -221,7 +221,7 @@ impl AccountLine {
 // === impl LineSummary ===
 
 impl LineSummary {
-    /// One line for all: the only one, or how often which word was said.
+    /// One line for all objects: the only one, or the count of each result.
     fn sum(self) -> Option<String> {
         let Self { last, words } = self;
         let all: usize = words.values().sum();

@@ -1,4 +1,4 @@
-//! Who asks the hub: in all accounts at once, and until Ctrl-C.
+//! Runs a command in several accounts in parallel, and cancels its operations at Ctrl-C.
 
 use std::{cell::RefCell, collections::BTreeMap, fmt, pin::pin, rc::Rc, time::Duration};
 
@@ -12,24 +12,24 @@ use crate::{
     hub::{Client, HubError, OperationRequest, OperationResponse, SubmitError},
 };
 
-/// Asks, and remembers what was operation for and is not answered yet.
+/// Submits operations to the hub and tracks the pending ones.
 pub(crate) struct AccountFanout<'a> {
     hub: Client,
     context: &'a Context,
     pending: PendingOperations,
 }
 
-/// What is not answered yet, with its account.
+/// Operations without a complete response.
 type PendingOperations = Rc<RefCell<BTreeMap<OperationId, PendingOperation>>>;
 
 #[derive(Debug, Clone)]
 struct PendingOperation {
     account: String,
-    /// Whether it may have changed something.
+    /// Set if the operation changes objects.
     is_mutation: bool,
 }
 
-/// An answer on its way; it counts as pending until it is dropped.
+/// Response of an operation, which is pending until this is dropped.
 pub(crate) struct OperationReply {
     answer: OperationResponse,
     hub: Client,
@@ -37,16 +37,16 @@ pub(crate) struct OperationReply {
     pending: PendingOperations,
 }
 
-/// Why something came to nothing, in the words that the user gets to see.
+/// Error of an operation, as shown to the user.
 #[derive(Debug)]
 pub(crate) enum OperationError {
     Status(Box<Status>),
     Other(String),
 }
 
-/// Accounts that are worked on at the same time: more than a screen has lines would help nobody.
+/// Accounts in parallel: about as many as a screen has lines.
 const MAX_CONCURRENT: usize = 16;
-/// How long a user who wants to leave waits for the hub.
+/// Timeout of a cancel request after Ctrl-C.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(3);
 const INTERRUPTED: u8 = 130;
 
@@ -61,7 +61,7 @@ impl<'a> AccountFanout<'a> {
         &self.hub
     }
 
-    /// Has something done in an account.
+    /// Submits an operation to an account.
     pub(crate) async fn submit(
         &self,
         account: &str,
@@ -83,7 +83,7 @@ impl<'a> AccountFanout<'a> {
         }
     }
 
-    /// Works in all accounts, and says at the end in how many of several it failed.
+    /// Runs the work in all accounts, and reports at the end in how many it failed.
     pub(crate) async fn run(
         &self,
         accounts: &[String],
@@ -113,7 +113,7 @@ impl<'a> AccountFanout<'a> {
         }
     }
 
-    /// Ends the work at Ctrl-C, and calls off what was operation for.
+    /// Stops the work at Ctrl-C, and cancels its pending operations.
     async fn until_interrupted<T>(
         &self,
         work: impl Future<Output = anyhow::Result<T>>,
@@ -138,7 +138,7 @@ impl<'a> AccountFanout<'a> {
             if !is_mutation {
                 return;
             }
-            // Whether it was too late only the agent can tell.
+            // Only the agent can report whether the cancel request was too late.
             let said = if matches!(cancelled, Ok(Ok(()))) { "cancelled" } else { "could not be cancelled" };
             let how = format!("see: spindrift operations {id}");
             self.context.note(format_args!("{account}: {said}; for the outcome, {how}"));
@@ -150,7 +150,7 @@ impl<'a> AccountFanout<'a> {
 // === impl OperationReply ===
 
 impl OperationReply {
-    /// The next bytes; none at the end.
+    /// Next bytes, or `None` at the end.
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, OperationError> {
         match self.answer.next().await {
             Ok(bytes) => Ok(bytes),
@@ -158,7 +158,7 @@ impl OperationReply {
         }
     }
 
-    /// Hands over whole lines as they come, without their ends.
+    /// Passes complete lines as they arrive, without their line ends.
     pub(crate) async fn lines(
         &mut self,
         mut take: impl FnMut(&[u8]) -> anyhow::Result<()>,
@@ -184,7 +184,7 @@ impl OperationReply {
         Ok(Ok(()))
     }
 
-    /// All of it, as one JSON document.
+    /// Reads the whole response as one JSON document.
     pub(crate) async fn json<T: DeserializeOwned>(mut self) -> Result<T, OperationError> {
         let mut body = Vec::new();
         while let Some(bytes) = self.next().await? {
@@ -197,7 +197,7 @@ impl OperationReply {
         })
     }
 
-    /// An answer that breaks off has no room left for the reason; the hub remembers it.
+    /// Reads the reason of an interrupted response from the record of the operation.
     async fn interruption_cause(&self, error: HubError) -> OperationError {
         let record = self.hub.operation(&self.id.to_string()).await.ok();
         let status = record.as_ref().and_then(|record| record.status.clone());
@@ -222,7 +222,7 @@ impl Drop for OperationReply {
 // === impl OperationError ===
 
 impl OperationError {
-    /// A hub that was reached and did not answer may have had it done.
+    /// If the hub may have received the operation, its outcome is unknown.
     fn of(error: SubmitError, id: OperationId, verb: &Verb) -> Self {
         match error {
             SubmitError::Status(status) => Self::Status(status),
@@ -233,7 +233,7 @@ impl OperationError {
         }
     }
 
-    /// What the user is warned of before.
+    /// Warnings of the API server, printed before the error.
     pub(crate) fn warnings(&self) -> &[String] {
         match self {
             Self::Status(status) => status.warnings(),
@@ -241,7 +241,7 @@ impl OperationError {
         }
     }
 
-    /// Says what was being done with which file.
+    /// Adds the action and the file to the error.
     pub(crate) fn about(self, doing: &str, source: Option<&str>) -> Self {
         match (self, source) {
             (Self::Status(status), Some(source)) => Self::Status(Box::new(status.about(doing, source))),

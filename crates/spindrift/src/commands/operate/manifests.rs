@@ -12,7 +12,7 @@ use serde_json::{Number, Value};
 
 use super::AccountFlags;
 
-/// FilenameFlags with manifests.
+/// Flags that select files with manifests.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct FilenameFlags {
     /// Files or directories that contain the configuration, in YAML or JSON, or - for stdin.
@@ -23,14 +23,14 @@ pub(crate) struct FilenameFlags {
     recursive: bool,
 }
 
-/// A manifest, and where it was written.
+/// Manifest and its file.
 #[derive(Debug, Clone)]
 pub(crate) struct ManifestSource {
     pub(crate) file: String,
     pub(crate) manifest: Value,
 }
 
-/// What is read of a directory.
+/// Extensions of the files that are read from a directory.
 const EXTENSIONS: [&str; 3] = ["json", "yaml", "yml"];
 
 // === impl FilenameFlags ===
@@ -40,7 +40,7 @@ impl FilenameFlags {
         self.files.is_empty()
     }
 
-    /// All manifests, in the order of the files; lists are unpacked.
+    /// Reads all manifests, in the order of the files; unpacks lists.
     pub(crate) fn read(&self) -> anyhow::Result<Vec<ManifestSource>> {
         let mut sources = Vec::new();
         for path in &self.files {
@@ -66,7 +66,7 @@ impl FilenameFlags {
         Ok(sources)
     }
 
-    /// FilenameFlags of a directory, by name.
+    /// Collects the files of a directory, sorted by name.
     fn visit(&self, directory: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
         let unreadable = || format!("read {}", directory.display());
         let entries: Result<Vec<_>, _> = fs::read_dir(directory).with_context(unreadable)?.collect();
@@ -92,7 +92,7 @@ impl FilenameFlags {
 // === impl ManifestSource ===
 
 impl ManifestSource {
-    /// The namespace that its object goes to unless it says its own; that must not be another than the user's.
+    /// Namespace of the object: its own, which must match `--namespace`, else `--namespace` or the default.
     pub(crate) fn namespace(&self, account_flags: &AccountFlags) -> anyhow::Result<String> {
         match (self.text("/metadata/namespace"), &account_flags.namespace) {
             ("", _) => Ok(account_flags.namespace().to_owned()),
@@ -135,21 +135,21 @@ fn unpack(file: &str, document: Value, sources: &mut Vec<ManifestSource>) -> any
     }
 }
 
-/// Documents in YAML, or in JSON one after the other.
+/// Parses YAML documents, or a sequence of JSON documents.
 pub(crate) fn parse(text: &str) -> anyhow::Result<Vec<Value>> {
     if text.trim_start().starts_with('{') {
         let documents: Result<Vec<_>, _> = serde_json::Deserializer::from_str(text).into_iter().collect();
-        // What only looks like JSON may still be YAML.
+        // YAML flow style also begins with a brace.
         if let Ok(documents) = documents {
             return Ok(documents);
         }
     }
     let options = serde_saphyr::options! {
-        // A line of the file could be one of a Secret.
+        // A line of the file could be part of a Secret.
         with_snippet: false,
-        // `defaultMode: 0644` means what it means to kubectl.
+        // `defaultMode: 0644` is octal, as in kubectl.
         legacy_octal_numbers: true,
-        // They are the user's own, and may be large; aliases have limits of their own.
+        // The files are the user's own and may be large; aliases have limits of their own.
         budget: None,
     };
     let mut documents: Vec<Value> = serde_saphyr::from_multiple_with_options(text, options)?;
@@ -157,14 +157,14 @@ pub(crate) fn parse(text: &str) -> anyhow::Result<Vec<Value>> {
     Ok(documents)
 }
 
-/// `1.0` is sent as `1`, as kubectl does: whole numbers are whole numbers in JSON.
+/// Sends `1.0` as `1`, as kubectl does: whole numbers are integers in JSON.
 fn plain_numbers(value: &mut Value) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(plain_numbers),
         Value::Object(fields) => fields.values_mut().for_each(plain_numbers),
         Value::Number(number) if number.is_f64() => {
             let float = number.as_f64().unwrap_or_default();
-            // Beyond this, a float does not tell which whole number it is.
+            // Larger floats do not identify one integer.
             if float.fract() == 0.0 && float.abs() < 2f64.powi(53) {
                 #[expect(clippy::cast_possible_truncation, reason = "it is whole, and small enough")]
                 let whole = float as i64;

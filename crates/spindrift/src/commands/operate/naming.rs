@@ -1,4 +1,4 @@
-//! Kubectl's words.
+//! Names of objects and durations, as kubectl writes them.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ impl From<DryRunMode> for DryRun {
     }
 }
 
-/// What stands behind a word of what was done.
+/// Suffix of a result in a dry run.
 pub(crate) fn after(dry_run: DryRunMode) -> &'static str {
     match dry_run {
         DryRunMode::None => "",
@@ -41,7 +41,7 @@ pub(crate) fn after(dry_run: DryRunMode) -> &'static str {
     }
 }
 
-/// A kind as kubectl names it before a slash: `pod`, `deployment.apps`.
+/// Kind as kubectl writes it before a slash: `pod`, `deployment.apps`.
 pub(crate) fn prefix(api_version: &str, kind: &str) -> String {
     let kind = kind.to_lowercase();
     match api_version.split_once('/') {
@@ -50,13 +50,13 @@ pub(crate) fn prefix(api_version: &str, kind: &str) -> String {
     }
 }
 
-/// An object as kubectl names it: `deployment.apps/web`.
+/// Object as kubectl writes it: `deployment.apps/web`.
 pub(crate) fn title(object: &Value) -> String {
     let text = |pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     format!("{}/{}", prefix(text("/apiVersion"), text("/kind")), text("/metadata/name"))
 }
 
-/// A time as kubectl reads it: `90s`, `5m`, `1h30m`; a bare number is of seconds.
+/// Parses a duration as kubectl does: `90s`, `5m`, `1h30m`; a plain number is in seconds.
 pub(crate) fn duration(text: &str) -> anyhow::Result<Duration> {
     if let Ok(seconds) = text.parse() {
         return Ok(Duration::from_secs(seconds));

@@ -1,4 +1,4 @@
-//! What is meant by `deploy/web`, `deploy web api`, `-f web.yaml` or `deploy -l app=web`.
+//! Resource arguments: `deploy/web`, `deploy web api`, `-f web.yaml` or `deploy -l app=web`.
 
 use anyhow::{bail, ensure};
 use clap::Args;
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::complete;
 
-/// Objects by words, by files, or by their labels.
+/// Arguments that select objects by name, file or label selector.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ResourceArgs {
     /// TYPE/NAME ..., or TYPE NAME ...
@@ -27,21 +27,21 @@ pub(crate) struct ResourceArgs {
     pub(crate) selector: Option<String>,
 }
 
-/// An object; or, without a name, those of a kind that a selector finds.
+/// One object or, without a name, the objects of a kind that the selector matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ResourceArg {
     pub(crate) api_version: Option<String>,
     pub(crate) kind: String,
     pub(crate) namespace: String,
     pub(crate) name: Option<String>,
-    /// The file that names it.
+    /// File that contains the object.
     pub(crate) file: Option<String>,
 }
 
 // === impl ResourceArgs ===
 
 impl ResourceArgs {
-    /// What the user has named.
+    /// Parses the arguments and files.
     pub(crate) fn named(&self, account_flags: &AccountFlags) -> anyhow::Result<Vec<ResourceArg>> {
         if self.files.is_empty() {
             return named(&self.words, account_flags.namespace());
@@ -63,7 +63,7 @@ impl ResourceArgs {
         Ok(resources)
     }
 
-    /// As [`Self::named`], and every kind without a name has a selector to go by.
+    /// As [`Self::named`]; requires a selector for kinds without a name.
     pub(crate) fn chosen(&self, account_flags: &AccountFlags) -> anyhow::Result<Vec<ResourceArg>> {
         let resources = self.named(account_flags)?;
         if self.selector.is_none()
@@ -76,7 +76,7 @@ impl ResourceArgs {
         Ok(resources)
     }
 
-    /// The objects in an account; those without a name are looked for.
+    /// Objects in an account; lists those without a name by the selector.
     pub(crate) async fn in_account(
         &self,
         fanout: &AccountFanout<'_>,
@@ -126,7 +126,7 @@ impl ResourceArgs {
     }
 }
 
-/// `deploy/web svc/web`, `deploy web api`, `deploy,svc web`, or kinds alone.
+/// Parses `deploy/web svc/web`, `deploy web api`, `deploy,svc web`, or kinds alone.
 fn named(words: &[String], namespace: &str) -> anyhow::Result<Vec<ResourceArg>> {
     let resource = |kind: &str, name: Option<&str>| ResourceArg {
         api_version: None,

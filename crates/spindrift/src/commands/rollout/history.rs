@@ -1,4 +1,4 @@
-//! `rollout history`: which revisions there are, or what one of them is made of.
+//! `rollout history`: lists revisions, or shows the pod template of one.
 
 use std::fmt::Write;
 
@@ -36,7 +36,7 @@ pub(super) struct History {
     revision: u64,
 }
 
-/// What an agent answers.
+/// Response of the agent.
 #[derive(Debug, Deserialize)]
 struct Revisions {
     revisions: Vec<Revision>,
@@ -53,7 +53,7 @@ struct Revision {
     template: Value,
 }
 
-/// The kinds that have revisions, by every name that people give them.
+/// Kinds with revisions, and all their names.
 const KINDS: [(&str, &[&str]); 3] = [
     ("deployment.apps", &["deployment", "deployments", "deploy"]),
     ("statefulset.apps", &["statefulset", "statefulsets", "sts"]),
@@ -97,7 +97,7 @@ impl History {
     }
 }
 
-/// As kubectl names it, whatever the user called it.
+/// Name as kubectl prints it, regardless of the alias that the user typed.
 fn title(target: &ObjectRef) -> String {
     let kind = target.kind.to_lowercase();
     let word = kind.split('.').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `rollout status`: how far a rollout is, line by line, until it is done.
+//! `rollout status`: progress of a rollout, line by line, until it is complete.
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ pub(super) struct Status {
     timeout: Duration,
 }
 
-/// A line of an agent's answer.
+/// Line of the agent's response.
 #[derive(Debug, Deserialize)]
 struct StatusLine {
     message: String,
@@ -55,7 +55,7 @@ struct StatusLine {
     done: bool,
 }
 
-/// Nobody waits longer, and no operation lives for ever.
+/// Deadline of `--timeout=0`: every operation has one.
 const AS_LONG_AS_IT_TAKES: Duration = Duration::from_hours(24);
 
 // === impl Status ===
@@ -108,9 +108,9 @@ impl Status {
         match followed {
             Ok(()) if is_done || !self.watch => {}
             Ok(()) => {
-                line.fail("error: the rollout status was interrupted before the rollout was complete; retry")
+                line.fail("error: the rollout status was interrupted before the rollout was complete; retry");
             }
-            // In kubectl's words, which scripts look for.
+            // kubectl's text, which scripts look for.
             Err(error) if error.is("Timeout") => line.fail("error: timed out waiting for the condition"),
             Err(error) => line.fail(&error.to_string()),
         }

@@ -1,11 +1,11 @@
-//! What is used, in kubectl's columns.
+//! Usage of pods and nodes, in kubectl's columns.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 use spindrift_printer::quantity;
 
-/// What a pod or a node uses, in one line, or in one for each container.
+/// Usage of a pod or node: one row, or one for each container.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Usage {
     pub(super) amount: Amount,
@@ -27,7 +27,7 @@ pub(super) struct Amount {
 const UNKNOWN: &str = "<unknown>";
 const MEBI: i64 = 1 << 20;
 
-/// Pods, or their containers, by namespace and name.
+/// Rows of pods, or of their containers, sorted by namespace and name.
 pub(super) fn pod_rows(pods: &[Value], with_namespace: bool, each_container: bool) -> Vec<Usage> {
     let mut pods: Vec<_> = pods.iter().collect();
     pods.sort_by_key(|pod| (text(pod, "/metadata/namespace"), text(pod, "/metadata/name")));
@@ -56,7 +56,7 @@ pub(super) fn pod_rows(pods: &[Value], with_namespace: bool, each_container: boo
     rows
 }
 
-/// Nodes by name, with the share of what they have; those that nobody has measured last.
+/// Rows of nodes, sorted by name, with the share of their allocatable resources; nodes without metrics come last.
 pub(super) fn node_rows(metrics: &[Value], nodes: &[Value]) -> Vec<Usage> {
     let mut available: BTreeMap<_, _> =
         nodes.iter().map(|node| (text(node, "/metadata/name"), &node["status"]["allocatable"])).collect();
@@ -104,7 +104,7 @@ impl UsageRow {
 // === impl Amount ===
 
 impl Amount {
-    /// Of what is used, or there.
+    /// Amount of a usage or of allocatable resources.
     fn of(usage: &Value) -> Self {
         Self {
             millicores: rounded_up(number(&usage["cpu"]) * 1000.0),
@@ -117,7 +117,7 @@ fn number(value: &Value) -> f64 {
     value.as_str().and_then(quantity).unwrap_or_default()
 }
 
-/// As Kubernetes rounds quantities; what arithmetic on floats adds does not count.
+/// Rounds up as Kubernetes does, but ignores the error of float arithmetic.
 fn rounded_up(value: f64) -> i64 {
     const NOISE: f64 = 1e-6;
     #[expect(clippy::cast_possible_truncation, reason = "no cluster has so much")]

@@ -1,4 +1,4 @@
-//! Which clusters `up` shows: simulated ones by default, the user's own only when named.
+//! Clusters of `up`: simulated ones by default, the user's own only on request.
 
 use std::{io, net::Ipv4Addr, path::PathBuf};
 
@@ -10,21 +10,21 @@ use spindrift_process::shutdown::Shutdown;
 use super::{Up, data_dir::DataDir};
 use crate::commands::contexts::Contexts;
 
-/// Enough to be a fleet, few enough to be read.
+/// Default number of simulated clusters.
 const SIMULATED: u16 = 3;
-/// Each simulated cluster costs memory and two cores have to drive them all.
+/// Maximum number of simulated clusters: each needs memory, and two cores drive them all.
 const MOST_SIMULATED: u16 = 1000;
 
-/// What is to be shown.
+/// Requested clusters.
 #[derive(Debug)]
 pub(super) struct ClusterSelection {
     simulated: u16,
     accounts: Vec<AccountConfig>,
-    /// Contexts that the user has and did not name.
+    /// Contexts of the user's kubeconfig that were not requested.
     untouched: Option<Contexts>,
 }
 
-/// Clusters that answer.
+/// Running clusters.
 #[derive(Debug)]
 pub(super) struct Clusters {
     pub(super) accounts: Vec<AccountConfig>,
@@ -32,7 +32,7 @@ pub(super) struct Clusters {
     pub(super) untouched: Option<Contexts>,
 }
 
-/// The simulated ones among them.
+/// Simulated clusters.
 #[derive(Debug)]
 pub(super) struct Simulated {
     pub(super) count: usize,
@@ -44,7 +44,7 @@ pub(super) struct Simulated {
 // === impl ClusterSelection ===
 
 impl ClusterSelection {
-    /// Understands what was asked for; nothing is touched or written yet.
+    /// Reads the flags and the kubeconfig; starts and writes nothing.
     pub(super) fn of(up: &Up) -> anyhow::Result<Self> {
         let named = up.kubeconfig.is_some() || !up.context.is_empty();
         let simulated = up.playground.unwrap_or(if named { 0 } else { SIMULATED });
@@ -55,7 +55,7 @@ impl ClusterSelection {
             if simulated == 0 {
                 bail!("--playground 0: no clusters to watch; select some with --context or --kubeconfig");
             }
-            // A kubeconfig that nobody asked for may be broken without being in the way.
+            // A kubeconfig that was not requested may be invalid.
             let untouched = Contexts::find(None).ok().flatten().filter(|found| !found.names.is_empty());
             return Ok(Self { simulated, accounts: vec![], untouched });
         }
@@ -74,7 +74,7 @@ impl ClusterSelection {
         usize::from(self.simulated) + self.accounts.len()
     }
 
-    /// Starts the simulated clusters, if there are to be any.
+    /// Starts the simulated clusters, if any.
     pub(super) async fn start(
         self,
         data_dir: &DataDir,
@@ -87,7 +87,7 @@ impl ClusterSelection {
         }
         let options = FleetOptions {
             listen: (Ipv4Addr::LOCALHOST, port).into(),
-            // The same clusters at each start, so that the database of the last run fits.
+            // The same clusters at each start, so that they match the database of the last run.
             identity: Some(1),
             ..FleetOptions::shops(simulated.into())
         };

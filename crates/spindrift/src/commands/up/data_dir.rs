@@ -1,4 +1,4 @@
-//! The directory that outlives a run: the database, and the kubeconfig of the playground.
+//! Directory that is kept between runs: the database, and the kubeconfig of the playground.
 
 use std::{
     fs::{File, TryLockError},
@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 
 const DATABASE: &str = "spindrift.db";
 
-/// The directory, for this process alone while it lives.
+/// Data directory, locked by this process.
 #[derive(Debug)]
 pub(super) struct DataDir {
     path: PathBuf,
@@ -19,7 +19,7 @@ pub(super) struct DataDir {
 // === impl DataDir ===
 
 impl DataDir {
-    /// Creates the directory if need be, and the database anew if it is to be fresh.
+    /// Creates and locks the directory; removes the database if `fresh` is set.
     pub(super) fn open(path: &Path, fresh: bool) -> anyhow::Result<Self> {
         std::fs::create_dir_all(path).with_context(|| format!("--data-dir: create {}", path.display()))?;
         let path = path.canonicalize()?;
@@ -48,7 +48,7 @@ impl DataDir {
         self.path.join("playground.kubeconfig")
     }
 
-    /// Removes what SQLite wrote, and nothing that may be the user's own.
+    /// Removes the files of SQLite, and no others.
     fn remove_database(&self) -> anyhow::Result<()> {
         for suffix in ["", "-wal", "-shm", "-journal"] {
             let file = self.path.join(format!("{DATABASE}{suffix}"));
@@ -63,7 +63,7 @@ impl DataDir {
     }
 }
 
-/// A path as a person at this shell would write it.
+/// Path relative to the current directory, if it is below.
 pub(super) fn as_typed(path: &Path) -> String {
     let here = std::env::current_dir().ok();
     let relative = here.as_deref().and_then(|here| path.strip_prefix(here).ok());

@@ -1,4 +1,4 @@
-//! The first sync, as a person watches it: a bar per cluster.
+//! Progress bars of the first sync, one for each cluster.
 
 use std::{collections::HashMap, fmt, io::IsTerminal, time::Duration};
 
@@ -9,27 +9,27 @@ use tokio::time::{self, MissedTickBehavior};
 use super::say;
 use crate::{commands::Context, hub::Client};
 
-/// As often as an eye wants it.
+/// Interval of the bars.
 const REFRESH: Duration = Duration::from_millis(150);
-/// More bars than this would push the first lines off the screen; then one stands for all.
+/// Maximum number of bars; more would scroll the addresses off the screen, so one bar shows the total.
 const MOST_BARS: usize = 16;
 const BAR_WIDTH: usize = 24;
 
-/// Shows how far the clusters have got until all are there.
+/// Shows the progress of the clusters until all are listed.
 pub(super) struct SyncProgress {
     board: Board,
     hub: Client,
-    /// Whether lines may be drawn over; otherwise each is written once, when its cluster is there.
+    /// Set if lines can be redrawn; else each is written once, when its cluster is listed.
     terminal: bool,
     color: bool,
 }
 
-/// How far a cluster has got.
+/// Progress of a cluster.
 struct AccountProgress {
     listed: Listed,
-    /// What the hub has of it.
+    /// Objects in the hub.
     objects: u64,
-    /// Scopes that the hub has whole.
+    /// Scopes that the hub has completely.
     listed_whole: u64,
 }
 
@@ -40,7 +40,7 @@ impl SyncProgress {
         Self { board, hub, terminal: std::io::stdout().is_terminal(), color: context.color }
     }
 
-    /// Returns when every cluster is listed, or known not to answer.
+    /// Returns when every cluster is listed or unavailable.
     pub(super) async fn show(self) {
         let accounts = self.board.progress();
         let widest = accounts.iter().map(|listed| listed.account.len()).max().unwrap_or_default();
@@ -52,7 +52,7 @@ impl SyncProgress {
         }
         let whole = (self.terminal && bars.is_empty()).then(|| draw("all clusters"));
         let mut said = Vec::new();
-        // Of many clusters the hub has much to count.
+        // Counting the objects of many clusters is expensive for the hub.
         let mut interval = time::interval(if whole.is_some() { REFRESH * 6 } else { REFRESH });
         interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -80,12 +80,12 @@ impl SyncProgress {
             bar.abandon();
         }
         if self.terminal {
-            // The last bar has not ended its line.
+            // The last bar has no line break.
             say("\n");
         }
     }
 
-    /// How far each account has got; what the hub has of it is nothing while the hub does not answer.
+    /// Progress of each account; without objects while the hub does not respond.
     async fn accounts(&self) -> Vec<AccountProgress> {
         let stored = self.hub.accounts().await.unwrap_or_default();
         let stored: HashMap<_, _> =
@@ -106,7 +106,7 @@ impl SyncProgress {
 // === impl AccountProgress ===
 
 impl AccountProgress {
-    /// Whether there is nothing more to wait for: the agent has said all, and the hub has it.
+    /// Whether the account is complete: the agent has sent all objects, and the hub has stored them.
     fn settled(&self) -> bool {
         let Listed { watching, unreadable, scopes, error, .. } = &self.listed;
         error.is_some()

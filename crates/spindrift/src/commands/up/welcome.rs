@@ -1,4 +1,4 @@
-//! What `up` says: where everything listens, and what to try next.
+//! Output of `up`: addresses, and commands to try.
 
 use std::net::SocketAddr;
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::settings::DEFAULT_HUB;
 
-/// All that there is to say.
+/// Data of the output.
 pub(super) struct Welcome<'a> {
     pub(super) url: &'a str,
     pub(super) grpc: SocketAddr,
@@ -20,7 +20,7 @@ pub(super) struct Welcome<'a> {
 // === impl Welcome ===
 
 impl Welcome<'_> {
-    /// Where everything listens.
+    /// Addresses of all servers.
     pub(super) fn addresses(&self) -> String {
         let database = as_typed(&self.data_dir.database());
         let mut rows = vec![
@@ -45,7 +45,7 @@ impl Welcome<'_> {
         )
     }
 
-    /// What to try next.
+    /// Commands to try next.
     pub(super) fn next_steps(&self) -> String {
         let spindrift = program();
         let hub = if self.url == DEFAULT_HUB { String::new() } else { format!(" --hub {}", self.url) };
@@ -73,7 +73,7 @@ impl Welcome<'_> {
     }
 }
 
-/// How this program was called, so that the next command can be copied.
+/// Program as it was called, so that the commands can be copied.
 fn program() -> String {
     let called = std::env::args().next().unwrap_or_default();
     if called.contains('/') { as_typed(called.as_ref()) } else { "spindrift".into() }

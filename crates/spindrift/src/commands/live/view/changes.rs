@@ -1,4 +1,4 @@
-//! The newest changes.
+//! Pane of the newest changes.
 
 use ratatui::{
     Frame,
@@ -32,7 +32,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
         frame.render_widget(Paragraph::new(text).style(palette.dim()).block(block), area);
         return;
     }
-    // Accounts and kinds get change_type they need, but leave the better half to the names.
+    // Accounts and kinds get the width that they need, up to a quarter each, so that names have at least half.
     let widest = |text: fn(&ChangeEntry) -> &str, most: u16| {
         let width = changes.iter().map(|change| text(change).chars().count()).max().unwrap_or_default();
         u16::try_from(width).unwrap_or(u16::MAX).min(most)
@@ -50,7 +50,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
     frame.render_widget(Table::new(rows, widths).block(block), area);
 }
 
-/// ChangeType is shown, and change_type is not.
+/// Title with the filter and the scroll position.
 fn title(state: &State) -> String {
     let account = state.chosen.as_ref().map(|account| format!(" of {account}"));
     let filter =

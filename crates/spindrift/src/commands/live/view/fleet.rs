@@ -1,4 +1,4 @@
-//! The accounts, and what is wrong with them.
+//! Panes of the accounts and their problems.
 
 use jiff::Timestamp;
 use ratatui::{
@@ -16,7 +16,7 @@ use crate::commands::live::{
     state::{Pane, State},
 };
 
-/// The widths of the columns other than the name and the bars.
+/// Widths of the columns other than the name and the bars.
 const STATE: u16 = 13;
 const OBJECTS: u16 = 9;
 const RATE: u16 = 9;
@@ -65,7 +65,7 @@ fn row<'a>(name: &'a str, line: &'a fleet::FleetRow, bars: u16, palette: Palette
         Health::Bad => palette.bad(),
     };
     let (state, objects, seen) = match &line.account {
-        // What is denied has no room here.
+        // Without the number of forbidden watches, which does not fit.
         Some(account) => {
             let state = account.state().split(',').next().unwrap_or_default().to_owned();
             (state, thousands(account.objects), since(now, &account.last_seen))

@@ -1,4 +1,4 @@
-//! What the keys and columns mean.
+//! Help for keys and columns.
 
 use ratatui::{
     Frame,

@@ -1,4 +1,4 @@
-//! Screens as a person sees them.
+//! Rendered screens.
 
 use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 use ratatui::{
