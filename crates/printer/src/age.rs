@@ -1,4 +1,4 @@
-//! Durations as kubectl writes them: two or three significant figures.
+//! Durations as kubectl prints them: two or three significant figures.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -7,10 +7,10 @@ const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 const YEAR: i64 = 365 * DAY;
 
-/// What is shown for a time that is not known.
+/// Cell of an unknown time.
 pub(crate) const UNKNOWN: &str = "<unknown>";
 
-/// Writes a duration for people: `47s`, `5m10s`, `3d4h`, `2y17d`.
+/// Formats a duration as kubectl does: `47s`, `5m10s`, `3d4h`, `2y17d`.
 pub fn human_duration(duration: SignedDuration) -> String {
     // The clocks of two machines differ a little.
     const TOLERANCE: i64 = -1;
@@ -29,7 +29,7 @@ pub fn human_duration(duration: SignedDuration) -> String {
     }
 }
 
-/// The small unit is left out when there is none of it.
+/// Omits the smaller unit if it is zero.
 fn two_units(secs: i64, (large, large_name): (i64, char), (small, small_name): (i64, char)) -> String {
     match secs % large / small {
         0 => format!("{}{large_name}", secs / large),
@@ -37,7 +37,7 @@ fn two_units(secs: i64, (large, large_name): (i64, char), (small, small_name): (
     }
 }
 
-/// How long ago a time of an object was; `<unknown>` where there is none.
+/// Age of a timestamp of an object, or `<unknown>` without one.
 pub fn since(now: Timestamp, time: &str) -> String {
     match time.parse::<Timestamp>() {
         Ok(then) => human_duration(now.duration_since(then)),

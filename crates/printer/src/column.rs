@@ -1,4 +1,4 @@
-//! A column of a table, as `metav1.TableColumnDefinition` has it.
+//! Column of a table, as in `metav1.TableColumnDefinition`.
 
 use std::borrow::Cow;
 
@@ -8,24 +8,24 @@ use serde_json::Value;
 
 use crate::{age::since, look::Look};
 
-/// What a column is called and holds; serializes as in a `Table`.
+/// Definition of a column; serializes as in a `Table`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Column {
-    /// As the API server writes it; kubectl shows it in capitals.
+    /// Name as the API server sends it; kubectl prints it in capitals.
     pub name: Cow<'static, str>,
     /// `string`, `integer`, `number`, `boolean` or `date`.
     pub r#type: Cow<'static, str>,
-    /// `name` for the column that names the object.
+    /// `name` for the column with the name of the object.
     pub format: Cow<'static, str>,
     pub description: Cow<'static, str>,
-    /// 0 is always shown, more only with `-o wide`.
+    /// Columns with priority 0 are always shown, others only with `-o wide`.
     pub priority: i32,
 }
 
-/// How a cell of a built-in kind is made.
+/// Function that computes a cell of a built-in kind.
 pub(crate) type CellOf = fn(&Value, Timestamp) -> Value;
 
-/// A column of a built-in kind.
+/// Column of a built-in kind.
 #[derive(Debug)]
 pub(crate) struct Builtin {
     name: &'static str,
@@ -35,20 +35,20 @@ pub(crate) struct Builtin {
     pub(crate) cell: CellOf,
 }
 
-/// The object's name.
+/// Name of the object.
 pub(crate) const NAME: Builtin = named(|object, _| object.text("/metadata/name").into());
 
-/// How long ago the object was created.
+/// Age of the object.
 pub(crate) const AGE: Builtin =
     text("Age", |object, now| since(now, object.text("/metadata/creationTimestamp")).into());
 
-/// When the object was created, for built-in kinds that the API server has no columns for.
+/// Creation time of the object, for built-in kinds without columns in the API server.
 pub(crate) const CREATED_AT: Builtin = Builtin {
     r#type: "date",
     ..text("Created At", |object, _| object.text("/metadata/creationTimestamp").into())
 };
 
-/// A name with something added.
+/// Column of the name with a suffix.
 pub(crate) const fn named(cell: CellOf) -> Builtin {
     Builtin { format: "name", ..text("Name", cell) }
 }
@@ -65,7 +65,7 @@ pub(crate) const fn boolean(name: &'static str, cell: CellOf) -> Builtin {
     Builtin { r#type: "boolean", ..text(name, cell) }
 }
 
-/// A column that only `-o wide` shows.
+/// Column that is shown only with `-o wide`.
 pub(crate) const fn wide(name: &'static str, cell: CellOf) -> Builtin {
     Builtin { priority: 1, ..text(name, cell) }
 }

@@ -7,13 +7,13 @@ use crate::{
     jsonpath::{PathError, SyntaxError, nested},
 };
 
-/// Columns that the user chose.
+/// Columns of `-o custom-columns`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CustomColumns {
     columns: Vec<(String, JsonPath)>,
 }
 
-/// Why a specification of columns was not understood; the texts are kubectl's.
+/// Parse error of a column specification; the texts are kubectl's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ColumnsError {
     #[error("custom-columns format specified but no custom columns given")]

@@ -1,4 +1,4 @@
-//! A page about one object, in kubectl's style: what matters of its kind, its events last.
+//! Description of one object, as `kubectl describe` prints it: the fields of its kind, then its events.
 
 mod config;
 mod generic;
@@ -18,14 +18,14 @@ use crate::{
 };
 use page::Page;
 
-/// What a page is about.
+/// Object to describe.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'a> {
     pub kind: KindRef<'a>,
-    /// Which account the object is of.
+    /// Account of the object.
     pub account: &'a str,
     pub object: &'a Value,
-    /// Its events; none if they are not known.
+    /// Events of the object, or `None` if events are not cached.
     pub events: Option<&'a [Value]>,
     pub now: Timestamp,
 }
@@ -65,14 +65,14 @@ pub fn describe(subject: &Subject<'_>) -> String {
     page.to_string()
 }
 
-/// Describes what a workload makes its pods of, without an object around it: a revision.
+/// Describes a pod template without its object: a revision.
 pub fn describe_template(template: &Value) -> String {
     let mut page = Page::default();
     pod::template(template, &mut page);
     page.to_string()
 }
 
-/// Leaves the events that were seen last, the newest at the end.
+/// Keeps the newest events, the newest at the end.
 pub fn keep_newest(events: &mut Vec<Value>, count: usize) {
     events.sort_by_cached_key(last_seen);
     events.drain(..events.len().saturating_sub(count));
@@ -82,7 +82,7 @@ fn last_seen(event: &Value) -> Option<Timestamp> {
     event::last_time(event).parse().ok()
 }
 
-/// Events by their last time, each with how often it came.
+/// Table of events, sorted by their last time, with their counts.
 fn event_rows(events: &[Value], now: Timestamp) -> Vec<Vec<String>> {
     let mut events: Vec<_> = events.iter().collect();
     events.sort_by_cached_key(|event| last_seen(event));
@@ -103,18 +103,18 @@ fn event_rows(events: &[Value], now: Timestamp) -> Vec<Vec<String>> {
     events.iter().map(row).collect()
 }
 
-/// Labels and annotations, which every kind has.
+/// Labels and annotations, which every kind can have.
 fn metadata(object: &Value, page: &mut Page) {
     page.map("Labels", object.at("/metadata/labels"), "=");
     let mut annotations = object.at("/metadata/annotations").clone();
-    // It repeats the whole object.
+    // This annotation repeats the whole object.
     if let Some(annotations) = annotations.as_object_mut() {
         annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
     }
     page.map("Annotations", &annotations, ": ");
 }
 
-/// A time as people write it; empty where there is none.
+/// Timestamp as kubectl prints it; empty without one.
 fn time(object: &Value, pointer: &str) -> String {
     let text = object.text(pointer);
     let long = text
@@ -124,7 +124,7 @@ fn time(object: &Value, pointer: &str) -> String {
     long.unwrap_or_else(|| text.to_owned())
 }
 
-/// Conditions, with what they say.
+/// Table of conditions.
 fn conditions(object: &Value, page: &mut Page) {
     let conditions = object.list("/status/conditions");
     if conditions.is_empty() {
@@ -139,12 +139,12 @@ fn conditions(object: &Value, page: &mut Page) {
     page.table("Conditions", &["Type", "Status", "Reason", "Message"], conditions.iter().map(row).collect());
 }
 
-/// A text, or what stands for none.
+/// Text, or `<none>` if it is empty.
 fn or<'a>(text: &'a str, otherwise: &'a str) -> &'a str {
     if text.is_empty() { otherwise } else { text }
 }
 
-/// A scalar as text, `<none>` where there is none.
+/// Scalar as text, or `<none>` if it is missing.
 fn shown(object: &Value, pointer: &str) -> String {
     scalar(object.at(pointer)).unwrap_or_else(|| "<none>".to_owned())
 }

@@ -1,8 +1,8 @@
-//! Tables on narrow terminals: columns move together, then those that matter less are left out, before lines would wrap.
+//! Tables on narrow terminals: reduces the gaps, then omits less important columns, so that lines do not wrap.
 
 use crate::Layout;
 
-/// Which columns of a table are shown, and how long its lines may be.
+/// Columns of a table that are shown, and the maximum length of its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fit {
     columns: Vec<usize>,
@@ -10,14 +10,14 @@ pub struct Fit {
     tight: bool,
 }
 
-/// What says which object it is, and how it is.
+/// Columns with the identity and the state of an object; omitted last.
 const KEPT: [&str; 9] =
     ["ACCOUNT", "NAMESPACE", "NAME", "STATUS", "READY", "AGE", "REASON", "OBJECT", "MESSAGE"];
-/// Of those, what goes if nothing else is left to go; the first goes first.
+/// Order in which those columns are omitted if all others are.
 const LAST_TO_GO: [&str; 2] = ["READY", "AGE"];
-/// The last column may be cut short if this much of it stays.
+/// Minimum width of a last column that is cut.
 const LEFT_OF_LAST: usize = 20;
-/// What a status may become while it is watched.
+/// Longest usual status, which may appear later in a watch.
 const LONGEST_STATUS: &str = "ContainerCreating";
 
 // === impl Fit ===
@@ -41,17 +41,17 @@ impl Fit {
         fit
     }
 
-    /// The layout of the rows that are shown.
+    /// Layout of the shown columns.
     pub fn layout(&self) -> Layout {
         if self.tight { Layout::tight() } else { Layout::default() }
     }
 
-    /// What is shown of a row.
+    /// Shown cells of a row.
     pub fn row(&self, row: &[String]) -> Vec<String> {
         self.columns.iter().map(|column| row.get(*column).cloned().unwrap_or_default()).collect()
     }
 
-    /// A line that does not wrap.
+    /// Cuts a line to the width of the terminal.
     pub fn line(&self, line: &str) -> String {
         match line.trim_end().char_indices().nth(self.width) {
             Some(_) => {
@@ -62,7 +62,7 @@ impl Fit {
         }
     }
 
-    /// How wide the terminal must be; the last column may be cut.
+    /// Required width of the terminal, with the last column cut.
     fn needs(&self, rows: &[Vec<String>]) -> usize {
         let mut shown: Vec<_> = rows.iter().map(|row| self.row(row)).collect();
         let header = rows.first().map(|header| self.row(header)).unwrap_or_default();

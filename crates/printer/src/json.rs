@@ -1,29 +1,29 @@
-//! JSON as kubectl prints it: keys sorted, four spaces, and what is special in HTML escaped.
+//! JSON as kubectl prints it: sorted keys, an indent of four spaces, and escaped HTML characters.
 
 use std::fmt::Write;
 
 use serde_json::Value;
 
-/// One line.
+/// Formats a value in one line.
 pub fn compact(value: &Value) -> String {
     let mut text = String::new();
     write(value, None, &mut text);
     text
 }
 
-/// Indented, without a newline at the end.
+/// Formats a value with indentation, without a final line break.
 pub fn pretty(value: &Value) -> String {
     pretty_at(0, value)
 }
 
-/// Indented as a part of something larger, at this depth.
+/// Formats a value with indentation, as part of a document at this depth.
 pub fn pretty_at(depth: usize, value: &Value) -> String {
     let mut text = String::new();
     write(value, Some(depth), &mut text);
     text
 }
 
-/// Writes a value; `depth` is how far it is indented, if at all.
+/// Writes a value; `depth` is the indentation, `None` for one line.
 fn write(value: &Value, depth: Option<usize>, text: &mut String) {
     match value {
         Value::Object(entries) if !entries.is_empty() => {

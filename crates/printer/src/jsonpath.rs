@@ -1,8 +1,7 @@
 //! JSONPath in kubectl's dialect: `{range .items[*]}{.metadata.name}{"\n"}{end}`.
 //!
-//! Text outside of braces stands for itself. Inside: fields (`.a`, `['a.b']`), wildcards, indexes and slices,
-//! unions, filters (`[?(@.a=="x")]`), recursive descent (`..a`), literals, `range` and `end`. A field that is not there is
-//! simply empty.
+//! Text outside of braces is printed as it is. Inside: fields (`.a`, `['a.b']`), wildcards, indexes and slices, unions,
+//! filters (`[?(@.a=="x")]`), recursive descent (`..a`), literals, `range` and `end`. A missing field is empty.
 
 mod parse;
 mod show;
@@ -13,7 +12,7 @@ use serde_json::Value;
 pub use parse::SyntaxError;
 pub use walk::PathError;
 
-/// A parsed template.
+/// Parsed template.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JsonPath {
     parts: Vec<Part>,
@@ -21,23 +20,23 @@ pub struct JsonPath {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Part {
-    /// Outside of braces.
+    /// Text outside of braces.
     Text(String),
     /// One pair of braces.
     Path(Vec<Step>),
-    /// What stands between `{range …}` and `{end}`, for each value that the path finds.
+    /// Parts between `{range …}` and `{end}`, repeated for each value of the path.
     Range(Vec<Step>, Vec<Part>),
 }
 
-/// What makes of some values others.
+/// Step of a path: maps values to values.
 #[derive(Debug, Clone, PartialEq)]
 enum Step {
     Field(String),
-    /// In quotes, where kubectl takes dots for those of a path: the key as it is, else the path.
+    /// Quoted key. kubectl treats its dots as a path, so this is the key as it is, else the path.
     Quoted(String, Vec<Step>),
     /// Each value of a map or list.
     Wildcard,
-    /// Everything inside that holds something.
+    /// Recursive descent: all nested values that are not empty.
     Descend,
     Slice(Slice),
     Union(Vec<Vec<Step>>),
@@ -45,7 +44,7 @@ enum Step {
     Literal(Value),
 }
 
-/// Python's slices, without negative steps.
+/// Slice as in Python, without negative steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Slice {
     from: Option<i64>,
@@ -56,7 +55,7 @@ struct Slice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum To {
     End,
-    /// Only the one at `from`.
+    /// Single index at `from`.
     One,
     Before(i64),
 }
@@ -64,7 +63,7 @@ enum To {
 #[derive(Debug, Clone, PartialEq)]
 struct Filter {
     left: Vec<Step>,
-    /// Without a comparison it is enough that the left side is there.
+    /// Without a comparison, the left side must exist.
     compare: Option<(Operator, Vec<Step>)>,
 }
 
@@ -86,7 +85,7 @@ impl JsonPath {
         Ok(Self { parts: parse::template(template)? })
     }
 
-    /// Parses what columns and sort keys accept too: `metadata.name`, `.metadata.name`, `{.metadata.name}`.
+    /// Parses the relaxed form of columns and sort keys: `metadata.name`, `.metadata.name`, `{.metadata.name}`.
     pub fn parse_relaxed(expression: &str) -> Result<Self, SyntaxError> {
         let inner = expression.strip_prefix('{').map_or(Some(expression), |rest| rest.strip_suffix('}'));
         match inner.map(|inner| inner.strip_prefix('.').unwrap_or(inner)) {
@@ -97,7 +96,7 @@ impl JsonPath {
         }
     }
 
-    /// The values that the template's paths find, without its texts.
+    /// Values of the paths of the template, without its texts.
     pub fn find(&self, value: &Value) -> Result<Vec<Value>, PathError> {
         let mut found = Vec::new();
         walk::parts(&self.parts, value, &mut |results| {
@@ -108,7 +107,7 @@ impl JsonPath {
         Ok(found)
     }
 
-    /// Fills the template: values of one pair of braces are joined by spaces.
+    /// Renders the template; joins the values of one pair of braces by spaces.
     pub fn render(&self, value: &Value) -> Result<String, PathError> {
         let mut text = String::new();
         walk::parts(&self.parts, value, &mut |results| match results {

@@ -1,4 +1,4 @@
-//! The columns of the built-in kinds, by what they are about.
+//! Columns of the built-in kinds, one module for each area.
 
 mod access;
 mod admission;
@@ -27,7 +27,7 @@ use crate::{
 const NONE: &str = "<none>";
 const UNSET: &str = "<unset>";
 
-/// The columns of a built-in kind.
+/// Columns of a built-in kind.
 pub(crate) fn cells(KindRef { group, kind }: KindRef<'_>) -> Option<&'static [Builtin]> {
     Some(match (group, kind) {
         ("", "ComponentStatus") => cluster::COMPONENT_STATUS,
@@ -79,14 +79,14 @@ pub(crate) fn cells(KindRef { group, kind }: KindRef<'_>) -> Option<&'static [Bu
     })
 }
 
-/// What a CustomResourceDefinition without columns gets.
+/// Columns of a custom resource whose CustomResourceDefinition has none.
 pub(crate) const CUSTOM: &[Builtin] = &[NAME, AGE.with_type("date")];
 const NAME_AND_AGE: &[Builtin] = &[NAME, AGE];
 const NAME_AND_TIME: &[Builtin] = &[NAME, CREATED_AT];
 
 // === cells that several kinds share ===
 
-/// The texts of a field of each container, as the wide columns show them.
+/// Texts of one field of each container, for wide columns.
 fn joined(containers: &[Value], field: &str) -> Value {
     containers.iter().map(|container| container.text(field)).collect::<Vec<_>>().join(",").into()
 }
@@ -103,7 +103,7 @@ fn label_selector(object: &Value, _: Timestamp) -> Value {
     crate::format_selector(object.at("/spec/selector")).into()
 }
 
-/// At most this many of them, and how many there are beyond.
+/// First items, and the number of the omitted ones.
 fn first_of(list: &[String], limit: usize, separator: &str) -> String {
     match list.len().checked_sub(limit) {
         None | Some(0) => list.join(separator),
@@ -111,7 +111,7 @@ fn first_of(list: &[String], limit: usize, separator: &str) -> String {
     }
 }
 
-/// Whether the condition holds.
+/// Whether the condition is `True`.
 fn is_true(object: &Value, condition: &str) -> bool {
     object.condition(condition).is_some_and(|condition| condition.text("/status") == "True")
 }

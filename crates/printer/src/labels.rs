@@ -5,7 +5,7 @@ use spindrift_model::selector::LabelSelector;
 
 const NONE: &str = "<none>";
 
-/// Labels as `a=b,c=d`, sorted; `<none>` where there are none.
+/// Labels as `a=b,c=d`, sorted, or `<none>`.
 pub fn format_labels(labels: &Value) -> String {
     if labels.as_object().is_none_or(serde_json::Map::is_empty) {
         return NONE.to_owned();
@@ -13,7 +13,7 @@ pub fn format_labels(labels: &Value) -> String {
     LabelSelector::of_labels(labels).sorted().to_string()
 }
 
-/// A label selector as `-l` takes it; `<none>` where it is empty.
+/// Label selector in the syntax of `-l`, or `<none>` if it is empty.
 pub fn format_selector(selector: &Value) -> String {
     match selector_text(selector) {
         text if text.is_empty() => NONE.to_owned(),
@@ -21,11 +21,11 @@ pub fn format_selector(selector: &Value) -> String {
     }
 }
 
-/// A label selector as `-l` takes it.
+/// Label selector in the syntax of `-l`.
 pub(crate) fn selector_text(selector: &Value) -> String {
     match LabelSelector::of_object(selector) {
         Ok(selector) => selector.sorted().to_string(),
-        // The API server refuses such a selector, and kubectl shows it like this.
+        // The API server rejects such a selector, and kubectl prints it like this.
         Err(_) => "<invalid>".to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! How kubectl shows objects: columns per kind, ages, JSONPath, descriptions.
+//! Output of objects as kubectl prints them: columns of each kind, ages, JSONPath, descriptions.
 //!
 //! ```text
 //! object ─┬─▶ Printer (kinds/, custom resources by their definition) ─▶ cells ─▶ Table ─▶ rows ─▶ Layout ─▶ lines
@@ -6,7 +6,7 @@
 //!         └─▶ json, describe ─▶ a page
 //! ```
 //!
-//! Pure: objects are JSON as the API server gave it, and the time is an argument.
+//! All functions are pure: objects are JSON of the API server, and the time is an argument.
 
 mod age;
 mod column;

@@ -1,38 +1,38 @@
-//! Reading JSON that others wrote: what is missing is empty, never an error.
+//! Access to untrusted JSON by pointers: a missing field is empty, never an error.
 
 use serde_json::Value;
 
-/// Looks into an object by JSON pointers.
+/// Reads fields of an object by JSON pointers.
 pub(crate) trait Look {
-    /// What is there, or null.
+    /// Value, or null.
     fn at(&self, pointer: &str) -> &Value;
 
-    /// The text there, or an empty one.
+    /// String, or an empty one.
     fn text(&self, pointer: &str) -> &str {
         self.at(pointer).as_str().unwrap_or_default()
     }
 
-    /// The number there, or 0.
+    /// Number, or 0.
     fn int(&self, pointer: &str) -> i64 {
         self.at(pointer).as_i64().unwrap_or_default()
     }
 
-    /// Whether `true` is there.
+    /// Whether the value is `true`.
     fn flag(&self, pointer: &str) -> bool {
         self.at(pointer).as_bool().unwrap_or_default()
     }
 
-    /// The items of the list there.
+    /// Items of a list.
     fn list(&self, pointer: &str) -> &[Value] {
         self.at(pointer).as_array().map_or(&[], Vec::as_slice)
     }
 
-    /// Whether there is anything but null.
+    /// Whether the value exists and is not null.
     fn has(&self, pointer: &str) -> bool {
         !self.at(pointer).is_null()
     }
 
-    /// The text there, or another where it is missing or empty.
+    /// String, or a default if it is missing or empty.
     fn text_or<'a>(&'a self, pointer: &str, otherwise: &'a str) -> &'a str {
         match self.text(pointer) {
             "" => otherwise,
@@ -40,7 +40,7 @@ pub(crate) trait Look {
         }
     }
 
-    /// How many entries the map or list there has.
+    /// Number of entries of a map or list.
     fn count(&self, pointer: &str) -> usize {
         match self.at(pointer) {
             Value::Object(entries) => entries.len(),
@@ -49,18 +49,18 @@ pub(crate) trait Look {
         }
     }
 
-    /// The text there, or a number or boolean as text: ports and percentages may be either.
+    /// String, or a number or boolean as text: ports and percentages may be either.
     fn scalar(&self, pointer: &str) -> Option<String> {
         scalar(self.at(pointer))
     }
 
-    /// The condition of this type, if there is one.
+    /// Condition of this type.
     fn condition(&self, r#type: &str) -> Option<&Value> {
         self.list("/status/conditions").iter().find(|condition| condition.text("/type") == r#type)
     }
 }
 
-/// A scalar as text.
+/// Scalar as text.
 pub(crate) fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -69,7 +69,7 @@ pub(crate) fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-/// The value of a label or annotation, whose keys hold characters that are special in pointers.
+/// Value of a label or annotation, whose keys contain characters that are special in pointers.
 pub(crate) fn entry<'a>(object: &'a Value, map: &str, key: &str) -> Option<&'a str> {
     object.at(map).get(key).and_then(Value::as_str)
 }

@@ -1,4 +1,4 @@
-//! The columns of a kind and the cells of its objects.
+//! Columns of a kind and cells of its objects.
 
 mod custom;
 
@@ -11,7 +11,7 @@ use crate::{
 };
 use custom::CustomCell;
 
-/// Which kind, in any of its versions.
+/// Kind, in any of its versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KindRef<'a> {
     /// Empty for the core group.
@@ -19,7 +19,7 @@ pub struct KindRef<'a> {
     pub kind: &'a str,
 }
 
-/// Shows the objects of one kind as rows, as the API server's own tables do.
+/// Converts objects of one kind to rows, as the tables of the API server.
 ///
 /// ```
 /// # use serde_json::json;
@@ -38,19 +38,19 @@ pub struct Printer {
 #[derive(Debug, Clone)]
 enum Cells {
     Builtin(&'static [Builtin]),
-    /// After the name.
+    /// Columns after the name.
     Custom(Vec<CustomCell>),
 }
 
 // === impl Printer ===
 
 impl Printer {
-    /// The printer of a built-in kind; all others show name and age.
+    /// Printer of a built-in kind; all others have name and age.
     pub fn of(kind: KindRef<'_>) -> Self {
         Self::builtin(kind).unwrap_or_else(|| Self::with(kinds::CUSTOM))
     }
 
-    /// The printer of a built-in kind, if it is one.
+    /// Printer of a built-in kind, or `None` for other kinds.
     pub fn builtin(kind: KindRef<'_>) -> Option<Self> {
         kinds::cells(kind).map(Self::with)
     }
@@ -59,7 +59,7 @@ impl Printer {
         Self { columns: cells.iter().map(Builtin::column).collect(), cells: Cells::Builtin(cells) }
     }
 
-    /// The printer of a custom resource in one of its versions, by the columns that its CustomResourceDefinition adds.
+    /// Printer of a custom resource in one of its versions, with the columns of its CustomResourceDefinition.
     pub fn custom(definition: &Value, version: &str) -> Self {
         match custom::columns(definition, version) {
             Some((columns, cells)) => Self { columns, cells: Cells::Custom(cells) },
@@ -71,7 +71,7 @@ impl Printer {
         &self.columns
     }
 
-    /// The cells of an object, one per column: JSON scalars as in a `Table`, null where there is nothing to show.
+    /// Cells of an object, one for each column: JSON scalars as in a `Table`, null for an empty cell.
     pub fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         match &self.cells {
             Cells::Builtin(cells) => cells.iter().map(|column| (column.cell)(object, now)).collect(),

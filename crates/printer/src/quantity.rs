@@ -1,6 +1,6 @@
-//! Kubernetes' quantities: `500m`, `1Gi`, `2e3`.
+//! Quantities of Kubernetes: `500m`, `1Gi`, `2e3`.
 
-/// The value of a quantity, if it is one; near enough to compare and to add up.
+/// Parses a quantity, exactly enough to compare and to add.
 pub fn parse(text: &str) -> Option<f64> {
     let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '+' | '-');
     let (number, suffix) = text.split_at(text.find(|c| !is_number(c)).unwrap_or(text.len()));

@@ -1,4 +1,4 @@
-//! `--sort-by`: numbers and quantities by value, texts as people count, what has no such field first.
+//! `--sort-by`: numbers and quantities by value, strings in natural order, objects without the field first.
 
 use std::{cmp::Ordering, fmt};
 
@@ -10,28 +10,28 @@ use crate::{
     quantity,
 };
 
-/// What objects are sorted by.
+/// Field by which objects are sorted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SortKey {
     path: JsonPath,
-    /// As it was written.
+    /// Text of the flag.
     expression: String,
 }
 
 // === impl SortKey ===
 
 impl SortKey {
-    /// Parses `.metadata.name` and the like, with or without braces.
+    /// Parses a path such as `.metadata.name`, with or without braces.
     pub fn parse(expression: &str) -> Result<Self, SyntaxError> {
         Ok(Self { path: JsonPath::parse_relaxed(expression)?, expression: expression.to_owned() })
     }
 
-    /// What an object is sorted by; none if it has no such field.
+    /// Sort key of an object, or `None` without the field.
     pub fn of(&self, object: &Value) -> Result<Option<Value>, PathError> {
         Ok(self.path.find(object)?.into_iter().next())
     }
 
-    /// Which of two keys comes first; a total order, whatever the fields hold, as a sort demands.
+    /// Compares two keys; a total order for any values, as sorting requires.
     pub fn compare(left: Option<&Value>, right: Option<&Value>) -> Ordering {
         let (left, right) = (left.unwrap_or(&Value::Null), right.unwrap_or(&Value::Null));
         match (left, right) {
@@ -52,7 +52,7 @@ impl fmt::Display for SortKey {
     }
 }
 
-/// Where values of a type stand among those of other types.
+/// Rank of the type of a value.
 fn rank(value: &Value) -> u8 {
     match value {
         Value::Null => 0,
@@ -63,7 +63,7 @@ fn rank(value: &Value) -> u8 {
     }
 }
 
-/// Quantities by value, and before all that are none.
+/// Compares quantities by value; they sort before other strings.
 fn texts(left: &str, right: &str) -> Ordering {
     match (quantity::parse(left), quantity::parse(right)) {
         (Some(left), Some(right)) => left.total_cmp(&right),
@@ -73,7 +73,7 @@ fn texts(left: &str, right: &str) -> Ordering {
     }
 }
 
-/// Compares texts so that `web-9` comes before `web-10`.
+/// Compares strings in natural order: `web-9` before `web-10`.
 fn natural(left: &str, right: &str) -> Ordering {
     let (mut left, mut right) = (left, right);
     loop {
@@ -87,7 +87,7 @@ fn natural(left: &str, right: &str) -> Ordering {
             let (left_value, right_value) = (value(left_number), value(right_number));
             let ordering =
                 left_value.len().cmp(&right_value.len()).then_with(|| left_value.cmp(&right_value));
-            // Equal in value: the one with fewer zeros in front.
+            // Equal values: the one with fewer leading zeros first.
             let ordering = ordering.then_with(|| left_number.len().cmp(&right_number.len()));
             if ordering != Ordering::Equal {
                 return ordering;

@@ -1,4 +1,4 @@
-//! The table that `get` prints for one kind: the kind's columns, and what the user wants beside them.
+//! Table of `get` for one kind: the columns of the kind, and those of the flags.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -9,24 +9,24 @@ use crate::{
     text::cell_text,
 };
 
-/// What is shown beside the columns of the kind.
+/// Columns in addition to those of the kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TableOptions {
-    /// Whether a column tells which account the object is of.
+    /// Shows the account column.
     pub account: bool,
-    /// Whether a column tells the namespace.
+    /// Shows the namespace column.
     pub namespace: bool,
-    /// Whether columns of lower priority are shown.
+    /// Shows columns of lower priority.
     pub wide: bool,
-    /// Put before the name, as in `deployment.apps/web`.
+    /// Prefix of the name, as in `deployment.apps/web`.
     pub kind_prefix: Option<String>,
-    /// Labels that have a column each.
+    /// Labels with a column each.
     pub label_columns: Vec<String>,
-    /// Whether a last column shows all labels.
+    /// Shows all labels in the last column.
     pub show_labels: bool,
 }
 
-/// Makes rows of objects of one kind.
+/// Converts objects of one kind to rows.
 #[derive(Debug, Clone)]
 pub struct Table {
     printer: Printer,
@@ -40,7 +40,7 @@ impl Table {
         Self { printer, options }
     }
 
-    /// The names of the columns, in capitals.
+    /// Names of the columns, in capitals.
     pub fn header(&self) -> Vec<String> {
         let TableOptions { account, namespace, wide, kind_prefix: _, label_columns, show_labels } =
             &self.options;
@@ -49,14 +49,14 @@ impl Table {
         header.extend(namespace.then(|| "NAMESPACE".to_owned()));
         let columns = self.printer.columns().iter().filter(|column| *wide || column.priority == 0);
         header.extend(columns.map(|column| column.name.to_uppercase()));
-        // Of `topology.kubernetes.io/zone` the zone.
+        // `ZONE` for `topology.kubernetes.io/zone`.
         let last = |label: &String| label.rsplit('/').next().unwrap_or(label).to_uppercase();
         header.extend(label_columns.iter().map(last));
         header.extend(show_labels.then(|| "LABELS".to_owned()));
         header
     }
 
-    /// The cells of an object, as many as the header has.
+    /// Cells of an object, as many as in the header.
     pub fn row(&self, account: &str, object: &Value, now: Timestamp) -> Vec<String> {
         let TableOptions { account: with_account, namespace, wide, kind_prefix, label_columns, show_labels } =
             &self.options;

@@ -1,14 +1,13 @@
 //! Rows as text, in kubectl's layout: columns of at least six characters, three spaces between them.
 //!
-//! Widths only grow: what is printed first, usually a page of rows, decides, and what comes later moves the columns if it
-//! must.
+//! Widths only grow: the first rows, usually a page, set them, and later rows widen the columns if needed.
 
 use serde_json::Value;
 
 const MIN_WIDTH: usize = 6;
 const PADDING: usize = 3;
 
-/// The widths of the columns so far.
+/// Current widths of the columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     widths: Vec<usize>,
@@ -16,7 +15,7 @@ pub struct Layout {
     padding: usize,
 }
 
-/// A cell of a table as text: one line, no escape sequences.
+/// Cell as text: one line, no escape sequences.
 pub fn cell_text(cell: &Value) -> String {
     match cell {
         Value::Null => String::new(),
@@ -25,13 +24,13 @@ pub fn cell_text(cell: &Value) -> String {
     }
 }
 
-/// The first line of a text, harmless to terminals.
+/// First line of a text, without escape sequences.
 fn one_line(text: &str) -> String {
     let (line, cut) = match text.find(['\n', '\r', '\u{c}']) {
         Some(end) => (&text[..end], "..."),
         None => (text, ""),
     };
-    // A tab would be taken for the end of a cell.
+    // A tab would end the cell.
     let mut line = line.replace('\u{1b}', "^[").replace('\t', " ");
     line.push_str(cut);
     line
@@ -46,12 +45,12 @@ impl Default for Layout {
 }
 
 impl Layout {
-    /// For narrow terminals: one space between columns that are no wider than they must be.
+    /// Layout for narrow terminals: minimal columns with one space between them.
     pub fn tight() -> Self {
         Self { widths: Vec::new(), least: 0, padding: 1 }
     }
 
-    /// Makes the columns wide enough for these rows.
+    /// Widens the columns for these rows.
     pub fn fit(&mut self, rows: &[Vec<String>]) {
         for row in rows {
             if self.widths.len() < row.len() {
@@ -63,7 +62,7 @@ impl Layout {
         }
     }
 
-    /// One row, with a newline; its last cell is not padded.
+    /// Formats one row, with a line break; the last cell is not padded.
     pub fn line(&self, row: &[String]) -> String {
         let mut line = String::new();
         for (index, cell) in row.iter().enumerate() {
@@ -77,13 +76,13 @@ impl Layout {
         line
     }
 
-    /// Some rows, in columns that are wide enough for them.
+    /// Formats some rows, and widens the columns for them.
     pub fn lines(&mut self, rows: &[Vec<String>]) -> String {
         self.fit(rows);
         rows.iter().map(|row| self.line(row)).collect()
     }
 
-    /// How wide a whole line would be.
+    /// Width of a line.
     pub fn width(&self) -> usize {
         self.widths.iter().sum::<usize>().saturating_sub(self.padding)
     }

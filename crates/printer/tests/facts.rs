@@ -1,5 +1,5 @@
-//! What a real API server (1.36.3) answered to `Accept: application/json;as=Table` for objects in many states: a line of
-//! `facts.jsonl` per kind, with the time of the answer, the columns, and each object with its cells.
+//! Compares with the tables of a real API server (1.36.3) for objects in many states. `facts.jsonl` has one line per
+//! kind: the response to `Accept: application/json;as=Table` with its time, columns, and each object with its cells.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 use serde::Deserialize;
@@ -66,7 +66,7 @@ fn cells_are_the_api_servers() {
     let mut wrong = Vec::new();
     for (fact, printer) in facts() {
         for Row { object, mut cells } in fact.rows {
-            // Of an IPAddress it sends an age that no column is defined for.
+            // The API server sends an age for an IPAddress, but defines no column for it.
             cells.truncate(fact.columns.len());
             let ours = printer.cells(&object, fact.now.parse().unwrap());
             if ours != cells {

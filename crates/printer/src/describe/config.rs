@@ -33,7 +33,7 @@ pub(super) fn config_map(map: &Value, page: &mut Page) {
     }
 }
 
-/// How many bytes a base64 text stands for.
+/// Number of bytes that a base64 text encodes.
 fn decoded_length(text: &str) -> usize {
     let digits = text.trim_end_matches('=').len();
     digits * 3 / 4

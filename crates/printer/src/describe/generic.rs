@@ -1,4 +1,4 @@
-//! Kinds that nobody told us about: all their fields, under names for people.
+//! Kinds without a description of their own: all fields, with names in words.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ pub(super) fn describe(object: &Value, page: &mut Page) {
     page.field("Kind", object.text("/kind"));
     let mut meta = Page::default();
     for (key, value) in object.at("/metadata").as_object().into_iter().flatten() {
-        // Told above already.
+        // Already printed above.
         if !matches!(key.as_str(), "name" | "namespace" | "labels" | "annotations" | "managedFields") {
             add(key, value, &mut meta);
         }
@@ -52,7 +52,7 @@ fn text(value: &Value) -> String {
     scalar(value).unwrap_or_else(|| if value.is_null() { "<nil>".to_owned() } else { value.to_string() })
 }
 
-/// `creationTimestamp` is `Creation Timestamp`; what is written in capitals stays together.
+/// Converts `creationTimestamp` to `Creation Timestamp`; keeps words in capitals together.
 fn title(key: &str) -> String {
     if key == "uid" {
         return "UID".to_owned();

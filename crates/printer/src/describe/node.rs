@@ -1,4 +1,4 @@
-//! Machines.
+//! Nodes.
 
 use serde_json::Value;
 

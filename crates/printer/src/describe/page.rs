@@ -1,4 +1,4 @@
-//! Names and values in two columns, sections indented below each other.
+//! Layout of a description: names and values in two columns, with indented sections.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{Layout, look::scalar, text::cell_text};
 
-/// What is written about something.
+/// Description, or a section of one.
 #[derive(Debug, Default)]
 pub(super) struct Page {
     entries: Vec<Entry>,
@@ -14,14 +14,14 @@ pub(super) struct Page {
 
 #[derive(Debug)]
 enum Entry {
-    /// A name and its values, one below the other.
+    /// Name and its values, one below the other.
     Field(String, Vec<String>),
     Section(String, Page),
-    /// A name, and rows of which the first names the columns.
+    /// Name and table; the first row is the header.
     Table(String, Vec<Vec<String>>),
-    /// A name, and lines as they are.
+    /// Name and unformatted lines.
     Text(String, String),
-    /// What belongs to the field before it.
+    /// Section of the preceding field.
     Indented(Page),
 }
 
@@ -32,13 +32,13 @@ impl Page {
         self.entries.push(Entry::Field(clean(name), vec![clean(value)]));
     }
 
-    /// Several values of one name, `<none>` if there are none.
+    /// Several values of one name, or `<none>`.
     pub(super) fn values(&mut self, name: &str, values: Vec<String>) {
         let values = if values.is_empty() { vec!["<none>".to_owned()] } else { values };
         self.entries.push(Entry::Field(clean(name), values.into_iter().map(clean).collect()));
     }
 
-    /// The entries of a map, each a value.
+    /// Entries of a map, one value each.
     pub(super) fn map(&mut self, name: &str, map: &Value, separator: &str) {
         let entries = map.as_object().into_iter().flatten();
         let text = |value: &Value| scalar(value).unwrap_or_else(|| value.to_string());
@@ -56,7 +56,7 @@ impl Page {
     pub(super) fn table(&mut self, name: &str, header: &[&str], rows: Vec<Vec<String>>) {
         let mut all = vec![header.iter().map(ToString::to_string).collect::<Vec<_>>()];
         all.push(header.iter().map(|column| "-".repeat(column.len())).collect());
-        // A row is one line, and all of a message matters.
+        // A row is one line, so a message is joined to one line and not cut.
         let cell = |cell: String| clean(cell.lines().collect::<Vec<_>>().join(" "));
         all.extend(rows.into_iter().map(|row| row.into_iter().map(cell).collect()));
         self.entries.push(Entry::Table(clean(name), all));
@@ -66,12 +66,12 @@ impl Page {
         self.entries.push(Entry::Text(clean(name), text.to_owned()));
     }
 
-    /// Tells more about the field before it.
+    /// Adds a section to the preceding field.
     pub(super) fn indented(&mut self, page: Self) {
         self.entries.push(Entry::Indented(page));
     }
 
-    /// Where the values of the fields around this one begin: fields between two blocks have one column.
+    /// Column in which the values begin; adjacent fields between two sections share one.
     fn width_at(&self, index: usize) -> usize {
         let (before, after) = self.entries.split_at(index);
         let before = before.iter().rev().take_while(|entry| !is_block(entry));
@@ -117,12 +117,12 @@ impl Page {
     }
 }
 
-/// Names and values come from others: one line, harmless to terminals.
+/// Names and values are untrusted: reduces them to one line without escape sequences.
 fn clean(text: impl Into<String>) -> String {
     cell_text(&Value::String(text.into()))
 }
 
-/// What ends a column of values.
+/// Separator after the values.
 fn is_block(entry: &Entry) -> bool {
     matches!(entry, Entry::Section(..) | Entry::Table(..) | Entry::Text(..))
 }

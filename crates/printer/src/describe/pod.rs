@@ -1,4 +1,4 @@
-//! Pods, and the templates of pods.
+//! Pods and pod templates.
 
 use serde_json::Value;
 
@@ -42,7 +42,7 @@ pub(super) fn describe(pod: &Value, page: &mut Page) {
     page.field("QoS Class", pod.text("/status/qosClass"));
 }
 
-/// What a workload makes its pods of.
+/// Pod template of a workload.
 pub(super) fn template(template: &Value, page: &mut Page) {
     let mut inner = Page::default();
     inner.map("Labels", template.at("/metadata/labels"), "=");
@@ -55,7 +55,7 @@ pub(super) fn template(template: &Value, page: &mut Page) {
     page.section("Pod Template", inner);
 }
 
-/// Volumes, and where pods may run.
+/// Volumes, node selectors and tolerations.
 fn placement(spec: &Value, page: &mut Page) {
     let mut volumes = Page::default();
     for volume in spec.list("/volumes") {
@@ -66,7 +66,7 @@ fn placement(spec: &Value, page: &mut Page) {
     page.values("Tolerations", spec.list("/tolerations").iter().map(toleration).collect());
 }
 
-/// The kind of a volume, and what it is made of.
+/// Type of a volume and its source.
 fn source(volume: &Value) -> String {
     let fields = volume.as_object().into_iter().flatten();
     let Some((kind, source)) = fields.into_iter().find(|(field, _)| *field != "name") else {
@@ -171,7 +171,7 @@ fn state(title: &str, state: &Value, page: &mut Page) {
     page.indented(inner);
 }
 
-/// A variable's value, or where it comes from; never a Secret's value.
+/// Value of a variable or its source; never the value of a Secret.
 fn variable(variable: &Value) -> String {
     let name = variable.text("/name");
     for (pointer, what) in

@@ -1,4 +1,4 @@
-//! What keeps pods running, and work that ends.
+//! Workloads: deployments, replica sets, stateful sets, daemon sets and jobs.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -10,7 +10,7 @@ pub(super) fn controller(kind: &str, object: &Value, page: &mut Page) {
     page.field("CreationTimestamp", time(object, "/metadata/creationTimestamp"));
     metadata(object, page);
     let selector = object.at("/spec/selector");
-    // Only a ReplicationController's selector is a plain map.
+    // Only the selector of a ReplicationController is a plain map.
     let is_plain = kind == "ReplicationController";
     page.field("Selector", if is_plain { format_labels(selector) } else { format_selector(selector) });
     let status = |field: &str| object.int(&format!("/status/{field}"));

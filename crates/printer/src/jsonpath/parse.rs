@@ -1,10 +1,10 @@
-//! Text to template.
+//! Parser of templates.
 
 use serde_json::Value;
 
 use super::{Filter, Operator, Part, Slice, Step, To};
 
-/// Why a template was not understood; the texts are kubectl's.
+/// Parse error of a template; the texts are kubectl's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SyntaxError {
     #[error("unclosed action")]
@@ -33,21 +33,21 @@ pub enum SyntaxError {
     Expression { expression: String },
 }
 
-/// One pair of braces, before ranges are put together.
+/// One pair of braces, before ranges are assembled.
 enum Action {
     Path(Vec<Step>),
     Range(Vec<Step>),
     End,
 }
 
-/// What is still to be read of an action.
+/// Unparsed rest of an action.
 struct Reader<'a> {
     rest: &'a str,
 }
 
 /// Parses a whole template.
 pub(super) fn template(text: &str) -> Result<Vec<Part>, SyntaxError> {
-    // The parts of each range that is open, below them the template's own.
+    // Stack of parts: those of the template, then those of each open range.
     let mut open = vec![(Vec::new(), Vec::new())];
     let mut rest = text;
     while !rest.is_empty() {
@@ -64,7 +64,7 @@ pub(super) fn template(text: &str) -> Result<Vec<Part>, SyntaxError> {
         }
         rest = reader.rest;
     }
-    // A range that nobody ends goes to the end of the template.
+    // A range without `{end}` extends to the end of the template.
     while open.len() > 1 {
         close(&mut open)?;
     }
@@ -91,7 +91,7 @@ fn is_terminator(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\r' | '\n' | '.' | ',' | '[' | ']' | '$' | '@' | '{' | '}')
 }
 
-/// Steps that stand alone: an item of a union, a side of a comparison.
+/// Parses a path without braces: an item of a union, or a side of a comparison.
 fn steps(text: &str) -> Result<Vec<Step>, SyntaxError> {
     match (Reader { rest: text }).action(None)? {
         Action::Path(steps) => Ok(steps),
@@ -103,7 +103,7 @@ fn steps(text: &str) -> Result<Vec<Step>, SyntaxError> {
 // === impl Reader ===
 
 impl<'a> Reader<'a> {
-    /// Reads up to the closing character, or to the end where there is none.
+    /// Parses up to the closing character, or to the end without one.
     fn action(&mut self, closing: Option<char>) -> Result<Action, SyntaxError> {
         let mut steps = Vec::new();
         let mut keyword = None;
@@ -169,7 +169,7 @@ impl<'a> Reader<'a> {
         self.take(self.rest.find(is_terminator).unwrap_or(self.rest.len()))
     }
 
-    /// A name up to a character that is special and not escaped.
+    /// Parses a name up to an unescaped special character.
     fn field(&mut self) -> Step {
         let mut name = String::new();
         let mut characters = self.rest.char_indices();
@@ -221,7 +221,7 @@ impl<'a> Reader<'a> {
         Err(SyntaxError::Unterminated { what: "quoted string" })
     }
 
-    /// What stands in brackets: keys, indexes, slices, or several of them.
+    /// Parses brackets: keys, indexes, slices, or a union of them.
     fn array(&mut self, steps: &mut Vec<Step>) -> Result<(), SyntaxError> {
         let end = self.rest.find([']', '\n']).filter(|at| self.rest[*at..].starts_with(']'));
         let end = end.ok_or(SyntaxError::Unterminated { what: "array" })?;
@@ -235,7 +235,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// What stands between `[?(` and `)]`; parentheses inside quotes do not count.
+    /// Parses a filter between `[?(` and `)]`; ignores parentheses in quotes.
     fn filter(&mut self) -> Result<Filter, SyntaxError> {
         let mut quote = None;
         let mut escaped = false;
@@ -259,7 +259,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// One item of a bracket.
+/// Parses one item of a bracket.
 fn bracket(text: &str) -> Result<Step, SyntaxError> {
     const ALL: Slice = Slice { from: None, to: To::End, step: None };
     for quote in ['\'', '"'] {

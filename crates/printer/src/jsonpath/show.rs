@@ -1,10 +1,10 @@
-//! Values as kubectl writes them, which is as Go does.
+//! Values as text, in the form of kubectl and Go.
 
 use serde_json::Value;
 
 use crate::json;
 
-/// In a template: texts as they are, maps and lists as JSON.
+/// Value in a template: strings as they are, maps and lists as JSON.
 pub(crate) fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -14,7 +14,7 @@ pub(crate) fn plain(value: &Value) -> String {
     }
 }
 
-/// In a custom column: maps and lists as Go prints them.
+/// Value in a custom column: maps and lists as Go prints them.
 pub(crate) fn nested(value: &Value) -> String {
     match value {
         Value::Null => "<nil>".to_owned(),
@@ -32,7 +32,7 @@ pub(crate) fn nested(value: &Value) -> String {
     }
 }
 
-/// Go leaves out a fraction that is zero.
+/// Omits a fraction that is zero, as Go does.
 fn go_number(number: &serde_json::Number) -> String {
     match number.as_f64() {
         Some(float) if number.is_f64() => float.to_string(),

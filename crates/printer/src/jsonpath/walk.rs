@@ -1,4 +1,4 @@
-//! Template and object to values.
+//! Evaluation of a template on an object.
 
 use std::cmp::Ordering;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Filter, Operator, Part, Slice, Step, To};
 
-/// Why a template does not fit an object; the texts are kubectl's.
+/// Evaluation error; the texts are kubectl's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
     #[error("array index out of bounds: index {index}, length {length}")]
@@ -26,13 +26,13 @@ pub enum PathError {
 /// Parts of the object, or literals of the template.
 type Values<'v> = Vec<&'v Value>;
 
-/// What one part of a template gives.
+/// Result of one part of a template.
 pub(super) enum Results<'t, 'v> {
     Text(&'t str),
     Values(Values<'v>),
 }
 
-/// Walks the parts and tells what each gives, in order.
+/// Evaluates the parts in order and passes the result of each.
 pub(super) fn parts<'t, 'v>(
     parts_: &'t [Part],
     value: &'v Value,
@@ -104,7 +104,7 @@ impl Step {
     }
 }
 
-/// The values of a map, by its keys, or of a list.
+/// Values of a map, sorted by key, or of a list.
 fn children(value: &Value) -> Vec<&Value> {
     match value {
         Value::Array(items) => items.iter().collect(),
@@ -117,7 +117,7 @@ fn children(value: &Value) -> Vec<&Value> {
     }
 }
 
-/// Everything inside that is not empty; a text counts as what holds something, a number does not.
+/// All nested values that are not empty. Strings count as containers, numbers do not.
 fn descend<'v>(value: &'v Value, results: &mut Values<'v>) {
     let inside = children(value);
     if !inside.is_empty() || value.as_str().is_some_and(|text| !text.is_empty()) {
@@ -128,7 +128,7 @@ fn descend<'v>(value: &'v Value, results: &mut Values<'v>) {
     }
 }
 
-/// The items of a list; nothing has none.
+/// Items of a list; null has none.
 fn list(value: &Value) -> Result<&[Value], PathError> {
     match value {
         Value::Null => Ok(&[]),

@@ -1,4 +1,4 @@
-//! Who may do what.
+//! Role bindings and certificate signing requests.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What is asked before objects are stored.
+//! Kinds of `admissionregistration.k8s.io`: webhooks and policies.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -33,7 +33,7 @@ const POLICY_BINDING: &[Builtin] = &[
     AGE,
 ];
 
-/// The columns of a kind in `admissionregistration.k8s.io`.
+/// Columns of a kind in `admissionregistration.k8s.io`.
 pub(super) fn cells(kind: &str) -> Option<&'static [Builtin]> {
     Some(match kind {
         "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => WEBHOOKS,

@@ -1,4 +1,4 @@
-//! How many pods there should be, and how many there must stay.
+//! Horizontal pod autoscalers and pod disruption budgets.
 
 use serde_json::Value;
 
@@ -34,7 +34,7 @@ fn or_not_applicable(budget: &Value, pointer: &str) -> Value {
     budget.scalar(pointer).unwrap_or_else(|| "N/A".to_owned()).into()
 }
 
-/// The current and the wanted value of the first metrics.
+/// Current and target values of the first metrics.
 fn targets(autoscaler: &Value) -> String {
     const LIMIT: usize = 2;
     let current = autoscaler.list("/status/currentMetrics");
@@ -45,7 +45,7 @@ fn targets(autoscaler: &Value) -> String {
 }
 
 fn target(metric: &Value, status: &Value) -> String {
-    // The field is called as the type, but begins in lower case.
+    // The field has the name of the type, with a lower-case first letter.
     let (field, is_of_pods) = match metric.text("/type") {
         "Resource" => ("resource", true),
         "ContainerResource" => ("containerResource", true),
@@ -80,10 +80,10 @@ fn target(metric: &Value, status: &Value) -> String {
     }
 }
 
-/// What the API server writes for a quantity that is not there.
+/// Cell of a missing quantity.
 const NIL: &str = "<nil>";
 
-/// A quantity of a status; there may be no status yet.
+/// Quantity of a status, which may not exist yet.
 fn quantity(status: &Value, current: &Value, pointer: &str) -> String {
     let missing = if status.is_null() { UNKNOWN } else { NIL };
     current.scalar(pointer).unwrap_or_else(|| missing.to_owned())

@@ -1,4 +1,4 @@
-//! Work that ends.
+//! Jobs and cron jobs.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -67,7 +67,7 @@ fn completions(job: &Value) -> String {
     }
 }
 
-/// How long the job ran, or has been running.
+/// Duration of a complete or running job.
 pub(crate) fn duration(job: &Value, now: Timestamp) -> Option<String> {
     let started: Timestamp = job.text("/status/startTime").parse().ok()?;
     let ended = job.text("/status/completionTime").parse().unwrap_or(now);

@@ -1,4 +1,4 @@
-//! What the cluster itself is made of.
+//! Cluster-scoped kinds: namespaces, API services, flow schemas, priority and runtime classes.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What pods are given and allowed, and who holds what.
+//! Config maps, secrets, resource quotas and leases.
 
 use serde_json::Value;
 
@@ -7,13 +7,13 @@ use crate::{
     look::{Look, scalar},
 };
 
-/// Shown for what the hub never receives.
+/// Cell of a value that the hub never receives.
 const HIDDEN: &str = "<hidden>";
 
 pub(super) const CONFIG_MAP: &[Builtin] =
     &[NAME, text("Data", |map, _| (map.count("/data") + map.count("/binaryData")).into()), AGE];
 
-/// Of a Secret the hub has the metadata only: no type, no data.
+/// The hub has only the metadata of a Secret: no type, no data.
 pub(super) const SECRET: &[Builtin] = &[
     NAME,
     text("Type", |secret, _| secret.text_or("/type", HIDDEN).into()),

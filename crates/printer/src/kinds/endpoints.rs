@@ -1,4 +1,4 @@
-//! Where services lead.
+//! Endpoints and endpoint slices.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::{
     look::{Look, scalar},
 };
 
-/// Addresses or ports that are shown; of the rest only the number.
+/// Maximum number of addresses or ports in a cell; the rest is counted.
 const LIMIT: usize = 3;
 
 pub(super) const ENDPOINTS: &[Builtin] =
@@ -36,7 +36,7 @@ fn or_unset(list: &[String]) -> Value {
     if list.is_empty() { UNSET.into() } else { first_of(list, LIMIT, ",").into() }
 }
 
-/// Each address with each port, or alone where there are no ports.
+/// Each address with each port, or without one if there are no ports.
 pub(crate) fn addresses(endpoints: &Value) -> String {
     let subsets = endpoints.list("/subsets");
     if subsets.is_empty() {

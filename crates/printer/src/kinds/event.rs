@@ -1,4 +1,4 @@
-//! What was reported about objects; in the core group and in `events.k8s.io` with other names for the same fields.
+//! Events of the core group and of `events.k8s.io`, which has other names for the same fields.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -22,7 +22,7 @@ pub(super) const EVENT: &[Builtin] = &[
     NAME.with_priority(1),
 ];
 
-/// The first of these fields that is not empty.
+/// First of these fields that is not empty.
 fn either<'a, const N: usize>(event: &'a Value, pointers: [&str; N]) -> &'a str {
     pointers.into_iter().map(|pointer| event.text(pointer)).find(|text| !text.is_empty()).unwrap_or_default()
 }
@@ -35,7 +35,7 @@ fn object(event: &Value) -> String {
     }
 }
 
-/// Who reported it, and where that one runs.
+/// Reporting component and its host.
 pub(crate) fn source(event: &Value) -> String {
     let component = either(
         event,
@@ -59,7 +59,7 @@ pub(crate) fn last_seen(event: &Value, now: Timestamp) -> String {
     since(now, last_time(event))
 }
 
-/// When it was last seen, as the API server wrote it.
+/// Time of the last occurrence, as the API server sent it.
 pub(crate) fn last_time(event: &Value) -> &str {
     if event.has("/series") {
         return event.text("/series/lastObservedTime");
@@ -76,7 +76,7 @@ pub(crate) fn last_time(event: &Value) -> &str {
     )
 }
 
-/// How often it was seen; reported once, it has no count.
+/// Number of occurrences; an event without a count occurred once.
 pub(crate) fn count(event: &Value) -> i64 {
     if event.has("/series") {
         return event.int("/series/count");

@@ -1,4 +1,4 @@
-//! How pods are reached.
+//! Services, ingresses, network policies and related kinds.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ pub(super) const SERVICE: &[Builtin] = &[
     NAME,
     text("Type", |service, _| service.text("/spec/type").into()),
     text("Cluster-IP", |service, _| {
-        // An address that is empty is shown as such; a list that is empty is not.
+        // An empty address is shown as empty; an empty list is not.
         service
             .list("/spec/clusterIPs")
             .first()
@@ -66,7 +66,7 @@ pub(super) const SERVICE_CIDR: &[Builtin] = &[
     AGE,
 ];
 
-// It has no age: the API server computes one, but defines no column for it.
+// No age: the API server computes one, but defines no column for it.
 pub(super) const IP_ADDRESS: &[Builtin] = &[
     NAME,
     text("ParentRef", |address, _| {
@@ -106,7 +106,7 @@ fn external_ip(service: &Value) -> String {
     }
 }
 
-/// The addresses of the load balancer, each once, sorted.
+/// Addresses of the load balancer, sorted and without duplicates.
 fn load_balancer(object: &Value) -> String {
     let addresses: BTreeSet<_> = object
         .list("/status/loadBalancer/ingress")
@@ -129,12 +129,12 @@ fn ports(service: &Value) -> String {
     if ports.is_empty() { NONE.to_owned() } else { ports.join(",") }
 }
 
-/// The first three hosts; rules without one count as well in what is left out.
+/// First three hosts; the number of omitted rules includes those without a host.
 fn hosts(rules: &[Value]) -> String {
     const LIMIT: usize = 3;
     let hosts: Vec<_> = rules.iter().map(|rule| rule.text("/host")).filter(|host| !host.is_empty()).collect();
     let shown = &hosts[..hosts.len().min(LIMIT)];
-    // Rules after the third host are not looked at, whether or not they have one.
+    // Rules after the third host are skipped, with or without a host.
     let last_shown =
         rules.iter().rposition(|rule| shown.len() == LIMIT && rule.text("/host") == shown[LIMIT - 1]);
     match shown {

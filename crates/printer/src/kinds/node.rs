@@ -1,4 +1,4 @@
-//! Machines.
+//! Nodes.
 
 use std::collections::BTreeSet;
 
@@ -41,7 +41,7 @@ fn status(node: &Value) -> String {
     if node.flag("/spec/unschedulable") { format!("{ready},SchedulingDisabled") } else { ready.to_owned() }
 }
 
-/// The roles that a node's labels give it.
+/// Roles of a node, from its labels.
 pub(crate) fn roles(node: &Value) -> String {
     let mut roles = BTreeSet::new();
     for (label, value) in node.at("/metadata/labels").as_object().into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! Pods: what they are doing, told from the states of their containers.
+//! Pods: status, readiness and restarts, derived from the states of their containers.
 
 use std::borrow::Cow;
 
@@ -33,7 +33,7 @@ pub(super) const POD: &[Builtin] = &[
     wide("Readiness Gates", readiness_gates),
 ];
 
-/// What a pod is doing, in a few words.
+/// Status of a pod.
 pub(crate) struct Summary<'a> {
     /// `Running`, `Init:1/2`, `CrashLoopBackOff` and so on.
     pub(crate) status: Cow<'a, str>,
@@ -43,7 +43,7 @@ pub(crate) struct Summary<'a> {
     last_restart: Option<&'a str>,
 }
 
-/// Restarts of some containers, and when the last of them was.
+/// Restarts of some containers, and the time of the last one.
 #[derive(Default, Clone, Copy)]
 struct Restarts<'a> {
     count: i64,
@@ -82,7 +82,7 @@ impl<'a> Summary<'a> {
         summary
     }
 
-    /// Follows the init containers to the first that has not done its work; says whether there is one.
+    /// Evaluates the init containers up to the first incomplete one; returns true if there is one.
     fn initialize(&mut self, pod: &'a Value, sidecars: &[&Value]) -> bool {
         let mut all = Restarts::default();
         let mut of_sidecars = Restarts::default();
@@ -120,7 +120,7 @@ impl<'a> Summary<'a> {
         true
     }
 
-    /// Follows the containers proper, the first of which speaks last.
+    /// Evaluates the containers in reverse order, so that the reason of the first one wins.
     fn run(&mut self, pod: &'a Value) {
         let mut restarts = Restarts { count: self.restarts, last: self.last_restart };
         let mut is_running = false;
@@ -141,7 +141,7 @@ impl<'a> Summary<'a> {
             }
         }
         self.count(restarts);
-        // One container is done; what matters then is what the others do.
+        // One container is complete; the status depends on the others.
         if self.status == "Completed" {
             let ready = pod
                 .list("/status/conditions")
@@ -163,7 +163,7 @@ impl<'a> Summary<'a> {
     }
 }
 
-/// The reason that a container ended for, or what it ended with.
+/// Reason of a terminated container, or its signal or exit code.
 fn how_it_ended(container: &Value) -> Cow<'_, str> {
     match (container.text("/state/terminated/reason"), container.int("/state/terminated/signal")) {
         ("", 0) => format!("ExitCode:{}", container.int("/state/terminated/exitCode")).into(),
@@ -172,7 +172,7 @@ fn how_it_ended(container: &Value) -> Cow<'_, str> {
     }
 }
 
-/// An init container that keeps running beside the others.
+/// Whether an init container is a sidecar: it restarts always.
 fn is_sidecar(container: &Value) -> bool {
     container.text("/restartPolicy") == "Always"
 }

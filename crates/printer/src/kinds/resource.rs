@@ -1,4 +1,4 @@
-//! Devices and who has claimed them.
+//! Resource claims and slices.
 
 use serde_json::Value;
 

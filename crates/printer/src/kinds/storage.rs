@@ -1,4 +1,4 @@
-//! Volumes and what they are made of.
+//! Volumes, claims, storage classes and related kinds.
 
 use serde_json::Value;
 
@@ -88,7 +88,7 @@ const VOLUME_ATTACHMENT: &[Builtin] = &[
 const VOLUME_ATTRIBUTES_CLASS: &[Builtin] =
     &[NAME, text("DriverName", |class, _| class.text("/driverName").into()), AGE];
 
-/// The columns of a kind in `storage.k8s.io`.
+/// Columns of a kind in `storage.k8s.io`.
 pub(super) fn cells(kind: &str) -> Option<&'static [Builtin]> {
     Some(match kind {
         "CSIDriver" => CSI_DRIVER,
@@ -101,13 +101,13 @@ pub(super) fn cells(kind: &str) -> Option<&'static [Builtin]> {
     })
 }
 
-/// The name of a class, marked if it is the one that is taken where none is named.
+/// Name of a class, marked if it is the default class.
 pub(super) fn name_of_class(class: &Value, is_default: bool) -> Value {
     let name = class.text("/metadata/name");
     if is_default { format!("{name} (default)").into() } else { name.into() }
 }
 
-/// Each mode once, by its short name.
+/// Access modes by their short names, without duplicates.
 pub(crate) fn access_modes(modes: &[Value]) -> String {
     const SHORT: [(&str, &str); 4] = [
         ("ReadWriteOnce", "RWO"),
@@ -120,13 +120,13 @@ pub(crate) fn access_modes(modes: &[Value]) -> String {
     named.join(",")
 }
 
-/// The class of a volume or claim; an annotation from old times comes first.
+/// Class of a volume or claim; the deprecated annotation has precedence.
 pub(crate) fn storage_class(object: &Value) -> &str {
     let annotated = entry(object, "/metadata/annotations", "volume.beta.kubernetes.io/storage-class");
     annotated.unwrap_or_else(|| object.text("/spec/storageClassName"))
 }
 
-/// The phase, or that it is being deleted.
+/// Phase, or `Terminating`.
 pub(crate) fn phase(object: &Value) -> &str {
     if object.has("/metadata/deletionTimestamp") { "Terminating" } else { object.text("/status/phase") }
 }

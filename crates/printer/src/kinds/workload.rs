@@ -1,4 +1,4 @@
-//! What keeps pods running.
+//! Deployments, replica sets, stateful sets, daemon sets, replication controllers and their templates.
 
 use serde_json::Value;
 
@@ -84,7 +84,7 @@ fn ready_of_desired(object: &Value) -> Value {
     format!("{}/{}", object.int("/status/readyReplicas"), object.int("/spec/replicas")).into()
 }
 
-/// `statefulset.apps/web`.
+/// Owner of a controller revision, such as `statefulset.apps/web`.
 fn controller_of(object: &Value) -> String {
     let owners = object.list("/metadata/ownerReferences");
     let Some(owner) = owners.iter().find(|owner| owner.flag("/controller")) else {

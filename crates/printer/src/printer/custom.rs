@@ -1,4 +1,4 @@
-//! Columns that a CustomResourceDefinition adds to its objects.
+//! Columns of a CustomResourceDefinition.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -10,15 +10,15 @@ use crate::{
     look::Look,
 };
 
-/// Where a cell is found, and of which type it is.
+/// Path and type of a column.
 #[derive(Debug, Clone)]
 pub(super) struct CustomCell {
-    /// None if the definition's path makes no sense; the API server refuses those.
+    /// `None` if the path is invalid; the API server rejects such definitions.
     path: Option<JsonPath>,
     r#type: String,
 }
 
-/// The columns of a version; none if the definition adds none.
+/// Columns of a version, or `None` if the definition has none.
 pub(super) fn columns(definition: &Value, version: &str) -> Option<(Vec<Column>, Vec<CustomCell>)> {
     let versions = definition.list("/spec/versions");
     let version = versions.iter().find(|candidate| candidate.text("/name") == version)?;
@@ -46,7 +46,7 @@ pub(super) fn columns(definition: &Value, version: &str) -> Option<(Vec<Column>,
 // === impl CustomCell ===
 
 impl CustomCell {
-    /// The first value that the path finds, if it is of the column's type.
+    /// First value of the path, if it has the type of the column.
     pub(super) fn show(&self, object: &Value, now: Timestamp) -> Value {
         let found = self.path.as_ref().and_then(|path| path.find(object).ok()?.into_iter().next());
         match (self.r#type.as_str(), found) {
@@ -55,7 +55,7 @@ impl CustomCell {
             ("number", Some(number @ Value::Number(_))) => number,
             ("boolean", Some(flag @ Value::Bool(_))) => flag,
             ("date", Some(Value::String(time))) => date(&time, now).into(),
-            // Not there, or not of the type that was promised.
+            // Missing, or of another type than declared.
             _ => Value::Null,
         }
     }
