@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_hold_what_their_paths_find() {
+    fn columns_have_the_values_of_their_paths() {
         let columns =
             CustomColumns::parse("NAME:metadata.name,Images:{.spec.c[*].image},ALL:.spec,NO:.x").unwrap();
         assert_eq!(columns.header(), ["NAME", "Images", "ALL", "NO"]);

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_matters_less_is_left_out_first() {
+    fn less_important_columns_are_omitted_first() {
         let pods = rows(
             "ACCOUNT NAMESPACE NAME READY STATUS RESTARTS AGE
              eu-west-1 shop cart-7d9c5b8f6-abcde 1/1 Running 0 5m10s",

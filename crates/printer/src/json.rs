@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_the_same() {
+    fn formatted_json_parses_to_the_same_value() {
         let value = json!({ "text": "\u{1}\u{2028}\u{8}\u{c}äß\\", "list": [1.5, true, { "x": [[]] }] });
         assert_eq!(serde_json::from_str::<Value>(&pretty(&value)).unwrap(), value);
         assert_eq!(serde_json::from_str::<Value>(&compact(&value)).unwrap(), value);

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_parsed_is_said() {
+    fn parse_errors_are_those_of_kubectl() {
         for (template, expected) in [
             ("{.a", "unclosed action"),
             ("{.a[0}", "unterminated array"),
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_the_object_is_said() {
+    fn evaluation_errors_are_those_of_kubectl() {
         for (template, expected) in [
             ("{.items[7]}", "array index out of bounds: index 7, length 3"),
             ("{.kind[0]}", "string is not array or slice"),

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn selectors_read_as_they_are_typed() {
+    fn selectors_have_the_syntax_of_the_flag() {
         let selector = json!({
             "matchLabels": { "tier": "web" },
             "matchExpressions": [

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_compared_by_what_they_mean() {
+    fn keys_are_compared_by_value() {
         let sorted = [
             [json!(null), json!("a")],
             [json!(9), json!(10)],
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_the_fields_hold_the_order_is_total() {
+    fn the_order_is_total_for_any_values() {
         let texts =
             "1 2 10 007 7 500m 1Gi 1Mi 2e3 -1 0e999 web-1 web-01 web-2 web-10 1x 2x 10x a b A ü 9a 9-1 1.5.2";
         let mut values: Vec<_> = texts.split(' ').map(|text| json!(text)).collect();

@@ -86,7 +86,7 @@ mod tests {
     use crate::KindRef;
 
     #[test]
-    fn what_the_user_wants_stands_beside_the_columns_of_the_kind() {
+    fn flags_add_columns_to_those_of_the_kind() {
         let options = TableOptions {
             account: true,
             namespace: true,

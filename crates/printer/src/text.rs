@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_padded_and_remembered() {
+    fn columns_are_padded_and_keep_their_widths() {
         let mut layout = Layout::default();
         let text =
             layout.lines(&[row(&["NAME", "A", "AGE"]), row(&["web-1", "", "5m"]), row(&["ü", "1", ""])]);
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_are_one_harmless_line() {
+    fn cells_are_one_line_without_escape_sequences() {
         for (cell, expected) in [
             (json!("a\nb"), "a..."),
             (json!("\u{1b}[31mred\tx"), "^[[31mred x"),

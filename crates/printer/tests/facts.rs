@@ -81,7 +81,7 @@ fn cells_are_the_api_servers() {
 }
 
 #[test]
-fn of_a_secret_the_hub_shows_that_it_is_hidden() {
+fn a_secret_shows_that_its_data_is_hidden() {
     let printer = Printer::of(KindRef { group: "", kind: "Secret" });
     let secret = serde_json::json!({ "metadata": { "name": "password", "creationTimestamp": "2026-11-16T01:00:00Z" } });
     let cells = printer.cells(&secret, "2026-11-16T01:00:05Z".parse().unwrap());

@@ -1,8 +1,9 @@
 //! Command line parser with help in kubectl's layout: description, examples, commands or options, usage.
 
-use std::fmt::Write;
+use std::{fmt::Write, io::IsTerminal};
 
 use clap::{Command, CommandFactory};
+use ratatui::crossterm::terminal;
 
 use crate::Arguments;
 
@@ -30,7 +31,7 @@ pub(crate) fn program() -> Command {
     });
     let layout = format!(
         "{{about-with-newline}}\n{}Options:\n{{options}}\n\n{{usage-heading}}\n  {{usage}}\n\n{}",
-        groups(&program),
+        groups(&program, width()),
         more("spindrift"),
     );
     program.override_usage("spindrift <command> [options]").help_template(layout)
@@ -59,18 +60,39 @@ fn more(name: &str) -> String {
 }
 
 /// The commands of each group with their short descriptions.
-fn groups(program: &Command) -> String {
+fn groups(program: &Command, width: usize) -> String {
     let mut text = String::new();
     for (title, names) in GROUPS {
         writeln!(text, "{title}:").expect("writing to a string cannot fail");
         for name in names {
             let about = program.find_subcommand(name).and_then(Command::get_about);
             let about = about.map(ToString::to_string).unwrap_or_default();
-            writeln!(text, "  {name:NAME_WIDTH$} {about}").expect("writing to a string cannot fail");
+            write_wrapped(&mut text, name, &about, width);
         }
         text.push('\n');
     }
     text
+}
+
+/// Writes a command and its description; clap does not wrap the text of a layout.
+fn write_wrapped(text: &mut String, name: &str, about: &str, width: usize) {
+    let mut line = format!("  {name:NAME_WIDTH$}");
+    let indent = line.len();
+    for word in about.split_whitespace() {
+        if line.trim_end().len() > indent && line.len() + 1 + word.len() > width {
+            writeln!(text, "{line}").expect("writing to a string cannot fail");
+            line = " ".repeat(indent);
+        }
+        line.extend([" ", word]);
+    }
+    writeln!(text, "{line}").expect("writing to a string cannot fail");
+}
+
+/// Width of the terminal, else of `COLUMNS`, up to [`MAX_WIDTH`].
+fn width() -> usize {
+    let terminal = std::io::stdout().is_terminal().then(terminal::size).and_then(Result::ok);
+    let columns = || std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    terminal.map(|(columns, _)| usize::from(columns)).or_else(columns).unwrap_or(MAX_WIDTH).min(MAX_WIDTH)
 }
 
 #[cfg(test)]
@@ -100,6 +122,18 @@ mod tests {
             command.get_subcommands().for_each(check);
         }
         program().get_subcommands().for_each(check);
+    }
+
+    #[test]
+    fn descriptions_wrap_below_themselves() {
+        let wrapped = |width| {
+            let mut text = String::new();
+            write_wrapped(&mut text, "delete", "Delete resources by file names", width);
+            text
+        };
+        assert_eq!(wrapped(80), "  delete          Delete resources by file names\n");
+        assert_eq!(wrapped(40), "  delete          Delete resources by\n                  file names\n");
+        assert_eq!(wrapped(1).lines().count(), 5, "a word that is too long has a line of its own");
     }
 
     #[test]

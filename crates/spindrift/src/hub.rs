@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_way_to_this_machine_leads_through_no_proxy() {
+    fn loopback_urls_use_no_proxy() {
         for (url, near) in [
             ("http://localhost:7002", true),
             ("http://127.0.0.9", true),

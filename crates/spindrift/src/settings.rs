@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_answered_with_the_known_ones_and_the_command_that_adds_it() {
+    fn an_unknown_hub_is_an_error_with_the_known_ones() {
         let error = settings("{hubs: {a: {url: 'http://a'}}}").hub_url(Some("b")).unwrap_err().to_string();
         assert_eq!(
             error,
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_saved_is_read_again_and_nobody_elses() {
+    fn a_saved_file_is_read_again_and_private() {
         use std::os::unix::fs::PermissionsExt;
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("new/config.yml");
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_makes_no_sense_is_named() {
+    fn an_invalid_file_is_an_error_with_its_name() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("config.yml");
         std::fs::write(&file, "hub: x\n").unwrap();

@@ -8,7 +8,7 @@ fn page(group: &str, kind: &str, object: &Value, events: Option<&[Value]>) -> St
 }
 
 #[test]
-fn a_pod_is_told_with_its_containers_and_events() {
+fn a_pod_is_described_with_its_containers_and_events() {
     let pod = json!({
         "metadata": { "name": "web", "namespace": "shop", "labels": { "app": "web", "tier": "front" } },
         "spec": {
@@ -82,7 +82,7 @@ Events:
 }
 
 #[test]
-fn a_kind_that_nobody_knows_is_told_field_by_field() {
+fn an_unknown_kind_is_described_field_by_field() {
     let widget = json!({
         "apiVersion": "example.com/v1",
         "kind": "Widget",
@@ -114,7 +114,7 @@ Events:  <none>
 }
 
 #[test]
-fn what_others_wrote_can_neither_move_the_cursor_nor_break_lines() {
+fn values_cannot_move_the_cursor_or_break_lines() {
     let pod = json!({
         "metadata": { "name": "web", "namespace": "shop" },
         "spec": { "containers": [{ "name": "\u{1b}[2Jmain" }] },
@@ -132,7 +132,7 @@ fn what_others_wrote_can_neither_move_the_cursor_nor_break_lines() {
 }
 
 #[test]
-fn the_newest_events_are_kept_whatever_their_order() {
+fn the_newest_events_are_kept_in_any_order() {
     let event = |reason: &str, time: &str| json!({ "reason": reason, "lastTimestamp": time });
     let mut events = vec![
         event("newest", "2026-11-16T01:00:02Z"),

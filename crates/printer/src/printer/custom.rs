@@ -80,7 +80,7 @@ mod tests {
     use crate::Printer;
 
     #[test]
-    fn custom_resources_show_what_their_definition_adds() {
+    fn custom_resources_have_the_columns_of_their_definition() {
         let definition = json!({ "spec": { "versions": [
             { "name": "v1alpha1" },
             { "name": "v1", "additionalPrinterColumns": [

@@ -54,7 +54,7 @@ enum AccountsCommand {
     /// Remove accounts that no agent serves, and their cached objects.
     ///
     /// The request fails if an agent is connected for the account.
-    #[command(before_help = FORGET_EXAMPLES)]
+    #[command(before_help = FORGET_EXAMPLES, override_usage = "spindrift accounts forget ACCOUNT ...")]
     Forget {
         /// Names of accounts.
         #[arg(
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn an_account_that_is_frozen_says_why() {
+    fn a_frozen_account_shows_the_reason() {
         let frozen = |reason: &str| json!({ "reason": reason, "since": "2026-11-16T08:00:00Z" });
         for (fields, expected) in [
             (json!({}), None),
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_denied_is_not_taken_for_what_is_still_to_come() {
+    fn forbidden_watches_are_not_counted_as_syncing() {
         for (agent, watches, listing, denied, expected) in [
             (Some("a"), 12, 0, 0, "live"),
             (Some("a"), 12, 0, 1, "live 11/11, 1 denied"),

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_sessions_of_one_agent_are_told_apart() {
+    fn two_sessions_of_one_agent_are_distinct() {
         let agent = |connected: &str| -> Agent {
             serde_json::from_value(json!({
                 "name": "agent-0", "version": "1", "zone": null, "hub": "hub-0", "connectedAt": connected,

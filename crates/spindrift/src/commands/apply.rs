@@ -45,8 +45,7 @@ pub(crate) struct Apply {
     /// Delete and re-create a resource if it cannot be changed in place.
     #[arg(long)]
     force: bool,
-    /// Must be "none", "server", or "client". If client strategy, only print the object that would be sent, without
-    /// sending it. If server strategy, submit server-side request without persisting the resource.
+    /// Dry run strategy.
     #[arg(long, value_enum, default_value_t, value_name = "STRATEGY")]
     dry_run: DryRunMode,
     /// Validation of unknown or duplicate fields.

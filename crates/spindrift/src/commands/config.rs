@@ -58,10 +58,10 @@ pub(crate) struct Config {
 #[derive(Debug, Subcommand)]
 enum ConfigCommand {
     /// Display the hubs; the current hub is marked with a star.
-    #[command(before_help = LIST_EXAMPLES)]
+    #[command(before_help = LIST_EXAMPLES, override_usage = "spindrift config list")]
     List,
     /// Set the current hub.
-    #[command(before_help = USE_EXAMPLES)]
+    #[command(before_help = USE_EXAMPLES, override_usage = "spindrift config use NAME")]
     Use {
         /// The name of the hub.
         #[arg(add = ArgValueCompleter::new(complete::hubs))]
@@ -70,7 +70,7 @@ enum ConfigCommand {
     /// Set a hub entry.
     ///
     /// Adds a hub, or changes its URL. The first hub becomes the current one.
-    #[command(before_help = SET_HUB_EXAMPLES)]
+    #[command(before_help = SET_HUB_EXAMPLES, override_usage = "spindrift config set-hub NAME URL")]
     SetHub {
         /// The name of the hub.
         name: String,
@@ -78,14 +78,14 @@ enum ConfigCommand {
         url: String,
     },
     /// Delete a hub entry.
-    #[command(before_help = REMOVE_EXAMPLES)]
+    #[command(before_help = REMOVE_EXAMPLES, override_usage = "spindrift config remove NAME")]
     Remove {
         /// The name of the hub.
         #[arg(add = ArgValueCompleter::new(complete::hubs))]
         name: String,
     },
     /// Display the configuration and the path of its file.
-    #[command(before_help = VIEW_EXAMPLES)]
+    #[command(before_help = VIEW_EXAMPLES, override_usage = "spindrift config view")]
     View,
 }
 

@@ -50,7 +50,7 @@ pub(crate) struct Delete {
     resources: ResourceArgs,
     #[command(flatten)]
     account_flags: AccountFlags,
-    /// Selector (field query) to filter on, supports '=', '==', and '!=' (e.g. --field-selector status.phase=PendingOperations).
+    /// Selector (field query) to filter on, supports '=', '==', and '!=' (e.g. --field-selector status.phase=Failed).
     #[arg(long)]
     field_selector: Option<String>,
     /// Delete all resources, in the namespace of the specified resource types.
@@ -90,8 +90,7 @@ pub(crate) struct Delete {
     /// The length of time to wait before giving up on a delete (e.g. 30s, 5m).
     #[arg(long, value_parser = duration, default_value = "5m", value_name = "TIME")]
     timeout: Duration,
-    /// Must be "none", "server", or "client". If client strategy, only print the object that would be sent, without
-    /// sending it. If server strategy, submit server-side request without persisting the resource.
+    /// Dry run strategy.
     #[arg(long, value_enum, default_value_t, value_name = "STRATEGY")]
     dry_run: DryRunMode,
     /// Output format. Defaults to one line for each object.

@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_arguments_do_not_contradict_each_other() {
+    fn the_arguments_are_consistent() {
         Get::augment_args(clap::Command::new("get")).debug_assert();
     }
 }

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_has_one_head_and_wide_ones_all_columns() {
+    fn a_table_has_one_header_and_wide_ones_all_columns() {
         let mut narrow = ListPrinter::new(ListFlags { output: None, no_headers: false });
         assert_eq!(narrow.table(&[Fruit("apple", 1)]), "NAME    COUNT\napple   1\n");
         assert_eq!(narrow.table(&[Fruit("fig", 2)]), "fig     2\n");
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_new_or_different_is_told_again() {
+    fn only_new_and_changed_items_are_printed_again() {
         let mut known = HashMap::new();
         let mut told = |items| changed(&mut known, items).iter().map(ListItem::name).collect::<Vec<_>>();
         assert_eq!(told(vec![Fruit("apple", 1), Fruit("fig", 1)]), ["apple", "fig"]);

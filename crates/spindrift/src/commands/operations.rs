@@ -78,7 +78,7 @@ enum OperationsCommand {
     /// Cancel an operation.
     ///
     /// An operation that is already changing an object is not interrupted. The resulting state is printed.
-    #[command(before_help = CANCEL_EXAMPLES)]
+    #[command(before_help = CANCEL_EXAMPLES, override_usage = "spindrift operations cancel ID")]
     Cancel {
         /// The id of the operation.
         id: OperationId,

@@ -55,8 +55,7 @@ pub(crate) struct Patch {
     /// Name of the manager used to track field ownership.
     #[arg(long, value_name = "NAME")]
     field_manager: Option<String>,
-    /// Must be "none", "server", or "client". If client strategy, only print the object that would be sent, without
-    /// sending it. If server strategy, submit server-side request without persisting the resource.
+    /// Dry run strategy.
     #[arg(long, value_enum, default_value_t, value_name = "STRATEGY")]
     dry_run: DryRunMode,
     /// Output format. Defaults to one line for each object.

@@ -68,24 +68,36 @@ pub(crate) struct Rollout {
 #[derive(Debug, Subcommand)]
 enum RolloutCommand {
     /// Undo a previous rollout.
-    #[command(before_help = UNDO_EXAMPLES)]
+    #[command(
+        before_help = UNDO_EXAMPLES,
+        override_usage = "spindrift rollout undo (-f FILENAME | TYPE NAME | TYPE/NAME ...) [options]"
+    )]
     Undo(Undo),
     /// Mark the provided resource as paused.
     ///
     /// Paused resources will not be reconciled by a controller. Use "spindrift rollout resume" to resume a paused
     /// resource. Currently only deployments support being paused.
-    #[command(before_help = PAUSE_EXAMPLES)]
+    #[command(
+        before_help = PAUSE_EXAMPLES,
+        override_usage = "spindrift rollout pause (-f FILENAME | TYPE NAME | TYPE/NAME ...) [options]"
+    )]
     Pause(Plain),
     /// Resume a paused resource.
     ///
     /// Paused resources will not be reconciled by a controller. By resuming a resource, we allow it to be reconciled
     /// again. Currently only deployments support being resumed.
-    #[command(before_help = RESUME_EXAMPLES)]
+    #[command(
+        before_help = RESUME_EXAMPLES,
+        override_usage = "spindrift rollout resume (-f FILENAME | TYPE NAME | TYPE/NAME ...) [options]"
+    )]
     Resume(Plain),
     /// Restart a resource.
     ///
     /// Resource rollout will be restarted.
-    #[command(before_help = RESTART_EXAMPLES)]
+    #[command(
+        before_help = RESTART_EXAMPLES,
+        override_usage = "spindrift rollout restart (-f FILENAME | TYPE NAME | TYPE/NAME ...) [options]"
+    )]
     Restart(Plain),
     History(History),
     Status(Status),
@@ -98,8 +110,7 @@ struct Undo {
     /// The revision to rollback to. Default to 0 (last revision).
     #[arg(long, default_value_t = 0, value_name = "REVISION")]
     to_revision: u64,
-    /// Must be "none", "server", or "client". If client strategy, only print the object that would be sent, without
-    /// sending it. If server strategy, submit server-side request without persisting the resource.
+    /// Dry run strategy.
     #[arg(long, value_enum, default_value_t, value_name = "STRATEGY")]
     dry_run: DryRunMode,
 }

@@ -45,8 +45,7 @@ pub(crate) struct Scale {
     /// Precondition for resource version. Requires that the current resource version match this value in order to scale.
     #[arg(long, value_name = "VERSION")]
     resource_version: Option<String>,
-    /// Must be "none", "server", or "client". If client strategy, only print the object that would be sent, without
-    /// sending it. If server strategy, submit server-side request without persisting the resource.
+    /// Dry run strategy.
     #[arg(long, value_enum, default_value_t, value_name = "STRATEGY")]
     dry_run: DryRunMode,
     /// Output format. Defaults to one line for each object.

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_unfinished_line_says_is_found_wherever_it_stands() {
+    fn options_of_an_incomplete_line_are_found_in_any_order() {
         let full = CommandLine {
             hub: Some("h:1".into()),
             account: Some("eu,us".into()),

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hubs_own_words_are_passed_on() {
+    fn error_messages_of_the_hub_are_unchanged() {
         let body = r#"{"timestamp":"…","status":400,"error":"Bad Request","message":"kind: no"}"#;
         assert_eq!(answer(400, body).to_string(), "kind: no");
         assert!(!answer(400, body).is_retryable());
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_is_quoted_and_called_one() {
+    fn the_response_of_another_server_is_quoted() {
         let said = answer(200, &format!("<html>\n  {}", "é".repeat(500))).to_string();
         assert!(said.contains("is not a hub's REST port") && said.contains("<html> éé"), "{said}");
         assert!(said.contains("é…") && said.lines().count() == 1, "{said}");

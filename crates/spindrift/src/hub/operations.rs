@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deadline_is_never_none_at_all() {
+    fn a_deadline_is_at_least_one_second() {
         assert_eq!(seconds(Duration::from_mins(2)), "120s");
         assert_eq!(seconds(Duration::from_millis(5)), "1s");
     }

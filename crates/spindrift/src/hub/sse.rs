@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_text_is_no_stream_of_events() {
+    fn a_stream_that_is_not_utf8_is_rejected() {
         let mut parser = Parser::default();
         parser.push(b"event: \xff\n");
         assert_eq!(parser.next(), Err(NotEvents));

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_events_stay_however_late_they_come() {
+    fn the_newest_events_are_kept_in_any_order_of_arrival() {
         let objects = [found("eu", "shop", "web")];
         let mut events = Events::none(&objects);
         for second in 0..SHOWN + 30 {

@@ -93,48 +93,4 @@ mod tests {
         assert!(hunks.starts_with("@@ -1,5000 +1,5000 @@\n-a0\n"), "{}", &hunks[..60]);
         assert_eq!(hunks.lines().count(), 10_001);
     }
-    #[path = "/tmp/cli/old_unified.rs"]
-    mod old;
-    #[test]
-    fn zz_compare() {
-        let mut random = fastrand::Rng::with_seed(9);
-        let directory = tempfile::tempdir().unwrap();
-        let [one, two] = ["one", "two"].map(|name| directory.path().join(name));
-        let (mut a, mut b, mut n) = (0, 0, 0);
-        for file in std::fs::read_dir("/tmp/cli/yaml").unwrap() {
-            let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
-            for _ in 0..12 {
-                let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
-                for _ in 0..random.usize(1..6) {
-                    let at = random.usize(0..lines.len());
-                    match random.usize(0..4) {
-                        0 => drop(lines.remove(at)),
-                        1 => lines[at].push('x'),
-                        2 => {
-                            let k = random.usize(0..lines.len());
-                            let l = lines[k].clone();
-                            lines.insert(at, l);
-                        }
-                        _ => {
-                            let end = (at + random.usize(1..8)).min(lines.len());
-                            let block: Vec<_> = lines[at..end].to_vec();
-                            for l in block.into_iter().rev() {
-                                lines.insert(end, l);
-                            }
-                        }
-                    }
-                }
-                let new: String = lines.iter().flat_map(|l| [l.as_str(), "\n"]).collect();
-                std::fs::write(&one, &text).unwrap();
-                std::fs::write(&two, &new).unwrap();
-                let output = Command::new("diff").arg("-u").args([&one, &two]).output().unwrap();
-                let theirs = String::from_utf8(output.stdout).unwrap();
-                let theirs: String = theirs.split_inclusive('\n').skip(2).collect();
-                n += 1;
-                a += usize::from(unified(&text, &new) == theirs);
-                b += usize::from(old::unified(&text, &new) == theirs);
-            }
-        }
-        panic!("similar {a}, old {b}, of {n}");
-    }
 }

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formats_that_are_wrong_are_answered_with_those_that_are_right() {
+    fn an_unknown_format_is_an_error_with_the_known_ones() {
         for (format, expected) in [
             ("go-template=x", "custom-columns,json,jsonpath,name,wide,yaml"),
             ("jsonpath={.a", "error parsing jsonpath {.a, unclosed action"),

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_found_by_every_name_that_people_use() {
+    fn kinds_are_found_by_all_their_names() {
         let resources = [
             resource("serving.knative.dev", "Service", "services", &["kservice"]),
             resource("", "Service", "services", &["svc"]),
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_one_kind_that_follow_each_other_are_gathered() {
+    fn consecutive_names_of_one_kind_are_one_target() {
         let mut targets = Vec::new();
         let (pod, service) = (resource("", "Pod", "pods", &[]), resource("", "Service", "services", &[]));
         for (resource, name) in [(&pod, "a"), (&pod, "b"), (&service, "c"), (&pod, "d")] {

@@ -240,7 +240,7 @@ mod tests {
     use crate::hub::ApiResource;
 
     #[test]
-    fn what_was_made_anew_and_is_not_selected_any_more_has_gone() {
+    fn a_recreated_object_that_no_longer_matches_is_deleted() {
         let words = QueryFlags::augment_args(clap::Command::new("get")).get_matches_from(["get"]);
         let query = QueryFlags::from_arg_matches(&words).unwrap();
         let hub = Client::new("http://localhost".parse().unwrap()).unwrap();

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_keeps_what_comes_for_later() {
+    fn a_paused_list_keeps_new_changes() {
         let mut changes = Changes::default();
         changes.toggle_pause();
         changes.upsert(object("a", "2025-01-01T00:00:00Z"), now());
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_looks_at_all_that_is_shown_and_memory_is_bounded() {
+    fn a_filter_matches_all_columns_and_memory_is_bounded() {
         let mut changes = Changes::default();
         for number in 0..KEPT + 10 {
             changes.upsert(object(&format!("pod-{number}"), "2025-01-01T00:00:00Z"), now());

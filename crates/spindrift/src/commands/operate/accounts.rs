@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn accounts_are_found_by_name_and_by_pattern_and_never_by_chance() {
+    fn accounts_are_selected_by_name_and_pattern() {
         let known = ["asia-1", "eu-1", "eu-2"].map(str::to_owned);
         for (accounts, expected) in [
             (&["eu-1"][..], &["eu-1"][..]),

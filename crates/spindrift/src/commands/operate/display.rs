@@ -238,7 +238,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_live_line_ends_as_the_only_word_or_as_a_count() {
+    fn a_live_line_becomes_its_only_result_or_a_count() {
         let sum = |words: &[(&str, usize)], last: Option<&str>| {
             let words = words.iter().map(|(word, count)| ((*word).to_owned(), *count)).collect();
             LineSummary { last: last.map(str::to_owned), words }.sum()

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_truths_are_what_kubectl_takes_them_for() {
+    fn numbers_and_booleans_are_parsed_as_by_kubectl() {
         let documents = parse(
             "a: 0644\nb: 1.0\nc: 1.5\nd: \"0644\"\ne: yes\nf: \"yes\"\ng: 12345678901234\nh: ~\ni: 1e3\nj: 2026-11-16\n\
              k: \"1\"\nl: on\nm: 0x1f\nn: -7\no: {}\np: []\nq: ''\n",
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_lists_and_json_are_taken_apart() {
+    fn documents_lists_and_json_are_unpacked() {
         let one = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" } });
         let yaml = "# nothing yet\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\n---\n";
         assert_eq!(sources(yaml), std::slice::from_ref(&one));
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_file_is_said_without_what_is_in_it() {
+    fn errors_of_a_file_do_not_contain_its_content() {
         for (text, expected) in [
             ("kind: Pod", "error validating \"x.yaml\": apiVersion not set"),
             ("apiVersion: v1", "kind not set"),

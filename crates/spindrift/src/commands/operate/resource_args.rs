@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_are_named_in_every_way_that_kubectl_knows() {
+    fn objects_are_named_in_every_form_of_kubectl() {
         for (line, expected) in [
             ("deploy/web", &["deploy/web"][..]),
             ("deploy/web svc/api", &["deploy/web", "svc/api"]),

@@ -25,7 +25,10 @@ const EXAMPLES: &str = "Examples:
 ///
 /// View previous rollout revisions and configurations.
 #[derive(Debug, Args)]
-#[command(before_help = EXAMPLES)]
+#[command(
+    before_help = EXAMPLES,
+    override_usage = "spindrift rollout history (-f FILENAME | TYPE NAME | TYPE/NAME ...) [options]"
+)]
 pub(super) struct History {
     #[command(flatten)]
     resources: ResourceArgs,

@@ -24,7 +24,10 @@ const EXAMPLES: &str = "Examples:
 /// By default 'rollout status' will watch the status of the latest rollout until it's done. If you don't want to wait for
 /// the rollout to finish then you can use --watch=false.
 #[derive(Debug, Args)]
-#[command(before_help = EXAMPLES)]
+#[command(
+    before_help = EXAMPLES,
+    override_usage = "spindrift rollout status (-f FILENAME | TYPE NAME | TYPE/NAME ...) [options]"
+)]
 pub(super) struct Status {
     #[command(flatten)]
     resources: ResourceArgs,

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn pods_use_what_their_containers_use() {
+    fn usage_of_a_pod_is_the_sum_of_its_containers() {
         let pods = [
             json!({ "metadata": { "namespace": "shop", "name": "web" }, "containers": [
                 { "name": "main", "usage": { "cpu": "1500001n", "memory": "10Mi" } },
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_are_shown_with_what_they_have() {
+    fn nodes_have_their_share_of_allocatable_resources() {
         let metrics = [json!({ "metadata": { "name": "a" }, "usage": { "cpu": "500m", "memory": "1Gi" } })];
         let node = |name: &str| json!({ "metadata": { "name": name }, "status": { "allocatable": { "cpu": "2", "memory": "4Gi" } } });
         let rows = node_rows(&metrics, &[node("a"), node("b")]);

@@ -147,7 +147,7 @@ const LARGE: &str = r"
 ";
 
 #[test]
-fn a_hub_that_is_away_is_said_until_it_is_back() {
+fn a_lost_connection_is_shown_until_the_reconnect() {
     let mut state = shop();
     let calm = screen(&state, 80, 24);
     let away = || HubError::Rejected { status: 0, message: "no hub answers".into() };
@@ -161,7 +161,7 @@ fn a_hub_that_is_away_is_said_until_it_is_back() {
 }
 
 #[test]
-fn one_question_without_an_answer_is_forgotten_with_the_next_answer() {
+fn a_failed_request_for_accounts_is_cleared_by_the_next_response() {
     let away = || HubError::Rejected { status: 0, message: "no hub answers".into() };
     let mut state = State::new("http://localhost:7002", TimeZone::UTC);
     state.away(&away(), now());
@@ -177,7 +177,7 @@ fn one_question_without_an_answer_is_forgotten_with_the_next_answer() {
 }
 
 #[test]
-fn an_account_is_chosen_and_let_go() {
+fn an_account_is_selected_and_deselected() {
     let mut state = shop();
     press(&mut state, KeyCode::Down);
     press(&mut state, KeyCode::Down);
@@ -242,7 +242,7 @@ fn every_size_can_be_drawn() {
 }
 
 #[test]
-fn numbers_are_for_people() {
+fn numbers_have_separators() {
     assert_eq!([0, 999, 1000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
     assert_eq!([0, 4, 32, 999, 12_040].map(rate), ["0", "0.4", "3.2", "99.9", "1,204"]);
 }
