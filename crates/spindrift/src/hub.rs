@@ -160,7 +160,7 @@ impl Client {
         if status.is_success() {
             return Ok(response);
         }
-        let body = response.bytes().await.unwrap_or_default();
+        let body = response.bytes().await.map_err(|error| HubError::request(&self.base, &error))?;
         Err(HubError::answer(&self.base, status, &body))
     }
 }

@@ -154,7 +154,7 @@ impl Client {
         if code.is_success() {
             return Ok(());
         }
-        let body = response.bytes().await.unwrap_or_default();
+        let body = response.bytes().await.map_err(|error| HubError::request(&self.base, &error))?;
         Err(match Status::read(&body) {
             Some(Status { code, message, .. }) => HubError::Rejected { status: code, message },
             None => HubError::answer(&self.base, code, &body),

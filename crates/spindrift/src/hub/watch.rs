@@ -118,7 +118,8 @@ impl Watcher {
             Ok(response) => {
                 let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
                 if !kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
-                    let body = response.bytes().await.unwrap_or_default();
+                    let body = response.bytes().await;
+                    let body = body.map_err(|error| HubError::request(&self.client.base, &error))?;
                     return Err(HubError::not_a_hub(&self.client.base, &body));
                 }
                 let body = response.bytes_stream().map(|bytes| bytes.map(|bytes| bytes.to_vec()));
