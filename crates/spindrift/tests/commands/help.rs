@@ -4,6 +4,8 @@
 
 use std::{fs, path::PathBuf};
 
+use spindrift_playground::Script;
+
 use crate::support::Shell;
 
 /// One file for each command of the top level, with its subcommands; `spindrift.txt` is the top level itself.
@@ -16,8 +18,8 @@ fn help_of_every_command_is_as_checked_in() {
     for name in commands(&top) {
         let mut page = help(&shell, &[&name]);
         for inner in commands(&page) {
-            page.push_str(&format!("\n\n$ spindrift {name} {inner} --help\n"));
-            page.push_str(&help(&shell, &[&name, &inner]));
+            let heading = format!("\n\n$ spindrift {name} {inner} --help\n");
+            page.extend([heading, help(&shell, &[&name, &inner])]);
         }
         pages.push((name, page));
     }
@@ -41,8 +43,12 @@ fn short_help_and_narrow_terminals_show_all_flags() {
     }
 }
 
+/// The help of a command, without the format of fault scripts, which the playground tests itself.
 fn help(shell: &Shell, command: &[&str]) -> String {
-    shell.spindrift(&[command, &["--help"]].concat()).ok()
+    let mut page = shell.spindrift(&[command, &["--help"]].concat()).ok();
+    let script = Script::HELP.lines().next().unwrap();
+    page.truncate(page.find(script).unwrap_or(page.len()));
+    page
 }
 
 /// Names of the commands that a page lists: the first word of each indented line below a heading "… Commands:".

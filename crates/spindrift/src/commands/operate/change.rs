@@ -44,7 +44,6 @@ pub(crate) struct ChangeCommand<'a> {
 pub(crate) enum ChangeFormat {
     Json,
     Yaml,
-    /// `deployment.apps/web`.
     Name,
 }
 
