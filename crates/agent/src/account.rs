@@ -167,7 +167,7 @@ impl Preparation {
         self.metrics.kubernetes_requests.inc_by(3);
         if !redactions.is_empty() {
             // Nothing is answered before it is known which kinds the rules mean.
-            redactions.learn(&api.discover().await.map_err(failed)?);
+            redactions.add_short_names(&api.discover().await.map_err(failed)?);
         }
         let kubernetes_version = api.version().await.map_err(failed)?;
         let cluster = api.identity().await.map_err(failed)?;

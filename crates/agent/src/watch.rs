@@ -198,7 +198,7 @@ impl Engine {
     /// Stops what is no longer served, declares what is, starts what is new.
     async fn reconcile(&mut self, discovery: &Discovery) {
         let account = self.shared.account.clone();
-        account.redactions.learn(discovery);
+        account.redactions.add_short_names(discovery);
         let undiscovered: Vec<Arc<str>> =
             discovery.undiscovered_groups.iter().map(|group| group.as_str().into()).collect();
         let scopes = selection::scopes(&account.config, &self.kinds, discovery);

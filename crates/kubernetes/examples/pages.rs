@@ -1,4 +1,4 @@
-//! What it costs to split a list of 10,000 pods of about 12 KB: `cargo run --release --example pages`.
+//! Time and memory of splitting a list of 10,000 pods of about 12 KB: `cargo run --release --example pages`.
 
 use bytes::Bytes;
 use serde_json::json;
@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 const PODS: usize = 10_000;
 
-/// As HTTP/2 brings it.
+/// Size of the frames of HTTP/2.
 const CHUNK: usize = 16 * 1024;
 
 fn main() -> anyhow::Result<()> {
@@ -71,7 +71,7 @@ fn pod(number: usize) -> serde_json::Value {
     })
 }
 
-/// The most memory that this process has held so far.
+/// Peak memory of this process.
 fn peak_kilobytes() -> anyhow::Result<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,4 +1,4 @@
-//! Objects, spellings and chunks that no API server would think of, for tests.
+//! Arbitrary objects, spellings and chunks, for tests.
 
 use bytes::Bytes;
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use crate::{
     json::{Fields, text},
 };
 
-/// JSON with its order and its doubled keys.
+/// JSON with its order and its repeated keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Tree {
     /// A number, `true`, `false` or `null`.
@@ -20,10 +20,10 @@ pub(crate) enum Tree {
     Object(Vec<(String, Tree)>),
 }
 
-/// How JSON is spelled: where blanks and escapes are, by chance.
+/// Random blanks and escapes of JSON.
 pub(crate) struct Spelling(u64);
 
-/// Keys that mean something somewhere, so that they turn up everywhere.
+/// Keys with a meaning somewhere, so that they occur everywhere.
 const KEYS: [&str; 17] = [
     "k8s.io/initial-events-end",
     "kubectl.kubernetes.io/last-applied-configuration",
@@ -44,7 +44,7 @@ const KEYS: [&str; 17] = [
     "🦀",
 ];
 
-/// Paths that hit some of them.
+/// Paths that match some of the keys.
 const PATHS: [&str; 15] = [
     "data",
     "data.*",
@@ -134,7 +134,7 @@ impl Spelling {
         Self(seed | 1)
     }
 
-    /// A number below `end`, by xorshift.
+    /// Returns a number below `end`, by xorshift.
     fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -209,7 +209,7 @@ fn tree() -> impl Strategy<Value = Tree> {
 }
 
 prop_compose! {
-    /// An object of a cluster: it has metadata, with what identifies it somewhere in between.
+    /// An object of a cluster, with its identity at random positions of the metadata.
     pub(crate) fn object()(
         mut object in members(tree(), 6),
         mut metadata in members(tree(), 6),
@@ -229,7 +229,7 @@ prop_compose! {
     }
 }
 
-/// Rules of which some hit.
+/// Paths of which some match.
 pub(crate) fn redacted_paths() -> impl Strategy<Value = Vec<&'static str>> {
     prop::sample::subsequence(&PATHS[..], 0..6)
 }
@@ -240,7 +240,7 @@ pub(crate) fn redactions(paths: &[&str]) -> Redactions {
     Redactions::compile(&rules).unwrap()
 }
 
-/// The rules of a kind that nobody has a special rule for, with these paths redacted.
+/// Rules of a kind without special treatment, with these paths redacted.
 pub(crate) fn rules(view: View, paths: &[&str]) -> ScrubRules {
     let things = Resource {
         group: "example.com".into(),

@@ -1,8 +1,8 @@
-//! Which resources an API server serves.
+//! Discovery of the resources that an API server serves.
 //!
 //! ```text
-//! GET /api, /apis ──▶ aggregated (all in two answers, since 1.26) ──┐
-//!        └─ old server ──▶ legacy (one question per version) ───────┴──▶ groups ─┬▶ watchable, preferred ──▶ Discovery
+//! GET /api, /apis ──▶ aggregated (two responses, since 1.26) ───────┐
+//!        └─ old server ──▶ legacy (one request per version) ────────┴──▶ groups ─┬▶ watchable, preferred ──▶ Discovery
 //!                                                                                └▶ everything ──▶ Catalogue
 //! ```
 
@@ -26,33 +26,33 @@ use crate::{
     json::Malformed,
 };
 
-/// What can be listed and watched.
+/// Resources that can be listed and watched.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Discovery {
     /// Each kind of each group once, in the version that the server prefers.
     pub resources: Vec<Resource>,
-    /// Groups that answered with an error or with old knowledge: what they serve is not known.
+    /// Groups that returned an error or stale data: their resources are unknown.
     pub undiscovered_groups: Vec<String>,
     short_names: ShortNames,
 }
 
-/// By group and kind; only of those that have any.
+/// Short names by group and kind; only of kinds that have some.
 pub(crate) type ShortNames = HashMap<(Arc<str>, Arc<str>), Vec<String>>;
 
-/// A group as either form of discovery tells it.
+/// API group, from either form of discovery.
 struct Group {
     name: String,
     /// In the server's order of preference.
-    versions: Vec<Version>,
+    versions: Vec<GroupVersion>,
 }
 
-struct Version {
+struct GroupVersion {
     name: String,
-    /// None if the server does not know.
+    /// None if unknown to the server.
     resources: Option<Vec<Served>>,
 }
 
-/// A resource in one version.
+/// Resource in one version.
 struct Served {
     kind: String,
     plural: String,
@@ -61,19 +61,19 @@ struct Served {
     short_names: Vec<String>,
 }
 
-/// The first that the server knows: aggregated discovery came as v2beta1 in 1.26 and as v2 in 1.30.
+/// In order of preference: aggregated discovery came as v2beta1 in 1.26 and as v2 in 1.30.
 const ACCEPT: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
     application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,\
     application/json";
 
-/// What tells both forms of an answer apart.
+/// Kind of the response, which differs between the forms of discovery.
 #[derive(Deserialize)]
-struct Document {
+struct DiscoveryKind {
     kind: String,
 }
 
 impl Api {
-    /// Asks which resources can be listed and watched; one broken group does not hide the others.
+    /// Requests the resources that can be listed and watched; a broken group does not hide the others.
     pub async fn discover(&self) -> Result<Discovery, ApiError> {
         self.discover_as(ACCEPT).await
     }
@@ -91,7 +91,7 @@ impl Api {
             request: get.title().to_owned(),
             source: Malformed::from(error),
         };
-        let Document { kind } = serde_json::from_slice(&body).map_err(malformed)?;
+        let DiscoveryKind { kind } = serde_json::from_slice(&body).map_err(malformed)?;
         match &*kind {
             "APIGroupDiscoveryList" => aggregated::groups(&body).map_err(malformed),
             "APIVersions" => self.legacy_groups(legacy::core_group(&body).map_err(malformed)?).await,
@@ -103,7 +103,7 @@ impl Api {
 // === impl Discovery ===
 
 impl Discovery {
-    /// The short names that the server gives a resource, such as those in the definition of a custom one.
+    /// Returns the short names of a resource, such as those of a custom resource definition.
     pub fn short_names(&self, resource: &Resource) -> &[String] {
         let key = (resource.group.clone(), resource.kind.clone());
         self.short_names.get(&key).map_or(&[], Vec::as_slice)

@@ -1,4 +1,4 @@
-//! JSON objects taken apart one level deep: fields in their order, as the bytes they came in.
+//! JSON objects parsed one level deep: fields in their order, with their values as raw bytes.
 
 pub(crate) mod filter;
 pub(crate) mod mask;
@@ -12,12 +12,12 @@ use serde::{
 };
 use serde_json::{error::Category, value::RawValue};
 
-/// Why JSON of an API server could not be understood.
+/// JSON of an API server that cannot be parsed.
 ///
-/// It never quotes the JSON, as serde's own messages do: that may be a Secret's value.
+/// Unlike serde's messages it never quotes the JSON, which may be the value of a Secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// It is not JSON.
+    /// The text is not JSON.
     #[error("no JSON from line {line} column {column} on")]
     Syntax {
         /// Counted from 1, in the part of the text that was being read.
@@ -25,7 +25,7 @@ pub enum Malformed {
         /// Counted from 1.
         column: usize,
     },
-    /// It ends too early.
+    /// The text ends too early.
     #[error("the JSON ends too early")]
     Truncated,
     /// A value has the wrong type, or a field is missing or doubled.
@@ -36,42 +36,42 @@ pub enum Malformed {
         /// Counted from 1.
         column: usize,
     },
-    /// A field that every object has is not there exactly once.
+    /// A required field is missing or repeated.
     #[error("{0} is not there exactly once")]
     NotOnce(&'static str),
-    /// A field that says something of every object says nothing.
+    /// A required field is empty.
     #[error("{0} is empty")]
     Empty(&'static str),
-    /// A key, or what is around the objects, is longer than it can mean well.
-    #[error("a key, or what is around the objects, is too long")]
+    /// A key, or the document around the objects, is longer than any valid one.
+    #[error("a key, or the document around the objects, is too long")]
     TooLong,
-    /// The object itself is longer than any API server's limit.
+    /// The object is longer than the limit of any API server.
     #[error("longer than an object may be")]
     ObjectTooLong,
-    /// The type of an event is none of those that there are.
+    /// The type of an event is unknown.
     #[error("an unknown type of event")]
     UnknownType,
 }
 
-/// The fields of one JSON object.
+/// Fields of one JSON object.
 #[derive(Debug)]
 pub(crate) struct Fields<'a>(Vec<Field<'a>>);
 
 #[derive(Debug)]
 pub(crate) struct Field<'a> {
-    /// The key as it was written, in quotes.
+    /// Key as it was written, in quotes.
     pub(crate) key: &'a str,
-    /// The key as it is meant: `"dat\u0061"` is `data`.
+    /// Key without escapes: `"dat\u0061"` is `data`.
     pub(crate) name: Cow<'a, str>,
     pub(crate) value: &'a RawValue,
 }
 
-/// Reads a string value.
+/// Parses a string value.
 pub(crate) fn text(value: &RawValue) -> Result<Cow<'_, str>, Malformed> {
     Ok(unquote(value.get())?)
 }
 
-/// Reads a string, or a key, that comes in quotes.
+/// Parses a string or key in quotes.
 pub(crate) fn unquote(quoted: &str) -> serde_json::Result<Cow<'_, str>> {
     match quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
         Some(plain) if !plain.contains('\\') => Ok(Cow::Borrowed(plain)),
@@ -103,7 +103,7 @@ impl<'a> Fields<'a> {
         self.0.iter()
     }
 
-    /// The value of a field that may be missing.
+    /// Returns the value of an optional field.
     pub(crate) fn get(&self, name: &'static str) -> Result<Option<&'a RawValue>, Malformed> {
         let mut found = self.iter().filter(|field| field.name == name);
         match (found.next(), found.next()) {
@@ -112,12 +112,12 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The value of a field that must be there.
+    /// Returns the value of a required field.
     pub(crate) fn require(&self, name: &'static str) -> Result<&'a RawValue, Malformed> {
         self.get(name)?.ok_or(Malformed::NotOnce(name))
     }
 
-    /// The text of a field that must be there, and say something.
+    /// Returns the text of a required field, which must not be empty.
     pub(crate) fn require_text(&self, name: &'static str) -> Result<Cow<'a, str>, Malformed> {
         Some(text(self.require(name)?)?).filter(|text| !text.is_empty()).ok_or(Malformed::Empty(name))
     }

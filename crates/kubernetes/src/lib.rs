@@ -1,20 +1,20 @@
-//! Raw access to a Kubernetes API server, for an agent that is a pipe and not a cache.
+//! Raw access to a Kubernetes API server, for an agent that streams objects and caches none.
 //!
 //! ```text
-//! Credentials ──connect──▶ Api ──discover──▶ Discovery (which resources can be listed and watched)
-//!                           │     (all by transport: few connections, current credentials, proxies)
+//! Credentials ──connect──▶ Api ──discover──▶ Discovery (resources that can be listed and watched)
+//!                           │     (client: few connections, current credentials, proxies)
 //!                           │
 //!                           ├──call───▶ Reply, or Pieces (operations)
 //!                           ├──watch──▶ body ──────────▶ splitter (lines) ─┐
-//!                           └──list───▶ body ──▶ unpack ─▶ page (items) ───┴─▶ sieve ──▶ object ──▶ EventStream
+//!                           └──list───▶ body ──▶ unpack ─▶ page (items) ───┴─▶ filter ──▶ object ──▶ EventStream
 //! ```
 //!
-//! What is applied is compared before that with what was applied and what is there ([`three_way_strategic`]), by the merge
-//! keys that the API server tells ([`Schemas`]).
+//! `merge` computes the patches of client-side apply ([`three_way_strategic`]) by the merge keys of the API server
+//! ([`Schemas`]), and applies patches as the API server does.
 //!
-//! Bodies are split as bytes arrive, and scrubbed in the same pass: what `scrub` and `redact` hold back is never
-//! copied. What passes is parsed only as deep as identity needs, and is otherwise the bytes that the API server sent.
-//! No object is kept, and no Secret's value is ever asked for.
+//! `stream` splits bodies as bytes arrive, and `scrub` filters them in the same pass: values that are cut or redacted are
+//! never copied. The rest is parsed only as deep as the identity of an object needs, and is otherwise the bytes that the
+//! API server sent. No object is kept, and no value of a Secret is ever requested.
 #![warn(missing_docs)]
 
 mod client;
@@ -31,7 +31,7 @@ pub mod rollout;
 mod arbitrary;
 
 pub use client::{
-    api::{Access, AccessRules, Api, Call, Greeting, Inspection, Pieces, Reply, ReviewError, Way},
+    api::{Access, AccessRules, Api, AuthMethod, Call, Inspection, Pieces, Reply, ReviewError, ServerInfo},
     credentials::{ApiOptions, ConnectError, Credentials, KubeconfigText},
     error::ApiError,
     in_cluster::InClusterError,

@@ -1,15 +1,16 @@
-//! What kubectl computes before it sends a manifest: the patch that brings a live object to what is wanted.
+//! Patches as kubectl computes them, and as the API server applies them.
 //!
 //! ```text
-//! current  ──changes──▶ modified   diff: what is other or new, deletions left out ─────────┐
-//! original ──deletions─▶ modified  diff: what was applied before and is not wanted anymore ┴─▶ overlay ──▶ patch
+//! current  ──changes──▶ modified   diff: changed and new fields, without deletions ────────┐
+//! original ──deletions─▶ modified  diff: fields of the last apply that the manifest dropped ┴─▶ overlay ──▶ patch
 //! ```
 //!
-//! What others set stays, since deletions come only from what was applied before. Built-in kinds are merged strategically:
-//! lists by the keys and strategies of their types ([`Shape`]), told to the API server by directives such as `$patch`,
-//! `$retainKeys`, `$setElementOrder/<list>` and `$deleteFromPrimitiveList/<list>`. All others take JSON merge patches.
+//! Fields of other writers stay, since deletions come only from the last apply. Built-in kinds take strategic merge
+//! patches: lists are merged by the keys and strategies of their types ([`Shape`]), with directives for the API server
+//! such as `$patch`, `$retainKeys`, `$setElementOrder/<list>` and `$deleteFromPrimitiveList/<list>`. All other kinds take
+//! JSON merge patches.
 //!
-//! A patch must be kubectl's to the letter, oddities included: they are commented where they stand.
+//! A patch must equal kubectl's byte for byte, quirks included; comments mark them.
 
 mod diff;
 mod elements;
@@ -30,10 +31,10 @@ use serde_json::{Map, Value};
 use overlay::Purpose;
 use schema::Shape;
 
-/// A JSON object; its keys are sorted, as Go's are when it writes JSON.
+/// JSON object; its keys are sorted, as in JSON that Go writes.
 pub type Object = Map<String, Value>;
 
-/// Why no patch can be computed, or be applied here. It never quotes values, which may be a Secret's.
+/// A patch that cannot be computed or applied. The message never quotes values, which may be those of a Secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MergeError {
     /// An element of a list that is merged by a key does not have that key.
@@ -50,17 +51,17 @@ pub enum MergeError {
     /// A list that is merged holds lists.
     #[error("lists of lists are not supported")]
     ListOfLists,
-    /// A directive is not written as directives are.
-    #[error("{directive} in a patch is not as it must be: {expected}")]
+    /// A directive is malformed.
+    #[error("invalid {directive} in a patch, expected {expected}")]
     BadDirective {
         /// Such as `$patch`.
         directive: String,
-        /// What it must be.
+        /// The expected value.
         expected: &'static str,
         /// The map or element of a `$patch` that is neither `delete` nor `replace`.
         map: Option<PatchPart>,
     },
-    /// The object in the cluster, or that which was applied before, is another one.
+    /// The live object, or the one of the last apply, is another object.
     #[error("at least one of apiVersion, kind and name was changed")]
     IdentityChanged,
     /// An operation of a JSON patch does not fit the object.
@@ -68,7 +69,7 @@ pub enum MergeError {
     JsonPatch {
         /// Counted from 0.
         index: usize,
-        /// What is wrong with it.
+        /// The problem.
         problem: &'static str,
     },
 }
@@ -77,20 +78,20 @@ pub enum MergeError {
 #[derive(Clone, PartialEq, Eq)]
 pub struct PatchPart(pub Value);
 
-/// Says whether a map or an element is deleted, replaced or merged.
+/// Directive that deletes or replaces a map or an element.
 const PATCH: &str = "$patch";
 
-/// Lists the fields of a map that are not cleared.
+/// Directive with the fields of a map that are kept.
 const RETAIN_KEYS: &str = "$retainKeys";
 
-/// Tells the order of the list of the same name.
+/// Directive with the order of the list of the same name.
 const SET_ELEMENT_ORDER: &str = "$setElementOrder";
 
-/// Lists what goes from the list of scalars of the same name.
+/// Directive with the elements to delete from the list of scalars of the same name.
 const DELETE_FROM_PRIMITIVE_LIST: &str = "$deleteFromPrimitiveList";
 
-/// The strategic merge patch that brings `current` to `modified`: what is in `original` and not in `modified` goes, and
-/// what only others have set stays.
+/// Computes the strategic merge patch from `current` to `modified`: deletes the fields of `original` that `modified`
+/// lacks, and keeps those that only other writers have set.
 pub fn three_way_strategic(
     original: &Object,
     modified: &Object,
@@ -102,27 +103,27 @@ pub fn three_way_strategic(
     overlay::overlay(deletions, changes, shape, Purpose::JoinPatches)
 }
 
-/// The same as a JSON merge patch, for kinds of which no merge keys are known.
+/// Computes the same as a JSON merge patch, for kinds without known merge keys.
 pub fn three_way_json(original: &Object, modified: &Object, current: &Object) -> Result<Object, MergeError> {
     json::three_way(original, modified, current)
 }
 
-/// What the API server makes of an object and a strategic merge patch.
+/// Applies a strategic merge patch as the API server does.
 pub fn apply_strategic(object: Object, patch: Object, shape: Shape<'_>) -> Result<Object, MergeError> {
     overlay::overlay(object, patch, shape, Purpose::Apply)
 }
 
-/// What the API server makes of an object and a JSON merge patch.
+/// Applies a JSON merge patch as the API server does.
 pub fn apply_json_merge(object: Object, patch: Object) -> Object {
     json::overlay(object, patch)
 }
 
-/// What the API server makes of an object and a JSON patch (RFC 6902).
+/// Applies a JSON patch (RFC 6902) as the API server does.
 pub fn apply_json_patch(object: Object, patch: &Value) -> Result<Object, MergeError> {
     json_patch::apply(object, patch)
 }
 
-/// Leaves out nulls, as kubectl does before it creates an object: an update would leave them out, too.
+/// Removes nulls, as kubectl does before it creates an object: an update would remove them, too.
 pub fn prune_nulls(value: &mut Value) {
     json::prune_nulls(value);
 }
@@ -156,7 +157,7 @@ impl MergeError {
     }
 }
 
-/// The key under which a directive speaks about a list.
+/// Returns the key of a directive for a list.
 fn parallel(directive: &str, list: &str) -> String {
     format!("{directive}/{list}")
 }

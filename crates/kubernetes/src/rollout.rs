@@ -1,7 +1,6 @@
-//! What rollouts mean, in kubectl's words: how far one is, which revisions there are, and what it takes to go back.
+//! Rollouts, as kubectl defines them: status, history and undo.
 //!
-//! Pure functions of objects as the API server tells them. Deployments keep their revisions in ReplicaSets, the others
-//! in ControllerRevisions.
+//! Pure functions of objects. Revisions of Deployments are ReplicaSets, those of other workloads ControllerRevisions.
 
 mod history;
 mod progress;
@@ -18,7 +17,7 @@ pub use progress::{Progress, progress};
 pub use selector::selector_text;
 pub use undo::{Undo, undo};
 
-/// A kind that rolls out.
+/// Kind with rollouts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Workload {
     /// Its revisions are ReplicaSets.
@@ -29,13 +28,13 @@ pub enum Workload {
     DaemonSet,
 }
 
-/// The annotation by which `rollout restart` changes a pod template.
+/// Annotation by which `rollout restart` changes a pod template.
 pub const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
 
 // === impl Workload ===
 
 impl Workload {
-    /// None for kinds that do not roll out.
+    /// Returns none for kinds without rollouts.
     pub fn of(resource: &Resource) -> Option<Self> {
         match (&*resource.group, &*resource.kind) {
             ("apps" | "extensions", "Deployment") => Some(Self::Deployment),
@@ -45,7 +44,7 @@ impl Workload {
         }
     }
 
-    /// The resource that keeps its revisions.
+    /// Resource of its revisions.
     pub fn kept_in(self) -> Resource {
         let (kind, plural) = match self {
             Self::Deployment => ("ReplicaSet", "replicasets"),

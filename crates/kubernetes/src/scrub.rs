@@ -1,8 +1,8 @@
-//! What is cut from an object before it is forwarded: `managedFields` always; what configuration redacts; and for
-//! what is watched as metadata only, everything that could repeat the values that were not asked for.
+//! Scrubbing of objects before they are forwarded: cuts `managedFields` always, redacts the configured paths, and, of
+//! objects that are watched as metadata only, cuts everything that could repeat their values.
 //!
-//! Keys are compared as they are meant, not as they are spelled, and each of two equal keys is treated alike, so
-//! that no other parser can find in the result what this one has overlooked.
+//! Keys are compared without their escapes, and repeated keys are all treated alike, so that no other parser can find in
+//! the result a value that this one missed.
 
 pub(crate) mod parts;
 pub(crate) mod redact;
@@ -16,9 +16,9 @@ use spindrift_model::{Resource, ScrubRevision};
 use crate::{
     json::{
         Fields, Malformed,
-        filter::{Item, Sieve, Sifted},
-        mask::{Fate, Mesh},
-        path::{Path, Step},
+        filter::{FilterOutput, Item, JsonFilter},
+        mask::{FieldAction, FieldMask},
+        path::{FieldPath, Step},
     },
     scrub::{
         parts::{INITIAL_EVENTS_END, Parts},
@@ -27,7 +27,7 @@ use crate::{
     },
 };
 
-/// What the objects of one resource are scrubbed by.
+/// Rules by which the objects of one resource are scrubbed.
 #[derive(Debug, Clone)]
 pub struct ScrubRules {
     view: View,
@@ -35,32 +35,33 @@ pub struct ScrubRules {
     kind: String,
     /// As JSON, in quotes.
     api_version: String,
-    cuts: Vec<(Path, Fate)>,
+    cuts: Vec<(FieldPath, FieldAction)>,
     revision: ScrubRevision,
 }
 
-/// Written by `kubectl apply`: the whole manifest, a Secret's values included.
+/// Annotation of `kubectl apply`: the whole manifest, with the values of a Secret.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// Where Secrets (and ConfigMaps) keep their values.
+/// Fields of Secrets (and ConfigMaps) with their values.
 const VALUES: [&str; 3] = ["data", "stringData", "binaryData"];
 
-/// Of what is cut without configuration. To be changed with it, so that hubs are sent again what they have.
+/// Revision of the cuts that need no configuration. A change of them must change it, so that hubs receive the objects
+/// again.
 const REVISION: u32 = 1;
 
-/// The longest object: etcd takes 1.5 MiB by default, and some operators allow it ten times that.
+/// Longest object: etcd accepts 1.5 MiB by default, and some operators allow it ten times that.
 pub(crate) const LONGEST: usize = 16 * 1024 * 1024;
 
-/// Scrubs one object: what the rules name is cut, everything else stays as it is, in its order.
+/// Scrubs one object: cuts or redacts the values that the rules name, and copies everything else byte by byte.
 pub fn scrub(object: &[u8], rules: &ScrubRules) -> Result<Bytes, Malformed> {
-    let mut sieve = Sieve::new(rules.mesh(&[]), LONGEST);
-    let (read, sifted) = sieve.read(object)?;
-    if sifted != Some(Sifted::Item) {
+    let mut filter = JsonFilter::new(rules.mask(&[]), LONGEST);
+    let (read, output) = filter.read(object)?;
+    if output != Some(FilterOutput::Item) {
         return Err(Malformed::Truncated);
     }
-    // Nothing but white space may follow.
-    sieve.read(&object[read..])?;
-    match sieve.item() {
+    // Only white space may follow.
+    filter.read(&object[read..])?;
+    match filter.item() {
         Item::Whole(scrubbed) => rules.complete(scrubbed, &Parts::read(scrubbed)?),
         Item::TooLong => Err(Malformed::ObjectTooLong),
     }
@@ -69,12 +70,12 @@ pub fn scrub(object: &[u8], rules: &ScrubRules) -> Result<Bytes, Malformed> {
 // === impl ScrubRules ===
 
 impl ScrubRules {
-    /// The rules for a resource; Secrets are seen as metadata only, whatever is asked for.
+    /// Rules for a resource; Secrets are always viewed as metadata only.
     pub fn new(resource: &Resource, view: View, redactions: &Redactions) -> Self {
         Self::redacting(resource, view, redactions.paths_of(resource))
     }
 
-    pub(crate) fn redacting(resource: &Resource, view: View, redacted: Vec<Path>) -> Self {
+    pub(crate) fn redacting(resource: &Resource, view: View, redacted: Vec<FieldPath>) -> Self {
         let Resource { group, version, kind, .. } = resource;
         let api_version = if group.is_empty() { version.to_string() } else { format!("{group}/{version}") };
         let view = view.of(resource);
@@ -87,60 +88,60 @@ impl ScrubRules {
         }
     }
 
-    /// Differs where something else is cut.
+    /// Revision, which differs if other values are cut.
     pub fn revision(&self) -> ScrubRevision {
         self.revision
     }
 
-    /// The rules for objects that stand at this place of a document.
-    pub(crate) fn mesh(&self, place: &[Step]) -> Mesh {
-        let mut rules = vec![(Path::of_names([]).within(place), Fate::Item)];
-        rules.extend(self.cuts.iter().map(|(path, fate)| (path.within(place), *fate)));
-        Mesh::new(&rules)
+    /// Field mask for objects at this path of a document.
+    pub(crate) fn mask(&self, outer: &[Step]) -> FieldMask {
+        let mut rules = vec![(FieldPath::of_names([]).within(outer), FieldAction::Item)];
+        rules.extend(self.cuts.iter().map(|(path, action)| (path.within(outer), *action)));
+        FieldMask::new(&rules)
     }
 
-    /// Whether something is cut that nobody may see, so that what held it has to be wiped.
-    pub(crate) fn keep_secrets(&self) -> bool {
-        self.view == View::MetadataOnly || self.cuts.iter().any(|(_, fate)| *fate == Fate::Redact)
+    /// Whether the rules cut secrets, so that the memory that held them must be wiped.
+    pub(crate) fn cuts_secrets(&self) -> bool {
+        self.view == View::MetadataOnly || self.cuts.iter().any(|(_, action)| *action == FieldAction::Redact)
     }
 
-    /// Makes the object's body from what passed, in an allocation of exactly its size.
+    /// Completes the body of a scrubbed object, in an allocation of exactly its size.
     pub(crate) fn complete(&self, scrubbed: &[u8], parts: &Parts<'_>) -> Result<Bytes, Malformed> {
         if self.view == View::MetadataOnly {
             refuse_odd_annotations(&parts.metadata)?;
         }
-        // The items of a list lack these two; every other reader wants to find them.
+        // The items of a list lack these two fields; readers expect them.
         let mut head = String::from("{");
         for (name, value) in [("kind", &self.kind), ("apiVersion", &self.api_version)] {
             if !parts.fields.iter().any(|field| field.name == name) {
                 head.extend(["\"", name, "\":", value, ","]);
             }
         }
-        // Every object has metadata, so something follows; and it begins with a brace.
+        // An object begins with a brace, and has metadata, so that no comma is left at the end.
         Ok([head.as_bytes(), scrubbed.get(1..).unwrap_or_default()].concat().into())
     }
 }
 
-/// What is cut, and what must not be.
-fn cuts(view: View, redacted: Vec<Path>) -> Vec<(Path, Fate)> {
-    let mut cuts = vec![(Path::of_names(["metadata", "managedFields"]), Fate::Cut)];
+/// Returns the cuts, and the exceptions from them.
+fn cuts(view: View, redacted: Vec<FieldPath>) -> Vec<(FieldPath, FieldAction)> {
+    let mut cuts = vec![(FieldPath::of_names(["metadata", "managedFields"]), FieldAction::Cut)];
     if view == View::MetadataOnly {
-        // Instead of PartialObjectMetadata of meta.k8s.io/v1, which is how it was asked for.
-        cuts.extend(["kind", "apiVersion"].map(|name| (Path::of_names([name]), Fate::Cut)));
-        cuts.extend(VALUES.map(|name| (Path::of_names([name]), Fate::Cut)));
+        // They are PartialObjectMetadata and meta.k8s.io/v1, as requested; `complete` adds those of the resource.
+        cuts.extend(["kind", "apiVersion"].map(|name| (FieldPath::of_names([name]), FieldAction::Cut)));
+        cuts.extend(VALUES.map(|name| (FieldPath::of_names([name]), FieldAction::Cut)));
     }
     if view == View::MetadataOnly || !redacted.is_empty() {
-        let annotation = |name| Path::of_names(["metadata", "annotations", name]);
-        cuts.push((Path::of_names(["metadata", "annotations"]), Fate::Thin));
-        cuts.push((annotation(LAST_APPLIED), Fate::Cut));
-        // The protocol's own word, not the object's.
-        cuts.push((annotation(INITIAL_EVENTS_END), Fate::Pass));
+        let annotation = |name| FieldPath::of_names(["metadata", "annotations", name]);
+        cuts.push((FieldPath::of_names(["metadata", "annotations"]), FieldAction::DropIfEmptied));
+        cuts.push((annotation(LAST_APPLIED), FieldAction::Cut));
+        // This annotation belongs to the watch protocol, not to the object.
+        cuts.push((annotation(INITIAL_EVENTS_END), FieldAction::Keep));
     }
-    cuts.extend(redacted.into_iter().map(|path| (path, Fate::Redact)));
+    cuts.extend(redacted.into_iter().map(|path| (path, FieldAction::Redact)));
     cuts
 }
 
-/// Annotations in which nothing could be looked up.
+/// Refuses annotations that are not an object.
 fn refuse_odd_annotations(metadata: &Fields<'_>) -> Result<(), Malformed> {
     for field in metadata.iter().filter(|field| field.name == "annotations" && field.value.get() != "null") {
         Fields::of(field.value)?;
@@ -148,8 +149,8 @@ fn refuse_odd_annotations(metadata: &Fields<'_>) -> Result<(), Malformed> {
     Ok(())
 }
 
-/// FNV-1a over the paths: the same for the same rules, in every release and on every machine.
-fn revision(redacted: &[Path]) -> ScrubRevision {
+/// FNV-1a of the paths: the same for the same rules, in every release and on every machine.
+fn revision(redacted: &[FieldPath]) -> ScrubRevision {
     let mut hash = 0x811c_9dc5_u32 ^ REVISION;
     for byte in redacted.iter().flat_map(|path| format!("{path}\n").into_bytes()) {
         hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);

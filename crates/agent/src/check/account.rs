@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use jiff::Timestamp;
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 use spindrift_kubernetes::{
-    Api, ApiError, ApiOptions, ConnectError, Credentials, Greeting, Inspection, LoginError, PluginError,
-    Redactions, Way,
+    Api, ApiError, ApiOptions, AuthMethod, ConnectError, Credentials, Inspection, LoginError, PluginError,
+    Redactions, ServerInfo,
 };
 use spindrift_model::AccountName;
 use spindrift_process::{
@@ -107,8 +107,8 @@ async fn inspect(
             return None;
         }
     };
-    section.ok(CHECK, format!("{}, with {}", credentials.origin(), inspection.way));
-    if let Way::Certificate(pem) = &inspection.way {
+    section.ok(CHECK, format!("{}, with {}", credentials.origin(), inspection.auth_method));
+    if let AuthMethod::Certificate(pem) = &inspection.auth_method {
         client_certificate(name, pem, section);
     }
     Some((credentials, inspection))
@@ -236,14 +236,14 @@ async fn connect(
             return None;
         }
         Err(_) => {
-            let found = format!("{} did not end within {DEADLINE:?}", inspection.way);
+            let found = format!("{} did not end within {DEADLINE:?}", inspection.auth_method);
             section.wrong("login", found, "run it by hand as the agent's user; it must not ask questions");
             section.skip(&["version", "clock", "identity", "rbac"], "the credentials cannot be used");
             return None;
         }
     };
-    match api.greet().await {
-        Ok(Greeting { version, date }) => {
+    match api.server_info().await {
+        Ok(ServerInfo { version, date }) => {
             section.ok("version", version);
             match date.as_deref().and_then(http_date) {
                 Some(theirs) => section.push(clock("the API server", theirs, Timestamp::now())),
@@ -263,11 +263,11 @@ fn unusable(name: &str, inspection: &Inspection, error: &ConnectError) -> (Strin
     let ConnectError::Unusable { source, .. } = error else {
         return (report(error), format!("correct the user in the kubeconfigFile of account {name}"));
     };
-    let remedy = match (&**source, &inspection.way) {
+    let remedy = match (&**source, &inspection.auth_method) {
         (LoginError::Plugin(PluginError::Start { command, .. }), _) => {
             format!("install {command} where the agent runs, or use a token or a certificate")
         }
-        (LoginError::Plugin(_), Way::Plugin { command }) => {
+        (LoginError::Plugin(_), AuthMethod::Plugin { command }) => {
             format!("run {command} by hand, as the agent's user, to see why")
         }
         _ => format!("correct the user in the kubeconfigFile of account {name}"),
@@ -279,7 +279,7 @@ fn refused(config: &AccountConfig, inspection: &Inspection, error: &ApiError, se
     let name = &config.name;
     if error.is_unauthorized() {
         section.skip(&["version", "clock"], "the API server does not know who asks");
-        section.push(unknown(name, &inspection.way));
+        section.push(unknown(name, &inspection.auth_method));
         section.skip(&["rbac"], "the API server does not know who asks");
         return;
     }
@@ -291,14 +291,19 @@ fn refused(config: &AccountConfig, inspection: &Inspection, error: &ApiError, se
     section.skip(&["clock", "identity", "rbac"], "the API server does not answer");
 }
 
-fn unknown(name: &str, way: &Way) -> Line {
-    let remedy = match way {
-        Way::Certificate(_) => "have the certificate signed by the CA that the API server trusts for clients",
-        Way::Token => "renew the token: it has expired, or is another cluster's",
-        Way::Plugin { .. } => "log in again with the plugin's own tools",
-        Way::Password | Way::Nobody => "give the user of the kubeconfig a token, a certificate or a plugin",
+fn unknown(name: &str, auth_method: &AuthMethod) -> Line {
+    let remedy = match auth_method {
+        AuthMethod::Certificate(_) => {
+            "have the certificate signed by the CA that the API server trusts for clients"
+        }
+        AuthMethod::Token => "renew the token: it has expired, or is another cluster's",
+        AuthMethod::Plugin { .. } => "log in again with the plugin's own tools",
+        AuthMethod::Password | AuthMethod::Anonymous => {
+            "give the user of the kubeconfig a token, a certificate or a plugin"
+        }
     };
-    let found = format!("the API server does not know the user of account {name}, who shows {way} (401)");
+    let found =
+        format!("the API server does not know the user of account {name}, who shows {auth_method} (401)");
     Line::wrong("identity", found, remedy)
 }
 

@@ -283,9 +283,9 @@ impl ScopeWatch {
 
     /// The next event; nothing is read ahead of it.
     async fn next(&self, events: &mut EventStream, patience: Duration) -> Result<Event, Ended> {
-        let held_back = events.held_back();
+        let removed_values = events.removed_values();
         let next = timeout(patience, events.next()).await;
-        self.shared.metrics.scrubbed_values.inc_by(events.held_back() - held_back);
+        self.shared.metrics.scrubbed_values.inc_by(events.removed_values() - removed_values);
         match next {
             Err(_) => Err(Ended::Silent),
             Ok(None) => Err(Ended::Closed),

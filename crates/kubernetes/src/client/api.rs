@@ -1,4 +1,4 @@
-//! The connection to one API server, and the small questions it is asked.
+//! The client of one API server, and its small requests.
 
 mod call;
 mod inspect;
@@ -14,18 +14,18 @@ use spindrift_model::ClusterIdentity;
 use tokio::time::timeout;
 
 pub use call::{Call, Pieces, Reply};
-pub use inspect::{Inspection, Way};
-pub use review::{Access, AccessRules, Greeting, ReviewError};
+pub use inspect::{AuthMethod, Inspection};
+pub use review::{Access, AccessRules, ReviewError, ServerInfo};
 
 use crate::client::{
     credentials::{ApiOptions, ConnectError, Credentials},
     error::ApiError,
     request::Get,
     status::Status,
-    transport::{Body, Lane, Login, Transport, TransportStats},
+    transport::{Body, Login, RequestClass, Transport, TransportStats},
 };
 
-/// One API server, as one set of credentials sees it. Clones share the connections.
+/// Client of one API server with one set of credentials. Clones share the connections.
 #[derive(Clone)]
 pub struct Api {
     pub(super) transport: Arc<Transport>,
@@ -34,15 +34,15 @@ pub struct Api {
 
 const DEFAULT_REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// More than any answer but a list's, which is split while it arrives.
-const LARGEST_ANSWER: usize = 256 * 1024 * 1024;
+/// Longest response body; only lists are longer, and those are split while they arrive.
+const LONGEST_BODY: usize = 256 * 1024 * 1024;
 
-/// More than any Status; a proxy's error page may be longer, and is cut.
-const LARGEST_REFUSAL: usize = 64 * 1024;
+/// Longest body of an error response; more than any `Status`. The error page of a proxy may be longer, and is cut.
+const LONGEST_ERROR_BODY: usize = 64 * 1024;
 
 #[derive(serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Version {
+struct GitVersion {
     git_version: String,
 }
 
@@ -59,7 +59,7 @@ struct PartialMetadata {
 // === impl Api ===
 
 impl Api {
-    /// Loads and checks the credentials, and runs their plugin; nothing is sent before the first question.
+    /// Loads and checks the credentials, and runs their plugin; nothing is sent before the first request.
     pub async fn connect(credentials: &Credentials, options: &ApiOptions) -> Result<Self, ConnectError> {
         let login = Login::open(credentials, options).await?;
         Ok(Self {
@@ -68,13 +68,13 @@ impl Api {
         })
     }
 
-    /// The API server's version, such as `v1.36.3`.
+    /// Returns the version of the API server, such as `v1.36.3`.
     pub async fn version(&self) -> Result<String, ApiError> {
-        let Version { git_version } = self.read_json(&Get::new(["version"])).await?;
+        let GitVersion { git_version } = self.read_json(&Get::new(["version"])).await?;
         Ok(git_version)
     }
 
-    /// What tells this cluster from others; the uid is unknown where `kube-system` may not be read.
+    /// Returns the identity of the cluster; without the uid where the credentials do not allow reading `kube-system`.
     pub async fn identity(&self) -> Result<ClusterIdentity, ApiError> {
         let get = Get::new(["api", "v1", "namespaces", "kube-system"])
             .accept("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
@@ -91,21 +91,21 @@ impl Api {
         })
     }
 
-    /// Ceiling for one request; for a body that is read piece by piece, for each piece.
+    /// Timeout of one request; of a body that is read chunk by chunk, the timeout of each chunk.
     pub fn request_timeout(&self) -> Duration {
         self.request_timeout
     }
 
-    /// How many requests were sent and how many connections are open.
+    /// Counts of requests and connections.
     pub fn stats(&self) -> TransportStats {
         self.transport.stats()
     }
 
-    /// Asks and reads the whole answer.
+    /// Sends a request and reads the whole response body.
     pub(crate) async fn read(&self, get: &Get) -> Result<Bytes, ApiError> {
         self.within_limit(get, async {
-            let answer = self.send(Lane::Operations, get).await?;
-            let body = Limited::new(answer.into_body(), LARGEST_ANSWER).collect().await;
+            let answer = self.send(RequestClass::Operations, get).await?;
+            let body = Limited::new(answer.into_body(), LONGEST_BODY).collect().await;
             let body = body.map_err(|source| ApiError::Read { request: get.title().to_owned(), source })?;
             Ok(body.to_bytes())
         })
@@ -118,28 +118,28 @@ impl Api {
             .map_err(|error| ApiError::Malformed { request: get.title().to_owned(), source: error.into() })
     }
 
-    /// Asks and gives the body as soon as it begins. It may be read slowly: nobody else waits for it.
+    /// Sends a request and returns the response body as soon as it begins. A slow reader delays no other request.
     pub(crate) async fn open(&self, get: &Get) -> Result<Body, ApiError> {
-        self.within_limit(get, async { Ok(self.send(Lane::Watches, get).await?.into_body()) }).await
+        self.within_limit(get, async { Ok(self.send(RequestClass::Watches, get).await?.into_body()) }).await
     }
 
-    async fn send(&self, lane: Lane, get: &Get) -> Result<Response<Body>, ApiError> {
+    async fn send(&self, class: RequestClass, get: &Get) -> Result<Response<Body>, ApiError> {
         let title = || get.title().to_owned();
         let request = get.build().map_err(|source| ApiError::Build { request: title(), source })?;
-        // Boxed, since a watch that was answered would keep the room of its question for as long as it lives.
-        let answer = Box::pin(self.transport.send(lane, &request)).await;
+        // Boxed, since a watch would otherwise keep the memory of this future until it ends.
+        let answer = Box::pin(self.transport.send(class, &request)).await;
         let answer =
             answer.map_err(|source| ApiError::Send { request: title(), source: Box::new(source) })?;
         if answer.status().is_success() {
             return Ok(answer);
         }
         let (head, body) = answer.into_parts();
-        // The code alone says enough if its explanation is too long or breaks off.
-        let body = Limited::new(body, LARGEST_REFUSAL).collect().await;
+        // The code is enough if the body is too long or cannot be read.
+        let body = Limited::new(body, LONGEST_ERROR_BODY).collect().await;
         let body = body.map(Collected::to_bytes).unwrap_or_default();
         Err(ApiError::Refused {
             request: title(),
-            source: Status::of_answer(head.status, &head.headers, &body).into(),
+            source: Status::of_response(head.status, &head.headers, &body).into(),
         })
     }
 

@@ -1,4 +1,4 @@
-//! From credentials to an API: everything is checked here that can be checked without the network.
+//! Credentials and options of a client.
 
 mod error;
 
@@ -6,7 +6,7 @@ use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 pub use error::ConnectError;
 
-/// Who talks to which API server.
+/// Source of the credentials, which also names the API server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Credentials {
     /// The service account of the pod that this process runs in.
@@ -15,52 +15,52 @@ pub enum Credentials {
     Kubeconfig {
         /// The file.
         path: PathBuf,
-        /// The context; the file's current one if none is named.
+        /// The context; the current one of the file if none.
         context: Option<String>,
     },
     /// A context of a kubeconfig that is in no file.
     Contents {
         /// The kubeconfig.
         kubeconfig: KubeconfigText,
-        /// The context; its current one if none is named.
+        /// The context; its current one if none.
         context: Option<String>,
     },
 }
 
-/// The text of a kubeconfig; never shown, since it holds secrets.
+/// Text of a kubeconfig. `Debug` hides it, since it holds secrets.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct KubeconfigText(Arc<str>);
 
-/// How to talk to the API server.
+/// Options of a client.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ApiOptions {
-    /// How long an answer may take (a watch: until it begins); 30 s if not set.
+    /// Timeout of a response (of a watch: until it begins); 30 s if not set.
     pub request_timeout: Option<Duration>,
-    /// Whether to accept every certificate of the API server.
+    /// Accepts every certificate of the API server.
     pub insecure: bool,
-    /// Whether to ignore the proxies that the kubeconfig or the environment name.
+    /// Ignores the proxies that the kubeconfig or the environment name.
     pub no_proxy: bool,
-    /// The service account to act for, as `system:serviceaccount:<namespace>:<name>`. The credentials must be allowed to
-    /// impersonate it; whom the kubeconfig says to act for is then ignored.
+    /// Service account to impersonate, as `system:serviceaccount:<namespace>:<name>`. The credentials must be allowed to
+    /// impersonate it; the `as` fields of the kubeconfig are then ignored.
     pub impersonate: Option<String>,
 }
 
 // === impl Credentials ===
 
 impl Credentials {
-    /// Where they come from, for people.
+    /// Names the source, for messages.
     pub fn origin(&self) -> String {
         match self {
             Self::Kubeconfig { context: Some(context), .. }
             | Self::Contents { context: Some(context), .. } => {
-                format!("context {context} of {}", self.place())
+                format!("context {context} of {}", self.source_name())
             }
-            _ => self.place(),
+            _ => self.source_name(),
         }
     }
 
-    /// The same without the context.
-    pub(crate) fn place(&self) -> String {
+    /// Names the source without the context.
+    pub(crate) fn source_name(&self) -> String {
         match self {
             Self::ServiceAccount => "the pod's service account".to_owned(),
             Self::Kubeconfig { path, .. } => format!("kubeconfig {}", path.display()),
@@ -72,7 +72,7 @@ impl Credentials {
 // === impl KubeconfigText ===
 
 impl KubeconfigText {
-    /// The text itself.
+    /// Returns the text.
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! How a request can fail.
+//! Errors of requests.
 
 use std::time::Duration;
 
@@ -10,52 +10,52 @@ use crate::{
 /// A request that failed, or a stream that broke.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
-    /// The request cannot be written down.
+    /// The request is not valid HTTP.
     #[error("build the request {request}")]
     Build {
         /// Method and path.
         request: String,
-        /// What is wrong with it.
+        /// The cause.
         source: http::Error,
     },
-    /// No answer came: no connection, no credentials, or a connection that broke.
+    /// No response came: no connection, no credentials, or a connection that broke.
     #[error("send the request {request}")]
     Send {
         /// Method and path.
         request: String,
-        /// What happened.
+        /// The cause.
         source: Box<TransportError>,
     },
-    /// The API server, or something in between, said no.
+    /// The API server, or a proxy before it, returned an error.
     #[error("{request} was refused")]
     Refused {
         /// Method and path.
         request: String,
-        /// The answer.
+        /// The error.
         source: Box<Status>,
     },
-    /// The answer broke off.
-    #[error("read the answer to {request}")]
+    /// The response broke off.
+    #[error("read the response to {request}")]
     Read {
         /// Method and path.
         request: String,
-        /// What happened.
+        /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The answer took too long.
+    /// The response took too long.
     #[error("{request} took longer than {limit:?}")]
     TimedOut {
         /// Method and path.
         request: String,
-        /// What was allowed.
+        /// The timeout.
         limit: Duration,
     },
-    /// The answer is not what Kubernetes answers.
-    #[error("understand the answer to {request}")]
+    /// The response cannot be parsed.
+    #[error("parse the response to {request}")]
     Malformed {
         /// Method and path.
         request: String,
-        /// What is wrong with it.
+        /// The cause.
         source: Malformed,
     },
 }
@@ -63,7 +63,7 @@ pub enum ApiError {
 // === impl ApiError ===
 
 impl ApiError {
-    /// What the API server said, if it was the API server that refused.
+    /// Returns the error of the API server, if it returned one.
     pub fn status(&self) -> Option<&Status> {
         match self {
             Self::Refused { source, .. } => Some(source),
@@ -71,12 +71,12 @@ impl ApiError {
         }
     }
 
-    /// Whether the asked version, or the position in a list, is too old: only a new listing helps.
+    /// Whether the requested resource version or continue token is too old: only a new list helps.
     pub fn is_gone(&self) -> bool {
         self.status().is_some_and(Status::is_gone)
     }
 
-    /// Whether the credentials were not recognised.
+    /// Whether the API server did not accept the credentials.
     pub fn is_unauthorized(&self) -> bool {
         self.status().is_some_and(Status::is_unauthorized)
     }
@@ -91,17 +91,17 @@ impl ApiError {
         self.status().is_some_and(Status::is_not_found)
     }
 
-    /// Whether the asked version is in the future: the store was restored from a backup, or a replica lags behind.
+    /// Whether the requested resource version is in the future: the store was restored from a backup, or a replica lags behind.
     pub fn is_too_large_resource_version(&self) -> bool {
         self.status().is_some_and(Status::is_too_large_resource_version)
     }
 
-    /// Whether the API server cannot send a list through a watch, so that [`crate::Api::list`] must do.
+    /// Whether the API server cannot send a list through a watch, so that [`crate::Api::list`] must be used.
     pub fn is_unsupported_streaming_list(&self) -> bool {
         self.status().is_some_and(Status::is_unsupported_streaming_list)
     }
 
-    /// When the API server wants to be asked again.
+    /// Delay before a retry that the API server requests.
     pub fn retry_after(&self) -> Option<Duration> {
         self.status()?.retry_after
     }

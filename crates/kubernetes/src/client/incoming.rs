@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{error::ApiError, transport::Body};
 
-/// A body that is read as far as is asked for.
+/// Response body that is read chunk by chunk.
 pub(crate) struct Incoming {
     request: String,
     body: Body,
@@ -17,12 +17,12 @@ pub(crate) struct Incoming {
 // === impl Incoming ===
 
 impl Incoming {
-    /// The body of the answer to this request.
+    /// Wraps the body of the response to this request.
     pub(crate) fn new(request: &str, body: Body) -> Self {
         Self { request: request.to_owned(), body }
     }
 
-    /// The next chunk, until the deadline, which is at the end of this limit; none is the end.
+    /// Returns the next chunk, or none at the end. The deadline ends this limit, which errors show.
     pub(crate) async fn chunk(
         &mut self,
         deadline: Instant,
@@ -35,7 +35,7 @@ impl Incoming {
             let Some(frame) = frame else { return Ok(None) };
             let frame = frame
                 .map_err(|source| ApiError::Read { request: self.request.clone(), source: source.into() })?;
-            // What is not data is trailers.
+            // Other frames are trailers.
             if let Ok(data) = frame.into_data() {
                 return Ok(Some(data));
             }

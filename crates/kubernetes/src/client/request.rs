@@ -1,10 +1,10 @@
-//! GET requests: paths and queries that no name can break out of.
+//! GET requests, whose paths and queries are percent-encoded.
 
 use bytes::Bytes;
 use http::{Request, header};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// A GET request in the making.
+/// GET request.
 #[derive(Debug, Clone)]
 pub(crate) struct Get {
     /// Method and path.
@@ -22,7 +22,7 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b
 // === impl Get ===
 
 impl Get {
-    /// A request for JSON at the path of these segments.
+    /// Creates a request for JSON at the path of these segments.
     pub(crate) fn new<'a>(segments: impl IntoIterator<Item = &'a str>) -> Self {
         let mut title = format!("{METHOD} ");
         for segment in segments {
@@ -36,7 +36,7 @@ impl Get {
         Self { accept, ..self }
     }
 
-    /// Lets the answer be compressed; who reads it has to look.
+    /// Accepts a compressed response; the reader has to detect the compression.
     pub(crate) fn accept_gzip(self) -> Self {
         Self { accept_gzip: true, ..self }
     }
@@ -49,7 +49,7 @@ impl Get {
         self
     }
 
-    /// Method and path, to be shown in errors.
+    /// Method and path, for errors.
     pub(crate) fn title(&self) -> &str {
         &self.title
     }
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_cannot_leave_their_place_in_the_url() {
+    fn names_cannot_change_the_rest_of_the_url() {
         let get = Get::new(["api", "v1", "namespaces", "a/../b?c"])
             .query("continue", "x&limit=0")
             .query("limit", "5");

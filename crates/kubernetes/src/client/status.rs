@@ -1,4 +1,4 @@
-//! How an API server says no, and what follows from it.
+//! Errors that an API server returns.
 
 use std::time::Duration;
 
@@ -6,21 +6,21 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode, header};
 use serde::Deserialize;
 
-/// Why an API server refused a request or ended a watch, in its own words.
+/// Error with which an API server refused a request or ended a watch.
 #[derive(Debug, Clone, PartialEq, Eq, Default, thiserror::Error)]
 #[error("{code} {reason}: {message}")]
 pub struct Status {
     /// The HTTP status code.
     pub code: u16,
-    /// The reason as a word, such as `Expired`; empty if the answer was not Kubernetes' own.
+    /// Machine-readable reason, such as `Expired`; empty if the response did not come from Kubernetes.
     pub reason: String,
-    /// The reason as a sentence.
+    /// Message for people.
     pub message: String,
-    /// The reasons behind the reason, as words, such as `ResourceVersionTooLarge`.
+    /// Machine-readable causes, such as `ResourceVersionTooLarge`.
     pub causes: Vec<String>,
-    /// When the API server wants to be asked again.
+    /// Delay before a retry that the API server requests.
     pub retry_after: Option<Duration>,
-    /// The answer as it came, for those who pass it on; empty where it was not an answer of its own.
+    /// Response body as it came, to be passed on; empty for the error event of a watch.
     pub document: Bytes,
 }
 
@@ -46,14 +46,14 @@ struct Cause {
     reason: String,
 }
 
-/// Enough of a proxy's error page to recognise it.
+/// Number of characters of a proxy's error page, enough to recognise it.
 const LONGEST_FOREIGN_MESSAGE: usize = 256;
 
 // === impl Status ===
 
 impl Status {
-    /// Reads an answer that is an error: Kubernetes' own, or that of something in between.
-    pub(crate) fn of_answer(code: StatusCode, headers: &HeaderMap, body: &[u8]) -> Self {
+    /// Reads the error response of Kubernetes or of a proxy before it.
+    pub(crate) fn of_response(code: StatusCode, headers: &HeaderMap, body: &[u8]) -> Self {
         let document = serde_json::from_slice(body).unwrap_or_else(|_| Document {
             message: String::from_utf8_lossy(body).chars().take(LONGEST_FOREIGN_MESSAGE).collect(),
             ..Document::default()
@@ -69,17 +69,17 @@ impl Status {
         }
     }
 
-    /// Whether the asked version is too old: only a new listing helps.
+    /// Whether the requested resource version is too old: only a new list helps.
     pub fn is_gone(&self) -> bool {
         self.code == 410
     }
 
-    /// Whether the credentials were not recognised.
+    /// Whether the API server did not accept the credentials.
     pub fn is_unauthorized(&self) -> bool {
         self.code == 401
     }
 
-    /// Whether the credentials do not allow this. What something in between forbids says nothing about that.
+    /// Whether the credentials do not allow the request. A 403 of a proxy does not count.
     pub fn is_forbidden(&self) -> bool {
         self.code == 403 && self.reason == "Forbidden"
     }
@@ -89,15 +89,15 @@ impl Status {
         self.code == 404
     }
 
-    /// Whether the asked version is in the future: the store was restored from a backup, or a replica lags behind.
+    /// Whether the requested resource version is in the future: the store was restored from a backup, or a replica lags behind.
     pub fn is_too_large_resource_version(&self) -> bool {
         self.causes.iter().any(|cause| cause == "ResourceVersionTooLarge")
             || self.message.contains("Too large resource version")
     }
 
-    /// Whether the API server cannot send a list through a watch, so that pages must do.
+    /// Whether the API server cannot send a list through a watch, so that pages must be used.
     pub fn is_unsupported_streaming_list(&self) -> bool {
-        // Kubernetes 1.26 and older do not know the first, but refuse the second in a watch.
+        // Kubernetes 1.26 and older ignore the first, but refuse the second in a watch.
         matches!(self.code, 400 | 422)
             && ["sendInitialEvents", "resourceVersionMatch"].iter().any(|word| self.message.contains(word))
     }
@@ -126,7 +126,7 @@ mod tests {
     fn answer(code: u16, headers: &[(&'static str, &'static str)], body: &str) -> Status {
         let headers =
             headers.iter().map(|(key, value)| (key.parse().unwrap(), value.parse().unwrap())).collect();
-        Status::of_answer(StatusCode::from_u16(code).unwrap(), &headers, body.as_bytes())
+        Status::of_response(StatusCode::from_u16(code).unwrap(), &headers, body.as_bytes())
     }
 
     #[test]
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_between_is_understood_too() {
+    fn errors_of_proxies_are_read_too() {
         let status = answer(503, &[("retry-after", "7")], "<html>Bad day</html>");
         assert_eq!(status.retry_after, Some(Duration::from_secs(7)));
         assert_eq!(status.to_string(), "503 : <html>Bad day</html>");
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_streaming_list_is_told_from_other_bad_requests() {
+    fn a_refused_streaming_list_differs_from_other_bad_requests() {
         let refusal = r#"{"message":"ListOptions.meta.k8s.io \"\" is invalid: sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled","code":422}"#;
         assert!(answer(422, &[], refusal).is_unsupported_streaming_list());
         assert!(

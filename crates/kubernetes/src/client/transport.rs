@@ -1,24 +1,24 @@
-//! From a request to the beginning of its answer: who asks, over which connection, and what if that breaks.
+//! Transport of requests: authentication, connections, and retries when a connection breaks.
 //!
 //! ```text
-//! request ─▶ login ─────────▶ pool of the lane ─▶ connection ─▶ answer ─▶ Body
-//!            token, headers,   a stream on one     HTTP/2, or    │         holds its stream
-//!            server; re-read   that has room,      HTTP/1 with   │
-//!            when files change or dial             one request   └─ 401: log in anew, ask once more
+//! request ─▶ login ─────────▶ pool of the class ─▶ connection ─▶ response ─▶ Body
+//!            token, headers,   a stream on one      HTTP/2, or    │           holds its stream
+//!            server; re-read   with a free slot,    HTTP/1 with   │
+//!            when files change or dial              one request   └─ 401: renew credentials, retry once
 //! ```
 //!
-//! All watches of an API server share one connection, until its limit of streams is reached. Whoever does not read keeps
-//! only its own stream waiting: the window of the connection is as large as those of all streams together. Questions and
-//! operations have a connection of their own, so that no flood of events is before them.
+//! All watches of an API server share one connection, up to its limit of streams. A slow reader blocks only its own
+//! stream: the window of the connection is as large as those of all streams together. Operations and small requests have
+//! a connection of their own, so that a burst of events does not delay them.
 
 mod body;
 mod connection;
 mod dial;
 mod error;
 mod failure;
-mod greeting;
 pub(crate) mod login;
 mod pool;
+mod preface;
 mod server;
 mod stats;
 
@@ -35,7 +35,7 @@ pub(crate) use body::Body;
 pub use error::TransportError;
 use failure::Failure;
 pub(crate) use login::Login;
-use login::Standing;
+use login::LoginState;
 use pool::{IDLE, Pool};
 pub(crate) use server::Server;
 use stats::Counters;
@@ -43,7 +43,7 @@ pub use stats::TransportStats;
 
 use crate::client::credentials::ConnectError;
 
-/// The connections to one API server, and the login that they are used with.
+/// Connections to one API server, and the credentials for its requests.
 pub(crate) struct Transport {
     login: Login,
     watches: Arc<Pool>,
@@ -51,16 +51,16 @@ pub(crate) struct Transport {
     counters: Arc<Counters>,
 }
 
-/// Who shares a connection with whom.
+/// Class of requests that share connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lane {
+pub(crate) enum RequestClass {
     /// Watches and lists: long, large, and as slow as their reader.
     Watches,
-    /// Questions and operations, which somebody waits for.
+    /// Operations and small requests, for which a caller waits.
     Operations,
 }
 
-/// An API server that is shut down may end a few connections in a row while its siblings take over.
+/// Attempts at one request: an API server that shuts down may close a few connections in a row while others take over.
 const ATTEMPTS: u32 = 3;
 
 // === impl Transport ===
@@ -72,7 +72,7 @@ impl Transport {
         Self { login, watches: pool(), operations: pool(), counters: Arc::clone(&counters) }
     }
 
-    /// The API server as the credentials name it now.
+    /// Returns the API server that the credentials name now.
     pub(crate) fn server(&self) -> Arc<Server> {
         Arc::clone(&self.login.last_known().server)
     }
@@ -81,39 +81,39 @@ impl Transport {
         self.counters.snapshot()
     }
 
-    /// Sends a request, whose URI is a path, and gives the answer as soon as it begins.
+    /// Sends a request, whose URI is a path, and returns the response as soon as it begins.
     pub(crate) async fn send(
         &self,
-        lane: Lane,
+        class: RequestClass,
         request: &Request<Bytes>,
     ) -> Result<Response<Body>, TransportError> {
         let login = |source: ConnectError| TransportError::Login(Box::new(source));
-        let standing = self.login.standing().await.map_err(login)?;
-        let answer = self.send_as(&standing, lane, request).await?;
+        let state = self.login.state().await.map_err(login)?;
+        let answer = self.send_as(&state, class, request).await?;
         if answer.status() != StatusCode::UNAUTHORIZED {
             return Ok(answer);
         }
-        match self.login.after_refusal(&standing).await.map_err(login)? {
-            Some(standing) => self.send_as(&standing, lane, request).await,
+        match self.login.after_refusal(&state).await.map_err(login)? {
+            Some(state) => self.send_as(&state, class, request).await,
             None => Ok(answer),
         }
     }
 
     async fn send_as(
         &self,
-        standing: &Standing,
-        lane: Lane,
+        state: &LoginState,
+        class: RequestClass,
         request: &Request<Bytes>,
     ) -> Result<Response<Body>, TransportError> {
-        let pool = match lane {
-            Lane::Watches => &self.watches,
-            Lane::Operations => &self.operations,
+        let pool = match class {
+            RequestClass::Watches => &self.watches,
+            RequestClass::Operations => &self.operations,
         };
         let is_repeatable = request.method().is_safe();
         let (mut attempt, mut broke_by) = (1, None);
         loop {
-            let slot = pool.slot(&standing.server).await?;
-            let request = standing.address(request, slot.speaks_http2())?.map(Full::new);
+            let slot = pool.slot(&state.server).await?;
+            let request = state.address(request, slot.speaks_http2())?.map(Full::new);
             self.counters.requested();
             let error = match slot.send(request).await {
                 Ok(answer) => return Ok(answer.map(|incoming| Body::new(incoming, slot))),
@@ -122,15 +122,15 @@ impl Transport {
             broke_by = slot.broke_by().or(broke_by);
             let failure = Failure::of(&error);
             let may_repeat = match failure {
-                Failure::Untouched => true,
-                // A connection that was there before may have ended just now, which says nothing about the server.
+                Failure::NotProcessed => true,
+                // An idle connection may have been closed just now, which does not mean that the server is down.
                 Failure::Broken => is_repeatable && slot.was_used_before(),
                 Failure::Reset => false,
             };
             if !may_repeat || attempt == ATTEMPTS {
-                // That it was not sent says nothing of the reason, such as a certificate that is wanted.
-                let reason = broke_by.filter(|_| failure == Failure::Untouched);
-                return Err(standing.server.broken(reason.unwrap_or(error)));
+                // The error of an unprocessed request lacks the cause, such as a required client certificate.
+                let reason = broke_by.filter(|_| failure == Failure::NotProcessed);
+                return Err(state.server.broken(reason.unwrap_or(error)));
             }
             attempt += 1;
         }

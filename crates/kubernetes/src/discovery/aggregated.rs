@@ -1,8 +1,8 @@
-//! Aggregated discovery (`apidiscovery.k8s.io`): all groups with all versions in one answer.
+//! Aggregated discovery (`apidiscovery.k8s.io`): all groups with all versions in one response.
 
 use serde::Deserialize;
 
-use super::{Group, Served, Version};
+use super::{Group, GroupVersion, Served};
 
 #[derive(Deserialize)]
 struct GroupList {
@@ -13,14 +13,14 @@ struct GroupList {
 #[derive(Deserialize)]
 struct GroupDocument {
     #[serde(default)]
-    metadata: Metadata,
+    metadata: GroupMetadata,
     #[serde(default)]
     versions: Vec<VersionDocument>,
 }
 
 /// The core group has no name, and so no metadata.
 #[derive(Deserialize, Default)]
-struct Metadata {
+struct GroupMetadata {
     #[serde(default)]
     name: String,
 }
@@ -64,10 +64,10 @@ pub(super) fn groups(body: &[u8]) -> serde_json::Result<Vec<Group>> {
 impl From<GroupDocument> for Group {
     fn from(group: GroupDocument) -> Self {
         let versions = group.versions.into_iter().map(|version| {
-            // The server behind this group did not answer lately; what is listed may be long gone.
+            // The server of this group did not respond lately; its list may be outdated.
             let known = version.freshness != "Stale";
             let resources = known.then(|| version.resources.into_iter().map(Served::from).collect());
-            Version { name: version.version, resources }
+            GroupVersion { name: version.version, resources }
         });
         Self { name: group.metadata.name, versions: versions.collect() }
     }

@@ -1,11 +1,11 @@
-//! Everything that is served, watchable or not, in every version: what operations choose from.
+//! All served resources, watchable or not, in every version, for operations.
 
 use std::sync::Arc;
 
 use futures::try_join;
 use spindrift_model::{ApiVersion, Resource};
 
-use super::{ACCEPT, Group, Served, Version};
+use super::{ACCEPT, Group, GroupVersion, Served};
 use crate::client::{api::Api, error::ApiError};
 
 /// All resources that a server serves.
@@ -13,14 +13,14 @@ use crate::client::{api::Api, error::ApiError};
 pub struct Catalogue {
     /// In the server's order: groups by priority, the preferred version of each first.
     pub resources: Vec<ServedResource>,
-    /// Groups that answered with an error or with old knowledge: what they serve is not known.
+    /// Groups that returned an error or stale data: their resources are unknown.
     pub undiscovered_groups: Vec<String>,
 }
 
-/// A resource in one of the versions that it is served in.
+/// Resource in one of its served versions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServedResource {
-    /// Its names, and whether it has namespaces.
+    /// Names and scope.
     pub resource: Resource,
     /// `get`, `list`, `create` …
     pub verbs: Vec<String>,
@@ -29,14 +29,14 @@ pub struct ServedResource {
 }
 
 impl Api {
-    /// Asks for everything that is served; one broken group does not hide the others.
+    /// Requests all served resources; a broken group does not hide the others.
     pub async fn catalogue(&self) -> Result<Catalogue, ApiError> {
         let (mut groups, others) = try_join!(self.groups("api", ACCEPT), self.groups("apis", ACCEPT))?;
         groups.extend(others);
         Ok(Catalogue::of(groups))
     }
 
-    /// Asks for what one version of a group serves; none if it is not served at all.
+    /// Requests the resources of one version of a group; none if the version is not served.
     pub async fn served_in(
         &self,
         group: &str,
@@ -60,7 +60,7 @@ impl Catalogue {
                 catalogue.undiscovered_groups.push(name.clone());
             }
             let group: Arc<str> = name.into();
-            for Version { name: version, resources } in versions {
+            for GroupVersion { name: version, resources } in versions {
                 let served = resources.unwrap_or_default();
                 catalogue.resources.extend(ServedResource::all(&group, &version.into(), served));
             }

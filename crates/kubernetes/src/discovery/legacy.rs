@@ -1,12 +1,12 @@
-//! Discovery of API servers before 1.26 (and of those that have the aggregated one switched off): a question per version.
+//! Discovery of API servers before 1.26, or with aggregated discovery disabled: one request per version.
 
 use futures::{StreamExt, TryStreamExt, stream};
 use serde::Deserialize;
 
-use super::{Group, Served, Version};
+use super::{Group, GroupVersion, Served};
 use crate::client::{api::Api, error::ApiError, request::Get};
 
-/// A group of which only the names of its versions are known.
+/// Group with the names of its versions.
 pub(super) struct Named {
     name: String,
     /// In the server's order of preference.
@@ -19,33 +19,33 @@ struct CoreVersions {
 }
 
 #[derive(Deserialize)]
-struct GroupList {
-    groups: Vec<GroupDocument>,
+struct LegacyGroupList {
+    groups: Vec<LegacyGroup>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct GroupDocument {
+struct LegacyGroup {
     name: String,
-    versions: Vec<VersionDocument>,
+    versions: Vec<LegacyVersion>,
     #[serde(default)]
-    preferred_version: Option<VersionDocument>,
+    preferred_version: Option<LegacyVersion>,
 }
 
 #[derive(Deserialize)]
-struct VersionDocument {
+struct LegacyVersion {
     version: String,
 }
 
 #[derive(Deserialize)]
 struct ResourceList {
     #[serde(default)]
-    resources: Option<Vec<ResourceDocument>>,
+    resources: Option<Vec<LegacyResource>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ResourceDocument {
+struct LegacyResource {
     name: String,
     #[serde(default)]
     kind: String,
@@ -57,7 +57,7 @@ struct ResourceDocument {
     short_names: Vec<String>,
 }
 
-/// How many questions are asked at once; a cluster may have two hundred versions.
+/// Concurrent requests; a cluster may have two hundred versions.
 const AT_ONCE: usize = 8;
 
 pub(super) fn core_group(body: &[u8]) -> serde_json::Result<Vec<Named>> {
@@ -66,7 +66,7 @@ pub(super) fn core_group(body: &[u8]) -> serde_json::Result<Vec<Named>> {
 }
 
 pub(super) fn named_groups(body: &[u8]) -> serde_json::Result<Vec<Named>> {
-    let GroupList { groups } = serde_json::from_slice(body)?;
+    let LegacyGroupList { groups } = serde_json::from_slice(body)?;
     Ok(groups.into_iter().map(Named::from).collect())
 }
 
@@ -82,12 +82,13 @@ impl Api {
         let mut versions = Vec::new();
         for version in names {
             let resources = self.legacy_resources(&name, &version).await?;
-            versions.push(Version { name: version, resources });
+            versions.push(GroupVersion { name: version, resources });
         }
         Ok(Group { name, versions })
     }
 
-    /// None if this version answers with an error: its own server may be down. No answer at all is not its fault.
+    /// Returns none if this version returns an error: its own server may be down. Without any response the API server
+    /// itself is down, and discovery fails.
     async fn legacy_resources(&self, group: &str, version: &str) -> Result<Option<Vec<Served>>, ApiError> {
         match self.version_resources(group, version).await {
             Ok(served) => Ok(Some(served)),
@@ -96,7 +97,7 @@ impl Api {
         }
     }
 
-    /// What one version of a group serves.
+    /// Requests the resources of one version of a group.
     pub(super) async fn version_resources(
         &self,
         group: &str,
@@ -111,11 +112,11 @@ impl Api {
 
 // === impl Named ===
 
-impl From<GroupDocument> for Named {
-    fn from(group: GroupDocument) -> Self {
-        let GroupDocument { name, versions, preferred_version } = group;
+impl From<LegacyGroup> for Named {
+    fn from(group: LegacyGroup) -> Self {
+        let LegacyGroup { name, versions, preferred_version } = group;
         let mut versions: Vec<_> = versions.into_iter().map(|document| document.version).collect();
-        if let Some(VersionDocument { version: preferred }) = preferred_version {
+        if let Some(LegacyVersion { version: preferred }) = preferred_version {
             // Stable: the others keep their order.
             versions.sort_by_key(|version| *version != preferred);
         }
@@ -125,9 +126,9 @@ impl From<GroupDocument> for Named {
 
 // === impl Served ===
 
-impl From<ResourceDocument> for Served {
-    fn from(document: ResourceDocument) -> Self {
-        let ResourceDocument { name, kind, namespaced, verbs, short_names } = document;
+impl From<LegacyResource> for Served {
+    fn from(document: LegacyResource) -> Self {
+        let LegacyResource { name, kind, namespaced, verbs, short_names } = document;
         Self { kind, plural: name, namespaced, verbs, short_names }
     }
 }

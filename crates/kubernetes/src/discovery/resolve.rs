@@ -1,12 +1,12 @@
-//! From the kind that somebody names to the resource that an API server serves.
+//! Resolution of kinds, as users name them, to served resources.
 //!
 //! ```text
-//! apps/v1 Deployment ─▶ known? ─▶ ask for apps/v1 ──────────┐
-//! deploy             ─▶ known? ─▶ ask for everything ───────┴─▶ Resource
+//! apps/v1 Deployment ─▶ cached? ─▶ request apps/v1 ─────────┐
+//! deploy             ─▶ cached? ─▶ request everything ──────┴─▶ Resource
 //! ```
 //!
-//! What is known is forgotten after a while; what is not known is asked for, so that a kind that came a moment ago is
-//! found. What everything is costs more than one version: it is asked for at a pace, by one at a time.
+//! Cached resources expire; unknown ones are requested, so that a kind that was just installed is found. The request for
+//! everything costs more than that for one version: it is rate-limited, and made by one caller at a time.
 
 mod name;
 #[cfg(test)]
@@ -18,29 +18,29 @@ use parking_lot::Mutex;
 use spindrift_model::Resource;
 use tokio::time::{Instant, sleep_until};
 
-use self::name::Name;
+use self::name::KindName;
 use crate::{
     Catalogue, ServedResource,
     client::{api::Api, error::ApiError},
 };
 
-/// As long as something known is believed: definitions that change their scope or version are rare.
-const FRESH: Duration = Duration::from_mins(10);
-/// The least time between two questions for everything.
-const PACE: Duration = Duration::from_secs(1);
-/// How many versions of groups are kept, each some kilobytes; more than Spinnaker deploys to one cluster.
-const MOST_VERSIONS: usize = 48;
+/// Lifetime of cached resources: definitions rarely change their scope or version.
+const LIFETIME: Duration = Duration::from_mins(10);
+/// Shortest time between two requests for everything.
+const REQUEST_INTERVAL: Duration = Duration::from_secs(1);
+/// Number of cached group versions, of some kilobytes each; more than Spinnaker deploys to one cluster.
+const MAX_VERSIONS: usize = 48;
 
-/// What is known of the resources of one API server.
+/// Cache of the resources of one API server.
 #[derive(Debug, Default)]
 pub struct Resolver {
-    known: Mutex<Known>,
-    /// Held by the one who asks for everything.
-    asking: tokio::sync::Mutex<()>,
+    cached: Mutex<CachedResources>,
+    /// Held during a request for everything.
+    requesting: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct CachedResources {
     /// By group and version, as in manifests.
     versions: HashMap<String, (Instant, Arc<Vec<ServedResource>>)>,
     everything: Option<(Instant, Arc<Catalogue>)>,
@@ -49,7 +49,7 @@ struct Known {
 // === impl Resolver ===
 
 impl Resolver {
-    /// The resource of a kind by whatever name: `Deployment`, `deployments`, `deploy`, `Deployment.apps`,
+    /// Returns the resource of a kind by any of its names: `Deployment`, `deployments`, `deploy`, `Deployment.apps`,
     /// `deployments.v1.apps`, in any case; none if it is not served.
     ///
     /// With an API version, it is that of exactly this version. Without one, it is the first in the server's order, in
@@ -60,58 +60,58 @@ impl Resolver {
         api_version: Option<&str>,
         kind: &str,
     ) -> Result<Option<Resource>, ApiError> {
-        let name = Name::parse(kind);
+        let name = KindName::parse(kind);
         match api_version.filter(|version| !version.is_empty()) {
             Some(api_version) => self.in_version(api, api_version, &name).await,
             None => self.anywhere(api, &name).await,
         }
     }
 
-    /// Everything that is served now.
+    /// Requests all served resources.
     pub async fn everything(&self, api: &Api) -> Result<Arc<Catalogue>, ApiError> {
         let catalogue = Arc::new(api.catalogue().await?);
-        self.known.lock().everything = Some((Instant::now(), catalogue.clone()));
+        self.cached.lock().everything = Some((Instant::now(), catalogue.clone()));
         Ok(catalogue)
     }
 
-    /// What is known has turned out to be wrong.
-    pub fn forget(&self) {
-        *self.known.lock() = Known::default();
+    /// Clears the cache, after it turned out to be outdated.
+    pub fn clear(&self) {
+        *self.cached.lock() = CachedResources::default();
     }
 
     async fn in_version(
         &self,
         api: &Api,
         api_version: &str,
-        name: &Name,
+        name: &KindName,
     ) -> Result<Option<Resource>, ApiError> {
-        let known = self.known.lock().version(api_version);
-        if let Some(found) = known.and_then(|known| name.within(&known)) {
+        let cached = self.cached.lock().version(api_version);
+        if let Some(found) = cached.and_then(|cached| name.within(&cached)) {
             return Ok(Some(found));
         }
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let Some(served) = api.served_in(group, version).await? else { return Ok(None) };
         let found = name.within(&served);
-        self.known.lock().learn(api_version, served);
+        self.cached.lock().insert(api_version, served);
         Ok(found)
     }
 
-    async fn anywhere(&self, api: &Api, name: &Name) -> Result<Option<Resource>, ApiError> {
-        let asked = Instant::now();
-        let known = self.known.lock().everything.clone().filter(|(at, _)| at.elapsed() < FRESH);
-        if let Some((_, catalogue)) = known
+    async fn anywhere(&self, api: &Api, name: &KindName) -> Result<Option<Resource>, ApiError> {
+        let started = Instant::now();
+        let cached = self.cached.lock().everything.clone().filter(|(at, _)| at.elapsed() < LIFETIME);
+        if let Some((_, catalogue)) = cached
             && let Some(found) = name.among(&catalogue.resources)
         {
             return Ok(Some(found));
         }
-        let _asking = self.asking.lock().await;
-        let last = self.known.lock().everything.clone();
+        let _requesting = self.requesting.lock().await;
+        let last = self.cached.lock().everything.clone();
         let catalogue = match last {
-            // Somebody else has just asked, while we waited.
-            Some((at, catalogue)) if at > asked => catalogue,
+            // Another caller made the request while this one waited.
+            Some((at, catalogue)) if at > started => catalogue,
             last => {
                 if let Some((at, _)) = last {
-                    sleep_until(at + PACE).await;
+                    sleep_until(at + REQUEST_INTERVAL).await;
                 }
                 self.everything(api).await?
             }
@@ -120,19 +120,19 @@ impl Resolver {
     }
 }
 
-// === impl Known ===
+// === impl CachedResources ===
 
-impl Known {
+impl CachedResources {
     fn version(&self, api_version: &str) -> Option<Arc<Vec<ServedResource>>> {
         let (at, served) = self.versions.get(api_version)?;
-        (at.elapsed() < FRESH).then(|| served.clone())
+        (at.elapsed() < LIFETIME).then(|| served.clone())
     }
 
-    fn learn(&mut self, api_version: &str, served: Vec<ServedResource>) {
-        if self.versions.len() >= MOST_VERSIONS {
-            self.versions.retain(|_, (at, _)| at.elapsed() < FRESH);
+    fn insert(&mut self, api_version: &str, served: Vec<ServedResource>) {
+        if self.versions.len() >= MAX_VERSIONS {
+            self.versions.retain(|_, (at, _)| at.elapsed() < LIFETIME);
         }
-        if self.versions.len() >= MOST_VERSIONS {
+        if self.versions.len() >= MAX_VERSIONS {
             self.versions.clear();
         }
         self.versions.insert(api_version.to_owned(), (Instant::now(), Arc::new(served)));

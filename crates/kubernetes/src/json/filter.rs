@@ -1,4 +1,4 @@
-//! Lets JSON through as its bytes arrive, except what a [`Mesh`] holds back: that is never copied anywhere.
+//! Streaming JSON filter with a [`FieldMask`]: copies bytes as they arrive, and never copies a masked value.
 //!
 //! ```text
 //!                             ┌─▶ item       {"metadata":{"name":"a"},"spec":…}
@@ -6,8 +6,8 @@
 //!                             └─▶ envelope   {"type":"ADDED","object":null}
 //! ```
 //!
-//! Only containers that the mesh looks into are walked through, and only their structure is checked here; what comes
-//! out is parsed afterwards, which checks the rest of it.
+//! The filter parses only containers that the mask has nodes for, and checks only their structure; its output is parsed
+//! afterwards, which checks the rest.
 
 mod opaque;
 
@@ -15,43 +15,43 @@ use opaque::{Opaque, Scan};
 
 use crate::json::{
     Malformed,
-    mask::{Fate, Mesh, PlaceId, ROOT},
+    mask::{FieldAction, FieldMask, NodeId, ROOT},
     unquote,
 };
 
-/// Reads one document after the other, piece by piece.
+/// Filter for a sequence of documents, which arrive in chunks.
 #[derive(Debug)]
-pub(crate) struct Sieve {
-    mesh: Mesh,
-    /// An item longer than this is dropped while it is read.
+pub(crate) struct JsonFilter {
+    mask: FieldMask,
+    /// Longest item; a longer one is dropped while it is read.
     longest: usize,
     open: Vec<Container>,
     expect: Expect,
-    /// The key that is being read, as it is written.
+    /// Key that is being read, with its quotes and escapes.
     key: Vec<u8>,
-    /// Where the member that is being read begins in its buffer, and whether others stand before it.
+    /// Start of the current member in its buffer, and whether others precede it.
     member: (usize, bool),
     envelope: Vec<u8>,
     item: Vec<u8>,
-    /// How many containers enclose the item that is being read.
+    /// Number of containers around the current item.
     item_level: Option<usize>,
     item_began: usize,
     item_length: usize,
     too_long: bool,
     read: usize,
-    held_back: u64,
+    removed_values: u64,
 }
 
-/// What has come to its end.
+/// Part of the input that is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sifted {
-    /// An item, which is in [`Sieve::item`] now.
+pub(crate) enum FilterOutput {
+    /// An item, available by [`JsonFilter::item`].
     Item,
-    /// The document around the items, which is in [`Sieve::envelope`] now.
+    /// The document around the items, available by [`JsonFilter::envelope`].
     Document,
 }
 
-/// An item without what was held back.
+/// Item without masked values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Item<'a> {
     Whole(&'a [u8]),
@@ -60,11 +60,11 @@ pub(crate) enum Item<'a> {
 
 #[derive(Debug, Clone, Copy)]
 enum Expect {
-    Value(PlaceId),
+    Value(NodeId),
     FirstMember,
     Member,
     Key { after_backslash: bool },
-    Colon(PlaceId),
+    Colon(NodeId),
     FirstElement,
     Element,
     Opaque { kept: bool, value: Opaque },
@@ -72,37 +72,37 @@ enum Expect {
     Nothing,
 }
 
-/// An object or array that the mesh looks into.
+/// Object or array that the mask has nodes for.
 #[derive(Debug)]
 struct Container {
-    place: PlaceId,
+    node: NodeId,
     is_object: bool,
-    /// Where the member that it is begins in its buffer, and whether others stand before that.
+    /// Start of the member in its buffer, and whether others precede it.
     member: (usize, bool),
-    /// Where it begins itself.
+    /// Start of the container itself.
     start: usize,
     has_kept: bool,
     has_cut: bool,
 }
 
-/// What stands for a text that is held back, so that one sees that there is one.
+/// Placeholder of a redacted string, which shows that there is a value.
 const REDACTED: &[u8] = br#""REDACTED""#;
 
-/// What stands for any other value: every client of Kubernetes reads it as absent.
+/// Placeholder of any other value: Kubernetes clients treat it as absent.
 const ABSENT: &[u8] = b"null";
 
-/// Buffers up to this size are used again; larger ones are given back.
-const USUAL: usize = 64 * 1024;
+/// Buffers up to this size are reused; larger ones are freed.
+const REUSED_BUFFER: usize = 64 * 1024;
 
-/// More than is ever around items: a type, or the metadata of a list with its continue token.
+/// Longest document around items, more than a type or the metadata of a list with its continue token.
 const LONGEST_ENVELOPE: usize = 256 * 1024;
 
-// === impl Sieve ===
+// === impl JsonFilter ===
 
-impl Sieve {
-    pub(crate) fn new(mesh: Mesh, longest: usize) -> Self {
+impl JsonFilter {
+    pub(crate) fn new(mask: FieldMask, longest: usize) -> Self {
         Self {
-            mesh,
+            mask,
             longest,
             open: Vec::new(),
             expect: Expect::Value(ROOT),
@@ -115,18 +115,18 @@ impl Sieve {
             item_length: 0,
             too_long: false,
             read: 0,
-            held_back: 0,
+            removed_values: 0,
         }
     }
 
-    /// Reads on until something has come to its end, or the input has; tells how much of the input was read.
+    /// Reads until an item or document is complete, or the input ends; returns the number of bytes read.
     ///
-    /// After an error, nothing but [`Sieve::reset`] makes sense.
-    pub(crate) fn read(&mut self, input: &[u8]) -> Result<(usize, Option<Sifted>), Malformed> {
+    /// After an error, only [`JsonFilter::reset`] may be called.
+    pub(crate) fn read(&mut self, input: &[u8]) -> Result<(usize, Option<FilterOutput>), Malformed> {
         let mut at = 0;
         while let Some(&byte) = input.get(at) {
             let rest = &input[at..];
-            let (read, sifted) = match &mut self.expect {
+            let (read, output) = match &mut self.expect {
                 Expect::Opaque { kept, value } => {
                     let (kept, Scan { read, ended }) = (*kept, value.scan(rest));
                     (read, self.read_opaque(&rest[..read], kept, ended))
@@ -140,44 +140,44 @@ impl Sieve {
             };
             at += read;
             self.read += read;
-            if sifted.is_some() {
-                return Ok((at, sifted));
+            if output.is_some() {
+                return Ok((at, output));
             }
         }
         if self.envelope.len() > LONGEST_ENVELOPE { Err(Malformed::TooLong) } else { Ok((at, None)) }
     }
 
-    /// The item that was read last.
+    /// Last item.
     pub(crate) fn item(&self) -> Item<'_> {
         if self.too_long { Item::TooLong } else { Item::Whole(&self.item) }
     }
 
-    /// How long that item was before anything was held back.
+    /// Length of the last item before filtering.
     pub(crate) fn item_length(&self) -> usize {
         self.item_length
     }
 
-    /// What is around the items.
+    /// Document around the items.
     pub(crate) fn envelope(&self) -> &[u8] {
         &self.envelope
     }
 
-    /// How many values were held back so far.
-    pub(crate) fn held_back(&self) -> u64 {
-        self.held_back
+    /// Number of values cut or redacted so far.
+    pub(crate) fn removed_values(&self) -> u64 {
+        self.removed_values
     }
 
-    /// Whether nothing of a document has been read yet.
+    /// Whether no byte of a document has been read yet.
     pub(crate) fn is_fresh(&self) -> bool {
         self.open.is_empty() && matches!(self.expect, Expect::Value(_))
     }
 
-    /// Whether a document has been read to its end.
+    /// Whether the document is complete.
     pub(crate) fn is_done(&self) -> bool {
         matches!(self.expect, Expect::Nothing)
     }
 
-    /// Makes ready for the next document.
+    /// Prepares for the next document.
     pub(crate) fn reset(&mut self) {
         self.open.clear();
         self.expect = Expect::Value(ROOT);
@@ -189,8 +189,8 @@ impl Sieve {
         }
     }
 
-    /// Gives all buffers back, between two documents: a silent stream holds none.
-    pub(crate) fn rest(&mut self) {
+    /// Frees all buffers between two documents, so that an idle stream holds none.
+    pub(crate) fn release_buffers(&mut self) {
         if self.is_fresh() {
             for buffer in [&mut self.envelope, &mut self.item, &mut self.key] {
                 *buffer = Vec::new();
@@ -199,16 +199,16 @@ impl Sieve {
         }
     }
 
-    /// How much memory it holds.
+    /// Size of the buffers.
     #[cfg(test)]
     pub(crate) fn buffered(&self) -> usize {
         self.envelope.capacity() + self.item.capacity() + self.key.capacity()
     }
 
-    fn read_token(&mut self, byte: u8) -> Result<(usize, Option<Sifted>), Malformed> {
+    fn read_token(&mut self, byte: u8) -> Result<(usize, Option<FilterOutput>), Malformed> {
         let in_object = self.open.last().is_some_and(|container| container.is_object);
         match (self.expect, byte) {
-            (Expect::Value(place), _) => return Ok((self.begin(place, byte)?, None)),
+            (Expect::Value(node), _) => return Ok((self.begin(node, byte)?, None)),
             (Expect::FirstElement, b']') | (Expect::FirstMember, b'}') => return Ok((1, self.close(byte))),
             (Expect::FirstElement | Expect::Element, _) => return Ok((self.begin_element(byte)?, None)),
             (Expect::FirstMember | Expect::Member, b'"') => {
@@ -216,7 +216,7 @@ impl Sieve {
                 self.key.push(byte);
                 self.expect = Expect::Key { after_backslash: false };
             }
-            (Expect::Colon(place), b':') => self.expect = Expect::Value(place),
+            (Expect::Colon(node), b':') => self.expect = Expect::Value(node),
             (Expect::CommaOrEnd, b',') => {
                 self.expect = if in_object { Expect::Member } else { Expect::Element };
             }
@@ -227,19 +227,19 @@ impl Sieve {
         Ok((1, None))
     }
 
-    /// Begins a value with its first byte, which is not read if nothing looks into the value.
-    fn begin(&mut self, id: PlaceId, byte: u8) -> Result<usize, Malformed> {
-        let place = self.mesh.place(id);
-        let fate = place.fate();
-        let is_object = byte == b'{' && place.looks_into_objects();
-        let is_walked = is_object || byte == b'[' && place.looks_into_arrays();
-        if fate == Some(Fate::Item) && self.item_level.is_none() {
+    /// Begins a value, given its first byte; consumes the byte only if the value is walked into.
+    fn begin(&mut self, id: NodeId, byte: u8) -> Result<usize, Malformed> {
+        let node = self.mask.node(id);
+        let action = node.action();
+        let is_object = byte == b'{' && node.has_members();
+        let is_walked = is_object || byte == b'[' && node.has_elements();
+        if action == Some(FieldAction::Item) && self.item_level.is_none() {
             self.begin_item();
         }
-        match fate {
-            Some(Fate::Cut | Fate::Redact) if !is_walked => {
-                self.held_back += 1;
-                if fate == Some(Fate::Redact) {
+        match action {
+            Some(FieldAction::Cut | FieldAction::Redact) if !is_walked => {
+                self.removed_values += 1;
+                if action == Some(FieldAction::Redact) {
                     self.keep(if byte == b'"' { REDACTED } else { ABSENT });
                 }
                 self.begin_opaque(byte, false)
@@ -249,7 +249,7 @@ impl Sieve {
                 let (member, start) = (self.member, self.buffer().len());
                 self.keep(&[byte]);
                 self.open.push(Container {
-                    place: id,
+                    node: id,
                     is_object,
                     member,
                     start,
@@ -270,15 +270,15 @@ impl Sieve {
 
     fn begin_element(&mut self, byte: u8) -> Result<usize, Malformed> {
         let array = self.open.last_mut().expect("elements stand in an array");
-        let place = self.mesh.place(array.place).element().expect("or it would not have been walked into");
-        // Items leave nothing behind, so there is nothing to separate.
-        if self.mesh.place(place).fate() != Some(Fate::Item) {
+        let node = self.mask.node(array.node).element().expect("a walked array has a node for its elements");
+        // Items leave nothing in the envelope, so no comma is needed.
+        if self.mask.node(node).action() != Some(FieldAction::Item) {
             let is_first = !std::mem::replace(&mut array.has_kept, true);
             if !is_first {
                 self.keep(b",");
             }
         }
-        self.begin(place, byte)
+        self.begin(node, byte)
     }
 
     fn begin_item(&mut self) {
@@ -291,14 +291,14 @@ impl Sieve {
         empty(&mut self.item);
     }
 
-    fn read_opaque(&mut self, part: &[u8], kept: bool, ended: bool) -> Option<Sifted> {
+    fn read_opaque(&mut self, part: &[u8], kept: bool, ended: bool) -> Option<FilterOutput> {
         if kept {
             self.keep(part);
         }
         if ended { self.end_value(part.len()) } else { None }
     }
 
-    /// Reads as much of a key as there is; where it ends, its member begins.
+    /// Reads the available part of a key; its end begins the member.
     fn read_key(&mut self, input: &[u8], end: Option<usize>) -> Result<usize, Malformed> {
         let read = end.unwrap_or(input.len());
         if self.key.len() + read > self.longest {
@@ -311,15 +311,15 @@ impl Sieve {
         Ok(read)
     }
 
-    /// The key is complete: what becomes of the member?
+    /// Looks up the node of a member, after its key, and keeps or drops the key.
     fn begin_member(&mut self) {
         let key = std::mem::take(&mut self.key);
-        // Who parses the item refuses a key that is no text; only this item is lost then.
+        // The parser of the item refuses an invalid key; only this item is lost then.
         let name = std::str::from_utf8(&key).ok().and_then(|text| unquote(text).ok());
         let object = self.open.last_mut().expect("members stand in an object");
-        let place = self.mesh.place(object.place).member(name.as_deref());
-        self.expect = Expect::Colon(place);
-        if self.mesh.place(place).fate() == Some(Fate::Cut) {
+        let node = self.mask.node(object.node).member(name.as_deref());
+        self.expect = Expect::Colon(node);
+        if self.mask.node(node).action() == Some(FieldAction::Cut) {
             object.has_cut = true;
         } else {
             let after_others = std::mem::replace(&mut object.has_kept, true);
@@ -334,13 +334,13 @@ impl Sieve {
         self.key = key;
     }
 
-    fn close(&mut self, byte: u8) -> Option<Sifted> {
-        let container = self.open.pop().expect("what is closed was opened");
-        let fate = self.mesh.place(container.place).fate();
-        if fate == Some(Fate::Redact) && !container.has_kept {
+    fn close(&mut self, byte: u8) -> Option<FilterOutput> {
+        let container = self.open.pop().expect("a closed container was opened");
+        let action = self.mask.node(container.node).action();
+        if action == Some(FieldAction::Redact) && !container.has_kept {
             self.buffer().truncate(container.start);
             self.keep(ABSENT);
-        } else if fate == Some(Fate::Thin) && container.has_cut && !container.has_kept {
+        } else if action == Some(FieldAction::DropIfEmptied) && container.has_cut && !container.has_kept {
             let (start, after_others) = container.member;
             self.buffer().truncate(start);
             if let Some(parent) = self.open.last_mut() {
@@ -352,15 +352,15 @@ impl Sieve {
         self.end_value(1)
     }
 
-    /// A value has ended with bytes of which this many are not counted yet.
-    fn end_value(&mut self, uncounted: usize) -> Option<Sifted> {
+    /// Ends a value, with this many bytes that `read` does not count yet.
+    fn end_value(&mut self, uncounted: usize) -> Option<FilterOutput> {
         self.expect = if self.open.is_empty() { Expect::Nothing } else { Expect::CommaOrEnd };
         if self.item_level == Some(self.open.len()) {
             self.item_level = None;
             self.item_length = self.read + uncounted - self.item_began;
-            return Some(Sifted::Item);
+            return Some(FilterOutput::Item);
         }
-        self.open.is_empty().then_some(Sifted::Document)
+        self.open.is_empty().then_some(FilterOutput::Document)
     }
 
     fn buffer(&mut self) -> &mut Vec<u8> {
@@ -383,10 +383,10 @@ impl Sieve {
     }
 }
 
-/// Empties a buffer, and gives it back if it is larger than usual.
+/// Empties a buffer, and frees it if it is large.
 fn empty(buffer: &mut Vec<u8>) {
     buffer.clear();
-    buffer.shrink_to(USUAL);
+    buffer.shrink_to(REUSED_BUFFER);
 }
 
 #[cfg(test)]

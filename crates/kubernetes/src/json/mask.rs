@@ -1,69 +1,69 @@
-//! What is done with each value of a document, by where it stands in it.
+//! Field masks: the action for each value of a document, by its path.
 
-use crate::json::path::{Path, Step};
+use crate::json::path::{FieldPath, Step};
 
-/// What is done with a value. Where several are asked for, the last of them in this order is done.
+/// Action for a value. If several rules select it, the last action in this order applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Fate {
-    /// It is taken out of the document, as one of the items that it is made of.
+pub(crate) enum FieldAction {
+    /// Extracts the value from the document as an item.
     Item,
-    /// It passes, but if all of its members are cut, it goes with them.
-    Thin,
-    /// It stays as a value that says nothing.
+    /// Keeps the value, unless all of its members are cut.
+    DropIfEmptied,
+    /// Replaces the value by a placeholder.
     Redact,
-    /// It goes, and its key with it.
+    /// Removes the value and its key.
     Cut,
-    /// It passes, whatever else is said.
-    Pass,
+    /// Keeps the value, in spite of other rules.
+    Keep,
 }
 
-/// The places of a document that differ from the rest, as a tree.
+/// Tree of the paths of a document that have actions; all other values are kept.
 #[derive(Debug, Clone)]
-pub(crate) struct Mesh(Vec<Place>);
+pub(crate) struct FieldMask(Vec<MaskNode>);
 
-/// An index into the mesh.
-pub(crate) type PlaceId = usize;
+/// Index of a node.
+pub(crate) type NodeId = usize;
 
-/// One place, and what is below it.
+/// Node of a mask: its action, and its children.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Place {
-    fate: Option<Fate>,
-    members: Vec<(Box<str>, PlaceId)>,
-    other_members: Option<PlaceId>,
-    elements: Option<PlaceId>,
+pub(crate) struct MaskNode {
+    action: Option<FieldAction>,
+    members: Vec<(Box<str>, NodeId)>,
+    other_members: Option<NodeId>,
+    elements: Option<NodeId>,
 }
 
-/// The place that is everywhere else: all passes there.
-const ELSEWHERE: PlaceId = 0;
+/// Node of all values without a rule.
+const UNMASKED: NodeId = 0;
 
-/// The place of the document itself.
-pub(crate) const ROOT: PlaceId = 1;
+/// Node of the document itself.
+pub(crate) const ROOT: NodeId = 1;
 
-// === impl Mesh ===
+// === impl FieldMask ===
 
-impl Mesh {
-    /// A mesh in which all that no rule names passes.
-    pub(crate) fn new(rules: &[(Path, Fate)]) -> Self {
-        let rules: Vec<_> = rules.iter().map(|(path, fate)| (path.steps(), *fate)).collect();
-        let mut mesh = Self(vec![Place::default()]);
-        mesh.add(&rules);
-        mesh
+impl FieldMask {
+    /// Builds a mask; values without a rule are kept.
+    pub(crate) fn new(rules: &[(FieldPath, FieldAction)]) -> Self {
+        let rules: Vec<_> = rules.iter().map(|(path, action)| (path.steps(), *action)).collect();
+        let mut mask = Self(vec![MaskNode::default()]);
+        mask.add(&rules);
+        mask
     }
 
-    pub(crate) fn place(&self, id: PlaceId) -> &Place {
+    pub(crate) fn node(&self, id: NodeId) -> &MaskNode {
         &self.0[id]
     }
 
-    /// Adds a place, given what the rules say from there on.
-    fn add(&mut self, rules: &[(&[Step], Fate)]) -> PlaceId {
+    /// Adds a node, given the rules relative to it.
+    fn add(&mut self, rules: &[(&[Step], FieldAction)]) -> NodeId {
         let id = self.0.len();
         let here = rules.iter().filter(|(path, _)| path.is_empty());
-        let fate = here.map(|(_, fate)| *fate).max();
-        self.0.push(Place { fate, ..Place::default() });
-        if fate == Some(Fate::Redact) {
-            return self.spare(id, rules);
+        let action = here.map(|(_, action)| *action).max();
+        self.0.push(MaskNode { action, ..MaskNode::default() });
+        if action == Some(FieldAction::Redact) {
+            return self.keep_members(id, rules);
         }
-        if matches!(fate, Some(Fate::Cut | Fate::Pass)) {
+        if matches!(action, Some(FieldAction::Cut | FieldAction::Keep)) {
             return id;
         }
         let mut names: Vec<&str> = rules.iter().filter_map(|(path, _)| path.first()?.name()).collect();
@@ -72,70 +72,74 @@ impl Mesh {
         let members = names
             .into_iter()
             .map(|name| {
-                let is_meant = |step: &Step| *step == Step::AnyMember || step.name() == Some(name);
-                (name.into(), self.add(&below(rules, is_meant)))
+                let is_selected = |step: &Step| *step == Step::AnyMember || step.name() == Some(name);
+                (name.into(), self.add(&below(rules, is_selected)))
             })
             .collect();
         let other_members = below(rules, |step| *step == Step::AnyMember);
         let elements = below(rules, |step| *step == Step::AnyElement);
         let other_members = (!other_members.is_empty()).then(|| self.add(&other_members));
         let elements = (!elements.is_empty()).then(|| self.add(&elements));
-        self.0[id] = Place { fate, members, other_members, elements };
+        self.0[id] = MaskNode { action, members, other_members, elements };
         id
     }
 
-    /// Looks into a place that is redacted if members of it pass whatever is said; all others go then.
-    fn spare(&mut self, id: PlaceId, rules: &[(&[Step], Fate)]) -> PlaceId {
-        let spared = rules.iter().filter_map(|(path, fate)| match path {
-            [Step::Member(name)] if *fate == Fate::Pass => Some(name.clone()),
+    /// Walks into a redacted node if some of its members must be kept; all others are cut then.
+    fn keep_members(&mut self, id: NodeId, rules: &[(&[Step], FieldAction)]) -> NodeId {
+        let kept = rules.iter().filter_map(|(path, action)| match path {
+            [Step::Member(name)] if *action == FieldAction::Keep => Some(name.clone()),
             _ => None,
         });
         let mut members = Vec::new();
-        for name in spared {
-            members.push((name, self.leaf(Fate::Pass)));
+        for name in kept {
+            members.push((name, self.leaf(FieldAction::Keep)));
         }
         if !members.is_empty() {
-            let other_members = Some(self.leaf(Fate::Cut));
-            self.0[id] = Place { fate: Some(Fate::Redact), members, other_members, elements: None };
+            let other_members = Some(self.leaf(FieldAction::Cut));
+            self.0[id] =
+                MaskNode { action: Some(FieldAction::Redact), members, other_members, elements: None };
         }
         id
     }
 
-    fn leaf(&mut self, fate: Fate) -> PlaceId {
-        self.0.push(Place { fate: Some(fate), ..Place::default() });
+    fn leaf(&mut self, action: FieldAction) -> NodeId {
+        self.0.push(MaskNode { action: Some(action), ..MaskNode::default() });
         self.0.len() - 1
     }
 }
 
-/// What the rules say below the steps that are meant.
-fn below<'a>(rules: &[(&'a [Step], Fate)], is_meant: impl Fn(&Step) -> bool) -> Vec<(&'a [Step], Fate)> {
-    let split = rules.iter().filter_map(|(path, fate)| Some((path.split_first()?, *fate)));
-    split.filter(|((first, _), _)| is_meant(first)).map(|((_, rest), fate)| (rest, fate)).collect()
+/// Returns the rules below the selected steps.
+fn below<'a>(
+    rules: &[(&'a [Step], FieldAction)],
+    is_selected: impl Fn(&Step) -> bool,
+) -> Vec<(&'a [Step], FieldAction)> {
+    let split = rules.iter().filter_map(|(path, action)| Some((path.split_first()?, *action)));
+    split.filter(|((first, _), _)| is_selected(first)).map(|((_, rest), action)| (rest, action)).collect()
 }
 
-// === impl Place ===
+// === impl MaskNode ===
 
-impl Place {
-    pub(crate) fn fate(&self) -> Option<Fate> {
-        self.fate
+impl MaskNode {
+    pub(crate) fn action(&self) -> Option<FieldAction> {
+        self.action
     }
 
-    pub(crate) fn looks_into_objects(&self) -> bool {
+    pub(crate) fn has_members(&self) -> bool {
         !self.members.is_empty() || self.other_members.is_some()
     }
 
-    pub(crate) fn looks_into_arrays(&self) -> bool {
+    pub(crate) fn has_elements(&self) -> bool {
         self.elements.is_some()
     }
 
-    /// The place of a member; without a name, of one whose key is no text.
-    pub(crate) fn member(&self, name: Option<&str>) -> PlaceId {
+    /// Returns the node of a member; the name is none if the key is not valid text.
+    pub(crate) fn member(&self, name: Option<&str>) -> NodeId {
         let named = name.and_then(|name| self.members.iter().find(|(known, _)| **known == *name));
-        named.map(|(_, place)| *place).or(self.other_members).unwrap_or(ELSEWHERE)
+        named.map(|(_, node)| *node).or(self.other_members).unwrap_or(UNMASKED)
     }
 
-    /// The place of each element.
-    pub(crate) fn element(&self) -> Option<PlaceId> {
+    /// Returns the node of each element.
+    pub(crate) fn element(&self) -> Option<NodeId> {
         self.elements
     }
 }

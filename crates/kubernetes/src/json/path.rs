@@ -2,9 +2,9 @@
 
 use std::{fmt, str::FromStr};
 
-/// The way from the top of an object to some of its values.
+/// FieldPath from the top of an object to some of its values.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Path(Vec<Step>);
+pub(crate) struct FieldPath(Vec<Step>);
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Step {
@@ -16,16 +16,16 @@ pub(crate) enum Step {
     AnyElement,
 }
 
-/// What is wrong with the text of a path.
+/// Text that is not a valid path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidPath {
-    /// There is none.
+    /// The text is empty.
     #[error("it is empty")]
     Empty,
     /// Two dots in a row, or one at the end.
     #[error("a name is missing at character {0}")]
     NoName(usize),
-    /// What stands in brackets is not understood.
+    /// The brackets contain neither `*` nor a quoted name.
     #[error("expected [*] or ['name'] at character {0}")]
     Bracket(usize),
     /// Something else than a dot or a bracket follows a step.
@@ -38,16 +38,16 @@ pub enum InvalidPath {
     PartialWildcard(usize),
 }
 
-/// Reads the text from left to right.
+/// Parser of a path.
 struct Reader<'a> {
     text: &'a str,
     at: usize,
 }
 
-// === impl Path ===
+// === impl FieldPath ===
 
-impl Path {
-    /// The path of members with these names.
+impl FieldPath {
+    /// Returns the path of members with these names.
     pub(crate) fn of_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         Self(names.into_iter().map(|name| Step::Member(name.into())).collect())
     }
@@ -56,19 +56,19 @@ impl Path {
         &self.0
     }
 
-    /// The same path in what stands at the end of another.
+    /// Prepends another path.
     pub(crate) fn within(&self, outer: &[Step]) -> Self {
         Self([outer, &self.0].concat())
     }
 
-    /// Whether it names this value, or one that this value is in.
+    /// Whether the path selects this value or one that contains it.
     pub(crate) fn covers(&self, names: &[&str]) -> bool {
         let fits = |(step, name): (&Step, &&str)| *step == Step::AnyMember || step.name() == Some(name);
         self.0.len() <= names.len() && self.0.iter().zip(names).all(fits)
     }
 }
 
-impl FromStr for Path {
+impl FromStr for FieldPath {
     type Err = InvalidPath;
 
     fn from_str(text: &str) -> Result<Self, InvalidPath> {
@@ -86,7 +86,7 @@ impl FromStr for Path {
     }
 }
 
-impl fmt::Display for Path {
+impl fmt::Display for FieldPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, step) in self.0.iter().enumerate() {
             let dot = if i == 0 { "" } else { "." };
@@ -101,7 +101,7 @@ impl fmt::Display for Path {
     }
 }
 
-/// Whether a name is read as it is, without quotes.
+/// Whether a name needs no quotes.
 fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.trim() == name && !name.contains(['.', '[', ']', '\'', '*'])
 }
@@ -124,7 +124,7 @@ impl<'a> Reader<'a> {
         &self.text[self.at..]
     }
 
-    /// The position for people, who count characters from 1.
+    /// Position in characters, counted from 1, for messages.
     fn position(&self) -> usize {
         self.text[..self.at].chars().count() + 1
     }
@@ -153,7 +153,7 @@ impl<'a> Reader<'a> {
         Ok(step)
     }
 
-    /// Reads `[*]` or `['name']`, in which a quote is written twice.
+    /// Parses `[*]` or `['name']`, in which a quote is doubled.
     fn bracket(&mut self) -> Result<Step, InvalidPath> {
         if self.rest().starts_with("[*]") {
             self.at += "[*]".len();
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_read_as_they_are_meant() {
+    fn paths_are_parsed() {
         for (text, steps) in [
             ("data", vec![member("data")]),
             (".data.*", vec![member("data"), Step::AnyMember]),
@@ -201,17 +201,17 @@ mod tests {
             ("['é']['']", vec![member("é"), member("")]),
             ("[' '].a", vec![member(" "), member("a")]),
         ] {
-            assert_eq!(text.parse(), Ok(Path(steps)), "{text}");
+            assert_eq!(text.parse(), Ok(FieldPath(steps)), "{text}");
         }
     }
 
     #[test]
     fn a_name_with_blanks_around_it_is_written_in_quotes() {
-        assert_eq!(Path(vec![member(" "), member("a b"), member("c ")]).to_string(), "[' '].a b['c ']");
+        assert_eq!(FieldPath(vec![member(" "), member("a b"), member("c ")]).to_string(), "[' '].a b['c ']");
     }
 
     #[test]
-    fn what_is_wrong_with_a_path_is_said_with_its_place() {
+    fn errors_name_the_position() {
         for (text, error) in [
             ("", InvalidPath::Empty),
             (" ", InvalidPath::Empty),
@@ -226,14 +226,14 @@ mod tests {
             ("a]", InvalidPath::NoStep(2)),
             ("a.pass*", InvalidPath::PartialWildcard(3)),
         ] {
-            assert_eq!(text.parse::<Path>(), Err(error), "{text}");
+            assert_eq!(text.parse::<FieldPath>(), Err(error), "{text}");
         }
     }
 
     proptest! {
         #[test]
-        fn a_path_that_is_written_is_read_as_the_same(names in prop::collection::vec("\\PC{0,6}|\\*|[.'\\[\\]]{1,3}", 1..5)) {
-            let path = Path(names.iter().map(|name| match name.as_str() {
+        fn a_written_path_is_parsed_as_the_same(names in prop::collection::vec("\\PC{0,6}|\\*|[.'\\[\\]]{1,3}", 1..5)) {
+            let path = FieldPath(names.iter().map(|name| match name.as_str() {
                 "*" => Step::AnyMember,
                 "[" => Step::AnyElement,
                 name => member(name),

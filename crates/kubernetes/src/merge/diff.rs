@@ -1,4 +1,4 @@
-//! The difference of two objects as a strategic merge patch: only its changes, or only its deletions.
+//! Difference of two objects as a strategic merge patch: only changes, or only deletions.
 
 use serde_json::Value;
 
@@ -7,23 +7,23 @@ use super::{
     elements::{self, ListPatch},
     parallel,
 };
-use crate::merge::schema::{Rule, Shape, Strategy};
+use crate::merge::schema::{MergeRule, Shape, Strategy};
 
-/// Which half of a difference is wanted.
+/// Half of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Half {
-    /// What is new, and what is other.
+    /// New and changed values.
     Changes,
-    /// What is gone.
+    /// Deleted values.
     Deletions,
 }
 
-/// What is new or other in `to`.
+/// Computes the new and changed values of `to`.
 pub(super) fn changes(from: &Object, to: &Object, shape: Shape<'_>) -> Result<Object, MergeError> {
     diff(from, to, shape, Half::Changes, false)
 }
 
-/// What is in `from` and gone in `to`.
+/// Computes the values of `from` that `to` lacks.
 pub(super) fn deletions(from: &Object, to: &Object, shape: Shape<'_>) -> Result<Object, MergeError> {
     diff(from, to, shape, Half::Deletions, false)
 }
@@ -70,7 +70,7 @@ pub(super) fn diff(
     Ok(patch)
 }
 
-/// A manifest that holds a directive itself keeps it, whichever half is asked for.
+/// A manifest that contains a directive itself keeps it in both halves.
 fn diff_directive(old: &Value, new: &Value, patch: &mut Object) -> Result<(), MergeError> {
     if !old.is_string() || !new.is_string() {
         return Err(MergeError::bad_directive(PATCH, "a string"));
@@ -88,9 +88,9 @@ fn diff_map(
     half: Half,
     patch: &mut Object,
 ) -> Result<(), MergeError> {
-    let (shape, Rule { strategy, retain_keys, .. }) = shape.field(key);
+    let (shape, MergeRule { strategy, retain_keys, .. }) = shape.field(key);
     if strategy == Strategy::Replace {
-        // Even if nothing has changed: such a patch is never empty.
+        // Even without a change, as in kubectl: such a patch is never empty.
         if half == Half::Changes {
             patch.insert(key.to_owned(), Value::Object(new.clone()));
         }
@@ -118,13 +118,13 @@ fn diff_list(
         return Ok(());
     }
     let ListPatch { elements, removed, order } = elements::diff(old, new, shape, rule, half)?;
-    let mut tell = |key: String, list: Vec<Value>| {
+    let mut add = |key: String, list: Vec<Value>| {
         if !list.is_empty() {
             patch.insert(key, list.into());
         }
     };
-    tell(key.to_owned(), elements);
-    tell(parallel(DELETE_FROM_PRIMITIVE_LIST, key), removed);
-    tell(parallel(SET_ELEMENT_ORDER, key), order);
+    add(key.to_owned(), elements);
+    add(parallel(DELETE_FROM_PRIMITIVE_LIST, key), removed);
+    add(parallel(SET_ELEMENT_ORDER, key), order);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The difference of two lists that are merged element by element.
+//! Difference of two lists that are merged element by element.
 
 use std::{borrow::Cow, cmp::Ordering};
 
@@ -9,20 +9,20 @@ use super::{
     diff::{self, Half},
     order, scalar,
 };
-use crate::merge::schema::{Rule, Shape};
+use crate::merge::schema::{MergeRule, Shape};
 
-/// What a patch says about one list.
+/// Patch of one list.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct ListPatch {
-    /// Under the list's own name: what is new or changed; of lists of maps also what is deleted.
+    /// Under the name of the list: new and changed elements; in lists of maps also deletions.
     pub(super) elements: Vec<Value>,
-    /// Scalars that go.
+    /// Deleted scalars.
     pub(super) removed: Vec<Value>,
-    /// The order of what is there afterwards.
+    /// Order of the resulting list.
     pub(super) order: Vec<Value>,
 }
 
-/// What the elements of a list are; Go tells whole numbers from others.
+/// Type of the elements of a list; Go distinguishes integers from other numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ElementType {
     Object,
@@ -32,14 +32,14 @@ pub(super) enum ElementType {
     Float,
 }
 
-/// An element with the text by which it is sorted and found.
+/// Element with the text of its merge key, by which it is sorted and found.
 type Keyed<'a> = (Cow<'a, str>, &'a Object);
 
 pub(super) fn diff(
     from: &[Value],
     to: &[Value],
     shape: Shape<'_>,
-    rule: Rule<'_>,
+    rule: MergeRule<'_>,
     half: Half,
 ) -> Result<ListPatch, MergeError> {
     if from.is_empty() {
@@ -52,7 +52,7 @@ pub(super) fn diff(
     }
 }
 
-/// The one type of all elements of all these lists; none if there is no element.
+/// Returns the common type of all elements of these lists; none if they are empty.
 pub(super) fn element_type<'a>(
     lists: impl IntoIterator<Item = &'a [Value]>,
 ) -> Result<Option<ElementType>, MergeError> {
@@ -78,7 +78,7 @@ fn diff_maps(
     from: &[Value],
     to: &[Value],
     shape: Shape<'_>,
-    rule: Rule<'_>,
+    rule: MergeRule<'_>,
     half: Half,
 ) -> Result<ListPatch, MergeError> {
     let key = rule.merge_key.unwrap_or_default();
@@ -117,8 +117,8 @@ fn diff_maps(
     Ok(ListPatch { elements, removed: Vec::new(), order })
 }
 
-/// The elements in the order of their keys' texts. Equal ones, such as a Service's port 53 over TCP and over UDP, come
-/// the other way round, as Go's sort leaves them in lists that are not long.
+/// Sorts elements by the text of their keys. Equal ones, such as a Service's port 53 over TCP and over UDP, come in
+/// reverse order, as Go's sort leaves them in short lists.
 fn sorted_by_key<'a>(list: &'a [Value], key: &str) -> Result<Vec<Keyed<'a>>, MergeError> {
     let keyed = |element: &'a Value| {
         let value = element.get(key).map(scalar::text);
@@ -131,8 +131,8 @@ fn sorted_by_key<'a>(list: &'a [Value], key: &str) -> Result<Vec<Keyed<'a>>, Mer
 
 fn diff_scalars(from: &[Value], to: &[Value], half: Half) -> ListPatch {
     let (old, new) = (scalar::sorted(from), scalar::sorted(to));
-    // kubectl sorts the old list in its place before it asks whether the lists differ, so that the order is told again
-    // and again for a list that is not sorted.
+    // kubectl sorts the old list in place before it compares the lists, so that an unsorted list gets an order directive
+    // with every apply.
     let differ = !old.iter().copied().eq(to);
     let (mut old, mut new) = (old.into_iter().peekable(), new.into_iter().peekable());
     let (mut added, mut removed) = (Vec::new(), Vec::new());
@@ -153,10 +153,10 @@ fn diff_scalars(from: &[Value], to: &[Value], half: Half) -> ListPatch {
     }
     order::arrange_scalars(&mut added, to);
     scalar::deduplicate(&mut removed);
-    let told = match half {
+    let has_order = match half {
         Half::Changes => differ,
         Half::Deletions => !removed.is_empty(),
     };
-    let order = if told { to.to_vec() } else { Vec::new() };
+    let order = if has_order { to.to_vec() } else { Vec::new() };
     ListPatch { elements: added, removed, order }
 }

@@ -1,4 +1,4 @@
-//! JSON to the letter as Go writes it, since what was applied is compared, and shown, as text.
+//! JSON byte for byte as Go writes it, since the last applied configuration is compared, and shown, as text.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use serde_json::{Number, Value, ser::Formatter};
 
 use crate::merge::Object;
 
-/// Writes an object as Go's encoder does: keys sorted, `<`, `>` and `&` escaped, and a new line at the end.
+/// Encodes an object as Go's encoder does: keys sorted, `<`, `>` and `&` escaped, and a newline at the end.
 pub fn encode(object: &Object) -> String {
     let mut out = Vec::new();
     let mut serializer = serde_json::Serializer::with_formatter(&mut out, GoFormatter);
@@ -16,8 +16,8 @@ pub fn encode(object: &Object) -> String {
     String::from_utf8(out).expect("JSON is UTF-8")
 }
 
-/// Makes numbers those that Go reads from what it has written: `3.0` is `3`, and what is too large for an integer of 64
-/// bits with a sign is a floating-point number.
+/// Converts numbers to those that Go reads from its own output: `3.0` becomes `3`, and integers beyond `i64` become
+/// floating-point numbers.
 pub fn normalize(value: &mut Value) {
     match value {
         Value::Number(number) => *number = normal(number),
@@ -38,7 +38,7 @@ fn normal(number: &Number) -> Number {
     }
 }
 
-/// Of a float the fewest digits that tell it from others; an exponent only where it would be long without.
+/// Formats a float with the fewest digits that are exact, and with an exponent only if it is very large or small.
 fn float_text(float: f64) -> String {
     let magnitude = float.abs();
     if magnitude != 0.0 && !(1e-6..1e21).contains(&magnitude) {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_back_is_what_go_reads_back() {
+    fn numbers_are_normalized_as_go_reads_them() {
         let cases = [
             (json!(3.0), json!(3)),
             (json!(3.5), json!(3.5)),

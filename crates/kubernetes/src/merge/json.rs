@@ -1,4 +1,4 @@
-//! JSON merge patches (RFC 7386), computed and applied as kubectl does both.
+//! JSON merge patches (RFC 7386), computed and applied as kubectl does.
 
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ pub(super) fn three_way(
     Ok(patch)
 }
 
-/// The merge patch that brings one object to the other; lists are replaced as a whole.
+/// Computes the merge patch from one object to the other; lists are replaced as a whole.
 fn difference(from: &Object, to: &Object) -> Object {
     let mut patch = Object::new();
     for (key, new) in to {
@@ -39,7 +39,7 @@ fn difference(from: &Object, to: &Object) -> Object {
     patch
 }
 
-/// Equality that does not tell `1` from `1.0`.
+/// Equality in which `1` equals `1.0`.
 fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => {
@@ -53,7 +53,7 @@ fn same(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// What a patch sets. A map that was empty is a value; one that becomes empty says nothing.
+/// Returns the part of a patch that sets values. An empty map is a value; a map that becomes empty here is dropped.
 fn without_nulls(patch: Object) -> Object {
     let kept = |(key, value): (String, Value)| match value {
         Value::Null => None,
@@ -66,7 +66,7 @@ fn without_nulls(patch: Object) -> Object {
     patch.into_iter().filter_map(kept).collect()
 }
 
-/// What a patch deletes.
+/// Returns the part of a patch that deletes values.
 fn only_nulls(patch: Object) -> Object {
     let kept = |(key, value): (String, Value)| match value {
         Value::Null => Some((key, Value::Null)),
@@ -79,7 +79,7 @@ fn only_nulls(patch: Object) -> Object {
     patch.into_iter().filter_map(kept).collect()
 }
 
-/// Lays a merge patch over an object; nulls of the object itself stay.
+/// Applies a merge patch to an object; nulls of the object itself stay.
 pub(super) fn overlay(mut target: Object, patch: Object) -> Object {
     for (key, mut value) in patch {
         if value.is_null() {
@@ -100,7 +100,7 @@ pub(super) fn overlay(mut target: Object, patch: Object) -> Object {
     target
 }
 
-/// Leaves out the null fields of all maps, wherever these are; null elements of lists stay.
+/// Removes the null fields of all maps at any depth; null elements of lists stay.
 pub(super) fn prune_nulls(value: &mut Value) {
     match value {
         Value::Object(map) => {

@@ -39,11 +39,11 @@ enum Operation {
 /// Number of bytes that a patch may copy, the API server's own bound: copies of copies could otherwise grow without end.
 const MAX_COPIED: usize = 3 << 20;
 
-/// Number of levels an object may have, which is what `serde_json` reads: moves could otherwise nest it without end.
+/// Largest depth of an object, the limit of `serde_json`: moves could otherwise nest it without end.
 const MAX_DEPTH: usize = 128;
 
-const NOWHERE: &str = "its path leads nowhere";
-const NO_OBJECT: &str = "what is left is no object";
+const NO_SUCH_PATH: &str = "its path does not exist";
+const NO_OBJECT: &str = "the result is not an object";
 const TOO_LARGE: &str = "it would make the object too large or too deep";
 
 pub(super) fn apply(object: Object, patch: &Value) -> Result<Object, MergeError> {
@@ -91,7 +91,7 @@ fn step(target: &mut Value, operation: Operation, copied: &mut usize) -> Result<
             add(target, &path, value)
         }
         Operation::Copy { from, path } => {
-            let value = target.pointer(&from).cloned().ok_or(NOWHERE)?;
+            let value = target.pointer(&from).cloned().ok_or(NO_SUCH_PATH)?;
             *copied += value.to_string().len();
             if *copied > MAX_COPIED {
                 return Err(TOO_LARGE);
@@ -111,14 +111,14 @@ fn add(target: &mut Value, path: &str, value: Value) -> Result<(), &'static str>
         *target = value;
         return Ok(());
     };
-    match target.pointer_mut(parent).ok_or(NOWHERE)? {
+    match target.pointer_mut(parent).ok_or(NO_SUCH_PATH)? {
         Value::Object(map) => _ = map.insert(name, value),
         Value::Array(list) if name == "-" => list.push(value),
         Value::Array(list) => {
-            let index = name.parse().ok().filter(|index| *index <= list.len()).ok_or(NOWHERE)?;
+            let index = name.parse().ok().filter(|index| *index <= list.len()).ok_or(NO_SUCH_PATH)?;
             list.insert(index, value);
         }
-        _ => return Err(NOWHERE),
+        _ => return Err(NO_SUCH_PATH),
     }
     Ok(())
 }
@@ -130,21 +130,21 @@ fn replace(target: &mut Value, path: &str, value: Value) -> Result<(), &'static 
         *found = value;
         return Ok(());
     }
-    let (parent, name) = split(path)?.ok_or(NOWHERE)?;
-    let parent = target.pointer_mut(parent).and_then(Value::as_object_mut).ok_or(NOWHERE)?;
+    let (parent, name) = split(path)?.ok_or(NO_SUCH_PATH)?;
+    let parent = target.pointer_mut(parent).and_then(Value::as_object_mut).ok_or(NO_SUCH_PATH)?;
     parent.insert(name, value);
     Ok(())
 }
 
 fn remove(target: &mut Value, path: &str) -> Result<Value, &'static str> {
     let (parent, name) = split(path)?.ok_or(NO_OBJECT)?;
-    match target.pointer_mut(parent).ok_or(NOWHERE)? {
-        Value::Object(map) => map.remove(&name).ok_or(NOWHERE),
+    match target.pointer_mut(parent).ok_or(NO_SUCH_PATH)? {
+        Value::Object(map) => map.remove(&name).ok_or(NO_SUCH_PATH),
         Value::Array(list) => {
-            let index = name.parse().ok().filter(|index| *index < list.len()).ok_or(NOWHERE)?;
+            let index = name.parse().ok().filter(|index| *index < list.len()).ok_or(NO_SUCH_PATH)?;
             Ok(list.remove(index))
         }
-        _ => Err(NOWHERE),
+        _ => Err(NO_SUCH_PATH),
     }
 }
 
@@ -159,9 +159,9 @@ fn split(path: &str) -> Result<Option<(&str, String)>, &'static str> {
         return Ok(None);
     }
     if !path.starts_with('/') {
-        return Err(NOWHERE);
+        return Err(NO_SUCH_PATH);
     }
-    let (parent, name) = path.rsplit_once('/').ok_or(NOWHERE)?;
+    let (parent, name) = path.rsplit_once('/').ok_or(NO_SUCH_PATH)?;
     Ok(Some((parent, name.replace("~1", "/").replace("~0", "~"))))
 }
 
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_by_its_number() {
+    fn errors_name_the_operation_by_its_index() {
         let test = json!({ "op": "test", "path": "/a", "value": 1 });
         for wrong in [
             json!({ "op": "test", "path": "/a", "value": 2 }),

@@ -1,15 +1,15 @@
-//! The annotation in which client-side apply keeps what was applied, as kubectl writes and reads it.
+//! The last-applied annotation of client-side apply, as kubectl writes and reads it.
 
 use serde_json::Value;
 
 use crate::merge::{Object, go_json};
 
-/// Where kubectl keeps the manifest that it applied last.
+/// Annotation with the manifest of kubectl's last apply.
 pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// A manifest as it is applied: with itself, before that, in an annotation.
+/// Adds the annotation to a manifest.
 ///
-/// Annotations are there even if the manifest has none, and null ones are empty; numbers are as Go reads them.
+/// Creates the annotations if the manifest has none, replaces null ones by empty ones, and normalizes numbers as Go does.
 pub fn annotated(manifest: &Object) -> Object {
     let mut modified = unannotated(manifest);
     let text = go_json::encode(&modified);
@@ -17,7 +17,7 @@ pub fn annotated(manifest: &Object) -> Object {
     modified
 }
 
-/// A manifest without the annotation, which is what the annotation holds.
+/// Returns the manifest without the annotation, which is the content of the annotation.
 pub fn unannotated(manifest: &Object) -> Object {
     let mut modified = Value::Object(manifest.clone());
     go_json::normalize(&mut modified);
@@ -30,7 +30,7 @@ pub fn unannotated(manifest: &Object) -> Object {
     modified
 }
 
-/// An object with its numbers as Go reads them, so that it can be compared with what was applied.
+/// Normalizes the numbers of an object as Go does, so that it can be compared with the last applied manifest.
 pub fn normalized(object: Object) -> Object {
     let mut object = Value::Object(object);
     go_json::normalize(&mut object);
@@ -40,7 +40,7 @@ pub fn normalized(object: Object) -> Object {
     }
 }
 
-/// What was applied last, or why that cannot be read; none if nothing was.
+/// Returns the last applied manifest, or the error of its JSON; none without the annotation.
 pub fn last_applied(object: &Object) -> Option<Result<Object, serde_json::Error>> {
     let text = object.get("metadata")?.get("annotations")?.get(LAST_APPLIED)?.as_str()?;
     if text.is_empty() {
@@ -53,7 +53,7 @@ fn set(object: &mut Object, annotation: &str, text: String) {
     annotations_mut(object).insert(annotation.to_owned(), text.into());
 }
 
-/// The annotations; whatever stands in their place and is no map gives way.
+/// Returns the annotations; a value that is not a map is replaced.
 fn annotations_mut(object: &mut Object) -> &mut Object {
     map_at(map_at(object, "metadata"), "annotations")
 }
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_manifest_carries_itself() {
+    fn a_manifest_contains_itself() {
         let manifest = object(json!({
             "kind": "ConfigMap", "apiVersion": "v1", "data": { "html": "<b>" },
             "metadata": { "name": "a", "annotations": { LAST_APPLIED: "old", "empty": null } },

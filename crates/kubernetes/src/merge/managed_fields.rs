@@ -1,23 +1,23 @@
-//! Who owns which field: how ownership moves from client-side apply to server-side apply.
+//! Migration of field ownership from client-side apply to server-side apply.
 //!
-//! Whoever applied client-side owns its fields by updates. If server-side apply began beside that, what a manifest drops
-//! would stay for ever, owned by the past. So the fields of such managers are joined with those of the one that applies,
-//! as kubectl does since 1.26.
+//! A manager of client-side apply owns its fields by `Update`. If server-side apply started beside it, fields that a
+//! manifest drops would stay for ever, owned by the old manager. So the fields of such managers are joined with those of
+//! the manager of server-side apply, as kubectl does since 1.26.
 
 use serde_json::{Value, json};
 
 use crate::merge::{Object, last_applied::LAST_APPLIED};
 
-/// How a manager came to own fields.
+/// Operation by which a manager owns fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ownership {
-    /// By server-side apply.
+    /// Server-side apply.
     Apply,
-    /// By any other write, client-side apply among them.
+    /// Any other write, client-side apply included.
     Update,
 }
 
-/// The managers that own the annotation of client-side apply: those that applied that way, or took care of it.
+/// Returns the managers that own the annotation of client-side apply.
 pub fn owners_of_last_applied(object: &Object, by: Ownership) -> Vec<String> {
     let annotation = format!("f:{LAST_APPLIED}");
     let owns = |entry: &&Value| {
@@ -35,14 +35,15 @@ pub fn owners_of_last_applied(object: &Object, by: Ownership) -> Vec<String> {
     owners
 }
 
-/// The JSON patch that gives what these managers own by updates to one that applies server-side; none if they own nothing.
+/// Computes the JSON patch that moves the fields that these managers own by `Update` to a manager of server-side apply;
+/// none if they own nothing.
 ///
-/// It holds for this version of the object only: the API server answers 409 if that has changed.
+/// It is valid for this resource version only: the API server returns 409 if the object has changed.
 pub fn move_to_apply(object: &Object, from: &[String], to: &str) -> Option<Value> {
     let before = entries(object);
     let mut after = before.to_vec();
     for manager in from {
-        adopt(&mut after, manager, to);
+        move_fields(&mut after, manager, to);
     }
     if after == before {
         return None;
@@ -59,31 +60,31 @@ fn entries(object: &Object) -> &[Value] {
     entries.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// Joins the fields of one manager's updates with those of the one that applies, which may not be there yet.
-fn adopt(entries: &mut Vec<Value>, from: &str, to: &str) {
+/// Joins the fields that one manager owns by `Update` with those of the target, which may not exist yet.
+fn move_fields(entries: &mut Vec<Value>, from: &str, to: &str) {
     let is_former = |entry: &Value| is(entry, from, Ownership::Update);
     let applies = entries.iter().position(|entry| is(entry, to, Ownership::Apply));
     // The newest comes first.
-    let Some(heir) = applies.or_else(|| entries.iter().position(is_former)) else { return };
-    let version = entries[heir]["apiVersion"].clone();
+    let Some(target) = applies.or_else(|| entries.iter().position(is_former)) else { return };
+    let version = entries[target]["apiVersion"].clone();
     let former = entries.iter().find(|entry| is_former(entry) && entry["apiVersion"] == version);
-    let inherited = former.map(|former| former["fieldsV1"].clone());
-    let heir = &mut entries[heir];
-    heir["manager"] = to.into();
-    heir["operation"] = Ownership::Apply.as_str().into();
-    if let Some(inherited) = inherited {
-        heir["fieldsV1"] = union(heir["fieldsV1"].take(), inherited);
+    let joined = former.map(|former| former["fieldsV1"].clone());
+    let target = &mut entries[target];
+    target["manager"] = to.into();
+    target["operation"] = Ownership::Apply.as_str().into();
+    if let Some(joined) = joined {
+        target["fieldsV1"] = union(target["fieldsV1"].take(), joined);
     }
     entries.retain(|entry| !is_former(entry));
 }
 
-/// Subresources have owners of their own, which are left alone.
+/// Whether an entry is that of a manager. Entries of subresources are not changed.
 fn is(entry: &Value, manager: &str, by: Ownership) -> bool {
     let subresource = entry["subresource"].as_str().unwrap_or_default();
     entry["manager"] == manager && entry["operation"] == by.as_str() && subresource.is_empty()
 }
 
-/// Joins two sets of fields.
+/// Joins two field sets.
 fn union(a: Value, b: Value) -> Value {
     let map = |fields: Value| if let Value::Object(map) = fields { map } else { Object::new() };
     let (mut a, b) = (map(a), map(b));
@@ -97,7 +98,7 @@ fn union(a: Value, b: Value) -> Value {
     Value::Object(a)
 }
 
-/// Joins what is said of one field. One that has no fields is a member itself; one that has, only if it says so by `.`.
+/// Joins two sets of one field. A field without children is a member itself; one with children only if it has `.`.
 fn union_of_member(a: Value, b: Value) -> Value {
     let is_leaf = |fields: &Value| fields.as_object().is_none_or(Object::is_empty);
     let itself = is_leaf(&a) != is_leaf(&b);
@@ -143,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_client_side_apply_are_joined_with_those_of_who_applies() {
+    fn fields_of_client_side_apply_are_joined_with_those_of_server_side_apply() {
         let managed = json!([
             entry("kubectl", "Apply", json!({ "f:data": { "f:a": {} }, "f:spec": {} })),
             entry("before", "Update", json!({ "f:data": { ".": {}, "f:b": {} }, "f:spec": { "f:x": {} } })),
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_update_becomes_an_apply_if_nobody_applied_yet() {
+    fn the_newest_update_becomes_an_apply_without_an_earlier_apply() {
         let managed = json!([
             entry("mine", "Update", json!({ "f:data": {} })),
             json!({ "manager": "mine", "operation": "Update", "apiVersion": "v1beta1", "fieldsV1": { "f:old": {} } }),

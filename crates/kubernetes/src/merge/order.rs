@@ -1,4 +1,4 @@
-//! The order of merged lists: what the patch names is in its order, what only the server has keeps its place between.
+//! Order of merged lists: elements of the patch in its order, those that only the live list has at their places between.
 
 use std::cmp::Ordering;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{MergeError, PATCH};
 
-/// Where an element stands in a list: a map by its merge key, a scalar by itself.
+/// Returns the index of an element: a map by its merge key, a scalar by its value.
 fn position(list: &[Value], element: &Value, key: Option<&str>) -> Option<usize> {
     let same = |other: &Value| match key {
         Some(key) => other.get(key) == element.get(key),
@@ -15,7 +15,7 @@ fn position(list: &[Value], element: &Value, key: Option<&str>) -> Option<usize>
     list.iter().position(same)
 }
 
-/// Maps that hold nothing but their merge keys.
+/// Returns the elements with only their merge keys.
 pub(super) fn keys(list: &[Value], key: &str) -> Vec<Value> {
     let only_key = |element: &Value| {
         let value = element.get(key).cloned().unwrap_or(Value::Null);
@@ -29,7 +29,7 @@ pub(super) fn same(a: &[Value], b: &[Value], key: &str) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.get(key) == b.get(key))
 }
 
-/// Sorts elements as `by` has them; of maps, those to be deleted come last.
+/// Sorts elements in the order of `by`; in lists of maps, deletions come last.
 pub(super) fn arrange(
     elements: Vec<Value>,
     by: &[Value],
@@ -57,7 +57,7 @@ pub(super) fn is_deleted(element: &Value) -> bool {
     element.get(PATCH).is_some_and(|directive| directive == "delete")
 }
 
-/// Brings a merged list in order: what is in `wanted` as it is there, and what is not, as in `server`.
+/// Sorts a merged list: elements of `wanted` in its order, others in that of `server`.
 pub(super) fn enforce(
     merged: Vec<Value>,
     wanted: &[Value],
@@ -74,7 +74,7 @@ pub(super) fn enforce(
     Ok(interleave(others, named, server, key))
 }
 
-/// Puts each of the server's elements before the first named one that followed it there.
+/// Places each element of the server before the first named one that follows it there.
 fn interleave(others: Vec<Value>, named: Vec<Value>, server: &[Value], key: Option<&str>) -> Vec<Value> {
     let mut all = Vec::with_capacity(others.len() + named.len());
     let (mut others, mut named) = (others.into_iter().peekable(), named.into_iter().peekable());

@@ -1,4 +1,4 @@
-//! A strategic merge patch laid over an object, or over another patch.
+//! Merging of a strategic merge patch into an object or another patch.
 
 use serde_json::Value;
 
@@ -7,14 +7,14 @@ use super::{
     elements::{ElementType, element_type},
     json, order, scalar,
 };
-use crate::merge::schema::{Rule, Shape, Strategy};
+use crate::merge::schema::{MergeRule, Shape, Strategy};
 
-/// What the patch is laid over.
+/// Target of the patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// Another patch: directives and nulls stay, for the API server.
+    /// Another patch: directives and nulls are kept for the API server.
     JoinPatches,
-    /// An object: directives are obeyed, as the API server does.
+    /// An object: directives are executed, as the API server does.
     Apply,
 }
 
@@ -61,7 +61,7 @@ pub(super) fn overlay(
                 Strategy::Merge => merge_lists(target, patch, inner, rule, purpose)?.into(),
                 _ => patch.into(),
             }),
-            (_, value) => taken(value, purpose),
+            (_, value) => new_value(value, purpose),
         };
         if let Some(merged) = merged {
             target.insert(key, merged);
@@ -70,15 +70,15 @@ pub(super) fn overlay(
     Ok(target)
 }
 
-/// What is taken over as it stands, for want of anything to lay it over.
-fn taken(mut value: Value, purpose: Purpose) -> Option<Value> {
+/// Returns a new value of the patch, without directives.
+fn new_value(mut value: Value, purpose: Purpose) -> Option<Value> {
     if purpose == Purpose::Apply {
         json::prune_nulls(&mut value);
     }
     without_directives(value)
 }
 
-/// Leaves out every map that is itself nothing but an order to delete or to replace something.
+/// Removes every map with a `$patch` directive.
 fn without_directives(value: Value) -> Option<Value> {
     Some(match value {
         Value::Object(map) if map.contains_key(PATCH) => return None,
@@ -98,16 +98,16 @@ fn retain_keys(target: &mut Object, patch: &mut Object, purpose: Purpose) -> Res
     let bad = || MergeError::bad_directive(RETAIN_KEYS, "a list of all keys in the patch");
     let retained = retained.as_array().ok_or_else(bad)?;
     let is_retained = |key: &str| retained.iter().any(|retained| retained == key);
-    let speaks_of_lists =
+    let is_list_directive =
         |key: &str| key.starts_with(DELETE_FROM_PRIMITIVE_LIST) || key.starts_with(SET_ELEMENT_ORDER);
-    if !patch.iter().all(|(key, value)| value.is_null() || speaks_of_lists(key) || is_retained(key)) {
+    if !patch.iter().all(|(key, value)| value.is_null() || is_list_directive(key) || is_retained(key)) {
         return Err(bad());
     }
     target.retain(|key, _| is_retained(key));
     Ok(())
 }
 
-/// Merges every list of which the patch tells the order, and takes both out of the patch.
+/// Merges every list with a `$setElementOrder` directive, and removes both from the patch.
 fn set_orders(
     target: &mut Object,
     patch: &mut Object,
@@ -152,24 +152,25 @@ fn set_orders(
     Ok(())
 }
 
-/// Both patches lead to the same map, so that they say the same; unless elements were paired that are not the same.
-fn join(target: &mut Object, directive: &str, said: Value) -> Result<(), MergeError> {
+/// Joins a directive that both patches have. Both lead to the same map, so that they are equal, unless elements were
+/// paired that are not the same.
+fn join(target: &mut Object, directive: &str, value: Value) -> Result<(), MergeError> {
     match target.get(directive) {
-        Some(other) if *other != said => {
+        Some(other) if *other != value => {
             Err(MergeError::bad_directive(directive, "the same in both patches"))
         }
         _ => {
-            target.insert(directive.to_owned(), said);
+            target.insert(directive.to_owned(), value);
             Ok(())
         }
     }
 }
 
-/// The order of the server's list, by which what only the server has finds its place.
+/// Returns the order of the live list, by which elements that only the live list has are placed.
 ///
-/// In Go, what is deleted from that list and what is added to it change it while it is used: the first of the added ones
-/// take the room that the deleted ones left at its end.
-fn server_order(old: &[Value], patch: &[Value], rule: Rule<'_>) -> Vec<Value> {
+/// In Go, deletions from and additions to that list modify it while it is used: the first additions take the positions
+/// that deletions freed at its end.
+fn server_order(old: &[Value], patch: &[Value], rule: MergeRule<'_>) -> Vec<Value> {
     let Some(key) = rule.merge_key else { return old.to_vec() };
     let has = |list: &[&Value], element: &Value| list.iter().any(|other| other.get(key) == element.get(key));
     let (deleted, kept): (Vec<&Value>, Vec<&Value>) =
@@ -182,7 +183,7 @@ fn server_order(old: &[Value], patch: &[Value], rule: Rule<'_>) -> Vec<Value> {
     order::keys(&order, key)
 }
 
-/// Whatever the patch keeps or adds must be in the told order, and in that order.
+/// Checks that the elements that the patch keeps or adds occur in the order of the directive.
 fn check_order(patch: &[Value], wanted: &[Value], key: Option<&str>) -> Result<(), &'static str> {
     if wanted.is_empty() {
         return Ok(());
@@ -201,14 +202,14 @@ fn merge_lists(
     target: Vec<Value>,
     patch: Vec<Value>,
     shape: Shape<'_>,
-    rule: Rule<'_>,
+    rule: MergeRule<'_>,
     purpose: Purpose,
 ) -> Result<Vec<Value>, MergeError> {
     match element_type([&*target, &*patch])? {
         None => Ok(target),
         Some(ElementType::Object) => {
             let key = rule.merge_key.unwrap_or_default();
-            let (mut target, patch) = obey_directives(target, patch, key)?;
+            let (mut target, patch) = execute_directives(target, patch, key)?;
             let (server, wanted) = (order::keys(&target, key), order::keys(&patch, key));
             for element in patch {
                 merge_element(&mut target, element, key, shape, purpose)?;
@@ -224,8 +225,8 @@ fn merge_lists(
     }
 }
 
-/// Obeys the `$patch` of elements: what is left of the list, and what is to be merged into it.
-fn obey_directives(
+/// Executes the `$patch` of elements: returns the rest of the list, and the elements to merge into it.
+fn execute_directives(
     mut target: Vec<Value>,
     patch: Vec<Value>,
     key: &str,

@@ -1,10 +1,10 @@
-//! Scalars as Go's `%v` writes them, which is what kubectl sorts lists by.
+//! Scalars as Go's `%v` writes them, by which kubectl sorts lists.
 
 use std::borrow::Cow;
 
 use serde_json::{Number, Value};
 
-/// The text of a scalar.
+/// Returns the text of a scalar.
 pub(super) fn text(value: &Value) -> Cow<'_, str> {
     match value {
         Value::String(text) => Cow::Borrowed(text),
@@ -12,19 +12,19 @@ pub(super) fn text(value: &Value) -> Cow<'_, str> {
         Value::Bool(true) => Cow::Borrowed("true"),
         Value::Bool(false) => Cow::Borrowed("false"),
         Value::Null => Cow::Borrowed("<nil>"),
-        // No merge key is a map or a list; whatever is written here only has to be the same for the same.
+        // No merge key is a map or a list; the text only has to be equal for equal values.
         Value::Array(_) | Value::Object(_) => Cow::Owned(value.to_string()),
     }
 }
 
-/// In the order of their texts.
+/// Sorts scalars by their texts.
 pub(super) fn sorted(list: &[Value]) -> Vec<&Value> {
     let mut sorted: Vec<_> = list.iter().collect();
     sorted.sort_by(|a, b| text(a).cmp(&text(b)));
     sorted
 }
 
-/// Leaves the first of equal ones; the last takes the place of what goes, as kubectl has it.
+/// Keeps the first of equal scalars; as in kubectl, the last element takes the place of a removed one.
 pub(super) fn deduplicate(list: &mut Vec<Value>) {
     let mut first = 0;
     while first < list.len() {
@@ -40,7 +40,7 @@ pub(super) fn deduplicate(list: &mut Vec<Value>) {
     }
 }
 
-/// Floating-point numbers have the fewest digits that tell them apart, and an exponent from 1e21 on.
+/// Formats a number as Go: floating-point numbers with the fewest digits that are exact, and an exponent from 1e21 on.
 fn number_text(number: &Number) -> String {
     let Some(float) = number.as_f64().filter(|_| number.is_f64()) else { return number.to_string() };
     let magnitude = float.abs();

@@ -1,13 +1,13 @@
-//! How the fields of a kind are merged: the few facts of a type that strategic merge patches rest on.
+//! Schemas for strategic merge patches: merge keys and strategies of the fields of a kind.
 //!
 //! ```text
-//! /openapi/v3/apis/apps/v1 ──openapi──▶ Schema ◀──table── builtin.txt (where the server does not tell)
+//! /openapi/v3/apis/apps/v1 ──openapi──▶ Schema ◀──table── builtin.txt (if the server has none)
 //!                                         │
-//!                 Shape (a type) ──field──▶ Shape, Rule (merge by which key, replace, retain keys)
+//!                 Shape (a type) ──field──▶ Shape, MergeRule (merge by which key, replace, retain keys)
 //! ```
 //!
-//! Of a document of a megabyte a few kilobytes remain: types from which no fact can be reached are left out, and
-//! whatever is not known is merged as JSON is: maps by their keys, lists replaced.
+//! Of a document of a megabyte a few kilobytes remain: types that do not lead to a strategy are removed, and unknown
+//! fields are merged as JSON: maps by their keys, lists replaced.
 
 mod openapi;
 mod prune;
@@ -18,7 +18,7 @@ use std::{collections::BTreeMap, sync::LazyLock};
 
 pub use schemas::Schemas;
 
-/// The merge facts of the kinds of one API server, or of one of its group versions.
+/// Merge strategies of the kinds of one API server, or of one of its group versions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Schema {
     /// Kinds that take strategic merge patches, by `group/version` and kind.
@@ -27,20 +27,20 @@ pub struct Schema {
     types: BTreeMap<Box<str>, Type>,
 }
 
-/// The facts of one type, by field. Maps with keys of any name have none: no built-in kind merges what is in their values.
-type Type = BTreeMap<Box<str>, Field>;
+/// Strategies of one type, by field. Maps with arbitrary keys have none: no built-in kind merges their values.
+type Type = BTreeMap<Box<str>, FieldStrategy>;
 
-/// The facts of one field.
+/// Strategy of one field.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct Field {
+struct FieldStrategy {
     strategy: Strategy,
     retain_keys: bool,
     merge_key: Option<Box<str>>,
-    /// The type of the field, or of the elements of a list.
+    /// Type of the field, or of the elements of a list.
     of: Option<Box<str>>,
 }
 
-/// What happens to a field when it is patched.
+/// Effect of a patch on a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Strategy {
     /// A map is merged by its keys, a list is replaced.
@@ -52,17 +52,17 @@ pub(crate) enum Strategy {
     Replace,
 }
 
-/// How one field is merged.
+/// Merge rule of one field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Rule<'a> {
+pub(crate) struct MergeRule<'a> {
     pub(crate) strategy: Strategy,
-    /// Whether fields of the map, or of the elements, that are not named are cleared.
+    /// Set if fields of the map, or of the elements, that the patch does not name are cleared.
     pub(crate) retain_keys: bool,
-    /// What tells the elements of a list apart.
+    /// Key by which elements of a list are identified.
     pub(crate) merge_key: Option<&'a str>,
 }
 
-/// A type of a schema, or one of which nothing is known.
+/// Type of a schema, or an unknown type.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape<'a> {
     known: Option<(&'a Schema, &'a Type)>,
@@ -71,25 +71,25 @@ pub struct Shape<'a> {
 // === impl Schema ===
 
 impl Schema {
-    /// The facts of all kinds of Kubernetes itself, as they were when this was built.
+    /// Strategies of all built-in kinds, as of the build.
     pub fn builtin() -> &'static Self {
         static BUILTIN: LazyLock<Schema> =
             LazyLock::new(|| table::read(include_str!("schema/builtin.txt")).expect("a test reads it"));
         &BUILTIN
     }
 
-    /// Whether a kind takes strategic merge patches, and if so, its shape.
+    /// Returns the shape of a kind, if it accepts strategic merge patches.
     pub fn shape(&self, api_version: &str, kind: &str) -> Option<Shape<'_>> {
         let name = self.kinds.get(&(api_version.into(), kind.into()))?;
         Some(self.shape_of(Some(name)))
     }
 
-    /// Writes the facts as the table that is shipped.
+    /// Writes the table that is shipped.
     pub fn to_table(&self) -> String {
         table::write(self)
     }
 
-    /// Adds the facts of another group version.
+    /// Adds the strategies of another group version.
     pub fn extend(&mut self, other: Self) {
         let Self { kinds, types } = other;
         self.kinds.extend(kinds);
@@ -104,15 +104,16 @@ impl Schema {
 // === impl Shape ===
 
 impl<'a> Shape<'a> {
-    /// A type of which nothing is known: maps are merged, and lists replaced.
+    /// Unknown type: maps are merged, and lists replaced.
     pub const UNKNOWN: Self = Self { known: None };
 
-    /// How a field is merged, and the shape of its value or, if that is a list, of its elements.
-    pub(crate) fn field(self, name: &str) -> (Self, Rule<'a>) {
+    /// Returns the merge rule of a field, and the shape of its value or, for a list, of its elements.
+    pub(crate) fn field(self, name: &str) -> (Self, MergeRule<'a>) {
         let field = self.known.and_then(|(schema, this)| Some((schema, this.get(name)?)));
-        let Some((schema, field)) = field else { return (Self::UNKNOWN, Rule::default()) };
-        let Field { strategy, retain_keys, merge_key, of } = field;
-        let rule = Rule { strategy: *strategy, retain_keys: *retain_keys, merge_key: merge_key.as_deref() };
+        let Some((schema, field)) = field else { return (Self::UNKNOWN, MergeRule::default()) };
+        let FieldStrategy { strategy, retain_keys, merge_key, of } = field;
+        let rule =
+            MergeRule { strategy: *strategy, retain_keys: *retain_keys, merge_key: merge_key.as_deref() };
         (schema.shape_of(of.as_deref()), rule)
     }
 }

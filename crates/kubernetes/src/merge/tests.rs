@@ -1,4 +1,4 @@
-//! One table per directive: what was applied, what is there, what is wanted, and the patch that kubectl sends.
+//! One table per directive: last applied, live object, manifest, and the patch that kubectl sends.
 
 #![expect(clippy::needless_pass_by_value, reason = "so that json! can stand in its place")]
 
@@ -35,7 +35,7 @@ fn three_way(kind: &str, original: Value, current: Value, modified: Value) -> Re
         .map(Value::Object)
 }
 
-/// Checks the patches, and that each brings the live object to what is wanted where nobody else set anything.
+/// Checks the patches, and that a second apply changes nothing.
 fn check(kind: &str, cases: impl IntoIterator<Item = Case>) {
     for (original, current, modified, expected) in cases {
         let patch = three_way(kind, original, current.clone(), modified.clone()).expect("a patch");

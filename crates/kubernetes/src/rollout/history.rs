@@ -1,26 +1,26 @@
-//! Which revisions a workload has.
+//! Revisions of a workload.
 
 use serde_json::Value;
 
 use super::{Workload, is_controlled_by, text};
 
-/// A revision of a workload.
+/// Revision of a workload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Revision {
-    /// Its number.
+    /// Number.
     pub number: i64,
-    /// Why it came about, if somebody wrote that down.
+    /// Value of the annotation `kubernetes.io/change-cause`.
     pub change_cause: Option<String>,
-    /// The pods of this revision.
+    /// Pod template.
     pub template: Value,
-    /// The object that keeps it.
+    /// Object that stores the revision.
     pub kept_in: Value,
 }
 
 const REVISION: &str = "deployment.kubernetes.io/revision";
 const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
 
-/// The revisions of a workload, oldest first, out of what its selector finds.
+/// Returns the revisions of a workload, oldest first, from the objects that its selector matches.
 pub fn revisions(workload: Workload, object: &Value, found: Vec<Value>) -> Vec<Revision> {
     let mut revisions: Vec<_> = found
         .into_iter()
@@ -31,7 +31,7 @@ pub fn revisions(workload: Workload, object: &Value, found: Vec<Value>) -> Vec<R
     revisions
 }
 
-/// The revision of a number; 0 is the one before the newest.
+/// Returns the revision of a number; 0 is the one before the newest.
 pub fn find_revision<'a>(
     workload: Workload,
     object: &Value,

@@ -1,19 +1,19 @@
-//! How far a rollout is.
+//! Status of a rollout.
 
 use serde_json::Value;
 
 use super::{Workload, text};
 
-/// How far a rollout is, in kubectl's words.
+/// Status of a rollout, with the message of kubectl.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
-    /// A line for people.
+    /// Message for people.
     pub message: String,
-    /// Whether there is nothing to wait for any more.
+    /// Set if the rollout is complete.
     pub done: bool,
 }
 
-/// How far the rollout of a workload is; an error if it will never be done, or nobody can tell.
+/// Returns the status of a rollout; an error if it failed, or if the strategy has no status.
 pub fn progress(workload: Workload, object: &Value) -> Result<Progress, String> {
     match workload {
         Workload::Deployment => deployment(object),
@@ -120,12 +120,12 @@ fn number(object: &Value, pointer: &str) -> Option<i64> {
     object.pointer(pointer)?.as_i64()
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "what every step of the rules above gives")]
+#[expect(clippy::unnecessary_wraps, reason = "the return type of all cases above")]
 fn waiting(message: impl Into<String>) -> Result<Progress, String> {
     Ok(Progress { message: message.into(), done: false })
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "what every step of the rules above gives")]
+#[expect(clippy::unnecessary_wraps, reason = "the return type of all cases above")]
 fn done(message: String) -> Result<Progress, String> {
     Ok(Progress { message, done: true })
 }

@@ -35,7 +35,7 @@ fn replica_set(revision: &str, owner: &str) -> Value {
     })
 }
 
-fn said(workload: Workload, object: &Value) -> String {
+fn message(workload: Workload, object: &Value) -> String {
     match progress(workload, object) {
         Ok(Progress { message, done: false }) => message,
         Ok(Progress { message, done: true }) => format!("done: {message}"),
@@ -44,7 +44,7 @@ fn said(workload: Workload, object: &Value) -> String {
 }
 
 #[test]
-fn a_deployment_tells_its_progress_in_kubectls_words() {
+fn the_progress_of_a_deployment_has_the_messages_of_kubectl() {
     for (status, expected) in [
         (json!({ "observedGeneration": 1 }), "Waiting for deployment spec update to be observed..."),
         (
@@ -68,12 +68,12 @@ fn a_deployment_tells_its_progress_in_kubectls_words() {
             r#"error: deployment "web" exceeded its progress deadline"#,
         ),
     ] {
-        assert_eq!(said(Workload::Deployment, &deployment(&status)), expected);
+        assert_eq!(message(Workload::Deployment, &deployment(&status)), expected);
     }
 }
 
 #[test]
-fn the_others_tell_theirs() {
+fn the_progress_of_other_workloads_has_the_messages_of_kubectl() {
     let daemon_set = |status: Value| json!({ "metadata": { "name": "log", "generation": 1 }, "spec": { "updateStrategy": { "type": "RollingUpdate" } }, "status": status });
     for (status, expected) in [
         (json!({}), "Waiting for daemon set spec update to be observed..."),
@@ -87,7 +87,7 @@ fn the_others_tell_theirs() {
         ),
         (json!({ "observedGeneration": 1 }), r#"done: daemon set "log" successfully rolled out"#),
     ] {
-        assert_eq!(said(Workload::DaemonSet, &daemon_set(status)), expected);
+        assert_eq!(message(Workload::DaemonSet, &daemon_set(status)), expected);
     }
     let stateful_set = |strategy: Value, status: Value| json!({ "metadata": { "name": "db", "generation": 1 }, "spec": { "replicas": 3, "updateStrategy": strategy }, "status": status });
     let rolling = || json!({ "type": "RollingUpdate" });
@@ -124,7 +124,7 @@ fn the_others_tell_theirs() {
             "done: partitioned roll out complete: 2 new pods have been updated...",
         ),
     ] {
-        assert_eq!(said(Workload::StatefulSet, &stateful_set(strategy, status)), expected);
+        assert_eq!(message(Workload::StatefulSet, &stateful_set(strategy, status)), expected);
     }
 }
 
@@ -148,7 +148,7 @@ fn revisions_are_those_that_the_workload_controls() {
 }
 
 #[test]
-fn going_back_takes_the_template_and_leaves_what_is_the_deployments_own() {
+fn undo_restores_the_template_and_keeps_annotations_of_the_deployment() {
     let mut deployment = deployment(&json!({}));
     let revisions =
         revisions(Workload::Deployment, &deployment, vec![replica_set("2", "d"), replica_set("3", "d")]);
@@ -188,7 +188,7 @@ fn a_controller_revision_is_its_own_patch() {
 }
 
 #[test]
-fn selectors_are_spelled_as_queries_want_them() {
+fn selectors_are_written_for_queries() {
     let selector = json!({
         "matchLabels": { "app": "web", "tier": "front" },
         "matchExpressions": [

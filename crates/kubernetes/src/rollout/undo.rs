@@ -1,24 +1,24 @@
-//! What it takes to go back to a revision.
+//! Rollback to a revision.
 
 use serde_json::{Map, Value, json};
 
 use super::{Revision, Workload};
 
-/// What is to be done.
+/// Change that rolls back a workload.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Undo {
-    /// Nothing: it is that revision.
+    /// None: the workload is at that revision.
     Nothing,
-    /// RFC 6902.
+    /// JSON patch (RFC 6902).
     JsonPatch(Value),
-    /// By the merge keys of the type.
+    /// Strategic merge patch.
     StrategicMergePatch(Value),
 }
 
-/// What tells the pods of one ReplicaSet from those of another.
+/// Label that distinguishes the pods of ReplicaSets.
 const HASH: &str = "pod-template-hash";
 
-/// What belongs to the Deployment and not to one of its revisions.
+/// Annotations of the Deployment itself, which are not part of a revision.
 const OWN_ANNOTATIONS: [&str; 6] = [
     "kubectl.kubernetes.io/last-applied-configuration",
     "deployment.kubernetes.io/revision",
@@ -28,7 +28,7 @@ const OWN_ANNOTATIONS: [&str; 6] = [
     "deprecated.deployment.rollback.to",
 ];
 
-/// How to make a workload what it was at a revision; an error if that is not allowed now.
+/// Computes the rollback to a revision; an error if the workload does not allow it now.
 pub fn undo(workload: Workload, object: &Value, revision: &Revision) -> Result<Undo, String> {
     let current = object.pointer("/spec/template").cloned().unwrap_or_default();
     if workload == Workload::Deployment && object.pointer("/spec/paused") == Some(&Value::Bool(true)) {
@@ -68,7 +68,7 @@ fn without_hash(mut template: Value) -> Value {
 /// Maps of the pod template, for which an empty one means the same as none. (An empty structure may mean something: `emptyDir: {}`.)
 const MAPS: [&str; 5] = ["labels", "annotations", "nodeSelector", "limits", "requests"];
 
-/// What is left when all is removed that means the same as nothing.
+/// Removes values that are equivalent to none.
 fn significant(value: Value) -> Value {
     let is_nothing = |name: &str, value: &Value| match value {
         Value::Null => true,

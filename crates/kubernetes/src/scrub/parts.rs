@@ -1,16 +1,16 @@
-//! An object taken apart as far as its identity needs.
+//! Objects parsed as far as their identity needs.
 
 use spindrift_model::ResourceVersion;
 
 use crate::json::{Fields, Malformed, text};
 
-/// An object whose top level and metadata were taken apart; it borrows its bytes.
+/// Object whose top level and metadata are parsed; it borrows its bytes.
 pub(crate) struct Parts<'a> {
     pub(crate) fields: Fields<'a>,
     pub(crate) metadata: Fields<'a>,
 }
 
-/// What the API server calls the bookmark that ends the initial events.
+/// Annotation of the bookmark that ends the initial events.
 pub(crate) const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
 // === impl Parts ===
@@ -27,7 +27,7 @@ impl<'a> Parts<'a> {
     }
 
     pub(crate) fn ends_initial_events(&self) -> Result<bool, Malformed> {
-        // Where they are redacted, they are null.
+        // Redacted annotations are null.
         let Some(annotations) = self.metadata.get("annotations")?.filter(|value| value.get() != "null")
         else {
             return Ok(false);

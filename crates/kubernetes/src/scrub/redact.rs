@@ -1,4 +1,4 @@
-//! `redact`: which values of which kinds never leave the cluster.
+//! `redact` rules: paths, by kind, whose values never leave the cluster.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use spindrift_model::{KindPattern, Resource};
 
 use crate::{
     discovery::{Discovery, ShortNames},
-    json::path::{InvalidPath, Path},
+    json::path::{FieldPath, InvalidPath},
 };
 
-/// A rule as it is configured.
+/// Configured rule.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RedactRule {
@@ -21,67 +21,67 @@ pub struct RedactRule {
     pub paths: Vec<String>,
 }
 
-/// The rules that hold for an account, understood. Clones share them, and what is learnt.
+/// Compiled rules of an account. Clones share them and the short names.
 #[derive(Debug, Clone, Default)]
 pub struct Redactions {
     rules: Arc<[Redaction]>,
-    /// What the API server calls its kinds. Only ever more: a rule that held goes on to hold.
+    /// Short names of kinds, from discovery. Names are only added, so that a rule that applied still applies.
     short_names: Arc<RwLock<ShortNames>>,
 }
 
 #[derive(Debug)]
 struct Redaction {
-    /// As it was written.
+    /// As configured.
     kind: String,
-    /// None is every kind.
+    /// None matches every kind.
     pattern: Option<KindPattern>,
-    paths: Vec<Path>,
+    paths: Vec<FieldPath>,
 }
 
-/// A rule that cannot be followed; nothing may be sent as long as there is one.
+/// Invalid rule; nothing may be sent as long as there is one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidRedaction {
-    /// It says nothing about which objects are meant.
+    /// The rule names no kind.
     #[error("redact rule {number} names no kind; * is every kind")]
     NoKind {
         /// Counted from 1.
         number: usize,
     },
-    /// It says nothing about what is to be redacted.
+    /// The rule has no paths.
     #[error("redact rule {number}, for {kind}, has no paths")]
     NoPaths {
         /// Counted from 1.
         number: usize,
-        /// As it was written.
+        /// As configured.
         kind: String,
     },
-    /// One of its paths is not a path.
+    /// A path is invalid.
     #[error("redact rule {number}, for {kind}: path {path:?} is not understood: {problem}")]
     Path {
         /// Counted from 1.
         number: usize,
-        /// As it was written.
+        /// As configured.
         kind: String,
-        /// As it was written.
+        /// As configured.
         path: String,
-        /// What is wrong with it.
+        /// The cause.
         problem: InvalidPath,
     },
-    /// Without what this path covers, an object could not be told from others.
+    /// The path covers a field that identifies objects.
     #[error("redact rule {number}, for {kind}: path {path:?} covers {covered}, by which objects are known")]
     Identity {
         /// Counted from 1.
         number: usize,
-        /// As it was written.
+        /// As configured.
         kind: String,
-        /// As it was written.
+        /// As configured.
         path: String,
-        /// What must stay.
+        /// The covered field.
         covered: String,
     },
 }
 
-/// What objects are known by.
+/// Fields that identify objects.
 const IDENTITY: [&[&str]; 6] = [
     &["kind"],
     &["apiVersion"],
@@ -94,20 +94,20 @@ const IDENTITY: [&[&str]; 6] = [
 // === impl Redactions ===
 
 impl Redactions {
-    /// Understands rules, in the order in which errors count them.
+    /// Compiles rules, in the order in which errors count them.
     pub fn compile<'a>(rules: impl IntoIterator<Item = &'a RedactRule>) -> Result<Self, InvalidRedaction> {
         let compiled: Result<Vec<_>, _> =
             rules.into_iter().enumerate().map(|(i, rule)| Redaction::compile(i + 1, rule)).collect();
         Ok(Self { rules: compiled?.into(), short_names: Arc::default() })
     }
 
-    /// Whether there are none.
+    /// Whether there are no rules.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
 
-    /// Learns by which short names kinds may be meant; until then only those of built-in kinds are known.
-    pub fn learn(&self, discovery: &Discovery) {
+    /// Adds the short names of discovery; before that only those of built-in kinds are known.
+    pub fn add_short_names(&self, discovery: &Discovery) {
         let named = discovery.resources.iter().map(|resource| (resource, discovery.short_names(resource)));
         let mut known = self.short_names.write();
         for (Resource { group, kind, .. }, short) in named.filter(|(_, short)| !short.is_empty()) {
@@ -115,7 +115,7 @@ impl Redactions {
         }
     }
 
-    /// The kinds of rules that hold for nothing that is served: misspelt perhaps, or not installed yet.
+    /// Returns the kinds of rules that match no served resource: misspelt, or not installed yet.
     pub fn unserved<'a>(&'a self, discovery: &'a Discovery) -> impl Iterator<Item = &'a str> {
         let holds = |pattern: &KindPattern| {
             discovery.resources.iter().any(|it| pattern.covers(it, discovery.short_names(it)))
@@ -124,8 +124,8 @@ impl Redactions {
         self.rules.iter().filter(idle).map(|rule| rule.kind.as_str())
     }
 
-    /// The paths that are redacted in objects of a resource: sorted, each once.
-    pub(crate) fn paths_of(&self, resource: &Resource) -> Vec<Path> {
+    /// Returns the redacted paths of a resource, sorted and without duplicates.
+    pub(crate) fn paths_of(&self, resource: &Resource) -> Vec<FieldPath> {
         let known = self.short_names.read();
         let short =
             known.get(&(resource.group.clone(), resource.kind.clone())).map_or(&[][..], Vec::as_slice);
@@ -154,8 +154,8 @@ impl Redaction {
     }
 }
 
-fn read_path(number: usize, kind: &str, text: &str) -> Result<Path, InvalidRedaction> {
-    let path: Path = text.trim().parse().map_err(|problem| InvalidRedaction::Path {
+fn read_path(number: usize, kind: &str, text: &str) -> Result<FieldPath, InvalidRedaction> {
+    let path: FieldPath = text.trim().parse().map_err(|problem| InvalidRedaction::Path {
         number,
         kind: kind.into(),
         path: text.into(),
@@ -191,14 +191,15 @@ mod tests {
     }
 
     #[test]
-    fn rules_hold_for_the_kinds_that_they_name() {
+    fn rules_apply_to_the_kinds_that_they_name() {
         let rules = [
             rule("cm", &["data.*"]),
             rule("*", &["metadata.annotations['a.b/c']"]),
             rule("Widget.example.com", &["spec", "spec"]),
         ];
         let redactions = Redactions::compile(&rules).unwrap();
-        let paths = |resource| redactions.paths_of(&resource).iter().map(Path::to_string).collect::<Vec<_>>();
+        let paths =
+            |resource| redactions.paths_of(&resource).iter().map(FieldPath::to_string).collect::<Vec<_>>();
         assert_eq!(
             paths(resource("", "ConfigMap", "configmaps")),
             ["data.*", "metadata.annotations['a.b/c']"].map(String::from)
@@ -214,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_holds_by_the_short_name_of_the_server_in_any_version_and_for_mirrors() {
+    fn a_rule_applies_by_short_name_in_any_version_and_for_mirrors() {
         let rules = [
             rule("wg", &["spec.a"]),
             rule("Widget.v1.example.com", &["spec.b"]),
@@ -223,25 +224,25 @@ mod tests {
         ];
         let redactions = Redactions::compile(&rules).unwrap();
         let paths = |resource: &Resource| {
-            redactions.paths_of(resource).iter().map(Path::to_string).collect::<Vec<_>>()
+            redactions.paths_of(resource).iter().map(FieldPath::to_string).collect::<Vec<_>>()
         };
         let widget = Resource { version: "v2".into(), ..resource("example.com", "Widget", "widgets") };
         let events = resource("events.k8s.io", "Event", "events");
         let discovery =
             Discovery::serving([(widget.clone(), vec!["wg".to_owned()]), (events.clone(), vec![])]);
         assert_eq!(paths(&widget), ["spec.b"], "its short name is not known yet");
-        redactions.clone().learn(&discovery);
+        redactions.clone().add_short_names(&discovery);
         assert_eq!(paths(&widget), ["spec.a", "spec.b"]);
         assert_eq!(paths(&events), ["message"]);
         assert_eq!(redactions.unserved(&discovery).collect::<Vec<_>>(), ["Wigdet"]);
 
-        // A group that does not answer for a moment is not forgotten.
-        redactions.learn(&Discovery::default());
+        // A group that is missing from one discovery keeps its short names.
+        redactions.add_short_names(&Discovery::default());
         assert_eq!(paths(&widget), ["spec.a", "spec.b"]);
     }
 
     #[test]
-    fn a_bad_rule_is_named_with_what_is_wrong_with_it() {
+    fn errors_name_the_rule_and_the_problem() {
         for (bad, message) in [
             (rule("", &["a"]), "redact rule 2 names no kind; * is every kind"),
             (rule("Pod", &[]), "redact rule 2, for Pod, has no paths"),

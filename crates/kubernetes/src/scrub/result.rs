@@ -1,4 +1,4 @@
-//! What operations are answered: whatever may not leave the cluster is cut from that too.
+//! Scrubbing of the responses to operations.
 
 use bytes::Bytes;
 use serde_json::value::RawValue;
@@ -9,29 +9,29 @@ use crate::{
     scrub::{ScrubRules, redact::Redactions, scrub, view::View, wipe::wipe},
 };
 
-/// Scrubs JSON that an API server answered: an object, a list, a list of lists, or a table with its objects.
+/// Scrubs the JSON of a response: an object, a list, a list of lists, or a table with its objects.
 ///
-/// Objects lose what [`scrub`] cuts from what is watched: Secrets their values and what repeats them, others their
-/// managed fields and what is redacted. The memory of the answer is wiped if nobody else holds it.
-pub fn scrub_result(answer: Bytes, redactions: &Redactions) -> Result<Bytes, Malformed> {
-    let mut out = Vec::with_capacity(answer.len());
-    let scrubbed = serde_json::from_slice(&answer)
+/// Objects are scrubbed as [`scrub`] does for watches: Secrets lose their values and all copies of them, others their
+/// managed fields and redacted values. The memory of the response is wiped unless others hold it.
+pub fn scrub_result(response: Bytes, redactions: &Redactions) -> Result<Bytes, Malformed> {
+    let mut out = Vec::with_capacity(response.len());
+    let scrubbed = serde_json::from_slice(&response)
         .map_err(Malformed::from)
         .and_then(|value| write_value(value, None, redactions, &mut out));
-    wipe(answer);
+    wipe(response);
     scrubbed.map(|()| out.into())
 }
 
-/// What the objects of a list or table are, where they do not say it themselves.
+/// Type of the objects of a list, which lack it themselves.
 #[derive(Clone, Copy)]
-struct Family<'a> {
+struct ListType<'a> {
     kind: &'a str,
     api_version: &'a str,
 }
 
 fn write_value(
     value: &RawValue,
-    family: Option<Family<'_>>,
+    list_type: Option<ListType<'_>>,
     redactions: &Redactions,
     out: &mut Vec<u8>,
 ) -> Result<(), Malformed> {
@@ -42,8 +42,9 @@ fn write_value(
     let fields = Fields::of(value)?;
     let own = |name| fields.get(name)?.filter(|value| value.get() != "null").map(text).transpose();
     let (kind, api_version) = (own("kind")?, own("apiVersion")?);
-    let kind = kind.as_deref().or(family.map(|family| family.kind)).unwrap_or_default();
-    let api_version = api_version.as_deref().or(family.map(|family| family.api_version)).unwrap_or_default();
+    let kind = kind.as_deref().or(list_type.map(|list_type| list_type.kind)).unwrap_or_default();
+    let api_version =
+        api_version.as_deref().or(list_type.map(|list_type| list_type.api_version)).unwrap_or_default();
 
     if kind == "Table" {
         return write_fields(&fields, "rows", out, |rows, out| {
@@ -57,12 +58,12 @@ fn write_value(
     if let Some(kind) = kind.strip_suffix("List")
         && fields.iter().any(|field| field.name == "items")
     {
-        let family = (!kind.is_empty()).then_some(Family { kind, api_version });
+        let list_type = (!kind.is_empty()).then_some(ListType { kind, api_version });
         return write_fields(&fields, "items", out, |items, out| {
-            write_elements(items, out, |item, out| write_value(item, family, redactions, out))
+            write_elements(items, out, |item, out| write_value(item, list_type, redactions, out))
         });
     }
-    // Answers that are no objects of a cluster, such as reviews of access, hold nothing of one.
+    // Responses that are no objects of a cluster, such as access reviews, contain no data of one.
     let is_object = fields.iter().any(|field| field.name == "metadata") && kind != "Status";
     if is_object || kind == "Secret" {
         let rules = rules_of(kind, api_version, redactions);
@@ -73,7 +74,7 @@ fn write_value(
     Ok(())
 }
 
-/// The rules for an object of which only its own words are known.
+/// Rules for an object of which only kind and version are known.
 fn rules_of(kind: &str, api_version: &str, redactions: &Redactions) -> ScrubRules {
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
     let resource = Resource {
@@ -83,12 +84,12 @@ fn rules_of(kind: &str, api_version: &str, redactions: &Redactions) -> ScrubRule
         plural: plural(kind).into(),
         namespaced: true,
     };
-    // Nobody can tell whether that is of a Secret.
+    // It may be the metadata of a Secret.
     let view = if kind == "PartialObjectMetadata" { View::MetadataOnly } else { View::Full };
     ScrubRules::new(&resource, view, redactions)
 }
 
-/// As Kubernetes itself guesses it, for rules that name a kind by its plural.
+/// Guesses the plural as Kubernetes does, for rules that name a kind by its plural.
 fn plural(kind: &str) -> String {
     let singular = kind.to_lowercase();
     match singular.strip_suffix('y') {
@@ -104,7 +105,7 @@ fn write_raw(value: &RawValue, out: &mut Vec<u8>) {
     out.extend_from_slice(value.get().as_bytes());
 }
 
-/// Writes an object: the fields of one name by other means, the rest as they are.
+/// Writes an object: fields of one name by `write`, the others unchanged.
 fn write_fields(
     fields: &Fields<'_>,
     name: &str,
@@ -128,7 +129,7 @@ fn write_fields(
     Ok(())
 }
 
-/// Writes an array; what is none, as it is.
+/// Writes the elements of an array by `write`; null stays null.
 fn write_elements(
     value: &RawValue,
     out: &mut Vec<u8>,

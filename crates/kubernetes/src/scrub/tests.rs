@@ -35,7 +35,7 @@ fn only_managed_fields_are_cut_and_every_other_byte_stays() {
             r#"{"apiVersion":"v1","metadata":{"managedFields":[]},"kind":"Pod"}"#,
             r#"{"apiVersion":"v1","metadata":{},"kind":"Pod"}"#,
         ),
-        // Fields of that name elsewhere are somebody else's.
+        // Fields of that name elsewhere are user data.
         (
             r#"{"kind":"Pod","apiVersion":"v1","managedFields":1,"metadata":{"labels":{"managedFields":"x"}}}"#,
             r#"{"kind":"Pod","apiVersion":"v1","managedFields":1,"metadata":{"labels":{"managedFields":"x"}}}"#,
@@ -57,7 +57,7 @@ fn only_managed_fields_are_cut_and_every_other_byte_stays() {
 }
 
 #[test]
-fn whole_objects_keep_their_values_and_what_was_applied() {
+fn whole_objects_keep_their_values_and_last_applied() {
     let map = rules("", "ConfigMap", View::Full);
     let object = format!(
         r#"{{"kind":"ConfigMap","apiVersion":"v1","metadata":{{"annotations":{{"{LAST_APPLIED}":"x"}}}},"data":{{"a":"b"}}}}"#
@@ -94,7 +94,7 @@ fn secrets_lose_everything_that_can_repeat_their_values() {
             ),
             format!(r#"{{{head},"metadata":{{}},"type":"Opaque"}}"#),
         ),
-        // Twice, and in other spellings.
+        // Repeated, and with escapes.
         (
             format!(
                 r#"{{"data":1,"dat\u0061":"{CANARY}","\u0064\u0061\u0074\u0061":"{CANARY}","data":"{CANARY}","metadata":{{}}}}"#
@@ -135,7 +135,7 @@ fn objects_that_could_be_read_in_two_ways_are_refused() {
 }
 
 #[test]
-fn redacted_texts_say_so_and_redacted_values_are_null() {
+fn redacted_texts_become_a_placeholder_and_other_values_null() {
     let paths = [
         "data.*",
         "spec.containers[*].env[*].value",
@@ -153,7 +153,7 @@ fn redacted_texts_say_so_and_redacted_values_are_null() {
 }
 
 #[test]
-fn what_repeats_redacted_values_is_cut_too() {
+fn copies_of_redacted_values_are_cut_too() {
     let object = format!(
         r#"{{"kind":"Thing","apiVersion":"v1","metadata":{{"annotations":{{"{LAST_APPLIED}":"{CANARY}"}}}},"data":{{"a":"{CANARY}"}}}}"#
     );
@@ -167,10 +167,10 @@ fn what_repeats_redacted_values_is_cut_too() {
 }
 
 #[test]
-fn the_revision_changes_with_the_rules_and_with_nothing_else() {
+fn the_revision_changes_only_with_the_rules() {
     let revision = |paths: &[&str]| thing(View::Full, &redactions(paths)).revision();
     assert_eq!(revision(&[]), ScrubRevision(REVISION));
-    // Stored by hubs: it may not change with a release.
+    // Hubs store it, so that it must not change with a release.
     assert_eq!(revision(&["data.*"]), ScrubRevision(0x0c5d_d94a));
     assert_eq!(revision(&["data.*", "spec"]), revision(&[".spec", "data.*", "['spec']"]));
     assert_ne!(revision(&["data.*"]), revision(&["data['*']"]));
@@ -190,9 +190,9 @@ fn thing(view: View, redactions: &Redactions) -> ScrubRules {
     ScrubRules::new(&resource, view, redactions)
 }
 
-/// What must become of a value, by the simplest means: all rules are tried at each place. None is cut.
-fn expected(tree: &Tree, place: &[Step], rules: &[(Path, Fate)]) -> Option<Tree> {
-    let here = |(path, _): &&(Path, Fate)| {
+/// Computes the expected value in the simplest way: tries all rules at each path. None means cut.
+fn expected(tree: &Tree, place: &[Step], rules: &[(FieldPath, FieldAction)]) -> Option<Tree> {
+    let here = |(path, _): &&(FieldPath, FieldAction)| {
         let fits = |(step, at): (&Step, &Step)| match step {
             Step::AnyMember => at.name().is_some(),
             step => step == at,
@@ -200,20 +200,20 @@ fn expected(tree: &Tree, place: &[Step], rules: &[(Path, Fate)]) -> Option<Tree>
         path.steps().len() == place.len() && path.steps().iter().zip(place).all(fits)
     };
     let below = |step| [place, &[step]].concat();
-    let fate = rules.iter().filter(here).map(|(_, fate)| *fate).max();
-    Some(match (fate, tree) {
-        (Some(Fate::Cut), _) => return None,
-        (Some(Fate::Redact), Tree::Text(_)) => Tree::Text("REDACTED".into()),
-        (Some(Fate::Redact), Tree::Object(members)) => {
+    let action = rules.iter().filter(here).map(|(_, action)| *action).max();
+    Some(match (action, tree) {
+        (Some(FieldAction::Cut), _) => return None,
+        (Some(FieldAction::Redact), Tree::Text(_)) => Tree::Text("REDACTED".into()),
+        (Some(FieldAction::Redact), Tree::Object(members)) => {
             let passes = |name: &str| {
                 let spared = below(Step::Member(name.into()));
-                rules.iter().any(|(path, fate)| *fate == Fate::Pass && path.steps() == spared)
+                rules.iter().any(|(path, action)| *action == FieldAction::Keep && path.steps() == spared)
             };
             let spared: Vec<_> = members.iter().filter(|(key, _)| passes(key)).cloned().collect();
             if spared.is_empty() { Tree::Scalar("null") } else { Tree::Object(spared) }
         }
-        (Some(Fate::Redact), _) => Tree::Scalar("null"),
-        (Some(Fate::Pass), _) => tree.clone(),
+        (Some(FieldAction::Redact), _) => Tree::Scalar("null"),
+        (Some(FieldAction::Keep), _) => tree.clone(),
         (_, Tree::Object(members)) => {
             let left: Vec<_> = members
                 .iter()
@@ -221,7 +221,7 @@ fn expected(tree: &Tree, place: &[Step], rules: &[(Path, Fate)]) -> Option<Tree>
                     Some((key.clone(), expected(value, &below(Step::Member(key.as_str().into())), rules)?))
                 })
                 .collect();
-            if fate == Some(Fate::Thin) && left.is_empty() && !members.is_empty() {
+            if action == Some(FieldAction::DropIfEmptied) && left.is_empty() && !members.is_empty() {
                 return None;
             }
             Tree::Object(left)
@@ -245,7 +245,7 @@ fn with_head(object: Tree) -> Tree {
     Tree::Object(members)
 }
 
-/// Whether annotations are left in which nothing can be looked up.
+/// Whether annotations remain that are not an object.
 fn has_odd_annotations(object: &Tree) -> bool {
     let metadata = object.members().iter().find(|(key, _)| key == "metadata").unwrap();
     metadata
@@ -257,7 +257,7 @@ fn has_odd_annotations(object: &Tree) -> bool {
 
 proptest! {
     #[test]
-    fn what_the_rules_name_is_cut_and_nothing_else_changes(
+    fn only_values_that_the_rules_name_are_cut(
         object in object(),
         paths in redacted_paths(),
         is_metadata_only in any::<bool>(),

@@ -2,19 +2,19 @@
 
 use spindrift_model::Resource;
 
-/// How much of each object is asked for.
+/// Part of each object that is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum View {
     /// The whole object.
     Full,
-    /// Its metadata only, so that nothing else ever leaves the API server.
+    /// The metadata only, so that nothing else leaves the API server.
     MetadataOnly,
 }
 
 // === impl View ===
 
 impl View {
-    /// The view that is really taken of a resource: no Secret is ever read whole.
+    /// Returns the view for a resource: Secrets are never read whole.
     pub(crate) fn of(self, resource: &Resource) -> Self {
         if resource.group.is_empty() && &*resource.kind == "Secret" { Self::MetadataOnly } else { self }
     }

@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use zeroize::Zeroize;
 
-/// Wipes bytes that nobody else holds.
+/// Overwrites bytes, unless others still hold them.
 ///
-/// What the connection still holds cannot be reached from here; it is overwritten by what arrives next.
+/// The buffer of the connection cannot be reached from here; the next bytes overwrite it.
 pub(crate) fn wipe(bytes: Bytes) {
     if let Ok(mut bytes) = bytes.try_into_mut() {
         bytes.as_mut().zeroize();

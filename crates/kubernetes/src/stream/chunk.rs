@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use crate::scrub::wipe::wipe;
 
-/// A chunk that is being read.
+/// Chunk that is being split.
 #[derive(Debug, Default)]
 pub(crate) struct Chunk {
     bytes: Bytes,
@@ -27,7 +27,7 @@ impl Chunk {
         self.read += read;
     }
 
-    /// Lets go of the chunk; if it held secrets, and nobody else holds its memory, that is wiped.
+    /// Drops the chunk; wipes its memory if it may hold secrets and no one else holds it.
     pub(crate) fn finish(&mut self, wipe: bool) {
         let Self { bytes, .. } = std::mem::take(self);
         if wipe {

@@ -1,4 +1,4 @@
-//! The events of a watch, one JSON line each.
+//! Events of a watch, one JSON line each.
 
 use std::borrow::Cow;
 
@@ -12,34 +12,34 @@ use crate::{
     stream::object::RawObject,
 };
 
-/// What a watch or a listing tells.
+/// Event of a watch or a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// An object as it is now: it was listed, added or modified.
+    /// An object that was listed, added or modified.
     Object(RawObject),
-    /// An object is gone; this is its last state.
+    /// A deleted object, in its last state.
     Deleted(RawObject),
-    /// Nothing older than this version is still to come.
+    /// Progress: all events up to this version have been sent.
     Bookmark {
-        /// The collection's version, from which a watch can be resumed.
+        /// Version of the collection, from which a watch can be resumed.
         resource_version: ResourceVersion,
-        /// Whether this ends the listing: every object there was has been told.
+        /// Set if this ends the list: every object has been sent.
         initial_events_end: bool,
     },
-    /// Something arrived that cannot be understood; what follows can.
+    /// An event or object that cannot be parsed; later ones can.
     Unparseable {
-        /// What is wrong with it, without quoting it.
+        /// The problem, without a quote.
         error: String,
-        /// How much of it there was.
+        /// Its length.
         bytes: usize,
     },
-    /// The API server ends the watch, and says why.
+    /// The error with which the API server ends the watch.
     Error(Status),
 }
 
-/// What is around the object, which was taken out.
+/// Line of a watch without its object.
 #[derive(Deserialize)]
-struct Envelope<'a> {
+struct EventEnvelope<'a> {
     #[serde(borrow, rename = "type")]
     kind: Cow<'a, str>,
 }
@@ -47,9 +47,9 @@ struct Envelope<'a> {
 // === impl Event ===
 
 impl Event {
-    /// Reads what is left of one line of a watch: its object, and what is around it.
+    /// Parses one line of a watch: its envelope and its scrubbed object.
     pub(crate) fn of_line(envelope: &[u8], object: &[u8], rules: &ScrubRules) -> Result<Self, Malformed> {
-        let Envelope { kind } = serde_json::from_slice(envelope)?;
+        let EventEnvelope { kind } = serde_json::from_slice(envelope)?;
         Ok(match &*kind {
             "ADDED" | "MODIFIED" => Self::Object(RawObject::read(object, rules)?),
             "DELETED" => Self::Deleted(RawObject::read(object, rules)?),
@@ -94,7 +94,7 @@ mod tests {
     const POD: &str = r#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"n","uid":"u","resourceVersion":"7"},"spec":{"x":[1, 2]}}"#;
 
     #[test]
-    fn every_type_of_event_is_understood() {
+    fn every_type_of_event_is_parsed() {
         let pod = RawObject {
             namespace: "n".into(),
             name: "a".into(),
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_understood_is_an_event_that_does_not_quote_it() {
+    fn unparseable_lines_are_events_without_a_quote() {
         for line in [
             "canary",
             r#"{"type":"ADDED"}"#,
@@ -135,7 +135,7 @@ mod tests {
             r#"{"type":"ERROR","object":{"code":"canary"}}"#,
             r#"{"type":"ADDED","object":{"metadata":{"name":"canary"#,
         ] {
-            let Event::Unparseable { error, bytes } = event(line) else { panic!("{line} was understood") };
+            let Event::Unparseable { error, bytes } = event(line) else { panic!("{line} was parsed") };
             assert!(!error.contains("canary") && bytes == line.len(), "{error}");
         }
     }

@@ -1,6 +1,6 @@
-//! Listings in pages, for API servers that cannot send a list through a watch.
+//! Lists in pages, for API servers that cannot send a list through a watch.
 //!
-//! A page is split while it arrives and is never held whole; it is only read as fast as its objects are asked for.
+//! A page is split while it arrives and is never held whole. It is read only as fast as its objects are consumed.
 
 use std::sync::{
     Arc,
@@ -19,67 +19,69 @@ use crate::{
         event::Event,
         page::{PageEnd, PageSplitter},
         target::WatchTarget,
-        unpack::Unpacker,
+        unpack::Decompressor,
         watch::EventStream,
     },
 };
 
-/// How a listing is asked for.
+/// Start of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListStart {
-    /// Nothing older than this version may be told; without it, the newest state.
+    /// Oldest acceptable resource version; without it, the newest state is read.
     pub not_older_than: Option<ResourceVersion>,
-    /// How many objects to ask for at once; an API server may give more when it answers from its cache.
+    /// Objects per page; an API server that responds from its cache may send more.
     pub page_size: u32,
 }
 
 /// Namespaces are small.
 const NAMESPACES_PER_PAGE: u32 = 1000;
 
-struct Listing {
+struct PagedList {
     api: Api,
     target: WatchTarget,
     start: ListStart,
-    state: State,
-    held_back: Arc<AtomicU64>,
+    state: ListState,
+    removed_values: Arc<AtomicU64>,
 }
 
-enum State {
+enum ListState {
     First,
     Continue(String),
-    Reading(Box<Page>),
+    Reading(Box<ArrivingPage>),
     End(ResourceVersion),
     Ended,
 }
 
-/// A page that is arriving.
-struct Page {
+/// Page that is arriving.
+struct ArrivingPage {
     request: String,
     incoming: Incoming,
-    unpacker: Unpacker,
+    decompressor: Decompressor,
     splitter: PageSplitter,
 }
 
 impl Api {
-    /// Lists page by page, in the words of [`Api::watch`]: the objects, and a bookmark that says that these were all.
+    /// Lists page by page, with the events of [`Api::watch`]: the objects, then a bookmark that ends the list.
     ///
-    /// When a page is asked for too late, the error says [`ApiError::is_gone`] and the listing must begin again.
+    /// If a page is requested too late, the error is [`ApiError::is_gone`], and the list must start again.
     pub fn list(&self, target: &WatchTarget, start: ListStart) -> EventStream {
-        let held_back = Arc::new(AtomicU64::new(0));
-        let listing = Listing {
+        let removed_values = Arc::new(AtomicU64::new(0));
+        let list = PagedList {
             api: self.clone(),
             target: target.clone(),
             start,
-            state: State::First,
-            held_back: held_back.clone(),
+            state: ListState::First,
+            removed_values: removed_values.clone(),
         };
-        let events = stream::try_unfold(listing, |mut listing| async move {
-            Ok(listing.next().await?.map(|event| (event, listing)))
-        });
-        EventStream::new(events, held_back)
+        let events =
+            stream::try_unfold(
+                list,
+                |mut list| async move { Ok(list.next().await?.map(|event| (event, list))) },
+            );
+        EventStream::new(events, removed_values)
     }
 
-    /// The names of all namespaces.
+    /// Returns the names of all namespaces.
     pub async fn namespaces(&self) -> Result<Vec<String>, ApiError> {
         let resource = Resource::namespaces();
         let target = WatchTarget { view: View::MetadataOnly, ..WatchTarget::new(resource, None) };
@@ -91,10 +93,10 @@ impl Api {
         names.try_collect().await
     }
 
-    /// Whether the collection is at this version or beyond it.
+    /// Whether the collection is at this version or a later one.
     ///
-    /// To be asked before an old version is resumed: if the store was restored from a backup, a watch from a version of
-    /// the future is not refused, it is silent, and changes are missed until that version comes.
+    /// To be checked before a watch is resumed from an old version: after a restore from a backup, the API server does not
+    /// refuse a watch from a future version; it sends no events, and changes are missed until that version is reached.
     pub async fn has_reached(
         &self,
         target: &WatchTarget,
@@ -114,13 +116,13 @@ impl Api {
     }
 }
 
-// === impl Listing ===
+// === impl PagedList ===
 
-impl Listing {
+impl PagedList {
     async fn next(&mut self) -> Result<Option<Event>, ApiError> {
         loop {
-            match std::mem::replace(&mut self.state, State::Ended) {
-                State::First => {
+            match std::mem::replace(&mut self.state, ListState::Ended) {
+                ListState::First => {
                     let get = self.page_request();
                     let get = match &self.start.not_older_than {
                         Some(version) => get
@@ -128,62 +130,64 @@ impl Listing {
                             .query("resourceVersionMatch", "NotOlderThan"),
                         None => get,
                     };
-                    self.state = State::Reading(Page::open(&self.api, &self.target, &get).await?.into());
+                    self.state =
+                        ListState::Reading(ArrivingPage::open(&self.api, &self.target, &get).await?.into());
                 }
-                State::Continue(token) => {
+                ListState::Continue(token) => {
                     let get = self.page_request().query("continue", &token);
-                    self.state = State::Reading(Page::open(&self.api, &self.target, &get).await?.into());
+                    self.state =
+                        ListState::Reading(ArrivingPage::open(&self.api, &self.target, &get).await?.into());
                 }
-                State::Reading(mut page) => {
+                ListState::Reading(mut page) => {
                     if let Some(event) = page.next(&self.api).await? {
-                        self.state = State::Reading(page);
+                        self.state = ListState::Reading(page);
                         return Ok(Some(event));
                     }
-                    self.held_back.fetch_add(page.splitter.held_back(), Ordering::Relaxed);
+                    self.removed_values.fetch_add(page.splitter.removed_values(), Ordering::Relaxed);
                     self.state = match page.splitter.end().map_err(|source| page.malformed(source))? {
-                        PageEnd::Continue(token) => State::Continue(token),
-                        PageEnd::Complete(version) => State::End(version),
+                        PageEnd::Continue(token) => ListState::Continue(token),
+                        PageEnd::Complete(version) => ListState::End(version),
                     };
                 }
-                State::End(resource_version) => {
+                ListState::End(resource_version) => {
                     return Ok(Some(Event::Bookmark { resource_version, initial_events_end: true }));
                 }
-                State::Ended => return Ok(None),
+                ListState::Ended => return Ok(None),
             }
         }
     }
 
     fn page_request(&self) -> Get {
         let get = self.target.list_request().query("limit", &self.start.page_size.to_string());
-        // What a decompressor has seen stays in its window, out of our reach.
-        if self.target.scrub_rules().keep_secrets() { get } else { get.accept_gzip() }
+        // The window of a decompressor keeps its data and cannot be wiped.
+        if self.target.scrub_rules().cuts_secrets() { get } else { get.accept_gzip() }
     }
 }
 
-// === impl Page ===
+// === impl ArrivingPage ===
 
-impl Page {
+impl ArrivingPage {
     async fn open(api: &Api, target: &WatchTarget, get: &Get) -> Result<Self, ApiError> {
         let body = api.open(get).await?;
         Ok(Self {
             request: get.title().to_owned(),
             incoming: Incoming::new(get.title(), body),
-            unpacker: Unpacker::default(),
+            decompressor: Decompressor::default(),
             splitter: PageSplitter::new(target.scrub_rules()),
         })
     }
 
     async fn next(&mut self, api: &Api) -> Result<Option<Event>, ApiError> {
-        // For each chunk anew: a page may take as long as its objects need to find their way.
-        let silence = api.request_timeout();
+        // The timeout holds for each chunk: a page may take as long as the consumer of its objects.
+        let chunk_timeout = api.request_timeout();
         loop {
             if let Some(event) = self.splitter.next_event().map_err(|source| self.malformed(source))? {
                 return Ok(Some(event));
             }
-            match self.unpacker.next_piece() {
+            match self.decompressor.next_piece() {
                 Ok(Some(piece)) => self.splitter.push(piece),
-                Ok(None) => match self.incoming.chunk(Instant::now() + silence, silence).await? {
-                    Some(chunk) => self.unpacker.push(chunk),
+                Ok(None) => match self.incoming.chunk(Instant::now() + chunk_timeout, chunk_timeout).await? {
+                    Some(chunk) => self.decompressor.push(chunk),
                     None => return Ok(None),
                 },
                 Err(error) => {

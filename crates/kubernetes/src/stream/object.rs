@@ -1,4 +1,4 @@
-//! What identifies an object, read without reading the rest of it.
+//! Scrubbed objects with their identity.
 
 use std::sync::Arc;
 
@@ -10,25 +10,25 @@ use crate::{
     scrub::{ScrubRules, parts::Parts},
 };
 
-/// An object as the API server sent it, scrubbed.
+/// Object as the API server sent it, scrubbed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawObject {
-    /// Its namespace; empty for kinds without namespaces.
+    /// Namespace; empty for kinds without namespaces.
     pub namespace: Arc<str>,
-    /// Its name.
+    /// Name.
     pub name: Arc<str>,
-    /// What tells it from a later object of the same name.
+    /// Uid, which differs from that of a later object of the same name.
     pub uid: Uid,
-    /// Its version.
+    /// Resource version.
     pub resource_version: ResourceVersion,
-    /// Its complete JSON, scrubbed.
+    /// Complete JSON, scrubbed.
     pub body: Bytes,
 }
 
 // === impl RawObject ===
 
 impl RawObject {
-    /// Reads an object that was scrubbed while it arrived.
+    /// Parses the identity of an object that was scrubbed while it arrived.
     pub(crate) fn read(scrubbed: &[u8], rules: &ScrubRules) -> Result<Self, Malformed> {
         let parts = Parts::read(scrubbed)?;
         let namespace = parts.metadata.get("namespace")?.map(text).transpose()?;

@@ -1,4 +1,4 @@
-//! Cuts one page of a list into objects as its bytes arrive.
+//! Splits one page of a list into objects as its bytes arrive.
 
 use bytes::Bytes;
 use serde::{Deserialize, de::IgnoredAny};
@@ -7,35 +7,35 @@ use spindrift_model::ResourceVersion;
 use crate::{
     json::{
         Malformed,
-        filter::{Item, Sieve, Sifted},
+        filter::{FilterOutput, Item, JsonFilter},
         path::Step,
     },
     scrub::{LONGEST, ScrubRules},
     stream::{chunk::Chunk, event::Event, object::RawObject},
 };
 
-/// Cuts chunks of a page into its objects, in whatever order the page's own fields come; it holds at most one chunk and
-/// what passed of one unfinished object.
+/// Splits chunks of a page into its objects, independent of the order of the page's own fields. It holds at most one
+/// chunk and the filtered part of one unfinished object.
 #[derive(Debug)]
 pub struct PageSplitter {
     rules: ScrubRules,
-    sieve: Sieve,
+    filter: JsonFilter,
     chunk: Chunk,
 }
 
-/// What comes after a page.
+/// End of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PageEnd {
-    /// Another page, which is asked for with this token.
+    /// Another page follows, which this token requests.
     Continue(String),
-    /// Nothing: the list is complete at this version.
+    /// The list is complete, at this version.
     Complete(ResourceVersion),
 }
 
-/// A page without its objects.
+/// Page without its objects.
 #[derive(Deserialize)]
-struct Envelope {
-    metadata: Metadata,
+struct PageEnvelope {
+    metadata: PageMetadata,
     /// A Go list without items can be null.
     #[serde(rename = "items")]
     _items: Option<Vec<IgnoredAny>>,
@@ -43,7 +43,7 @@ struct Envelope {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Metadata {
+struct PageMetadata {
     #[serde(default)]
     resource_version: String,
     #[serde(default)]
@@ -53,67 +53,67 @@ struct Metadata {
 // === impl PageSplitter ===
 
 impl PageSplitter {
-    /// A splitter whose objects are scrubbed by these rules.
+    /// Creates a splitter that scrubs objects by these rules.
     pub fn new(rules: ScrubRules) -> Self {
         Self::with_longest(rules, LONGEST)
     }
 
     fn with_longest(rules: ScrubRules, longest: usize) -> Self {
-        let sieve = Sieve::new(rules.mesh(&[Step::Member("items".into()), Step::AnyElement]), longest);
-        Self { rules, sieve, chunk: Chunk::default() }
+        let filter = JsonFilter::new(rules.mask(&[Step::Member("items".into()), Step::AnyElement]), longest);
+        Self { rules, filter, chunk: Chunk::default() }
     }
 
-    /// Takes the next chunk; the objects of the one before must have been taken out.
+    /// Adds the next chunk; all events of the previous one must have been taken.
     pub fn push(&mut self, chunk: Bytes) {
         self.chunk.replace(chunk);
     }
 
-    /// The next object, or what cannot be read as one; none when another chunk is needed.
+    /// Returns the next object, or an event for one that cannot be parsed; none if another chunk is needed.
     ///
-    /// A page that is no JSON is an error, since nobody knows where its next object begins.
+    /// A page that is not JSON is an error, since the start of its next object is unknown.
     pub fn next_event(&mut self) -> Result<Option<Event>, Malformed> {
         loop {
             let rest = self.chunk.rest();
             if rest.is_empty() {
-                self.chunk.finish(self.rules.keep_secrets());
+                self.chunk.finish(self.rules.cuts_secrets());
                 return Ok(None);
             }
-            let (read, sifted) = self.sieve.read(rest)?;
+            let (read, output) = self.filter.read(rest)?;
             self.chunk.advance(read);
-            if sifted == Some(Sifted::Item) {
+            if output == Some(FilterOutput::Item) {
                 return Ok(Some(self.take_item()));
             }
         }
     }
 
-    /// What comes after the page, once its body has ended.
+    /// Returns the end of the page, after its body has ended.
     pub fn end(&self) -> Result<PageEnd, Malformed> {
-        if !self.sieve.is_done() {
+        if !self.filter.is_done() {
             return Err(Malformed::Truncated);
         }
-        let Envelope { metadata, .. } = serde_json::from_slice(self.sieve.envelope())?;
+        let PageEnvelope { metadata, .. } = serde_json::from_slice(self.filter.envelope())?;
         match metadata {
-            Metadata { r#continue, .. } if !r#continue.is_empty() => Ok(PageEnd::Continue(r#continue)),
-            Metadata { resource_version, .. } if resource_version.is_empty() => {
+            PageMetadata { r#continue, .. } if !r#continue.is_empty() => Ok(PageEnd::Continue(r#continue)),
+            PageMetadata { resource_version, .. } if resource_version.is_empty() => {
                 Err(Malformed::Empty("metadata.resourceVersion"))
             }
-            Metadata { resource_version, .. } => Ok(PageEnd::Complete(resource_version.into())),
+            PageMetadata { resource_version, .. } => Ok(PageEnd::Complete(resource_version.into())),
         }
     }
 
-    /// How many values were held back so far.
-    pub fn held_back(&self) -> u64 {
-        self.sieve.held_back()
+    /// Number of values cut or redacted so far.
+    pub fn removed_values(&self) -> u64 {
+        self.filter.removed_values()
     }
 
     fn take_item(&self) -> Event {
-        let object = match self.sieve.item() {
+        let object = match self.filter.item() {
             Item::Whole(object) => RawObject::read(object, &self.rules),
             Item::TooLong => Err(Malformed::ObjectTooLong),
         };
         match object {
             Ok(object) => Event::Object(object),
-            Err(problem) => Event::unparseable(&problem, self.sieve.item_length()),
+            Err(problem) => Event::unparseable(&problem, self.filter.item_length()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is listed or watched, and how much of each object.
+//! Targets of lists and watches.
 
 use std::sync::Arc;
 
@@ -6,21 +6,21 @@ use spindrift_model::{Resource, ScrubRevision};
 
 use crate::{
     client::request::Get,
-    json::path::Path,
+    json::path::FieldPath,
     scrub::{ScrubRules, redact::Redactions, view::View},
 };
 
-/// A resource, in one namespace or in all.
+/// Resource to list or watch, in one namespace or in all.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct WatchTarget {
-    /// The resource, as discovery showed it.
+    /// Resource, from discovery.
     pub resource: Resource,
-    /// The one namespace that is watched, or none for all (and for kinds without namespaces).
+    /// Namespace; none for all, and for kinds without namespaces.
     pub namespace: Option<Arc<str>>,
-    /// How much of each object; Secrets are seen as metadata only, whatever this says.
+    /// Requested part of each object; Secrets are always viewed as metadata only.
     pub view: View,
-    /// What is kept back of each object.
-    pub(crate) redacted: Vec<Path>,
+    /// Redacted paths.
+    pub(crate) redacted: Vec<FieldPath>,
 }
 
 const JSON: &str = "application/json";
@@ -30,18 +30,18 @@ const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;g=met
 // === impl WatchTarget ===
 
 impl WatchTarget {
-    /// The target with as much of each object as may be seen: all of it, or for Secrets the metadata.
+    /// Creates a target with the full view or, for Secrets, the metadata.
     pub fn new(resource: Resource, namespace: Option<Arc<str>>) -> Self {
         Self { view: View::Full.of(&resource), resource, namespace, redacted: vec![] }
     }
 
-    /// The same target, with less of each object where rules name its kind, as far as they are known to now.
+    /// Adds the redacted paths of the rules that match the resource by the names known so far.
     #[must_use]
     pub fn redacted(self, redactions: &Redactions) -> Self {
         Self { redacted: redactions.paths_of(&self.resource), ..self }
     }
 
-    /// What changes when more or less is cut from objects of this resource: what was sent before is stale then.
+    /// Revision of the scrub rules. If it changes, objects that were sent before are stale.
     pub fn scrub_revision(&self) -> ScrubRevision {
         self.scrub_rules().revision()
     }

@@ -1,19 +1,19 @@
-//! Undoes the compression of a body while it arrives.
+//! Decompression of a body while it arrives.
 
 use std::io::{self, Write};
 
 use bytes::Bytes;
 use flate2::write::GzDecoder;
 
-/// Gives back what was compressed, piece by piece; what was not compressed passes as it is.
+/// Decompresses gzip piece by piece; other bodies pass unchanged.
 #[derive(Default)]
-pub(crate) struct Unpacker {
-    way: Way,
+pub(crate) struct Decompressor {
+    encoding: Encoding,
     packed: Bytes,
 }
 
 #[derive(Default)]
-enum Way {
+enum Encoding {
     /// Nothing has arrived yet.
     #[default]
     Undecided,
@@ -21,30 +21,30 @@ enum Way {
     Gzip(Box<GzDecoder<Vec<u8>>>),
 }
 
-/// The first byte of everything that gzip makes; no JSON begins with it.
+/// First byte of gzip; no JSON begins with it.
 const GZIP: u8 = 0x1f;
 
-/// How much is unpacked at once: JSON grows by a factor of 10 to 20, nothing by more than about 1,000.
+/// Bytes that are decompressed at once: JSON grows by a factor of 10 to 20, any data by at most about 1,000.
 const PIECE: usize = 2 * 1024;
 
-// === impl Unpacker ===
+// === impl Decompressor ===
 
-impl Unpacker {
-    /// Takes the next chunk; the pieces of the one before must have been taken out.
+impl Decompressor {
+    /// Adds the next chunk; all pieces of the previous one must have been taken.
     pub(crate) fn push(&mut self, chunk: Bytes) {
-        debug_assert!(self.packed.is_empty(), "the last chunk was not unpacked to its end");
-        if let (Way::Undecided, Some(first)) = (&self.way, chunk.first()) {
-            self.way = match *first {
-                GZIP => Way::Gzip(Box::new(GzDecoder::new(Vec::new()))),
-                _ => Way::Plain,
+        debug_assert!(self.packed.is_empty(), "the last chunk was not read to its end");
+        if let (Encoding::Undecided, Some(first)) = (&self.encoding, chunk.first()) {
+            self.encoding = match *first {
+                GZIP => Encoding::Gzip(Box::new(GzDecoder::new(Vec::new()))),
+                _ => Encoding::Plain,
             };
         }
         self.packed = chunk;
     }
 
-    /// The next piece; none when another chunk is needed.
+    /// Returns the next piece; none if another chunk is needed.
     pub(crate) fn next_piece(&mut self) -> io::Result<Option<Bytes>> {
-        let Way::Gzip(decoder) = &mut self.way else {
+        let Encoding::Gzip(decoder) = &mut self.encoding else {
             let plain = std::mem::take(&mut self.packed);
             return Ok((!plain.is_empty()).then_some(plain));
         };
@@ -75,10 +75,10 @@ mod tests {
     }
 
     fn unpack(body: &[u8], chunk: usize) -> io::Result<(Vec<u8>, usize)> {
-        let (mut unpacker, mut plain, mut longest) = (Unpacker::default(), Vec::new(), 0);
+        let (mut decompressor, mut plain, mut longest) = (Decompressor::default(), Vec::new(), 0);
         for chunk in body.chunks(chunk) {
-            unpacker.push(Bytes::copy_from_slice(chunk));
-            while let Some(piece) = unpacker.next_piece()? {
+            decompressor.push(Bytes::copy_from_slice(chunk));
+            while let Some(piece) = decompressor.next_piece()? {
                 longest = longest.max(piece.len());
                 plain.extend_from_slice(&piece);
             }
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_gzip_after_all_is_an_error() {
+    fn broken_gzip_is_an_error() {
         assert!(unpack(b"\x1f\x8bnonsense and more of it", 4).is_err());
     }
 

@@ -1,4 +1,4 @@
-//! Watches: a body that does not end, cut into events as its bytes arrive.
+//! Watches: bodies without an end, split into events as their bytes arrive.
 
 use std::{
     pin::Pin,
@@ -19,27 +19,27 @@ use crate::{
     stream::{event::Event, splitter::EventSplitter, target::WatchTarget},
 };
 
-/// Where a watch begins.
+/// Start of a watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WatchStart {
     /// After this version.
     Resume(ResourceVersion),
-    /// With every object there is, then a bookmark that says so, then what changes.
+    /// Begins with every existing object, then a bookmark that ends them, then changes.
     InitialEvents {
-        /// Nothing older than this version may be told.
+        /// Oldest acceptable resource version.
         not_older_than: Option<ResourceVersion>,
     },
 }
 
-/// The events of a watch, or of a listing; nothing is read unless the next event is asked for.
+/// Events of a watch or a list. It reads only when polled.
 ///
-/// It ends when the API server ends it, which it does when the watch's time is over. After an error nothing follows.
+/// It ends when the API server ends the watch, at its timeout. No event follows an error.
 pub struct EventStream {
     events: BoxStream<'static, Result<Event, ApiError>>,
-    held_back: Arc<AtomicU64>,
+    removed_values: Arc<AtomicU64>,
 }
 
-/// How much longer than asked an API server may take to end a watch before the connection is taken for dead.
+/// Time beyond the timeout of a watch after which the connection counts as dead.
 const GRACE: Duration = Duration::from_secs(15);
 
 struct Watch {
@@ -47,11 +47,11 @@ struct Watch {
     splitter: EventSplitter,
     limit: Duration,
     deadline: Instant,
-    held_back: Arc<AtomicU64>,
+    removed_values: Arc<AtomicU64>,
 }
 
 impl Api {
-    /// Watches for as long as `timeout`; then the API server ends the stream.
+    /// Watches for the duration of `timeout`; then the API server ends the stream.
     pub async fn watch(
         &self,
         target: &WatchTarget,
@@ -72,18 +72,18 @@ impl Api {
         };
         let limit = timeout + GRACE;
         let deadline = Instant::now() + limit;
-        let held_back = Arc::new(AtomicU64::new(0));
+        let removed_values = Arc::new(AtomicU64::new(0));
         let watch = Watch {
             incoming: Incoming::new(get.title(), self.open(&get).await?),
             splitter: EventSplitter::new(target.scrub_rules()),
             limit,
             deadline,
-            held_back: held_back.clone(),
+            removed_values: removed_values.clone(),
         };
         let events = stream::try_unfold(watch, |mut watch| async move {
             Ok(watch.next().await?.map(|event| (event, watch)))
         });
-        Ok(EventStream::new(events, held_back))
+        Ok(EventStream::new(events, removed_values))
     }
 }
 
@@ -95,8 +95,8 @@ impl Watch {
             if let Some(event) = self.splitter.next_event() {
                 return Ok(Some(event));
             }
-            self.held_back.store(self.splitter.held_back(), Ordering::Relaxed);
-            // A line that the end of the body cut off is lost; a resumed watch brings it whole.
+            self.removed_values.store(self.splitter.removed_values(), Ordering::Relaxed);
+            // An incomplete last line is dropped; a resumed watch sends it again.
             let Some(chunk) = self.incoming.chunk(self.deadline, self.limit).await? else {
                 return Ok(None);
             };
@@ -110,14 +110,14 @@ impl Watch {
 impl EventStream {
     pub(crate) fn new(
         events: impl Stream<Item = Result<Event, ApiError>> + Send + 'static,
-        held_back: Arc<AtomicU64>,
+        removed_values: Arc<AtomicU64>,
     ) -> Self {
-        Self { events: events.boxed(), held_back }
+        Self { events: events.boxed(), removed_values }
     }
 
-    /// How many values were cut or redacted so far, to be counted.
-    pub fn held_back(&self) -> u64 {
-        self.held_back.load(Ordering::Relaxed)
+    /// Number of values cut or redacted so far, for metrics.
+    pub fn removed_values(&self) -> u64 {
+        self.removed_values.load(Ordering::Relaxed)
     }
 }
 

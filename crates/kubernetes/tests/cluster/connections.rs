@@ -13,7 +13,7 @@ use crate::{
     support::{INITIAL, LONG, config_map, connect, core, listing, next, next_change},
 };
 
-/// Kinds of which an object is easily made: group, version, kind, plural and what it must have.
+/// Kinds with small objects: group, version, kind, plural and required fields.
 const KINDS: [(&str, &str, &str, &str, &str); 12] = [
     ("", "v1", "ConfigMap", "configmaps", "{}"),
     ("", "v1", "Secret", "secrets", "{}"),
@@ -31,7 +31,7 @@ const KINDS: [(&str, &str, &str, &str, &str); 12] = [
 
 const NAMESPACES: usize = 20;
 
-/// Some more than all: an API server answers many questions at once, but this machine is small.
+/// Slightly more than needed: an API server processes many requests at once, but this machine is small.
 const AT_ONCE: usize = 40;
 
 async fn create(cluster: &Cluster, kind: usize, namespace: &str, object: Value) -> anyhow::Result<()> {
@@ -70,7 +70,7 @@ async fn all_see(events: &mut [EventStream], name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How many TCP connections this process has to a port.
+/// Counts the TCP connections of this process to a port.
 fn connections_to(port: u16) -> usize {
     const ESTABLISHED: &str = "01";
     let table = std::fs::read_to_string("/proc/self/net/tcp").expect("Linux tells");
@@ -130,7 +130,7 @@ async fn twelve_kinds_in_twenty_namespaces_need_few_connections() -> anyhow::Res
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_does_not_read_delays_nobody_else() -> anyhow::Result<()> {
+async fn a_slow_reader_delays_no_other_request() -> anyhow::Result<()> {
     let cluster = Cluster::shared().await?;
     let api = connect(cluster.kubeconfig()).await?;
     let (flooded, calm) = (cluster.namespace("flood").await?, cluster.namespace("calm").await?);
@@ -151,9 +151,9 @@ async fn who_does_not_read_delays_nobody_else() -> anyhow::Result<()> {
     config_map(cluster, &calm, "seen").await?;
     all_see(&mut read, "seen").await?;
     api.version().await?;
-    assert_eq!(api.stats().connections, 2, "one for watches, one for questions");
+    assert_eq!(api.stats().connections, 2, "one for watches, one for operations");
 
-    // They were only waiting.
+    // The stalled watches still work.
     drop(pages);
     for events in &mut unread {
         assert_eq!(listing(events).await?.0.len(), 6);
@@ -164,7 +164,7 @@ async fn who_does_not_read_delays_nobody_else() -> anyhow::Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn at_the_servers_limit_another_connection_is_opened() -> anyhow::Result<()> {
     let cluster = Cluster::shared().await?;
-    let front = Front::start(cluster, Speaks::Http2 { most_streams: 8 }, Security::Tls).await?;
+    let front = Front::start(cluster, Speaks::Http2 { max_streams: 8 }, Security::Tls).await?;
     let api = connect(&front.kubeconfig()?).await?;
     let namespace = cluster.namespace("limit").await?;
     let target = core(&api, "ConfigMap", &namespace).await?;
@@ -174,7 +174,7 @@ async fn at_the_servers_limit_another_connection_is_opened() -> anyhow::Result<(
     config_map(cluster, &namespace, "a").await?;
     all_see(&mut events, "a").await?;
 
-    // Where one has ended there is room for another.
+    // A watch that has ended frees its stream.
     events.truncate(19);
     eventually!("the stream is free", api.stats().streams == 19);
     events.extend(watches(&api, &target, 5).await?);
@@ -185,21 +185,21 @@ async fn at_the_servers_limit_another_connection_is_opened() -> anyhow::Result<(
 #[tokio::test(flavor = "multi_thread")]
 async fn after_a_goodbye_old_watches_live_on_and_new_ones_go_elsewhere() -> anyhow::Result<()> {
     let cluster = Cluster::shared().await?;
-    let front = Front::start(cluster, Speaks::Http2 { most_streams: 100 }, Security::Tls).await?;
+    let front = Front::start(cluster, Speaks::Http2 { max_streams: 100 }, Security::Tls).await?;
     let api = connect(&front.kubeconfig()?).await?;
     let namespace = cluster.namespace("goodbye").await?;
     let target = core(&api, "ConfigMap", &namespace).await?;
     let mut events = watches(&api, &target, 5).await?;
     let before = api.stats();
-    front.say_goodbye();
-    // Those who come before the goodbye has arrived are still taken where they were; each costs a round trip.
+    front.send_go_away();
+    // Requests before GOAWAY arrives still use the old connection; each costs a round trip.
     for _ in 0..100 {
         events.extend(watches(&api, &target, 1).await?);
         if api.stats().dials > before.dials {
             break;
         }
     }
-    assert!(api.stats().dials > before.dials, "the goodbye was not heard");
+    assert!(api.stats().dials > before.dials, "GOAWAY was not processed");
     config_map(cluster, &namespace, "a").await?;
     all_see(&mut events, "a").await?;
     api.version().await?;
@@ -220,7 +220,7 @@ async fn all_still_work(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn fronts_that_speak_http1_only_are_served_too() -> anyhow::Result<()> {
+async fn gateways_with_http1_only_are_supported() -> anyhow::Result<()> {
     let cluster = Cluster::shared().await?;
     for security in [Security::Tls, Security::Plaintext] {
         let front = Front::start(cluster, Speaks::Http1, security).await?;
@@ -246,7 +246,7 @@ async fn fronts_that_speak_http1_only_are_served_too() -> anyhow::Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn http2_is_spoken_in_plaintext_where_it_is_understood() -> anyhow::Result<()> {
     let cluster = Cluster::shared().await?;
-    let front = Front::start(cluster, Speaks::Http2 { most_streams: 100 }, Security::Plaintext).await?;
+    let front = Front::start(cluster, Speaks::Http2 { max_streams: 100 }, Security::Plaintext).await?;
     let api = connect(&front.kubeconfig()?).await?;
     let namespace = cluster.namespace("plain").await?;
     let target = core(&api, "ConfigMap", &namespace).await?;
@@ -258,12 +258,12 @@ async fn http2_is_spoken_in_plaintext_where_it_is_understood() -> anyhow::Result
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_not_let_in_is_told_why() -> anyhow::Result<()> {
+async fn a_rejected_client_certificate_is_reported() -> anyhow::Result<()> {
     let cluster = Cluster::shared().await?;
-    for speaks in [Speaks::Http1, Speaks::Http2 { most_streams: 100 }] {
+    for speaks in [Speaks::Http1, Speaks::Http2 { max_streams: 100 }] {
         let front = Front::start(cluster, speaks, Security::MutualTls).await?;
         let api = connect(&front.kubeconfig()?).await?;
-        // A server that hangs up while it is spoken to may take its last words back: TCP drops what was not read.
+        // A server that closes while data arrives may lose its own last bytes: TCP drops unread data on a reset.
         let mut told = Vec::new();
         for _ in 0..50 {
             told.push(report(&api.version().await.err().context("it wants a certificate")?));
@@ -291,17 +291,17 @@ async fn a_restarted_api_server_is_found_again() -> anyhow::Result<()> {
         };
         broken.await;
     }
-    let error = api.watch(&target, INITIAL, LONG).await.err().context("nobody is there")?;
+    let error = api.watch(&target, INITIAL, LONG).await.err().context("the server is down")?;
     assert!(matches!(error, ApiError::Send { .. }), "{error:?}");
     cluster.start_api_server().await?;
-    // Not a single question fails because of the connections that are dead.
+    // No request fails because of the dead connections.
     api.version().await?;
     let mut events = watches(&api, &target, 3).await?;
     all_still_work(&cluster, &namespace, &mut events).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_dead_link_is_found_though_nothing_is_asked() -> anyhow::Result<()> {
+async fn a_dead_connection_is_detected_without_requests() -> anyhow::Result<()> {
     let cluster = Cluster::shared().await?;
     let link = FaultProxy::start(cluster.addr()).await?;
     let api = connect(&cluster.kubeconfig_via(link.addr())?).await?;

@@ -48,7 +48,7 @@ impl<'a> Robot<'a> {
         Ok(token.trim().to_owned())
     }
 
-    /// Ends a token, and waits until the API server does not remember it any more.
+    /// Revokes a token, and waits until it has left the cache of the API server.
     async fn revoke(&self, name: &str, token: &str) -> anyhow::Result<()> {
         self.cluster.kubectl(&["-n", &self.namespace, "delete", "secret", name]).await?;
         let old = connect(&self.kubeconfig("old", &format!("token: {token}"))?).await?;
@@ -108,7 +108,7 @@ fn credential(token: &str, end: SignedDuration) -> String {
     .to_string()
 }
 
-/// Why an API cannot be used from the beginning.
+/// Returns the error of connecting.
 async fn complaint(path: &Path) -> String {
     let credentials = Credentials::Kubeconfig { path: path.to_owned(), context: None };
     let options = ApiOptions { no_proxy: true, ..ApiOptions::default() };
@@ -184,7 +184,7 @@ async fn a_plugin_is_run_once_until_its_answer_ends() -> anyhow::Result<()> {
     let robot = Robot::new(Cluster::shared().await?).await?;
     let answer = robot.file("answer");
     fs::write(&answer, credential(&robot.token("first").await?, SignedDuration::from_mins(10)))?;
-    // It is told what it is asked for.
+    // The plugin receives the cluster.
     let script = format!("case $KUBERNETES_EXEC_INFO in *ExecCredential*) cat '{}';; esac", answer.display());
     let path = robot.kubeconfig("kubeconfig", &robot.plugin(&script)?)?;
     let api = connect(&path).await?;
@@ -238,7 +238,7 @@ async fn a_plugin_that_is_slow_is_not_ended_by_requests_that_are_in_a_hurry() ->
         let named = api.user_name().await;
         robot.runs() > 1 && named.is_ok_and(|user| user == robot.user())
     });
-    assert_eq!(robot.runs(), 2, "it was asked once, and waited for");
+    assert_eq!(robot.runs(), 2, "it was run once, and all requests waited for it");
     Ok(())
 }
 

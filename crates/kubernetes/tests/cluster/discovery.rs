@@ -31,7 +31,7 @@ async fn built_in_kinds_and_later_ones_are_discovered() -> anyhow::Result<()> {
 }
 
 #[tokio::test]
-async fn a_cluster_tells_who_it_is() -> anyhow::Result<()> {
+async fn the_identity_of_a_cluster_is_read() -> anyhow::Result<()> {
     let cluster = Cluster::shared().await?;
     let api = connect(cluster.kubeconfig()).await?;
     assert_eq!(api.version().await?, "v1.36.3");
@@ -51,7 +51,7 @@ async fn a_cluster_tells_who_it_is() -> anyhow::Result<()> {
 }
 
 #[tokio::test]
-async fn a_cluster_that_hides_kube_system_still_tells_its_authority() -> anyhow::Result<()> {
+async fn without_access_to_kube_system_the_authority_identifies_the_cluster() -> anyhow::Result<()> {
     let cluster = Cluster::shared().await?;
     let api = connect(&cluster.kubeconfig_for("stranger")?).await?;
     let identity = api.identity().await?;

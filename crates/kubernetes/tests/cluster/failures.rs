@@ -70,7 +70,7 @@ async fn a_version_of_the_future_is_too_large() -> anyhow::Result<()> {
 }
 
 #[tokio::test]
-async fn who_may_not_is_told_so() -> anyhow::Result<()> {
+async fn a_forbidden_request_is_reported_as_such() -> anyhow::Result<()> {
     let cluster = Cluster::shared().await?;
     let admin = connect(cluster.kubeconfig()).await?;
     let stranger = connect(&cluster.kubeconfig_for("nosy")?).await?;

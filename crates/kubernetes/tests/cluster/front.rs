@@ -1,4 +1,4 @@
-//! What stands before API servers in real networks, and speaks HTTP in its own way.
+//! Gateway before an API server, with its own version of HTTP.
 
 use std::{
     convert::Infallible,
@@ -31,28 +31,28 @@ use tokio_rustls::TlsAcceptor;
 
 type Body = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
 
-/// A gateway that ends TLS and passes requests to the API server, as its administrator.
+/// Gateway that terminates TLS and forwards requests to the API server, as its administrator.
 pub(crate) struct Front {
     addr: SocketAddr,
     certificates: Option<Certificates>,
-    goodbyes_tx: watch::Sender<()>,
+    go_away_tx: watch::Sender<()>,
     accepted: Arc<AtomicUsize>,
     directory: TempDir,
     _acceptor: JoinSet<()>,
 }
 
-/// What clients of a front have to speak.
+/// HTTP version that clients must use.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Speaks {
     Http1,
-    Http2 { most_streams: u32 },
+    Http2 { max_streams: u32 },
 }
 
-/// How a front can be reached.
+/// Security of the connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Security {
     Tls,
-    /// Clients must show a certificate.
+    /// Clients must present a certificate.
     MutualTls,
     Plaintext,
 }
@@ -66,7 +66,7 @@ impl Front {
         let certificates = (security != Security::Plaintext).then(Certificates::new).transpose()?;
         let tls = certificates.as_ref().map(|certificates| acceptor(certificates, speaks, security));
         let tls = tls.transpose()?;
-        let (goodbyes_tx, goodbyes_rx) = watch::channel(());
+        let (go_away_tx, go_away_rx) = watch::channel(());
         let accepted = Arc::new(AtomicUsize::new(0));
         let (client, count) = (cluster.client(), Arc::clone(&accepted));
         let mut acceptor = JoinSet::new();
@@ -74,14 +74,14 @@ impl Front {
             let mut connections = JoinSet::new();
             while let Ok((stream, _)) = listener.accept().await {
                 count.fetch_add(1, Ordering::Relaxed);
-                let (tls, client, goodbyes_rx) = (tls.clone(), client.clone(), goodbyes_rx.clone());
+                let (tls, client, go_away_rx) = (tls.clone(), client.clone(), go_away_rx.clone());
                 connections.spawn(async move {
                     match tls {
-                        None => serve(stream, speaks, client, goodbyes_rx).await,
-                        // Who is no client of TLS is not served.
+                        None => serve(stream, speaks, client, go_away_rx).await,
+                        // Clients without TLS are not served.
                         Some(tls) => {
                             if let Ok(stream) = tls.accept(stream).await {
-                                serve(stream, speaks, client, goodbyes_rx).await;
+                                serve(stream, speaks, client, go_away_rx).await;
                             }
                         }
                     }
@@ -89,17 +89,17 @@ impl Front {
             }
         });
         let directory = scratch("front")?;
-        Ok(Self { addr, certificates, goodbyes_tx, accepted, directory, _acceptor: acceptor })
+        Ok(Self { addr, certificates, go_away_tx, accepted, directory, _acceptor: acceptor })
     }
 
-    /// How many connections were ever made to it.
+    /// Number of connections accepted so far.
     pub(crate) fn accepted(&self) -> usize {
         self.accepted.load(Ordering::Relaxed)
     }
 
-    /// Tells the clients of all connections to send no more requests over them.
-    pub(crate) fn say_goodbye(&self) {
-        self.goodbyes_tx.send_replace(());
+    /// Sends GOAWAY on all connections.
+    pub(crate) fn send_go_away(&self) {
+        self.go_away_tx.send_replace(());
     }
 
     pub(crate) fn kubeconfig(&self) -> anyhow::Result<PathBuf> {
@@ -140,35 +140,35 @@ fn acceptor(certificates: &Certificates, speaks: Speaks, security: Security) -> 
     Ok(TlsAcceptor::from(tls.context("the test's certificates are good")?.config()))
 }
 
-/// A client that goes away is no failure.
-async fn serve<IO>(stream: IO, speaks: Speaks, client: kube::Client, mut goodbyes_rx: watch::Receiver<()>)
+/// Serves one connection; its end by the client is not an error.
+async fn serve<IO>(stream: IO, speaks: Speaks, client: kube::Client, mut go_away_rx: watch::Receiver<()>)
 where
     IO: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
 {
     let service = service_fn(move |request| {
         let client = client.clone();
-        async move { Ok::<_, Infallible>(pass_on(client, request).await) }
+        async move { Ok::<_, Infallible>(forward(client, request).await) }
     });
     let stream = TokioIo::new(stream);
-    let most_streams = match speaks {
+    let max_streams = match speaks {
         Speaks::Http1 => {
             http1::Builder::new().serve_connection(stream, service).await.ok();
             return;
         }
-        Speaks::Http2 { most_streams } => most_streams,
+        Speaks::Http2 { max_streams } => max_streams,
     };
     let mut builder = http2::Builder::new(TokioExecutor::new());
-    builder.max_concurrent_streams(most_streams);
+    builder.max_concurrent_streams(max_streams);
     let mut connection = pin!(builder.serve_connection(stream, service));
-    goodbyes_rx.mark_unchanged();
+    go_away_rx.mark_unchanged();
     tokio::select! {
         _ = connection.as_mut() => return,
-        _ = goodbyes_rx.changed() => connection.as_mut().graceful_shutdown(),
+        _ = go_away_rx.changed() => connection.as_mut().graceful_shutdown(),
     }
     connection.await.ok();
 }
 
-async fn pass_on(client: kube::Client, request: Request<Incoming>) -> Response<Body> {
+async fn forward(client: kube::Client, request: Request<Incoming>) -> Response<Body> {
     let (mut head, body) = request.into_parts();
     let body = body.collect().await.expect("the request is whole").to_bytes();
     head.uri = head.uri.path_and_query().expect("it has a path").clone().into();

@@ -13,14 +13,14 @@ async fn acting(kubeconfig: &Path, user: &str) -> Result<Api, spindrift_kubernet
 }
 
 #[tokio::test]
-async fn who_acts_for_a_service_account_may_what_it_and_its_groups_may() -> anyhow::Result<()> {
+async fn impersonation_gives_the_permissions_of_the_account_and_its_groups() -> anyhow::Result<()> {
     let cluster = Cluster::shared().await?;
     let namespace = cluster.namespace("acting").await?;
     let create = async |arguments: &[&str]| {
         cluster.kubectl(&[&["-n", &namespace, "create"], arguments].concat()).await
     };
     create(&["serviceaccount", "robot"]).await?;
-    // The agent may act for this one and nobody else; that is all it may.
+    // Impersonation of this account is the only permission of the agent.
     let name = ["--verb=impersonate", "--resource=serviceaccounts", "--resource-name=robot"];
     create(&[&["role", "actor"], &name[..]].concat()).await?;
     create(&["rolebinding", "actor", "--role=actor", "--user=agent"]).await?;

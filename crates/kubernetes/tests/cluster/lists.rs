@@ -1,4 +1,4 @@
-//! Lists are told while they arrive, whatever their size.
+//! Lists are split while they arrive, whatever their size.
 
 use anyhow::Context;
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ fn config_map(name: &str, value: &str) -> Value {
 }
 
 #[tokio::test]
-async fn pages_that_the_api_server_compresses_tell_the_same_as_a_watch() -> anyhow::Result<()> {
+async fn compressed_pages_equal_a_watch() -> anyhow::Result<()> {
     let cluster = Cluster::shared().await?;
     let api = connect(cluster.kubeconfig()).await?;
     let namespace = cluster.namespace("gzip").await?;
@@ -41,7 +41,7 @@ async fn pages_that_the_api_server_compresses_tell_the_same_as_a_watch() -> anyh
     assert_eq!(paged.len(), 60);
     assert_eq!(paged, streamed);
 
-    // What is redacted is not asked for in compressed form, and is redacted in both.
+    // With redaction, pages are requested without compression; values are redacted in both.
     let rules = [RedactRule { kind: "cm".into(), paths: vec!["data.*".into()] }];
     let target = target.redacted(&Redactions::compile(&rules)?);
     let mut events = api.list(&target, PAGE);
@@ -49,7 +49,7 @@ async fn pages_that_the_api_server_compresses_tell_the_same_as_a_watch() -> anyh
     let (streamed, _) = listing(&mut api.watch(&target, INITIAL, LONG).await?).await?;
     assert_eq!(paged, streamed);
     assert!(paged.iter().all(|map| json(map)["data"] == json!({ "key": "REDACTED" })));
-    assert_eq!(events.held_back(), 2 * 60, "the value and the managed fields of each");
+    assert_eq!(events.removed_values(), 2 * 60, "the value and the managed fields of each");
     Ok(())
 }
 
@@ -108,7 +108,7 @@ async fn check_large(
     Ok(())
 }
 
-/// Answers one list over HTTP/1.1: half of it at once, the rest when told to.
+/// Serves one list over HTTP/1.1: half of it at once, the rest after a signal.
 async fn half_a_page(
     listener: TcpListener,
     halves: [String; 2],
@@ -120,7 +120,7 @@ async fn half_a_page(
         if head.starts_with("GET /api/v1/namespaces/n/pods?") {
             break socket;
         }
-        // Whoever asks for another protocol first.
+        // The client tries another protocol first.
         socket
             .write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
             .await?;
@@ -130,7 +130,7 @@ async fn half_a_page(
         format!("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n");
     socket.write_all(head.as_bytes()).await?;
     socket.write_all(halves[0].as_bytes()).await?;
-    go_rx.await.context("nobody says go")?;
+    go_rx.await.context("the signal was dropped")?;
     socket.write_all(halves[1].as_bytes()).await?;
     socket.shutdown().await?;
     Ok(())
@@ -148,7 +148,7 @@ async fn read_head(socket: &mut TcpStream) -> anyhow::Result<String> {
 }
 
 #[tokio::test]
-async fn an_object_is_told_before_its_page_has_arrived() -> anyhow::Result<()> {
+async fn an_object_is_emitted_before_its_page_is_complete() -> anyhow::Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let directory = tempfile::tempdir()?;
     let kubeconfig = directory.path().join("kubeconfig");
@@ -182,8 +182,8 @@ async fn an_object_is_told_before_its_page_has_arrived() -> anyhow::Result<()> {
         assert_eq!((&*rest[0].name, rest.len(), version.as_str()), ("b", 1, "7"));
         Ok(())
     };
-    let (told, served) =
+    let (received, served) =
         timeout(PATIENCE, async { tokio::join!(client, half_a_page(listener, halves, go_rx)) }).await?;
     served?;
-    told
+    received
 }

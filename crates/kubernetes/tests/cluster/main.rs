@@ -1,4 +1,4 @@
-//! Against a real API server: what the crate promises is what a cluster does.
+//! Tests on a real API server.
 
 mod connections;
 mod credentials;

@@ -1,4 +1,4 @@
-//! Patches mean to us what they mean to a real API server.
+//! Patches have the same result here and on a real API server.
 
 use http::{Method, Request};
 use proptest::{
@@ -14,7 +14,7 @@ use spindrift_testkit::Cluster;
 
 const CASES: usize = 60;
 
-/// The spec of a pod with few names, so that they meet, and of which the API server fills in nothing that is looked at.
+/// Specs of pods with few names, so that they collide, and without fields that the API server defaults.
 fn specs() -> impl Strategy<Value = Value> {
     let value = || select(vec!["1", "2", "3"]);
     let env = btree_map(select(vec!["X", "Y", "Z"]), value(), 0..3);
@@ -64,8 +64,8 @@ fn object(value: &Value) -> Object {
     value.as_object().expect("an object").clone()
 }
 
-/// What was generated, of what the API server made of it: empty lists and absent ones are the same to it.
-fn looked_at(deployment: &Value) -> Value {
+/// Returns the generated fields of an object; empty lists and absent ones are the same to the API server.
+fn generated_fields(deployment: &Value) -> Value {
     let spec = &deployment["spec"]["template"]["spec"];
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let containers: Vec<Value> = list(&spec["containers"])
@@ -79,7 +79,7 @@ fn looked_at(deployment: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn patches_mean_to_us_what_they_mean_to_the_api_server() -> anyhow::Result<()> {
+async fn patches_have_the_same_result_here_and_on_the_api_server() -> anyhow::Result<()> {
     let cluster = Cluster::shared().await?;
     let namespace = cluster.namespace("merging").await?;
     let client = cluster.client();
@@ -90,7 +90,7 @@ async fn patches_mean_to_us_what_they_mean_to_the_api_server() -> anyhow::Result
     for case in 0..CASES {
         let name = format!("case-{case}");
         let (original, others, modified) = (draw(), draw(), draw());
-        // Others were there first, then the original was applied: so both are seen in what is there.
+        // Others created the object, then the original was applied: so the live object has fields of both.
         let [original, others, modified] = [original, others, modified].map(|spec| deployment(&name, &spec));
         let joined = three_way_strategic(&Object::new(), &object(&original), &object(&others), shape)?;
         let joined = apply_strategic(object(&others), joined, shape)?;
@@ -105,7 +105,12 @@ async fn patches_mean_to_us_what_they_mean_to_the_api_server() -> anyhow::Result
             .uri(format!("{all}/{name}?dryRun=All&fieldValidation=Strict"))
             .header("content-type", "application/strategic-merge-patch+json");
         let theirs: Value = client.request(request.body(serde_json::to_vec(&patch)?)?).await?;
-        assert_eq!(looked_at(&ours), looked_at(&theirs), "case {case}: {live} {}", Value::Object(patch));
+        assert_eq!(
+            generated_fields(&ours),
+            generated_fields(&theirs),
+            "case {case}: {live} {}",
+            Value::Object(patch)
+        );
     }
     Ok(())
 }

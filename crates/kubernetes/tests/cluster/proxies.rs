@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use crate::support::{INITIAL, LONG, config_map, core, listing, next_change};
 
-/// Only the proxy knows where that is.
+/// Name that only the proxy resolves.
 const SERVER: &str = "api.cluster.example:6443";
 
 struct Account {
@@ -35,11 +35,11 @@ impl Account {
     }
 }
 
-/// What is said of a proxy that cannot be used.
+/// Returns the error of a request by a proxy that cannot be used.
 async fn complaint(cluster: &Cluster, place: SocketAddr) -> anyhow::Result<String> {
     let account = Account::behind(cluster, &format!("http://eve:hush@{place}"))?;
     let api = account.connect(&ApiOptions::default()).await?;
-    let text = report(&api.version().await.expect_err("there is no way"));
+    let text = report(&api.version().await.expect_err("the proxy cannot be used"));
     assert!(text.contains(SERVER) && text.contains(&format!("the proxy http://{place}")), "{text}");
     assert!(!text.contains("hush"), "{text}");
     Ok(text)
@@ -59,9 +59,9 @@ async fn a_proxy_of_the_kubeconfig_carries_everything() -> anyhow::Result<()> {
     listing(&mut events).await?;
     config_map(cluster, &namespace, "a").await?;
     next_change(&mut events).await?;
-    assert_eq!(proxy.asked(), [SERVER, SERVER], "one connection for watches, one for questions");
+    assert_eq!(proxy.asked(), [SERVER, SERVER], "one connection for watches, one for operations");
 
-    // Who ignores proxies is left alone with a name that nobody knows.
+    // Without the proxy the name cannot be resolved.
     let direct = account.connect(&ApiOptions { no_proxy: true, ..ApiOptions::default() }).await?;
     assert!(direct.version().await.is_err());
     assert_eq!(proxy.asked().len(), 2);
@@ -81,8 +81,8 @@ async fn a_proxy_that_cannot_be_used_is_named_without_its_password() -> anyhow::
         let text = complaint(cluster, proxy.addr()).await?;
         assert!(text.contains(reason), "{text}");
     }
-    let nobody = SocketAddr::from(([127, 0, 0, 1], free_port()));
-    assert!(complaint(cluster, nobody).await?.contains("reach the proxy"));
+    let closed = SocketAddr::from(([127, 0, 0, 1], free_port()));
+    assert!(complaint(cluster, closed).await?.contains("reach the proxy"));
 
     let account = Account::behind(cluster, "socks5://eve:hush@127.0.0.1:1080")?;
     let text = report(&account.connect(&ApiOptions::default()).await.err().expect("it is no proxy of HTTP"));

@@ -1,4 +1,4 @@
-//! The merge facts that are shipped are those that a real API server tells.
+//! The shipped merge strategies are those of a real API server.
 
 use std::{env, fs, sync::Arc};
 

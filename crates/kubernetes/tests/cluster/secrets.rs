@@ -3,7 +3,7 @@ use spindrift_testkit::Cluster;
 
 use crate::support::{INITIAL, LONG, connect, json, listing, next_change, resource};
 
-/// The canary, and what base64 makes of it.
+/// The canary, plain and in base64.
 const CANARIES: [&str; 2] = ["canary-1234567", "Y2FuYXJ5LTEyMzQ1Njc="];
 
 fn secret(label: &str) -> String {
@@ -30,7 +30,7 @@ fn assert_clean(object: &RawObject, round: &str) {
 }
 
 #[tokio::test]
-async fn no_value_of_a_secret_is_ever_told() -> anyhow::Result<()> {
+async fn no_value_of_a_secret_is_ever_received() -> anyhow::Result<()> {
     let cluster = Cluster::shared().await?;
     let api = connect(cluster.kubeconfig()).await?;
     let namespace = cluster.namespace("secret").await?;
@@ -38,9 +38,9 @@ async fn no_value_of_a_secret_is_ever_told() -> anyhow::Result<()> {
     let apply = ["-n", &namespace, "apply", "-f", "-"];
     cluster.kubectl_stdin(&apply, &secret("one")).await?;
     let stored = cluster.kubectl(&["-n", &namespace, "get", "secret", "treasure", "-o", "json"]).await?;
-    assert!(CANARIES.iter().all(|canary| stored.contains(canary)), "else this proves nothing");
+    assert!(CANARIES.iter().all(|canary| stored.contains(canary)), "otherwise the test proves nothing");
 
-    // Even who asks for more gets no more.
+    // The full view of a Secret is its metadata, too.
     let mut target = WatchTarget::new(resource(&api, "", "Secret").await?, Some(namespace.as_str().into()));
     target.view = View::Full;
     let mut events = api.watch(&target, INITIAL, LONG).await?;

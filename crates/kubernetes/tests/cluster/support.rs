@@ -1,4 +1,4 @@
-//! What every test here needs.
+//! Helpers of the tests.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -17,7 +17,7 @@ pub(crate) const INITIAL: WatchStart = WatchStart::InitialEvents { not_older_tha
 
 pub(crate) async fn connect(kubeconfig: &Path) -> anyhow::Result<Api> {
     let credentials = Credentials::Kubeconfig { path: kubeconfig.to_owned(), context: None };
-    // Whatever the machine's proxy settings say, the loopback is near.
+    // Loopback needs no proxy, whatever the environment sets.
     Ok(Api::connect(&credentials, &ApiOptions { no_proxy: true, ..ApiOptions::default() }).await?)
 }
 
@@ -37,7 +37,7 @@ pub(crate) async fn next(events: &mut EventStream) -> anyhow::Result<Event> {
     Ok(event.context("the stream has ended")??)
 }
 
-/// The next event that is not a mere bookmark.
+/// Returns the next event that is not a progress bookmark.
 pub(crate) async fn next_change(events: &mut EventStream) -> anyhow::Result<Event> {
     loop {
         match next(events).await? {
@@ -47,7 +47,7 @@ pub(crate) async fn next_change(events: &mut EventStream) -> anyhow::Result<Even
     }
 }
 
-/// The objects up to the end of the listing, sorted by name, and the listing's version.
+/// Returns the objects of the list, sorted by name, and the version of the list.
 pub(crate) async fn listing(events: &mut EventStream) -> anyhow::Result<(Vec<RawObject>, ResourceVersion)> {
     let mut objects = Vec::new();
     loop {

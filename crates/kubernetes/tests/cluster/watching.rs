@@ -11,7 +11,7 @@ use crate::support::{
     INITIAL, LONG, config_map, connect, core, json, listing, names, next, next_change, resource,
 };
 
-/// What the API server itself says about an object, without its managed fields.
+/// Reads an object from the API server, without its managed fields.
 async fn truth(cluster: &Cluster, target: &WatchTarget, object: &RawObject) -> anyhow::Result<Value> {
     let RawObject { namespace, name, .. } = object;
     let Resource { group, version, plural, .. } = &target.resource;
@@ -23,7 +23,7 @@ async fn truth(cluster: &Cluster, target: &WatchTarget, object: &RawObject) -> a
 }
 
 #[tokio::test]
-async fn a_watch_tells_what_there_is_and_then_what_changes() -> anyhow::Result<()> {
+async fn a_watch_sends_existing_objects_and_then_changes() -> anyhow::Result<()> {
     let cluster = Cluster::shared().await?;
     let api = connect(cluster.kubeconfig()).await?;
     let namespace = cluster.namespace("watch").await?;
@@ -59,7 +59,7 @@ async fn a_watch_tells_what_there_is_and_then_what_changes() -> anyhow::Result<(
 }
 
 #[tokio::test]
-async fn a_watch_ends_by_itself_when_its_time_is_over() -> anyhow::Result<()> {
+async fn a_watch_ends_at_its_timeout() -> anyhow::Result<()> {
     let cluster = Cluster::shared().await?;
     let api = connect(cluster.kubeconfig()).await?;
     let namespace = cluster.namespace("short").await?;
@@ -85,7 +85,7 @@ async fn objects_without_namespaces_are_watched_too() -> anyhow::Result<()> {
 }
 
 #[tokio::test]
-async fn a_list_in_pages_tells_the_same_as_a_watch() -> anyhow::Result<()> {
+async fn a_list_in_pages_equals_a_watch() -> anyhow::Result<()> {
     let cluster = Cluster::shared().await?;
     let api = connect(cluster.kubeconfig()).await?;
     let namespace = cluster.namespace("pages").await?;
@@ -136,7 +136,7 @@ async fn pages(
     start: ListStart,
 ) -> anyhow::Result<(Vec<RawObject>, ResourceVersion)> {
     let mut events = api.list(target, start);
-    let told = listing(&mut events).await?;
+    let list = listing(&mut events).await?;
     assert!(next(&mut events).await.is_err(), "nothing follows the end");
-    Ok(told)
+    Ok(list)
 }

@@ -40,7 +40,7 @@ pub(crate) fn patch(call: &Call, target: &Target) -> Result<Response<Body>, Stat
     call.check_dry_run("PatchOptions")?;
     let patch = read(call, target)?;
     let resource = &target.resource;
-    // What was asked can be read; what would come of it cannot.
+    // The patch is valid, but its result is not.
     let unreadable = |status: Status| Status { code: 422, reason: "Invalid", ..status };
     let mut unknown = Vec::new();
     let object = call.cluster.edit(edit(call, target), |current| {

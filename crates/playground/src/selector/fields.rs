@@ -45,7 +45,7 @@ impl FieldSelector {
     }
 }
 
-/// What a field counts as where it is missing.
+/// Default value of a missing field.
 fn default_of(field: &str) -> &'static str {
     match field {
         "spec.unschedulable" | "spec.hostNetwork" => "false",

@@ -53,7 +53,7 @@ impl Task {
         };
         self.tell(&outcome, took);
         if is_of_nothing_served(&outcome) {
-            self.account.resolver.forget();
+            self.account.resolver.clear();
         }
         self.letterbox.close(rest, Ending { outcome, took });
     }

@@ -1,4 +1,4 @@
-//! Calls of any method, for operations: sent once, answered whole or piece by piece.
+//! Requests of any method, for operations: sent once, with the response read whole or chunk by chunk.
 
 use std::{fmt, time::Duration};
 
@@ -8,16 +8,16 @@ use http_body_util::{BodyExt, Collected, Limited};
 use spindrift_model::Resource;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Api, LARGEST_ANSWER};
+use super::{Api, LONGEST_BODY};
 use crate::client::{
     error::ApiError,
     incoming::Incoming,
     request::percent_encode,
     status::Status,
-    transport::{Body, Lane},
+    transport::{Body, RequestClass},
 };
 
-/// A call in the making.
+/// Request to the API server.
 #[derive(Debug, Clone)]
 pub struct Call {
     method: Method,
@@ -28,27 +28,28 @@ pub struct Call {
     body: Bytes,
 }
 
-/// An answer that was read whole.
+/// Response that was read whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
     /// The HTTP status.
     pub code: u16,
-    /// What the API server wants people to know.
+    /// Texts of the `Warning` headers.
     pub warnings: Vec<String>,
-    /// The answer.
+    /// The response body.
     pub body: Bytes,
 }
 
-/// An answer that is read as far as is asked for.
+/// Response body that is read chunk by chunk.
 pub struct Pieces(Incoming);
 
-/// An API server that cannot make sense of a patch quotes it, twice; still, this fits into one message to the hub.
-const LARGEST_REFUSAL: usize = 3 * 1024 * 1024;
+/// Longest body of an error response: an API server that cannot parse a patch quotes it, twice. It still fits into one
+/// message to the hub.
+const LONGEST_QUOTED_ERROR: usize = 3 * 1024 * 1024;
 
 // === impl Call ===
 
 impl Call {
-    /// A call to the path of these segments, for JSON.
+    /// Creates a request for JSON at the path of these segments.
     pub fn new<'a>(method: Method, segments: impl IntoIterator<Item = &'a str>) -> Self {
         let mut path = String::new();
         for segment in segments {
@@ -65,7 +66,7 @@ impl Call {
         }
     }
 
-    /// A call about an object, or (without a name) about all objects of a resource.
+    /// Creates a request for an object or, without a name, for the collection of a resource.
     pub fn about(method: Method, resource: &Resource, namespace: Option<&str>, name: Option<&str>) -> Self {
         let core = resource.group.is_empty();
         let mut segments = if core { vec!["api"] } else { vec!["apis", &*resource.group] };
@@ -78,7 +79,7 @@ impl Call {
         Self::new(method, segments)
     }
 
-    /// Goes one step deeper, such as to `scale`.
+    /// Appends a subresource, such as `scale`.
     #[must_use]
     pub fn subresource(mut self, subresource: &str) -> Self {
         self.path.push('/');
@@ -86,13 +87,13 @@ impl Call {
         self
     }
 
-    /// Asks for another form of the answer.
+    /// Sets the `Accept` header.
     #[must_use]
     pub fn accept(self, accept: &'static str) -> Self {
         Self { accept, ..self }
     }
 
-    /// Adds to the query.
+    /// Adds a query parameter.
     #[must_use]
     pub fn query(mut self, key: &str, value: &str) -> Self {
         self.query.push(if self.query.is_empty() { '?' } else { '&' });
@@ -102,7 +103,7 @@ impl Call {
         self
     }
 
-    /// What is sent.
+    /// Sets the body and its content type.
     #[must_use]
     pub fn body(self, content_type: &'static str, body: impl Into<Bytes>) -> Self {
         Self { content_type, body: body.into(), ..self }
@@ -125,7 +126,7 @@ impl Call {
     }
 }
 
-/// Method and path, to be shown in errors.
+/// Method and path, for errors.
 impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.method, self.path)
@@ -135,12 +136,12 @@ impl fmt::Display for Call {
 // === impl Api ===
 
 impl Api {
-    /// Calls once, and reads the whole answer until the deadline.
+    /// Sends a request once and reads the whole response before the deadline.
     pub async fn call(&self, call: &Call, deadline: Instant) -> Result<Reply, ApiError> {
         let limit = deadline.saturating_duration_since(Instant::now());
         let reply = async {
             let (head, body) = self.begin(call).await?.into_parts();
-            let body = Limited::new(body, LARGEST_ANSWER).collect().await;
+            let body = Limited::new(body, LONGEST_BODY).collect().await;
             let body = body.map_err(|source| ApiError::Read { request: call.title(), source })?;
             Ok(Reply { code: head.status.as_u16(), warnings: warnings(&head.headers), body: body.to_bytes() })
         };
@@ -149,7 +150,7 @@ impl Api {
             .unwrap_or_else(|_| Err(ApiError::TimedOut { request: call.title(), limit }))
     }
 
-    /// Calls once, and gives the answer as it arrives. Whoever reads it slowly keeps nobody waiting.
+    /// Sends a request once and returns the response body as it arrives. A slow reader delays no other request.
     pub async fn pieces(&self, call: &Call, deadline: Instant) -> Result<Pieces, ApiError> {
         let limit = deadline.saturating_duration_since(Instant::now());
         let answer = timeout_at(deadline, self.begin(call)).await;
@@ -159,19 +160,19 @@ impl Api {
 
     async fn begin(&self, call: &Call) -> Result<Response<Body>, ApiError> {
         let request = call.build().map_err(|source| ApiError::Build { request: call.title(), source })?;
-        let answer = Box::pin(self.transport.send(Lane::Operations, &request)).await;
+        let answer = Box::pin(self.transport.send(RequestClass::Operations, &request)).await;
         let answer =
             answer.map_err(|source| ApiError::Send { request: call.title(), source: Box::new(source) })?;
         if answer.status().is_success() {
             return Ok(answer);
         }
         let (head, body) = answer.into_parts();
-        // The code alone must do if its explanation is too long or breaks off.
-        let body = Limited::new(body, LARGEST_REFUSAL).collect().await;
+        // The code is enough if the body is too long or cannot be read.
+        let body = Limited::new(body, LONGEST_QUOTED_ERROR).collect().await;
         let body = body.map(Collected::to_bytes).unwrap_or_default();
         Err(ApiError::Refused {
             request: call.title(),
-            source: Status::of_answer(head.status, &head.headers, &body).into(),
+            source: Status::of_response(head.status, &head.headers, &body).into(),
         })
     }
 }
@@ -179,13 +180,13 @@ impl Api {
 // === impl Pieces ===
 
 impl Pieces {
-    /// The next bytes; none is the end.
-    pub async fn next(&mut self, patience: Duration) -> Result<Option<Bytes>, ApiError> {
-        self.0.chunk(Instant::now() + patience, patience).await
+    /// Returns the next chunk, or none at the end.
+    pub async fn next(&mut self, chunk_timeout: Duration) -> Result<Option<Bytes>, ApiError> {
+        self.0.chunk(Instant::now() + chunk_timeout, chunk_timeout).await
     }
 }
 
-/// The texts of `Warning: 299 - "text"`.
+/// Returns the texts of `Warning: 299 - "text"`.
 fn warnings(headers: &HeaderMap) -> Vec<String> {
     let values = headers.get_all(header::WARNING).iter().filter_map(|value| value.to_str().ok());
     values
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_says_what_it_is() {
+    fn a_body_is_sent_with_its_content_type() {
         let call = Call::new(Method::PATCH, ["api", "v1", "namespaces", "a b"])
             .query("fieldManager", "x&y")
             .body("application/merge-patch+json", "{}");

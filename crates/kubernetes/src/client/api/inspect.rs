@@ -1,4 +1,4 @@
-//! A look at credentials before they are used: for those who want to know why they do not work.
+//! Inspection of credentials without using them, for preflight checks.
 
 use std::{fmt, fs};
 
@@ -8,70 +8,70 @@ use http::Uri;
 use crate::client::{
     credentials::{ApiOptions, ConnectError, Credentials},
     kubeconfig::{AuthInfo, Kubeconfig},
-    transport::login::Reading,
+    transport::login::LoadedCredentials,
 };
 
-/// What credentials say of their API server, and how they prove who they are.
+/// API server that credentials name, and their method of authentication.
 #[derive(Debug, Clone)]
 pub struct Inspection {
-    /// The API server's address.
+    /// Address of the API server.
     pub server: Uri,
-    /// Who is trusted to sign its certificate (DER); the system's authorities if none are named.
+    /// Trusted authorities (DER); those of the system if none are named.
     pub authorities: Option<Vec<Vec<u8>>>,
-    /// Whether every certificate is accepted.
+    /// Set if every certificate is accepted.
     pub insecure: bool,
-    /// The name that its certificate must have, instead of the one in the address.
+    /// Name that its certificate must have, instead of the host of the address.
     pub server_name: Option<String>,
-    /// The proxy on the way, without the password that may belong to it.
+    /// Proxy before it, without a password.
     pub proxy: Option<String>,
-    /// How they prove who they are.
-    pub way: Way,
+    /// Method of authentication.
+    pub auth_method: AuthMethod,
 }
 
-/// How credentials prove who they are. Nothing secret is kept.
+/// Method of authentication. It holds nothing secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Way {
-    /// A certificate (PEM, without its key).
+pub enum AuthMethod {
+    /// A client certificate (PEM, without its key).
     Certificate(Vec<u8>),
     /// A bearer token, in the kubeconfig or in a file.
     Token,
-    /// A program that is run to get a token or a certificate.
+    /// A credential plugin.
     Plugin {
-        /// What is run.
+        /// Command of the plugin.
         command: String,
     },
-    /// A name and a password.
+    /// A user name and a password.
     Password,
-    /// Not at all.
-    Nobody,
+    /// None.
+    Anonymous,
 }
 
 // === impl Credentials ===
 
 impl Credentials {
-    /// Loads the credentials and tells what is in them, without running or sending anything.
+    /// Loads the credentials, without running a plugin or sending a request.
     pub fn inspect(&self, options: &ApiOptions) -> Result<Inspection, ConnectError> {
-        let reading = Reading::of(self, options)?;
+        let loaded = LoadedCredentials::of(self, options)?;
         Ok(Inspection {
-            way: Way::of(&reading.user),
-            server: reading.server,
-            authorities: reading.authorities,
-            insecure: reading.insecure,
-            server_name: reading.server_name,
-            proxy: reading.proxy.map(|proxy| proxy.to_string()),
+            auth_method: AuthMethod::of(&loaded.user),
+            server: loaded.server,
+            authorities: loaded.authorities,
+            insecure: loaded.insecure,
+            server_name: loaded.server_name,
+            proxy: loaded.proxy.map(|proxy| proxy.to_string()),
         })
     }
 
-    /// The contexts that could be named instead.
+    /// Returns the names of the contexts in the kubeconfig file; none if it cannot be read.
     pub fn contexts(&self) -> Vec<String> {
         let Self::Kubeconfig { path, .. } = self else { return Vec::new() };
         Kubeconfig::read_from(path).map(|file| file.context_names()).unwrap_or_default()
     }
 }
 
-// === impl Way ===
+// === impl AuthMethod ===
 
-impl Way {
+impl AuthMethod {
     fn of(user: &AuthInfo) -> Self {
         if let Some(exec) = &user.exec {
             return Self::Plugin { command: exec.command.clone().unwrap_or_default() };
@@ -82,11 +82,11 @@ impl Way {
         if let Some(certificate) = certificate(user) {
             return Self::Certificate(certificate);
         }
-        if user.username.is_some() { Self::Password } else { Self::Nobody }
+        if user.username.is_some() { Self::Password } else { Self::Anonymous }
     }
 }
 
-/// A file that is not there is found out when the credentials are used.
+/// Returns the client certificate; a missing file is reported when the credentials are used.
 fn certificate(user: &AuthInfo) -> Option<Vec<u8>> {
     match (&user.client_certificate_data, &user.client_certificate) {
         (Some(data), _) => BASE64_STANDARD.decode(data).ok(),
@@ -95,14 +95,14 @@ fn certificate(user: &AuthInfo) -> Option<Vec<u8>> {
     }
 }
 
-impl fmt::Display for Way {
+impl fmt::Display for AuthMethod {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Certificate(_) => f.write_str("a client certificate"),
             Self::Token => f.write_str("a token"),
             Self::Plugin { command } => write!(f, "the plugin {command}"),
             Self::Password => f.write_str("a password"),
-            Self::Nobody => f.write_str("nothing"),
+            Self::Anonymous => f.write_str("nothing"),
         }
     }
 }

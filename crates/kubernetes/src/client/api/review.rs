@@ -1,4 +1,4 @@
-//! What an API server thinks of us: who we are, what we may do, and what time it is.
+//! Reviews of the credentials themselves: user name and permissions; and the version and clock of the API server.
 
 mod rules;
 
@@ -14,56 +14,56 @@ use tokio::time::timeout;
 
 pub use rules::AccessRules;
 
-use super::{Api, LARGEST_REFUSAL, Version};
-use crate::client::{error::ApiError, request::Get, status::Status, transport::Lane};
+use super::{Api, GitVersion, LONGEST_ERROR_BODY};
+use crate::client::{error::ApiError, request::Get, status::Status, transport::RequestClass};
 
-/// The first words of an API server.
+/// GitVersion and clock of an API server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Greeting {
-    /// Its version, such as `v1.36.3`.
+pub struct ServerInfo {
+    /// GitVersion, such as `v1.36.3`.
     pub version: String,
-    /// Its clock, as the `Date` of its answer.
+    /// Clock, as the `Date` header of its response.
     pub date: Option<String>,
 }
 
-/// Something that one may be allowed to do.
+/// Access to check.
 #[derive(Debug, Clone, Copy)]
 pub struct Access<'a> {
-    /// Such as `list`.
+    /// Verb, such as `list`.
     pub verb: &'a str,
-    /// To which resource.
+    /// Resource.
     pub resource: &'a Resource,
-    /// In one namespace, or in all.
+    /// Namespace; all if none.
     pub namespace: Option<&'a str>,
-    /// To one object, or to all.
+    /// Object; all if none.
     pub name: Option<&'a str>,
 }
 
-/// A question about ourselves that was not answered.
+/// A review that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReviewError {
-    /// The API server, or something in between, said no.
+    /// The API server, or a proxy before it, returned an error.
     #[error("POST {path} was refused")]
     Refused {
-        /// What was asked.
+        /// Path of the review.
         path: &'static str,
-        /// The answer.
+        /// The error.
         source: Status,
     },
-    /// No answer came, or not one that can be understood.
+    /// No response came, or one that cannot be parsed.
     #[error("POST {path}")]
     Failed {
-        /// What was asked.
+        /// Path of the review.
         path: &'static str,
-        /// What happened.
+        /// The cause.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// The answer took too long.
+    /// The response took too long.
     #[error("POST {path} took longer than {limit:?}")]
     TimedOut {
-        /// What was asked.
+        /// Path of the review.
         path: &'static str,
-        /// What was allowed.
+        /// The timeout.
         limit: Duration,
     },
 }
@@ -78,7 +78,7 @@ struct Reviewed<T> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Identity {
+struct ReviewedUser {
     user_info: UserInfo,
 }
 
@@ -94,33 +94,33 @@ struct Verdict {
 }
 
 impl Api {
-    /// The API server's version and clock.
-    pub async fn greet(&self) -> Result<Greeting, ApiError> {
+    /// Returns the version and the clock of the API server.
+    pub async fn server_info(&self) -> Result<ServerInfo, ApiError> {
         let get = Get::new(["version"]);
         let (date, body) = self
             .within_limit(&get, async {
-                let answer = self.send(Lane::Operations, &get).await?;
+                let answer = self.send(RequestClass::Operations, &get).await?;
                 let date = answer.headers().get(header::DATE).and_then(|date| date.to_str().ok());
                 let date = date.map(str::to_owned);
-                let body = Limited::new(answer.into_body(), LARGEST_REFUSAL).collect().await;
+                let body = Limited::new(answer.into_body(), LONGEST_ERROR_BODY).collect().await;
                 let body =
                     body.map_err(|source| ApiError::Read { request: get.title().to_owned(), source })?;
                 Ok((date, body.to_bytes()))
             })
             .await?;
-        let Version { git_version: version } = serde_json::from_slice(&body)
+        let GitVersion { git_version: version } = serde_json::from_slice(&body)
             .map_err(|error| ApiError::Malformed { request: get.title().to_owned(), source: error.into() })?;
-        Ok(Greeting { version, date })
+        Ok(ServerInfo { version, date })
     }
 
-    /// The name by which the API server knows us; servers before 1.28 do not tell.
+    /// Returns the user name of the credentials; servers before 1.28 do not have this review.
     pub async fn user_name(&self) -> Result<String, ReviewError> {
         let review = json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview" });
-        let Reviewed { status: Identity { user_info } } = self.review(SELF_REVIEW, &review).await?;
+        let Reviewed { status: ReviewedUser { user_info } } = self.review(SELF_REVIEW, &review).await?;
         Ok(user_info.username)
     }
 
-    /// Whether we may do this.
+    /// Whether the credentials allow this access.
     pub async fn may(&self, access: Access<'_>) -> Result<bool, ReviewError> {
         let Access { verb, resource, namespace, name } = access;
         let review = json!({
@@ -157,20 +157,20 @@ impl Api {
             .header(header::ACCEPT, "application/json")
             .body(Bytes::from(review.to_string()))
             .map_err(|error| failed(error.into()))?;
-        let answer = Box::pin(self.transport.send(Lane::Operations, &request)).await;
+        let answer = Box::pin(self.transport.send(RequestClass::Operations, &request)).await;
         let (head, body) = answer.map_err(|error| failed(error.into()))?.into_parts();
-        let body = Limited::new(body, LARGEST_REFUSAL).collect().await.map_err(failed)?.to_bytes();
+        let body = Limited::new(body, LONGEST_ERROR_BODY).collect().await.map_err(failed)?.to_bytes();
         if head.status.is_success() {
             return Ok(body);
         }
-        Err(ReviewError::Refused { path, source: Status::of_answer(head.status, &head.headers, &body) })
+        Err(ReviewError::Refused { path, source: Status::of_response(head.status, &head.headers, &body) })
     }
 }
 
 // === impl ReviewError ===
 
 impl ReviewError {
-    /// What the API server said, if it was the API server that refused.
+    /// Returns the error of the API server, if it returned one.
     pub fn status(&self) -> Option<&Status> {
         match self {
             Self::Refused { source, .. } => Some(source),

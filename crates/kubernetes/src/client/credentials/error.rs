@@ -1,4 +1,4 @@
-//! Why credentials cannot be used.
+//! Errors of credentials.
 
 use crate::client::{in_cluster::InClusterError, kubeconfig::KubeconfigError, transport::login::LoginError};
 
@@ -11,47 +11,47 @@ pub enum ConnectError {
     /// The kubeconfig cannot be read, or lacks something.
     #[error("load {kubeconfig}")]
     Kubeconfig {
-        /// The file, or what stands in for it.
+        /// The file, or the setting with its contents.
         kubeconfig: String,
-        /// What is wrong.
+        /// The cause.
         source: KubeconfigError,
     },
-    /// This is not a kubeconfig. The parser's own words are left out: they quote what they read.
+    /// The text is not a kubeconfig. The message of the parser is left out, since it quotes the text.
     #[error("load {kubeconfig}: line {line} is not YAML of the expected form")]
     Unreadable {
-        /// The file, or what stands in for it.
+        /// The file, or the setting with its contents.
         kubeconfig: String,
-        /// Counted from 1; 0 if it is not known.
+        /// Counted from 1; 0 if unknown.
         line: u64,
     },
-    /// A context names a user that is not there.
+    /// The context names a user that the kubeconfig lacks.
     #[error("load {kubeconfig}: there is no user {user:?}, which the context names")]
     NoSuchUser {
-        /// The file, or what stands in for it.
+        /// The file, or the setting with its contents.
         kubeconfig: String,
         /// The user.
         user: String,
     },
-    /// With an empty bundle no API server could ever be trusted.
+    /// The bundle of authorities is empty, so no API server could be trusted.
     #[error("use the credentials of {origin}: the certificate authority's file or data holds no certificate")]
     NoAuthority {
-        /// Where they come from.
+        /// Source of the credentials.
         origin: String,
     },
     /// The certificates, keys, plugins or proxies that the credentials name cannot be used.
     #[error("use the credentials of {origin}")]
     Unusable {
-        /// Where they come from.
+        /// Source of the credentials.
         origin: String,
-        /// What is wrong.
+        /// The cause.
         source: Box<LoginError>,
     },
     /// Loading the credentials panicked.
     #[error("load the credentials of {origin}")]
     Panicked {
-        /// Where they come from.
+        /// Source of the credentials.
         origin: String,
-        /// What happened.
+        /// The panic.
         source: tokio::task::JoinError,
     },
 }
@@ -59,18 +59,18 @@ pub enum ConnectError {
 // === impl ConnectError ===
 
 impl ConnectError {
-    /// Whether the kubeconfig is not there, or may not be read.
+    /// Whether the kubeconfig file does not exist or cannot be read.
     pub fn is_missing_file(&self) -> bool {
         matches!(self, Self::Kubeconfig { source: KubeconfigError::ReadConfig(..), .. })
     }
 
-    /// Whether the context is not in the kubeconfig, or none is chosen.
+    /// Whether the kubeconfig lacks the context, or no context is selected.
     pub fn is_missing_context(&self) -> bool {
         use KubeconfigError::{CurrentContextNotSet, LoadContext};
         matches!(self, Self::Kubeconfig { source: CurrentContextNotSet | LoadContext(_), .. })
     }
 
-    /// Whether the credential plugin is what failed.
+    /// Whether the credential plugin failed.
     pub(crate) fn is_plugin(&self) -> bool {
         matches!(self, Self::Unusable { source, .. } if matches!(**source, LoginError::Plugin(_)))
     }

@@ -7,7 +7,7 @@ use crate::client::api::Api;
 
 const CANARY: &str = "canary-token";
 
-/// A certificate of nobody's; made by `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -days 36500`.
+/// A self-signed certificate, made by `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -days 36500`.
 const CA: &str = include_str!("ca.pem");
 
 fn kubeconfig(cluster: &str, user: &str) -> String {

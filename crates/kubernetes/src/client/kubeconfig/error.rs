@@ -1,4 +1,4 @@
-//! Errors of kubeconfig files. Those of the parser are not shown to users, since they quote what they read.
+//! Errors of kubeconfig files. Those of the parser are not shown to users, since they quote the file.
 
 use std::{io, path::PathBuf};
 

@@ -1,4 +1,4 @@
-//! The body of an answer, which keeps its place on the connection until it is dropped.
+//! Response body, which holds its stream of the connection until it is dropped.
 
 use std::{
     pin::Pin,
@@ -11,7 +11,7 @@ use hyper::body::Incoming;
 
 use super::connection::Slot;
 
-/// Bytes as they arrive; nothing is read ahead but what fits into the stream's window.
+/// Bytes as they arrive; at most the window of the stream is read ahead.
 pub(crate) struct Body {
     incoming: Incoming,
     _slot: Slot,

@@ -1,4 +1,4 @@
-//! One connection: its streams, the tasks that drive it, and its end.
+//! One connection: its streams, the tasks that drive it, and its error.
 
 use std::sync::{Arc, Weak};
 
@@ -14,45 +14,45 @@ use tokio::{sync::watch, task::JoinSet};
 
 use super::{server::Server, stats::Counters};
 
-/// A connection. It lives as long as the pool offers it or a stream is open on it; its tasks end with it.
+/// Connection. It is dropped, with its tasks, when it has left the pool and has no open streams.
 pub(super) struct Connection {
     server: Arc<Server>,
     sender: Sender,
-    /// How many streams may be open at once.
-    most_streams: usize,
+    /// Limit of concurrent streams.
+    max_streams: usize,
     streams_tx: watch::Sender<usize>,
     ending: Ending,
     counters: Arc<Counters>,
     _tasks: Tasks,
 }
 
-/// The hand that requests are given to.
+/// Sender of requests, by HTTP version.
 pub(super) enum Sender {
     Http1(Mutex<http1::SendRequest<Full<Bytes>>>),
     Http2(http2::SendRequest<Full<Bytes>>),
 }
 
-/// The right to have one stream open on a connection.
+/// Permit for one stream on a connection.
 pub(super) struct Slot {
     connection: Arc<Connection>,
     reused: Reused,
 }
 
-/// How a connection ended, if it broke. Who has a stream on it hears of it; who comes a moment too late does not.
+/// Error with which a connection broke. Holders of a stream can take it.
 pub(super) type Ending = Arc<Mutex<Option<hyper::Error>>>;
 
-/// Whether a connection was there before somebody asked for it.
+/// Set if the connection existed before the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reused {
     Yes,
     No,
 }
 
-/// The tasks of a connection.
+/// Tasks of a connection.
 #[derive(Clone, Default)]
 pub(super) struct Tasks(Arc<Mutex<JoinSet<()>>>);
 
-/// Where hyper starts what a connection needs. Weak, since what it starts holds it.
+/// Executor of hyper's tasks for a connection. Weak, since those tasks hold it.
 #[derive(Clone)]
 pub(super) struct Executor(Weak<Mutex<JoinSet<()>>>);
 
@@ -62,13 +62,13 @@ impl Connection {
     pub(super) fn new(
         server: Arc<Server>,
         sender: Sender,
-        most_streams: usize,
+        max_streams: usize,
         tasks: Tasks,
         counters: Arc<Counters>,
     ) -> Self {
         counters.connected();
         let (streams_tx, ending) = (watch::Sender::new(0), Ending::default());
-        Self { server, sender, most_streams, streams_tx, ending, counters, _tasks: tasks }
+        Self { server, sender, max_streams, streams_tx, ending, counters, _tasks: tasks }
     }
 
     pub(super) fn leads_to(&self, server: &Arc<Server>) -> bool {
@@ -78,7 +78,7 @@ impl Connection {
     pub(super) fn is_closed(&self) -> bool {
         match &self.sender {
             Sender::Http1(sender) => sender.lock().is_closed(),
-            // Also after the server has said that it takes no more streams.
+            // Also after GOAWAY.
             Sender::Http2(sender) => sender.is_closed(),
         }
     }
@@ -95,16 +95,16 @@ impl Connection {
         self.streams_tx.subscribe()
     }
 
-    /// A stream, if there is room for one. To be called by one at a time.
+    /// Opens a stream, if the connection is below its limit. The caller holds the lock of the pool.
     pub(super) fn slot(self: &Arc<Self>) -> Option<Slot> {
-        let has_room = match &self.sender {
+        let is_vacant = match &self.sender {
             Sender::Http1(sender) => self.is_unused() && sender.lock().is_ready(),
-            Sender::Http2(_) => *self.streams_tx.borrow() < self.most_streams,
+            Sender::Http2(_) => *self.streams_tx.borrow() < self.max_streams,
         };
-        has_room.then(|| self.open(Reused::Yes))
+        is_vacant.then(|| self.open(Reused::Yes))
     }
 
-    /// The first stream of a new connection, for which there always is room.
+    /// Opens the first stream of a new connection.
     pub(super) fn first_slot(self: &Arc<Self>) -> Slot {
         self.open(Reused::No)
     }
@@ -133,7 +133,7 @@ impl Slot {
         matches!(self.connection.sender, Sender::Http2(_))
     }
 
-    /// Why there is no connection any more; told once.
+    /// Takes the error with which the connection broke; only the first caller gets it.
     pub(super) fn broke_by(&self) -> Option<hyper::Error> {
         self.connection.ending.lock().take()
     }
@@ -165,7 +165,7 @@ impl Tasks {
 
     pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         let mut tasks = self.0.lock();
-        // hyper starts one for each request: those that are over are forgotten here.
+        // hyper starts one for each request; completed ones are removed here.
         while tasks.try_join_next().is_some() {}
         tasks.spawn(task);
     }
@@ -175,7 +175,7 @@ impl Tasks {
 
 impl<F: Future<Output = ()> + Send + 'static> hyper::rt::Executor<F> for Executor {
     fn execute(&self, task: F) {
-        // Without its connection there is nothing left to do.
+        // The connection is gone, and with it the need for the task.
         if let Some(tasks) = self.0.upgrade() {
             Tasks(tasks).spawn(task);
         }

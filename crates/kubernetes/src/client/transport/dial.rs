@@ -1,4 +1,4 @@
-//! From a server to a connection: TCP, a proxy's tunnel, TLS, and the choice between HTTP/2 and HTTP/1.
+//! New connections: TCP, the tunnel of a proxy, TLS, and the choice between HTTP/2 and HTTP/1.
 
 use std::{io, pin::Pin, time::Duration};
 
@@ -14,25 +14,25 @@ use tokio::{
 use super::{
     connection::{Sender, Tasks},
     error::TransportError,
-    greeting::{Greeting, Overheard},
+    preface::{Preface, PrefaceReader},
     server::Server,
 };
 
-/// A connection that was just made.
-pub(super) struct Dialled {
+/// Connection that was just made.
+pub(super) struct NewConnection {
     pub(super) sender: Sender,
-    pub(super) most_streams: usize,
-    /// To be polled for as long as requests are sent.
+    pub(super) max_streams: usize,
+    /// Polled as long as the connection is used.
     pub(super) driver: Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>,
     pub(super) tasks: Tasks,
 }
 
-/// What came of an attempt at HTTP/2.
+/// Result of an attempt at HTTP/2.
 enum Attempt {
-    Http2(Dialled),
+    Http2(NewConnection),
     /// The server began with something else.
-    Heard(Greeting),
-    /// The server ended, or could not be heard.
+    Preface(Preface),
+    /// The connection ended or failed.
     Ended(io::Error),
 }
 
@@ -41,40 +41,41 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 
 type BoxIo = Box<dyn Io>;
 
-/// For all of it: an API server that takes longer is not there.
-const LIMIT: Duration = Duration::from_secs(10);
+/// Timeout of all steps together: an API server that takes longer counts as unreachable.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A server of plaintext that is silent for so long is waiting for HTTP/1.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Time after which a plaintext server that has sent nothing is taken to wait for HTTP/1.
+const PREFACE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What a watch may have sent before it is read. A cluster is near: with 1 ms between us that makes 60 MB/s.
+/// Bytes of a watch that may be in flight. API servers are near: a round trip of 1 ms allows 60 MB/s.
 const STREAM_WINDOW: u32 = 64 * 1024;
 
-/// More streams than this are never put on one connection.
-const MOST_STREAMS: u32 = 1000;
+/// Largest number of streams on one connection.
+const MAX_STREAMS: u32 = 1000;
 
-/// Servers that do not tell their limit are taken to have the one that HTTP/2 recommends as the least.
-const USUAL_STREAMS: u32 = 100;
+/// Limit of servers that set none: the smallest that HTTP/2 recommends.
+const DEFAULT_MAX_STREAMS: u32 = 100;
 
-/// Room for all streams at once, so that those who do not read never stop the others. Nothing is reserved by it.
-const CONNECTION_WINDOW: u32 = STREAM_WINDOW * MOST_STREAMS;
+/// As large as the windows of all streams, so that slow readers never block the others. It reserves no memory.
+const CONNECTION_WINDOW: u32 = STREAM_WINDOW * MAX_STREAMS;
 
-/// A dead link is found after two of these, while streams are open.
+/// A dead connection is detected after two of these, while streams are open.
 const PING: Duration = Duration::from_secs(15);
 
-/// Requests are small; what is larger waits in our own hands.
+/// Requests are small; larger ones wait before the buffer.
 const SEND_BUFFER: usize = 64 * 1024;
 
-/// HTTP/1 has no windows: a body is read so far ahead.
+/// HTTP/1 has no windows: this much of a body is read ahead.
 const HTTP1_BUFFER: usize = 64 * 1024;
 
-pub(super) async fn dial(server: &Server) -> Result<Dialled, TransportError> {
-    let dialled = timeout(LIMIT, connect(server)).await;
-    dialled
-        .unwrap_or_else(|_| Err(TransportError::TimedOut { server: server.url().to_owned(), limit: LIMIT }))
+pub(super) async fn dial(server: &Server) -> Result<NewConnection, TransportError> {
+    let connected = timeout(CONNECT_TIMEOUT, connect(server)).await;
+    connected.unwrap_or_else(|_| {
+        Err(TransportError::TimedOut { server: server.url().to_owned(), limit: CONNECT_TIMEOUT })
+    })
 }
 
-async fn connect(server: &Server) -> Result<Dialled, TransportError> {
+async fn connect(server: &Server) -> Result<NewConnection, TransportError> {
     let Some(tls) = &server.tls else { return plain(server).await };
     let tcp = tcp(server).await?;
     let stream = tls.connect(&server.host, tcp).await;
@@ -84,22 +85,22 @@ async fn connect(server: &Server) -> Result<Dialled, TransportError> {
         return http1(server, Box::new(stream)).await;
     }
     match http2(server, Box::new(stream)).await? {
-        Attempt::Http2(dialled) => Ok(dialled),
-        Attempt::Heard(_) => Err(TransportError::NotHttp2 { server: server.url().to_owned() }),
-        // With TLS 1.3 a client learns only now that it is not trusted.
+        Attempt::Http2(connection) => Ok(connection),
+        Attempt::Preface(_) => Err(TransportError::NotHttp2 { server: server.url().to_owned() }),
+        // With TLS 1.3 a rejected client certificate shows only now.
         Attempt::Ended(source) => Err(TransportError::Tls { server: server.url().to_owned(), source }),
     }
 }
 
-/// Without TLS nothing is negotiated: HTTP/2 is tried, and HTTP/1 if that is not understood.
-async fn plain(server: &Server) -> Result<Dialled, TransportError> {
+/// Connects without TLS, and so without negotiation: tries HTTP/2, then HTTP/1.
+async fn plain(server: &Server) -> Result<NewConnection, TransportError> {
     if !server.is_http1() {
         let attempt = http2(server, Box::new(tcp(server).await?));
-        match timeout(PATIENCE, attempt).await {
-            Ok(Ok(Attempt::Http2(dialled))) => return Ok(dialled),
-            Ok(Ok(Attempt::Heard(Greeting::Http1))) => server.remember_http1(),
-            // Silence, an end or nonsense: HTTP/1 gets its chance, but HTTP/2 will be tried again.
-            Ok(Ok(Attempt::Heard(_) | Attempt::Ended(_)) | Err(_)) | Err(_) => {}
+        match timeout(PREFACE_TIMEOUT, attempt).await {
+            Ok(Ok(Attempt::Http2(connection))) => return Ok(connection),
+            Ok(Ok(Attempt::Preface(Preface::Http1))) => server.remember_http1(),
+            // No bytes, an end or unknown bytes: HTTP/1 is tried now, but HTTP/2 again next time.
+            Ok(Ok(Attempt::Preface(_) | Attempt::Ended(_)) | Err(_)) | Err(_) => {}
         }
     }
     http1(server, Box::new(tcp(server).await?)).await
@@ -118,7 +119,7 @@ async fn tcp(server: &Server) -> Result<TcpStream, TransportError> {
 }
 
 async fn http2(server: &Server, io: BoxIo) -> Result<Attempt, TransportError> {
-    let (io, greeting_rx) = Overheard::new(io);
+    let (io, preface_rx) = PrefaceReader::new(io);
     let tasks = Tasks::default();
     let handshake = http2::Builder::new(tasks.executor())
         .timer(TokioTimer::new())
@@ -130,32 +131,32 @@ async fn http2(server: &Server, io: BoxIo) -> Result<Attempt, TransportError> {
         .handshake(TokioIo::new(io))
         .await;
     let (sender, connection) = handshake.map_err(|error| server.broken(error))?;
-    let greeting = greeting_rx.await.unwrap_or_else(|_| Err(io::ErrorKind::ConnectionAborted.into()));
-    let most_streams = match greeting {
-        Ok(Greeting::Http2 { most_streams }) => most_streams.unwrap_or(USUAL_STREAMS),
-        Ok(other) => return Ok(Attempt::Heard(other)),
+    let preface = preface_rx.await.unwrap_or_else(|_| Err(io::ErrorKind::ConnectionAborted.into()));
+    let max_streams = match preface {
+        Ok(Preface::Http2 { max_streams }) => max_streams.unwrap_or(DEFAULT_MAX_STREAMS),
+        Ok(other) => return Ok(Attempt::Preface(other)),
         Err(error) => return Ok(Attempt::Ended(error)),
     };
-    Ok(Attempt::Http2(Dialled {
+    Ok(Attempt::Http2(NewConnection {
         sender: Sender::Http2(sender),
-        most_streams: with_headroom(most_streams),
+        max_streams: with_headroom(max_streams),
         driver: Box::pin(connection),
         tasks,
     }))
 }
 
-/// The server counts a stream until it has seen its end, which is later than we do.
-fn with_headroom(most_streams: u32) -> usize {
-    let most = most_streams.min(MOST_STREAMS);
+/// The server counts a stream until it has received its end, which is later than here.
+fn with_headroom(max_streams: u32) -> usize {
+    let most = max_streams.min(MAX_STREAMS);
     (most - most / 16).max(1) as usize
 }
 
-async fn http1(server: &Server, io: BoxIo) -> Result<Dialled, TransportError> {
+async fn http1(server: &Server, io: BoxIo) -> Result<NewConnection, TransportError> {
     let handshake = http1::Builder::new().max_buf_size(HTTP1_BUFFER).handshake(TokioIo::new(io)).await;
     let (sender, connection) = handshake.map_err(|error| server.broken(error))?;
-    Ok(Dialled {
+    Ok(NewConnection {
         sender: Sender::Http1(Mutex::new(sender)),
-        most_streams: 1,
+        max_streams: 1,
         driver: Box::pin(connection),
         tasks: Tasks::default(),
     })

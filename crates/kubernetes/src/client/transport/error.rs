@@ -1,4 +1,4 @@
-//! Why no answer came.
+//! Errors of requests that got no response.
 
 use std::{io, time::Duration};
 
@@ -6,59 +6,59 @@ use spindrift_process::proxy::ProxyError;
 
 use crate::client::credentials::ConnectError;
 
-/// A request that got no answer at all.
+/// A request that got no response.
 #[derive(Debug, thiserror::Error)]
 pub enum TransportError {
-    /// The credentials cannot be used any more.
-    #[error("log in")]
+    /// The credentials cannot be used anymore.
+    #[error("authenticate")]
     Login(#[source] Box<ConnectError>),
-    /// The request cannot be written down.
-    #[error("write the request down")]
+    /// The request is not valid HTTP.
+    #[error("build the request")]
     Request(#[source] http::Error),
-    /// There is no way through the proxy.
+    /// The proxy did not connect.
     #[error("connect to {server}")]
     Proxy {
         /// The API server.
         server: String,
-        /// What happened.
+        /// The cause.
         source: ProxyError,
     },
-    /// Nobody takes the connection.
+    /// The server cannot be reached.
     #[error("connect to {server}")]
     Unreachable {
         /// The API server.
         server: String,
-        /// What happened.
+        /// The cause.
         source: io::Error,
     },
-    /// The connection cannot be secured: the other side is not trusted, or does not trust us.
-    #[error("agree on TLS with {server}")]
+    /// The TLS handshake failed: one side does not trust the other.
+    #[error("TLS handshake with {server}")]
     Tls {
         /// The API server.
         server: String,
-        /// What happened.
+        /// The cause.
         source: io::Error,
     },
-    /// It took too long until the other side was ready to listen.
-    #[error("{server} was not ready to listen within {limit:?}")]
+    /// Connecting took too long.
+    #[error("connecting to {server} took longer than {limit:?}")]
     TimedOut {
         /// The API server.
         server: String,
-        /// What was allowed.
+        /// The timeout.
         limit: Duration,
     },
-    /// What answers does not speak HTTP as it said that it would.
-    #[error("{server} does not speak HTTP/2 as it promised")]
+    /// The server negotiated HTTP/2 and sent something else.
+    #[error("{server} negotiated HTTP/2 and sent something else")]
     NotHttp2 {
         /// The API server.
         server: String,
     },
-    /// The connection ended before the answer began.
+    /// The connection ended before the response began.
     #[error("the connection to {server} broke")]
     Broken {
         /// The API server.
         server: String,
-        /// What happened.
+        /// The cause.
         source: hyper::Error,
     },
 }

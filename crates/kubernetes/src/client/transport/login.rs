@@ -1,17 +1,17 @@
-//! Who asks: credentials as they were last read, and read again when they change.
+//! Current credentials, which are loaded again when they change.
 //!
 //! ```text
-//! kubeconfig, token, certificates ──reading──▶ user ──┬─▶ Standing: server, headers, end
-//!          ▲                        credential plugin ┘       │
-//!          └── a file changed · the plugin's answer ends · 401 ┘
+//! kubeconfig, token, certificates ──loaded──▶ user ──┬─▶ LoginState: server, headers, expiry
+//!          ▲                       credential plugin ┘       │
+//!          └── a file changed · plugin output expires · 401 ─┘
 //! ```
 //!
-//! Open streams are never touched: another token goes with the next request, another certificate or server with the next
-//! connection. If files cannot be read for a while, what was read last is used.
+//! Open streams are not affected: a new token is used for the next request, a new certificate or server for the next
+//! connection. While files cannot be read, the last credentials stay in use.
 
 mod error;
+mod loaded;
 mod plugin;
-mod reading;
 mod stamps;
 mod user;
 
@@ -27,7 +27,7 @@ use tokio::{sync::Mutex, task::spawn_blocking, time::Instant};
 use tracing::{info, warn};
 
 pub use error::{LoginError, PluginError};
-pub(crate) use reading::Reading;
+pub(crate) use loaded::LoadedCredentials;
 use stamps::Stamps;
 use user::User;
 
@@ -37,146 +37,147 @@ use super::{
 };
 use crate::client::credentials::{ApiOptions, ConnectError, Credentials};
 
-/// Credentials that are kept up to date.
+/// Credentials that are reloaded when they change.
 pub(crate) struct Login {
     credentials: Credentials,
     options: ApiOptions,
     current: RwLock<Current>,
-    /// Held by the one who renews.
-    turn: Mutex<Turn>,
+    /// Held during a reload.
+    reload: Mutex<Reload>,
 }
 
 #[derive(Default)]
-struct Turn {
-    /// When the API server's refusal was last a reason to renew.
+struct Reload {
+    /// Time of the last reload after a 401.
     refused: Option<Instant>,
-    /// A renewal that has begun. Who began it may be in more of a hurry than a plugin that logs in somewhere; the next
-    /// one goes on waiting for it.
-    loading: Option<BoxFuture<'static, Result<Standing, ConnectError>>>,
+    /// Reload in progress. The request that began it may time out before the plugin is done; the next request continues
+    /// to wait for the same reload.
+    loading: Option<BoxFuture<'static, Result<LoginState, ConnectError>>>,
 }
 
 #[derive(Clone)]
 struct Current {
-    standing: Arc<Standing>,
-    /// When the files were last looked at.
-    looked: Instant,
+    state: Arc<LoginState>,
+    /// Time of the last check of the files.
+    checked: Instant,
 }
 
-/// One state of the credentials.
-pub(crate) struct Standing {
+/// Loaded credentials, ready for requests.
+pub(crate) struct LoginState {
     pub(crate) server: Arc<Server>,
-    /// What proves who asks, and as whom.
+    /// `Authorization` and impersonation headers.
     headers: HeaderMap,
-    /// When a plugin's answer ends.
-    end: Option<Timestamp>,
+    /// Expiry of the credentials of a plugin.
+    expiry: Option<Timestamp>,
     stamps: Stamps,
 }
 
-/// Files are looked at no more often than this.
-const LOOK: Duration = Duration::from_secs(1);
+/// Shortest time between two checks of the files.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// If new credentials do not help either, they are not asked for with each refused request.
-const REFUSAL_PAUSE: Duration = Duration::from_secs(5);
+/// Shortest time between two reloads after a 401: if new credentials are refused too, not every request reloads them.
+const RELOAD_PAUSE: Duration = Duration::from_secs(5);
 
-/// A request should arrive before its token ends.
+/// Time before the expiry at which credentials are renewed, so that a request arrives with a valid token.
 const MARGIN: SignedDuration = SignedDuration::from_secs(10);
 
 // === impl Login ===
 
 impl Login {
-    /// Reads the credentials, and runs the plugin if they name one.
+    /// Loads the credentials, and runs the plugin if they name one.
     pub(crate) async fn open(credentials: &Credentials, options: &ApiOptions) -> Result<Self, ConnectError> {
-        let standing = Arc::new(Standing::load(credentials.clone(), options.clone()).await?);
+        let state = Arc::new(LoginState::load(credentials.clone(), options.clone()).await?);
         Ok(Self {
             credentials: credentials.clone(),
             options: options.clone(),
-            current: RwLock::new(Current { standing, looked: Instant::now() }),
-            turn: Mutex::default(),
+            current: RwLock::new(Current { state, checked: Instant::now() }),
+            reload: Mutex::default(),
         })
     }
 
-    pub(crate) fn last_known(&self) -> Arc<Standing> {
-        Arc::clone(&self.current.read().standing)
+    pub(crate) fn last_known(&self) -> Arc<LoginState> {
+        Arc::clone(&self.current.read().state)
     }
 
-    /// The credentials as they are now.
-    pub(crate) async fn standing(&self) -> Result<Arc<Standing>, ConnectError> {
-        if let Some(standing) = self.just_seen() {
-            return Ok(standing);
+    /// Returns the current credentials; reloads them if files changed or they expired.
+    pub(crate) async fn state(&self) -> Result<Arc<LoginState>, ConnectError> {
+        if let Some(state) = self.recently_checked() {
+            return Ok(state);
         }
-        let mut turn = self.turn.lock().await;
-        // Others may have looked meanwhile.
-        if let Some(standing) = self.just_seen() {
-            return Ok(standing);
+        let mut reload = self.reload.lock().await;
+        // Another request may have checked meanwhile.
+        if let Some(state) = self.recently_checked() {
+            return Ok(state);
         }
         let last = self.last_known();
         if !last.has_ended() && !self.has_changed(&last).await {
-            self.current.write().looked = Instant::now();
+            self.current.write().checked = Instant::now();
             return Ok(last);
         }
-        match self.load(&mut turn).await {
-            Ok(standing) => Ok(self.adopt(standing).0),
+        match self.load(&mut reload).await {
+            Ok(state) => Ok(self.store(state).0),
             Err(error) if last.has_ended() => Err(error),
             Err(error) => {
-                warn!(error = %report(&error), "credentials have changed and cannot be used; the last ones still are");
-                self.current.write().looked = Instant::now();
+                warn!(error = %report(&error), "credentials have changed and cannot be used; the last ones stay in use");
+                self.current.write().checked = Instant::now();
                 Ok(last)
             }
         }
     }
 
-    /// New credentials in place of those that the API server refused, if there are any.
+    /// Returns new credentials after the API server refused these, if they differ.
     pub(crate) async fn after_refusal(
         &self,
-        refused: &Arc<Standing>,
-    ) -> Result<Option<Arc<Standing>>, ConnectError> {
-        let mut turn = self.turn.lock().await;
+        refused: &Arc<LoginState>,
+    ) -> Result<Option<Arc<LoginState>>, ConnectError> {
+        let mut reload = self.reload.lock().await;
         let last = self.last_known();
         if !last.is_same(refused) {
             return Ok(Some(last));
         }
-        // What nobody has waited for to its end is another matter.
-        if turn.loading.is_none() && turn.refused.is_some_and(|refused| refused.elapsed() < REFUSAL_PAUSE) {
+        // A reload that is still in progress does not count.
+        if reload.loading.is_none() && reload.refused.is_some_and(|refused| refused.elapsed() < RELOAD_PAUSE)
+        {
             return Ok(None);
         }
-        turn.refused = Some(Instant::now());
-        match self.load(&mut turn).await {
-            Ok(standing) => {
-                let (standing, differs) = self.adopt(standing);
-                Ok(differs.then_some(standing))
+        reload.refused = Some(Instant::now());
+        match self.load(&mut reload).await {
+            Ok(state) => {
+                let (state, differs) = self.store(state);
+                Ok(differs.then_some(state))
             }
-            // Its own words say more than the API server's "unauthorized".
+            // The error of the plugin explains more than the 401 of the API server.
             Err(error) if error.is_plugin() => Err(error),
             Err(_) => Ok(None),
         }
     }
 
-    /// Reads the credentials anew, or waits for the reading that has begun.
-    async fn load(&self, turn: &mut Turn) -> Result<Standing, ConnectError> {
-        let begin = || Standing::load(self.credentials.clone(), self.options.clone()).boxed();
-        let loaded = turn.loading.get_or_insert_with(begin).await;
-        turn.loading = None;
+    /// Reloads the credentials, or waits for the reload in progress.
+    async fn load(&self, reload: &mut Reload) -> Result<LoginState, ConnectError> {
+        let begin = || LoginState::load(self.credentials.clone(), self.options.clone()).boxed();
+        let loaded = reload.loading.get_or_insert_with(begin).await;
+        reload.loading = None;
         loaded
     }
 
-    fn just_seen(&self) -> Option<Arc<Standing>> {
+    fn recently_checked(&self) -> Option<Arc<LoginState>> {
         let current = self.current.read();
-        (current.looked.elapsed() < LOOK).then(|| Arc::clone(&current.standing))
+        (current.checked.elapsed() < CHECK_INTERVAL).then(|| Arc::clone(&current.state))
     }
 
-    async fn has_changed(&self, standing: &Arc<Standing>) -> bool {
-        let standing = Arc::clone(standing);
-        // A disk that does not answer must not stop the runtime.
-        spawn_blocking(move || standing.stamps.have_changed()).await.unwrap_or(false)
+    async fn has_changed(&self, state: &Arc<LoginState>) -> bool {
+        let state = Arc::clone(state);
+        // A hanging disk must not block the runtime.
+        spawn_blocking(move || state.stamps.have_changed()).await.unwrap_or(false)
     }
 
-    /// Takes new credentials; also tells whether they differ from the last ones.
-    fn adopt(&self, mut standing: Standing) -> (Arc<Standing>, bool) {
+    /// Stores new credentials; returns them, and whether they differ from the last ones.
+    fn store(&self, mut state: LoginState) -> (Arc<LoginState>, bool) {
         let mut current = self.current.write();
-        let last = &current.standing;
-        let differs = !standing.is_same(last);
-        if standing.server.is_same(&last.server) {
-            standing.server = Arc::clone(&last.server);
+        let last = &current.state;
+        let differs = !state.is_same(last);
+        if state.server.is_same(&last.server) {
+            state.server = Arc::clone(&last.server);
         }
         if differs {
             info!(
@@ -184,48 +185,48 @@ impl Login {
                 "credentials have changed and are used from now on"
             );
         }
-        *current = Current { standing: Arc::new(standing), looked: Instant::now() };
-        (Arc::clone(&current.standing), differs)
+        *current = Current { state: Arc::new(state), checked: Instant::now() };
+        (Arc::clone(&current.state), differs)
     }
 }
 
-// === impl Standing ===
+// === impl LoginState ===
 
-impl Standing {
+impl LoginState {
     async fn load(credentials: Credentials, options: ApiOptions) -> Result<Self, ConnectError> {
         let origin = credentials.origin();
         let unusable = |source| ConnectError::Unusable { origin: origin.clone(), source: Box::new(source) };
         let read = spawn_blocking(move || {
-            let mut reading = Reading::of(&credentials, &options)?;
-            let user = User::read(&mut reading, options.impersonate.as_deref());
-            Ok((reading, user))
+            let mut loaded = LoadedCredentials::of(&credentials, &options)?;
+            let user = User::read(&mut loaded, options.impersonate.as_deref());
+            Ok((loaded, user))
         });
         let read = read.await.map_err(|source| ConnectError::Panicked { origin: origin.clone(), source })?;
-        let (reading, user) = read?;
+        let (loaded, user) = read?;
         let mut user = user.map_err(unusable)?;
-        let mut end = None;
-        if let Some(plugin) = &reading.user.exec {
+        let mut expiry = None;
+        if let Some(plugin) = &loaded.user.exec {
             let issued = plugin::run(plugin).await.map_err(|error| unusable(error.into()))?;
-            end = issued.end;
-            user.take_from(issued).map_err(unusable)?;
+            expiry = issued.expiry;
+            user.add_issued(issued).map_err(unusable)?;
         }
-        let Reading { server, authorities, insecure, server_name, proxy, stamps, user: _ } = reading;
+        let LoadedCredentials { server, authorities, insecure, server_name, proxy, stamps, user: _ } = loaded;
         let User { mut headers, identity } = user;
         headers.insert(header::USER_AGENT, USER_AGENT);
         let parts = ServerParts { url: server, authorities, insecure, server_name, identity, proxy };
         let server = Server::build(parts).map_err(|error| unusable(error.into()))?;
-        Ok(Self { server: Arc::new(server), headers, end, stamps })
+        Ok(Self { server: Arc::new(server), headers, expiry, stamps })
     }
 
     fn has_ended(&self) -> bool {
-        self.end.is_some_and(|end| Timestamp::now() + MARGIN >= end)
+        self.expiry.is_some_and(|expiry| Timestamp::now() + MARGIN >= expiry)
     }
 
     fn is_same(&self, other: &Self) -> bool {
         self.headers == other.headers && self.server.is_same(&other.server)
     }
 
-    /// A request, whose URI is a path, as it goes over a connection.
+    /// Completes a request, whose URI is a path, for a connection.
     pub(super) fn address(
         &self,
         request: &Request<Bytes>,

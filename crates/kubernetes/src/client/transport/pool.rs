@@ -1,4 +1,4 @@
-//! The connections of one lane: as few as the server's limit of streams allows.
+//! Connections of one request class: as few as the stream limit of the server allows.
 
 use std::{
     sync::{Arc, Weak},
@@ -10,19 +10,19 @@ use tokio::{sync::watch, time::timeout};
 
 use super::{
     connection::{Connection, Slot},
-    dial::{Dialled, dial},
+    dial::{NewConnection, dial},
     error::TransportError,
     server::Server,
     stats::Counters,
 };
 
-/// An unused connection is kept for so long: a burst of questions shares one, and a silent account costs nothing.
+/// Lifetime of an unused connection: a burst of requests shares one, and an idle account costs nothing.
 pub(super) const IDLE: Duration = Duration::from_secs(30);
 
 pub(super) struct Pool {
-    /// The oldest first. What is not here may still have streams, but gets no new ones.
+    /// Oldest first. Connections that were removed may still have streams, but get no new ones.
     connections: Mutex<Vec<Arc<Connection>>>,
-    /// Held while a connection is made that others may share.
+    /// Held while a connection is made that other requests may share.
     dialling: tokio::sync::Mutex<()>,
     idle: Duration,
     counters: Arc<Counters>,
@@ -35,38 +35,38 @@ impl Pool {
         Self { connections: Mutex::default(), dialling: tokio::sync::Mutex::default(), idle, counters }
     }
 
-    /// A stream to this server, on a connection that has room or on a new one.
+    /// Opens a stream to this server, on a connection below its limit or on a new one.
     pub(super) async fn slot(self: &Arc<Self>, server: &Arc<Server>) -> Result<Slot, TransportError> {
         if let Some(slot) = self.vacant(server) {
             return Ok(slot);
         }
         let turn = self.dialling.lock().await;
-        // Others may have dialled meanwhile.
+        // Another request may have connected meanwhile.
         if let Some(slot) = self.vacant(server) {
             return Ok(slot);
         }
         if server.is_http1() {
-            // Nobody could share the connection, so nobody has to wait for it.
+            // HTTP/1 connections are not shared, so others need not wait for this one.
             drop(turn);
             return Ok(self.add(server, dial(server).await?));
         }
         Ok(self.add(server, dial(server).await?))
     }
 
-    /// A stream on the oldest connection that has room, so that the younger ones fall idle.
+    /// Opens a stream on the oldest connection below its limit, so that newer ones become idle.
     fn vacant(&self, server: &Arc<Server>) -> Option<Slot> {
         let mut connections = self.connections.lock();
-        // Connections to where the server was before, or with the certificate of before, get no new streams.
+        // Connections to a former address, or with a former certificate, get no new streams.
         connections.retain(|connection| connection.leads_to(server) && !connection.is_closed());
         connections.iter().find_map(Connection::slot)
     }
 
-    fn add(self: &Arc<Self>, server: &Arc<Server>, dialled: Dialled) -> Slot {
-        let Dialled { sender, most_streams, driver, tasks } = dialled;
+    fn add(self: &Arc<Self>, server: &Arc<Server>, new: NewConnection) -> Slot {
+        let NewConnection { sender, max_streams, driver, tasks } = new;
         let connection = Arc::new(Connection::new(
             Arc::clone(server),
             sender,
-            most_streams,
+            max_streams,
             tasks.clone(),
             Arc::clone(&self.counters),
         ));
@@ -92,7 +92,7 @@ impl Pool {
         self.connections.lock().retain(|connection| !Arc::ptr_eq(connection, ended));
     }
 
-    /// Takes an unused connection out, unless somebody was quicker.
+    /// Removes a connection if it is still unused.
     fn retire(&self, idle: &Arc<Connection>) -> bool {
         let mut connections = self.connections.lock();
         if !idle.is_unused() {
@@ -103,7 +103,7 @@ impl Pool {
     }
 }
 
-/// Ends when the connection was unused for long enough, and is not offered any more.
+/// Waits until the connection was unused for long enough and is removed from the pool.
 async fn unused(
     pool: Weak<Pool>,
     connection: Weak<Connection>,

@@ -1,4 +1,4 @@
-//! Where requests go: the API server's address, how it is trusted, and the proxy before it.
+//! Address of an API server, its TLS settings, and the proxy before it.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -12,7 +12,7 @@ use spindrift_process::{
 
 use super::error::TransportError;
 
-/// An API server as one reading of credentials describes it. What differs in it needs another connection.
+/// API server as loaded credentials describe it. If any of this changes, new connections are needed.
 pub(crate) struct Server {
     url: String,
     pub(super) host: String,
@@ -20,24 +20,24 @@ pub(crate) struct Server {
     pub(super) tls: Option<ClientTls>,
     pub(super) proxy: Option<Proxy>,
     ca_fingerprint: Option<String>,
-    /// Over all else that a connection depends on; it stands for keys, which are not kept to be compared.
+    /// Digest of all that connections depend on, keys included, so that keys need not be kept for comparison.
     digest: Vec<u8>,
-    /// Learnt by trying.
+    /// Set when the server turned out to speak only HTTP/1.
     http1: AtomicBool,
 }
 
-/// What a server is made of.
+/// Parts of a [`Server`].
 pub(super) struct ServerParts {
     pub(super) url: Uri,
     pub(super) authorities: Option<Vec<Vec<u8>>>,
     pub(super) insecure: bool,
     pub(super) server_name: Option<String>,
-    pub(super) identity: Option<Identity>,
+    pub(super) identity: Option<ClientIdentity>,
     pub(super) proxy: Option<Proxy>,
 }
 
-/// A client certificate, with those that have signed it, and its key.
-pub(super) struct Identity {
+/// Client certificate with its chain, and its key.
+pub(super) struct ClientIdentity {
     pub(super) chain: Vec<CertificateDer<'static>>,
     pub(super) key: PrivateKeyDer<'static>,
 }
@@ -62,7 +62,7 @@ impl Server {
                     Some(authorities) => Trust::Authorities(authorities),
                     None => Trust::System,
                 },
-                identity: identity.map(|Identity { chain, key }| (chain, key)),
+                identity: identity.map(|ClientIdentity { chain, key }| (chain, key)),
                 alpn: vec![b"h2".to_vec(), b"http/1.1".to_vec()],
             })?)
         };
@@ -70,17 +70,17 @@ impl Server {
         Ok(Self { url, host, port, tls, proxy, ca_fingerprint, digest, http1: AtomicBool::new(false) })
     }
 
-    /// Its address, without a slash at the end.
+    /// Address without a trailing slash.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
 
-    /// SHA-256 of those who are trusted to sign its certificate.
+    /// SHA-256 of the trusted authorities.
     pub(crate) fn ca_fingerprint(&self) -> Option<&str> {
         self.ca_fingerprint.as_deref()
     }
 
-    /// Whether connections to the other serve here as well.
+    /// Whether connections to the other can be used for this one.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.digest == other.digest && self.proxy == other.proxy
     }
@@ -93,12 +93,12 @@ impl Server {
         self.http1.store(true, Relaxed);
     }
 
-    /// The whole address of a path.
+    /// Returns the URL of a path.
     pub(super) fn uri_of(&self, path: &Uri) -> Result<Uri, http::Error> {
         Ok(format!("{}{path}", self.url).parse::<Uri>()?)
     }
 
-    /// The `Host` of HTTP/1.
+    /// Returns the `Host` header of HTTP/1.
     pub(super) fn host_header(uri: &Uri) -> Result<HeaderValue, http::Error> {
         let authority = uri.authority().map_or("", |authority| authority.as_str());
         Ok(HeaderValue::from_str(authority)?)
@@ -125,7 +125,7 @@ impl ServerParts {
         for authority in authorities.iter().flatten() {
             add(authority);
         }
-        if let Some(Identity { chain, key }) = identity {
+        if let Some(ClientIdentity { chain, key }) = identity {
             for certificate in chain {
                 add(certificate);
             }
@@ -135,7 +135,7 @@ impl ServerParts {
     }
 }
 
-/// SHA-256 over the certificates, whatever their order; of a single one it is what `openssl x509` prints.
+/// SHA-256 of the certificates, independent of their order; for a single one the value that `openssl x509` prints.
 fn fingerprint(certificates: &[Vec<u8>]) -> String {
     let mut certificates: Vec<_> = certificates.iter().collect();
     certificates.sort();

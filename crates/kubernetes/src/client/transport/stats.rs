@@ -1,17 +1,17 @@
-//! What the connections to an API server have come to.
+//! Counters of requests and connections.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// Requests and connections of one [`crate::Api`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TransportStats {
-    /// How many requests were sent, those included that had to be repeated.
+    /// Requests sent, retries included.
     pub requests: u64,
-    /// How many connections were made.
+    /// Connections made.
     pub dials: u64,
-    /// How many connections are open.
+    /// Connections open.
     pub connections: usize,
-    /// How many requests are being answered, watches included.
+    /// Requests in flight, watches included.
     pub streams: usize,
 }
 

@@ -7,8 +7,8 @@ use tokio::{net::TcpListener, task::JoinSet};
 
 use super::{server::ServerParts, *};
 
-/// Says "hello" over HTTP/2, to so many at once.
-async fn start_server(most_streams: u32) -> (SocketAddr, JoinSet<()>) {
+/// Responds with "hello" over HTTP/2, with this limit of concurrent streams.
+async fn start_server(max_streams: u32) -> (SocketAddr, JoinSet<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let mut acceptor = JoinSet::new();
@@ -18,7 +18,7 @@ async fn start_server(most_streams: u32) -> (SocketAddr, JoinSet<()>) {
             let hello =
                 service_fn(async |_| Ok::<_, Infallible>(Response::new(Full::new(Bytes::from("hello")))));
             let mut builder = http2::Builder::new(TokioExecutor::new());
-            builder.max_concurrent_streams(most_streams);
+            builder.max_concurrent_streams(max_streams);
             connections.spawn(builder.serve_connection(TokioIo::new(stream), hello));
         }
     });
@@ -38,7 +38,7 @@ fn server_at(address: SocketAddr) -> Arc<Server> {
 }
 
 #[tokio::test]
-async fn connections_that_nobody_uses_are_closed() {
+async fn unused_connections_are_closed() {
     let (address, _acceptor) = start_server(1).await;
     let server = server_at(address);
     let counters = Arc::new(Counters::default());

@@ -1,20 +1,20 @@
-//! Names of kinds as people write them, and what they mean: kubectl's rules.
+//! Names of kinds as users write them, resolved by kubectl's rules.
 
 use spindrift_model::Resource;
 
 use crate::ServedResource;
 
-/// A name in lower case, with what came after its first dot.
+/// Name in lower case, and the text after its first dot.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Name {
+pub(super) struct KindName {
     name: String,
     /// `apps`, or `v1.apps`; perhaps the beginning of a group.
     rest: Option<String>,
 }
 
-// === impl Name ===
+// === impl KindName ===
 
-impl Name {
+impl KindName {
     pub(super) fn parse(text: &str) -> Self {
         let text = text.trim().to_lowercase();
         match text.split_once('.') {
@@ -23,12 +23,12 @@ impl Name {
         }
     }
 
-    /// The resource of this name in one version of a group, which is known without it.
+    /// Returns the resource of this name among those of one group version.
     pub(super) fn within(&self, served: &[ServedResource]) -> Option<Resource> {
         self.first(&served.iter())
     }
 
-    /// The resource of this name in whatever group it names: that group, else one that begins so.
+    /// Returns the resource of this name in the group that it names, or else in one with that prefix.
     pub(super) fn among(&self, served: &[ServedResource]) -> Option<Resource> {
         let Some(rest) = &self.rest else { return self.first(&served.iter()) };
         let (version, group) = rest.split_once('.').unwrap_or((rest, ""));
@@ -40,7 +40,7 @@ impl Name {
         self.first(&in_version).or_else(|| self.first(&in_group)).or_else(|| self.first(&in_similar))
     }
 
-    /// Full names count before short ones, wherever they stand.
+    /// Returns the first match; full names take precedence over short ones.
     fn first<'a>(&self, served: &(impl Iterator<Item = &'a ServedResource> + Clone)) -> Option<Resource> {
         let by_name = served.clone().find(|served| self.is_name_of(&served.resource));
         let found = by_name.or_else(|| served.clone().find(|served| self.is_short_for(served)))?;

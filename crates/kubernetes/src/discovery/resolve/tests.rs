@@ -23,13 +23,13 @@ fn everything() -> Vec<ServedResource> {
         served("autoscaling", "v1", "HorizontalPodAutoscaler", "horizontalpodautoscalers", &["hpa"]),
         served("batch", "v1", "Job", "jobs", &[]),
         served("batch.volcano.sh", "v1alpha1", "Job", "jobs", &["vj"]),
-        // Its name is another's short name.
+        // Its name is the short name of another.
         served("odd.example.com", "v1", "Deploy", "deploys", &["pods"]),
     ]
 }
 
 #[test]
-fn a_kind_is_found_by_every_name_that_people_give_it() {
+fn a_kind_is_found_by_each_of_its_names() {
     for (name, expected) in [
         ("Pod", "pods."),
         ("pods", "pods."),
@@ -39,7 +39,7 @@ fn a_kind_is_found_by_every_name_that_people_give_it() {
         ("Deployment.apps", "deployments.apps"),
         ("deployments.v1.apps", "deployments.apps"),
         ("deployments.ap", "deployments.apps"),
-        // A full name counts before a short one.
+        // A full name takes precedence over a short one.
         ("deploy", "deploys.odd.example.com"),
         ("events", "events."),
         ("events.events.k8s.io", "events.events.k8s.io"),
@@ -49,18 +49,19 @@ fn a_kind_is_found_by_every_name_that_people_give_it() {
         ("jobs.v1alpha1.batch.volcano.sh", "jobs.batch.volcano.sh"),
         ("vj", "jobs.batch.volcano.sh"),
     ] {
-        let found = Name::parse(name).among(&everything()).unwrap_or_else(|| panic!("{name} is not found"));
+        let found =
+            KindName::parse(name).among(&everything()).unwrap_or_else(|| panic!("{name} is not found"));
         assert_eq!(format!("{}.{}", found.plural, found.group), expected, "{name}");
     }
     for name in ["", ".", "pod.apps", "unicorn", "jobs.v2.batch"] {
-        assert_eq!(Name::parse(name).among(&everything()), None, "{name}");
+        assert_eq!(KindName::parse(name).among(&everything()), None, "{name}");
     }
 }
 
 #[test]
 fn without_a_version_it_is_the_one_that_the_server_prefers() {
-    let found = Name::parse("hpa").among(&everything()).unwrap();
+    let found = KindName::parse("hpa").among(&everything()).unwrap();
     assert_eq!(found.version.as_str(), "v2");
-    let found = Name::parse("hpa.v1.autoscaling").among(&everything()).unwrap();
+    let found = KindName::parse("hpa.v1.autoscaling").among(&everything()).unwrap();
     assert_eq!(found.version.as_str(), "v1");
 }

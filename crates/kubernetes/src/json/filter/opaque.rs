@@ -1,8 +1,8 @@
-//! Values that nothing looks into: only where they end matters.
+//! Values that the mask has no nodes for: only their end matters.
 
 use memchr::memchr2;
 
-/// Where the reading of such a value stands.
+/// State of the scan of such a value.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Opaque {
     depth: u32,
@@ -20,7 +20,7 @@ enum Inside {
     Scalar,
 }
 
-/// How far the reading came.
+/// Progress of a scan.
 pub(super) struct Scan {
     pub(super) read: usize,
     pub(super) ended: bool,
@@ -29,7 +29,7 @@ pub(super) struct Scan {
 // === impl Opaque ===
 
 impl Opaque {
-    /// A value with this first byte, which is still to be read; none if no value begins so.
+    /// Begins a value with this first byte, which is not consumed; none if no value begins with it.
     pub(super) fn begin(byte: u8) -> Option<Self> {
         let inside = match byte {
             b'"' | b'{' | b'[' => Inside::Structure,
@@ -79,7 +79,7 @@ impl Opaque {
     }
 }
 
-/// The position behind the quote that ends a string, if it is in this part of it.
+/// Returns the position after the closing quote of a string, if this part contains it.
 pub(super) fn end_of_string(part: &[u8], after_backslash: &mut bool) -> Option<usize> {
     let mut at = usize::from(std::mem::take(after_backslash) && !part.is_empty());
     while let Some(found) = memchr2(b'"', b'\\', part.get(at..)?) {
@@ -87,7 +87,7 @@ pub(super) fn end_of_string(part: &[u8], after_backslash: &mut bool) -> Option<u
         if part[at - 1] == b'"' {
             return Some(at);
         }
-        // What follows a backslash ends nothing.
+        // A quote after a backslash does not end the string.
         at += 1;
         if at > part.len() {
             *after_backslash = true;

@@ -1,19 +1,19 @@
-//! Merge facts out of an OpenAPI v3 document; whatever is no fact is skipped while it is read.
+//! Merge strategies from an OpenAPI v3 document; everything else is skipped while it is parsed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, de::IgnoredAny};
 
-use super::{Field, Schema, Strategy, Type};
+use super::{FieldStrategy, Schema, Strategy, Type};
 use crate::json::Malformed;
 
-/// Why an OpenAPI document could not be understood.
+/// OpenAPI document that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum InvalidOpenApi {
-    /// It is no OpenAPI document.
+    /// The text is not an OpenAPI document.
     #[error("read the OpenAPI document")]
     Malformed(#[source] Malformed),
-    /// A field has a strategy that there is not.
+    /// A field has an unknown strategy.
     #[error(
         "{field} of {type_name} has the patch strategy {strategy:?}, expected merge, replace or retainKeys"
     )]
@@ -22,21 +22,21 @@ pub(super) enum InvalidOpenApi {
         type_name: String,
         /// Its field.
         field: String,
-        /// What the document says.
+        /// The strategy.
         strategy: String,
     },
 }
 
 #[derive(Deserialize)]
-struct Document {
+struct OpenApiDocument {
     #[serde(default)]
-    paths: BTreeMap<String, Path>,
+    paths: BTreeMap<String, PathItem>,
     #[serde(default)]
     components: Components,
 }
 
 #[derive(Deserialize)]
-struct Path {
+struct PathItem {
     patch: Option<Patch>,
 }
 
@@ -89,7 +89,7 @@ struct Property {
     items: Option<Reference>,
 }
 
-/// What refers to another type, directly or, where it says more than that, in an `allOf`.
+/// Reference to another type, directly or in an `allOf`.
 #[derive(Deserialize)]
 struct Reference {
     #[serde(rename = "$ref")]
@@ -102,7 +102,7 @@ const STRATEGIC_MERGE_PATCH: &str = "application/strategic-merge-patch+json";
 
 /// Reads the document of one group version.
 pub(super) fn read(document: &[u8]) -> Result<Schema, InvalidOpenApi> {
-    let Document { paths, components } =
+    let OpenApiDocument { paths, components } =
         serde_json::from_slice(document).map_err(|error| InvalidOpenApi::Malformed(error.into()))?;
     let strategic: BTreeSet<GroupVersionKind> = paths.into_values().filter_map(strategic_kind).collect();
     let mut schema = Schema::default();
@@ -120,7 +120,7 @@ pub(super) fn read(document: &[u8]) -> Result<Schema, InvalidOpenApi> {
     Ok(schema)
 }
 
-fn strategic_kind(path: Path) -> Option<GroupVersionKind> {
+fn strategic_kind(path: PathItem) -> Option<GroupVersionKind> {
     let Patch { kind, request_body } = path.patch?;
     request_body?.content.contains_key(STRATEGIC_MERGE_PATCH).then_some(kind)?
 }
@@ -138,11 +138,11 @@ impl GroupVersionKind {
 // === impl Property ===
 
 impl Property {
-    fn facts(self, type_name: &str, field: &str) -> Result<Field, InvalidOpenApi> {
+    fn facts(self, type_name: &str, field: &str) -> Result<FieldStrategy, InvalidOpenApi> {
         let Self { strategy, merge_key, reference, all_of, items } = self;
         let itself = Reference { reference, all_of };
         let of = items.unwrap_or(itself).target();
-        let mut facts = Field { merge_key, of, ..Field::default() };
+        let mut facts = FieldStrategy { merge_key, of, ..FieldStrategy::default() };
         for word in strategy.iter().flat_map(|strategy| strategy.split(',')) {
             match word {
                 "merge" => facts.strategy = Strategy::Merge,

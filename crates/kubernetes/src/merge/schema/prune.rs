@@ -1,47 +1,47 @@
-//! Leaves out the types and fields from which no fact can be reached.
+//! Removal of types and fields that do not lead to a strategy.
 
 use std::{
     collections::{BTreeSet, btree_map::BTreeMap},
     mem,
 };
 
-use super::{Field, Schema, Strategy};
+use super::{FieldStrategy, Schema, Strategy};
 
 // === impl Schema ===
 
 impl Schema {
-    /// Keeps what a merge can depend on, of the kinds that there are.
+    /// Keeps the types and fields that merges of the known kinds depend on.
     pub(super) fn prune(&mut self) {
-        let telling = self.telling_types();
-        let leads_on = |field: &Field| field.of.as_ref().is_some_and(|of| telling.contains(of));
+        let relevant = self.relevant_types();
+        let leads_on = |field: &FieldStrategy| field.of.as_ref().is_some_and(|of| relevant.contains(of));
         for fields in self.types.values_mut() {
             fields.retain(|_, field| field.is_fact() || leads_on(field));
             for field in fields.values_mut() {
-                field.of = field.of.take().filter(|of| telling.contains(of));
+                field.of = field.of.take().filter(|of| relevant.contains(of));
             }
         }
         self.keep_reachable();
     }
 
-    /// The types that have facts themselves, or lead to one that has.
-    fn telling_types(&self) -> BTreeSet<Box<str>> {
+    /// Returns the types with strategies, and those that lead to them.
+    fn relevant_types(&self) -> BTreeSet<Box<str>> {
         let mut users: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         let mut waiting = Vec::new();
         for (name, fields) in &self.types {
             for of in fields.values().filter_map(|field| field.of.as_deref()) {
                 users.entry(of).or_default().push(name);
             }
-            if fields.values().any(Field::is_fact) {
+            if fields.values().any(FieldStrategy::is_fact) {
                 waiting.push(&**name);
             }
         }
-        let mut telling = BTreeSet::new();
+        let mut relevant = BTreeSet::new();
         while let Some(name) = waiting.pop() {
-            if telling.insert(name) {
+            if relevant.insert(name) {
                 waiting.extend(users.get(name).into_iter().flatten());
             }
         }
-        telling.into_iter().map(Into::into).collect()
+        relevant.into_iter().map(Into::into).collect()
     }
 
     fn keep_reachable(&mut self) {
@@ -56,10 +56,10 @@ impl Schema {
     }
 }
 
-// === impl Field ===
+// === impl FieldStrategy ===
 
-impl Field {
-    /// Whether the field itself is merged otherwise than JSON is.
+impl FieldStrategy {
+    /// Whether the field itself is merged differently from JSON.
     fn is_fact(&self) -> bool {
         self.strategy != Strategy::Plain || self.retain_keys
     }

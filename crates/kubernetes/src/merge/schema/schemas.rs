@@ -1,4 +1,4 @@
-//! The merge facts of one API server, asked for when they are needed and kept for a while.
+//! Cache of the merge strategies of one API server, requested on demand.
 
 use std::{
     collections::HashMap,
@@ -17,78 +17,78 @@ use super::{
 };
 use crate::client::{api::Api, error::ApiError, request::Get};
 
-/// The merge facts of one API server, by group version.
+/// Merge strategies of one API server, by group version.
 #[derive(Debug, Default)]
 pub struct Schemas {
-    known: Mutex<HashMap<Box<str>, Known>>,
-    /// One asks, and the others wait: documents are large while they are read.
-    asking: tokio::sync::Mutex<()>,
+    known: Mutex<HashMap<Box<str>, CachedSchema>>,
+    /// Serializes requests: documents are large while they are parsed.
+    requesting: tokio::sync::Mutex<()>,
 }
 
-/// The facts of one group version, or that there are none to be had.
+/// Cached schema of one group version; none if the server has none.
 #[derive(Debug, Clone)]
-struct Known {
+struct CachedSchema {
     schema: Option<Arc<Schema>>,
-    /// When the server was asked whether that is still so.
+    /// Time of the last request.
     checked: Instant,
 }
 
-/// What is in use by any API server of this process, by URL: its hash makes it the same on all of them.
+/// Schemas in use for any API server of this process, by URL: its hash identifies the document on all of them.
 static SHARED: LazyLock<Mutex<HashMap<Box<str>, Weak<Schema>>>> = LazyLock::new(Mutex::default);
 
-/// Types change when an API server is upgraded, and merge facts hardly ever.
-const TRUSTED: Duration = Duration::from_mins(10);
+/// Lifetime of a cached schema: types change with an upgrade of the API server, and strategies hardly ever.
+const LIFETIME: Duration = Duration::from_mins(10);
 
-/// About 10 KB each, of those that deploys really use; there are about 30 in all.
-const MOST_KNOWN: usize = 32;
+/// Number of cached schemas, of about 10 KB each; built-in kinds have about 30 group versions.
+const MAX_CACHED: usize = 32;
 
 #[derive(Deserialize)]
 struct Index {
-    paths: HashMap<String, Place>,
+    paths: HashMap<String, IndexEntry>,
 }
 
 #[derive(Deserialize)]
-struct Place {
+struct IndexEntry {
     #[serde(rename = "serverRelativeURL")]
     url: Box<str>,
 }
 
-/// Why the server's own facts are not to be had.
+/// The schema of the server is not available.
 #[derive(Debug, thiserror::Error)]
 enum Unavailable {
     #[error("the API server does not describe {0}")]
     NotDescribed(Box<str>),
-    #[error("ask for the OpenAPI document")]
+    #[error("request the OpenAPI document")]
     Api(#[from] ApiError),
-    #[error("understand the OpenAPI document")]
+    #[error("parse the OpenAPI document")]
     Invalid(#[from] InvalidOpenApi),
 }
 
 // === impl Schemas ===
 
 impl Schemas {
-    /// The facts of a group version, such as `apps/v1`; none if the server does not tell, so that
-    /// [`Schema::builtin`] must do.
+    /// Returns the schema of a group version, such as `apps/v1`; none if the server has none, so that
+    /// [`Schema::builtin`] must be used.
     pub async fn of(&self, api: &Api, api_version: &str) -> Option<Arc<Schema>> {
-        if let Some(known) = self.trusted(api_version) {
+        if let Some(known) = self.fresh(api_version) {
             return known.schema;
         }
-        let _turn = self.asking.lock().await;
-        if let Some(known) = self.trusted(api_version) {
+        let _turn = self.requesting.lock().await;
+        if let Some(known) = self.fresh(api_version) {
             return known.schema;
         }
         let before = self.known.lock().get(api_version).cloned();
-        let known = match ask(api, api_version).await {
-            Ok(schema) => Known { schema: Some(schema), checked: Instant::now() },
+        let known = match request(api, api_version).await {
+            Ok(schema) => CachedSchema { schema: Some(schema), checked: Instant::now() },
             Err(error) => {
                 debug!(
                     api_version,
                     error = &error as &dyn std::error::Error,
-                    "merge keys are those of the built-in kinds"
+                    "OpenAPI schema not available; using the merge keys of the built-in kinds"
                 );
-                // What was true ten minutes ago is nearer than what was shipped.
+                // A schema of ten minutes ago is closer to the server than the shipped one.
                 let schema = before.and_then(|known| known.schema);
-                Known { schema, checked: Instant::now() }
+                CachedSchema { schema, checked: Instant::now() }
             }
         };
         let schema = known.schema.clone();
@@ -96,13 +96,13 @@ impl Schemas {
         schema
     }
 
-    fn trusted(&self, api_version: &str) -> Option<Known> {
-        self.known.lock().get(api_version).filter(|known| known.checked.elapsed() < TRUSTED).cloned()
+    fn fresh(&self, api_version: &str) -> Option<CachedSchema> {
+        self.known.lock().get(api_version).filter(|known| known.checked.elapsed() < LIFETIME).cloned()
     }
 
-    fn keep(&self, api_version: &str, new: Known) {
+    fn keep(&self, api_version: &str, new: CachedSchema) {
         let mut known = self.known.lock();
-        if known.len() >= MOST_KNOWN && !known.contains_key(api_version) {
+        if known.len() >= MAX_CACHED && !known.contains_key(api_version) {
             let oldest = known.iter().min_by_key(|(_, known)| known.checked).map(|(name, _)| name.clone());
             oldest.and_then(|oldest| known.remove(&oldest));
         }
@@ -110,17 +110,18 @@ impl Schemas {
     }
 }
 
-async fn ask(api: &Api, api_version: &str) -> Result<Arc<Schema>, Unavailable> {
+async fn request(api: &Api, api_version: &str) -> Result<Arc<Schema>, Unavailable> {
     let root = if api_version.contains('/') { "apis" } else { "api" };
     let path = format!("{root}/{api_version}");
     let Index { mut paths } = api.read_json(&Get::new(["openapi", "v3"])).await?;
-    let Place { url } = paths.remove(&path).ok_or_else(|| Unavailable::NotDescribed(api_version.into()))?;
+    let IndexEntry { url } =
+        paths.remove(&path).ok_or_else(|| Unavailable::NotDescribed(api_version.into()))?;
     if let Some(schema) = SHARED.lock().get(&url).and_then(Weak::upgrade) {
         return Ok(schema);
     }
     let document = api.read(&Get::new(["openapi", "v3"].into_iter().chain(path.split('/')))).await?;
     let schema = Arc::new(openapi::read(&document)?);
-    // Even metadata has facts: a server that tells of none, such as the playground, knows its kinds by heart as we do.
+    // Even metadata has strategies: a server without any, such as the playground, uses those of the built-in kinds.
     if schema.types.is_empty() {
         return Err(Unavailable::NotDescribed(api_version.into()));
     }

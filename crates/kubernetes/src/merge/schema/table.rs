@@ -1,4 +1,4 @@
-//! The facts as text: what is shipped, one line per kind and per field.
+//! Schemas as text, one line per kind and per field; the form that is shipped.
 //!
 //! ```text
 //! kind apps/v1 Deployment io.k8s.api.apps.v1.Deployment
@@ -11,9 +11,9 @@
 
 use std::fmt::Write as _;
 
-use super::{Field, Schema, Strategy};
+use super::{FieldStrategy, Schema, Strategy};
 
-/// Reads a table; none if a line is none of it.
+/// Parses a table; none if a line is invalid.
 pub(super) fn read(table: &str) -> Option<Schema> {
     let mut schema = Schema::default();
     let mut current: Option<Box<str>> = None;
@@ -41,8 +41,8 @@ pub(super) fn read(table: &str) -> Option<Schema> {
     Some(schema)
 }
 
-fn read_field<'a>(mut words: impl Iterator<Item = &'a str>) -> Option<Field> {
-    let mut field = Field::default();
+fn read_field<'a>(mut words: impl Iterator<Item = &'a str>) -> Option<FieldStrategy> {
+    let mut field = FieldStrategy::default();
     while let Some(word) = words.next() {
         match word {
             "merge" => field.strategy = Strategy::Merge,
@@ -56,7 +56,7 @@ fn read_field<'a>(mut words: impl Iterator<Item = &'a str>) -> Option<Field> {
     Some(field)
 }
 
-/// Writes what [`read`] reads.
+/// Writes a table that [`read`] parses.
 pub(super) fn write(schema: &Schema) -> String {
     let Schema { kinds, types } = schema;
     let mut table = String::new();
@@ -65,7 +65,7 @@ pub(super) fn write(schema: &Schema) -> String {
     }
     for (name, fields) in types {
         writeln!(table, "type {name}").expect("a String takes everything");
-        for (name, Field { strategy, retain_keys, merge_key, of }) in fields {
+        for (name, FieldStrategy { strategy, retain_keys, merge_key, of }) in fields {
             table.push_str("  ");
             table.push_str(name);
             match strategy {

@@ -49,7 +49,7 @@ const TABLE: &str = "kind apps/v1 Deployment Deployment\n\
                      type Spec\n  self of Spec\n  strategy retainKeys\n  volumes merge retainKeys key name\n";
 
 #[test]
-fn only_facts_are_kept_of_a_document() {
+fn only_strategies_of_a_document_are_kept() {
     let schema = openapi::read(&document()).unwrap();
     assert_eq!(schema.to_table(), TABLE);
     assert!(schema.shape("apps/v1", "Custom").is_none(), "it takes no strategic merge patches");
@@ -70,17 +70,20 @@ fn fields_lead_to_their_shapes() {
     let shape = Schema::builtin().shape("apps/v1", "Deployment").unwrap();
     let (spec, _) = shape.field("spec");
     let (_, strategy) = spec.field("strategy");
-    assert_eq!(strategy, Rule { retain_keys: true, ..Rule::default() });
+    assert_eq!(strategy, MergeRule { retain_keys: true, ..MergeRule::default() });
     let (pod, _) = spec.field("template").0.field("spec");
     let (container, rule) = pod.field("containers");
-    assert_eq!(rule, Rule { strategy: Strategy::Merge, merge_key: Some("name"), ..Rule::default() });
+    assert_eq!(
+        rule,
+        MergeRule { strategy: Strategy::Merge, merge_key: Some("name"), ..MergeRule::default() }
+    );
     assert_eq!(container.field("ports").1.merge_key, Some("containerPort"));
-    assert_eq!(container.field("args").1, Rule::default());
+    assert_eq!(container.field("args").1, MergeRule::default());
     assert!(Schema::builtin().shape("example.com/v1", "Deployment").is_none());
 }
 
 #[test]
-fn what_is_no_document_is_refused() {
+fn invalid_documents_are_refused() {
     assert!(matches!(openapi::read(b"<html>"), Err(InvalidOpenApi::Malformed(_))));
     let strange = String::from_utf8(document()).unwrap().replace("merge,retainKeys", "merge,shake");
     let error = openapi::read(strange.as_bytes()).unwrap_err().to_string();

@@ -3,7 +3,7 @@ use super::*;
 #[test]
 fn custom_resources_are_merged_as_json() {
     for (original, current, modified, expected) in [
-        // Lists are replaced, deletions come from what was applied.
+        // Lists are replaced; deletions come from the last apply.
         (
             json!({ "spec": { "a": 1, "gone": 2 } }),
             json!({ "spec": { "a": 1, "gone": 2, "other": 3, "list": [1, 2] } }),
@@ -16,7 +16,7 @@ fn custom_resources_are_merged_as_json() {
             json!({ "spec": { "a": 1 } }),
             json!({}),
         ),
-        // An explicit null deletes, or says nothing in a map that is new.
+        // An explicit null deletes; in a new map it has no effect.
         (
             json!({}),
             json!({ "spec": { "a": 1 } }),
@@ -42,7 +42,7 @@ fn custom_resources_are_merged_as_json() {
         (json!({}), json!({ "n": [1] }), json!({ "n": [1, 2] }), json!({ "n": [1, 2] })),
         // Of another type.
         (json!({}), json!({ "a": { "b": 1 } }), json!({ "a": [1] }), json!({ "a": [1] })),
-        // Nulls within lists that are new are left out, elements that are null are not.
+        // Null fields within new lists are removed; null elements are not.
         (
             json!({}),
             json!({}),

@@ -1,10 +1,10 @@
-//! What holds for all manifests: nothing wanted is missing, nothing of others is lost, and applying again does nothing.
+//! Laws for all manifests: the result contains the manifest, keeps fields of others, and a second apply changes nothing.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// A pod with few names and values, so that they meet.
+/// Pods with few names and values, so that they collide.
 fn pods() -> impl Strategy<Value = Value> {
     let value = || prop::sample::select(vec!["1", "2", "3"]);
     let env = || prop::collection::btree_map(prop::sample::select(vec!["X", "Y", "Z"]), value(), 0..3);
@@ -53,7 +53,7 @@ fn apply(original: &Value, current: &Value, modified: &Value) -> Value {
     apply_strategic(object(current.clone()), object(patch), shape("Pod")).expect("it can be applied").into()
 }
 
-/// What is there after others have set what they want, and the original was applied.
+/// Returns the live object after others have set their fields and the original was applied.
 fn live(original: &Value, others: &Value) -> Value {
     apply(&json!({}), others, original)
 }
@@ -62,7 +62,7 @@ fn find<'a>(list: &'a Value, name: &str) -> Option<&'a Value> {
     list.as_array()?.iter().find(|element| element["name"] == name)
 }
 
-/// Whether everything that is wanted is there, and lists that are merged have it in the wanted order.
+/// Asserts that an object contains the manifest, with merged lists in its order.
 fn assert_contains(got: &Value, wanted: &Value, path: &str) {
     match wanted {
         Value::Object(map) => {
@@ -99,12 +99,12 @@ proptest! {
     }
 
     #[test]
-    fn what_nobody_else_touched_becomes_what_is_wanted(original in pods(), modified in pods()) {
+    fn without_other_writers_the_result_is_the_manifest(original in pods(), modified in pods()) {
         prop_assert_eq!(apply(&original, &original, &modified), modified);
     }
 
     #[test]
-    fn what_others_added_stays(modified in pods(), name in "[p-s]", label in "[p-s]") {
+    fn additions_of_others_stay(modified in pods(), name in "[p-s]", label in "[p-s]") {
         let mut current = modified.clone();
         current["spec"]["containers"].as_array_mut().expect("a list").push(json!({ "name": &name, "image": "x" }));
         current["metadata"]["labels"][&label] = "x".into();

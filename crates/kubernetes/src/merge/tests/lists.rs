@@ -6,7 +6,7 @@ fn elements_are_merged_by_their_key() {
     check(
         "Pod",
         [
-            // Changed, and what others set stays.
+            // Changed; fields of others stay.
             (
                 image("1"),
                 containers(json!([{ "name": "a", "image": "1", "tty": true, "stdin": true }])),
@@ -53,7 +53,7 @@ fn elements_are_merged_by_their_key() {
                 containers(named(&["b", "a"])),
                 pod(json!({ "$setElementOrder/containers": named(&["b", "a"]) })),
             ),
-            // The list was empty, or not there: no order is told.
+            // The list was empty or missing: no order directive.
             (
                 json!({}),
                 containers(json!([])),
@@ -74,7 +74,7 @@ fn elements_are_merged_by_their_key() {
                 pod(json!({})),
                 pod(json!({ "containers": null })),
             ),
-            // Nobody applied it, so that it stays.
+            // It was never applied, so that it stays.
             (json!({}), containers(named(&["x", "a"])), containers(named(&["a"])), {
                 pod(json!({ "$setElementOrder/containers": named(&["a"]) }))
             }),
@@ -185,7 +185,7 @@ fn numbers_are_sorted_as_text() {
 }
 
 #[test]
-fn what_only_the_server_has_keeps_its_place() {
+fn elements_of_the_server_keep_their_places() {
     let live = containers(named(&["x", "a", "y", "b", "z"]));
     for (order, patch, expected) in [
         (&["b", "a"][..], json!([]), &["x", "y", "b", "a", "z"][..]),
@@ -199,7 +199,7 @@ fn what_only_the_server_has_keeps_its_place() {
 }
 
 #[test]
-fn directives_of_elements_are_obeyed() {
+fn directives_of_elements_are_executed() {
     let live = containers(json!([{ "name": "a", "tty": true }, { "name": "b" }]));
     for (patch, expected) in [
         (json!([{ "$patch": "replace" }, { "name": "c" }]), named(&["c"])),
@@ -215,7 +215,7 @@ fn directives_of_elements_are_obeyed() {
 }
 
 #[test]
-fn what_cannot_be_merged_is_refused_without_its_values() {
+fn errors_do_not_contain_values() {
     let canary = json!([{ "image": "canary" }]);
     for (old, new) in [
         (containers(canary.clone()), containers(named(&["a"]))),

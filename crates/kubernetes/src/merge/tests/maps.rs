@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn only_what_was_applied_before_is_deleted() {
+fn only_fields_of_the_last_apply_are_deleted() {
     check(
         "ConfigMap",
         [
@@ -11,7 +11,7 @@ fn only_what_was_applied_before_is_deleted() {
                 json!({ "data": { "a": "9" } }),
                 json!({ "data": { "a": "9", "gone": null } }),
             ),
-            // Someone else removed it already: the deletion is told all the same.
+            // Another writer removed it already: the patch deletes it all the same.
             (
                 json!({ "data": { "gone": "2" }, "kept": 1 }),
                 json!({ "kept": 1 }),
@@ -32,7 +32,7 @@ fn only_what_was_applied_before_is_deleted() {
                 json!({ "data": { "a": "1" } }),
                 json!({ "data": { "a": "1" } }),
             ),
-            // An empty map is a value where there was none, and says nothing where there is one.
+            // An empty map is a value if there was none, and has no effect otherwise.
             (json!({}), json!({}), json!({ "data": {} }), json!({ "data": {} })),
             (json!({}), json!({ "data": { "a": "1" } }), json!({ "data": {} }), json!({})),
             // Of another type.
@@ -69,7 +69,7 @@ fn nulls_of_a_manifest_delete() {
 }
 
 #[test]
-fn whole_numbers_are_told_from_others() {
+fn integers_differ_from_floats() {
     let patch =
         |old: Value, new: Value| three_way("ConfigMap", json!({}), json!({ "n": old }), json!({ "n": new }));
     assert_eq!(patch(json!(3), json!(3)), Ok(json!({})));
@@ -92,7 +92,7 @@ fn a_strategy_of_another_type_clears_the_fields_of_the_former() {
                     "$retainKeys": ["type"], "rollingUpdate": null, "type": "Recreate",
                 } } }),
             ),
-            // The defaults that the server filled in are cleared, though nobody applied them.
+            // Defaults of the server are cleared, though they were never applied.
             (
                 spec(&json!({ "type": "Recreate" })),
                 spec(&rolling),
@@ -114,7 +114,7 @@ fn a_strategy_of_another_type_clears_the_fields_of_the_former() {
 }
 
 #[test]
-fn what_is_replaced_is_told_even_if_it_is_the_same() {
+fn replaced_fields_are_sent_even_if_unchanged() {
     let spec = |app: &str| json!({ "spec": { "selector": { "matchLabels": { "app": app } } } });
     check(
         "PodDisruptionBudget",
@@ -123,7 +123,7 @@ fn what_is_replaced_is_told_even_if_it_is_the_same() {
 }
 
 #[test]
-fn directives_of_a_patch_are_obeyed() {
+fn directives_of_a_patch_are_executed() {
     let live = json!({ "data": { "a": "1", "b": "2" } });
     for (patch, expected) in [
         (json!({ "data": { "$patch": "replace", "c": "3" } }), json!({ "data": { "c": "3" } })),

@@ -20,7 +20,7 @@ fn scalars_are_added_and_removed_one_by_one() {
                 } }),
             ),
             (finalizers(&["a"]), finalizers(&["a"]), finalizers(&["a"]), json!({})),
-            // The order is told again and again for what is not sorted.
+            // An unsorted list gets an order directive with every apply.
             (finalizers(&["b", "a"]), finalizers(&["b", "a"]), finalizers(&["b", "a"]), {
                 json!({ "metadata": { "$setElementOrder/finalizers": ["b", "a"] } })
             }),
@@ -33,7 +33,7 @@ fn scalars_are_added_and_removed_one_by_one() {
 }
 
 #[test]
-fn directives_of_lists_of_scalars_are_obeyed() {
+fn directives_of_lists_of_scalars_are_executed() {
     let live = finalizers(&["a", "b", "c"]);
     for (patch, expected) in [
         (json!({ "$deleteFromPrimitiveList/finalizers": ["b", "absent"] }), &["a", "c"][..]),

@@ -49,7 +49,7 @@ fn secrets_are_scrubbed_wherever_an_answer_carries_them() {
         scrubbed(&list(json!([pod, secret(), list(json!([secret(), null]))]))),
         list(json!([pod, secret_scrubbed(), list(json!([secret_scrubbed(), null]))]))
     );
-    // The objects of a list of one kind do not say which.
+    // The objects of a list of one kind lack the kind.
     let bare = without(secret(), &["kind", "apiVersion"]);
     assert_eq!(
         scrubbed(&json!({ "kind": "SecretList", "apiVersion": "v1", "items": [bare] })),
@@ -67,7 +67,7 @@ fn secrets_are_scrubbed_wherever_an_answer_carries_them() {
 }
 
 #[test]
-fn what_is_redacted_in_watches_is_redacted_in_answers() {
+fn values_redacted_in_watches_are_redacted_in_responses() {
     let map = json!({ "kind": "ConfigMap", "apiVersion": "v1", "metadata": { "name": "m" }, "data": { "k": CANARY } });
     let expected = json!({ "kind": "ConfigMap", "apiVersion": "v1", "metadata": { "name": "m" }, "data": { "k": "REDACTED" } });
     assert_eq!(scrubbed(&map), expected);
@@ -78,7 +78,7 @@ fn what_is_redacted_in_watches_is_redacted_in_answers() {
 }
 
 #[test]
-fn answers_that_are_no_objects_stay_as_they_are() {
+fn responses_that_are_no_objects_stay_as_they_are() {
     for answer in [
         r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","code":404}"#,
         r#"{"kind":"APIResourceList","resources":[{"kind":"Secret"}]}"#,
@@ -91,7 +91,7 @@ fn answers_that_are_no_objects_stay_as_they_are() {
 }
 
 #[test]
-fn answers_that_could_be_read_in_two_ways_are_refused() {
+fn ambiguous_responses_are_refused() {
     for answer in [
         r#"{"kind":"Pod","kind":"Secret","metadata":{},"data":"canary"}"#,
         r#"{"kind":"Secret","apiVersion":"v1","data":"canary"}"#,

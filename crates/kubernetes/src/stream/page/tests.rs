@@ -20,7 +20,7 @@ fn split(
         while let Some(event) = splitter.next_event()? {
             events.push(event);
         }
-        assert!(splitter.sieve.buffered() <= 6 * LONGEST + 1024, "one object at a time");
+        assert!(splitter.filter.buffered() <= 6 * LONGEST + 1024, "one object at a time");
     }
     splitter.end().map(|end| (events, end))
 }
@@ -30,7 +30,7 @@ fn page(text: &str) -> Result<(Vec<Event>, PageEnd), Malformed> {
 }
 
 #[test]
-fn what_comes_after_a_page_is_read_wherever_it_stands() {
+fn the_end_of_a_page_is_read_wherever_the_metadata_is() {
     let complete = PageEnd::Complete("7".into());
     let item = r#"{"metadata":{"name":"a","uid":"u","resourceVersion":"1"}}"#;
     for (text, events, end) in [
@@ -54,14 +54,14 @@ fn what_comes_after_a_page_is_read_wherever_it_stands() {
             &PageEnd::Continue("x/y".into()),
         ),
     ] {
-        let told = page(&text).unwrap();
-        assert_eq!((told.0.len(), &told.1), (events, end), "{text}");
-        assert!(told.0.iter().all(|event| matches!(event, Event::Object(_))));
+        let read = page(&text).unwrap();
+        assert_eq!((read.0.len(), &read.1), (events, end), "{text}");
+        assert!(read.0.iter().all(|event| matches!(event, Event::Object(_))));
     }
 }
 
 #[test]
-fn a_page_that_is_none_is_an_error_and_never_an_empty_list() {
+fn an_invalid_page_is_an_error_and_never_an_empty_list() {
     for text in [
         "",
         "{}",
@@ -90,7 +90,7 @@ fn a_page_that_is_none_is_an_error_and_never_an_empty_list() {
 }
 
 #[test]
-fn an_object_that_cannot_be_read_is_one_event_and_the_others_are_not_touched() {
+fn an_unparseable_object_is_one_event_and_the_others_are_not_affected() {
     let good = r#"{"metadata":{"name":"a","uid":"u","resourceVersion":"1"}}"#;
     let long = good.replace("\"uid\"", &format!("\"x\":\"{}\",\"uid\"", "x".repeat(LONGEST)));
     for bad in [&long, "{}", "1", "null", "[{}]", r#"{"metadata":[]}"#, r#"{"metadata":{"name":nul}}"#] {
@@ -128,7 +128,7 @@ proptest! {
         prop_assert_eq!(events.len(), objects.len());
         for (event, object) in events.iter().zip(&objects) {
             match (event, scrub(object.as_bytes(), &rules)) {
-                (Event::Object(told), Ok(scrubbed)) => prop_assert_eq!(&told.body, &scrubbed),
+                (Event::Object(object), Ok(scrubbed)) => prop_assert_eq!(&object.body, &scrubbed),
                 (Event::Unparseable { .. }, Ok(scrubbed)) => prop_assert!(scrubbed.len() > LONGEST),
                 (event, scrubbed) => {
                     let is_refused = matches!(event, Event::Unparseable { .. });

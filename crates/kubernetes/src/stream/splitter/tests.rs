@@ -9,24 +9,24 @@ use crate::{
 
 const LONGEST: usize = 400;
 
-/// The events of a body in these chunks, none of which may leave anything behind.
+/// Splits a body in these chunks; no buffer may remain between lines.
 fn split(chunks: impl IntoIterator<Item = Bytes>, rules: &ScrubRules) -> Vec<Event> {
     let mut splitter = EventSplitter::with_longest(rules.clone(), LONGEST);
     let mut events = Vec::new();
     for chunk in chunks {
         splitter.push(chunk);
         events.extend(std::iter::from_fn(|| splitter.next_event()));
-        assert!(splitter.sieve.buffered() <= 6 * LONGEST);
-        assert!(splitter.line.length > 0 || splitter.sieve.buffered() == 0, "a silent watch holds no buffer");
+        assert!(splitter.filter.buffered() <= 6 * LONGEST);
+        assert!(splitter.line.length > 0 || splitter.filter.buffered() == 0, "an idle watch holds no buffer");
     }
     events
 }
 
 #[test]
-fn a_line_that_cannot_be_read_is_one_event_and_the_next_ones_are_not_touched() {
+fn an_unparseable_line_is_one_event_and_later_ones_are_not_affected() {
     let good = r#"{"type":"ADDED","object":{"metadata":{"name":"a","uid":"u","resourceVersion":"1"}}}"#;
     let long = good.replace("\"uid\"", &format!("\"x\":\"{}\",\"uid\"", "x".repeat(LONGEST)));
-    // Long only by what is cut.
+    // Long only by a field that is cut.
     let managed = good.replace("\"uid\"", &format!("\"managedFields\":\"{}\",\"uid\"", "x".repeat(LONGEST)));
     let bad = [
         (long.as_str(), "longer than an object may be"),
@@ -55,7 +55,7 @@ fn a_line_that_cannot_be_read_is_one_event_and_the_next_ones_are_not_touched() {
     let events = split([body.into()], &rules(View::Full, &[]));
     let is_good = |event: &Event| matches!(event, Event::Object(object) if &*object.name == "a");
     assert!(is_good(&events[0]));
-    assert_eq!(events.len(), 1 + 2 * bad.len(), "what has no end is no line");
+    assert_eq!(events.len(), 1 + 2 * bad.len(), "bytes without a newline are no line");
     for (pair, (line, message)) in events[1..].chunks(2).zip(bad) {
         assert_eq!(pair[0], Event::Unparseable { error: message.into(), bytes: line.len() });
         assert!(is_good(&pair[1]));
@@ -63,7 +63,7 @@ fn a_line_that_cannot_be_read_is_one_event_and_the_next_ones_are_not_touched() {
 }
 
 #[test]
-fn bookmarks_are_understood_whatever_is_redacted() {
+fn bookmarks_are_parsed_whatever_is_redacted() {
     let bookmark = r#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9","annotations":{"k8s.io/initial-events-end":"true"}}}}"#;
     let middle =
         r#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"8","annotations":{"a":"b"}}}}"#;
@@ -78,12 +78,12 @@ fn bookmarks_are_understood_whatever_is_redacted() {
 }
 
 #[test]
-fn chunks_that_held_secrets_are_wiped_if_nobody_else_holds_them() {
-    // A chunk of its own memory is given back to nobody who could look, so only a shared one can show: it stays.
+fn shared_chunks_that_held_secrets_are_not_wiped() {
+    // Freed memory cannot be inspected, so the test checks the other case: a shared chunk stays as it is.
     let line = Bytes::from(String::from("{\"type\":\"ADDED\",\"object\":{}}\n"));
     let shared = line.clone();
     split([line], &rules(View::MetadataOnly, &[]));
-    assert!(shared.starts_with(b"{\"type\""), "what others still read is not wiped");
+    assert!(shared.starts_with(b"{\"type\""), "memory that others still read is not wiped");
 }
 
 proptest! {
@@ -117,7 +117,7 @@ proptest! {
             Event::Object(object) | Event::Deleted(object) => Some(object.body.clone()),
             _ => None,
         }).collect();
-        // What is added to a body is not counted against its length, so around there both are right.
+        // The limit does not count the fields that `complete` adds, so that both results are right near it.
         for (body, wanted) in bodies.iter().zip(&wanted) {
             prop_assert!(body == wanted || body.as_ref().is_some_and(|body| body.len() > LONGEST));
         }

@@ -2,7 +2,7 @@
 //!
 //! A list is known by its field and by the field that its parent stands in; that is enough for all built-in kinds.
 
-/// How a list is merged.
+/// Merge behaviour of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// By the value of these fields of its items.

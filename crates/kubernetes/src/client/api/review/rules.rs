@@ -1,4 +1,4 @@
-//! All that one may do in a namespace, by a single question.
+//! All permissions in a namespace, by a single request.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -7,33 +7,33 @@ use spindrift_model::Resource;
 use super::{ReviewError, Reviewed};
 use crate::client::api::Api;
 
-/// What the API server says that we may do in a namespace, there or everywhere.
+/// Permissions of the credentials in a namespace, those for all namespaces included.
 ///
-/// It is a summary: that something is not in it means no only if the summary is complete and every authorizer took
-/// part in it. What it allows may still be refused.
+/// A summary: an access that it lacks is denied only if the summary is complete and every authorizer took part in it.
+/// An access that it contains may still be denied.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AccessRules {
     #[serde(default)]
-    resource_rules: Vec<Rule>,
+    resource_rules: Vec<ResourceRule>,
     #[serde(default)]
     incomplete: bool,
 }
 
 #[derive(Debug, Clone, Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
-struct Rule {
+struct ResourceRule {
     verbs: Vec<String>,
     api_groups: Vec<String>,
     resources: Vec<String>,
-    /// A rule for single objects allows no listing.
+    /// A rule for single objects does not allow list.
     resource_names: Vec<String>,
 }
 
 const RULES_REVIEW: &str = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
 
 impl Api {
-    /// What we may do in this namespace. What we may do everywhere is contained in the answer for any namespace.
+    /// Returns the permissions in a namespace. Those for all namespaces are part of the response for any namespace.
     pub async fn access_rules(&self, namespace: &str) -> Result<AccessRules, ReviewError> {
         let review = json!({
             "apiVersion": "authorization.k8s.io/v1",
@@ -48,15 +48,15 @@ impl Api {
 // === impl AccessRules ===
 
 impl AccessRules {
-    /// Whether no rule allows this, as far as the summary goes.
+    /// Whether no rule of a complete summary allows this.
     pub fn lack(&self, verb: &str, resource: &Resource) -> bool {
         !self.incomplete && !self.resource_rules.iter().any(|rule| rule.allows(verb, resource))
     }
 }
 
-// === impl Rule ===
+// === impl ResourceRule ===
 
-impl Rule {
+impl ResourceRule {
     fn allows(&self, verb: &str, resource: &Resource) -> bool {
         let has = |list: &[String], wanted: &str| list.iter().any(|entry| entry == "*" || entry == wanted);
         has(&self.verbs, verb)

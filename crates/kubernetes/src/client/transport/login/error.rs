@@ -1,109 +1,109 @@
-//! Why credentials cannot be used. Nothing here quotes them.
+//! Errors of credentials. None of them quotes a secret.
 
 use std::{io, path::PathBuf, time::Duration};
 
 use spindrift_process::{proxy::ProxyError, tls::TlsError};
 
-/// Something that credentials name and that cannot be used.
+/// Part of the credentials that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LoginError {
     /// A file cannot be read.
     #[error("read the {what} from {}", path.display())]
     File {
-        /// What is in it.
+        /// Content of the file.
         what: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The cause.
         source: io::Error,
     },
-    /// Something is not what it should be.
+    /// A value does not have the expected form.
     #[error("the {what} is not {expected}")]
     Malformed {
-        /// What.
+        /// The value.
         what: &'static str,
-        /// What it should be.
+        /// The expected form.
         expected: &'static str,
     },
     /// A certificate without a key, or a key without a certificate.
     #[error("there is a {found}, but not the {missing} that belongs to it")]
     Alone {
-        /// What is there.
+        /// The part that is there.
         found: &'static str,
-        /// What is not there.
+        /// The part that is missing.
         missing: &'static str,
     },
-    /// The certificates and keys do not work.
+    /// The certificates and keys cannot be used.
     #[error("prepare TLS")]
     Tls(#[from] TlsError),
     /// The proxy cannot be used.
-    #[error("find the way to the API server")]
+    #[error("use the proxy to the API server")]
     Proxy(#[from] ProxyError),
-    /// The credential plugin did not give any.
+    /// The credential plugin failed.
     #[error(transparent)]
     Plugin(#[from] PluginError),
-    /// Kubernetes itself has given this up.
+    /// Kubernetes has removed this method.
     #[error("the auth-provider {name:?} is not supported; use a credential plugin (exec) instead")]
     AuthProvider {
-        /// Which one.
+        /// Name of the provider.
         name: String,
     },
-    /// The name to act under makes no sense.
-    #[error("expected system:serviceaccount:<namespace>:<name> as the one to act for, found {found:?}")]
+    /// The name to impersonate is not a service account.
+    #[error("expected system:serviceaccount:<namespace>:<name> as the user to impersonate, found {found:?}")]
     Impersonate {
-        /// What was asked for.
+        /// The configured name.
         found: String,
     },
 }
 
-/// A credential plugin that did not give credentials.
+/// Failure of a credential plugin.
 #[derive(Debug, thiserror::Error)]
 pub enum PluginError {
-    /// The kubeconfig does not say what to run.
+    /// The kubeconfig names no command.
     #[error("the credential plugin has no command")]
     NoCommand,
-    /// It wants to ask questions.
+    /// The plugin needs a terminal.
     #[error(
-        "the credential plugin {command} wants to ask somebody (interactiveMode: Always), and nobody is there"
+        "the credential plugin {command} is interactive (interactiveMode: Always), which is not supported"
     )]
     Interactive {
-        /// What should be run.
+        /// The command.
         command: String,
     },
-    /// It cannot be run at all.
+    /// The command cannot be run.
     #[error("the credential plugin {command} cannot be run{hint}")]
     Start {
-        /// What should be run.
+        /// The command.
         command: String,
-        /// What the kubeconfig says about installing it.
+        /// `installHint` of the kubeconfig.
         hint: String,
-        /// What the operating system said.
+        /// The cause.
         source: io::Error,
     },
-    /// It ended badly.
-    #[error("the credential plugin {command} failed ({status}): {words}")]
+    /// The command failed.
+    #[error("the credential plugin {command} failed ({status}): {stderr}")]
     Failed {
-        /// What was run.
+        /// The command.
         command: String,
-        /// How it ended.
+        /// Exit status.
         status: String,
-        /// What it wrote to stderr.
-        words: String,
+        /// End of its stderr.
+        stderr: String,
     },
-    /// It does not end.
-    #[error("the credential plugin {command} did not end within {limit:?}")]
+    /// The command did not exit in time.
+    #[error("the credential plugin {command} did not exit within {limit:?}")]
     TimedOut {
-        /// What was run.
+        /// The command.
         command: String,
-        /// What was allowed.
+        /// The timeout.
         limit: Duration,
     },
-    /// It printed something else.
+    /// The output is not an `ExecCredential`.
     #[error("the credential plugin {command} printed no usable ExecCredential: {problem}")]
     Malformed {
-        /// What was run.
+        /// The command.
         command: String,
-        /// What is wrong, without a word of what it printed.
+        /// The problem, without a quote of the output.
         problem: &'static str,
     },
 }

@@ -1,13 +1,12 @@
-//! Which files were read, and whether they are still the same.
+//! Change detection for the files of credentials.
 
 use std::{fs, os::unix::fs::MetadataExt, path::PathBuf};
 
-/// The files behind credentials, as they were when they were read.
+/// Files of credentials, with their state before they were read.
 #[derive(Debug, Default)]
 pub(crate) struct Stamps(Vec<(PathBuf, Option<Stamp>)>);
 
-/// Where a file lies, how long it is, and when it was written. Volumes of Kubernetes swap a symbolic link, which gives
-/// another inode.
+/// Inode, length and modification time of a file. Kubernetes volumes swap a symbolic link, which changes the inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     device: u64,
@@ -19,14 +18,14 @@ struct Stamp {
 // === impl Stamps ===
 
 impl Stamps {
-    /// The stamp of one file.
+    /// Returns the stamp of one file.
     pub(super) fn of(path: impl Into<PathBuf>) -> Self {
         let mut stamps = Self::default();
         stamps.add(path);
         stamps
     }
 
-    /// To be called before the file is read: what changes in between is then noticed.
+    /// Adds a file. Called before the file is read, so that a change in between is detected.
     pub(super) fn add(&mut self, path: impl Into<PathBuf>) {
         let path = path.into();
         let stamp = Stamp::of(&path);

@@ -1,4 +1,4 @@
-//! What proves who asks: a token, a password, a certificate; and for whom.
+//! Authentication headers and client certificate of a user, and impersonation.
 
 use std::{fs, path::PathBuf};
 
@@ -7,14 +7,14 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 use secrecy::{ExposeSecret, SecretString};
 
-use super::{error::LoginError, plugin::Issued, reading::Reading, stamps::Stamps};
-use crate::client::{kubeconfig::AuthInfo, transport::server::Identity};
+use super::{error::LoginError, loaded::LoadedCredentials, plugin::Issued, stamps::Stamps};
+use crate::client::{kubeconfig::AuthInfo, transport::server::ClientIdentity};
 
-/// A user's proofs.
+/// Credentials of a user.
 pub(super) struct User {
-    /// `Authorization`, and on whose behalf.
+    /// `Authorization` and impersonation.
     pub(super) headers: HeaderMap,
-    pub(super) identity: Option<Identity>,
+    pub(super) identity: Option<ClientIdentity>,
 }
 
 const CERTIFICATE: &str = "client certificate";
@@ -24,15 +24,18 @@ const TOKEN: &str = "token";
 // === impl User ===
 
 impl User {
-    /// Reads the files that the credentials name, and notes them.
-    pub(super) fn read(reading: &mut Reading, act_as: Option<&str>) -> Result<Self, LoginError> {
-        let Reading { user, stamps, .. } = reading;
+    /// Reads the files that the credentials name, and adds their stamps.
+    pub(super) fn read(
+        loaded: &mut LoadedCredentials,
+        impersonate: Option<&str>,
+    ) -> Result<Self, LoginError> {
+        let LoadedCredentials { user, stamps, .. } = loaded;
         if let Some(provider) = &user.auth_provider {
             return Err(LoginError::AuthProvider { name: provider.name.clone() });
         }
-        let mut headers = match act_as {
-            Some(name) => act_as_service_account(name)?,
-            None => act_as_configured(user)?,
+        let mut headers = match impersonate {
+            Some(name) => impersonate_service_account(name)?,
+            None => impersonate_configured(user)?,
         };
         if let Some(authorization) = authorization(user, stamps)? {
             headers.insert(header::AUTHORIZATION, authorization);
@@ -46,7 +49,7 @@ impl User {
         let key = user.client_key_data.as_ref().map(SecretString::expose_secret);
         let key = pem(KEY, key, user.client_key.as_ref(), stamps)?;
         let identity = match (certificate, key) {
-            (Some(certificate), Some(key)) => Some(Identity::parse(&certificate, &key)?),
+            (Some(certificate), Some(key)) => Some(ClientIdentity::parse(&certificate, &key)?),
             (None, None) => None,
             (Some(_), None) => return Err(LoginError::Alone { found: CERTIFICATE, missing: KEY }),
             (None, Some(_)) => return Err(LoginError::Alone { found: KEY, missing: CERTIFICATE }),
@@ -54,20 +57,21 @@ impl User {
         Ok(Self { headers, identity })
     }
 
-    /// Takes what a plugin has issued.
-    pub(super) fn take_from(&mut self, issued: Issued) -> Result<(), LoginError> {
-        let Issued { token, certificate, end: _ } = issued;
+    /// Adds the credentials that a plugin has printed.
+    pub(super) fn add_issued(&mut self, issued: Issued) -> Result<(), LoginError> {
+        let Issued { token, certificate, expiry: _ } = issued;
         if let Some(token) = token {
             self.headers.insert(header::AUTHORIZATION, secret_header("Bearer ", token.expose_secret())?);
         }
         if let Some((certificate, key)) = certificate {
-            self.identity = Some(Identity::parse(certificate.as_bytes(), key.expose_secret().as_bytes())?);
+            self.identity =
+                Some(ClientIdentity::parse(certificate.as_bytes(), key.expose_secret().as_bytes())?);
         }
         Ok(())
     }
 }
 
-/// A file counts more than what is written down: it is the one that is exchanged.
+/// Returns the `Authorization` header. A token file takes precedence over a token, since the file is rotated.
 fn authorization(user: &AuthInfo, stamps: &mut Stamps) -> Result<Option<HeaderValue>, LoginError> {
     if let Some(file) = &user.token_file {
         let token = read(TOKEN, file.into(), stamps)?;
@@ -83,9 +87,9 @@ fn authorization(user: &AuthInfo, stamps: &mut Stamps) -> Result<Option<HeaderVa
     secret_header("Basic ", &BASE64_STANDARD.encode(format!("{name}:{password}"))).map(Some)
 }
 
-/// The header of its own name is all that is sent: Kubernetes itself adds the groups that service accounts have, and
-/// then asks for the right to act for that account only, not for each of its groups.
-fn act_as_service_account(name: &str) -> Result<HeaderMap, LoginError> {
+/// Impersonates by user name only: Kubernetes itself adds the groups of service accounts, and then requires permission to
+/// impersonate that account only, not each of its groups.
+fn impersonate_service_account(name: &str) -> Result<HeaderMap, LoginError> {
     let wrong = || LoginError::Impersonate { found: name.to_owned() };
     let account = name.strip_prefix("system:serviceaccount:").and_then(|rest| rest.split_once(':'));
     let is_name = |text: &str| !text.is_empty() && !text.contains([':', '/', ' ']);
@@ -94,9 +98,10 @@ fn act_as_service_account(name: &str) -> Result<HeaderMap, LoginError> {
     Ok(HeaderMap::from_iter([(HeaderName::from_static("impersonate-user"), value)]))
 }
 
-/// `as`, `as-uid`, `as-groups` and `as-user-extra` of a kubeconfig.
-fn act_as_configured(user: &AuthInfo) -> Result<HeaderMap, LoginError> {
-    let malformed = || LoginError::Malformed { what: "user to act for (as)", expected: "fit for a header" };
+/// Impersonates by `as`, `as-uid`, `as-groups` and `as-user-extra` of a kubeconfig.
+fn impersonate_configured(user: &AuthInfo) -> Result<HeaderMap, LoginError> {
+    let malformed =
+        || LoginError::Malformed { what: "user to impersonate (as)", expected: "fit for a header" };
     let mut headers = HeaderMap::new();
     let mut add = |name: &str, value: &str| {
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| malformed())?;
@@ -127,7 +132,7 @@ fn secret_header(scheme: &str, secret: &str) -> Result<HeaderValue, LoginError> 
     Ok(value)
 }
 
-/// What is written down counts more than a file, as with kubectl.
+/// Returns PEM from the data or the file; as in kubectl, data takes precedence.
 fn pem(
     what: &'static str,
     data: Option<&str>,
@@ -149,9 +154,9 @@ fn read(what: &'static str, path: PathBuf, stamps: &mut Stamps) -> Result<Vec<u8
     fs::read(&path).map_err(|source| LoginError::File { what, path, source })
 }
 
-// === impl Identity ===
+// === impl ClientIdentity ===
 
-impl Identity {
+impl ClientIdentity {
     fn parse(certificate: &[u8], key: &[u8]) -> Result<Self, LoginError> {
         let malformed = |what| LoginError::Malformed { what, expected: "PEM" };
         let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificate).collect();

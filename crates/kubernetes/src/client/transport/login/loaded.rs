@@ -1,4 +1,4 @@
-//! One reading of credentials: which API server, which way to it, and whom to be there.
+//! Credentials as loaded from files and the environment: API server, proxy and user.
 
 use http::Uri;
 use rustls::pki_types::{CertificateDer, pem::PemObject};
@@ -14,10 +14,10 @@ use crate::client::{
     kubeconfig::{AuthInfo, Cluster, ExecCluster, Kubeconfig, KubeconfigError},
 };
 
-/// What credentials say. Files that only the user needs are read by [`super::user::User`].
-pub(crate) struct Reading {
+/// Loaded credentials. The files of the user are read later, by [`super::user::User`].
+pub(crate) struct LoadedCredentials {
     pub(crate) server: Uri,
-    /// DER; the system's if there are none.
+    /// DER; the authorities of the system if none.
     pub(crate) authorities: Option<Vec<Vec<u8>>>,
     pub(crate) insecure: bool,
     pub(crate) server_name: Option<String>,
@@ -29,50 +29,50 @@ pub(crate) struct Reading {
 const NOT_AN_ADDRESS: LoginError =
     LoginError::Malformed { what: "server", expected: "an address of https:// or http://" };
 
-// === impl Reading ===
+// === impl LoadedCredentials ===
 
-impl Reading {
-    /// Reads files and the environment; nothing is run or sent.
+impl LoadedCredentials {
+    /// Reads files and the environment; runs no plugin and sends nothing.
     pub(crate) fn of(credentials: &Credentials, options: &ApiOptions) -> Result<Self, ConnectError> {
-        let (mut reading, proxy_url) = match credentials {
+        let (mut loaded, proxy_url) = match credentials {
             Credentials::ServiceAccount => (service_account()?, None),
             Credentials::Kubeconfig { path, context } => {
                 let stamps = Stamps::of(path);
                 let read = Kubeconfig::read_from(path);
-                kubeconfig(read, &credentials.place(), context.as_deref(), stamps)?
+                kubeconfig(read, &credentials.source_name(), context.as_deref(), stamps)?
             }
             Credentials::Contents { kubeconfig: text, context } => {
                 let read = Kubeconfig::from_yaml(text.as_str());
-                kubeconfig(read, &credentials.place(), context.as_deref(), Stamps::default())?
+                kubeconfig(read, &credentials.source_name(), context.as_deref(), Stamps::default())?
             }
         };
-        if reading.authorities.as_ref().is_some_and(Vec::is_empty) {
+        if loaded.authorities.as_ref().is_some_and(Vec::is_empty) {
             return Err(ConnectError::NoAuthority { origin: credentials.origin() });
         }
-        if !matches!(reading.server.scheme_str(), Some("https" | "http")) {
+        if !matches!(loaded.server.scheme_str(), Some("https" | "http")) {
             return Err(ConnectError::Unusable {
                 origin: credentials.origin(),
                 source: Box::new(NOT_AN_ADDRESS),
             });
         }
-        reading.insecure |= options.insecure;
+        loaded.insecure |= options.insecure;
         if !options.no_proxy {
-            let proxy = proxy_to(&reading.server, proxy_url.as_deref());
-            reading.proxy = proxy.map_err(|error| ConnectError::Unusable {
+            let proxy = proxy_to(&loaded.server, proxy_url.as_deref());
+            loaded.proxy = proxy.map_err(|error| ConnectError::Unusable {
                 origin: credentials.origin(),
                 source: Box::new(error.into()),
             })?;
         }
-        Ok(reading)
+        Ok(loaded)
     }
 }
 
-fn service_account() -> Result<Reading, ConnectError> {
-    // The certificates of the cluster may be exchanged like the token.
+fn service_account() -> Result<LoadedCredentials, ConnectError> {
+    // Kubernetes may rotate the certificate authority like the token.
     let stamps = Stamps::of(CA_FILE);
     let InCluster { server, certificate_authority } =
         InCluster::read().map_err(ConnectError::ServiceAccount)?;
-    Ok(Reading {
+    Ok(LoadedCredentials {
         server,
         authorities: Some(certificates(&certificate_authority)),
         insecure: false,
@@ -83,36 +83,38 @@ fn service_account() -> Result<Reading, ConnectError> {
     })
 }
 
-/// With the proxy that it names.
+/// Loads a context; also returns the proxy that its cluster names.
 fn kubeconfig(
     read: Result<Kubeconfig, KubeconfigError>,
-    place: &str,
+    source_name: &str,
     context: Option<&str>,
     mut stamps: Stamps,
-) -> Result<(Reading, Option<String>), ConnectError> {
+) -> Result<(LoadedCredentials, Option<String>), ConnectError> {
     let failed = |source| match source {
         KubeconfigError::Parse(error) => {
             let line = error.location().map_or(0, |location| location.line());
-            ConnectError::Unreadable { kubeconfig: place.to_owned(), line }
+            ConnectError::Unreadable { kubeconfig: source_name.to_owned(), line }
         }
-        source => ConnectError::Kubeconfig { kubeconfig: place.to_owned(), source },
+        source => ConnectError::Kubeconfig { kubeconfig: source_name.to_owned(), source },
     };
     let file = read.map_err(failed)?;
-    let (cluster, user) = chosen(&file, context).map_err(|problem| match problem {
-        Problem::Kubeconfig(source) => failed(source),
-        Problem::NoSuchUser(user) => ConnectError::NoSuchUser { kubeconfig: place.to_owned(), user },
+    let (cluster, user) = select(&file, context).map_err(|error| match error {
+        ContextError::Kubeconfig(source) => failed(source),
+        ContextError::NoSuchUser(user) => {
+            ConnectError::NoSuchUser { kubeconfig: source_name.to_owned(), user }
+        }
     })?;
     cluster.certificate_authority.iter().for_each(|file| stamps.add(file));
-    // This form of a cluster is what plugins are told. It has the authorities read from wherever they are.
-    let told = ExecCluster::of(&cluster).map_err(failed)?;
-    let authorities = told.certificate_authority_data.as_deref().map(certificates);
-    let server = told.server.clone().ok_or(KubeconfigError::MissingClusterUrl);
+    // Plugins receive this form of a cluster. It contains the authorities from the data or the file.
+    let exec_cluster = ExecCluster::of(&cluster).map_err(failed)?;
+    let authorities = exec_cluster.certificate_authority_data.as_deref().map(certificates);
+    let server = exec_cluster.server.clone().ok_or(KubeconfigError::MissingClusterUrl);
     let server = server.and_then(|server| server.parse().map_err(KubeconfigError::ParseClusterUrl));
     let mut user = user.unwrap_or_default();
     if let Some(plugin) = user.exec.as_mut().filter(|plugin| plugin.provide_cluster_info) {
-        plugin.cluster = Some(told);
+        plugin.cluster = Some(exec_cluster);
     }
-    let reading = Reading {
+    let loaded = LoadedCredentials {
         server: server.map_err(failed)?,
         authorities,
         insecure: cluster.insecure_skip_tls_verify.unwrap_or(false),
@@ -121,43 +123,43 @@ fn kubeconfig(
         user,
         stamps,
     };
-    Ok((reading, cluster.proxy_url.filter(|url| !url.is_empty())))
+    Ok((loaded, cluster.proxy_url.filter(|url| !url.is_empty())))
 }
 
-enum Problem {
+enum ContextError {
     Kubeconfig(KubeconfigError),
     NoSuchUser(String),
 }
 
-/// The cluster and the user that a context names, or the current one.
-fn chosen(file: &Kubeconfig, context: Option<&str>) -> Result<(Cluster, Option<AuthInfo>), Problem> {
+/// Returns the cluster and the user of a context, by default of the current one.
+fn select(file: &Kubeconfig, context: Option<&str>) -> Result<(Cluster, Option<AuthInfo>), ContextError> {
     let Kubeconfig { current_context, contexts, clusters, users, .. } = file;
     let current = current_context.as_deref().filter(|name| !name.is_empty());
-    let name = context.or(current).ok_or(Problem::Kubeconfig(KubeconfigError::CurrentContextNotSet))?;
+    let name = context.or(current).ok_or(ContextError::Kubeconfig(KubeconfigError::CurrentContextNotSet))?;
     let context = contexts.iter().find(|named| named.name == name).and_then(|named| named.context.as_ref());
-    let missing = || Problem::Kubeconfig(KubeconfigError::LoadContext(name.to_owned()));
+    let missing = || ContextError::Kubeconfig(KubeconfigError::LoadContext(name.to_owned()));
     let context = context.ok_or_else(missing)?;
     let cluster = clusters.iter().find(|named| named.name == context.cluster);
     let cluster = cluster.and_then(|named| named.cluster.clone());
-    let missing = || Problem::Kubeconfig(KubeconfigError::LoadClusterOfContext(context.cluster.clone()));
+    let missing = || ContextError::Kubeconfig(KubeconfigError::LoadClusterOfContext(context.cluster.clone()));
     let cluster = cluster.ok_or_else(missing)?;
-    // A name that leads nowhere would be nobody's name, and the API server's answer would explain nothing.
+    // Without this error the requests would be anonymous, and the 401 of the API server would not explain why.
     let user = match context.user.as_ref().filter(|user| !user.is_empty()) {
         None => None,
         Some(user) => {
             let named = users.iter().find(|named| named.name == *user);
-            named.ok_or_else(|| Problem::NoSuchUser(user.clone()))?.user.clone()
+            named.ok_or_else(|| ContextError::NoSuchUser(user.clone()))?.user.clone()
         }
     };
     Ok((cluster, user))
 }
 
-/// What is not a certificate is left out.
+/// Parses PEM; other entries than certificates are skipped.
 fn certificates(pem: &[u8]) -> Vec<Vec<u8>> {
     CertificateDer::pem_slice_iter(pem).filter_map(|found| Some(found.ok()?.to_vec())).collect()
 }
 
-/// A proxy that the kubeconfig names is meant for this API server; those of the environment have exceptions.
+/// Returns the proxy: that of the kubeconfig is meant for this API server; those of the environment have exceptions.
 fn proxy_to(server: &Uri, named: Option<&str>) -> Result<Option<Proxy>, ProxyError> {
     if let Some(url) = named {
         return Proxy::parse("proxy-url of the kubeconfig", url).map(Some);
