@@ -19,7 +19,7 @@ mod json;
 mod schema;
 mod strategic;
 
-pub(crate) use schema::{Kind as ListKind, is_atomic_object, list_kind};
+pub(crate) use schema::{ListKind, is_atomic_object, list_kind};
 
 /// A patch in one of its languages.
 enum Patch {

@@ -4,7 +4,7 @@
 
 /// Merge behaviour of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ListKind {
     /// By the value of these fields of its items.
     Map(&'static [&'static str]),
     Set,
@@ -12,7 +12,7 @@ pub(crate) enum Kind {
 }
 
 /// The kind of the list under a field, whose parent is under another.
-pub(crate) fn list_kind(parent: &str, field: &str) -> Kind {
+pub(crate) fn list_kind(parent: &str, field: &str) -> ListKind {
     match (parent, field) {
         (
             _,
@@ -26,19 +26,19 @@ pub(crate) fn list_kind(parent: &str, field: &str) -> Kind {
             | "schedulingGates"
             | "webhooks"
             | "secrets",
-        ) => Kind::Map(&["name"]),
+        ) => ListKind::Map(&["name"]),
         ("containers" | "initContainers" | "ephemeralContainers", "ports") => {
-            Kind::Map(&["containerPort", "protocol"])
+            ListKind::Map(&["containerPort", "protocol"])
         }
-        ("spec", "ports") => Kind::Map(&["port", "protocol"]),
-        (_, "volumeMounts") => Kind::Map(&["mountPath"]),
-        (_, "volumeDevices") => Kind::Map(&["devicePath"]),
-        (_, "hostAliases" | "podIPs" | "hostIPs") => Kind::Map(&["ip"]),
-        (_, "topologySpreadConstraints") => Kind::Map(&["topologyKey", "whenUnsatisfiable"]),
-        (_, "conditions") | ("status", "addresses") => Kind::Map(&["type"]),
-        (_, "ownerReferences") => Kind::Map(&["uid"]),
-        (_, "finalizers" | "accessModes" | "loadBalancerSourceRanges" | "podCIDRs") => Kind::Set,
-        _ => Kind::Atomic,
+        ("spec", "ports") => ListKind::Map(&["port", "protocol"]),
+        (_, "volumeMounts") => ListKind::Map(&["mountPath"]),
+        (_, "volumeDevices") => ListKind::Map(&["devicePath"]),
+        (_, "hostAliases" | "podIPs" | "hostIPs") => ListKind::Map(&["ip"]),
+        (_, "topologySpreadConstraints") => ListKind::Map(&["topologyKey", "whenUnsatisfiable"]),
+        (_, "conditions") | ("status", "addresses") => ListKind::Map(&["type"]),
+        (_, "ownerReferences") => ListKind::Map(&["uid"]),
+        (_, "finalizers" | "accessModes" | "loadBalancerSourceRanges" | "podCIDRs") => ListKind::Set,
+        _ => ListKind::Atomic,
     }
 }
 
