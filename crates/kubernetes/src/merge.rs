@@ -1,7 +1,7 @@
 //! Patches as kubectl computes them, and as the API server applies them.
 //!
 //! ```text
-//! current  ──changes──▶ modified   diff: changed and new fields, without deletions ────────┐
+//! current  ──changes──▶ modified   diff: changed and new fields, without deletions ─────────┐
 //! original ──deletions─▶ modified  diff: fields of the last apply that the manifest dropped ┴─▶ overlay ──▶ patch
 //! ```
 //!

@@ -91,7 +91,7 @@ impl ApiError {
         self.status().is_some_and(Status::is_not_found)
     }
 
-    /// Whether the requested resource version is in the future: the store was restored from a backup, or a replica lags behind.
+    /// Whether the requested resource version is in the future: the store was restored from a backup, or a replica lags.
     pub fn is_too_large_resource_version(&self) -> bool {
         self.status().is_some_and(Status::is_too_large_resource_version)
     }

@@ -89,7 +89,7 @@ impl Status {
         self.code == 404
     }
 
-    /// Whether the requested resource version is in the future: the store was restored from a backup, or a replica lags behind.
+    /// Whether the requested resource version is in the future: the store was restored from a backup, or a replica lags.
     pub fn is_too_large_resource_version(&self) -> bool {
         self.causes.iter().any(|cause| cause == "ResourceVersionTooLarge")
             || self.message.contains("Too large resource version")
