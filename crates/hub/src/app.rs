@@ -23,16 +23,16 @@ use tracing::info;
 use background::{Cleanup, History, Housekeeping, Polling};
 
 use crate::{
-    cache::{Committer, CommitterConfig, Feed},
     clouddriver::{
         Accounts, Artifacts, Deriving, Front50, Live, RuleBook, Staleness, Tasks, TasksConfig, Upstream,
     },
     config::HubConfig,
     dispatch::{Dispatch, DispatchConfig, Vault, open_vault},
+    ingest::{Budget, Committer, CommitterConfig, Feed},
     metrics::Metrics,
     rest::{self, RestState},
     schedule::Schedule,
-    session::{Budget, HubService, SessionConfig, Sessions, SubjectFilter},
+    session::{HubService, SessionConfig, Sessions, SubjectFilter},
     store::{Store, StoreConfig},
 };
 

@@ -1,17 +1,17 @@
 //! The hub: what agents report comes in by gRPC, is committed to SQL, and goes out by REST.
 //!
 //! ```text
-//! agent ══gRPC══▶ session ──▶ cache ──▶ store ──▶ rest ──▶ people, scripts, Spinnaker
+//! agent ══gRPC══▶ session ──▶ ingest ──▶ store ──▶ rest ──▶ people, scripts, Spinnaker
 //! agent ◀══gRPC══ session ◀────────── dispatch ◀── rest ◀── what they ask for
 //! ```
 
 pub mod app;
-pub mod cache;
 pub mod check;
 pub mod clouddriver;
 pub mod config;
 pub mod dispatch;
 mod hex;
+pub mod ingest;
 pub mod metrics;
 pub mod rest;
 mod schedule;

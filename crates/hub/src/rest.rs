@@ -38,9 +38,9 @@ use tower::ServiceExt as _;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
-    cache::Feed,
     clouddriver::{Accounts, Artifacts, Front50, Live, Staleness, Tasks, routes as clouddriver},
     dispatch::Dispatch,
+    ingest::Feed,
     metrics::Metrics,
     store::Store,
 };

@@ -3,7 +3,7 @@
 //! ```text
 //! Register ─▶ Registrar (who, which accounts, tokens) ─▶ store
 //! Control  ─▶ gate (token) ─▶ control (pings, announcements); operations ◀─ dispatch
-//! Events   ─▶ gate (token) ─▶ events (attach, batches) ─▶ cache
+//! Events   ─▶ gate (token) ─▶ ingest
 //! Results  ─▶ gate (token) ─▶ results ─▶ dispatch
 //! ```
 //!
@@ -12,27 +12,31 @@
 //!
 //! Any hub replica accepts any channel, so what a channel needs to know of its session is in the store.
 
-mod budget;
 mod control;
-mod events;
 mod gate;
 mod registrar;
 mod results;
 mod service;
 mod sessions;
-mod succession;
 
 use std::{sync::Arc, time::Duration};
 
 use spindrift_model::{CacheKinds, HubId, TenantId};
 use tokio::sync::Semaphore;
 
-pub use budget::Budget;
 pub use gate::SubjectFilter;
 pub use service::HubService;
 pub use sessions::Sessions;
 
-use crate::{cache::Committer, clouddriver::RuleBook, dispatch::Dispatch, metrics::Metrics, store::Store};
+pub(crate) use sessions::Live;
+
+use crate::{
+    clouddriver::RuleBook,
+    dispatch::Dispatch,
+    ingest::{Budget, Committer},
+    metrics::Metrics,
+    store::Store,
+};
 
 /// How sessions behave.
 #[derive(Debug, Clone)]

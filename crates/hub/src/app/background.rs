@@ -9,8 +9,8 @@ use tokio::time::{Instant, MissedTickBehavior};
 use tracing::{info, warn};
 
 use crate::{
-    cache::Feed,
     clouddriver::{self, Accounts},
+    ingest::Feed,
     schedule::Schedule,
     store::{Forgotten, Store, StoreError},
 };

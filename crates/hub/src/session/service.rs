@@ -19,13 +19,12 @@ use tracing::warn;
 use super::{
     Context, SessionConfig, Sessions,
     control::ControlChannel,
-    events::{EventsChannel, EventsOptions},
     results::{self, ResultsChannel},
 };
 use crate::{
-    cache::Committer,
     clouddriver::RuleBook,
     dispatch::{Dispatch, Link},
+    ingest::{Committer, EventsChannel, EventsOptions},
     metrics::Metrics,
     store::{Seat, Store},
 };

@@ -7,12 +7,13 @@ use spindrift_model::{AccountName, Epoch};
 use spindrift_protocol::EventsDown;
 use tracing::{debug, info, warn};
 
-use super::{Done, Ended, EventsChannel, EventsOptions, hold::Hold};
-use crate::{
-    cache::Attachment,
-    session::succession::Inheritance,
-    store::{AttachOutcome, AttachRequest, StoreError},
+use super::{
+    Attachment,
+    attached::Hold,
+    channel::{Done, Ended, EventsChannel, EventsOptions},
+    coverage::Inheritance,
 };
+use crate::store::{AttachOutcome, AttachRequest, StoreError};
 
 /// A standby asks again after about this long, in milliseconds; a holder that leaves is followed within it. Spread, so
 /// that the accounts of an agent do not ask in step.

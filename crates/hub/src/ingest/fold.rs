@@ -1,5 +1,7 @@
 //! One agent's hold on one account: turns its batches into writes, and remembers what a listing has mentioned.
 
+mod labels;
+
 use std::{
     collections::{HashMap, hash_map::Entry},
     sync::Arc,
@@ -14,8 +16,8 @@ use spindrift_model::{
 };
 use spindrift_protocol::Rejected;
 
-use super::labels::labels;
 use crate::store::{AccountWrite, DeclaredScopes, ObjectWrite, Prune, ScopeProgress, ScopeRow, UidSet};
+use labels::labels;
 
 /// An account that is attached to an Events channel.
 ///

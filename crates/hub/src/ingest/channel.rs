@@ -5,11 +5,6 @@
 //!             never waits for ─────────────────────▶┘
 //! ```
 
-mod attaching;
-mod heir;
-mod hold;
-mod known;
-
 use std::{
     collections::{HashMap, HashSet},
     convert::Infallible,
@@ -26,46 +21,45 @@ use tonic::Status;
 use tracing::{debug, info, warn};
 
 use super::{
-    Context,
-    sessions::Live,
-    succession::{Judgement, Succession},
+    Begun, CommitResult, Folded,
+    attached::Hold,
+    coverage::{Judgement, Succession},
 };
 use crate::{
-    cache::{Begun, CommitResult, Folded},
+    session::{Context, Live},
     store::{AttachOutcome, SessionInfo, StoreError},
 };
-use hold::Hold;
 
 /// What a channel must be rid of: the agent has gone, or speaks nonsense.
-type Ended = String;
+pub(super) type Ended = String;
 
 /// What an Events channel is opened with.
-pub(super) struct EventsOptions {
-    pub(super) context: Arc<Context>,
-    pub(super) session: SessionId,
-    pub(super) info: SessionInfo,
-    pub(super) live: Arc<Live>,
-    pub(super) down_tx: mpsc::Sender<Result<v1::EventsDown, Status>>,
-    pub(super) assembler: Assembler,
+pub(crate) struct EventsOptions {
+    pub(crate) context: Arc<Context>,
+    pub(crate) session: SessionId,
+    pub(crate) info: SessionInfo,
+    pub(crate) live: Arc<Live>,
+    pub(crate) down_tx: mpsc::Sender<Result<v1::EventsDown, Status>>,
+    pub(crate) assembler: Assembler,
     /// Whether the agent wants to know what is stored of a scope that it lists.
-    pub(super) fingerprints: bool,
+    pub(crate) fingerprints: bool,
 }
 
-pub(super) struct EventsChannel {
-    options: EventsOptions,
-    holds: HashMap<AccountName, Hold>,
+pub(crate) struct EventsChannel {
+    pub(super) options: EventsOptions,
+    pub(super) holds: HashMap<AccountName, Hold>,
     /// Accounts whose attach is on its way; one that is detached meanwhile is not among them.
-    attaching: HashSet<AccountName>,
-    renewing: bool,
-    succession: Succession,
-    work: FuturesUnordered<Work>,
+    pub(super) attaching: HashSet<AccountName>,
+    pub(super) renewing: bool,
+    pub(super) succession: Succession,
+    pub(super) work: FuturesUnordered<Work>,
 }
 
 /// What the store is asked to do for the channel, while it reads on.
-type Work = Pin<Box<dyn Future<Output = Done> + Send>>;
+pub(super) type Work = Pin<Box<dyn Future<Output = Done> + Send>>;
 
 /// What became of it.
-enum Done {
+pub(super) enum Done {
     Attached(AccountName, Result<AttachOutcome, StoreError>),
     Committed(Outcome),
     /// With the attachments that are over.
@@ -75,7 +69,7 @@ enum Done {
 }
 
 /// What became of a batch.
-struct Outcome {
+pub(super) struct Outcome {
     account: AccountName,
     cursor: Cursor,
     bytes: usize,
@@ -87,7 +81,7 @@ struct Outcome {
 // === impl EventsChannel ===
 
 impl EventsChannel {
-    pub(super) fn new(options: EventsOptions) -> Self {
+    pub(crate) fn new(options: EventsOptions) -> Self {
         let grace = options.context.config.succession_grace;
         Self {
             succession: Succession::new(options.info.agent.clone(), grace),
@@ -100,7 +94,7 @@ impl EventsChannel {
     }
 
     /// Runs until the agent leaves or the session ends; then its accounts are free for others.
-    pub(super) async fn run(
+    pub(crate) async fn run(
         mut self,
         up: impl Stream<Item = Result<v1::EventsUp, Status>> + Unpin,
     ) -> Result<(), BoxError> {
@@ -259,7 +253,7 @@ impl EventsChannel {
         }
     }
 
-    async fn send(&mut self, message: EventsDown) -> Result<(), Ended> {
+    pub(super) async fn send(&mut self, message: EventsDown) -> Result<(), Ended> {
         self.options.down_tx.send(Ok(message.into())).await.map_err(|_| "the agent is gone".to_owned())
     }
 

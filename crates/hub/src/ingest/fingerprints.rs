@@ -7,8 +7,10 @@ use spindrift_model::{AccountName, Epoch, Salt};
 use spindrift_protocol::{EventsDown, Known, flow::MAX_FINGERPRINTS};
 use tracing::{debug, warn};
 
-use super::{Done, EventsChannel};
-use crate::cache::Begun;
+use super::{
+    Begun,
+    channel::{Done, EventsChannel},
+};
 
 /// Fingerprints of one message: 64 KB.
 const AT_ONCE: usize = 8 * 1024;

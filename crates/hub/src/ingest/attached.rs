@@ -6,11 +6,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use spindrift_model::{Batch, Epoch};
 use spindrift_protocol::flow;
 
-use crate::{
-    cache::{Attachment, Folded, Violation},
-    metrics::Metrics,
-    session::budget::{Budget, Share},
-};
+use super::{Attachment, Budget, Folded, Violation, credit::Share};
+use crate::metrics::Metrics;
 
 pub(super) struct Hold {
     attachment: Attachment,

@@ -7,7 +7,7 @@ use spindrift_model::{AccountName, AgentId};
 use spindrift_protocol::EventsDown;
 use tracing::{debug, warn};
 
-use super::{Done, Ended, EventsChannel, EventsOptions};
+use super::channel::{Done, Ended, EventsChannel, EventsOptions};
 
 impl EventsChannel {
     /// Ends an attachment that would show less than the one before, and lets others go first.

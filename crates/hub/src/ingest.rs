@@ -8,11 +8,20 @@
 //!
 //! The rules that [`Attachment`] follows are those of the model in `protocol/tests/cursor_model`.
 
-mod attachment;
-mod committer;
+mod attach;
+mod attached;
+mod channel;
+mod commit;
+mod coverage;
+mod credit;
 mod feed;
-mod labels;
+mod fingerprints;
+mod fold;
+mod release;
 
-pub use attachment::{Attachment, Begun, Folded, Violation};
-pub use committer::{CommitResult, Committed, Committer, CommitterConfig};
+pub use commit::{CommitResult, Committed, Committer, CommitterConfig};
+pub use credit::Budget;
 pub use feed::Feed;
+pub use fold::{Attachment, Begun, Folded, Violation};
+
+pub(crate) use channel::{EventsChannel, EventsOptions};
