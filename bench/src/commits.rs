@@ -2,9 +2,10 @@
 //!
 //! The same bodies under the same keys; once as pods, and once as events, which have no rows.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context, bail};
+use spindrift_hub::clouddriver::Derivation;
 use spindrift_hub::store::{
     AccountWrite, AttachOutcome, AttachRequest, ObjectWrite, Store, StoreConfig, WriteOutcome,
 };
@@ -82,12 +83,19 @@ async fn write(
             .collect();
         groups.push(group);
     }
+    let rules = Arc::new(Derivation::default());
     let begun = Instant::now();
     for group in groups {
         let writes: Vec<_> = std::iter::zip(accounts.iter(), group)
             .map(|(account, upserts)| AccountWrite {
                 upserts,
-                ..AccountWrite::new(TenantId::default(), account.name.clone(), account.cursor, LEASE)
+                ..AccountWrite::new(
+                    TenantId::default(),
+                    account.name.clone(),
+                    account.cursor,
+                    LEASE,
+                    rules.clone(),
+                )
             })
             .collect();
         for (account, outcome) in std::iter::zip(accounts.iter_mut(), store.commit(&writes).await?) {

@@ -1,4 +1,4 @@
-//! `spindrift-hub check`: what is right and wrong, before a hub starts or beside one that runs.
+//! `spindrift-hub check`: preflight checks, before a hub starts or beside one that runs.
 //!
 //! ```text
 //! configuration ─┬─▶ database (dial ─▶ login ─▶ schema, writing, clock, connections)
@@ -8,7 +8,7 @@
 //!                └─▶ ports (free, or held by the hub that runs: then it is asked how it is)
 //! ```
 //!
-//! Nothing is changed: what has to be tried is tried in a transaction that is rolled back.
+//! Nothing is changed: writes are tried in a transaction that is rolled back.
 
 mod database;
 mod operations;
@@ -24,7 +24,7 @@ use spindrift_process::{
 
 use crate::config::HubConfig;
 
-/// Checks everything; whatever is wrong is in the report.
+/// Checks everything; the report has the problems.
 pub async fn check(files: &ConfigFiles) -> Report {
     install_provider();
     let mut report = Report::new("spindrift-hub", crate::VERSION);

@@ -1,4 +1,4 @@
-//! The hub's options: `kubesvc.*` as Scale Agent operators know them, and a little of our own around it.
+//! Settings of the hub: `kubesvc.*` with the keys of the Scale Agent, and a few of our own.
 
 use std::time::Duration;
 
@@ -32,13 +32,13 @@ pub use upstream::{Upstream, UpstreamTls};
 pub struct HubConfig {
     /// Sessions, cache and clustering.
     pub kubesvc: Kubesvc,
-    /// Where REST listens.
+    /// The REST server.
     pub server: Server,
     /// The database.
     pub sql: Sql,
-    /// What holds for all accounts.
+    /// Settings for all accounts.
     pub kubernetes: Kubernetes,
-    /// How accounts are marked for Spinnaker.
+    /// Marks of accounts for Spinnaker.
     pub credentials: Credentials,
     /// From where files are fetched for pipelines.
     pub artifacts: Artifacts,
@@ -46,7 +46,7 @@ pub struct HubConfig {
     pub services: Services,
     /// The Clouddriver that this hub stands in front of.
     pub upstream: Upstream,
-    /// What the hub logs.
+    /// Logging.
     pub logging: LoggingConfig,
 }
 
@@ -56,15 +56,15 @@ pub struct HubConfig {
 pub struct Kubesvc {
     /// The gRPC server that agents dial.
     pub grpc: Grpc,
-    /// What is cached.
+    /// The cache.
     pub cache: Cache,
-    /// What agents are asked to do.
+    /// Operations of agents.
     pub operations: Operations,
-    /// What is done by the clock.
+    /// Scheduled jobs.
     pub jobs: Jobs,
-    /// How operations are measured.
+    /// Metrics of operations.
     pub ops: Ops,
-    /// What Spinnaker makes of accounts.
+    /// Settings of accounts for Spinnaker.
     pub runtime: Runtime,
 }
 
@@ -72,9 +72,9 @@ pub struct Kubesvc {
 #[derive(Debug, Clone, Serialize, Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Grpc {
-    /// Where and how it listens.
+    /// Its address and TLS.
     pub server: GrpcServer,
-    /// Who may speak.
+    /// Authentication of agents.
     pub auth: GrpcAuth,
 }
 
@@ -86,7 +86,7 @@ pub struct GrpcServer {
     pub address: String,
     /// The port to bind.
     pub port: u16,
-    /// Whether `grpc.health.v1` is served.
+    /// Serves `grpc.health.v1`.
     pub health_service_enabled: bool,
     /// TLS.
     pub security: Security,
@@ -96,7 +96,7 @@ pub struct GrpcServer {
 #[derive(Debug, Clone, Serialize, Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Security {
-    /// Whether the port speaks TLS.
+    /// Enables TLS.
     pub enabled: bool,
     /// The server's certificate chain (PEM).
     pub certificate_chain: Option<String>,
@@ -120,7 +120,7 @@ pub struct GrpcAuth {
 #[derive(Debug, Clone, Serialize, Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 pub struct X509 {
-    /// Whether client certificates are filtered by subject.
+    /// Accepts only client certificates with a matching subject.
     pub enabled: bool,
     /// Regular expressions on the subject; any match admits.
     pub filters: Vec<String>,
@@ -130,19 +130,19 @@ pub struct X509 {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Cache {
-    /// The kinds that agents are told to cache: `Kind` or `Kind.group`.
+    /// The kinds that agents cache: `Kind` or `Kind.group`.
     pub cache_kinds: Vec<String>,
     /// Kinds taken out of those.
     pub cache_omit_kinds: Vec<String>,
     /// Every kind.
     pub cache_all: bool,
-    /// An account that no agent has served for so long is forgotten, with all that is cached of it; 0 is never. The
-    /// original takes 600.
+    /// Time after which an account that no agent serves is deleted, with all its cached objects; 0 is never. The
+    /// original has 600.
     pub account_cleanup_frequency_seconds: u64,
-    /// How long an operation may take unless its caller says.
+    /// Time limit of an operation, unless its caller sets one.
     pub operation_wait_ms: u64,
-    /// An agent that shows less of an account than the one that cached it before (by its permissions or configuration)
-    /// stands by for this long, so that one that shows all can take over. The original does not have it.
+    /// Time for which an agent that reads less of an account than the previous one (by its permissions or configuration)
+    /// stands by, so that one that reads all of it can take over. The original does not have it.
     pub narrower_agent_grace_seconds: u64,
 }
 
@@ -167,7 +167,7 @@ pub struct Sql {
     pub readers: u32,
     /// Connections for writes; SQLite has one.
     pub writers: u32,
-    /// How long a deleted object can be seen in the change feed.
+    /// Time for which a deleted object stays in the change feed.
     pub tombstone_retention_seconds: u64,
 }
 
@@ -228,6 +228,13 @@ fn shown(url: &str) -> String {
 
 // === impl HubConfig ===
 
+impl HubConfig {
+    /// Returns the kinds that agents cache: those of `kubesvc.cache` and the custom kinds of accounts.
+    pub fn cached_kinds(&self) -> CacheKinds {
+        self.kubesvc.cache.kinds().with(self.kubesvc.runtime.custom_kinds())
+    }
+}
+
 impl Schema for HubConfig {
     fn example() -> Self {
         let kubesvc = Kubesvc { runtime: Runtime::example(), ..Kubesvc::default() };
@@ -267,13 +274,13 @@ impl Security {
 // === impl Cache ===
 
 impl Cache {
-    /// After which time an account that nobody serves is forgotten, if at all.
+    /// Returns the time after which an account without an agent is deleted, if at all.
     pub fn account_cleanup(&self) -> Option<Duration> {
         (self.account_cleanup_frequency_seconds > 0)
             .then(|| Duration::from_secs(self.account_cleanup_frequency_seconds))
     }
 
-    /// What agents are told.
+    /// Returns the kinds that agents cache.
     pub fn kinds(&self) -> CacheKinds {
         let patterns = |texts: &[String]| texts.iter().map(|text| KindPattern::parse(text)).collect();
         CacheKinds {
@@ -292,7 +299,7 @@ impl Sql {
         shown(&self.url)
     }
 
-    /// How long a deleted object can be seen in the change feed.
+    /// Time for which a deleted object stays in the change feed.
     pub fn tombstone_retention(&self) -> Duration {
         Duration::from_secs(self.tombstone_retention_seconds)
     }

@@ -1,22 +1,28 @@
-//! The hub: what agents report comes in by gRPC, is committed to SQL, and goes out by REST.
+//! The hub: receives the state of clusters from agents by gRPC, commits it to SQL, and serves it by REST.
 //!
 //! ```text
-//! agent ══gRPC══▶ session ──▶ ingest ──▶ store ──▶ rest ──▶ people, scripts, Spinnaker
-//! agent ◀══gRPC══ session ◀────────── dispatch ◀── rest ◀── what they ask for
+//! state:      agent ══gRPC══▶ session ──▶ ingest ──▶ store ──▶ rest, clouddriver ──▶ people, scripts, Spinnaker
+//! operations: agent ◀══gRPC══ session ◀── dispatch ◀────────── rest, clouddriver ◀── requests
 //! ```
+
+pub mod session;
+
+pub mod ingest;
+
+pub mod store;
+
+pub mod dispatch;
+
+pub mod rest;
+
+pub mod clouddriver;
 
 pub mod app;
 pub mod check;
-pub mod clouddriver;
 pub mod config;
-pub mod dispatch;
 mod hex;
-pub mod ingest;
 pub mod metrics;
-pub mod rest;
 mod schedule;
-pub mod session;
-pub mod store;
 
-/// This build's release.
+/// Release of this build.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

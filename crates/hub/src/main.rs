@@ -1,4 +1,4 @@
-//! `spindrift-hub`: reads its configuration, runs until a signal; or checks everything and says what is wrong.
+//! `spindrift-hub`: reads its configuration and runs until a signal, or runs the preflight checks.
 
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
@@ -17,10 +17,10 @@ use spindrift_process::{
     shutdown::Shutdown,
 };
 
-/// A large page is made of some ten thousand small things, on whatever thread is free: with an arena for each of them, what
-/// one page took, another does not find, and the process is twice as large. A few megabytes are kept for the next page,
-/// which would otherwise spend a tenth of its time on getting them again.
-const THRIFT: [(&str, &str); 3] =
+/// Settings of the allocator. A large page takes some ten thousand small allocations, on any thread: with an arena per
+/// thread, the memory of one page is not reused for the next, and the process is twice as large. A few megabytes are kept
+/// for the next page, which would otherwise spend a tenth of its time on getting them again.
+const ALLOCATOR: [(&str, &str); 3] =
     [("MALLOC_ARENA_MAX", "2"), ("MALLOC_TRIM_THRESHOLD_", "4194304"), ("MALLOC_MMAP_THRESHOLD_", "4194304")];
 
 /// The control plane of Spindrift.
@@ -51,7 +51,7 @@ struct Check {
 }
 
 fn main() -> ExitCode {
-    allocator::start_with(&THRIFT);
+    allocator::start_with(&ALLOCATOR);
     let arguments = Arguments::parse();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     match runtime.context("start the hub's threads").and_then(|runtime| runtime.block_on(run(arguments))) {

@@ -1,4 +1,4 @@
-//! What a scrape of the hub shows.
+//! Metrics of the hub.
 
 use prometheus_client::{
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
@@ -42,7 +42,7 @@ pub struct Metrics {
     pub watchers: Gauge,
     /// Operations that ended, by verb and outcome.
     pub operations: Family<[(&'static str, &'static str); 2], Counter>,
-    /// How long they took, by result: the outcome, or the reason of a refusal.
+    /// Their durations, by result: the outcome, or the reason of a refusal.
     pub process_time: Family<[(&'static str, String); 1], Histogram>,
     /// Longest `result` that is shown (`kubesvc.ops.processTime.metric.result.maxLength`).
     longest_result: usize,
@@ -51,7 +51,7 @@ pub struct Metrics {
 /// From a call on a warm connection to a deletion that waits.
 const PROCESS_TIMES: [f64; 10] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 2.5, 10.0, 30.0];
 
-/// Kubernetes' reasons are few; what is none of that form comes from something in between, and could be anything.
+/// Kubernetes has few reasons; a text of another form comes from a proxy, and could be anything.
 fn reason_of(status: &[u8]) -> String {
     #[derive(Deserialize)]
     struct Status {

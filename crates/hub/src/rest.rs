@@ -46,39 +46,39 @@ use crate::{
 };
 pub use kinds::CustomNames;
 
-/// An agent or hub that was not heard of for longer is not shown as alive.
+/// Duration after which a silent agent or hub is not shown as alive.
 const ALIVE: Duration = Duration::from_mins(1);
 
-/// What the routes read from.
+/// State of the routes.
 #[derive(Debug, Clone)]
 pub struct RestState {
     /// The database.
     pub store: Store,
     /// Sends operations to agents.
     pub dispatch: Dispatch,
-    /// The accounts, as Spinnaker knows them.
+    /// The accounts, as Spinnaker sees them.
     pub accounts: Accounts,
-    /// How accounts are marked for Spinnaker.
+    /// Marks of accounts for Spinnaker.
     pub marks: Arc<AccountMarks>,
     /// The clusters themselves.
     pub live: Live,
-    /// What Spinnaker asks for.
+    /// Tasks of Spinnaker.
     pub tasks: Tasks,
     /// Which accounts are not as they should be.
     pub staleness: Arc<Staleness>,
     /// Where files of pipelines are fetched from.
     pub artifacts: Arc<Artifacts>,
-    /// Who knows what a project is, if anybody.
+    /// Source of projects, if configured.
     pub front50: Option<Front50>,
-    /// Whether jobs are told with the states of their pods.
+    /// Set if jobs are shown with the states of their pods.
     pub detailed_pod_status: bool,
     /// Wakes readers of the change feed.
     pub feed: Arc<Feed>,
-    /// What people call custom resources.
+    /// Short names of custom resources.
     pub custom_names: Arc<CustomNames>,
-    /// What is not ready yet.
+    /// Readiness of the hub's parts.
     pub readiness: Readiness,
-    /// Whose accounts are shown.
+    /// Tenant of the accounts.
     pub tenant: TenantId,
     /// The hub's counters.
     pub metrics: Arc<Metrics>,
@@ -128,7 +128,7 @@ fn routes() -> OpenApiRouter<RestState> {
 /// Paths that are ours; all others are Clouddriver's.
 const OURS: [&str; 3] = ["/v1/", "/armory/", "/agents/"];
 
-/// An agent that dials the REST port gets told so in its own words; everything else is just not there.
+/// Answers an agent that dials the REST port with a gRPC status, and all others with 404.
 async fn not_found(uri: Uri, headers: HeaderMap) -> axum::response::Response {
     let content_type = headers.get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
     if !content_type.starts_with("application/grpc") {

@@ -1,16 +1,16 @@
-//! Agents' sessions: registration, and the three channels that belong to it.
+//! Sessions of agents: registration, and the three channels of each session.
 //!
 //! ```text
-//! Register ─▶ Registrar (who, which accounts, tokens) ─▶ store
+//! Register ─▶ registrar (agent, accounts, tokens) ─▶ store
 //! Control  ─▶ gate (token) ─▶ control (pings, announcements); operations ◀─ dispatch
 //! Events   ─▶ gate (token) ─▶ ingest
 //! Results  ─▶ gate (token) ─▶ results ─▶ dispatch
 //! ```
 //!
-//! A channel never waits for the store before it reads on: all channels of an agent share one connection, and a ping must
-//! not wait behind a batch.
+//! A channel reads on while the store works: all channels of an agent share one connection, and a ping must not wait
+//! behind a batch.
 //!
-//! Any hub replica accepts any channel, so what a channel needs to know of its session is in the store.
+//! Any hub replica accepts any channel, so the state of a session that channels need is in the store.
 
 mod control;
 mod gate;
@@ -22,57 +22,52 @@ mod sessions;
 use std::{sync::Arc, time::Duration};
 
 use spindrift_model::{CacheKinds, HubId, TenantId};
-use tokio::sync::Semaphore;
 
 pub use gate::SubjectFilter;
 pub use service::HubService;
 pub use sessions::Sessions;
 
-pub(crate) use sessions::Live;
-
 use crate::{
-    clouddriver::RuleBook,
     dispatch::Dispatch,
-    ingest::{Budget, Committer},
+    ingest::{Ingest, RulesByAccount},
     metrics::Metrics,
     store::Store,
 };
 
-/// How sessions behave.
+/// Settings of all sessions.
 #[derive(Debug, Clone)]
 pub struct SessionConfig {
-    /// This hub.
+    /// Id of this hub.
     pub hub: HubId,
-    /// Whose agents these are.
+    /// Tenant of the agents.
     pub tenant: TenantId,
-    /// What agents are told to cache.
+    /// Kinds that agents cache.
     pub kinds: CacheKinds,
-    /// How often agents ping; three missed pings end a session.
+    /// Interval at which agents ping; three missed pings end a session.
     pub heartbeat: Duration,
-    /// How long a channel may be opened with a token.
+    /// Duration for which a token opens a channel.
     pub token_ttl: Duration,
-    /// How long an attachment is held without a sign of life.
-    pub lease: Duration,
-    /// How many bytes of batches may be unacknowledged, and for one account at the most.
-    pub budget: Budget,
-    /// How long an agent that shows less of an account than the one before stands by.
-    pub succession_grace: Duration,
-    /// How large agents let a batch grow.
+    /// Size up to which agents fill a batch.
     pub batch_bytes: u32,
-    /// Which client certificates may speak.
+    /// Client certificates that are accepted.
     pub subjects: SubjectFilter,
 }
 
-/// What every channel works with.
+/// State shared by all channels.
 #[derive(Debug)]
-pub(crate) struct Context {
-    pub(crate) config: SessionConfig,
-    pub(crate) store: Store,
-    pub(crate) rules: RuleBook,
-    pub(crate) committer: Committer,
-    pub(crate) sessions: Sessions,
-    pub(crate) dispatch: Dispatch,
-    /// Listings whose fingerprints are being read: each takes a connection, and eight bytes per object.
-    pub(crate) fingerprinting: Semaphore,
-    pub(crate) metrics: Arc<Metrics>,
+pub struct Context {
+    /// Settings.
+    pub config: SessionConfig,
+    /// The database.
+    pub store: Store,
+    /// Receives the announcements of accounts.
+    pub rules: Arc<dyn RulesByAccount>,
+    /// Takes over the Events channels.
+    pub ingest: Arc<Ingest>,
+    /// Sessions whose channels end at this hub.
+    pub sessions: Sessions,
+    /// Sends operations to agents.
+    pub dispatch: Dispatch,
+    /// Metrics of this hub.
+    pub metrics: Arc<Metrics>,
 }

@@ -1,9 +1,9 @@
-//! What outlives a process: accounts, cursors, objects, sessions and hubs, in the SQL database that the URL names.
+//! The store: accounts, cursors, objects, sessions, hubs, operations and tasks in an SQL database.
 //!
 //! ```text
 //! session ──announce, open_session, take_token──▶ spindrift_account, spindrift_session, spindrift_session_account
 //! session ──attach──▶ spindrift_cursor (epoch + 1) ──▶ Attachment
-//! cache ──commit──▶ spindrift_cursor (seq + 1), spindrift_scope, spindrift_object, spindrift_row   in one transaction
+//! ingest ─commit──▶ spindrift_cursor (seq + 1), spindrift_scope, spindrift_object, spindrift_row   in one transaction
 //! rest ◀──objects, changes, positions── spindrift_object
 //! rest ◀──rows, clusters── spindrift_row
 //! dispatch ──insert, mark_sent, end──▶ spindrift_operation, spindrift_operation_part
@@ -20,9 +20,9 @@ mod migration;
 mod row;
 mod statement;
 
-mod acceptance;
 mod account;
 mod session;
+mod session_accounts;
 mod token;
 
 mod cursor;
@@ -30,7 +30,7 @@ mod cursor;
 mod commit;
 mod uid_set;
 
-mod census;
+mod counts;
 mod feed;
 mod fingerprint;
 mod object;
@@ -44,7 +44,7 @@ mod operation;
 
 mod task;
 
-mod examination;
+mod preflight;
 
 use std::time::Duration;
 
@@ -54,22 +54,22 @@ use sqlx::pool::PoolConnection;
 use sqlx::{Any, AnyPool, AssertSqlSafe, Connection, Transaction};
 
 pub use account::{AccountRow, Announced, Forgotten, Holder, Problem};
-pub use census::{CountedScope, Definition};
 pub use commit::{
     AccountWrite, DeclaredScopes, ObjectWrite, Prune, RejectedRow, ScopeProgress, WriteOutcome,
 };
 pub use config::StoreConfig;
-pub use cursor::{AttachOutcome, AttachRequest, Predecessor};
+pub use counts::{CountedScope, Definition};
+pub use cursor::{AttachOutcome, AttachRequest, PreviousAgent};
 pub use error::StoreError;
-pub use examination::{Examination, Location, Schema};
 pub use feed::{Change, FeedPoint, Position};
 pub use hub::HubRow;
-pub use inventory::{ClusterPlace, Derivation, DerivedAnew, Listing, RowSearch, RowState};
+pub use inventory::{ApplicationRows, ClusterPlace, DeriveRows, DerivedRow, Rederived, RowSearch, RowState};
 pub use object::{ObjectQuery, StoredObject};
 pub use operation::{
     AnswerPart, Candidate, Freeze, Inserted, NewOperation, OperationEnd, OperationQuery, OperationRow,
     OperationState, Route, Seat, Step, Stepped,
 };
+pub use preflight::{Location, Preflight, Schema};
 pub use scope::{KindRow, ScopeCounts, ScopeRow, StoredScope};
 pub use session::{NewSession, SessionRow};
 pub use task::{NewTask, TaskEntry, TaskId, TaskInserted, TaskRow, TaskSeat};
@@ -87,7 +87,7 @@ pub struct Store {
     readers: AnyPool,
 }
 
-/// How long a call waits for a free connection (or for the database to come back).
+/// Duration for which a call waits for a free connection (or for the database to come back).
 const ACQUIRE: Duration = Duration::from_secs(10);
 
 /// A connection that was used within this time is taken to be alive; asking costs a round trip per call.
@@ -108,7 +108,7 @@ impl Store {
         Ok(Self { dialect, writers, readers })
     }
 
-    /// Whether the database answers.
+    /// Makes one round trip to the database.
     pub async fn ping(&self) -> Result<(), StoreError> {
         let mut connection = self.reader("connect to ping the database").await?;
         connection.ping().await.map_err(StoreError::at("ping the database"))
@@ -132,7 +132,7 @@ impl Store {
         self.writers.acquire().await.map_err(StoreError::at(step))
     }
 
-    /// A connection for what must be safe on disk before something happens elsewhere; [`Store::relax`] takes it back.
+    /// Returns a connection whose commits are on disk when they return; [`Store::relax`] takes it back.
     async fn journal(&self, step: &'static str, durable: bool) -> Result<PoolConnection<Any>, StoreError> {
         let mut connection = self.writer(step).await?;
         if let Some(setting) = self.dialect.durability(durable).filter(|_| durable) {

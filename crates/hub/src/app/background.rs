@@ -1,4 +1,4 @@
-//! What the hub does by itself, over and over; it is ready when each has worked once.
+//! Periodic tasks of the hub; it is ready when each of them has succeeded once.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -15,14 +15,14 @@ use crate::{
     store::{Forgotten, Store, StoreError},
 };
 
-/// How often the positions that other hubs have committed are looked up.
+/// Interval at which the positions that other hubs have committed are read.
 const FEED_POLL: Duration = Duration::from_millis(500);
-/// How often a hub says that it lives, and old tombstones are swept.
+/// Interval of a hub's heartbeat, and of the removal of old tombstones.
 const HOUSEKEEPING: Duration = Duration::from_secs(15);
-/// Sessions and hubs that ended longer ago are of no interest.
+/// Age at which ended sessions and hubs are deleted.
 const FORGET: Duration = Duration::from_hours(24);
 
-/// Wakes the readers of the feed for what other hubs on the same store have committed.
+/// Wakes the readers of the feed when other hubs on the same store have committed.
 pub(super) struct Polling {
     pub(super) store: Store,
     pub(super) feed: Arc<Feed>,
@@ -30,33 +30,33 @@ pub(super) struct Polling {
     pub(super) unready: Option<ReadinessGuard>,
 }
 
-/// Says that this hub lives, and sweeps what is of no interest any more.
+/// Sends the heartbeat of this hub, and deletes expired rows.
 pub(super) struct Housekeeping {
     pub(super) store: Store,
     pub(super) id: HubId,
     pub(super) base_url: String,
     pub(super) retention: Duration,
-    /// How long the answers of operations are kept.
+    /// Retention of the results of operations.
     pub(super) answers: Duration,
     pub(super) unready: Option<ReadinessGuard>,
 }
 
-/// Forgets accounts that no agent has served for a while.
+/// Deletes accounts that no agent has served for a while.
 pub(super) struct Cleanup {
     pub(super) store: Store,
     pub(super) id: HubId,
     pub(super) base_url: String,
     pub(super) tenant: TenantId,
     pub(super) accounts: Accounts,
-    /// For so long nobody has to have served it.
+    /// Duration without an agent after which an account is deleted.
     pub(super) after: Duration,
-    /// An agent that was not heard of for so long serves nothing.
+    /// Duration after which a silent agent counts as gone.
     pub(super) silence: Duration,
-    /// Since when it has been seen that nobody does. A hub that is started begins anew, and so does every agent.
+    /// Accounts without an agent, and since when. Empty after a start of the hub, when agents register again too.
     pub(super) unserved: HashMap<AccountName, Instant>,
 }
 
-/// Forgets operations that ended long ago, by the clock.
+/// Deletes operations that ended long ago, on a schedule.
 pub(super) struct History {
     pub(super) store: Store,
     pub(super) keep: Duration,
@@ -124,7 +124,7 @@ impl Cleanup {
     }
 
     async fn clean(&mut self) -> Result<(), StoreError> {
-        // While the store takes no writes, nobody can say of himself that he serves anything.
+        // While the store accepts no writes, no agent can record that it serves an account.
         self.store.heartbeat(&self.id, &self.base_url).await?;
         let now = Instant::now();
         let found = self.store.unserved_accounts(&self.tenant, self.silence).await?;
@@ -150,7 +150,7 @@ impl History {
     pub(super) async fn run(self, shutdown: Shutdown) -> anyhow::Result<()> {
         let token = shutdown.token();
         loop {
-            // By the wall clock, which may be set: it is looked at again and again.
+            // By the wall clock, which may be set: read again at intervals.
             let now = Timestamp::now();
             let next = self.schedule.next_after(now);
             let left = next.and_then(|next| Duration::try_from(next.duration_since(now)).ok());

@@ -12,12 +12,12 @@ use spindrift_process::{
 use tokio::time::{Instant, timeout};
 
 use crate::config::Sql;
-use crate::store::{Examination, Location, Schema, StoreError};
+use crate::store::{Location, Preflight, Schema, StoreError};
 
 /// A commit takes a few round trips; beyond this the store is slow rather than far away.
 const SLOW: Duration = Duration::from_millis(50);
 
-/// A single round trip says little.
+/// Number of round trips that are measured; a single one means little.
 const PINGS: u32 = 5;
 
 pub(super) async fn section(sql: &Sql) -> Section {
@@ -52,10 +52,10 @@ pub(super) async fn section(sql: &Sql) -> Section {
         section.skip(&LOGIN, because);
         return section;
     }
-    match within(Examination::open(&sql.url)).await {
-        Ok(examination) => {
+    match within(Preflight::open(&sql.url)).await {
+        Ok(database) => {
             section.ok("login", "is accepted");
-            examine(examination, sql, &mut section).await;
+            examine(database, sql, &mut section).await;
         }
         Err(failure) => {
             let (found, remedy) = failure.explain();
@@ -88,7 +88,7 @@ fn look_at(file: &Path, section: &mut Section) -> bool {
     false
 }
 
-async fn examine(mut database: Examination, sql: &Sql, section: &mut Section) {
+async fn examine(mut database: Preflight, sql: &Sql, section: &mut Section) {
     match within(database.version()).await {
         Ok(version) => section.ok("server", version),
         Err(failure) => section.warn("server", failure.explain().0, "see the database's log"),
@@ -134,8 +134,8 @@ fn describe(schema: Schema, section: &mut Section) {
     }
 }
 
-/// The quickest of some round trips: the others tell how busy this machine is.
-async fn latency(database: &mut Examination, section: &mut Section) {
+/// Returns the quickest of some round trips: the others show how busy this machine is.
+async fn latency(database: &mut Preflight, section: &mut Section) {
     let mut quickest = Duration::MAX;
     let pings = within(async {
         for _ in 0..PINGS {
@@ -157,7 +157,7 @@ async fn latency(database: &mut Examination, section: &mut Section) {
     }
 }
 
-async fn connections(database: &mut Examination, sql: &Sql, section: &mut Section) {
+async fn connections(database: &mut Preflight, sql: &Sql, section: &mut Section) {
     const CHECK: &str = "connections";
     let wanted = u64::from(sql.readers) + u64::from(sql.writers);
     match within(database.max_connections()).await {
@@ -193,7 +193,7 @@ async fn within<T>(answer: impl Future<Output = Result<T, StoreError>>) -> Resul
 // === impl Failure ===
 
 impl Failure {
-    /// What happened, and what to do if it happened at the login.
+    /// Returns the error, with advice if it occurred at the login.
     fn explain(self) -> (String, &'static str) {
         let error = match self {
             Self::Refused(error) => error,

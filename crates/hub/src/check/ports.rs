@@ -22,7 +22,7 @@ use tonic_health::pb::HealthCheckRequest;
 
 use crate::config::{HubConfig, Security};
 
-/// Enough of `/openapi.json` to tell a hub from other servers.
+/// Part of `/openapi.json` that distinguishes a hub from other servers.
 #[derive(Deserialize)]
 struct Description {
     info: Info,
@@ -86,7 +86,7 @@ async fn running_rest(port: &Port<'_>, address: SocketAddr) -> Line {
     }
 }
 
-/// Whether what runs there is a hub, and speaks as this configuration would have it.
+/// Checks that a hub runs there, with the TLS of this configuration.
 async fn running_grpc(port: &Port<'_>, security: &Security, address: SocketAddr) -> Line {
     let number = port.port;
     let restart = "restart the hub that runs, so that it takes up this configuration";
@@ -136,7 +136,7 @@ async fn running_tls(port: &Port<'_>, security: &Security, address: SocketAddr) 
     }
 }
 
-/// Asks what runs there for the health of a hub.
+/// Requests the health of the hub that runs there.
 async fn served<IO>(port: &Port<'_>, stream: IO) -> Line
 where
     IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -160,6 +160,6 @@ where
 }
 
 fn is_asked_for_certificate(error: &io::Error) -> bool {
-    // The second is what TLS 1.2 has for it.
+    // The second is that of TLS 1.2.
     matches!(alert(error), Some(AlertDescription::CertificateRequired | AlertDescription::HandshakeFailure))
 }

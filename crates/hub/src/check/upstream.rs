@@ -9,7 +9,7 @@ use crate::{
     config,
 };
 
-/// What a check calls itself to those it asks.
+/// User agent of the check.
 const NAME: &str = "spindrift-hub-check";
 
 const SETTINGS: &str = "correct the setting that is named";

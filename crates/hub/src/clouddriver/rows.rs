@@ -1,8 +1,11 @@
 //! Rules by which rows are derived from the objects of each account, and the task that re-derives rows after rules
 //! changed.
 
+mod derivation;
+
 use std::{collections::HashMap, convert::Infallible, sync::Arc, time::Duration};
 
+use futures::{FutureExt, future::BoxFuture};
 use parking_lot::RwLock;
 use spindrift_model::{AccountName, HubId, TenantId};
 use spindrift_process::report;
@@ -10,7 +13,12 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
 use super::{Account, Accounts};
-use crate::store::{Derivation, DerivedAnew, RowState, Store, StoreError};
+use crate::{
+    ingest::RulesByAccount,
+    store::{DeriveRows, Rederived, RowState, Store, StoreError},
+};
+
+pub use derivation::Derivation;
 
 /// Interval at which accounts are read: an account may be announced to another hub than the one that writes it.
 const PERIOD: Duration = Duration::from_secs(5);
@@ -46,14 +54,8 @@ impl RuleBook {
         self.by_account.read().get(account).cloned().unwrap_or_default()
     }
 
-    /// Invalidates the cached accounts after an announcement.
-    pub async fn announced(&self) {
-        self.accounts.invalidate().await;
-    }
-
-    /// Reads the rules of an account before it is written: it may just have been announced. If that fails, its rows are
-    /// re-derived later.
-    pub async fn learn(&self, account: &AccountName) {
+    /// Reads the rules of an account that is to be written. If that fails, its rows are derived again later.
+    async fn learn(&self, account: &AccountName) {
         match self.accounts.read(account).await {
             Ok(Some(found)) => {
                 let derivation = Arc::new(Derivation::new(found.row_rules()));
@@ -72,6 +74,20 @@ impl RuleBook {
         let derivations: Vec<_> = accounts.iter().map(|it| (it.name.clone(), derivation(it))).collect();
         self.by_account.write().extend(derivations);
         Ok(())
+    }
+}
+
+impl RulesByAccount for RuleBook {
+    fn rules(&self, account: &AccountName) -> Arc<dyn DeriveRows> {
+        self.of(account)
+    }
+
+    fn attached<'a>(&'a self, account: &'a AccountName) -> BoxFuture<'a, ()> {
+        self.learn(account).boxed()
+    }
+
+    fn announced(&self) -> BoxFuture<'_, ()> {
+        self.accounts.invalidate().boxed()
     }
 }
 
@@ -102,15 +118,15 @@ impl Deriving {
         self.rules.learn_all().await?;
         for state in self.store.row_states(&self.tenant).await? {
             let derivation = self.rules.of(&state.account);
-            if state.is_of(&derivation) || !self.is_ours(&state) {
+            if state.is_current(&*derivation) || !self.is_ours(&state) {
                 continue;
             }
             let account = &state.account;
-            match self.store.derive_anew(&self.tenant, account, &derivation).await {
-                Ok(DerivedAnew::Done { objects }) => {
+            match self.store.rederive(&self.tenant, account, &*derivation).await {
+                Ok(Rederived::Done { objects }) => {
                     info!(%account, objects, "the rows of an account were re-derived");
                 }
-                Ok(DerivedAnew::Overtaken) => {
+                Ok(Rederived::Overtaken) => {
                     info!(%account, "rows changed while they were re-derived; retrying");
                 }
                 // It may affect one account only, such as a statement for its rows that takes too long.

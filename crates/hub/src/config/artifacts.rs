@@ -17,8 +17,8 @@ pub struct Artifacts {
 #[derive(Debug, Clone, Serialize, Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 pub struct HttpArtifacts {
-    /// Whether the hub fetches URLs that pipelines name; not unless it is told to, as with Clouddriver. There is always
-    /// an account without a login then, `no-auth-http-account`.
+    /// Lets the hub fetch URLs that pipelines name; off by default, as in Clouddriver. If on, there is always an account
+    /// without a login, `no-auth-http-account`.
     pub enabled: bool,
     /// Accounts with a login.
     pub accounts: Vec<HttpArtifactAccount>,
@@ -28,7 +28,7 @@ pub struct HttpArtifacts {
 #[derive(Debug, Clone, Serialize, Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 pub struct HttpArtifactAccount {
-    /// What pipelines call it.
+    /// Its name in pipelines.
     pub name: String,
     /// The user.
     pub username: Option<String>,
@@ -43,7 +43,7 @@ pub struct HttpArtifactAccount {
 #[derive(Debug, Clone, Serialize, Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 pub struct HelmArtifacts {
-    /// Whether charts are fetched.
+    /// Lets the hub fetch charts.
     pub enabled: bool,
     /// The repositories.
     pub accounts: Vec<HelmArtifactAccount>,
@@ -53,7 +53,7 @@ pub struct HelmArtifacts {
 #[derive(Debug, Clone, Serialize, Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 pub struct HelmArtifactAccount {
-    /// What pipelines call it.
+    /// Its name in pipelines.
     pub name: String,
     /// The URL below which `index.yaml` is.
     pub repository: String,

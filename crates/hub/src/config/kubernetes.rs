@@ -1,4 +1,4 @@
-//! `kubernetes.*`: what Clouddriver's operators set for all accounts, under its names.
+//! `kubernetes.*`: Clouddriver's settings for all accounts, with its keys.
 
 use serde::{Deserialize, Serialize};
 use spindrift_spinnaker::{ImageMatch, Labelling};
@@ -7,11 +7,11 @@ use spindrift_spinnaker::{ImageMatch, Labelling};
 #[derive(Debug, Clone, Serialize, Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Kubernetes {
-    /// What is written into manifests.
+    /// Labels of manifests.
     pub v2: Marks,
-    /// How artifacts are bound.
+    /// Binding of artifacts.
     pub artifact_binding: ArtifactBinding,
-    /// What is told of jobs.
+    /// Status of jobs.
     pub jobs: JobStatus,
 }
 
@@ -19,11 +19,11 @@ pub struct Kubernetes {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Marks {
-    /// Whether what is deployed is labelled with its application (`app.kubernetes.io/name`), with who manages it
-    /// (`app.kubernetes.io/managed-by`) and, where it has one, its version (`moniker.spinnaker.io/sequence`).
-    /// Annotations, which Spinnaker itself goes by, are always written.
+    /// Labels deployed objects with their application (`app.kubernetes.io/name`), their manager
+    /// (`app.kubernetes.io/managed-by`) and, if they have one, their version (`moniker.spinnaker.io/sequence`).
+    /// Annotations, which Spinnaker itself reads, are always written.
     pub apply_app_labels: bool,
-    /// What the label `app.kubernetes.io/managed-by` ends with, to tell several Spinnakers apart:
+    /// Suffix of the label `app.kubernetes.io/managed-by`, to distinguish several Spinnakers:
     /// `spinnaker-<suffix>`, or `spinnaker` if it is empty.
     pub managed_by_suffix: String,
 }
@@ -32,8 +32,8 @@ pub struct Marks {
 #[derive(Debug, Clone, Serialize, Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ArtifactBinding {
-    /// Which images of a manifest are replaced by an artifact: `match-name-and-tag` are those of its name, whatever
-    /// their tag; `match-name-only` are those that have its name and no tag. (The names are Clouddriver's.)
+    /// Images of a manifest that an artifact replaces: `match-name-and-tag` are those of its name, with any
+    /// tag; `match-name-only` are those that have its name and no tag. (The names are Clouddriver's.)
     pub docker_image: ImageMatch,
 }
 
@@ -41,7 +41,7 @@ pub struct ArtifactBinding {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct JobStatus {
-    /// Whether a job is told with the states of all its pods, which Orca keeps in the execution.
+    /// Adds the states of all its pods to the status of a job, which Orca keeps in the execution.
     pub detailed_pod_status: bool,
 }
 
@@ -62,7 +62,7 @@ impl Default for JobStatus {
 // === impl Kubernetes ===
 
 impl Kubernetes {
-    /// How what is deployed is labelled.
+    /// Returns the labels of deployed objects.
     pub fn labelling(&self) -> Labelling<'_> {
         Labelling { enabled: self.v2.apply_app_labels, suffix: &self.v2.managed_by_suffix }
     }

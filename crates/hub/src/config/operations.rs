@@ -13,11 +13,11 @@ use crate::dispatch::Bounds;
 pub struct Operations {
     /// If no agent of the account is connected.
     pub retry: Retry,
-    /// How operations are encrypted in the database.
+    /// Encryption of operations in the database.
     pub encryption: Encryption,
-    /// How much may be under way.
+    /// Limits of running operations.
     pub limits: Limits,
-    /// How long the answer of an operation whose caller did not wait can be asked for.
+    /// Time for which the result of an operation whose caller did not wait is stored.
     pub result_retention_seconds: u64,
 }
 
@@ -25,9 +25,9 @@ pub struct Operations {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Retry {
-    /// How often an agent is looked for before the operation fails.
+    /// Number of attempts to find an agent before the operation fails.
     pub max_retries: u32,
-    /// How long it is waited in between; an agent that connects is found at once.
+    /// Pause between two attempts; an agent that connects is found at once.
     pub backoff_ms: u64,
 }
 
@@ -67,7 +67,7 @@ pub struct Jobs {
 #[derive(Debug, Clone, Serialize, Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 pub struct OperationHistory {
-    /// When it is forgotten.
+    /// Its retention.
     pub purge: Purge,
 }
 
@@ -75,9 +75,9 @@ pub struct OperationHistory {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Purge {
-    /// How many weeks an operation that ended is kept. The original spells it `operation-history`; both are one key.
+    /// Weeks for which an ended operation is kept. The original spells it `operation-history`; both are one key.
     pub weeks: u32,
-    /// When older ones are forgotten: second, minute, hour, day of month, month, day of week, in UTC.
+    /// Schedule of the deletion of older ones: second, minute, hour, day of month, month, day of week, in UTC.
     pub cron: String,
 }
 
@@ -109,7 +109,7 @@ pub struct ProcessTimeMetric {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ProcessTimeResult {
-    /// Where it is cut.
+    /// Its largest length.
     pub max_length: usize,
 }
 
@@ -153,13 +153,13 @@ impl Default for ProcessTimeResult {
 // === impl Operations ===
 
 impl Operations {
-    /// How much may be under way.
+    /// Limits of running operations.
     pub fn bounds(&self) -> Bounds {
         let Limits { per_account, per_hub, bytes } = self.limits;
         Bounds { per_account, per_hub, bytes }
     }
 
-    /// How long a stored answer can be asked for.
+    /// Returns the retention of results.
     pub fn result_retention(&self) -> Duration {
         Duration::from_secs(self.result_retention_seconds)
     }
@@ -168,7 +168,7 @@ impl Operations {
 // === impl Retry ===
 
 impl Retry {
-    /// How long it is waited in between.
+    /// Returns the pause between two attempts.
     pub fn backoff(&self) -> Duration {
         Duration::from_millis(self.backoff_ms)
     }
@@ -177,7 +177,7 @@ impl Retry {
 // === impl Purge ===
 
 impl Purge {
-    /// How long an operation that ended is kept.
+    /// Returns the retention of ended operations.
     pub fn keep(&self) -> Duration {
         Duration::from_hours(u64::from(self.weeks) * 7 * 24)
     }

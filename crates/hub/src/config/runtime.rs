@@ -1,4 +1,4 @@
-//! `kubesvc.runtime.*`: what Spinnaker makes of accounts.
+//! `kubesvc.runtime.*`: settings of accounts for Spinnaker.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use spindrift_spinnaker::{CustomResource, Kind, SpinnakerKind};
 #[derive(Debug, Clone, Serialize, Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Runtime {
-    /// What holds for every account that does not say otherwise.
+    /// Settings of every account without its own.
     pub defaults: RuntimeSettings,
-    /// What holds for single accounts, by name, with the keys of `kubesvc.runtime.defaults`. It comes before what
-    /// their agents announce, and that before the defaults.
+    /// Settings of single accounts, by name, with the keys of `kubesvc.runtime.defaults`. They take precedence over the
+    /// settings that agents announce, and those over the defaults.
     pub accounts: BTreeMap<String, RuntimeSettings>,
 }
 
@@ -21,9 +21,9 @@ pub struct Runtime {
 #[derive(Debug, Clone, Serialize, Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 pub struct RuntimeSettings {
-    /// Whether only objects that Spinnaker deployed are shown.
+    /// Shows only objects that Spinnaker deployed.
     pub only_spinnaker_managed: Option<bool>,
-    /// What custom resources are to Spinnaker; agents are told to cache them, too: `kubernetesKind` (`kind.group`), `spinnakerKind` (`unclassified`),
+    /// Custom resources for Spinnaker, which agents also cache: `kubernetesKind` (`kind.group`), `spinnakerKind` (`unclassified`),
     /// `deployPriority` (`100`), `versioned` (`false`), `namespaced` (`true`).
     pub custom_resources: Option<Vec<CustomResource>>,
 }
@@ -45,14 +45,14 @@ impl Runtime {
         Self { defaults, accounts: BTreeMap::new() }
     }
 
-    /// The kinds of all custom resources, which agents are told to cache.
+    /// Returns the kinds of all custom resources, which agents cache.
     pub fn custom_kinds(&self) -> impl Iterator<Item = KindPattern> {
         let all = self.accounts.values().chain([&self.defaults]);
         let custom = all.flat_map(|settings| settings.custom_resources.iter().flatten());
         custom.map(|custom| KindPattern::parse(&custom.kubernetes_kind.to_string()))
     }
 
-    /// Whether it makes sense; what does not is named.
+    /// Checks the settings; the error names the invalid one.
     pub fn check(&self) -> Result<(), String> {
         let accounts = self.accounts.iter().map(|(name, settings)| (format!("accounts.{name}"), settings));
         for (path, settings) in accounts.chain([("defaults".to_owned(), &self.defaults)]) {

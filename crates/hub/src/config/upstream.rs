@@ -16,14 +16,14 @@ pub struct Upstream {
     pub accounts: Vec<String>,
     /// The paths that are passed on to it, such as `/aws/*`, in which `*` stands for any letters; all if empty.
     pub paths: Vec<String>,
-    /// How long a connection to it may take.
+    /// Time limit of a connection to it.
     pub connect_timeout_ms: u64,
-    /// How long it may take for what is passed on: until an answer begins, and between two parts of it.
+    /// Time limit of forwarded requests: until a response begins, and between two parts of it.
     pub timeout_ms: u64,
-    /// How long lists that both have wait for its part.
+    /// Time for which merged lists wait for its part.
     pub merge_timeout_ms: u64,
-    /// For how long its accounts and applications are shown as they were, marked as stale, when it does not answer;
-    /// Gate and Fiat would forget them. 0 is never.
+    /// Time for which its last accounts and applications are served, marked as stale, when it does not respond;
+    /// Gate and Fiat would drop them. 0 is never.
     pub remember_seconds: u64,
     /// TLS to it, where its URL is `https://`.
     pub tls: UpstreamTls,
@@ -35,7 +35,7 @@ pub struct Upstream {
 pub struct UpstreamTls {
     /// The CAs to trust (PEM); the system's if absent.
     pub cacert_file: Option<String>,
-    /// Whether to accept every certificate.
+    /// Accepts every certificate.
     pub insecure_skip_verify: bool,
     /// The hub's own certificate (PEM), for mTLS; with `clientKeyFile`.
     pub client_cert_file: Option<String>,

@@ -6,33 +6,33 @@ use prometheus_client::metrics::gauge::Gauge;
 use spindrift_model::{Batch, Epoch};
 use spindrift_protocol::flow;
 
-use super::{Attachment, Budget, Folded, Violation, credit::Share};
-use crate::metrics::Metrics;
+use super::{AccountFold, CreditBudget, FoldedBatch, Violation, credit::CreditShare};
+use crate::{metrics::Metrics, store::DeriveRows};
 
-pub(super) struct Hold {
-    attachment: Attachment,
-    budget: Budget,
+pub(super) struct AttachedAccount {
+    fold: AccountFold,
+    budget: CreditBudget,
     /// Credit sent to the agent last.
     credit: u32,
     /// Largest credit sent to the agent during this attachment. A smaller one may not have reached it yet, and does not
-    /// take back what it has sent before.
+    /// apply to earlier batches.
     largest_credit: u32,
     /// Cost of all received batches that are not acknowledged; at most the agent's own count.
     unacknowledged: usize,
     attachments: Gauge,
-    _share: Share,
+    _share: CreditShare,
 }
 
-// === impl Hold ===
+// === impl AttachedAccount ===
 
-impl Hold {
-    pub(super) fn new(attachment: Attachment, budget: &Budget, metrics: &Arc<Metrics>) -> Self {
+impl AttachedAccount {
+    pub(super) fn new(fold: AccountFold, budget: &CreditBudget, metrics: &Arc<Metrics>) -> Self {
         let share = budget.join();
         let attachments = metrics.attachments.clone();
         attachments.inc();
         let credit = budget.credit();
         Self {
-            attachment,
+            fold,
             budget: budget.clone(),
             credit,
             largest_credit: credit,
@@ -43,16 +43,20 @@ impl Hold {
     }
 
     pub(super) fn epoch(&self) -> Epoch {
-        self.attachment.epoch()
+        self.fold.epoch()
     }
 
-    /// Number of bytes that may be unacknowledged.
+    /// Returns the number of bytes that may be unacknowledged.
     pub(super) fn credit(&self) -> u32 {
         self.credit
     }
 
     /// Turns the next batch into a write, and returns the credit that the batch takes.
-    pub(super) fn fold(&mut self, batch: Batch) -> Result<(Folded, usize), Violation> {
+    pub(super) fn fold(
+        &mut self,
+        batch: Batch,
+        rules: Arc<dyn DeriveRows>,
+    ) -> Result<(FoldedBatch, usize), Violation> {
         let mut unacknowledged = self.unacknowledged;
         for item in &batch.items {
             let bytes = flow::cost(item);
@@ -62,7 +66,7 @@ impl Hold {
                 return Err(Violation::OverCredit { unacknowledged, credit: self.largest_credit });
             }
         }
-        let folded = self.attachment.fold(batch)?;
+        let folded = self.fold.fold(batch, rules)?;
         let bytes = unacknowledged - self.unacknowledged;
         self.unacknowledged = unacknowledged;
         Ok((folded, bytes))
@@ -77,7 +81,7 @@ impl Hold {
     }
 }
 
-impl Drop for Hold {
+impl Drop for AttachedAccount {
     fn drop(&mut self) {
         self.attachments.dec();
     }

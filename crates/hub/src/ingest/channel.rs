@@ -1,4 +1,4 @@
-//! The Events channel: accounts are attached, their batches committed and acknowledged.
+//! The Events channel: attaches accounts, commits their batches and acknowledges them.
 //!
 //! ```text
 //! chunks ─▶ Assembler ─▶ attach, batch, detach ─▶ work (store, committer) ─▶ attached, ack, detached, fingerprints
@@ -17,64 +17,63 @@ use spindrift_model::{AccountName, Batch, Cursor, Epoch, SessionId};
 use spindrift_process::shutdown::BoxError;
 use spindrift_protocol::{Assembler, EventsDown, EventsUp, InvalidMessage, Rejected, v1};
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 use tonic::Status;
 use tracing::{debug, info, warn};
 
 use super::{
-    Begun, CommitResult, Folded,
-    attached::Hold,
-    coverage::{Judgement, Succession},
+    CommitResult, FoldedBatch, Ingest, ListBegun,
+    attached::AttachedAccount,
+    coverage::{CoverageCheck, Verdict},
 };
-use crate::{
-    session::{Context, Live},
-    store::{AttachOutcome, SessionInfo, StoreError},
-};
+use crate::store::{AttachOutcome, SessionInfo, StoreError};
 
-/// What a channel must be rid of: the agent has gone, or speaks nonsense.
-pub(super) type Ended = String;
+/// Reason for which a channel ends: the agent has disconnected, or broke the protocol.
+pub(super) type EndReason = String;
 
-/// What an Events channel is opened with.
+/// Parameters of an Events channel.
 pub(crate) struct EventsOptions {
-    pub(crate) context: Arc<Context>,
+    pub(crate) ingest: Arc<Ingest>,
     pub(crate) session: SessionId,
     pub(crate) info: SessionInfo,
-    pub(crate) live: Arc<Live>,
+    /// Cancelled when the session ends; the channel cancels it when it ends itself.
+    pub(crate) session_token: CancellationToken,
     pub(crate) down_tx: mpsc::Sender<Result<v1::EventsDown, Status>>,
     pub(crate) assembler: Assembler,
-    /// Whether the agent wants to know what is stored of a scope that it lists.
+    /// Set if the agent requests fingerprints of the stored objects of a scope that it lists.
     pub(crate) fingerprints: bool,
 }
 
 pub(crate) struct EventsChannel {
     pub(super) options: EventsOptions,
-    pub(super) holds: HashMap<AccountName, Hold>,
-    /// Accounts whose attach is on its way; one that is detached meanwhile is not among them.
+    pub(super) attached: HashMap<AccountName, AttachedAccount>,
+    /// Accounts whose attach is in progress; an account that is detached meanwhile is removed.
     pub(super) attaching: HashSet<AccountName>,
     pub(super) renewing: bool,
-    pub(super) succession: Succession,
-    pub(super) work: FuturesUnordered<Work>,
+    pub(super) coverage: CoverageCheck,
+    pub(super) work: FuturesUnordered<EventsWork>,
 }
 
-/// What the store is asked to do for the channel, while it reads on.
-pub(super) type Work = Pin<Box<dyn Future<Output = Done> + Send>>;
+/// Request to the store that runs while the channel reads on.
+pub(super) type EventsWork = Pin<Box<dyn Future<Output = EventsWorkDone> + Send>>;
 
-/// What became of it.
-pub(super) enum Done {
+/// Result of a request to the store.
+pub(super) enum EventsWorkDone {
     Attached(AccountName, Result<AttachOutcome, StoreError>),
-    Committed(Outcome),
+    Committed(BatchOutcome),
     /// With the attachments that are over.
     Renewed(Result<Vec<(AccountName, Epoch)>, StoreError>),
-    /// Nobody waits for it.
+    /// The channel does not need the result.
     Nothing,
 }
 
-/// What became of a batch.
-pub(super) struct Outcome {
+/// Result of the commit of a batch.
+pub(super) struct BatchOutcome {
     account: AccountName,
     cursor: Cursor,
     bytes: usize,
     rejected: Vec<Rejected>,
-    begun: Vec<Begun>,
+    begun: Vec<ListBegun>,
     result: CommitResult,
 }
 
@@ -82,18 +81,18 @@ pub(super) struct Outcome {
 
 impl EventsChannel {
     pub(crate) fn new(options: EventsOptions) -> Self {
-        let grace = options.context.config.succession_grace;
+        let grace = options.ingest.config.coverage_grace;
         Self {
-            succession: Succession::new(options.info.agent.clone(), grace),
+            coverage: CoverageCheck::new(options.info.agent.clone(), grace),
             options,
-            holds: HashMap::new(),
+            attached: HashMap::new(),
             attaching: HashSet::new(),
             renewing: false,
             work: FuturesUnordered::new(),
         }
     }
 
-    /// Runs until the agent leaves or the session ends; then its accounts are free for others.
+    /// Runs until the agent disconnects or the session ends, then releases the leases of its accounts.
     pub(crate) async fn run(
         mut self,
         up: impl Stream<Item = Result<v1::EventsUp, Status>> + Unpin,
@@ -102,34 +101,35 @@ impl EventsChannel {
             Ok(never) => match never {},
             Err(reason) => reason,
         };
-        let EventsOptions { info, session, live, .. } = &self.options;
+        let EventsOptions { info, session, session_token, .. } = &self.options;
         debug!(agent = %info.agent, %session, reason, "events channel ended");
-        // A session that cannot report is none: the agent registers again.
-        live.tasks().cancel();
-        self.leave().await;
+        // A session without an Events channel is of no use: the agent registers again.
+        session_token.cancel();
+        self.release_all().await;
         Ok(())
     }
 
-    /// Gives all accounts back, also those whose attach is still on its way.
-    async fn leave(&mut self) {
-        for account in self.holds.keys().cloned().collect::<Vec<_>>() {
-            self.release(&account);
+    /// Releases all accounts, including those whose attach is still in progress.
+    async fn release_all(&mut self) {
+        for account in self.attached.keys().cloned().collect::<Vec<_>>() {
+            self.remove(&account);
         }
         while let Some(done) = self.work.next().await {
-            let Done::Attached(account, Ok(AttachOutcome::Attached { attachment, .. })) = done else {
+            let EventsWorkDone::Attached(account, Ok(AttachOutcome::Attached { attachment, .. })) = done
+            else {
                 continue;
             };
-            self.give_back(account, attachment.cursor.epoch);
+            self.release_lease(account, attachment.cursor.epoch);
         }
     }
 
     async fn serve(
         &mut self,
         mut up: impl Stream<Item = Result<v1::EventsUp, Status>> + Unpin,
-    ) -> Result<Infallible, Ended> {
-        let token = self.options.live.tasks().token();
+    ) -> Result<Infallible, EndReason> {
+        let token = self.options.session_token.clone();
         let down_tx = self.options.down_tx.clone();
-        let mut renewal = tokio::time::interval(self.options.context.config.lease / 3);
+        let mut renewal = tokio::time::interval(self.options.ingest.config.lease / 3);
         loop {
             tokio::select! {
                 biased;
@@ -147,76 +147,77 @@ impl EventsChannel {
                     match message.and_then(|message| message.map(EventsUp::try_from).transpose()) {
                         Ok(None) => {}
                         Ok(Some(message)) => self.handle(message).await?,
-                        Err(invalid) => self.misunderstood(&invalid).await?,
+                        Err(invalid) => self.reject(&invalid).await?,
                     }
                 }
             }
         }
     }
 
-    /// Ends what a message that makes no sense was about: one account, or the channel.
-    async fn misunderstood(&mut self, invalid: &InvalidMessage) -> Result<(), Ended> {
-        let EventsOptions { context, info, .. } = &self.options;
-        context.metrics.violations.inc();
+    /// Detaches the account of an invalid message, or ends the channel if the message names none.
+    async fn reject(&mut self, invalid: &InvalidMessage) -> Result<(), EndReason> {
+        let EventsOptions { ingest, info, .. } = &self.options;
+        ingest.metrics.violations.inc();
         if let Some(account) = invalid.account() {
             warn!(%account, agent = %info.agent, %invalid, "account detached: batch not understood");
             return self.detach(account.clone(), invalid.to_string()).await;
         }
-        // Which account it was about is unknown, so none of them can be trusted to be in step.
+        // The account of the message is unknown, so any of them may be out of step.
         warn!(agent = %info.agent, %invalid, "events channel closed: message not understood");
         self.fail(Status::invalid_argument(invalid.to_string())).await;
         Err(invalid.to_string())
     }
 
-    async fn handle(&mut self, message: EventsUp) -> Result<(), Ended> {
+    async fn handle(&mut self, message: EventsUp) -> Result<(), EndReason> {
         match message {
             EventsUp::Attach(account) => return self.attach(account).await,
             EventsUp::Batch(batch) => return self.batch(batch).await,
             EventsUp::Detach(account) => {
                 info!(%account, agent = %self.options.info.agent, "account detached by its agent");
                 self.attaching.remove(&account);
-                self.release(&account);
+                self.remove(&account);
             }
         }
         Ok(())
     }
 
-    async fn finish(&mut self, done: Done) -> Result<(), Ended> {
+    async fn finish(&mut self, done: EventsWorkDone) -> Result<(), EndReason> {
         match done {
-            Done::Attached(account, outcome) => self.attached(account, outcome).await,
-            Done::Committed(outcome) => self.acknowledge(outcome).await,
-            Done::Renewed(outcome) => self.renewed(outcome).await,
-            Done::Nothing => Ok(()),
+            EventsWorkDone::Attached(account, outcome) => self.finish_attach(account, outcome).await,
+            EventsWorkDone::Committed(outcome) => self.acknowledge(outcome).await,
+            EventsWorkDone::Renewed(outcome) => self.finish_renewal(outcome).await,
+            EventsWorkDone::Nothing => Ok(()),
         }
     }
 
-    async fn batch(&mut self, batch: Batch) -> Result<(), Ended> {
+    async fn batch(&mut self, batch: Batch) -> Result<(), EndReason> {
         let (account, cursor) = (batch.account.clone(), batch.cursor);
-        if self.holds.get(&account).is_none_or(|hold| cursor.epoch < hold.epoch()) {
-            // What was on its way when the attachment ended; the agent has been told.
+        if self.attached.get(&account).is_none_or(|attached| cursor.epoch < attached.epoch()) {
+            // It was in flight when the attachment ended; the agent has received the end.
             debug!(%account, epoch = %cursor.epoch, "a batch of an attachment that is over");
-            self.options.context.metrics.batches_stale.inc();
+            self.options.ingest.metrics.batches_stale.inc();
             return Ok(());
         }
-        match self.succession.judge(&batch) {
-            Some(Judgement::Refused { reason, predecessor }) => {
-                return self.refuse(account, reason, predecessor).await;
+        match self.coverage.check(&batch) {
+            Some(Verdict::Refused { reason, previous }) => {
+                return self.refuse_coverage(account, reason, previous).await;
             }
-            Some(Judgement::Taken { reason }) => self.report(&account, reason),
+            Some(Verdict::Accepted { reason }) => self.report_problem(&account, reason),
             None => {}
         }
-        let metrics = &self.options.context.metrics;
-        let Some(hold) = self.holds.get_mut(&account) else { return Ok(()) };
-        match hold.fold(batch) {
-            Ok((Folded { write, rejected, begun }, bytes)) => {
+        let Ingest { metrics, rules, committer, .. } = &*self.options.ingest;
+        let Some(attached) = self.attached.get_mut(&account) else { return Ok(()) };
+        match attached.fold(batch, rules.rules(&account)) {
+            Ok((FoldedBatch { write, rejected, begun }, bytes)) => {
                 for Rejected { object, reason } in &rejected {
                     warn!(%account, object, reason, "an object was not stored");
                 }
                 metrics.objects_rejected.inc_by(rejected.len() as u64);
-                let done_rx = self.options.context.committer.submit(write);
+                let done_rx = committer.submit(write);
                 let committed = async move {
                     let result = done_rx.await.unwrap_or_else(|_| Err("the hub stops".into()));
-                    Done::Committed(Outcome { account, cursor, bytes, rejected, begun, result })
+                    let outcome = BatchOutcome { account, cursor, bytes, rejected, begun, result };
+                    EventsWorkDone::Committed(outcome)
                 };
                 self.work.push(committed.boxed());
                 Ok(())
@@ -229,23 +230,23 @@ impl EventsChannel {
         }
     }
 
-    async fn acknowledge(&mut self, outcome: Outcome) -> Result<(), Ended> {
-        let Outcome { account, cursor, bytes, mut rejected, begun, result } = outcome;
-        let hold = self.holds.get_mut(&account).filter(|hold| hold.epoch() == cursor.epoch);
-        let ours = hold.is_some();
+    async fn acknowledge(&mut self, outcome: BatchOutcome) -> Result<(), EndReason> {
+        let BatchOutcome { account, cursor, bytes, mut rejected, begun, result } = outcome;
+        let attached = self.attached.get_mut(&account).filter(|attached| attached.epoch() == cursor.epoch);
+        let is_current = attached.is_some();
         match result {
             Ok(committed) => {
                 rejected.extend(committed.rejected);
-                let credit_bytes = hold.and_then(|hold| hold.acknowledged(bytes));
-                if self.options.fingerprints && ours {
+                let credit_bytes = attached.and_then(|attached| attached.acknowledged(bytes));
+                if self.options.fingerprints && is_current {
                     for begun in begun {
-                        self.tell(&account, cursor.epoch, begun);
+                        self.send_fingerprints(&account, cursor.epoch, begun);
                     }
                 }
                 self.send(EventsDown::Ack { account, cursor, rejected, credit_bytes }).await
             }
-            // One refusal ends the attachment; those of the batches behind it say nothing new.
-            Err(reason) if ours => {
+            // The first refusal ends the attachment; those of the batches behind it add nothing.
+            Err(reason) if is_current => {
                 info!(%account, epoch = %cursor.epoch, reason, "attachment ended");
                 self.detach(account, reason).await
             }
@@ -253,7 +254,7 @@ impl EventsChannel {
         }
     }
 
-    pub(super) async fn send(&mut self, message: EventsDown) -> Result<(), Ended> {
+    pub(super) async fn send(&mut self, message: EventsDown) -> Result<(), EndReason> {
         self.options.down_tx.send(Ok(message.into())).await.map_err(|_| "the agent is gone".to_owned())
     }
 

@@ -1,5 +1,5 @@
-//! Group commit: what is pending over all accounts goes into one transaction, since commits, not rows, are what a
-//! store runs out of.
+//! Group commit: one transaction for the pending writes of all accounts, since databases are limited by commits, not by
+//! rows.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -22,12 +22,11 @@ use tracing::{debug, error, warn};
 
 use super::Feed;
 use crate::{
-    clouddriver::RuleBook,
     metrics::Metrics,
     store::{AccountWrite, Store, StoreError, WriteOutcome},
 };
 
-/// A store that is away or busy is asked again at this pace.
+/// Backoff while the store is unavailable or busy.
 const RETRY: BackoffConfig = BackoffConfig {
     base: Duration::from_millis(20),
     multiplier: 2.0,
@@ -35,41 +34,40 @@ const RETRY: BackoffConfig = BackoffConfig {
     max: Duration::from_secs(2),
 };
 
-/// After this many tries, a group that a store which answers does not commit is taken apart: it may be the fault of one
-/// account, whose statements take longer than the store allows.
-const TRIES: u32 = 3;
+/// Attempts after which a group that a reachable store does not commit is bisected: the cause may be one account, whose
+/// statements take longer than the store allows.
+const ATTEMPTS: u32 = 3;
 
-/// An account that the store does not commit by itself is left alone for this long.
-const REST: BackoffConfig =
+/// Backoff of an account that the store does not commit even alone.
+const ACCOUNT_RETRY: BackoffConfig =
     BackoffConfig { base: Duration::from_secs(1), multiplier: 2.0, jitter: 0.2, max: Duration::from_mins(1) };
 
-/// How large one transaction may grow.
+/// Limits of one transaction.
 #[derive(Debug, Clone, Copy)]
 pub struct CommitterConfig {
     /// Accounts in one transaction.
     pub accounts: usize,
-    /// Bytes of object bodies in one transaction; one larger batch goes alone.
+    /// Bytes of object bodies in one transaction; a larger batch is committed alone.
     pub bytes: usize,
 }
 
-/// Where sessions hand in their writes.
+/// Queue of writes to commit.
 ///
-/// The queue has no bound of its own: what an account may have in it is bounded by its credit, and all credit by the
-/// hub's budget. So sessions never wait here, and go on reading what their agents say.
+/// The queue has no bound of its own: the credit of an account bounds its writes in it, and the hub's budget bounds all
+/// credit. So sessions never wait here, and go on reading from their agents.
 #[derive(Debug, Clone)]
 pub struct Committer {
-    rules: RuleBook,
     pending_tx: mpsc::UnboundedSender<Pending>,
 }
 
 /// A committed batch.
 #[derive(Debug)]
 pub struct Committed {
-    /// Objects that the store would not take.
+    /// Objects that the database refused.
     pub rejected: Vec<Rejected>,
 }
 
-/// Why a batch is not committed: its attachment is over.
+/// Result of a commit; the error is the reason for which the attachment ends.
 pub type CommitResult = Result<Committed, String>;
 
 #[derive(Debug)]
@@ -78,19 +76,19 @@ struct Pending {
     done_tx: oneshot::Sender<CommitResult>,
 }
 
-struct Writer {
+struct GroupWriter {
     store: Store,
     feed: Arc<Feed>,
     metrics: Arc<Metrics>,
     config: CommitterConfig,
     pending_rx: mpsc::UnboundedReceiver<Pending>,
-    /// Taken from the queue, but not fit for the group at hand: a second batch of the same account, or one that rests.
+    /// Taken from the queue, but not part of the current group: a second batch of the same account, or one in backoff.
     waiting: VecDeque<Pending>,
-    /// Accounts that the store would not commit. What they wait with is tried alone, so that it holds up nobody else.
-    resting: HashMap<(TenantId, AccountName), Rest>,
+    /// Accounts that the store did not commit. Their batches are retried alone, so that they delay no other account.
+    backing_off: HashMap<(TenantId, AccountName), AccountBackoff>,
 }
 
-struct Rest {
+struct AccountBackoff {
     backoff: Backoff,
     until: Instant,
 }
@@ -107,24 +105,22 @@ impl Default for CommitterConfig {
 // === impl Committer ===
 
 impl Committer {
-    /// The committer, and the task that does its work until shutdown.
+    /// Returns the committer, and the task that writes until shutdown.
     pub fn new(
         store: Store,
-        rules: RuleBook,
         feed: Arc<Feed>,
         metrics: Arc<Metrics>,
         config: CommitterConfig,
         shutdown: CancellationToken,
     ) -> (Self, impl Future<Output = Result<(), StoreError>>) {
         let (pending_tx, pending_rx) = mpsc::unbounded_channel();
-        let (waiting, resting) = (VecDeque::new(), HashMap::new());
-        let writer = Writer { store, feed, metrics, config, pending_rx, waiting, resting };
-        (Self { rules, pending_tx }, writer.run(shutdown))
+        let (waiting, backing_off) = (VecDeque::new(), HashMap::new());
+        let writer = GroupWriter { store, feed, metrics, config, pending_rx, waiting, backing_off };
+        (Self { pending_tx }, writer.run(shutdown))
     }
 
-    /// Hands in a write; the receiver tells when it is committed. Writes of one account keep their order.
-    pub fn submit(&self, mut write: AccountWrite) -> oneshot::Receiver<CommitResult> {
-        write.derivation = self.rules.of(&write.account);
+    /// Queues a write; the receiver gets the result of its commit. Writes of one account keep their order.
+    pub fn submit(&self, write: AccountWrite) -> oneshot::Receiver<CommitResult> {
         let (done_tx, done_rx) = oneshot::channel();
         // A closed queue drops the sender, which the receiver sees: the hub is stopping.
         if self.pending_tx.send(Pending { write, done_tx }).is_err() {
@@ -134,9 +130,9 @@ impl Committer {
     }
 }
 
-// === impl Writer ===
+// === impl GroupWriter ===
 
-impl Writer {
+impl GroupWriter {
     async fn run(mut self, shutdown: CancellationToken) -> Result<(), StoreError> {
         loop {
             while let Ok(pending) = self.pending_rx.try_recv() {
@@ -144,12 +140,12 @@ impl Writer {
             }
             let group = self.take_group();
             if group.is_empty() {
-                let rested = self.resting.values().map(|rest| rest.until).min();
+                let retry_at = self.backing_off.values().map(|backoff| backoff.until).min();
                 tokio::select! {
                     biased;
                     () = shutdown.cancelled() => return Ok(()),
                     Some(pending) = self.pending_rx.recv() => self.waiting.push_back(pending),
-                    () = sleep_until(rested.unwrap_or_else(Instant::now)), if rested.is_some() => {}
+                    () = sleep_until(retry_at.unwrap_or_else(Instant::now)), if retry_at.is_some() => {}
                 }
                 continue;
             }
@@ -162,7 +158,7 @@ impl Writer {
         }
     }
 
-    /// As many accounts as fit, each at most once: an account's next batch needs this one's outcome.
+    /// Takes as many accounts as fit, each at most once: an account's next batch needs this one's outcome.
     fn take_group(&mut self) -> Vec<Pending> {
         let mut group = Vec::new();
         let mut later = VecDeque::new();
@@ -171,15 +167,15 @@ impl Writer {
         for pending in self.waiting.drain(..) {
             let size: usize = pending.write.upserts.iter().map(|object| object.body.len()).sum();
             let key = key(&pending.write);
-            let rests = self.resting.get(&key).map(|rest| rest.until > Instant::now());
-            let fits = match rests {
-                Some(rests) => !rests && group.is_empty(),
+            let backs_off = self.backing_off.get(&key).map(|backoff| backoff.until > Instant::now());
+            let fits = match backs_off {
+                Some(backs_off) => !backs_off && group.is_empty(),
                 None if group.is_empty() => true,
                 None => !alone && group.len() < self.config.accounts && bytes + size <= self.config.bytes,
             };
-            // An account that is passed over once stays behind its own earlier batch.
+            // A later batch of an account that is skipped stays behind its earlier one.
             if accounts.insert(key) && fits {
-                alone = rests.is_some();
+                alone = backs_off.is_some();
                 bytes += size;
                 group.push(pending);
             } else {
@@ -190,14 +186,14 @@ impl Writer {
         group
     }
 
-    /// Commits a group; one that the store does not take is bisected, so that one bad row or account hurts nobody else.
+    /// Commits a group. A group that fails is bisected, so that one bad row or account affects no other account.
     async fn commit(&mut self, group: Vec<Pending>) {
-        let mut groups = vec![(group, TRIES)];
-        while let Some((group, tries)) = groups.pop() {
+        let mut groups = vec![(group, ATTEMPTS)];
+        while let Some((group, attempts)) = groups.pop() {
             let (writes, waiters): (Vec<_>, Vec<_>) =
                 group.into_iter().map(|Pending { write, done_tx }| (write, done_tx)).unzip();
             let (store, all) = (&self.store, &writes);
-            let error = match self.insist(tries, move || store.commit(all)).await {
+            let error = match self.retry(attempts, move || store.commit(all)).await {
                 Ok(outcomes) => {
                     for ((write, done_tx), outcome) in writes.iter().zip(waiters).zip(outcomes) {
                         self.answer(write, done_tx, outcome, vec![]);
@@ -211,13 +207,13 @@ impl Writer {
             if group.len() > 1 {
                 debug!(%error, accounts = group.len(), "a group was not committed and is bisected");
                 let second = group.split_off(group.len() / 2);
-                let tries = if error.is_retryable() { 0 } else { TRIES };
-                groups.extend([(second, tries), (group, tries)]);
+                let attempts = if error.is_retryable() { 0 } else { ATTEMPTS };
+                groups.extend([(second, attempts), (group, attempts)]);
                 continue;
             }
             for pending in group {
                 if error.is_retryable() {
-                    self.rest(pending, &error);
+                    self.back_off(pending, &error);
                 } else {
                     self.isolate(pending, &error).await;
                 }
@@ -225,23 +221,23 @@ impl Writer {
         }
     }
 
-    /// Tries until the store has decided. One that is away is waited for; one that answers, but not to this, is given up
-    /// after some tries; at once, if it has just been seen to be so.
-    async fn insist<T, F>(&self, tries: u32, commit: impl Fn() -> F) -> Result<T, StoreError>
+    /// Retries until the store has decided. While the store is unreachable, it retries without a limit; if the store
+    /// is reachable but does not commit, it gives up after `attempts`, with 0 at the first failure.
+    async fn retry<T, F>(&self, attempts: u32, commit: impl Fn() -> F) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, StoreError>>,
     {
         let mut backoff = Backoff::new(RETRY);
-        let (mut failures, mut answers) = (0, tries == 0);
+        let (mut failures, mut reachable) = (0, attempts == 0);
         loop {
             match commit().await {
                 Err(error) if error.is_retryable() => {
-                    if answers {
+                    if reachable {
                         return Err(error);
                     }
                     failures += 1;
-                    // One that has just come back is given another chance.
-                    answers = failures >= tries && self.store.ping().await.is_ok();
+                    // One more attempt after the ping: the store may have just come back.
+                    reachable = failures >= attempts && self.store.ping().await.is_ok();
                     self.wait(&mut backoff, &error).await;
                 }
                 decided => return decided,
@@ -249,23 +245,23 @@ impl Writer {
         }
     }
 
-    /// Puts an account aside that the store does not commit; its next batches wait behind this one.
-    fn rest(&mut self, pending: Pending, error: &StoreError) {
+    /// Delays an account that the store does not commit; its next batches wait behind this one.
+    fn back_off(&mut self, pending: Pending, error: &StoreError) {
         self.metrics.commit_retries.inc();
-        let fresh = || Rest { backoff: Backoff::new(REST), until: Instant::now() };
-        let rest = self.resting.entry(key(&pending.write)).or_insert_with(fresh);
-        let pause = rest.backoff.next();
-        rest.until = Instant::now() + pause;
+        let new = || AccountBackoff { backoff: Backoff::new(ACCOUNT_RETRY), until: Instant::now() };
+        let account = self.backing_off.entry(key(&pending.write)).or_insert_with(new);
+        let pause = account.backoff.next();
+        account.until = Instant::now() + pause;
         warn!(account = %pending.write.account, error = report(error), retry_in = ?pause,
-            "the store does not commit an account; it is tried again alone, and the others go on");
+            "the store does not commit an account; retrying it alone");
         self.waiting.push_front(pending);
     }
 
-    /// One account whose batch is refused: its bad rows are left out and named.
+    /// Commits the batch of one account row by row; refused rows are left out and reported.
     async fn isolate(&mut self, pending: Pending, cause: &StoreError) {
         let Pending { write, done_tx } = pending;
         let (store, one) = (&self.store, &write);
-        match self.insist(TRIES, move || store.commit_isolating(one)).await {
+        match self.retry(ATTEMPTS, move || store.commit_isolating(one)).await {
             Ok((outcome, rows)) => {
                 let rejected = rows
                     .into_iter()
@@ -276,11 +272,11 @@ impl Writer {
                     .collect();
                 self.answer(&write, done_tx, outcome, rejected);
             }
-            Err(error) if error.is_retryable() => self.rest(Pending { write, done_tx }, &error),
+            Err(error) if error.is_retryable() => self.back_off(Pending { write, done_tx }, &error),
             Err(error) => {
                 error!(account = %write.account, %error, %cause, "a batch cannot be committed; its account is detached");
-                self.resting.remove(&key(&write));
-                tell(done_tx, Err(format!("the hub could not store the batch: {error}")));
+                self.backing_off.remove(&key(&write));
+                send(done_tx, Err(format!("the hub could not store the batch: {error}")));
             }
         }
     }
@@ -292,7 +288,7 @@ impl Writer {
         outcome: WriteOutcome,
         rejected: Vec<Rejected>,
     ) {
-        self.resting.remove(&key(write));
+        self.backing_off.remove(&key(write));
         let result = match outcome {
             WriteOutcome::Committed { seq, .. } => {
                 self.metrics.committed(write);
@@ -300,7 +296,7 @@ impl Writer {
                 self.feed.advance([(write.account.clone(), seq)]);
                 Ok(Committed { rejected })
             }
-            WriteOutcome::Unfounded { seq } => {
+            WriteOutcome::MissingExpected { seq } => {
                 self.metrics.committed(write);
                 self.feed.advance([(write.account.clone(), seq)]);
                 Err("a listing counted on objects that are not stored; it is listed again".to_owned())
@@ -310,13 +306,13 @@ impl Writer {
                 Err("another attachment has taken over the account".to_owned())
             }
         };
-        tell(done_tx, result);
+        send(done_tx, result);
     }
 
-    /// A store that is away or busy is asked again for as long as it takes: nothing is dropped, agents wait.
+    /// Waits before the next attempt: no batch is dropped, agents wait.
     async fn wait(&self, backoff: &mut Backoff, error: &StoreError) {
         self.metrics.commit_retries.inc();
-        warn!(error = report(error), "the store did not commit; trying again");
+        warn!(error = report(error), "the store did not commit; retrying");
         tokio::time::sleep(backoff.next()).await;
     }
 }
@@ -325,7 +321,7 @@ fn key(write: &AccountWrite) -> (TenantId, AccountName) {
     (write.tenant.clone(), write.account.clone())
 }
 
-fn tell(done_tx: oneshot::Sender<CommitResult>, result: CommitResult) {
+fn send(done_tx: oneshot::Sender<CommitResult>, result: CommitResult) {
     if done_tx.send(result).is_err() {
         debug!("the session of a committed batch is gone");
     }

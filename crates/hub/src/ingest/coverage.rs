@@ -1,8 +1,9 @@
-//! Who may follow an agent that cached an account: not one that would show less of it, without a word.
+//! Coverage check of a takeover: an agent that reads less of an account than the previous one stands by at first.
 //!
-//! Permissions and configuration of agents differ. When another agent takes an account over, its first declaration is
-//! compared with what its predecessor was able to read. If something would be lost, it stands by for a while, so that an
-//! agent that sees all can attach; the operator is told on both sides. After that it is taken, and that is told too.
+//! Permissions and configuration of agents differ. When another agent takes over an account, its first declaration is
+//! compared with the scopes that the previous agent was able to read. If scopes would be lost, the agent stands by for a
+//! while, so that one that reads all of them can attach; agent and hub both report it. After that the agent is accepted,
+//! which the hub reports too.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -12,49 +13,49 @@ use spindrift_model::{
 use spindrift_protocol::EventsDown;
 use tokio::time::Instant;
 
-use crate::store::{Predecessor, ScopeRow, StoredScope};
+use crate::store::{PreviousAgent, ScopeRow, StoredScope};
 
-/// A standby that sees less asks again after this long.
+/// Duration after which an agent that stands by tries to attach again.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// Scopes that are named in a reason; the others are counted.
+/// Number of lost scopes that a reason names; the others are counted.
 const NAMED: usize = 3;
 
-/// The successions on one Events channel.
+/// Coverage of the accounts on one Events channel.
 #[derive(Debug)]
-pub(super) struct Succession {
+pub(super) struct CoverageCheck {
     agent: AgentId,
     grace: Duration,
-    /// What the predecessors of accounts that were just attached could read; gone with the first declaration.
-    inherited: HashMap<AccountName, Inheritance>,
-    /// Accounts of which this agent shows less, since when, and why.
+    /// Scopes that previous agents read of accounts that were just attached; removed with the first declaration.
+    previous: HashMap<AccountName, PreviousScopes>,
+    /// Accounts of which this agent reads less, since when, and the reason.
     narrower: HashMap<AccountName, (Instant, String)>,
 }
 
-/// What another agent could read of an account.
+/// Scopes that another agent was able to read of an account.
 #[derive(Debug)]
-pub(super) struct Inheritance {
-    predecessor: AgentId,
+pub(super) struct PreviousScopes {
+    agent: AgentId,
     scopes: Vec<Scope>,
 }
 
-/// What follows from a first declaration that shows less.
+/// Consequence of a first declaration that covers less.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Judgement {
-    /// Somebody else is given the chance.
-    Refused { reason: String, predecessor: AgentId },
-    /// Nobody else came.
-    Taken { reason: String },
+pub(super) enum Verdict {
+    /// The agent stands by, so that another one can attach.
+    Refused { reason: String, previous: AgentId },
+    /// No other agent has attached within the grace period.
+    Accepted { reason: String },
 }
 
-// === impl Succession ===
+// === impl CoverageCheck ===
 
-impl Succession {
+impl CoverageCheck {
     pub(super) fn new(agent: AgentId, grace: Duration) -> Self {
-        Self { agent, grace, inherited: HashMap::new(), narrower: HashMap::new() }
+        Self { agent, grace, previous: HashMap::new(), narrower: HashMap::new() }
     }
 
-    /// The answer to an agent that was found to show less, and has to let others go first.
+    /// Returns the answer to an agent that reads less and has to stand by; none if it may attach.
     pub(super) fn stand_by(&self, account: &AccountName) -> Option<EventsDown> {
         let (since, reason) = self.narrower.get(account)?;
         let (account, reason) = (account.clone(), reason.clone());
@@ -65,23 +66,23 @@ impl Succession {
         })
     }
 
-    /// The account is attached.
-    pub(super) fn attached(&mut self, account: &AccountName, inheritance: Option<Inheritance>) {
-        match inheritance {
-            Some(inheritance) => self.inherited.insert(account.clone(), inheritance),
-            None => self.inherited.remove(account),
+    /// Stores the scopes that the first declaration of an account is compared with.
+    pub(super) fn attached(&mut self, account: &AccountName, previous: Option<PreviousScopes>) {
+        match previous {
+            Some(previous) => self.previous.insert(account.clone(), previous),
+            None => self.previous.remove(account),
         };
     }
 
-    /// Compares the first declaration of an attachment with what is inherited; none if nothing is lost.
-    pub(super) fn judge(&mut self, batch: &Batch) -> Option<Judgement> {
+    /// Compares the first declaration of an attachment with the previous scopes; returns none if no scope is lost.
+    pub(super) fn check(&mut self, batch: &Batch) -> Option<Verdict> {
         let Batch { account, items, .. } = batch;
         let declaration = items.iter().find_map(|item| match item {
             Item::Declare(declaration) => Some(declaration),
             _ => None,
         })?;
-        let Inheritance { predecessor, scopes } = self.inherited.remove(account)?;
-        let lost: Vec<_> = scopes.iter().filter(|scope| !shows(declaration, scope)).collect();
+        let PreviousScopes { agent: previous, scopes } = self.previous.remove(account)?;
+        let lost: Vec<_> = scopes.iter().filter(|scope| !covers(declaration, scope)).collect();
         if lost.is_empty() {
             self.narrower.remove(account);
             return None;
@@ -92,43 +93,43 @@ impl Succession {
             more => format!(" and {more} more"),
         };
         let reason = format!(
-            "agent {} shows less of the account than agent {predecessor} did: {}{more}",
+            "agent {} shows less of the account than agent {previous} did: {}{more}",
             self.agent,
             named.join(", ")
         );
         let (since, _) = self.narrower.entry(account.clone()).or_insert((Instant::now(), reason.clone()));
         if since.elapsed() >= self.grace {
             self.narrower.remove(account);
-            return Some(Judgement::Taken { reason });
+            return Some(Verdict::Accepted { reason });
         }
-        Some(Judgement::Refused { reason, predecessor })
+        Some(Verdict::Refused { reason, previous })
     }
 }
 
-// === impl Inheritance ===
+// === impl PreviousScopes ===
 
-impl Inheritance {
-    /// What another agent that cached the account before could read of it, and is still wanted.
-    pub(super) fn left_by(predecessor: Predecessor, kinds: &CacheKinds) -> Self {
-        let Predecessor { agent, scopes } = predecessor;
+impl PreviousScopes {
+    /// Takes the scopes that the previous agent was able to read and that are still to be cached.
+    pub(super) fn new(previous: PreviousAgent, kinds: &CacheKinds) -> Self {
+        let PreviousAgent { agent, scopes } = previous;
         let readable =
             |stored: &StoredScope| stored.denied.is_none() && kinds.wants(&resource(&stored.row), &[""; 0]);
         let scopes = scopes.into_iter().filter(readable).map(|stored| stored.row.scope).collect();
-        Self { predecessor: agent, scopes }
+        Self { agent, scopes }
     }
 }
 
-/// Whether what was read as this scope is still read. What is not known because its group cannot be discovered stays.
-fn shows(declaration: &Declaration, scope: &Scope) -> bool {
+/// Whether a declaration still covers a scope. A scope whose API group cannot be discovered counts as covered.
+fn covers(declaration: &Declaration, scope: &Scope) -> bool {
     let Declaration { scopes, undiscovered_groups, denied } = declaration;
-    let covers = |declared: &Scope| {
+    let contains = |declared: &Scope| {
         declared.group == scope.group
             && declared.kind == scope.kind
             && (declared.namespace.is_none() || declared.namespace == scope.namespace)
     };
     let readable = scopes.iter().filter(|declared| !denied.iter().any(|denied| denied.id == declared.id));
     undiscovered_groups.contains(&scope.group)
-        || readable.map(ScopeDeclaration::scope).any(|declared| covers(&declared))
+        || readable.map(ScopeDeclaration::scope).any(|declared| contains(&declared))
 }
 
 fn resource(row: &ScopeRow) -> Resource {
@@ -176,39 +177,39 @@ mod tests {
         }
     }
 
-    fn judged(grace: Duration, before: &[Scope], batch: &Batch) -> Option<Judgement> {
+    fn checked(grace: Duration, before: &[Scope], batch: &Batch) -> Option<Verdict> {
         let agent = |name: &str| AgentId::parse(name).unwrap();
-        let mut succession = Succession::new(agent("b"), grace);
-        let inheritance = Inheritance { predecessor: agent("a"), scopes: before.to_vec() };
-        succession.attached(&batch.account, Some(inheritance));
-        let judgement = succession.judge(batch);
-        let refused = matches!(judgement, Some(Judgement::Refused { .. }));
-        assert_eq!(succession.stand_by(&batch.account).is_some(), refused);
-        assert_eq!(succession.judge(batch), None, "only the first declaration is compared");
-        judgement
+        let mut coverage = CoverageCheck::new(agent("b"), grace);
+        let previous = PreviousScopes { agent: agent("a"), scopes: before.to_vec() };
+        coverage.attached(&batch.account, Some(previous));
+        let verdict = coverage.check(batch);
+        let refused = matches!(verdict, Some(Verdict::Refused { .. }));
+        assert_eq!(coverage.stand_by(&batch.account).is_some(), refused);
+        assert_eq!(coverage.check(batch), None, "only the first declaration is compared");
+        verdict
     }
 
     const MINUTE: Duration = Duration::from_mins(1);
 
     #[test]
-    fn a_successor_that_shows_as_much_or_more_is_welcome() {
+    fn an_agent_that_reads_as_much_or_more_is_accepted() {
         let (all, one) = (scope("Pod", None), scope("Pod", Some("shop")));
         let away = Scope { group: "away.example.com".into(), ..all.clone() };
         let before = [one.clone(), away];
-        assert_eq!(judged(MINUTE, &before, &declare(&[one, scope("Node", None)], &[])), None);
-        assert_eq!(judged(MINUTE, &before, &declare(&[all], &[])), None);
+        assert_eq!(checked(MINUTE, &before, &declare(&[one, scope("Node", None)], &[])), None);
+        assert_eq!(checked(MINUTE, &before, &declare(&[all], &[])), None);
     }
 
     #[test]
-    fn a_successor_that_shows_less_is_refused_with_what_would_be_lost() {
+    fn an_agent_that_reads_less_is_refused_with_the_lost_scopes() {
         let before = [scope("Pod", None), scope("Secret", None)];
-        for narrower in [
+        for declaration in [
             declare(&[scope("Pod", None)], &[]),
             declare(&[scope("Pod", None), scope("Secret", Some("shop"))], &[]),
             declare(&[scope("Pod", None), scope("Secret", None)], &[1]),
         ] {
-            let Some(Judgement::Refused { reason, .. }) = judged(MINUTE, &before, &narrower) else {
-                panic!("it shows less")
+            let Some(Verdict::Refused { reason, .. }) = checked(MINUTE, &before, &declaration) else {
+                panic!("it reads less")
             };
             assert_eq!(
                 reason,
@@ -218,9 +219,9 @@ mod tests {
     }
 
     #[test]
-    fn after_a_while_it_is_taken_and_that_is_said() {
+    fn an_agent_that_reads_less_is_accepted_after_the_grace_period() {
         let before = [scope("Pod", None)];
-        let judgement = judged(Duration::ZERO, &before, &declare(&[], &[]));
-        assert!(matches!(judgement, Some(Judgement::Taken { .. })));
+        let verdict = checked(Duration::ZERO, &before, &declare(&[], &[]));
+        assert!(matches!(verdict, Some(Verdict::Accepted { .. })));
     }
 }

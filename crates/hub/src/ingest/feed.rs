@@ -1,4 +1,4 @@
-//! Tells readers of the change feed that an account has moved.
+//! Feed: wakes its readers when an account has new changes.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use parking_lot::RwLock;
 use spindrift_model::{AccountName, Seq};
 use tokio::sync::watch;
 
-/// The newest committed position of each account that this hub knows of.
+/// Newest committed position of each account.
 ///
 /// Owned by the hub; the committer reports its own commits at once, a poll of the store reports those of other hubs.
 /// Readers wait for the tick and then read the store, so a missed wake-up costs time, never a change.
@@ -19,12 +19,12 @@ pub struct Feed {
 // === impl Feed ===
 
 impl Feed {
-    /// A feed that knows of nothing yet.
+    /// Creates a feed without positions.
     pub fn new() -> Self {
         Self { newest: RwLock::default(), tick_tx: watch::Sender::new(0) }
     }
 
-    /// Positions that were seen committed; wakes the readers if any of them is new.
+    /// Stores committed positions, and wakes the readers if any of them is new.
     pub fn advance(&self, positions: impl IntoIterator<Item = (AccountName, Seq)>) {
         let mut moved = false;
         {
@@ -42,12 +42,12 @@ impl Feed {
         }
     }
 
-    /// The newest position of every account.
+    /// Returns the newest position of every account.
     pub fn positions(&self) -> HashMap<AccountName, Seq> {
         self.newest.read().clone()
     }
 
-    /// Changes whenever an account has moved.
+    /// Returns a receiver that changes whenever an account has new changes.
     pub fn subscribe(&self) -> watch::Receiver<u64> {
         self.tick_tx.subscribe()
     }

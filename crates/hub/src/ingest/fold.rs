@@ -1,4 +1,4 @@
-//! One agent's hold on one account: turns its batches into writes, and remembers what a listing has mentioned.
+//! Folds the items of a batch into one write, and stores the uids that an open list has mentioned.
 
 mod labels;
 
@@ -10,80 +10,81 @@ use std::{
 
 use indexmap::IndexMap;
 use spindrift_model::{
-    AccountName, ApiVersion, Attachment as Attached, Batch, Cursor, Declaration, DeniedScope, Epoch,
-    Generation, Item, ObjectKey, ResourceVersion, Scope, ScopeDeclaration, ScopeId, ScrubRevision, TenantId,
-    Uid, Upsert,
+    AccountName, ApiVersion, Attachment, Batch, Cursor, Declaration, DeniedScope, Epoch, Generation, Item,
+    ObjectKey, ResourceVersion, Scope, ScopeDeclaration, ScopeId, ScrubRevision, TenantId, Uid, Upsert,
 };
 use spindrift_protocol::Rejected;
 
-use crate::store::{AccountWrite, DeclaredScopes, ObjectWrite, Prune, ScopeProgress, ScopeRow, UidSet};
+use crate::store::{
+    AccountWrite, DeclaredScopes, DeriveRows, ObjectWrite, Prune, ScopeProgress, ScopeRow, UidSet,
+};
 use labels::labels;
 
-/// An account that is attached to an Events channel.
+/// State of one attachment: the next cursor, the declared scopes and the open lists.
 ///
-/// Owned by that channel's task; gone with it. If the hub dies in the middle of a listing, what was mentioned is
-/// lost, and since `Begin` cleared the resume point, the next attachment lists again.
+/// The task of the Events channel owns it. If the hub exits in the middle of a list, the mentioned uids are lost; since
+/// `Begin` cleared the resume point, the next attachment lists again.
 #[derive(Debug)]
-pub struct Attachment {
+pub struct AccountFold {
     tenant: TenantId,
     account: AccountName,
     next: Cursor,
     lease: Duration,
     scopes: HashMap<ScopeId, ScopeDeclaration>,
-    listings: HashMap<ScopeId, Listing>,
-    /// The scopes whose state the store has: those that it can resume, and those listed since.
+    lists: HashMap<ScopeId, OpenList>,
+    /// Scopes whose state is stored: those that can be resumed, and those listed since.
     listed: HashMap<Scope, (ApiVersion, ScrubRevision)>,
 }
 
-/// A listing that has begun and not ended.
+/// A list that has begun and not ended.
 #[derive(Debug)]
-struct Listing {
+struct OpenList {
     generation: Generation,
     mentioned: UidSet,
-    /// Those of them that the agent has not sent, since it was told that they are stored.
+    /// Those of them that the agent has not sent, since their fingerprints matched stored objects.
     recalled: UidSet,
 }
 
-/// What a batch comes to.
+/// Result of folding a batch.
 #[derive(Debug)]
-pub struct Folded {
-    /// What is to be committed.
+pub struct FoldedBatch {
+    /// Write to commit.
     pub write: AccountWrite,
     /// Objects that cannot be stored.
     pub rejected: Vec<Rejected>,
-    /// Listings that have begun in it.
-    pub begun: Vec<Begun>,
+    /// Lists that have begun in it.
+    pub begun: Vec<ListBegun>,
 }
 
-/// A listing that has begun.
+/// A list that has begun.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Begun {
-    /// What the attachment calls the scope.
+pub struct ListBegun {
+    /// Id of the scope within the attachment.
     pub id: ScopeId,
     /// The scope.
     pub scope: Scope,
-    /// The listing.
+    /// Generation of the list.
     pub generation: Generation,
 }
 
-/// An agent that broke the rules of the protocol; its attachment ends.
+/// Violation of the protocol by an agent; its attachment ends.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
-    /// Not the batch that comes next.
+    /// The batch is not the next one.
     #[error("batch at epoch {}, seq {} arrived where epoch {}, seq {} was expected", found.epoch, found.seq, expected.epoch, expected.seq)]
     OutOfOrder {
         /// The batch's cursor.
         found: Cursor,
-        /// What comes next.
+        /// Cursor of the next batch.
         expected: Cursor,
     },
     /// An item about a scope that was not declared.
     #[error("{0} is not declared")]
     UndeclaredScope(ScopeId),
-    /// A change in a scope whose state the store does not have: it would be lost among what is missing.
+    /// A change in a scope whose state is not stored: without a list before it, the scope would be incomplete.
     #[error("{0} changes without having been listed")]
     NotListed(ScopeId),
-    /// The end of a listing that did not begin.
+    /// The end of a list that did not begin.
     #[error("generation {1} of {0} ends without having begun")]
     EndWithoutBegin(ScopeId, Generation),
     /// More than its credit allows.
@@ -94,74 +95,74 @@ pub enum Violation {
         /// Largest credit sent to the agent during the attachment.
         credit: u32,
     },
-    /// Objects that are only mentioned, outside of a listing.
+    /// Objects that are mentioned outside of a list.
     #[error("{0} mentions objects without a listing")]
     MentionWithoutListing(ScopeId),
 }
 
-/// What the items of one batch come to, per name: they are committed together, so only the last word counts.
-struct Last {
+/// Final state of one object name after a batch: its items are committed together, so only the last one counts.
+struct FinalState {
     scope: ScopeId,
-    /// The object that has the name now.
-    living: Option<ObjectWrite>,
-    /// Those that had it before and are gone; if nothing has it now, any of them may be the stored one.
-    gone: Vec<Uid>,
+    /// Object that has the name now.
+    current: Option<ObjectWrite>,
+    /// Objects that had the name before and are deleted; if `current` is none, any of them may be the stored one.
+    deleted: Vec<Uid>,
 }
 
 #[derive(Default)]
-struct Fold {
+struct FoldedItems {
     declared: Option<DeclaredScopes>,
     prunes: Vec<Prune>,
-    objects: IndexMap<ObjectKey, Last>,
+    objects: IndexMap<ObjectKey, FinalState>,
     progress: IndexMap<ScopeId, Option<ResourceVersion>>,
     rejected: Vec<Rejected>,
-    begun: Vec<Begun>,
+    begun: Vec<ListBegun>,
 }
 
-// === impl Attachment ===
+// === impl AccountFold ===
 
-impl Attachment {
-    /// The account as the store attached it.
-    pub fn new(tenant: TenantId, account: AccountName, attached: &Attached, lease: Duration) -> Self {
-        let points = attached.resume_points.iter();
+impl AccountFold {
+    /// Starts at the cursor and the resume points of an attachment.
+    pub fn new(tenant: TenantId, account: AccountName, attachment: &Attachment, lease: Duration) -> Self {
+        let points = attachment.resume_points.iter();
         let listed =
             points.map(|point| (point.scope.clone(), (point.api_version.clone(), point.scrub_revision)));
         Self {
             tenant,
             account,
-            next: attached.cursor,
+            next: attachment.cursor,
             lease,
             scopes: HashMap::new(),
-            listings: HashMap::new(),
+            lists: HashMap::new(),
             listed: listed.collect(),
         }
     }
 
-    /// The attachment's epoch.
+    /// Returns the epoch of the attachment.
     pub fn epoch(&self) -> Epoch {
         self.next.epoch
     }
 
-    /// Turns the next batch into one write, and names the objects that cannot be stored.
-    pub fn fold(&mut self, batch: Batch) -> Result<Folded, Violation> {
+    /// Turns the next batch into one write, and lists the objects that cannot be stored.
+    pub fn fold(&mut self, batch: Batch, rules: Arc<dyn DeriveRows>) -> Result<FoldedBatch, Violation> {
         let Batch { account: _, cursor, items } = batch;
         if cursor != self.next {
             return Err(Violation::OutOfOrder { found: cursor, expected: self.next });
         }
-        let mut fold = Fold::default();
+        let mut folded = FoldedItems::default();
         for item in items {
-            self.apply(&mut fold, item)?;
+            self.apply(&mut folded, item)?;
         }
         self.next.seq = self.next.seq.next();
-        let Fold { declared, prunes, objects, progress, rejected, mut begun } = fold;
+        let FoldedItems { declared, prunes, objects, progress, rejected, mut begun } = folded;
         begun.retain(|begun| {
-            self.listings.get(&begun.id).is_some_and(|open| open.generation == begun.generation)
+            self.lists.get(&begun.id).is_some_and(|open| open.generation == begun.generation)
         });
         let (mut upserts, mut deletes) = (Vec::new(), Vec::new());
-        for (key, Last { living, gone, .. }) in objects {
-            match living {
+        for (key, FinalState { current, deleted, .. }) in objects {
+            match current {
                 Some(object) => upserts.push(object),
-                None => deletes.extend(gone.into_iter().map(|uid| (key.clone(), uid))),
+                None => deletes.extend(deleted.into_iter().map(|uid| (key.clone(), uid))),
             }
         }
         let scopes = progress
@@ -171,66 +172,66 @@ impl Attachment {
                 Some(ScopeProgress { scope, resource_version })
             })
             .collect();
-        let empty = AccountWrite::new(self.tenant.clone(), self.account.clone(), cursor, self.lease);
+        let empty = AccountWrite::new(self.tenant.clone(), self.account.clone(), cursor, self.lease, rules);
         let write = AccountWrite { declared, prunes, upserts, deletes, scopes, ..empty };
-        Ok(Folded { write, rejected, begun })
+        Ok(FoldedBatch { write, rejected, begun })
     }
 
-    fn apply(&mut self, fold: &mut Fold, item: Item) -> Result<(), Violation> {
+    fn apply(&mut self, folded: &mut FoldedItems, item: Item) -> Result<(), Violation> {
         match item {
-            Item::Declare(declaration) => self.declare(fold, declaration),
+            Item::Declare(declaration) => self.declare(folded, declaration),
             Item::Begin { scope, generation } => {
                 let declared = self.declared(scope)?.scope();
                 self.listed.remove(&declared);
-                fold.begun.push(Begun { id: scope, scope: declared, generation });
+                folded.begun.push(ListBegun { id: scope, scope: declared, generation });
                 let (mentioned, recalled) = (UidSet::default(), UidSet::default());
-                self.listings.insert(scope, Listing { generation, mentioned, recalled });
-                fold.progress.insert(scope, None);
+                self.lists.insert(scope, OpenList { generation, mentioned, recalled });
+                folded.progress.insert(scope, None);
             }
-            Item::Upsert(upsert) => self.upsert(fold, upsert)?,
+            Item::Upsert(upsert) => self.upsert(folded, upsert)?,
             Item::Mention { scope, uids } => {
                 self.declared(scope)?;
-                let listing = self.listings.get_mut(&scope).ok_or(Violation::MentionWithoutListing(scope))?;
+                let list = self.lists.get_mut(&scope).ok_or(Violation::MentionWithoutListing(scope))?;
                 for uid in &uids {
-                    listing.mentioned.insert(uid);
-                    listing.recalled.insert(uid);
+                    list.mentioned.insert(uid);
+                    list.recalled.insert(uid);
                 }
             }
             Item::Delete { scope, namespace, name, uid, resource_version } => {
                 let key = self.key(scope, namespace, name)?;
-                if let Some(listing) = self.listings.get_mut(&scope) {
-                    listing.mentioned.remove(&uid);
-                    listing.recalled.remove(&uid);
+                if let Some(list) = self.lists.get_mut(&scope) {
+                    list.mentioned.remove(&uid);
+                    list.recalled.remove(&uid);
                 }
-                self.moved(fold, scope, resource_version)?;
-                fold.delete(scope, key, uid);
+                self.advance(folded, scope, resource_version)?;
+                folded.delete(scope, key, uid);
             }
             Item::End { scope, generation, resource_version } => {
                 let declaration = self.declared(scope)?.clone();
-                let listing = match self.listings.entry(scope) {
+                let list = match self.lists.entry(scope) {
                     Entry::Occupied(entry) if entry.get().generation == generation => entry.remove(),
                     _ => return Err(Violation::EndWithoutBegin(scope, generation)),
                 };
-                fold.forget_unmentioned(scope, &listing.mentioned);
+                folded.delete_unmentioned(scope, &list.mentioned);
                 let state = (declaration.resource.version.clone(), declaration.scrub_revision);
                 self.listed.insert(declaration.scope(), state);
-                let (keep, expected) = (Arc::new(listing.mentioned), Arc::new(listing.recalled));
-                fold.prunes.push(Prune { scope: declaration.scope(), keep, expected });
-                fold.progress.insert(scope, Some(resource_version));
+                let (keep, expected) = (Arc::new(list.mentioned), Arc::new(list.recalled));
+                folded.prunes.push(Prune { scope: declaration.scope(), keep, expected });
+                folded.progress.insert(scope, Some(resource_version));
             }
             Item::Progress { scope, resource_version } => {
-                self.moved(fold, scope, resource_version)?;
+                self.advance(folded, scope, resource_version)?;
             }
         }
         Ok(())
     }
 
-    /// What is no longer declared goes, also from what this batch said before.
-    fn declare(&mut self, fold: &mut Fold, declaration: Declaration) {
+    /// Removes all scopes that are no longer declared, also from the earlier items of this batch.
+    fn declare(&mut self, folded: &mut FoldedItems, declaration: Declaration) {
         let Declaration { scopes, undiscovered_groups, denied } = declaration;
         self.scopes = scopes.into_iter().map(|scope| (scope.id, scope)).collect();
-        self.listings.retain(|id, _| self.scopes.contains_key(id));
-        // What is read in another version, or scrubbed by other rules, has to be listed again.
+        self.lists.retain(|id, _| self.scopes.contains_key(id));
+        // A scope that is read in another API version, or scrubbed by other rules, has to be listed again.
         let current: HashMap<_, _> = self
             .scopes
             .values()
@@ -238,29 +239,29 @@ impl Attachment {
             .collect();
         let kept = |scope: &Scope| undiscovered_groups.contains(&scope.group);
         self.listed.retain(|scope, state| current.get(scope).map_or_else(|| kept(scope), |now| now == state));
-        fold.objects.retain(|_, last| self.scopes.contains_key(&last.scope));
-        fold.progress.retain(|scope, _| self.scopes.contains_key(scope));
+        folded.objects.retain(|_, state| self.scopes.contains_key(&state.scope));
+        folded.progress.retain(|scope, _| self.scopes.contains_key(scope));
         let rows = self.scopes.values().map(scope_row).collect();
         let denied = denied
             .into_iter()
             .filter_map(|DeniedScope { id, reason }| Some((self.scopes.get(&id)?.scope(), reason)))
             .collect();
-        fold.declared = Some(DeclaredScopes { scopes: rows, keep_groups: undiscovered_groups, denied });
+        folded.declared = Some(DeclaredScopes { scopes: rows, keep_groups: undiscovered_groups, denied });
     }
 
-    fn upsert(&mut self, fold: &mut Fold, upsert: Upsert) -> Result<(), Violation> {
+    fn upsert(&mut self, folded: &mut FoldedItems, upsert: Upsert) -> Result<(), Violation> {
         let Upsert { scope, namespace, name, uid, resource_version, body } = upsert;
         let key = self.key(scope, namespace, name)?;
-        // Mentioned even if it cannot be stored: it lives, so an older row of it must not be pruned.
-        if let Some(listing) = self.listings.get_mut(&scope) {
-            listing.mentioned.insert(&uid);
-            listing.recalled.remove(&uid);
+        // Mentioned even if it cannot be stored: it exists, so an older row of it must not be pruned.
+        if let Some(list) = self.lists.get_mut(&scope) {
+            list.mentioned.insert(&uid);
+            list.recalled.remove(&uid);
         }
-        self.moved(fold, scope, resource_version.clone())?;
+        self.advance(folded, scope, resource_version.clone())?;
         let labels = match labels(&body) {
             Ok(labels) => labels,
             Err(error) => {
-                fold.rejected.push(Rejected {
+                folded.rejected.push(Rejected {
                     object: key.to_string(),
                     reason: format!("not a JSON object: {error}"),
                 });
@@ -279,25 +280,25 @@ impl Attachment {
             labels,
             body,
         };
-        fold.last(scope, key).living = Some(object);
+        folded.state(scope, key).current = Some(object);
         Ok(())
     }
 
-    /// A watch event moves the scope's resume point; within a listing only its end does.
-    fn moved(
+    /// Moves the resume point of a scope to a watch event; within a list only its end does.
+    fn advance(
         &self,
-        fold: &mut Fold,
+        folded: &mut FoldedItems,
         scope: ScopeId,
         resource_version: ResourceVersion,
     ) -> Result<(), Violation> {
         let declared = self.declared(scope)?.scope();
-        if self.listings.contains_key(&scope) {
+        if self.lists.contains_key(&scope) {
             return Ok(());
         }
         if !self.listed.contains_key(&declared) {
             return Err(Violation::NotListed(scope));
         }
-        fold.progress.insert(scope, Some(resource_version));
+        folded.progress.insert(scope, Some(resource_version));
         Ok(())
     }
 
@@ -323,27 +324,28 @@ fn scope_row(declaration: &ScopeDeclaration) -> ScopeRow {
     }
 }
 
-// === impl Fold ===
+// === impl FoldedItems ===
 
-impl Fold {
-    fn last(&mut self, scope: ScopeId, key: ObjectKey) -> &mut Last {
-        let last = self.objects.entry(key).or_insert(Last { scope, living: None, gone: Vec::new() });
-        last.scope = scope;
-        last
+impl FoldedItems {
+    fn state(&mut self, scope: ScopeId, key: ObjectKey) -> &mut FinalState {
+        let new = FinalState { scope, current: None, deleted: Vec::new() };
+        let state = self.objects.entry(key).or_insert(new);
+        state.scope = scope;
+        state
     }
 
-    /// A delete takes back what this batch said of the same object, but not of a younger one of the same name.
+    /// Deletes an object; an earlier upsert of a newer object of the same name stays.
     fn delete(&mut self, scope: ScopeId, key: ObjectKey, uid: Uid) {
-        let last = self.last(scope, key);
-        last.living.take_if(|object| object.uid == uid);
-        last.gone.push(uid);
+        let state = self.state(scope, key);
+        state.current.take_if(|object| object.uid == uid);
+        state.deleted.push(uid);
     }
 
-    /// A listing that ends says more than what the batch said before it began: what it did not mention is gone.
-    fn forget_unmentioned(&mut self, scope: ScopeId, mentioned: &UidSet) {
-        for last in self.objects.values_mut().filter(|last| last.scope == scope) {
-            if let Some(object) = last.living.take_if(|object| !mentioned.contains(&object.uid)) {
-                last.gone.push(object.uid);
+    /// Deletes the objects of a scope that a complete list did not mention, even if this batch contains them.
+    fn delete_unmentioned(&mut self, scope: ScopeId, mentioned: &UidSet) {
+        for state in self.objects.values_mut().filter(|state| state.scope == scope) {
+            if let Some(object) = state.current.take_if(|object| !mentioned.contains(&object.uid)) {
+                state.deleted.push(object.uid);
             }
         }
     }
@@ -351,3 +353,5 @@ impl Fold {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(super) use tests::NoRows;

@@ -22,28 +22,28 @@ pub(super) struct Account {
     ca_fingerprint: Option<String>,
     kubernetes_version: String,
     namespaces: Vec<String>,
-    /// The agent that caches it now; none if nobody does, and then what is shown may be stale.
+    /// The agent that caches it now; none if no agent does, and then its objects may be stale.
     cached_by: Option<String>,
     /// The hub that the agent is connected to.
     hub: Option<String>,
     /// The position in its change feed.
     seq: u64,
     objects: u64,
-    /// How many kinds (per namespace, if the account is bound to some) are watched.
+    /// Number of kinds (per namespace, if the account is bound to some) that are watched.
     watches: u64,
-    /// How many of them are being listed, or wait for it.
+    /// Number of them that are being listed, or wait for it.
     listing: u64,
-    /// How many of them the agent is not allowed to read; `/v1/watches` tells why.
+    /// Number of them that the agent is not allowed to read; `/v1/watches` has the reasons.
     denied: u64,
-    /// When the agent that caches it was last heard of, or the account was last announced.
+    /// Last sign of life of the agent that caches it, or last announcement of the account.
     last_seen: String,
     /// Why and since when nothing may be changed in it, if so.
     frozen: Option<Frozen>,
-    /// What the operator should know, such as a second cluster that claimed the name.
+    /// Problem for the operator, such as a second cluster that claimed the name.
     problem: Option<String>,
 }
 
-/// What is known of accounts beside their own rows.
+/// Data of accounts beside their own rows.
 #[derive(Default)]
 struct Around {
     objects: HashMap<AccountName, u64>,

@@ -19,7 +19,7 @@ pub(super) struct Agent {
     /// The hub that it is connected to.
     hub: String,
     connected_at: String,
-    /// When it was last heard of; it says something every few seconds.
+    /// Its last sign of life; agents send one every few seconds.
     last_seen: String,
     /// The accounts that it caches; for others it may stand by.
     accounts: Vec<String>,

@@ -23,7 +23,7 @@ pub(super) struct ArmoryAgentResponse {
     /// Always `kubernetes`.
     r#type: &'static str,
     accounts: Vec<String>,
-    /// Whether it caches any of its accounts.
+    /// Set if it caches any of its accounts.
     caching: bool,
     clouddriver_id: String,
     /// ISO-8601.
@@ -61,7 +61,7 @@ pub(super) struct KubesvcAccount {
     /// Milliseconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     last_updated: Option<i64>,
-    /// Milliseconds, for all its name says.
+    /// Milliseconds, despite its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_watch_age_seconds: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,11 +1,11 @@
-//! Bodies of requests: read whole, up to what makes sense.
+//! Bodies of requests: read as a whole, up to a limit.
 
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
 
-/// So much more is read and dropped, so that who sends it hears why it is refused: of a connection that is closed while one
-/// sends one hears nothing but that.
+/// Bytes beyond the limit that are read and dropped, so that the client receives the error: a connection that is closed
+/// while the client sends shows it no response.
 const MOST_DROPPED: usize = 256 * 1024 * 1024;
 
 /// Why a body was not read.

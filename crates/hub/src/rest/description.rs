@@ -1,5 +1,5 @@
-//! The description of the API (`/openapi.json`): routes say what is special about them, here is added what follows from
-//! their paths and what all of them have in common.
+//! The description of the API (`/openapi.json`): routes describe their own parameters and responses; this module adds
+//! those that follow from their paths, and those that all routes have.
 
 use serde_json::json;
 use utoipa::{
@@ -10,7 +10,7 @@ use utoipa::{
     },
 };
 
-/// What the segments of paths mean, unless a route says it better.
+/// Descriptions of the segments of paths, unless a route has its own.
 const SEGMENTS: [(&[&str], &str); 15] = [
     (&["account", "accountName"], "The name of an account"),
     (&["agentId"], "The name of an agent"),
@@ -29,7 +29,7 @@ const SEGMENTS: [(&[&str], &str); 15] = [
     (&["target"], "What it is among others, such as `newest`"),
 ];
 
-/// How a request is refused, where its route says nothing else.
+/// Errors of a request, unless its route has its own.
 const REFUSED: &str = "The request makes no sense (400), its method is not one of the path's (405), it is too large \
                        (413), or the hub could not answer (500, 503). `message` or `detail` tells more.";
 
@@ -40,12 +40,12 @@ const REFUSED: &str = "The request makes no sense (400), its method is not one o
 )]
 struct Frame;
 
-/// What the routes are added to.
+/// The description before the routes are added.
 pub(super) fn frame() -> OpenApi {
     Frame::openapi()
 }
 
-/// Says what the routes left out.
+/// Adds the descriptions that the routes leave out.
 pub(super) fn completed(mut api: OpenApi) -> OpenApi {
     for (path, item) in &mut api.paths.paths {
         for (method, operation) in operations(item) {
@@ -116,7 +116,7 @@ fn segment(name: &str) -> Parameter {
         .build()
 }
 
-/// Adds what answers mean, and how all routes refuse.
+/// Adds the descriptions of responses, and the errors of all routes.
 fn describe_answers(operation: &mut Operation) {
     let answers = &mut operation.responses.responses;
     for (status, answer) in &mut *answers {

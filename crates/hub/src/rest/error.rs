@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 use super::body::Unread;
 use crate::store::StoreError;
 
-/// What a caller gets instead of an answer.
+/// Error of a request.
 #[derive(Debug)]
 pub(super) struct Error {
     status: StatusCode,

@@ -33,7 +33,7 @@ impl FieldSelector {
         })
     }
 
-    /// The value that the field must have, if the selector says so.
+    /// Returns the value that the field must have, if the selector requires one.
     pub(super) fn required(&self, path: &[&str]) -> Option<&str> {
         let requirement =
             self.0.iter().find(|requirement| requirement.is_equal && requirement.path == path)?;
@@ -64,7 +64,7 @@ impl Requirement {
     }
 }
 
-/// A field as text; empty if it is not there, none if it is a list or an object. Only what lies on the way is read.
+/// Returns a field as text; empty if it is missing, none if it is a list or an object. Only its path is parsed.
 fn field(object: &[u8], path: &[String]) -> Option<String> {
     let mut at: Cow<'_, [u8]> = Cow::Borrowed(object);
     for key in path {

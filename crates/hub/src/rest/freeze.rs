@@ -12,14 +12,14 @@ use super::{
 };
 use crate::store::Freeze;
 
-/// Of a reason: what people read.
+/// Largest length of a reason, which people read.
 const LONGEST: usize = 4096;
 
 /// Why an account is frozen.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Reason {
-    /// Shown to whoever tries to change something.
+    /// Shown to callers that try to change something.
     reason: String,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Frozen {
     since: String,
 }
 
-/// Lets nothing be changed in the account; what is under way ends.
+/// Forbids changes in the account; running operations end.
 #[utoipa::path(
     put,
     path = "/v1/accounts/{account}/freeze",

@@ -1,4 +1,4 @@
-//! Kinds: which ones the fleet has, and what people call them.
+//! Kinds of all accounts, and their short names.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -23,14 +23,14 @@ pub(super) struct ApiResource {
     plural: String,
     namespaced: bool,
     short_names: Vec<String>,
-    /// How many accounts have it.
+    /// Number of accounts that have it.
     accounts: u64,
 }
 
 /// API group (empty for the core group) and kind.
 pub(super) type GroupKind = (String, String);
 
-/// The short names of custom resources, as their cached definitions tell them.
+/// Short names of custom resources, from their cached definitions.
 ///
 /// Definitions are large and rarely change, so each version of one is read once.
 #[derive(Debug, Default)]
@@ -44,7 +44,7 @@ struct Names {
     short: Vec<String>,
 }
 
-/// What matters of a CustomResourceDefinition.
+/// Part of a CustomResourceDefinition that is read.
 #[derive(Deserialize)]
 struct Body {
     spec: Spec,
@@ -161,7 +161,7 @@ async fn read_names(
         ..ObjectQuery::default()
     };
     let rows = store.objects(&query).await?;
-    // What is no definition has no short names; what has gone meanwhile has none either.
+    // An object that is no definition, or was deleted meanwhile, has no short names.
     let body = rows.first().and_then(|row| serde_json::from_slice(&row.body).ok());
     Ok(body.map(|Body { spec: Spec { group, names } }| Names {
         kind: (group, names.kind),

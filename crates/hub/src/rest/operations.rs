@@ -1,4 +1,4 @@
-//! What agents are asked to do: by whom, how far, and what came of it.
+//! Operations of agents: requests, progress and outcomes.
 
 pub(super) mod ask;
 mod view;
@@ -24,7 +24,7 @@ use super::{
 };
 use crate::store::{OperationQuery, OperationRow, OperationState, StoreError};
 
-/// Tells the id of an operation beside its answer.
+/// Header with the id of an operation.
 pub(super) const OPERATION_HEADER: HeaderName = HeaderName::from_static("spindrift-operation");
 
 const DEFAULT_LIMIT: u32 = 100;
@@ -121,7 +121,7 @@ pub(super) async fn result(
     Ok((headers, [(OPERATION_HEADER, row.id.to_string())], body).into_response())
 }
 
-/// Calls an operation off. What changes something may be past that: its state tells.
+/// Cancels an operation. A change may be past cancellation: see its state.
 #[utoipa::path(
     delete,
     path = "/v1/operations/{id}",

@@ -47,7 +47,7 @@ pub(super) struct Selection {
     known: HashSet<GroupKind>,
 }
 
-/// What kubectl shows for `get all`.
+/// Kinds of kubectl's `get all`.
 const ALL: [&str; 10] = [
     "pods.v1.",
     "replicationcontrollers.v1.",
@@ -121,7 +121,7 @@ impl Selection {
             return Ok(());
         }
         let (meant, stored) = kinds::meant(&self.kinds, state).await?;
-        // A kind that has gone stays meant: its last objects are about to be told as deleted.
+        // A kind that was removed stays selected: its last objects are about to be reported as deleted.
         let mut kinds: HashSet<_> = self.query.kinds.take().unwrap_or_default().into_iter().collect();
         kinds.extend(meant);
         self.query.kinds = Some(kinds.into_iter().collect());
@@ -148,7 +148,7 @@ impl Selection {
         let ObjectQuery { kinds, namespace, name, .. } = &self.query;
         let key = change.key();
         let kind = (key.group.to_string(), key.kind.to_string());
-        // What was deleted may be the last of its kind, which then is not known any more.
+        // The deleted object may be the last of its kind, which is then unknown.
         let may_be = matches!(change, Change::Deleted { .. }) && !self.known.contains(&kind);
         (may_be || kinds.as_ref().is_none_or(|kinds| kinds.contains(&kind)))
             && namespace.as_ref().is_none_or(|namespace| **namespace == *key.namespace)

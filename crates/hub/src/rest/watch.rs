@@ -1,14 +1,15 @@
 //! The change feed as server-sent events.
 //!
 //! ```text
-//! upsert {object}   an object is now so                 id: positions, on the last event of a burst
-//! delete {key}      an object is gone (or no longer matches)
-//! reset  {account}  forget what you know of the account; it follows anew, as upserts
-//! synced {}         what was there at the beginning, or after a reset, has been said
+//! upsert {object}   state of an object                  id: positions, on the last event of a burst
+//! delete {key}      an object is deleted (or no longer matches)
+//! reset  {account}  drop all objects of the account; they follow again, as upserts
+//! synced {}         all objects from the beginning, or after a reset, have been sent
 //! ```
 //!
-//! A reader that comes back with its `Last-Event-ID` gets what it missed; without one, everything first. What is told
-//! from the beginning always follows a `reset`: the reader may have heard a part of it on a connection that broke.
+//! A reader that reconnects with its `Last-Event-ID` gets the changes since; without one, all objects first. An account
+//! that is sent from the beginning always follows a `reset`: the reader may have received a part of it before the
+//! connection broke.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -37,7 +38,7 @@ use super::{
 };
 use crate::store::{Change, FeedPoint, StoreError};
 
-/// Rows read at a time; bounds what one slow reader holds.
+/// Rows read at a time; bounds the memory of one slow reader.
 const PAGE: u32 = 200;
 /// A position of many accounts is long, so it is sent at most this often.
 const LONG_POSITION_INTERVAL: Duration = Duration::from_secs(1);
@@ -51,9 +52,9 @@ struct Watcher {
     state: RestState,
     selection: Selection,
     tick_rx: watch::Receiver<u64>,
-    /// How far each account has been read.
+    /// Position of each account.
     read: BTreeMap<AccountName, FeedPoint>,
-    /// What is to be done before the live feed is read.
+    /// Steps before the live feed is read.
     snapshots: VecDeque<Snapshot>,
     synced: bool,
     ready: VecDeque<Event>,
@@ -63,7 +64,7 @@ struct Watcher {
     _counted: Counted,
 }
 
-/// An account that is to be told from the beginning.
+/// An account that is sent from the beginning.
 struct Snapshot {
     account: AccountName,
     /// Read before the rows, so that the feed from here on misses nothing.
@@ -124,7 +125,7 @@ pub(super) async fn watch(
 
 impl Watcher {
     async fn open(state: RestState, selection: Selection, since: Option<Positions>) -> Result<Self, Error> {
-        // Subscribed before anything is read: what moves from here on wakes us.
+        // Subscribed before anything is read: changes from here on wake this reader.
         let mut tick_rx = state.feed.subscribe();
         tick_rx.mark_changed();
         state.metrics.watchers.inc();
@@ -145,7 +146,7 @@ impl Watcher {
         Ok(watcher)
     }
 
-    /// Decides for each account whether its feed goes on where the reader stopped, or it is told anew.
+    /// Decides for each account whether its feed continues where the reader stopped, or starts again.
     async fn place(&mut self, since: Option<Positions>) -> Result<(), StoreError> {
         let accounts = self.selection.query.accounts.as_deref();
         let positions = self.state.store.positions(&self.state.tenant, accounts).await?;
@@ -165,10 +166,10 @@ impl Watcher {
         Ok(())
     }
 
-    /// Tells an account from the beginning.
+    /// Sends an account from the beginning.
     fn restart(&mut self, account: AccountName, seq: Seq) {
         self.push("reset", &Reset { account: account.as_str() });
-        // What the reader does not hear again is gone, and it knows so by the next `synced`.
+        // Objects that are not sent again are deleted; the reader sees that at the next `synced`.
         self.synced = false;
         self.read.remove(&account);
         self.snapshots.push_back(Snapshot { account, seq, after: None });
@@ -216,7 +217,7 @@ impl Watcher {
         }
     }
 
-    /// One page of an account that is told from the beginning.
+    /// Sends one page of an account that is sent from the beginning.
     async fn tell(&mut self, mut snapshot: Snapshot) -> Result<(), StoreError> {
         let mut query = self.selection.query.clone();
         query.accounts = Some(vec![snapshot.account.clone()]);
@@ -238,7 +239,7 @@ impl Watcher {
         Ok(())
     }
 
-    /// What has moved since: one page of one account, and again at once if there is more.
+    /// Sends one page of changes of one account, and the next one at once if there is more.
     async fn follow(&mut self) -> Result<(), StoreError> {
         if self.followed.elapsed() > STUCK {
             self.check_floor().await?;
@@ -266,7 +267,7 @@ impl Watcher {
                     self.tick_rx.mark_changed();
                     last.point()
                 }
-                // A batch becomes visible whole, so what was read reaches to the end of its newest one.
+                // A batch becomes visible as a whole, so the page reaches to the end of its newest one.
                 last => {
                     FeedPoint { seq: last.map_or(newest, |last| last.point().seq.max(newest)), key: None }
                 }
@@ -275,7 +276,7 @@ impl Watcher {
                 self.change(&account, change);
             }
             self.read.insert(account, reached);
-            // One reader holds one page; the other accounts' turn comes when it is told.
+            // One reader holds one page; the other accounts follow when it is sent.
             if !self.ready.is_empty() {
                 self.tick_rx.mark_changed();
                 break;
@@ -295,7 +296,7 @@ impl Watcher {
         }
         match change {
             Change::Upserted(row) if self.selection.matches(&row) => self.upsert(row),
-            // What no longer matches has gone for this reader; one that never knew it will not mind.
+            // An object that no longer matches is deleted for this reader; a delete of an unknown object does no harm.
             Change::Upserted(row) => self.delete(account, &row.key, row.uid.as_str()),
             Change::Deleted { key, uid, .. } => self.delete(account, &key, uid.as_str()),
         }
@@ -323,7 +324,7 @@ impl Watcher {
     /// Puts the position on the last event of a burst; ids that are long are sent rarely.
     fn mark_position(&mut self) {
         let Some(last) = self.ready.pop_back() else { return };
-        // A position inside one batch cannot be told; the reader then gets that batch again, which does no harm.
+        // A position within a batch cannot be expressed; the reader then gets that batch again, which does no harm.
         let whole = |point: &FeedPoint| {
             if point.key.is_some() { Seq(point.seq.0.saturating_sub(1)) } else { point.seq }
         };

@@ -1,4 +1,4 @@
-//! What is watched of each account, and how far the store has got with it.
+//! Watches of each account, and the resource versions they have reached.
 
 use std::collections::HashSet;
 
@@ -35,14 +35,14 @@ pub(super) struct Watch {
     phase: Phase,
     /// The version that the store has reached.
     resource_version: Option<String>,
-    /// How many seconds ago it was reached; a quiet kind is confirmed every few minutes.
+    /// Seconds since it was reached; a quiet kind is confirmed every few minutes.
     age: Option<u64>,
     objects: u64,
     /// Why the agent may not read it, if so.
     denied: Option<String>,
 }
 
-/// How far a watch is.
+/// Phase of a watch.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Phase {
@@ -50,13 +50,13 @@ pub(super) enum Phase {
     Live,
     /// It is being listed, or waits for it.
     Listing,
-    /// Its agent is not allowed to read it; what is stored of it is what was there when it still was.
+    /// Its agent is not allowed to read it; its stored objects are those from before the denial.
     Denied,
     /// No agent caches its account now.
     Stale,
 }
 
-/// What is watched, by account, kind and namespace.
+/// Lists the watches by account, kind and namespace.
 #[utoipa::path(
     get,
     path = "/v1/watches",

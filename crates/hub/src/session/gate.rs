@@ -1,4 +1,4 @@
-//! Who may speak: the client certificate's subject, and the token of a channel.
+//! Authentication: the subject of the client certificate, and the token of a channel.
 
 use regex::Regex;
 use spindrift_model::SessionId;
@@ -11,7 +11,7 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 use super::Context;
 use crate::store::{SessionInfo, TokenRefused};
 
-/// Which client certificates may speak (`kubesvc.grpc.auth.x509`): any pattern that matches the subject admits.
+/// Accepted client certificates (`kubesvc.grpc.auth.x509`): those whose subject matches any pattern.
 #[derive(Debug, Clone, Default)]
 pub struct SubjectFilter {
     patterns: Option<Vec<Regex>>,
@@ -20,7 +20,7 @@ pub struct SubjectFilter {
 // === impl SubjectFilter ===
 
 impl SubjectFilter {
-    /// Admits only subjects that match one of the patterns; none admits nobody.
+    /// Accepts only subjects that match one of the patterns; an empty list accepts none.
     pub fn any_of(patterns: Vec<Regex>) -> Self {
         Self { patterns: Some(patterns) }
     }

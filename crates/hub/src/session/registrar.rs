@@ -12,7 +12,7 @@ use super::{Context, gate::unavailable};
 use crate::store::{Announced, NewSession, StoreError, TokenHash};
 
 impl Context {
-    /// Accepts an agent, or says what is wrong.
+    /// Accepts an agent, or returns the reason of its refusal.
     pub(super) async fn register(&self, registration: Registration) -> Result<Welcome, Status> {
         let Registration { agent, incarnation, version, protocol, zone, accounts, verbs } = registration;
         let protocol = negotiate((&version, protocol), (crate::VERSION, SUPPORTED)).map_err(|mismatch| {

@@ -11,29 +11,24 @@ use spindrift_protocol::{
     Registration,
     v1::{self, hub_server},
 };
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming, metadata::MetadataValue};
 use tracing::warn;
 
 use super::{
-    Context, SessionConfig, Sessions,
+    Context,
     control::ControlChannel,
     results::{self, ResultsChannel},
 };
 use crate::{
-    clouddriver::RuleBook,
-    dispatch::{Dispatch, Link},
-    ingest::{Committer, EventsChannel, EventsOptions},
-    metrics::Metrics,
-    store::{Seat, Store},
+    dispatch::Link,
+    ingest::{EventsChannel, EventsOptions},
+    store::Seat,
 };
 
 /// Messages down that may wait for one agent's channel: small ones (acks, pongs), and a slow agent must not hold many.
 const DOWN_QUEUE: usize = 64;
-
-/// Listings whose fingerprints are read at once: readers of REST need connections too.
-const FINGERPRINTING: usize = 4;
 
 /// The service that agents call.
 #[derive(Debug, Clone)]
@@ -44,29 +39,9 @@ pub struct HubService {
 // === impl HubService ===
 
 impl HubService {
-    /// A service over the hub's rooms.
-    pub fn new(
-        config: SessionConfig,
-        store: Store,
-        rules: RuleBook,
-        committer: Committer,
-        sessions: Sessions,
-        dispatch: Dispatch,
-        metrics: Arc<Metrics>,
-    ) -> Self {
-        let fingerprinting = Semaphore::new(FINGERPRINTING);
-        Self {
-            context: Arc::new(Context {
-                config,
-                store,
-                rules,
-                committer,
-                sessions,
-                dispatch,
-                fingerprinting,
-                metrics,
-            }),
-        }
+    /// Serves the channels of all sessions.
+    pub fn new(context: Context) -> Self {
+        Self { context: Arc::new(context) }
     }
 
     /// As tonic serves it. A registration names all accounts and namespaces of an agent; all else is in small chunks.
@@ -121,7 +96,7 @@ impl hub_server::Hub for HubService {
             drop(joined);
             ended
         });
-        // What else is to be said goes before the parts of operations, which take turns.
+        // Other messages are sent before the parts of operations, which take turns.
         let parts = ReceiverStream::new(parts_rx).take_until(gone.cancelled_owned());
         let first = |(): &mut ()| PollNext::Left;
         Ok(Response::new(select_with_strategy(ReceiverStream::new(down_rx), parts, first).boxed()))
@@ -134,7 +109,7 @@ impl hub_server::Hub for HubService {
         let (session, info) = self.context.open(Channel::Events, &request).await?;
         let live = self.context.sessions.join(&session, &info.agent);
         let (down_tx, down_rx) = mpsc::channel(DOWN_QUEUE);
-        // What this hub can do, of what the agent can; an agent that says nothing gets nothing that it does not know.
+        // Capabilities that both sides have; an agent that sends none gets none.
         let said = |name| request.metadata().get(name).and_then(|value| value.to_str().ok());
         let dictionary = said(DICTIONARY_METADATA).and_then(Dictionary::choose);
         let fingerprints = said(FINGERPRINTS_METADATA) == Some("yes");
@@ -146,10 +121,10 @@ impl hub_server::Hub for HubService {
             response.metadata_mut().insert(FINGERPRINTS_METADATA, MetadataValue::from_static("yes"));
         }
         let channel = EventsChannel::new(EventsOptions {
-            context: self.context.clone(),
+            ingest: Arc::clone(&self.context.ingest),
             session,
             info,
-            live: live.clone(),
+            session_token: live.tasks().token(),
             down_tx,
             assembler: Assembler::new(dictionary),
             fingerprints,

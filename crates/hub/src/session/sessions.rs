@@ -41,7 +41,7 @@ impl Sessions {
             .clone()
     }
 
-    /// Ends the older sessions of an agent that has registered anew: a new session always wins.
+    /// Ends the older sessions of an agent that has registered again: a new session always wins.
     pub(crate) fn supersede(&self, agent: &AgentId) {
         self.end(|live| live.agent == *agent);
     }

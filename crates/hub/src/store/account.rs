@@ -18,17 +18,17 @@ pub use forget::Forgotten;
 /// An account and where its stream stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountRow {
-    /// What was announced last.
+    /// Last announcement.
     pub description: AccountDescription,
-    /// Who announced it last.
+    /// Agent that announced it last.
     pub announced_by: AgentId,
     pub first_seen: Timestamp,
     pub last_seen: Timestamp,
-    /// What an operator should know.
+    /// Problem for the operator.
     pub problem: Option<Problem>,
     /// Zero before the first attachment.
     pub cursor: Cursor,
-    /// Who cached it last, and perhaps does.
+    /// Agent that caches it, or did last.
     pub holder: Option<Holder>,
 }
 

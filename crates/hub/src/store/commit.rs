@@ -5,17 +5,21 @@
 //! ```
 //!
 //! Each phase runs over all accounts of the group before the next one begins, so that the rows of many accounts share
-//! statements: round trips, not rows, are what a commit costs.
+//! statements: the cost of a commit is its round trips, not its rows.
 
-mod bury;
-mod changed;
-mod declare;
-mod derive;
+mod batching;
 mod fence;
-mod portion;
-mod progress;
+
+mod declare;
 mod prune;
+mod tombstone;
 mod upsert;
+
+mod derive;
+
+mod changed;
+mod progress;
+
 mod writer;
 
 use std::{
@@ -29,48 +33,48 @@ use spindrift_model::{
     AccountName, ApiVersion, Cursor, ObjectKey, ResourceVersion, Scope, ScrubRevision, Seq, TenantId, Uid,
 };
 
-use super::{Derivation, ScopeRow, Store, StoreError, UidSet};
+use super::{DeriveRows, ScopeRow, Store, StoreError, UidSet};
 use derive::Derived;
-use writer::{Care, Writer};
+use writer::{CommitWriter, WriteMode};
 
-/// What one account's batch comes to, after its steps have been brought into the order of a commit.
+/// Write of one account's batch, in the order of a commit.
 #[derive(Debug, Clone)]
 pub struct AccountWrite {
     pub tenant: TenantId,
     pub account: AccountName,
-    /// Where it is to be written: refused unless the store stands exactly there.
+    /// Cursor at which it is written: refused unless it is exactly that of the store.
     pub cursor: Cursor,
-    /// The scopes that are watched from here on; what is stored of others goes.
+    /// Scopes that are watched from here on; the objects of others are deleted.
     pub declared: Option<DeclaredScopes>,
-    /// Listings that have ended.
+    /// Lists that have ended.
     pub prunes: Vec<Prune>,
     /// Objects as they are now; of two with the same key, the later one counts.
     pub upserts: Vec<ObjectWrite>,
-    /// Objects that are gone, if they are still those of these uids.
+    /// Deleted objects, if the stored ones still have these uids.
     pub deletes: Vec<(ObjectKey, Uid)>,
     pub scopes: Vec<ScopeProgress>,
-    /// How its objects become rows.
-    pub derivation: Arc<Derivation>,
-    /// How long the account stays the writer's from now on.
+    /// Rules by which its objects become rows.
+    pub rules: Arc<dyn DeriveRows>,
+    /// Duration of the lease from now on.
     pub lease: Duration,
 }
 
-/// All that is watched of an account.
+/// All watched scopes of an account.
 #[derive(Debug, Clone)]
 pub struct DeclaredScopes {
     pub scopes: Vec<ScopeRow>,
-    /// API groups whose discovery failed: what is stored of them stays, since nothing is known about it.
+    /// API groups whose discovery failed: their objects stay, since their scopes are unknown.
     pub keep_groups: Vec<Arc<str>>,
-    /// Those of the scopes that the agent is not allowed to read, and why.
+    /// Scopes that the agent is not allowed to read, with the reason.
     pub denied: HashMap<Scope, String>,
 }
 
-/// A complete listing: what of the scope it did not mention is gone.
+/// A complete list: the objects of the scope that it did not mention are deleted.
 #[derive(Debug, Clone)]
 pub struct Prune {
     pub scope: Scope,
     pub keep: Arc<UidSet>,
-    /// Those of them that the agent has not sent, since it was told that they are stored.
+    /// Those of them that the agent has not sent, since their fingerprints matched stored objects.
     pub expected: Arc<UidSet>,
 }
 
@@ -89,35 +93,35 @@ pub struct ObjectWrite {
     pub body: Bytes,
 }
 
-/// How far the store gets with a scope by this write.
+/// Resource version that a scope reaches with this write.
 #[derive(Debug, Clone)]
 pub struct ScopeProgress {
     pub scope: Scope,
-    /// None: a listing begins, and until it ends the scope cannot be resumed.
+    /// None if a list begins: until it ends, the scope cannot be resumed.
     pub resource_version: Option<ResourceVersion>,
 }
 
-/// What became of one account's write.
+/// Outcome of one account's write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriteOutcome {
     /// It is stored.
     Committed {
         seq: Seq,
-        /// Whether any object is not as it was; if not, the feed has nothing new.
+        /// Set if an object has changed; otherwise the feed has nothing new.
         changed: bool,
     },
-    /// The store stands elsewhere: nothing of it was written.
+    /// The cursor of the store differs: nothing was written.
     Stale,
-    /// It is stored, but a listing counted on objects that are not there: its scope has no version to resume from, and
+    /// It is stored, but a list expected objects that are not stored: its scope has no version to resume from, and
     /// the attachment is over.
-    Unfounded { seq: Seq },
+    MissingExpected { seq: Seq },
 }
 
 /// A row that the database refuses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RejectedRow {
     pub key: ObjectKey,
-    /// The database's own words.
+    /// Message of the database.
     pub reason: String,
 }
 
@@ -134,7 +138,7 @@ impl Store {
     /// Writes a group in one transaction, at most one write per account. A stale write is left out; any other failure
     /// fails the whole group.
     pub async fn commit(&self, writes: &[AccountWrite]) -> Result<Vec<WriteOutcome>, StoreError> {
-        let (outcomes, _) = self.commit_with(writes, Care::Together).await?;
+        let (outcomes, _) = self.commit_with(writes, WriteMode::Batched).await?;
         Ok(outcomes)
     }
 
@@ -143,19 +147,19 @@ impl Store {
         &self,
         write: &AccountWrite,
     ) -> Result<(WriteOutcome, Vec<RejectedRow>), StoreError> {
-        let (outcomes, rejected) = self.commit_with(std::slice::from_ref(write), Care::RowByRow).await?;
+        let (outcomes, rejected) = self.commit_with(std::slice::from_ref(write), WriteMode::Isolated).await?;
         Ok((outcomes.first().copied().unwrap_or(WriteOutcome::Stale), rejected))
     }
 
     async fn commit_with(
         &self,
         writes: &[AccountWrite],
-        care: Care,
+        mode: WriteMode,
     ) -> Result<(Vec<WriteOutcome>, Vec<RejectedRow>), StoreError> {
         // Before the transaction, which others wait for.
         let derived: Vec<_> = writes.iter().map(Derived::of).collect();
         let mut transaction = self.begin("begin a commit").await?;
-        let mut unit = Writer::new(self, &mut transaction, care);
+        let mut unit = CommitWriter::new(self, &mut transaction, mode);
         let fenced = unit.fence(writes).await?;
         let live: Vec<Fenced<'_>> = fenced.iter().copied().flatten().collect();
         for write in &live {
@@ -169,17 +173,18 @@ impl Store {
             unit.delete(*write).await?;
         }
         unit.progress(&live).await?;
-        unit.end_unfounded().await?;
+        unit.end_missing_expected().await?;
         let changed = unit.changed(&live).await?;
-        let unfounded: HashSet<_> = unit.unfounded.iter().map(|(account, _)| *account).collect();
+        let missing_expected: HashSet<_> =
+            unit.missing_expected.iter().map(|(account, _)| *account).collect();
         let rejected = unit.into_rejected();
         transaction.commit().await.map_err(StoreError::at("commit"))?;
 
         let outcome = |fenced: &Option<Fenced<'_>>| {
             let Some(Fenced { write, seq }) = fenced else { return WriteOutcome::Stale };
             let account = (&write.tenant, &write.account);
-            if unfounded.contains(&account) {
-                return WriteOutcome::Unfounded { seq: *seq };
+            if missing_expected.contains(&account) {
+                return WriteOutcome::MissingExpected { seq: *seq };
             }
             WriteOutcome::Committed { seq: *seq, changed: changed.contains(&account) }
         };
@@ -191,7 +196,13 @@ impl Store {
 
 impl AccountWrite {
     /// A write that only advances the cursor.
-    pub fn new(tenant: TenantId, account: AccountName, cursor: Cursor, lease: Duration) -> Self {
+    pub fn new(
+        tenant: TenantId,
+        account: AccountName,
+        cursor: Cursor,
+        lease: Duration,
+        rules: Arc<dyn DeriveRows>,
+    ) -> Self {
         Self {
             tenant,
             account,
@@ -201,7 +212,7 @@ impl AccountWrite {
             upserts: Vec::new(),
             deletes: Vec::new(),
             scopes: Vec::new(),
-            derivation: Arc::default(),
+            rules,
             lease,
         }
     }

@@ -16,7 +16,7 @@ pub struct StoreConfig {
     pub url: String,
     /// Connections that only read.
     pub readers: u32,
-    /// Connections that write; SQLite has one, whatever is said here.
+    /// Connections that write; SQLite always has one.
     pub writers: u32,
 }
 
@@ -48,7 +48,7 @@ impl Default for StoreConfig {
 }
 
 impl fmt::Debug for StoreConfig {
-    /// Without what may be a password.
+    /// Hides the user information of the URL, which may contain a password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { url, readers, writers } = self;
         let (scheme, rest) = url.split_once("://").unwrap_or(("", url));

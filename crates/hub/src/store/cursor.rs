@@ -1,4 +1,4 @@
-//! Who may write an account: each attachment has an epoch of its own, and a lease on the database's clock.
+//! Cursors: each attachment of an account has its own epoch, and a lease on the database's clock.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -18,18 +18,18 @@ pub struct AttachRequest {
     pub session: SessionId,
     /// The hub that the agent's stream ends in.
     pub hub: HubId,
-    /// How long the account stays the agent's without a commit or a renewal.
+    /// Duration of the lease without a commit or a renewal.
     pub lease: Duration,
 }
 
-/// What became of the offer.
+/// Outcome of a request to attach.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AttachOutcome {
     /// The account is the agent's; every earlier attachment is refused from here on.
     Attached {
         attachment: Attachment,
-        /// Whom it was taken over from, if that was another agent.
-        predecessor: Option<Predecessor>,
+        /// Agent that it was taken over from, if another one.
+        previous: Option<PreviousAgent>,
     },
     /// Another agent holds it.
     Busy { agent: AgentId, lease_left: Duration },
@@ -41,16 +41,16 @@ pub enum AttachOutcome {
 
 /// The agent that cached an account before another one took it over.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Predecessor {
+pub struct PreviousAgent {
     pub agent: AgentId,
-    /// What it had declared.
+    /// Scopes that it had declared.
     pub scopes: Vec<StoredScope>,
 }
 
 const NEW_CURSOR: OnConflict =
     OnConflict { table: "spindrift_cursor", key: &["tenant", "account"], replaced: &[], only_if: None };
 
-/// How many accounts one statement renews; each takes two parameters.
+/// Number of accounts that one statement renews; each takes two parameters.
 const RENEWED_AT_ONCE: usize = 64;
 
 // === impl Store ===
@@ -105,9 +105,9 @@ impl Store {
             let scopes = scope::stored(self, tenant, account, &mut transaction).await?;
             let resume_points = scopes.iter().cloned().filter_map(StoredScope::resume_point).collect();
             self.name_holder(request, &mut transaction).await?;
-            let predecessor = holder.map(|(holder, _)| holder).filter(|holder| holder != agent);
-            let predecessor = predecessor.map(|agent| Predecessor { agent, scopes });
-            AttachOutcome::Attached { attachment: Attachment { cursor, resume_points }, predecessor }
+            let previous = holder.map(|(holder, _)| holder).filter(|holder| holder != agent);
+            let previous = previous.map(|agent| PreviousAgent { agent, scopes });
+            AttachOutcome::Attached { attachment: Attachment { cursor, resume_points }, previous }
         };
         if let AttachOutcome::Attached { .. } = outcome {
             transaction.commit().await.map_err(StoreError::at("commit an attachment"))?;
@@ -133,7 +133,7 @@ impl Store {
         Ok(Some((agent, row.duration("lease_left")?)))
     }
 
-    /// Writes down who has the account; the last step of taking it, since until then its holder is the predecessor.
+    /// Stores the new holder; the last step of an attach, since the previous holder is read before.
     async fn name_holder(
         &self,
         request: &AttachRequest,
@@ -197,12 +197,12 @@ impl Store {
         tenant: &TenantId,
         account: &AccountName,
         epoch: Epoch,
-        predecessor: &AgentId,
+        previous: &AgentId,
     ) -> Result<(), StoreError> {
         let mut connection = self.writer("connect to give an account back").await?;
         let text = "UPDATE spindrift_cursor SET lease_until = 0, holder_agent = ? \
                     WHERE tenant = ? AND account = ? AND epoch = ?";
-        let statement = self.statement(text).bind(predecessor.as_str()).bind(tenant.as_str());
+        let statement = self.statement(text).bind(previous.as_str()).bind(tenant.as_str());
         let statement = statement.bind(account.as_str()).bind(epoch.0);
         statement.execute("give an account back", &mut connection).await.map(drop)
     }

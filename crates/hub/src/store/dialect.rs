@@ -1,8 +1,10 @@
-//! All that differs between the databases.
+//! All differences between the databases.
+
+mod migration;
+mod preflight;
 
 use std::fmt::Write as _;
 
-use spindrift_spinnaker::row::RECORDS;
 use sqlx::error::DatabaseError;
 use sqlx::mysql::MySqlDatabaseError;
 use sqlx::postgres::PgDatabaseError;
@@ -10,7 +12,7 @@ use sqlx::sqlite::SqliteError;
 
 use super::StoreError;
 
-/// Which SQL the database speaks.
+/// SQL dialect of the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
     Sqlite,
@@ -18,7 +20,7 @@ pub(super) enum Dialect {
     MySql,
 }
 
-/// What an insert does to a row that is there.
+/// Effect of an insert on an existing row.
 pub(super) struct OnConflict {
     pub(super) table: &'static str,
     pub(super) key: &'static [&'static str],
@@ -34,9 +36,9 @@ pub(super) struct Differs {
     pub(super) marker: &'static str,
 }
 
-/// What an error means to the caller.
+/// Class of an error, for the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum ErrorClass {
     Retryable,
     Refusal,
     Fault,
@@ -55,7 +57,7 @@ impl Dialect {
         }
     }
 
-    /// A first start needs no `mode=rwc`: the file is created.
+    /// Completes the URL: a first start needs no `mode=rwc` to create the file.
     pub(super) fn complete_url(self, url: &str) -> String {
         match self {
             Self::Sqlite if !url.contains("mode=") => {
@@ -65,12 +67,12 @@ impl Dialect {
         }
     }
 
-    /// SQLite has one writer; to wait for it in our own queue is fair, in its busy handler it is not.
+    /// Number of writers. SQLite has one; our own queue for it is fair, its busy handler is not.
     pub(super) fn writers(self, wanted: u32) -> u32 {
         if self == Self::Sqlite { 1 } else { wanted }
     }
 
-    /// A frozen hub must not hold row locks for long, and nobody must wait for them for long.
+    /// Settings of a connection: a frozen hub must not hold row locks for long, nor another hub wait for them for long.
     pub(super) fn session_settings(self) -> &'static str {
         match self {
             Self::Sqlite => {
@@ -90,19 +92,19 @@ impl Dialect {
         }
     }
 
-    /// SQLite keeps pages for each connection, 2 MB if nobody says otherwise: too few for what a large list is made of, and
-    /// much memory for as many connections as there are. The kernel has the pages, too.
+    /// Settings of a reading connection. SQLite caches pages for each connection, 2 MB by default: too little for a large
+    /// list, and much memory for all connections together. The kernel caches the pages, too.
     pub(super) fn reader_settings(self) -> String {
         let cache = if self == Self::Sqlite { "; PRAGMA cache_size = -512" } else { "" };
         format!("{}{cache}", self.session_settings())
     }
 
-    /// SQLite must know from the start that a transaction writes, or two of them fail instead of waiting.
+    /// Begins a writing transaction. SQLite has to lock at once, or two of them fail instead of waiting.
     pub(super) fn begin(self) -> &'static str {
         if self == Self::Sqlite { "BEGIN IMMEDIATE" } else { "BEGIN" }
     }
 
-    /// Whether a commit is on disk when it returns; the others always wait for that.
+    /// Setting for commits that are on disk when they return; the other databases always wait for that.
     pub(super) fn durability(self, durable: bool) -> Option<&'static str> {
         match (self, durable) {
             (Self::Sqlite, true) => Some("PRAGMA synchronous = FULL"),
@@ -111,7 +113,7 @@ impl Dialect {
         }
     }
 
-    /// Whether an insert that met another row says that it changed none; MySQL's does not.
+    /// Whether the row count of an insert leaves out existing rows; MySQL's does not.
     pub(super) fn counts_inserted(self) -> bool {
         self != Self::MySql
     }
@@ -142,19 +144,19 @@ impl Dialect {
         rendered
     }
 
-    /// All of a column as one value, parted by [`RECORDS`]; empty if there is nothing. Only SQLite: its rows go from one
-    /// thread to another, each by itself, which costs more than all else that is done with a short one.
-    pub(super) fn gathered(self, column: &str) -> Option<String> {
+    /// All values of a column as one, with a separator between them; empty if there are none. Only SQLite: it passes each
+    /// row from one thread to another, which costs more than all other work on a short row.
+    pub(super) fn gathered(self, column: &str, separator: u8) -> Option<String> {
         (self == Self::Sqlite)
-            .then(|| format!("COALESCE(CAST(GROUP_CONCAT({column}, CHAR({RECORDS})) AS BLOB), X'')"))
+            .then(|| format!("COALESCE(CAST(GROUP_CONCAT({column}, CHAR({separator})) AS BLOB), X'')"))
     }
 
-    /// The function that finds a text in another.
+    /// Function that finds a text in another.
     pub(super) fn contains(self) -> &'static str {
         if self == Self::Postgres { "STRPOS" } else { "INSTR" }
     }
 
-    /// What follows the values of an insert.
+    /// Returns the clause after the values of an insert.
     pub(super) fn on_conflict(self, rule: &OnConflict) -> String {
         match self {
             Self::Sqlite | Self::Postgres => rule.standard(),
@@ -178,22 +180,6 @@ impl Dialect {
             }
         });
         (nested, 2)
-    }
-
-    /// Takes the lock under which one hub migrates; ends with [`Dialect::unlock_migration`] or the connection.
-    pub(super) fn lock_migration(self) -> &'static str {
-        match self {
-            Self::Sqlite => "BEGIN EXCLUSIVE",
-            Self::Postgres => "BEGIN; SELECT 1 FROM (SELECT pg_advisory_xact_lock(7809636945)) AS locked",
-            Self::MySql => "DO GET_LOCK('spindrift_migration', 30)",
-        }
-    }
-
-    pub(super) fn unlock_migration(self) -> &'static str {
-        match self {
-            Self::Sqlite | Self::Postgres => "COMMIT",
-            Self::MySql => "DO RELEASE_LOCK('spindrift_migration')",
-        }
     }
 }
 
@@ -241,8 +227,8 @@ impl OnConflict {
     }
 }
 
-/// Whether trying again helps, or the data itself is refused.
-pub(super) fn classify(error: &sqlx::Error) -> Verdict {
+/// Classifies an error: retryable, or a refusal of the data itself.
+pub(super) fn classify(error: &sqlx::Error) -> ErrorClass {
     match error {
         sqlx::Error::Database(error) => classify_reported(error.as_ref()),
         sqlx::Error::Io(_)
@@ -250,13 +236,13 @@ pub(super) fn classify(error: &sqlx::Error) -> Verdict {
         | sqlx::Error::Protocol(_)
         | sqlx::Error::PoolTimedOut
         | sqlx::Error::WorkerCrashed
-        | sqlx::Error::BeginFailed => Verdict::Retryable,
-        sqlx::Error::Encode(_) => Verdict::Refusal,
-        _ => Verdict::Fault,
+        | sqlx::Error::BeginFailed => ErrorClass::Retryable,
+        sqlx::Error::Encode(_) => ErrorClass::Refusal,
+        _ => ErrorClass::Fault,
     }
 }
 
-fn classify_reported(error: &dyn DatabaseError) -> Verdict {
+fn classify_reported(error: &dyn DatabaseError) -> ErrorClass {
     if let Some(error) = error.try_downcast_ref::<PgDatabaseError>() {
         return classify_sqlstate(error.code());
     }
@@ -265,10 +251,10 @@ fn classify_reported(error: &dyn DatabaseError) -> Verdict {
             // Too many connections, shutdown, disk or table full, lock wait, deadlock, interrupted, read-only after a
             // failover, a lost connection to the storage.
             1021 | 1040 | 1053 | 1114 | 1203 | 1205 | 1213 | 1290 | 1317 | 1792 | 1836 | 1927 | 1969
-            | 4031 => Verdict::Retryable,
+            | 4031 => ErrorClass::Retryable,
             // Packet too large, text that the column's character set or length does not hold (or cannot be compared
             // with), row too large.
-            1118 | 1153 | 1264 | 1267 | 1300 | 1301 | 1366 | 1406 | 1977 => Verdict::Refusal,
+            1118 | 1153 | 1264 | 1267 | 1300 | 1301 | 1366 | 1406 | 1977 => ErrorClass::Refusal,
             _ => classify_sqlstate(error.code().unwrap_or_default()),
         };
     }
@@ -277,22 +263,22 @@ fn classify_reported(error: &dyn DatabaseError) -> Verdict {
         // The low byte is the primary code.
         return match code & 0xff {
             // BUSY, LOCKED, IOERR, FULL, CANTOPEN
-            5 | 6 | 10 | 13 | 14 => Verdict::Retryable,
-            // TOOBIG, CONSTRAINT (which includes what a trigger raises), MISMATCH
-            18..=20 => Verdict::Refusal,
-            _ => Verdict::Fault,
+            5 | 6 | 10 | 13 | 14 => ErrorClass::Retryable,
+            // TOOBIG, CONSTRAINT (which includes errors raised by triggers), MISMATCH
+            18..=20 => ErrorClass::Refusal,
+            _ => ErrorClass::Fault,
         };
     }
-    Verdict::Fault
+    ErrorClass::Fault
 }
 
-fn classify_sqlstate(code: &str) -> Verdict {
+fn classify_sqlstate(code: &str) -> ErrorClass {
     match code.get(..2).unwrap_or_default() {
         // Connection, transaction state (read-only after a failover, ended for being idle), rollback (deadlock,
         // serialisation), resources (disk, memory), locks, operator, system.
-        "08" | "25" | "40" | "53" | "55" | "57" | "58" => Verdict::Retryable,
+        "08" | "25" | "40" | "53" | "55" | "57" | "58" => ErrorClass::Retryable,
         // Data, integrity, limits of a row, raised by a trigger (MySQL, PostgreSQL).
-        "22" | "23" | "54" | "45" | "P0" => Verdict::Refusal,
-        _ => Verdict::Fault,
+        "22" | "23" | "54" | "45" | "P0" => ErrorClass::Refusal,
+        _ => ErrorClass::Fault,
     }
 }

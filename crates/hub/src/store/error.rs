@@ -1,8 +1,8 @@
-//! What can go wrong in the store, and whether trying again helps.
+//! Errors of the store, and whether a retry helps.
 
 use spindrift_model::{AccountName, InvalidName};
 
-use super::dialect::{Verdict, classify};
+use super::dialect::{ErrorClass, classify};
 
 /// A call that the store could not carry out; nothing of it was written.
 #[derive(Debug, thiserror::Error)]
@@ -19,10 +19,10 @@ pub enum StoreError {
     /// A row that no statement can carry.
     #[error("{what} of {bytes} bytes is too large for a row")]
     TooLarge { what: String, bytes: usize },
-    /// The database said no, or nothing.
+    /// The database returned an error, or did not respond.
     #[error("{step}")]
     Database { step: &'static str, source: sqlx::Error },
-    /// A column cannot be read as what it should be.
+    /// A column does not have the expected type.
     #[error("read column {column}")]
     Column { column: &'static str, source: sqlx::Error },
     /// A stored name is none.
@@ -31,7 +31,7 @@ pub enum StoreError {
     /// A stored text is not the JSON it should be.
     #[error("read column {column}")]
     Json { column: &'static str, source: serde_json::Error },
-    /// What is stored was encrypted by another key.
+    /// The stored value was encrypted with another key.
     #[error("what is stored was encrypted by another key")]
     Sealed,
     /// A stored word has no meaning.
@@ -47,7 +47,7 @@ pub enum StoreError {
 impl StoreError {
     /// Whether the same call may succeed later: the connection was lost, a lock was held, the disk is full.
     pub fn is_retryable(&self) -> bool {
-        matches!(self, Self::Database { source, .. } if classify(source) == Verdict::Retryable)
+        matches!(self, Self::Database { source, .. } if classify(source) == ErrorClass::Retryable)
     }
 
     /// Whether there is such a row already.
@@ -59,7 +59,7 @@ impl StoreError {
     pub fn is_refusal(&self) -> bool {
         match self {
             Self::TooLarge { .. } => true,
-            Self::Database { source, .. } => classify(source) == Verdict::Refusal,
+            Self::Database { source, .. } => classify(source) == ErrorClass::Refusal,
             _ => false,
         }
     }

@@ -13,11 +13,11 @@ use super::{Store, StoreError, StoredObject, row::Columns};
 pub struct Position {
     /// The last batch that was committed.
     pub seq: Seq,
-    /// Who has not read this far has missed tombstones and starts again.
+    /// Position below which a reader has missed tombstones and starts again.
     pub floor: Seq,
 }
 
-/// How far a reader has got; the default is nowhere yet.
+/// Position of a reader; the default is before all changes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FeedPoint {
     pub seq: Seq,
@@ -25,7 +25,7 @@ pub struct FeedPoint {
     pub key: Option<ObjectKey>,
 }
 
-/// What became of an object.
+/// Change of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     /// It is now as it is here.
@@ -71,7 +71,7 @@ impl Store {
             .collect()
     }
 
-    /// What has changed since, oldest first; an object that changed twice is there once, where it changed last.
+    /// Returns the changes after a position, oldest first; an object that changed twice occurs once, as last changed.
     pub async fn changes(
         &self,
         tenant: &TenantId,
@@ -100,7 +100,7 @@ impl Store {
         rows.iter().map(Change::read).collect()
     }
 
-    /// Removes tombstones of this age and says so by the floor of their accounts' feeds.
+    /// Removes tombstones of this age, and raises the floor of their accounts' feeds.
     pub async fn purge_tombstones(&self, older_than: Duration) -> Result<u64, StoreError> {
         let mut reader = self.reader("connect to find tombstones").await?;
         let text = "SELECT tenant, account, MAX(seq) AS newest FROM spindrift_object \
@@ -117,7 +117,7 @@ impl Store {
         Ok(purged)
     }
 
-    /// Removes the tombstones up to a batch: whoever would still need them is below the floor.
+    /// Removes the tombstones up to a batch: a reader that would still need them is below the floor.
     async fn purge(&self, tenant: &TenantId, account: &AccountName, newest: Seq) -> Result<u64, StoreError> {
         let mut transaction = self.begin("begin to purge tombstones").await?;
         self.statement(

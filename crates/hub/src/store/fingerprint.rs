@@ -1,4 +1,4 @@
-//! What is stored of a scope, in eight bytes per object.
+//! Fingerprints of the stored objects of a scope: eight bytes per object.
 
 use futures::TryStreamExt;
 use spindrift_model::{AccountName, Fingerprint, Salt, Scope, TenantId};

@@ -24,7 +24,7 @@ const HEARTBEAT: OnConflict =
 // === impl Store ===
 
 impl Store {
-    /// Says that the hub is alive.
+    /// Records that the hub is alive.
     pub async fn heartbeat(&self, id: &HubId, base_url: &str) -> Result<(), StoreError> {
         let mut connection = self.writer("connect for a heartbeat").await?;
         let text =
@@ -56,7 +56,7 @@ impl Store {
             .collect()
     }
 
-    /// Forgets hubs that were last alive longer ago than this: each pod has a name of its own.
+    /// Deletes hubs that were last alive longer ago than this: each pod has a new name.
     pub async fn purge_hubs(&self, older_than: Duration) -> Result<u64, StoreError> {
         let mut connection = self.writer("connect to purge hubs").await?;
         let statement =

@@ -9,7 +9,7 @@ use sqlx::any::AnyRow;
 
 use super::{Store, StoreError, row::Columns, statement::Value};
 
-/// Which objects are wanted; what is none is not asked for.
+/// Selection of objects; a field that is none does not restrict it.
 #[derive(Debug, Clone, Default)]
 pub struct ObjectQuery {
     pub tenant: TenantId,

@@ -1,4 +1,4 @@
-//! Operations: what was asked of which agent, by which way, and what came of it.
+//! Operations: their requests, the agents that run them, and their outcomes.
 //!
 //! ```text
 //! insert ─▶ queued ──mark_sent──▶ sent ──end──▶ completed, failed, unknown, cancelled, expired
@@ -38,7 +38,7 @@ pub struct NewOperation {
     pub id: OperationId,
     pub account: AccountName,
     pub verb: &'static str,
-    /// What it is about, for people to read.
+    /// Target, as text for people.
     pub target: String,
     pub mutation: bool,
     /// Of all that was asked: the same id may not be used for something else.
@@ -61,7 +61,7 @@ pub struct Seat {
     pub incarnation: Incarnation,
 }
 
-/// What became of an insertion.
+/// Outcome of an insert.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Inserted {
     New,
@@ -89,8 +89,8 @@ impl Store {
         Ok(self.take_step(&Step::Insert(Box::new(new.clone()))).await?.into())
     }
 
-    /// Says of one operation that it is about to be sent; false if it is not ours to send, or its
-    /// account was frozen while it waited.
+    /// Records that an operation is about to be sent; false if another hub drives it, or if its account was frozen while
+    /// it waited.
     pub async fn mark_sent(
         &self,
         tenant: &TenantId,
@@ -102,7 +102,7 @@ impl Store {
         Ok(self.take_step(&step).await?.taken)
     }
 
-    /// Says of one operation how it ended; false if that was said before.
+    /// Stores the end of one operation; false if it had ended before.
     pub async fn end_operation(
         &self,
         tenant: &TenantId,
@@ -134,7 +134,7 @@ impl Store {
         self.step(text, "hand an operation over", &values).await
     }
 
-    /// Asks whoever carries it on to call it off; false if it has ended.
+    /// Requests its cancellation from its driver; false if it has ended.
     pub async fn cancel_operation(&self, tenant: &TenantId, id: OperationId) -> Result<bool, StoreError> {
         let text =
             "UPDATE spindrift_operation SET cancelling = 1 WHERE tenant = ? AND id = ? AND ended_at = 0";
@@ -154,7 +154,7 @@ impl Store {
         row.as_ref().map(OperationRow::read).transpose()
     }
 
-    /// What was asked, encrypted, and by which key.
+    /// Returns the request, encrypted, and the id of its key.
     pub async fn operation_body(
         &self,
         tenant: &TenantId,
@@ -181,7 +181,7 @@ impl Store {
         rows.iter().map(OperationRow::read).collect()
     }
 
-    /// Takes over what hubs were carrying on that have not been heard of for so long.
+    /// Takes over the operations of hubs that were last alive longer ago than this.
     pub async fn adopt_operations(
         &self,
         tenant: &TenantId,

@@ -11,7 +11,7 @@ use sqlx::any::AnyRow;
 
 use super::StoreError;
 
-/// Columns by name, as what they hold.
+/// Typed access to columns by name.
 pub(super) trait Columns {
     fn text(&self, column: &'static str) -> Result<&str, StoreError>;
     fn number(&self, column: &'static str) -> Result<i64, StoreError>;

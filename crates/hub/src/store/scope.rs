@@ -1,4 +1,4 @@
-//! What of an account is watched, and how far the store has got with each scope.
+//! Scopes of an account, and the resource versions they have reached.
 
 use std::{sync::Arc, time::Duration};
 
@@ -28,9 +28,9 @@ pub struct StoredScope {
     pub row: ScopeRow,
     /// The version that the store has reached; none before the first listing has ended, and during each.
     pub resource_version: Option<ResourceVersion>,
-    /// How long ago that was.
+    /// Time since then.
     pub age: Duration,
-    /// Why its agent may not read it, if so; what is stored of it is stale then.
+    /// Reason for which its agent may not read it, if so; its objects are stale then.
     pub denied: Option<String>,
 }
 
@@ -39,11 +39,11 @@ pub struct StoredScope {
 pub struct KindRow {
     /// One of its served versions, if accounts differ.
     pub resource: Resource,
-    /// How many accounts have it.
+    /// Number of accounts that have it.
     pub accounts: u64,
 }
 
-/// How far an account has got as a whole.
+/// Numbers of scopes of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ScopeCounts {
     pub scopes: u64,
@@ -69,7 +69,7 @@ impl Store {
         stored(self, tenant, account, &mut connection).await
     }
 
-    /// How many scopes each account has, and how many of them are not listed yet.
+    /// Returns the number of scopes of each account, and how many of them are not listed yet.
     pub async fn scope_counts(
         &self,
         tenant: &TenantId,

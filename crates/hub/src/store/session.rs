@@ -20,11 +20,11 @@ pub struct NewSession {
     /// The agent's own version.
     pub version: String,
     pub zone: String,
-    /// What the agent can be asked to do.
+    /// Verbs that the agent supports.
     pub verbs: Vec<String>,
     /// Of the control, the events and the results channel.
     pub token_hashes: [TokenHash; 3],
-    /// How long the tokens can be used.
+    /// Lifetime of the tokens.
     pub token_ttl: Duration,
     /// The accounts that it may attach.
     pub accounts: Vec<AccountName>,
@@ -94,7 +94,7 @@ impl Store {
         transaction.commit().await.map_err(StoreError::at("commit a session"))
     }
 
-    /// Says that the session is alive; false if it has been closed since.
+    /// Records that the session is alive; false if it has been closed since.
     pub async fn touch_session(&self, id: &SessionId) -> Result<bool, StoreError> {
         let text = "UPDATE spindrift_session SET last_seen = {now} WHERE id = ? AND closed_at = 0";
         self.update_session(text, id, "touch a session").await
@@ -137,7 +137,7 @@ impl Store {
         rows.iter().map(SessionRow::read).collect()
     }
 
-    /// Forgets sessions that were last alive longer ago than this.
+    /// Deletes sessions that were last alive longer ago than this.
     pub async fn purge_sessions(&self, older_than: Duration) -> Result<u64, StoreError> {
         let mut connection = self.writer("connect to purge sessions").await?;
         let statement =

@@ -1,4 +1,4 @@
-//! One SQL statement: text with `?`, and what is bound to it.
+//! One SQL statement: text with `?`, and its bound values.
 
 use std::time::Duration;
 

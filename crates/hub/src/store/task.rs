@@ -1,4 +1,4 @@
-//! Tasks: what Spinnaker asked for, how far it is, and what came of it.
+//! Tasks of Spinnaker: their requests, states and results.
 //!
 //! ```text
 //! insert ─▶ started ──append, append, …──▶ end ─▶ completed, failed
@@ -6,8 +6,8 @@
 //!              └──────────retry────────────────────────────────┘
 //! ```
 //!
-//! A task is run by one hub, its driver, and an attempt of it is that hub's as long as the row says so: every step names
-//! both, so a hub that was thought dead and is not writes nothing more.
+//! One hub runs a task, its driver, and owns an attempt as long as the row names it: every step names both, so a hub that
+//! was taken for gone and is not can write nothing more.
 
 mod journal;
 mod row;
@@ -34,16 +34,16 @@ pub struct NewTask {
     pub request: String,
     /// The hub that runs it.
     pub driver: HubId,
-    /// Who that is to Spinnaker: `<uuid>@<host>`.
+    /// Owner, as Spinnaker sees it: `<uuid>@<host>`.
     pub owner: String,
     /// Which key encrypts the body.
     pub key_id: String,
     pub body: Bytes,
-    /// What is said first.
+    /// First status line.
     pub said: Bytes,
 }
 
-/// What became of an insertion.
+/// Outcome of an insert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TaskInserted {
     New,
@@ -92,7 +92,7 @@ impl Store {
         Ok(if known == *id { TaskInserted::New } else { TaskInserted::Known(known, state) })
     }
 
-    /// Begins a task anew that failed and may be tried again; its attempt, if it is this caller's to try.
+    /// Restarts a failed task that may be retried; returns the number of the attempt, if this caller may run it.
     pub async fn retry_task(&self, known: TaskId, new: &NewTask) -> Result<Option<u32>, StoreError> {
         let NewTask { tenant, driver, owner, key_id, body, said, .. } = new;
         let mut transaction = self.begin("begin to retry a task").await?;
@@ -124,7 +124,7 @@ impl Store {
         Ok(Some(attempt))
     }
 
-    /// Says how a task ended and what it leaves behind, all at once; false if it is not this hub's to end.
+    /// Stores the end and the results of a task in one transaction; false if another hub runs it by now.
     pub async fn end_task(
         &self,
         seat: &TaskSeat<'_>,
@@ -210,7 +210,7 @@ impl Store {
         rows.iter().map(TaskRow::read).collect()
     }
 
-    /// What was asked, encrypted, and by which key; none once it has ended.
+    /// Returns the request, encrypted, and the id of its key; none once the task has ended.
     pub async fn task_body(
         &self,
         tenant: &TenantId,
@@ -223,7 +223,7 @@ impl Store {
         row.map(|row| Ok((row.text("key_id")?.to_owned(), row.bytes("body")?))).transpose()
     }
 
-    /// Takes over what hubs were running that have not been heard of for so long.
+    /// Takes over the tasks of hubs that were last alive longer ago than this.
     pub async fn adopt_tasks(
         &self,
         tenant: &TenantId,
@@ -245,7 +245,7 @@ impl Store {
         .await
     }
 
-    /// Lets go of what this hub is running, since it stops: whoever looks next may take it over.
+    /// Releases the tasks that this hub runs, since it stops: another hub may take them over.
     pub async fn release_tasks(&self, tenant: &TenantId, hub: &HubId) -> Result<u64, StoreError> {
         let mut connection = self.writer("connect to let tasks go").await?;
         let text = "UPDATE spindrift_task SET driver = '' WHERE tenant = ? AND driver = ? AND ended_at = 0";
@@ -253,7 +253,7 @@ impl Store {
         statement.execute("let tasks go", &mut connection).await
     }
 
-    /// Forgets tasks that ended longer ago than this.
+    /// Deletes tasks that ended longer ago than this.
     pub async fn purge_tasks(&self, older_than: Duration) -> Result<u64, StoreError> {
         let mut connection = self.writer("connect to purge tasks").await?;
         let text = "DELETE FROM spindrift_task WHERE ended_at > 0 AND ended_at < {now} - ?";

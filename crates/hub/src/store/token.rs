@@ -7,11 +7,11 @@ use spindrift_protocol::Channel;
 use super::{Store, StoreError, row::Columns};
 use crate::hex::hex;
 
-/// What the store keeps of a token: enough to know it, not to use it.
+/// Hash of a token, which verifies it and cannot be used as one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenHash(String);
 
-/// Whose channel has been opened.
+/// Session of an opened channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionInfo {
     pub tenant: TenantId,

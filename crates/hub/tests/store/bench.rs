@@ -1,8 +1,9 @@
-//! A store on a fresh database, and short words for what tests write into it.
+//! A store on a fresh database, and builders for the rows that tests write.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use anyhow::{Context, bail};
+use spindrift_hub::clouddriver::Derivation;
 use spindrift_hub::store::{
     AccountWrite, AttachOutcome, AttachRequest, Change, DeclaredScopes, FeedPoint, ObjectQuery, ObjectWrite,
     Prune, ScopeProgress, ScopeRow, Store, StoreConfig, StoredObject, UidSet, WriteOutcome,
@@ -34,7 +35,7 @@ impl Bench {
         Ok(benches)
     }
 
-    /// Says in the output of a failed test which database it was.
+    /// Prints the database, for the output of a failed test.
     pub(crate) fn announce(&self) -> Engine {
         eprintln!("on {}", self.database.engine());
         self.database.engine()
@@ -57,7 +58,7 @@ impl Bench {
         self.write_at(account, cursor, fill).await
     }
 
-    /// Writes where the account stands, and says where it stands then.
+    /// Writes at a cursor, and returns the next one.
     pub(crate) async fn write_at(
         &self,
         account: &str,
@@ -125,7 +126,7 @@ pub(crate) fn offer(account_name: &str, agent_name: &str) -> AttachRequest {
 }
 
 pub(crate) fn write(account_name: &str, cursor: Cursor) -> AccountWrite {
-    AccountWrite::new(tenant(), account(account_name), cursor, LEASE)
+    AccountWrite::new(tenant(), account(account_name), cursor, LEASE, Arc::new(Derivation::default()))
 }
 
 pub(crate) fn key(group: &str, kind: &str, namespace: &str, name: &str) -> ObjectKey {

@@ -1,4 +1,4 @@
-//! What a commit does to objects.
+//! Commits of objects.
 
 use std::sync::Arc;
 
@@ -76,7 +76,7 @@ async fn a_delete_needs_the_uid_and_leaves_a_tombstone() -> anyhow::Result<()> {
         let cursor =
             bench.write_at("prod", cursor, |write| write.deletes = vec![(pod_key("b"), uid("b"))]).await?;
         assert_eq!(bench.feed("prod", 2).await?, [""; 0], "a tombstone does not die twice");
-        // The same object again: only the tombstone tells that it has to be written.
+        // The same object again: only the tombstone shows that it has to be written.
         bench.write_at("prod", cursor, |write| write.upserts = vec![pod("b", "1")]).await?;
         assert_eq!(bench.feed("prod", 3).await?, ["+b"]);
         assert_eq!(bench.objects("prod").await?[1].body, pod("b", "1").body);
@@ -125,7 +125,7 @@ async fn a_listing_that_counted_on_what_is_not_stored_is_taken_back() -> anyhow:
 
         let mut unfounded = write("prod", Cursor { seq: Seq(2), ..cursor });
         (unfounded.prunes, unfounded.scopes) = (vec![mentioned(&["a", "gone"])], vec![reached(pods(), "6")]);
-        assert_eq!(bench.store.commit(&[unfounded]).await?, [WriteOutcome::Unfounded { seq: Seq(3) }]);
+        assert_eq!(bench.store.commit(&[unfounded]).await?, [WriteOutcome::MissingExpected { seq: Seq(3) }]);
         let mut next = write("prod", Cursor { seq: Seq(3), ..cursor });
         next.scopes = vec![reached(pods(), "7")];
         assert_eq!(bench.store.commit(&[next]).await?, [WriteOutcome::Stale], "the attachment is over");

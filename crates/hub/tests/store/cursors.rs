@@ -1,8 +1,8 @@
-//! Who may write.
+//! Cursors and leases.
 
 use std::time::Duration;
 
-use spindrift_hub::store::{AttachOutcome, AttachRequest, Predecessor, WriteOutcome};
+use spindrift_hub::store::{AttachOutcome, AttachRequest, PreviousAgent, WriteOutcome};
 use spindrift_model::{Cursor, Epoch, Seq, TenantId};
 use spindrift_testkit::{Engine, eventually};
 
@@ -124,11 +124,11 @@ async fn whoever_takes_an_account_over_learns_from_whom_and_what_that_one_read()
         bench
             .write_at("prod", first.cursor, |write| write.declared = Some(declare(&[("", "Pod", "v1")])))
             .await?;
-        // The lease ends after any look that somebody else may have taken at it.
+        // The lease ends after any check that another agent may have made.
         assert!(matches!(bench.store.attach(&offer("prod", "other")).await?, AttachOutcome::Busy { .. }));
         assert!(bench.store.release(&tenant(), &account("prod"), first.cursor.epoch).await?);
         let taken = bench.store.attach(&offer("prod", "other")).await?;
-        let AttachOutcome::Attached { predecessor: Some(Predecessor { agent: before, scopes }), .. } = taken
+        let AttachOutcome::Attached { previous: Some(PreviousAgent { agent: before, scopes }), .. } = taken
         else {
             panic!("it had a holder: {taken:?}")
         };
@@ -136,7 +136,7 @@ async fn whoever_takes_an_account_over_learns_from_whom_and_what_that_one_read()
         assert_eq!(scopes.iter().map(|stored| &stored.row.scope).collect::<Vec<_>>(), [&pods()]);
 
         let again = bench.store.attach(&offer("prod", "other")).await?;
-        assert!(matches!(again, AttachOutcome::Attached { predecessor: None, .. }), "its own: {again:?}");
+        assert!(matches!(again, AttachOutcome::Attached { previous: None, .. }), "its own: {again:?}");
     }
     Ok(())
 }
@@ -146,7 +146,7 @@ async fn a_standby_is_answered_while_the_account_is_being_written() -> anyhow::R
     for bench in Bench::all().await? {
         bench.announce();
         bench.attach("prod").await?;
-        // Whoever had to write for the answer would wait for this one.
+        // A reader that had to write would wait for this one.
         let mut writer = bench.database.connect().await?;
         let begin = if bench.database.engine() == Engine::Sqlite { "BEGIN IMMEDIATE" } else { "BEGIN" };
         for text in [begin, "UPDATE spindrift_cursor SET seq = seq + 1 WHERE account = 'prod'"] {

@@ -1,12 +1,10 @@
-//! Whatever happens to objects, and whoever writes them: rows are what is derived of all that live.
+//! Rows always match the existing objects, whichever hub writes them.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::json;
-use spindrift_hub::clouddriver::{Accounts, Deriving, RuleBook};
-use spindrift_hub::store::{
-    AccountWrite, Derivation, DerivedAnew, ObjectQuery, ObjectWrite, RowSearch, RowState, Store,
-};
+use spindrift_hub::clouddriver::{Accounts, Derivation, Deriving, RuleBook};
+use spindrift_hub::store::{AccountWrite, ObjectQuery, ObjectWrite, Rederived, RowSearch, RowState, Store};
 use spindrift_model::Cursor;
 use spindrift_spinnaker::{KindRules, Row, RowRules, SpinnakerKind, view::SearchTypes};
 use spindrift_testkit::{Engine, eventually};
@@ -117,7 +115,7 @@ async fn after_any_history_rows_are_what_is_derived_of_all_that_live() -> anyhow
             };
             let isolated = random.u8(..4) == 0;
             let mut write = crate::bench::write(name, cursor);
-            write.derivation = Arc::new(rules(name));
+            write.rules = Arc::new(rules(name));
             random_write(&mut write, &mut random);
             let outcome = if isolated {
                 bench.store.commit_isolating(&write).await?.0
@@ -134,7 +132,7 @@ async fn after_any_history_rows_are_what_is_derived_of_all_that_live() -> anyhow
             }
         }
         for state in bench.store.row_states(&tenant()).await? {
-            assert!(state.is_of(&rules(state.account.as_str())), "{state:?}, seed {seed}");
+            assert!(state.is_current(&rules(state.account.as_str())), "{state:?}, seed {seed}");
         }
     }
     Ok(())
@@ -153,9 +151,9 @@ async fn what_a_hub_of_the_release_before_writes_is_noticed_and_derived() -> any
             (0..150).map(|number| manifest("", "Pod", &format!("shop-{number}"), json!({}))).collect();
         bench.write("prod", |write| write.upserts = objects).await?;
         let rules = Derivation::default();
-        assert!(state(&bench).await?.is_of(&rules));
+        assert!(state(&bench).await?.is_current(&rules));
         assert_eq!(state(&bench).await?.hub, Some(hub("hub")));
-        // As that hub does: it knows nothing of rows.
+        // As a hub of a release without rows does.
         bench.database.execute("UPDATE spindrift_cursor SET seq = seq + 1").await?;
         let old = "UPDATE spindrift_object SET deleted_at = 1, seq = 2 WHERE name = 'shop-7'";
         bench.database.execute(old).await?;
@@ -165,11 +163,11 @@ async fn what_a_hub_of_the_release_before_writes_is_noticed_and_derived() -> any
         bench
             .write_at("prod", cursor, |write| write.upserts = vec![manifest("", "Pod", "young", json!({}))])
             .await?;
-        assert!(!state(&bench).await?.is_of(&rules));
+        assert!(!state(&bench).await?.is_current(&rules));
 
-        let done = bench.store.derive_anew(&tenant(), &account("prod"), &rules).await?;
-        assert_eq!(done, DerivedAnew::Done { objects: 150 });
-        assert!(state(&bench).await?.is_of(&rules));
+        let done = bench.store.rederive(&tenant(), &account("prod"), &rules).await?;
+        assert_eq!(done, Rederived::Done { objects: 150 });
+        assert!(state(&bench).await?.is_current(&rules));
         let (stored, derived) =
             (stored(&bench.store).await?, derived(&bench.store, &|_| Derivation::default()).await?);
         assert_eq!(stored, derived);
@@ -188,19 +186,19 @@ async fn other_rules_make_other_rows_once_they_are_derived_anew() -> anyhow::Res
         let cursor = bench.write("prod", |write| write.upserts = objects.clone()).await?;
         assert_eq!(stored(&bench.store).await?.len(), 2);
         let rules = managed_only();
-        assert!(!state(&bench).await?.is_of(&rules));
+        assert!(!state(&bench).await?.is_current(&rules));
         // A write by the new rules before the pass: now they are by various rules.
         bench
             .write_at("prod", cursor, |write| {
-                write.derivation = Arc::new(rules.clone());
+                write.rules = Arc::new(rules.clone());
                 write.upserts = vec![manifest("", "ConfigMap", "young", json!({}))];
             })
             .await?;
         assert_eq!(state(&bench).await?.revision, None);
-        assert!(!state(&bench).await?.is_of(&Derivation::default()));
-        let done = bench.store.derive_anew(&tenant(), &account("prod"), &rules).await?;
-        assert_eq!(done, DerivedAnew::Done { objects: 3 });
-        assert!(state(&bench).await?.is_of(&rules));
+        assert!(!state(&bench).await?.is_current(&Derivation::default()));
+        let done = bench.store.rederive(&tenant(), &account("prod"), &rules).await?;
+        assert_eq!(done, Rederived::Done { objects: 3 });
+        assert!(state(&bench).await?.is_current(&rules));
         assert_eq!(stored(&bench.store).await?, derived(&bench.store, &|_| managed_only()).await?);
         let listed = bench.store.rows_listed_under(&tenant(), "shop").await?;
         assert_eq!(listed.len(), 1, "by the new rules, all kinds belong to applications");
@@ -218,16 +216,16 @@ async fn commits_go_on_while_rows_are_derived_anew() -> anyhow::Result<()> {
         let mut cursor = bench
             .write("prod", |write| write.upserts = (0..300).map(|it| pod(it, "Pending")).collect())
             .await?;
-        let rules = Arc::new(managed_only_but_everything());
+        let rules: Arc<dyn DeriveRows> = Arc::new(managed_only_but_everything());
         let pass = {
             let (store, rules) = (bench.store.clone(), Arc::clone(&rules));
-            async move { store.derive_anew(&tenant(), &account("prod"), &rules).await }
+            async move { store.rederive(&tenant(), &account("prod"), &*rules).await }
         };
         let commits = async {
             for number in 0..30 {
                 cursor = bench
                     .write_at("prod", cursor, |write| {
-                        write.derivation = Arc::clone(&rules);
+                        write.rules = Arc::clone(&rules);
                         write.upserts = vec![pod(number * 10, "Running"), pod(1000 + number, "Running")];
                         let gone = pod(number * 10 + 1, "");
                         write.deletes = vec![(gone.key, gone.uid)];
@@ -238,11 +236,11 @@ async fn commits_go_on_while_rows_are_derived_anew() -> anyhow::Result<()> {
         };
         let (pass, commits) = tokio::join!(pass, commits);
         commits?;
-        // Whoever was first: a commit by other rules than the pass's own crosses it out, one by the same does not.
-        if pass? == DerivedAnew::Overtaken {
-            bench.store.derive_anew(&tenant(), &account("prod"), &rules).await?;
+        // In either order: a commit by other rules than those of the pass invalidates it, one by the same does not.
+        if pass? == Rederived::Overtaken {
+            bench.store.rederive(&tenant(), &account("prod"), &*rules).await?;
         }
-        assert!(state(&bench).await?.is_of(&rules));
+        assert!(state(&bench).await?.is_current(&*rules));
         assert_eq!(
             stored(&bench.store).await?,
             derived(&bench.store, &|_| managed_only_but_everything()).await?
@@ -255,14 +253,14 @@ async fn commits_go_on_while_rows_are_derived_anew() -> anyhow::Result<()> {
 #[tokio::test]
 async fn an_account_whose_rows_are_never_derived_holds_up_no_other() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
-        // The one whose triggers can say that it takes too long, which may be better the next time.
+        // The database whose triggers can raise a retryable error.
         if bench.announce() != Engine::Postgres {
             continue;
         }
         for name in ["bad", "good", "other"] {
             bench
                 .write(name, |write| {
-                    write.derivation = Arc::new(managed_only());
+                    write.rules = Arc::new(managed_only());
                     write.upserts = vec![manifest("", "Pod", "web", json!({}))];
                 })
                 .await?;
@@ -280,7 +278,7 @@ async fn an_account_whose_rows_are_never_derived_holds_up_no_other() -> anyhow::
             let states = bench.store.row_states(&tenant()).await.unwrap();
             states
                 .iter()
-                .all(|state| state.is_of(&Derivation::default()) != (state.account.as_str() == "bad"))
+                .all(|state| state.is_current(&Derivation::default()) != (state.account.as_str() == "bad"))
         });
     }
     Ok(())

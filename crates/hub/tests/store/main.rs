@@ -3,8 +3,8 @@
 mod bench;
 
 mod accounts;
-mod census;
 mod commits;
+mod counts;
 mod cursors;
 mod deriving;
 mod feed;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use spindrift_hub::store::{Store, StoreConfig, StoreError};
+use spindrift_hub::store::{Preflight, Schema, Store, StoreConfig, StoreError};
 use spindrift_testkit::Database;
 
 use crate::bench::{Bench, hub};
@@ -57,6 +57,19 @@ async fn hubs_are_seen_while_they_are_alive() -> anyhow::Result<()> {
         let hubs = bench.store.hubs(MINUTE).await?;
         assert_eq!(hubs.iter().map(|hub| &*hub.base_url).collect::<Vec<_>>(), ["http://new"]);
         assert_eq!(bench.store.purge_hubs(MINUTE).await?, 0);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn all_migrations_are_recorded_and_none_runs_twice() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        bench.announce();
+        let mut preflight = Preflight::open(&bench.database.url()).await?;
+        let schema = preflight.schema().await?;
+        assert_eq!(schema, Schema { stored: 7, known: 7, pending: 0 });
+        Store::open(&StoreConfig::at(bench.database.url())).await?.close().await;
+        assert_eq!(preflight.schema().await?, schema);
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Rows: what Spinnaker sees of objects, written and removed with them.
+//! Rows: the summaries of objects for Spinnaker, written and removed with them.
 
 mod histories;
 mod queries;
@@ -6,7 +6,8 @@ mod queries;
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use spindrift_hub::store::{ClusterPlace, Derivation, ObjectWrite, RowSearch};
+use spindrift_hub::clouddriver::Derivation;
+use spindrift_hub::store::{ClusterPlace, ObjectWrite, RowSearch};
 use spindrift_model::ObjectKey;
 use spindrift_spinnaker::{Coordinates, Kind, Row, view::SearchTypes};
 
@@ -114,7 +115,7 @@ impl Bench {
     async fn around(&self, full_name: &str) -> anyhow::Result<Vec<String>> {
         let (kind, name) = full_name.split_once(' ').expect("a kind and a name");
         let object = Coordinates::new(Kind::parse(kind), NAMESPACE, name);
-        let rows = self.store.rows_around(&tenant(), &account("prod"), &object).await?;
+        let rows = self.store.rows_with_neighbours(&tenant(), &account("prod"), &object).await?;
         assert!(rows.first().is_none_or(|row| row.object == object), "the object itself comes first");
         Ok(names(&rows))
     }

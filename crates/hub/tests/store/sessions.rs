@@ -161,7 +161,7 @@ async fn a_session_attaches_only_what_it_was_accepted_for_and_has_not_withdrawn(
             "the account is free at once: {standby:?}"
         );
 
-        // To withdraw what another one holds by now takes nothing from it.
+        // The withdrawal of an account that another agent has attached by now does not detach it.
         bench.store.withdraw(&tenant(), &session.id, &account("prod")).await?;
         let third = bench.store.attach(&offer("prod", "three")).await?;
         assert!(matches!(third, AttachOutcome::Busy { .. }), "{third:?}");

@@ -1,4 +1,4 @@
-//! Tasks: one for each request, run by one hub at a time, and nothing of what they learned stays behind.
+//! Tasks: one for each request, run by one hub at a time, and their findings are erased at the end.
 
 use std::time::Duration;
 

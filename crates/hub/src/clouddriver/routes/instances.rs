@@ -37,7 +37,7 @@ async fn instance(
     let behind = state.staleness.of(&account).await?;
     let account = AccountName::parse(&account).map_err(|_| missing())?;
     let object = FullName::parse(&id).map_err(|_| missing())?.at(region);
-    let rows = state.store.rows_around(&state.tenant, &account, &object).await?;
+    let rows = state.store.rows_with_neighbours(&state.tenant, &account, &object).await?;
     let inventory = Inventory::new(&rows);
     let found = inventory.find(account.as_str(), &object.namespace, &object.kind, &object.name);
     let row = found.ok_or_else(missing)?;

@@ -83,7 +83,7 @@ async fn details(
         return Ok((behind, Json([(); 0])).into_response());
     };
     let object = name.at(region);
-    let rows = state.store.rows_around(&state.tenant, &account, &object).await?;
+    let rows = state.store.rows_with_neighbours(&state.tenant, &account, &object).await?;
     let inventory = Inventory::new(&rows);
     let found = inventory.find(account.as_str(), &object.namespace, &object.kind, &object.name);
     let balancer = found.filter(|row| row.spinnaker_kind == SpinnakerKind::LoadBalancers);

@@ -17,7 +17,7 @@ use super::{
     request::{Parameters, Segments},
     wire::long_json,
 };
-use crate::{clouddriver::stale_header::StaleHeader, rest::RestState, store::Listing};
+use crate::{clouddriver::stale_header::StaleHeader, rest::RestState, store::ApplicationRows};
 
 pub(super) fn routes() -> OpenApiRouter<RestState> {
     OpenApiRouter::new()
@@ -100,20 +100,20 @@ async fn list(State(state): State<RestState>, parameters: Parameters) -> Result<
             for application in &applications {
                 listings.push(state.store.listing_of_application(&state.tenant, application).await?);
             }
-            let inventories: Vec<_> = listings.iter().map(Listing::inventory).collect();
+            let inventories: Vec<_> = listings.iter().map(ApplicationRows::inventory).collect();
             let groups: Vec<_> = std::iter::zip(&applications, &inventories)
                 .flat_map(|(application, inventory)| {
                     let groups = inventory.of_application(application, SpinnakerKind::ServerGroups);
                     groups.map(|row| ServerGroupSummary::new(row, inventory))
                 })
                 .collect();
-            let bytes = listings.iter().map(Listing::bytes).sum();
+            let bytes = listings.iter().map(ApplicationRows::bytes).sum();
             Ok((behind, long_json(&groups, bytes)).into_response())
         }
         (None, Some(ids)) => {
             let mut found = Vec::new();
             for (account, object) in objects(&ids)? {
-                let rows = state.store.rows_around(&state.tenant, &account, &object).await?;
+                let rows = state.store.rows_with_neighbours(&state.tenant, &account, &object).await?;
                 found.push((account, object, rows));
             }
             let inventories: Vec<_> = found.iter().map(|(.., rows)| Inventory::new(rows)).collect();
@@ -189,7 +189,7 @@ async fn shown(state: &RestState, account: &str, region: &str, name: &str) -> Re
         return Err(missing().into());
     };
     let object = full_name.at(region);
-    let rows = state.store.rows_around(&state.tenant, &parsed, &object).await?;
+    let rows = state.store.rows_with_neighbours(&state.tenant, &parsed, &object).await?;
     let inventory = Inventory::new(&rows);
     let Some(row) = inventory.find(account, region, &object.kind, &object.name) else {
         return Err(missing().into());

@@ -3,20 +3,26 @@ use std::time::Duration;
 use bytes::Bytes;
 use prometheus_client::registry::Registry;
 use spindrift_model::{
-    AccountName, Attachment as Attached, Cursor, Declaration, Item, Resource, ScopeDeclaration, ScopeId,
-    ScrubRevision, Seq, TenantId, Upsert,
+    AccountName, Attachment, Cursor, Declaration, Item, Resource, ScopeDeclaration, ScopeId, ScrubRevision,
+    Seq, TenantId, Upsert,
 };
 
 use super::*;
+use crate::ingest::fold::NoRows;
 
 const SCOPE: ScopeId = ScopeId(1);
 
-fn hold() -> Hold {
-    let attached = Attached { cursor: Cursor { epoch: Epoch(1), seq: Seq(1) }, resume_points: Vec::new() };
+fn attached() -> AttachedAccount {
+    let attachment =
+        Attachment { cursor: Cursor { epoch: Epoch(1), seq: Seq(1) }, resume_points: Vec::new() };
     let account = AccountName::parse("prod").unwrap();
-    let attachment = Attachment::new(TenantId::default(), account, &attached, Duration::from_secs(30));
+    let fold = AccountFold::new(TenantId::default(), account, &attachment, Duration::from_secs(30));
     let metrics = Arc::new(Metrics::register(&mut Registry::default(), 1));
-    Hold::new(attachment, &Budget::new(usize::MAX), &metrics)
+    AttachedAccount::new(fold, &CreditBudget::new(usize::MAX), &metrics)
+}
+
+fn rules() -> Arc<dyn DeriveRows> {
+    Arc::new(NoRows)
 }
 
 /// Declaration of one scope whose list has begun.
@@ -53,40 +59,40 @@ fn batch(seq: u64, items: Vec<Item>) -> Batch {
 
 #[test]
 fn the_whole_credit_may_be_used_and_not_one_byte_more() {
-    let mut hold = hold();
-    let credit = hold.credit() as usize;
-    let (_, first) = hold.fold(batch(1, beginning())).unwrap();
+    let mut account = attached();
+    let credit = account.credit() as usize;
+    let (_, first) = account.fold(batch(1, beginning()), rules()).unwrap();
     assert_eq!(first, beginning().iter().map(flow::cost).sum::<usize>(), "counted as the agent counts");
-    let (_, second) = hold.fold(batch(2, vec![pod(credit - first)])).unwrap();
+    let (_, second) = account.fold(batch(2, vec![pod(credit - first)]), rules()).unwrap();
     assert_eq!(first + second, credit);
     let mention = Item::Mention { scope: SCOPE, uids: vec!["u".into()] };
     let more = flow::cost(&mention);
-    let violation = hold.fold(batch(3, vec![mention.clone()])).unwrap_err();
+    let violation = account.fold(batch(3, vec![mention.clone()]), rules()).unwrap_err();
     let expected =
         Violation::OverCredit { unacknowledged: credit + more, credit: u32::try_from(credit).unwrap() };
     assert_eq!(violation, expected);
-    assert_eq!(hold.acknowledged(first), None);
-    hold.fold(batch(3, vec![mention])).unwrap();
+    assert_eq!(account.acknowledged(first), None);
+    account.fold(batch(3, vec![mention]), rules()).unwrap();
 }
 
 #[test]
 fn an_object_larger_than_the_credit_is_accepted_alone() {
-    let mut hold = hold();
-    let (_, bytes) = hold.fold(batch(1, beginning())).unwrap();
-    hold.acknowledged(bytes);
-    let (_, bytes) = hold.fold(batch(2, vec![pod(hold.credit() as usize * 2)])).unwrap();
-    assert!(hold.fold(batch(3, vec![pod(300)])).is_err(), "nothing may follow it");
-    hold.acknowledged(bytes);
-    hold.fold(batch(3, vec![pod(300)])).unwrap();
+    let mut account = attached();
+    let (_, bytes) = account.fold(batch(1, beginning()), rules()).unwrap();
+    account.acknowledged(bytes);
+    let (_, bytes) = account.fold(batch(2, vec![pod(account.credit() as usize * 2)]), rules()).unwrap();
+    assert!(account.fold(batch(3, vec![pod(300)]), rules()).is_err(), "nothing may follow it");
+    account.acknowledged(bytes);
+    account.fold(batch(3, vec![pod(300)]), rules()).unwrap();
 }
 
 #[test]
 fn a_credit_that_shrinks_does_not_count_against_batches_on_their_way() {
-    let mut hold = hold();
-    let before = hold.credit();
-    let (_, bytes) = hold.fold(batch(1, beginning())).unwrap();
-    hold.budget = Budget::new(1);
-    let smaller = hold.acknowledged(bytes).unwrap();
+    let mut account = attached();
+    let before = account.credit();
+    let (_, bytes) = account.fold(batch(1, beginning()), rules()).unwrap();
+    account.budget = CreditBudget::new(1);
+    let smaller = account.acknowledged(bytes).unwrap();
     assert!(smaller < before);
-    hold.fold(batch(2, vec![pod(before as usize)])).unwrap();
+    account.fold(batch(2, vec![pod(before as usize)]), rules()).unwrap();
 }

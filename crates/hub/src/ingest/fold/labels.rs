@@ -1,4 +1,4 @@
-//! The labels of an object, read from its body without building the rest of it.
+//! Labels of an object, read from its body without parsing the rest.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ struct Metadata {
     labels: Option<BTreeMap<String, String>>,
 }
 
-/// The labels as a JSON object; empty text if there are none.
+/// Returns the labels as a JSON object; an empty text if there are none.
 pub(super) fn labels(body: &Bytes) -> Result<String, serde_json::Error> {
     let Partial { metadata } = serde_json::from_slice(body)?;
     match metadata.labels {
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_are_found_wherever_they_stand() {
+    fn only_labels_of_the_object_itself_are_read() {
         for (body, expected) in [
             (
                 r#"{"kind":"Pod","metadata":{"name":"a","labels":{"b":"2","a":"1"}},"spec":{"x":[1]}}"#,
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_an_object_is_an_error() {
+    fn an_incomplete_body_is_an_error() {
         assert!(labels(&Bytes::from_static(b"{\"metadata\":{\"labels\":{\"a\":")).is_err());
     }
 }

@@ -21,7 +21,7 @@ const MOST_ITEMS: u32 = 1000;
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Page {
-    /// How many, 1 to 1000; 100 if absent.
+    /// Size of the page, 1 to 1000; 100 if absent.
     items: Option<u32>,
     /// Which page; the first is 0.
     page: Option<u32>,
@@ -80,7 +80,7 @@ pub(crate) struct ResultHop {
     result: OperationResult,
 }
 
-/// What the agent said.
+/// Message of the agent.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct OperationResult {
@@ -160,7 +160,7 @@ impl From<OperationRow> for OperationHistoryRecord {
                 .zip(agent)
                 .map(|((at, ..), agent)| AgentHop { agent_id: agent, time: at.to_string() }),
             result_received_from_agent: result,
-            // The hub that received the operation hears of it when the row says how it ended.
+            // The hub that received the operation reads the outcome from its row.
             result_received_by_clouddriver: row.ended_at.map(|at| hub(&row.received_by, at)),
         }
     }

@@ -29,19 +29,19 @@ use crate::{
 /// The largest request: more than any API server takes.
 const LARGEST_REQUEST: usize = 8 * 1024 * 1024;
 
-/// What was being done when it was refused, as kubectl says it, a text in JSON.
+/// kubectl's context of the refused request, as a JSON string.
 const DOING_HEADER: HeaderName = HeaderName::from_static("spindrift-doing");
 
-/// How it is asked.
+/// Parameters of the request.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Envelope {
-    /// The caller's own ULID: what is asked again under it is done once, and answered the same.
+    /// The caller's own ULID: a repeated request with it runs once, and gets the same response.
     id: Option<String>,
-    /// How long the operation may take, such as `90s`; 30 s if absent, unless the hub is configured otherwise.
+    /// Time limit of the operation, such as `90s`; 30 s if absent, unless the hub is configured otherwise.
     deadline: Option<String>,
-    /// How long the caller waits, such as `10s`; until the deadline if absent. What takes longer is answered with 202,
-    /// and its answer is kept.
+    /// Time that the caller waits, such as `10s`; until the deadline if absent. A longer operation is answered with 202,
+    /// and its result is stored.
     wait: Option<String>,
     /// Does not wait at all.
     #[serde(default)]
@@ -121,7 +121,7 @@ async fn answer(mut running: Running, patience: Duration) -> Response {
     ([(OPERATION_HEADER, id.to_string())], response).into_response()
 }
 
-/// What came of a mutation is small, and its status is known at the end.
+/// Returns the result of a mutation: it is small, and its status is known at the end.
 async fn whole(mut running: Running, content: Content, first: Bytes) -> Response {
     let mut body = BytesMut::from(first);
     loop {
@@ -134,7 +134,7 @@ async fn whole(mut running: Running, content: Content, first: Bytes) -> Response
     }
 }
 
-/// What is read is passed on as it comes; if it breaks off, so does the body, which then never looks complete.
+/// Streams the result of a read; if it breaks off, so does the body, which then never looks complete.
 fn streamed(running: Running, content: Content, first: Bytes) -> Response {
     let rest = stream::unfold(Some(running), |running| async {
         let mut running = running?;

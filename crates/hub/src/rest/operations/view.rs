@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use crate::store::{OperationRow, OperationState};
 
-/// What was asked of an agent, and what came of it.
+/// An operation of an agent, and its outcome.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Operation {
@@ -14,7 +14,7 @@ pub(crate) struct Operation {
     id: String,
     account: String,
     verb: String,
-    /// What it is about, such as `Deployment shop/web`.
+    /// Its target, such as `Deployment shop/web`.
     target: String,
     /// `queued`, `sent`, `completed`, `failed`, `unknown`, `cancelled` or `expired`.
     state: &'static str,
@@ -38,13 +38,13 @@ pub(crate) struct Operation {
     incarnation: Option<String>,
     /// The hub that received it.
     hub: String,
-    /// How long the agent took.
+    /// Time that the agent took.
     #[serde(skip_serializing_if = "Option::is_none")]
     took_ms: Option<u64>,
-    /// Why nobody can tell what came of it.
+    /// Reason for which the outcome is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// How long the answer is that `/result` gives.
+    /// Length of the result at `/result`.
     #[serde(skip_serializing_if = "Option::is_none")]
     result_bytes: Option<u64>,
 }

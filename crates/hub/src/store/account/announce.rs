@@ -7,7 +7,7 @@ use super::cluster;
 use crate::store::dialect::OnConflict;
 use crate::store::{Store, StoreError};
 
-/// What became of an announcement.
+/// Outcome of an announcement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Announced {
     /// The account is known as described.
@@ -89,7 +89,7 @@ impl Store {
         .map(drop)
     }
 
-    /// Keeps what an operator should know of an account, and whose doing it is.
+    /// Stores a problem of an account for operators, with the agent that caused it.
     pub async fn report_problem(
         &self,
         tenant: &TenantId,
@@ -122,7 +122,7 @@ impl Store {
         .map(drop)
     }
 
-    /// Takes over what is new; what the cluster's identity lacks now but had before is kept.
+    /// Stores new values; parts of the cluster's identity that are missing now keep their stored values.
     async fn describe(
         &self,
         tenant: &TenantId,

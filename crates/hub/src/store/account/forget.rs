@@ -1,4 +1,4 @@
-//! Forgetting an account that nobody serves any more.
+//! Deletion of an account that no agent serves any more.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use sqlx::AnyConnection;
 
 use crate::store::{Store, StoreError, row::Columns};
 
-/// What became of forgetting an account.
+/// Outcome of the deletion of an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Forgotten {
     Done,
@@ -19,7 +19,7 @@ pub enum Forgotten {
     },
 }
 
-/// What belongs to an account, with the column that names it; the account itself last.
+/// Tables with rows of an account, and the column that names it; the account itself last.
 const TABLES: [(&str, &str); 4] = [
     ("spindrift_row", "account"),
     ("spindrift_object", "account"),
@@ -33,17 +33,17 @@ const ANNOUNCING: Duration = Duration::from_secs(10);
 // === impl Store ===
 
 impl Store {
-    /// Removes an account and all that was cached of it, whoever serves it.
+    /// Deletes an account and all its cached objects, even if an agent serves it.
     ///
-    /// Its cursor stays and moves on: should the name come back, no late batch fits it, and a reader who knows the
-    /// old objects is told to forget them.
+    /// Its cursor stays and advances: if the name is used again, late batches are stale, and readers of the feed get a
+    /// reset.
     pub async fn forget_account(&self, tenant: &TenantId, account: &AccountName) -> Result<(), StoreError> {
         let mut transaction = self.begin("begin to forget an account").await?;
         self.forget(tenant, account, &mut transaction).await?;
         transaction.commit().await.map_err(StoreError::at("commit a forgotten account"))
     }
 
-    /// The same, but only if no agent that was heard of within this time serves it.
+    /// Deletes an account only if no agent serves it that was alive within this time.
     pub async fn forget_unserved(
         &self,
         tenant: &TenantId,
@@ -51,7 +51,7 @@ impl Store {
         within: Duration,
     ) -> Result<Forgotten, StoreError> {
         let mut transaction = self.begin("begin to forget an account").await?;
-        // Whoever announces it at this moment waits for that row, or has it, and then we wait.
+        // An agent that announces it at this moment waits for that row, or has locked it, and then we wait.
         let known = self
             .statement("SELECT name FROM spindrift_account WHERE tenant = ? AND name = ? {for update}")
             .bind(tenant.as_str())
@@ -69,7 +69,7 @@ impl Store {
         Ok(Forgotten::Done)
     }
 
-    /// The accounts that no agent serves that was heard of within this time.
+    /// Returns the accounts that no agent serves which was alive within this time.
     pub async fn unserved_accounts(
         &self,
         tenant: &TenantId,

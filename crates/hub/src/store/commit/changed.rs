@@ -1,33 +1,33 @@
-//! Which accounts have something new in their feeds.
+//! Accounts with changes in their feeds.
 
 use std::collections::HashSet;
 
 use spindrift_model::{AccountName, TenantId};
 
 use super::Fenced;
-use super::portion::portion;
-use super::writer::{Care, Writer};
+use super::batching::next_batch;
+use super::writer::{CommitWriter, WriteMode};
 use crate::store::{StoreError, row::Columns};
 
-/// What a condition takes, roughly.
+/// Approximate size of a condition.
 const CONDITION_BYTES: usize = 128;
 
-// === impl Writer ===
+// === impl CommitWriter ===
 
-impl<'w> Writer<'_, 'w> {
-    /// Asks the feed itself: the counts that databases give for upserts do not tell a row that stays from a new one.
+impl<'w> CommitWriter<'_, 'w> {
+    /// Reads the feed itself: the row counts of upserts do not distinguish an unchanged row from a new one.
     pub(super) async fn changed(
         &mut self,
         live: &[Fenced<'w>],
     ) -> Result<HashSet<(&'w TenantId, &'w AccountName)>, StoreError> {
-        let mut changed = std::mem::take(&mut self.buried);
+        let mut changed = std::mem::take(&mut self.with_tombstones);
         let unknown: Vec<_> = live
             .iter()
             .filter(|fenced| !fenced.write.upserts.is_empty() && !changed.contains(&fenced.account()))
             .collect();
         let mut rest = &*unknown;
         while !rest.is_empty() {
-            let (accounts, others) = portion(rest, Care::Together, |_| CONDITION_BYTES);
+            let (accounts, others) = next_batch(rest, WriteMode::Batched, |_| CONDITION_BYTES);
             rest = others;
             let conditions = vec!["(tenant = ? AND account = ? AND seq = ?)"; accounts.len()].join(" OR ");
             let mut statement = self.store.statement(format!(

@@ -1,8 +1,8 @@
-//! What the agent watches from here on.
+//! Declared scopes: those that the agent watches from here on.
 
 use spindrift_model::Scope;
 
-use super::writer::Writer;
+use super::writer::CommitWriter;
 use super::{AccountWrite, DeclaredScopes, Fenced};
 use crate::store::dialect::OnConflict;
 use crate::store::scope::{self, ScopeRow};
@@ -18,11 +18,10 @@ const DECLARED: OnConflict = OnConflict {
 /// The column's width; an API server's refusal is some two hundred characters long.
 const REASON: usize = 1000;
 
-// === impl Writer ===
+// === impl CommitWriter ===
 
-impl<'w> Writer<'_, 'w> {
-    /// Stores the declared scopes; those that are not declared go with their objects, unless nothing is known of
-    /// their group.
+impl<'w> CommitWriter<'_, 'w> {
+    /// Stores the declared scopes; the others are deleted with their objects, unless the discovery of their group failed.
     pub(super) async fn declare(&mut self, fenced: Fenced<'w>) -> Result<(), StoreError> {
         let AccountWrite { tenant, account, declared, .. } = fenced.write;
         let Some(DeclaredScopes { scopes, keep_groups, denied }) = declared else { return Ok(()) };
@@ -32,7 +31,7 @@ impl<'w> Writer<'_, 'w> {
         for scope in stored.iter().map(|stored| &stored.row.scope) {
             let is_declared = scopes.iter().any(|declared| declared.scope == *scope);
             if !is_declared && !keep_groups.contains(&scope.group) {
-                self.bury_unless(fenced, scope, &nothing, &nothing).await?;
+                self.delete_unless(fenced, scope, &nothing, &nothing).await?;
                 self.forget(fenced, scope).await?;
             }
         }
@@ -55,7 +54,7 @@ impl<'w> Writer<'_, 'w> {
         Ok(())
     }
 
-    /// What is stored of a scope that is denied stays, and so does the version that it was reached in.
+    /// Stores the denial of a scope; its objects and its resource version stay.
     async fn store_denial(
         &mut self,
         fenced: Fenced<'w>,

@@ -1,21 +1,20 @@
-//! The rows of the objects that are written: derived from their bodies, and as lasting as they are.
+//! Rows of the written objects: derived from their bodies, and deleted with them.
 
 use std::sync::Arc;
 
 use indexmap::IndexMap;
 use spindrift_model::ObjectKey;
-use spindrift_spinnaker::Row;
 
-use super::portion::portion;
-use super::writer::Writer;
+use super::batching::next_batch;
+use super::writer::CommitWriter;
 use super::{AccountWrite, Fenced};
 use crate::store::StoreError;
 use crate::store::dialect::{Differs, OnConflict};
-use crate::store::inventory::{COLUMNS, Entry, REPLACED, VALUES, kind_column};
+use crate::store::inventory::{COLUMNS, DerivedRow, REPLACED, VALUES, kind_column};
 
-/// What becomes of the rows of one account's objects.
+/// Rows derived from the objects of one account.
 pub(super) struct Derived<'w> {
-    entries: Vec<Entry>,
+    entries: Vec<DerivedRow>,
     /// Objects that are to have no row.
     without: Vec<&'w ObjectKey>,
 }
@@ -33,18 +32,18 @@ const CHANGED: OnConflict = OnConflict {
 
 impl<'w> Derived<'w> {
     pub(super) fn of(write: &'w AccountWrite) -> Self {
-        let AccountWrite { account, upserts, derivation, .. } = write;
+        let AccountWrite { account, upserts, rules, .. } = write;
         let account: Arc<str> = account.as_str().into();
-        // The last word on each row counts: PostgreSQL refuses a statement that writes one twice. Beside an object that
-        // is there twice, it may be that two API groups serve it.
+        // Only the last one of each row: PostgreSQL refuses a statement that writes a row twice. Two API groups may serve
+        // the same object.
         let mut last = IndexMap::new();
-        for object in upserts.iter().filter(|object| Row::is_for(&object.key)) {
+        for object in upserts.iter().filter(|object| rules.applies_to(&object.key)) {
             let ObjectKey { group, kind, namespace, name } = &object.key;
             last.insert((kind_column(group, kind), namespace, name), object);
         }
         let mut derived = Self { entries: Vec::new(), without: Vec::new() };
         for object in last.into_values() {
-            match Entry::derive(&account, &object.key, &object.body, derivation.rules()) {
+            match rules.derive(&account, &object.key, &object.body) {
                 Some(entry) => derived.entries.push(entry),
                 None => derived.without.push(&object.key),
             }
@@ -53,9 +52,9 @@ impl<'w> Derived<'w> {
     }
 }
 
-// === impl Writer ===
+// === impl CommitWriter ===
 
-impl<'w> Writer<'_, 'w> {
+impl<'w> CommitWriter<'_, 'w> {
     /// Writes the rows of all accounts, but those of objects that the database refused.
     pub(super) async fn store_rows(
         &mut self,
@@ -64,14 +63,14 @@ impl<'w> Writer<'_, 'w> {
         let mut entries = Vec::new();
         for (fenced, Derived { entries: these, without }) in derived {
             let without = without.iter().copied().filter(|key| !self.is_rejected(key)).collect();
-            self.remove_rows(*fenced, without, Whose::Anybodys).await?;
+            self.remove_rows(*fenced, without, RowsOf::Any).await?;
             entries.extend(these.iter().map(|entry| (*fenced, entry)));
         }
         entries.retain(|(_, entry)| !self.is_rejected(&entry.key));
         let conflict = self.store.dialect.on_conflict(&CHANGED);
         let mut rest = &*entries;
         while let Some((_, first)) = rest.first() {
-            let (entries, others) = portion(rest, self.care, |(_, entry)| entry.bytes());
+            let (entries, others) = next_batch(rest, self.mode, |(_, entry)| entry.bytes());
             rest = others;
             let values = vec![VALUES; entries.len()].join(", ");
             let text = format!("INSERT INTO spindrift_row {COLUMNS} VALUES {values}{conflict}");
@@ -83,31 +82,31 @@ impl<'w> Writer<'_, 'w> {
         Ok(())
     }
 
-    /// Removes the rows of objects that are gone, or are to have none.
+    /// Removes the rows of objects that are deleted, or that have none by the rules.
     pub(super) async fn remove_rows(
         &mut self,
         fenced: Fenced<'w>,
         mut keys: Vec<&ObjectKey>,
-        whose: Whose,
+        of: RowsOf,
     ) -> Result<(), StoreError> {
         keys.sort_unstable();
         for neighbours in keys.chunk_by(|one, other| place(one) == place(other)) {
             let mut rest = neighbours;
             while let Some(first) = rest.first() {
-                let (keys, others) = portion(rest, self.care, |key| key.name.len());
+                let (keys, others) = next_batch(rest, self.mode, |key| key.name.len());
                 rest = others;
-                self.remove_portion(fenced, first, keys, whose).await?;
+                self.remove_row_batch(fenced, first, keys, of).await?;
             }
         }
         Ok(())
     }
 
-    async fn remove_portion(
+    async fn remove_row_batch(
         &mut self,
         fenced: Fenced<'w>,
         first: &ObjectKey,
         keys: &[&ObjectKey],
-        whose: Whose,
+        of: RowsOf,
     ) -> Result<(), StoreError> {
         let (tenant, account) = fenced.account();
         let names = vec!["?"; keys.len()].join(", ");
@@ -125,7 +124,7 @@ impl<'w> Writer<'_, 'w> {
             statement = statement.bind(&*key.name);
         }
         statement = statement.bind(&*first.group);
-        if whose == Whose::TheDeads {
+        if of == RowsOf::Deleted {
             statement = statement
                 .push(
                     " AND NOT EXISTS (SELECT 1 FROM spindrift_object o WHERE o.tenant = ? AND o.account = ? \
@@ -142,12 +141,13 @@ impl<'w> Writer<'_, 'w> {
     }
 }
 
-/// Whose rows are removed.
+/// Selection of the rows to remove.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Whose {
-    /// Those of objects that do not live.
-    TheDeads,
-    Anybodys,
+pub(super) enum RowsOf {
+    /// Only rows of deleted objects.
+    Deleted,
+    /// Rows of all named objects.
+    Any,
 }
 
 fn place(key: &ObjectKey) -> (&str, &str, &str) {

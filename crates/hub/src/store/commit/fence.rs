@@ -1,12 +1,12 @@
-//! The cursor: whoever advances it owns the account until the transaction ends.
+//! The cursor as a fence: the transaction that advances it locks the account until it ends.
 
-use super::writer::Writer;
+use super::writer::CommitWriter;
 use super::{AccountWrite, Fenced};
 use crate::store::StoreError;
 
-// === impl Writer ===
+// === impl CommitWriter ===
 
-impl Writer<'_, '_> {
+impl CommitWriter<'_, '_> {
     /// Advances the cursors in name order, so that two hubs never wait for each other; stale writes become none.
     pub(super) async fn fence<'a>(
         &mut self,
@@ -28,7 +28,7 @@ impl Writer<'_, '_> {
                 .store
                 .statement(
                     // A lease that was given back stays so, though its last batches are still on their way. Rows that
-                    // were behind, or are by other rules, stay so until they are derived anew. `seq` after them: MySQL
+                    // were behind, or are by other rules, stay so until they are derived again. `seq` after them: MySQL
                     // would let them see the new one.
                     "UPDATE spindrift_cursor SET \
                      rows_rules = CASE WHEN rows_rules = ? OR seq = 0 THEN ? ELSE '' END, \
@@ -36,8 +36,8 @@ impl Writer<'_, '_> {
                      lease_until = CASE WHEN lease_until = 0 THEN 0 ELSE {now} + ? END \
                      WHERE tenant = ? AND account = ? AND epoch = ? AND seq = ?",
                 )
-                .bind(write.derivation.revision())
-                .bind(write.derivation.revision())
+                .bind(write.rules.revision())
+                .bind(write.rules.revision())
                 .bind(write.lease)
                 .bind(write.tenant.as_str())
                 .bind(write.account.as_str())

@@ -1,10 +1,10 @@
-//! How far the store has got with each scope.
+//! Resource versions that scopes have reached.
 
 use indexmap::IndexMap;
 use spindrift_model::{ResourceVersion, Scope};
 
-use super::portion::portion;
-use super::writer::{Care, Writer};
+use super::batching::next_batch;
+use super::writer::{CommitWriter, WriteMode};
 use super::{Fenced, ScopeProgress};
 use crate::store::StoreError;
 use crate::store::dialect::OnConflict;
@@ -16,20 +16,20 @@ const REACHED: OnConflict = OnConflict {
     only_if: None,
 };
 
-/// What a row takes, roughly.
+/// Approximate size of a row.
 const ROW_BYTES: usize = 512;
 
-// === impl Writer ===
+// === impl CommitWriter ===
 
-impl<'w> Writer<'_, 'w> {
+impl<'w> CommitWriter<'_, 'w> {
     /// Stores the versions reached by all accounts. The rows are there, since scopes are declared first; an insert that
-    /// meets them is the only update of many rows that all databases know.
+    /// meets them is the only update of many rows that all databases support.
     pub(super) async fn progress(&mut self, live: &[Fenced<'w>]) -> Result<(), StoreError> {
         let rows: Vec<_> = live.iter().copied().flat_map(latest).collect();
         let conflict = self.store.dialect.on_conflict(&REACHED);
         let mut rest = &*rows;
         while !rest.is_empty() {
-            let (rows, others) = portion(rest, Care::Together, |_| ROW_BYTES);
+            let (rows, others) = next_batch(rest, WriteMode::Batched, |_| ROW_BYTES);
             rest = others;
             let values = vec!["(?, ?, ?, ?, ?, '', 0, '', 0, ?, {now})"; rows.len()].join(", ");
             let mut statement = self.store.statement(format!(
@@ -38,7 +38,7 @@ impl<'w> Writer<'_, 'w> {
             ));
             for (fenced, progress) in rows {
                 let ScopeProgress { scope, resource_version } = progress;
-                let founded = !self.unfounded.contains(&(fenced.account(), scope));
+                let founded = !self.missing_expected.contains(&(fenced.account(), scope));
                 let reached = resource_version.as_ref().filter(|_| founded).map(ResourceVersion::as_str);
                 statement = statement
                     .bind(fenced.write.tenant.as_str())

@@ -1,20 +1,20 @@
-//! Objects as they are now: written only where they differ from what is stored.
+//! Upserts: objects are written only if they differ from the stored ones.
 
 use indexmap::IndexMap;
 use spindrift_model::ObjectKey;
 
-use super::portion::portion;
-use super::writer::{Care, Writer};
+use super::batching::next_batch;
+use super::writer::{CommitWriter, WriteMode};
 use super::{Fenced, ObjectWrite};
 use crate::store::StoreError;
 use crate::store::dialect::{Differs, OnConflict};
 use crate::store::statement::Statement;
 
 /// Longer rows are refused here: MariaDB answers a statement above its `max_allowed_packet` (16 MiB) by hanging up,
-/// which looks like a lost connection and would be tried for ever. Kubernetes' own objects end near 3 MB.
+/// which looks like a lost connection and would be retried for ever. Kubernetes' own objects end near 3 MB.
 const LONGEST_ROW: usize = 8 << 20;
 
-/// What a row takes beside its body and labels, roughly.
+/// Approximate size of a row without its body and labels.
 const ROW_OVERHEAD: usize = 512;
 
 const COLUMNS: &str = "(tenant, account, api_group, kind, namespace, name, scope_namespace, uid, resource_version, \
@@ -22,7 +22,7 @@ const COLUMNS: &str = "(tenant, account, api_group, kind, namespace, name, scope
 
 const ROW: &str = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, {now})";
 
-/// Versions are opaque: equal or not is all that can be said. A row that stays keeps its place in the feed.
+/// Versions are opaque and can only be compared for equality. An unchanged row keeps its place in the feed.
 const CHANGED: OnConflict = OnConflict {
     table: "spindrift_object",
     key: &["tenant", "account", "api_group", "kind", "namespace", "name"],
@@ -57,16 +57,16 @@ struct Row<'a> {
     object: &'a ObjectWrite,
 }
 
-// === impl Writer ===
+// === impl CommitWriter ===
 
-impl Writer<'_, '_> {
+impl CommitWriter<'_, '_> {
     /// Writes the objects of all accounts.
     pub(super) async fn upsert(&mut self, live: &[Fenced<'_>]) -> Result<(), StoreError> {
         let rows = self.fitting(live.iter().copied().flat_map(distinct))?;
         let conflict = self.store.dialect.on_conflict(&CHANGED);
         let mut rest = &*rows;
         while let Some(first) = rest.first() {
-            let (rows, others) = portion(rest, self.care, Row::bytes);
+            let (rows, others) = next_batch(rest, self.mode, Row::bytes);
             rest = others;
             let values = vec![ROW; rows.len()].join(", ");
             let text = format!("INSERT INTO spindrift_object {COLUMNS} VALUES {values}{conflict}");
@@ -85,7 +85,7 @@ impl Writer<'_, '_> {
                 continue;
             }
             let error = StoreError::TooLarge { what: row.object.key.to_string(), bytes };
-            if self.care == Care::Together {
+            if self.mode == WriteMode::Batched {
                 return Err(error);
             }
             self.reject(&row.object.key, &error);

@@ -1,4 +1,4 @@
-//! One transaction in the making.
+//! One open commit.
 
 use std::collections::HashSet;
 
@@ -9,37 +9,37 @@ use super::{AccountWrite, Fenced, RejectedRow};
 use crate::store::statement::Statement;
 use crate::store::{Store, StoreError};
 
-/// How rows are put into statements.
+/// Mode in which rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Care {
+pub(super) enum WriteMode {
     /// As many as fit.
-    Together,
-    /// Each in a savepoint, so that a refused one takes nothing with it.
-    RowByRow,
+    Batched,
+    /// Each in a savepoint, so that a refused one rolls back nothing else.
+    Isolated,
 }
 
-/// The connection lives as long as the transaction, what is written longer.
-pub(super) struct Writer<'c, 'w> {
+/// State of one commit. The connection lives as long as the transaction, the writes live longer.
+pub(super) struct CommitWriter<'c, 'w> {
     pub(super) store: &'c Store,
     pub(super) connection: &'c mut AnyConnection,
-    pub(super) care: Care,
-    /// Accounts of which an object is known to have changed.
-    pub(super) buried: HashSet<(&'w TenantId, &'w AccountName)>,
-    /// Listings that counted on objects which are not there.
-    pub(super) unfounded: HashSet<((&'w TenantId, &'w AccountName), &'w Scope)>,
+    pub(super) mode: WriteMode,
+    /// Accounts with tombstones of this commit.
+    pub(super) with_tombstones: HashSet<(&'w TenantId, &'w AccountName)>,
+    /// Lists that expected objects which are not stored.
+    pub(super) missing_expected: HashSet<((&'w TenantId, &'w AccountName), &'w Scope)>,
     rejected: Vec<RejectedRow>,
 }
 
-// === impl Writer ===
+// === impl CommitWriter ===
 
-impl<'c> Writer<'c, '_> {
-    pub(super) fn new(store: &'c Store, connection: &'c mut AnyConnection, care: Care) -> Self {
+impl<'c> CommitWriter<'c, '_> {
+    pub(super) fn new(store: &'c Store, connection: &'c mut AnyConnection, mode: WriteMode) -> Self {
         Self {
             store,
             connection,
-            care,
-            buried: HashSet::new(),
-            unfounded: HashSet::new(),
+            mode,
+            with_tombstones: HashSet::new(),
+            missing_expected: HashSet::new(),
             rejected: Vec::new(),
         }
     }
@@ -48,14 +48,14 @@ impl<'c> Writer<'c, '_> {
         self.rejected
     }
 
-    /// Executes a statement about objects; if care is taken, about this one.
+    /// Executes a statement about objects; in isolated mode, about this one.
     pub(super) async fn execute(
         &mut self,
         step: &'static str,
         statement: Statement,
         key: &ObjectKey,
     ) -> Result<u64, StoreError> {
-        if self.care == Care::Together {
+        if self.mode == WriteMode::Batched {
             return statement.execute(step, self.connection).await;
         }
         let mut savepoint = self.connection.begin().await.map_err(StoreError::at("set a savepoint"))?;

@@ -9,14 +9,17 @@
 use std::collections::BTreeMap;
 
 use spindrift_model::{AccountName, TenantId};
-use spindrift_spinnaker::{Inventory, Row, SpinnakerKind, row::InstanceRows};
+use spindrift_spinnaker::{
+    Inventory, Row, SpinnakerKind,
+    row::{InstanceRows, RECORDS},
+};
 use sqlx::AnyConnection;
 
-use super::entry::{SEVERAL, owner_column};
+use super::derived::{SEVERAL, owner_column};
 use super::read::{Rows, read_contents, warn_of_unread};
 use crate::store::{Store, StoreError, statement::Statement};
 
-/// Whether instances are wanted: they are most of all rows.
+/// Selection of instances, which are most of all rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Instances {
     Wanted,
@@ -26,7 +29,7 @@ enum Instances {
 
 /// The rows that lists of an application are made of.
 #[derive(Debug)]
-pub struct Listing {
+pub struct ApplicationRows {
     /// All but instances.
     rows: Vec<Row>,
     instances: InstanceRows,
@@ -42,7 +45,7 @@ const OWNERS_AT_ONCE: usize = 256;
 
 impl Store {
     /// All rows that the views of an application need: its own, those that its server groups and managers own, the
-    /// services near them, and whatever its services send traffic to.
+    /// services near them, and the workloads that its services send traffic to.
     pub async fn rows_of_application(
         &self,
         tenant: &TenantId,
@@ -56,7 +59,7 @@ impl Store {
         &self,
         tenant: &TenantId,
         application: &str,
-    ) -> Result<Listing, StoreError> {
+    ) -> Result<ApplicationRows, StoreError> {
         let rows = self.application(tenant, application, Instances::Unwanted).await?;
         let is_foreign = |row: &&Row| {
             row.spinnaker_kind == SpinnakerKind::ServerGroups
@@ -77,7 +80,7 @@ impl Store {
             let add = |account: &str, contents: &[u8]| instances.add(account, contents);
             read_contents("read the instances of an application", statement, &mut connection, add).await?;
         }
-        Ok(Listing { rows, instances })
+        Ok(ApplicationRows { rows, instances })
     }
 
     /// The same without instances, for lists that show none.
@@ -151,14 +154,14 @@ impl Store {
         let before = rows.rows.len();
         let shared = self.shared(tenant, application, instances);
         rows.add("read what has several owners", shared, &mut connection).await?;
-        // What is found in more than one way is rare, and ten thousand names are not compared in vain.
+        // Duplicates are rare, so ten thousand names are compared only if there can be any.
         Ok(if reaches_out || rows.rows.len() > before { rows.distinct() } else { rows.rows })
     }
 
     fn own(&self, tenant: &TenantId, application: &str, instances: Instances) -> Statement {
         const OWN: &str = "r.tenant = ? AND r.application = ? AND r.application <> ''";
         let wanted = instances.condition();
-        let text = match self.dialect.gathered("r.content") {
+        let text = match self.dialect.gathered("r.content", RECORDS) {
             Some(gathered) => format!(
                 "SELECT r.account AS account, {gathered} AS content FROM spindrift_row r WHERE {OWN}{wanted} \
                  GROUP BY r.account"
@@ -170,14 +173,14 @@ impl Store {
         self.statement(text).bind(tenant.as_str()).bind(application)
     }
 
-    /// What one server group or manager of the application owns, and is not listed under it itself.
+    /// Rows owned by one server group or manager of the application that are not listed under it themselves.
     fn owned(&self, tenant: &TenantId, application: &str, instances: Instances) -> Statement {
         const OWNERS: &str = "g.tenant = ? AND g.application = ? AND g.application <> '' \
             AND g.spinnaker_kind IN ('serverGroups', 'serverGroupManagers')";
         const OWNED: &str = "r.tenant = g.tenant AND r.account = g.account AND r.namespace = g.namespace \
             AND r.owner = CONCAT(g.kind, ' ', g.name) AND r.application <> g.application";
         let wanted = instances.condition();
-        let text = match self.dialect.gathered("r.content") {
+        let text = match self.dialect.gathered("r.content", RECORDS) {
             Some(gathered) => format!(
                 "SELECT g.account AS account, (SELECT {gathered} FROM spindrift_row r WHERE {OWNED}{wanted}) AS content \
                  FROM spindrift_row g WHERE {OWNERS}"
@@ -190,7 +193,7 @@ impl Store {
         self.statement(text).bind(tenant.as_str()).bind(application)
     }
 
-    /// What has several owners, near the application; the views tell whose it is.
+    /// Rows with several owners, near the application; the views find their owners.
     fn shared(&self, tenant: &TenantId, application: &str, instances: Instances) -> Statement {
         let text = "SELECT r.account AS account, r.content AS content FROM (SELECT DISTINCT account, namespace \
                     FROM spindrift_row WHERE tenant = ? AND application = ? AND application <> '' \
@@ -238,7 +241,7 @@ impl Store {
         Ok(near.rows.into_iter().filter(balanced).collect())
     }
 
-    /// What these own, and what has several owners beside them.
+    /// Rows owned by these, and rows with several owners in their namespaces.
     pub(super) fn owned_by(&self, tenant: &TenantId, owners: &[&Row]) -> Vec<Statement> {
         let mut places: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
         for owner in owners {
@@ -262,10 +265,10 @@ impl Store {
     }
 }
 
-// === impl Listing ===
+// === impl ApplicationRows ===
 
-impl Listing {
-    /// How the rows relate.
+impl ApplicationRows {
+    /// Returns the rows with their relations.
     pub fn inventory(&self) -> Inventory<'_> {
         let mut unread = 0;
         let instances =

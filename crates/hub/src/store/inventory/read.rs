@@ -22,7 +22,7 @@ pub(super) struct Rows {
 // === impl Rows ===
 
 impl Rows {
-    /// Adds what a statement finds; it selects `account` and `content`, of one row or gathered.
+    /// Adds the rows of a statement; it selects `account` and `content`, of one row or gathered.
     pub(super) async fn add(
         &mut self,
         step: &'static str,
@@ -52,7 +52,7 @@ impl Rows {
     }
 }
 
-/// Hands over what a statement finds: the account, and the contents of one row or of several.
+/// Passes on each result of a statement: the account, and the contents of one row or of several.
 pub(super) async fn read_contents(
     step: &'static str,
     statement: Statement,

@@ -6,18 +6,18 @@ use spindrift_model::TenantId;
 use spindrift_spinnaker::{Coordinates, Kind, RowKey, SpinnakerKind, row::RowReader, view::SearchTypes};
 use sqlx::AnyConnection;
 
-use super::entry::column;
+use super::derived::column;
 use super::read::Rows;
 use crate::store::{Store, StoreError, row::Columns};
 
-/// What is searched for.
+/// A search.
 #[derive(Debug, Clone)]
 pub struct RowSearch {
     /// Any part of a key, in any case.
     pub text: String,
     /// The kinds of objects that are wanted.
     pub types: SearchTypes,
-    /// How many rows at the most.
+    /// Largest number of rows.
     pub limit: u64,
 }
 
@@ -29,7 +29,7 @@ impl Store {
     /// shows.
     pub async fn search_rows(&self, tenant: &TenantId, query: &RowSearch) -> Result<Vec<RowKey>, StoreError> {
         let RowSearch { text, types, limit } = query;
-        // What is not ascii is no kind of Kubernetes', and MariaDB fails to compare it with its ascii columns.
+        // Kubernetes has no kinds that are not ASCII, and MariaDB fails to compare them with its ascii columns.
         let kinds: Vec<_> = types.kinds().iter().map(column).filter(|kind| kind.is_ascii()).collect();
         let (kinds, spinnaker_kinds) = (&*kinds, types.spinnaker_kinds());
         if kinds.is_empty() && spinnaker_kinds.is_empty() {
@@ -88,7 +88,7 @@ impl Store {
             .collect()
     }
 
-    /// A kind as it is written: the column has the others in lower case, but a row of theirs knows.
+    /// Returns a kind in its own spelling: the column has unknown kinds in lower case, the content of a row has not.
     async fn spell(
         &self,
         tenant: &TenantId,

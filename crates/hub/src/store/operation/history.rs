@@ -1,4 +1,4 @@
-//! What was asked of agents, the latest first.
+//! Operations of agents, the latest first.
 
 use spindrift_model::{AccountName, TenantId};
 
@@ -11,7 +11,7 @@ pub struct OperationQuery {
     pub account: Option<AccountName>,
     pub state: Option<OperationState>,
     pub limit: u32,
-    /// How many to pass by.
+    /// Number of operations to skip.
     pub offset: u32,
 }
 

@@ -8,7 +8,7 @@ use crate::store::{Store, StoreError, row::Columns};
 /// A piece of an answer, encrypted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnswerPart {
-    /// How many bytes of the answer came before.
+    /// Number of bytes of the result before this part.
     pub offset: u64,
     pub sealed: Bytes,
 }
@@ -31,7 +31,7 @@ impl Store {
         statement.execute("store an answer", &mut connection).await.map(drop)
     }
 
-    /// Forgets the pieces of an answer, since it is not wanted or begins anew.
+    /// Deletes the parts of a result, since it is not needed or starts again.
     pub async fn forget_parts(&self, tenant: &TenantId, operation: OperationId) -> Result<(), StoreError> {
         let mut connection = self.writer("connect to forget an answer").await?;
         let text = "DELETE FROM spindrift_operation_part WHERE tenant = ? AND operation = ?";

@@ -1,4 +1,4 @@
-//! Forgetting what nobody will ask for any more.
+//! Deletion of old operations and results.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::store::{Store, StoreError};
 // === impl Store ===
 
 impl Store {
-    /// Forgets operations that ended longer ago than this, with their answers.
+    /// Deletes operations that ended longer ago than this, with their results.
     pub async fn purge_operations(&self, older_than: Duration) -> Result<u64, StoreError> {
         let mut connection = self.writer("connect to purge operations").await?;
         let text = "DELETE FROM spindrift_operation WHERE ended_at > 0 AND ended_at < {now} - ?";
@@ -23,7 +23,7 @@ impl Store {
         Ok(purged)
     }
 
-    /// Forgets answers of operations that ended longer ago than this; that they ended is still known.
+    /// Deletes the results of operations that ended longer ago than this; their rows stay.
     pub async fn purge_answers(&self, older_than: Duration) -> Result<u64, StoreError> {
         let mut connection = self.writer("connect to purge answers").await?;
         self.statement(format!(

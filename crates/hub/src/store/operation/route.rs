@@ -1,4 +1,4 @@
-//! Who can be asked to do something in an account.
+//! Routes: the agents that can run operations in an account.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::store::{Store, StoreError, row::Columns};
 /// All that decides where an operation goes, or that it goes nowhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
-    /// What the account was announced with, a JSON object.
+    /// Announced properties of the account, a JSON object.
     pub properties: String,
     pub frozen: Option<Freeze>,
     /// The agent that caches the account, or cached it last.
@@ -27,14 +27,14 @@ pub struct Candidate {
     pub incarnation: Incarnation,
     /// The hub that its Control channel ends in.
     pub hub: HubId,
-    /// What it can be asked to do.
+    /// Verbs that it supports.
     pub verbs: Vec<String>,
 }
 
 // === impl Store ===
 
 impl Store {
-    /// Looks at an account and the agents that were heard of within this time; none if there is no such account.
+    /// Returns an account and its agents that were alive within this time; none if there is no such account.
     pub async fn route(
         &self,
         tenant: &TenantId,

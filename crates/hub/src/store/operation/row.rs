@@ -46,9 +46,9 @@ pub struct OperationRow {
     /// The HTTP status that it ended with; 0 if with none.
     pub code: u16,
     pub content: Content,
-    /// How long the stored answer is; none if none is stored.
+    /// Length of the stored result; none if none is stored.
     pub answer_bytes: Option<u64>,
-    /// Why nobody can tell what came of it.
+    /// Reason for which the outcome is unknown.
     pub reason: String,
     /// The `Status` that it failed with.
     pub status: Bytes,
@@ -98,12 +98,12 @@ impl OperationRow {
         })
     }
 
-    /// How long it may still take.
+    /// Time left until the deadline.
     pub fn time_left(&self) -> Duration {
         Duration::from_millis(u64::try_from(self.time_left_ms).unwrap_or_default())
     }
 
-    /// How it ended, if it has.
+    /// Outcome, if it has ended.
     pub fn ending(&self) -> Option<Ending> {
         let outcome = match self.state {
             OperationState::Queued | OperationState::Sent => return None,

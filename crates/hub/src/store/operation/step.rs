@@ -1,4 +1,4 @@
-//! Steps of several operations in one transaction: to wait for the disk is what a commit costs, however many rows it has.
+//! Steps of several operations in one transaction: a commit costs one wait for the disk, however many rows it has.
 
 use spindrift_model::{Content, Ending, HubId, OperationId, Outcome, TenantId};
 use sqlx::{AnyConnection, Connection};
@@ -11,26 +11,26 @@ use crate::store::{Store, StoreError, row::Columns};
 pub enum Step {
     /// It is taken on, once for each id.
     Insert(Box<NewOperation>),
-    /// It is about to be sent. What changes something is sent to one incarnation only; what only reads may be sent to
-    /// another one. Not taken if its account was frozen while it waited.
+    /// It is about to be sent. A change is sent to one incarnation only; a read may be sent to another one. Refused if
+    /// its account was frozen while it waited.
     MarkSent { tenant: TenantId, id: OperationId, hub: HubId, seat: Seat },
-    /// It has ended, and what was asked is erased. That nobody knew is no last word: an agent's own word, should it still
-    /// come, takes its place.
+    /// It has ended, and its request is erased. An unknown outcome is not final: a later report of the agent replaces
+    /// it.
     End { tenant: TenantId, id: OperationId, end: OperationEnd },
 }
 
-/// How an operation ended.
+/// End of an operation.
 #[derive(Debug, Clone)]
 pub struct OperationEnd {
     pub ending: Ending,
     pub content: Content,
-    /// How long the stored answer is.
+    /// Length of the stored result.
     pub answer_bytes: Option<u64>,
-    /// The hub that the agent's word came to, if it was the agent who said so.
+    /// Hub that received the outcome, if the agent reported it.
     pub answered_to: Option<HubId>,
 }
 
-/// What became of a step.
+/// Outcome of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stepped {
     /// False: it was taken before, or was another's to take.
@@ -44,7 +44,7 @@ const CONNECT: &str = "connect to take steps of operations";
 // === impl Store ===
 
 impl Store {
-    /// Takes one step; what is about to be sent is safe on disk when this returns.
+    /// Takes one step; an operation that is about to be sent is on disk when this returns.
     pub async fn take_step(&self, step: &Step) -> Result<Stepped, StoreError> {
         let mut connection = self.journal(CONNECT, step.is_durable()).await?;
         let stepped = self.take(step, &mut connection).await?;
@@ -52,7 +52,7 @@ impl Store {
         Ok(stepped)
     }
 
-    /// Takes all steps or none, by one commit; what is about to be sent is safe on disk when this returns.
+    /// Takes all steps or none, in one commit; operations that are about to be sent are on disk when this returns.
     pub async fn take_steps(&self, steps: &[Step]) -> Result<Vec<Stepped>, StoreError> {
         let durable = steps.iter().any(Step::is_durable);
         let mut connection = self.journal(CONNECT, durable).await?;
@@ -208,7 +208,7 @@ impl Step {
         }
     }
 
-    /// Whose life it is a step of.
+    /// Id of the operation.
     pub fn operation(&self) -> OperationId {
         match self {
             Self::Insert(new) => new.id,
@@ -216,7 +216,7 @@ impl Step {
         }
     }
 
-    /// How much it weighs in a transaction.
+    /// Size of the step in a transaction.
     pub fn bytes(&self) -> usize {
         match self {
             Self::Insert(new) => new.body.len(),

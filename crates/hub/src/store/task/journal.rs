@@ -1,4 +1,4 @@
-//! What a task said and learned, in the order in which it did: enough to run it again without doing anything twice.
+//! Journal of a task: its status lines and findings, in order; enough to run it again without repeating a change.
 
 use bytes::Bytes;
 use spindrift_model::{HubId, TenantId};
@@ -7,7 +7,7 @@ use sqlx::AnyConnection;
 use super::TaskId;
 use crate::store::{Store, StoreError, row::Columns};
 
-/// Who runs which attempt of a task.
+/// Hub that runs an attempt of a task.
 #[derive(Debug, Clone, Copy)]
 pub struct TaskSeat<'a> {
     pub tenant: &'a TenantId,
@@ -16,7 +16,7 @@ pub struct TaskSeat<'a> {
     pub driver: &'a HubId,
 }
 
-/// Some lines of a task's history, and what it learned meanwhile.
+/// Entry of the journal: status lines, and the findings between them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskEntry {
     /// In order.
@@ -29,7 +29,7 @@ pub struct TaskEntry {
 // === impl Store ===
 
 impl Store {
-    /// Keeps what was said and learned, safe on disk; false if the task is not this hub's any more.
+    /// Appends an entry, on disk when this returns; false if another hub runs the task by now.
     pub async fn append_task(&self, seat: &TaskSeat<'_>, entry: &TaskEntry) -> Result<bool, StoreError> {
         let durable = !entry.learned.is_empty();
         let mut connection = self.journal("connect to append to a task", durable).await?;
@@ -38,7 +38,7 @@ impl Store {
         Ok(appended)
     }
 
-    /// What was said and learned in an attempt.
+    /// Returns the entries of an attempt.
     pub async fn task_entries(
         &self,
         tenant: &TenantId,
@@ -62,7 +62,7 @@ impl Store {
             .collect()
     }
 
-    /// What was said in all attempts.
+    /// Returns the status lines of all attempts.
     pub async fn task_said(&self, tenant: &TenantId, id: TaskId) -> Result<Vec<Bytes>, StoreError> {
         let text =
             "SELECT said FROM spindrift_task_entry WHERE tenant = ? AND task = ? ORDER BY attempt, number";
@@ -96,7 +96,7 @@ impl Store {
         Ok(appended > 0)
     }
 
-    /// Erases what a task learned, since it has ended.
+    /// Erases the findings of a task that has ended.
     pub(super) async fn erase(
         &self,
         tenant: &TenantId,

@@ -14,17 +14,17 @@ use crate::store::{StoreError, row::Columns};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TaskId(OperationId);
 
-/// A task, without what is asked and what it said.
+/// A task, without its request and its journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskRow {
     pub id: TaskId,
     pub state: TaskState,
-    /// How often it was tried before.
+    /// Number of attempts before this one.
     pub attempt: u32,
-    /// Who runs it, to Spinnaker.
+    /// Owner of the task, as Spinnaker sees it.
     pub owner: String,
     pub created_at: Timestamp,
-    /// What it leaves behind; empty until it ends.
+    /// Results; empty until it ends.
     pub results: Bytes,
 }
 

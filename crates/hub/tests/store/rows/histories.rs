@@ -1,9 +1,9 @@
-//! What becomes of rows: with their objects, with odd ones, by the rules of their account.
+//! Rows over time: with their objects, with odd ones, by the rules of their account.
 
 use std::sync::Arc;
 
 use serde_json::json;
-use spindrift_hub::store::Derivation;
+use spindrift_hub::clouddriver::Derivation;
 use spindrift_spinnaker::{KindRules, RowRules};
 
 use super::{NAMESPACE, application, manifest, moniker, owned_by};
@@ -25,7 +25,7 @@ async fn a_row_follows_its_object_to_its_end() -> anyhow::Result<()> {
                 write.upserts = application("shop");
             })
             .await?;
-        // Annotated anew: it moves from one application to the other.
+        // Annotated again: it moves from one application to the other.
         let moved = manifest("apps", "Deployment", "shop", moniker("portal", "deployment shop"));
         cursor = bench.write_at("prod", cursor, |write| write.upserts = vec![moved]).await?;
         assert_eq!(
@@ -145,7 +145,7 @@ async fn the_rules_of_an_account_decide_what_has_a_row() -> anyhow::Result<()> {
         ];
         bench
             .write("prod", |write| {
-                write.derivation = Arc::new(Derivation::new(managed));
+                write.rules = Arc::new(Derivation::new(managed));
                 write.upserts = objects.clone();
             })
             .await?;

@@ -1,7 +1,8 @@
-//! What is asked of rows: by application, by object, by text.
+//! Queries of rows: by application, by object, by text.
 
 use serde_json::{Value, json};
-use spindrift_hub::store::{Derivation, RowSearch};
+use spindrift_hub::clouddriver::Derivation;
+use spindrift_hub::store::RowSearch;
 use spindrift_spinnaker::{
     Inventory, Row, SpinnakerKind,
     view::{LoadBalancer, SearchTypes, ServerGroupSummary},

@@ -1,15 +1,31 @@
-//! A row on its way into the table.
+//! Rows before they are stored, and the derivation that makes them.
 
-use std::sync::Arc;
+use std::{fmt::Debug, sync::Arc};
 
 use spindrift_model::{AccountName, ObjectKey, Seq, TenantId};
-use spindrift_spinnaker::{FullName, Kind, Row, RowRules, SpinnakerKind};
+use spindrift_spinnaker::{FullName, Kind, Row, SpinnakerKind};
 
 use crate::store::{dialect::OnConflict, statement::Statement};
 
-/// The row of an object, as columns.
+/// Derivation of rows, by the rules of one account at one time.
+///
+/// The store calls it in the path of a commit and treats the rows as columns; `clouddriver`, which reads the rows,
+/// implements it.
+pub trait DeriveRows: Debug + Send + Sync {
+    /// Whether objects of this kind can have rows at all.
+    fn applies_to(&self, key: &ObjectKey) -> bool;
+
+    /// Returns the row of an object; none if it has none by these rules.
+    fn derive(&self, account: &Arc<str>, key: &ObjectKey, body: &[u8]) -> Option<DerivedRow>;
+
+    /// Revision of the rules: rows of another revision are derived again. The same for all hubs of a release whose
+    /// rules are the same.
+    fn revision(&self) -> &str;
+}
+
+/// Row of an object, as columns.
 #[derive(Debug)]
-pub(in crate::store) struct Entry {
+pub struct DerivedRow {
     pub(in crate::store) key: ObjectKey,
     kind: String,
     spinnaker_kind: SpinnakerKind,
@@ -24,7 +40,7 @@ pub(in crate::store) const COLUMNS: &str = "(tenant, kind, account, namespace, n
 
 pub(in crate::store) const VALUES: &str = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
-/// A row is replaced, whether it differs or not.
+/// A row is always replaced, even if it is the same.
 pub(in crate::store) const REPLACED: OnConflict = OnConflict {
     table: "spindrift_row",
     key: &["tenant", "kind", "account", "namespace", "name"],
@@ -32,32 +48,26 @@ pub(in crate::store) const REPLACED: OnConflict = OnConflict {
     only_if: None,
 };
 
-/// In place of the owner's name: there are several, or it is longer than Kubernetes lets names be.
+/// Stored instead of the owner's name if there are several, or if it is longer than Kubernetes allows.
 pub(super) const SEVERAL: &str = "*";
 
-/// The width of the columns of names.
+/// Width of the columns of names.
 const LONGEST_NAME: usize = 253;
 const LONGEST_OWNER: usize = 400;
 
-/// What an entry takes beside its content, roughly.
+/// Approximate size of a row without its content.
 const OVERHEAD: usize = 512;
 
-// === impl Entry ===
+// === impl DerivedRow ===
 
-impl Entry {
-    /// The row of an object; none if it is not to have one.
-    pub(in crate::store) fn derive(
-        account: &Arc<str>,
-        key: &ObjectKey,
-        body: &[u8],
-        rules: RowRules<'_>,
-    ) -> Option<Self> {
-        let row = Row::derive(account, key, body, rules)?;
-        Some(Self {
+impl DerivedRow {
+    /// Turns the row of an object into columns.
+    pub fn new(key: &ObjectKey, row: &Row) -> Self {
+        Self {
             kind: column(&row.object.kind),
             spinnaker_kind: row.spinnaker_kind,
-            application: listed(row.application.as_deref()),
-            cluster: listed(row.cluster.as_deref()),
+            application: valid_name(row.application.as_deref()),
+            cluster: valid_name(row.cluster.as_deref()),
             owner: match &row.owners[..] {
                 [] => String::new(),
                 [owner] => owner_column(owner),
@@ -65,11 +75,11 @@ impl Entry {
             },
             content: row.to_bytes(),
             key: key.clone(),
-        })
+        }
     }
 
-    /// What there may be one of: kind, namespace and name.
-    pub(super) fn place(&self) -> (String, Arc<str>, Arc<str>) {
+    /// Returns the unique key of the row: kind, namespace and name.
+    pub(super) fn unique_key(&self) -> (String, Arc<str>, Arc<str>) {
         (self.kind.clone(), self.key.namespace.clone(), self.key.name.clone())
     }
 
@@ -100,7 +110,7 @@ impl Entry {
     }
 }
 
-/// A kind as the column has it, whose case nobody needs to know.
+/// Returns a kind as the column stores it, in lower case.
 pub(in crate::store) fn kind_column(group: &str, kind: &str) -> String {
     column(&Kind::of_group(group, kind))
 }
@@ -114,8 +124,8 @@ pub(super) fn owner_column(owner: &FullName) -> String {
     if text.len() > LONGEST_OWNER || text.contains(char::is_control) { SEVERAL.to_owned() } else { text }
 }
 
-/// An application or a cluster that something can be listed under: an annotation may be anything.
-fn listed(name: Option<&str>) -> String {
+/// Returns the name of an application or a cluster, or none if it cannot be one: an annotation may be any text.
+fn valid_name(name: Option<&str>) -> String {
     let sensible = |name: &&str| name.len() <= LONGEST_NAME && !name.contains(char::is_control);
     name.filter(sensible).unwrap_or_default().to_owned()
 }

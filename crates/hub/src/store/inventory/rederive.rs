@@ -1,10 +1,10 @@
-//! Deriving all rows of an account anew: its rules have changed, this release derives otherwise, or a hub that knows
-//! nothing of rows has written.
+//! Derives all rows of an account again: its rules have changed, this release derives differently, or a hub of a release
+//! without rows has written.
 //!
-//! The cursor says up to which batch rows follow the objects, and by which rules. A commit moves that along with `seq`,
-//! and crosses out the rules if it has others. A pass goes through the objects in pages, each in a transaction that holds
-//! the cursor, so that no commit comes between an object and its row; whatever happened elsewhere meanwhile is seen in
-//! the cursor at the end, and the pass then counts for nothing.
+//! The cursor stores up to which batch rows follow the objects (`rows_seq`), and the revision of their rules
+//! (`rows_rules`). A commit advances `rows_seq` with `seq`, and clears the revision if its rules differ. A pass reads the
+//! objects in pages, each in a transaction that locks the cursor, so that no commit comes between an object and its row.
+//! If the cursor shows at the end that something else was written meanwhile, the pass is discarded.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,58 +15,58 @@ use spindrift_model::{AccountName, HubId, ObjectKey, Seq, TenantId};
 use sqlx::AnyConnection;
 use uuid::Uuid;
 
-use super::{COLUMNS, Derivation, Entry, REPLACED, VALUES, kind_column};
+use super::{COLUMNS, DeriveRows, DerivedRow, REPLACED, VALUES, kind_column};
 use crate::store::object::{position, read_key};
 use crate::store::row::Columns;
 use crate::store::{Store, StoreError};
 
-/// How the rows of an account are.
+/// State of the rows of an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowState {
     pub account: AccountName,
-    /// What they were derived by; none before the first time, and where it was by various rules.
+    /// Revision of the rules they were derived by; none before the first time, and if revisions are mixed.
     pub revision: Option<String>,
-    /// Whether they follow the objects.
+    /// Set if the rows follow the objects up to the last batch.
     pub current: bool,
-    /// How long ago somebody who derives them anew was last heard of.
+    /// Time since the last page of a running pass; none if no pass runs.
     pub deriving: Option<Duration>,
-    /// The hub that writes the account, if any does.
+    /// Hub that writes the account, if any.
     pub hub: Option<HubId>,
 }
 
-/// What became of a pass.
+/// Outcome of a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DerivedAnew {
-    /// The rows are those of the objects, as many as these.
+pub enum Rederived {
+    /// The rows match the objects, of which there are this many.
     Done { objects: u64 },
-    /// Something else was written meanwhile, or another hub began a pass: it has to be done again.
+    /// Something else was written meanwhile, or another hub began a pass: it has to be repeated.
     Overtaken,
 }
 
 /// Objects in one transaction: commits of the account wait for it, some ten milliseconds.
 const PAGE: usize = 64;
 
-struct Pass<'a> {
+struct RederivePass<'a> {
     tenant: &'a TenantId,
     account: &'a AccountName,
-    derivation: &'a Derivation,
+    rules: &'a dyn DeriveRows,
     id: String,
 }
 
-/// A part of the objects.
+/// A page of objects.
 #[derive(Default)]
-struct Page {
+struct RederivePage {
     objects: usize,
-    entries: IndexMap<(String, Arc<str>, Arc<str>), Entry>,
+    rows: IndexMap<(String, Arc<str>, Arc<str>), DerivedRow>,
     without: Vec<ObjectKey>,
-    /// Where the next one begins.
+    /// Key after which the next page begins.
     last: Option<ObjectKey>,
 }
 
 // === impl Store ===
 
 impl Store {
-    /// How the rows of all accounts are.
+    /// Returns the state of the rows of all accounts.
     pub async fn row_states(&self, tenant: &TenantId) -> Result<Vec<RowState>, StoreError> {
         let text = "SELECT account, rows_rules, seq - rows_seq AS behind, rows_pass, {now} - rows_pass_at AS pass_age, \
                     holder_hub, lease_until - {now} AS lease_left FROM spindrift_cursor WHERE tenant = ?";
@@ -89,20 +89,22 @@ impl Store {
             .collect()
     }
 
-    /// Derives the rows of an account anew, in pages.
-    pub async fn derive_anew(
+    /// Derives the rows of an account again, in pages.
+    pub async fn rederive(
         &self,
         tenant: &TenantId,
         account: &AccountName,
-        derivation: &Derivation,
-    ) -> Result<DerivedAnew, StoreError> {
-        let pass = Pass { tenant, account, derivation, id: Uuid::new_v4().to_string() };
-        let Some(since) = self.begin_pass(&pass).await? else { return Ok(DerivedAnew::Done { objects: 0 }) };
+        rules: &dyn DeriveRows,
+    ) -> Result<Rederived, StoreError> {
+        let pass = RederivePass { tenant, account, rules, id: Uuid::new_v4().to_string() };
+        let Some(since) = self.begin_rederive(&pass).await? else {
+            return Ok(Rederived::Done { objects: 0 });
+        };
         let (mut after, mut objects) = (None, 0);
         loop {
             let mut transaction = self.begin("begin to derive rows").await?;
-            let Some(seq) = self.hold_pass(&pass, &mut transaction).await? else {
-                return Ok(DerivedAnew::Overtaken);
+            let Some(seq) = self.hold_cursor(&pass, &mut transaction).await? else {
+                return Ok(Rederived::Overtaken);
             };
             let page = self.derive_page(&pass, after.as_ref(), &mut transaction).await?;
             self.store_page(&pass, seq, &page, &mut transaction).await?;
@@ -113,32 +115,33 @@ impl Store {
             }
             after = page.last;
         }
-        let done = self.end_pass(&pass, since).await?;
-        Ok(if done { DerivedAnew::Done { objects } } else { DerivedAnew::Overtaken })
+        let done = self.end_rederive(&pass, since).await?;
+        Ok(if done { Rederived::Done { objects } } else { Rederived::Overtaken })
     }
 
-    /// From here on, nobody but this release's hubs must write, or the pass is for nothing. None without a cursor.
-    async fn begin_pass(&self, pass: &Pass<'_>) -> Result<Option<Seq>, StoreError> {
+    /// Marks the cursor: from here on only hubs of this release may write, or the pass is discarded. Returns none without
+    /// a cursor.
+    async fn begin_rederive(&self, pass: &RederivePass<'_>) -> Result<Option<Seq>, StoreError> {
         let mut transaction = self.begin("begin a pass over rows").await?;
         self.statement(
             "UPDATE spindrift_cursor SET rows_seq = seq, rows_rules = ?, rows_pass = ?, rows_pass_at = {now} \
              WHERE tenant = ? AND account = ?",
         )
-        .bind(pass.derivation.revision())
+        .bind(pass.rules.revision())
         .bind(&*pass.id)
         .bind(pass.tenant.as_str())
         .bind(pass.account.as_str())
         .execute("begin a pass over rows", &mut transaction)
         .await?;
-        let seq = self.hold_pass(pass, &mut transaction).await?;
+        let seq = self.hold_cursor(pass, &mut transaction).await?;
         transaction.commit().await.map_err(StoreError::at("commit the begin of a pass over rows"))?;
         Ok(seq)
     }
 
-    /// Holds the cursor until the transaction ends; none if the pass is over.
-    async fn hold_pass(
+    /// Locks the cursor until the transaction ends; returns none if the pass is over.
+    async fn hold_cursor(
         &self,
-        pass: &Pass<'_>,
+        pass: &RederivePass<'_>,
         connection: &mut AnyConnection,
     ) -> Result<Option<Seq>, StoreError> {
         let text = "UPDATE spindrift_cursor SET rows_pass_at = {now} WHERE tenant = ? AND account = ? AND rows_pass = ?";
@@ -154,10 +157,10 @@ impl Store {
 
     async fn derive_page(
         &self,
-        pass: &Pass<'_>,
+        pass: &RederivePass<'_>,
         after: Option<&ObjectKey>,
         connection: &mut AnyConnection,
-    ) -> Result<Page, StoreError> {
+    ) -> Result<RederivePage, StoreError> {
         let mut statement = self
             .statement(
                 "SELECT api_group, kind, namespace, name, body FROM spindrift_object \
@@ -171,14 +174,14 @@ impl Store {
         let statement =
             statement.push(" ORDER BY api_group, kind, namespace, name LIMIT ?").bind(PAGE as u64);
         let account: Arc<str> = pass.account.as_str().into();
-        let mut page = Page::default();
+        let mut page = RederivePage::default();
         let mut rows = statement.fetch("read objects to derive rows of", connection);
         let mut last = None;
         while let Some(row) = rows.try_next().await? {
             let key = read_key(&row)?;
-            match Entry::derive(&account, &key, row.slice("body")?, pass.derivation.rules()) {
+            match pass.rules.derive(&account, &key, row.slice("body")?) {
                 // Two API groups may serve the same object, and PostgreSQL refuses to write a row twice at once.
-                Some(entry) => drop(page.entries.insert(entry.place(), entry)),
+                Some(row) => drop(page.rows.insert(row.unique_key(), row)),
                 None => page.without.push(key.clone()),
             }
             page.objects += 1;
@@ -190,17 +193,17 @@ impl Store {
 
     async fn store_page(
         &self,
-        pass: &Pass<'_>,
+        pass: &RederivePass<'_>,
         seq: Seq,
-        page: &Page,
+        page: &RederivePage,
         connection: &mut AnyConnection,
     ) -> Result<(), StoreError> {
-        if !page.entries.is_empty() {
-            let values = vec![VALUES; page.entries.len()].join(", ");
+        if !page.rows.is_empty() {
+            let values = vec![VALUES; page.rows.len()].join(", ");
             let conflict = self.dialect.on_conflict(&REPLACED);
             let text = format!("INSERT INTO spindrift_row {COLUMNS} VALUES {values}{conflict}");
-            let statement = page.entries.values().fold(self.statement(text), |statement, entry| {
-                entry.bind(statement, (pass.tenant, pass.account), seq)
+            let statement = page.rows.values().fold(self.statement(text), |statement, row| {
+                row.bind(statement, (pass.tenant, pass.account), seq)
             });
             statement.unprepared().execute("store derived rows", connection).await?;
         }
@@ -221,8 +224,8 @@ impl Store {
         Ok(())
     }
 
-    /// Removes the rows of objects that are gone: those that nobody has written since the pass began.
-    async fn end_pass(&self, pass: &Pass<'_>, since: Seq) -> Result<bool, StoreError> {
+    /// Removes the rows of deleted objects: those that were not written since the pass began.
+    async fn end_rederive(&self, pass: &RederivePass<'_>, since: Seq) -> Result<bool, StoreError> {
         let mut transaction = self.begin("begin to end a pass over rows").await?;
         let ended = self
             .statement(
@@ -232,7 +235,7 @@ impl Store {
             .bind(pass.tenant.as_str())
             .bind(pass.account.as_str())
             .bind(&*pass.id)
-            .bind(pass.derivation.revision())
+            .bind(pass.rules.revision())
             .execute("end a pass over rows", &mut transaction)
             .await?;
         if ended == 0 {
@@ -252,8 +255,8 @@ impl Store {
 // === impl RowState ===
 
 impl RowState {
-    /// Whether the rows are those of the objects, by these rules.
-    pub fn is_of(&self, derivation: &Derivation) -> bool {
-        self.current && self.deriving.is_none() && self.revision.as_deref() == Some(derivation.revision())
+    /// Whether the rows match the objects, by these rules.
+    pub fn is_current(&self, rules: &dyn DeriveRows) -> bool {
+        self.current && self.deriving.is_none() && self.revision.as_deref() == Some(rules.revision())
     }
 }

@@ -13,7 +13,7 @@ const ACCEPTED: OnConflict = OnConflict {
     only_if: None,
 };
 
-/// How many rows one statement inserts; each takes three parameters.
+/// Number of rows that one statement inserts; each takes three parameters.
 const INSERTED_AT_ONCE: usize = 256;
 
 // === impl Store ===

@@ -1,4 +1,4 @@
-//! Numbers and names of what is stored.
+//! Counts and names of stored objects.
 
 use spindrift_hub::store::{KindRow, ScopeCounts};
 use spindrift_model::TenantId;

@@ -1,4 +1,4 @@
-//! A look at a database before a hub uses it. Whatever is tried is taken back.
+//! Preflight check of a database, before a hub uses it. All changes are rolled back.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -9,14 +9,14 @@ use sqlx::{AnyConnection, Connection};
 
 use super::{StoreError, dialect::Dialect, migration, row::Columns, statement::Statement};
 
-/// One connection, on which questions are asked.
+/// Connection for the checks.
 #[derive(Debug)]
-pub struct Examination {
+pub struct Preflight {
     dialect: Dialect,
     connection: AnyConnection,
 }
 
-/// Where a database is.
+/// Location of a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Location {
     /// A file of SQLite.
@@ -28,34 +28,30 @@ pub enum Location {
         /// Its port.
         port: u16,
     },
-    /// A server that is reached as parameters of the URL say, perhaps by a socket; only a login can tell.
+    /// A server that parameters of the URL name, possibly a socket; only a login shows whether it is reachable.
     Parameters,
 }
 
-/// How the stored tables compare with those of this release.
+/// Version of the stored tables, compared with this release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schema {
-    /// The version that is stored; 0 before the first start of a hub.
+    /// Stored version; 0 before the first start of a hub.
     pub stored: i64,
-    /// The newest version that this release knows.
+    /// Newest version of this release.
     pub known: i64,
-    /// How many steps a start of this release would take.
+    /// Number of migrations that a start of this release would run.
     pub pending: usize,
 }
 
 // === impl Location ===
 
 impl Location {
-    /// Reads where a URL points to.
+    /// Parses the location from a URL.
     pub fn of_url(url: &str) -> Result<Self, StoreError> {
         let dialect = Dialect::of_url(url)?;
-        let default_port = match dialect {
-            Dialect::Sqlite => {
-                let file = url.trim_start_matches("sqlite:").trim_start_matches("//");
-                return Ok(Self::File(file.split('?').next().unwrap_or_default().into()));
-            }
-            Dialect::Postgres => 5432,
-            Dialect::MySql => 3306,
+        let Some(default_port) = dialect.default_port() else {
+            let file = url.trim_start_matches("sqlite:").trim_start_matches("//");
+            return Ok(Self::File(file.split('?').next().unwrap_or_default().into()));
         };
         let options = AnyConnectOptions::from_str(url).map_err(StoreError::at("read the database url"))?;
         let url = options.database_url;
@@ -68,37 +64,29 @@ impl Location {
     }
 }
 
-// === impl Examination ===
+// === impl Preflight ===
 
-impl Examination {
-    /// Connects; a file that is not there is not created.
+impl Preflight {
+    /// Connects; a missing file is not created.
     pub async fn open(url: &str) -> Result<Self, StoreError> {
         sqlx::any::install_default_drivers();
         let dialect = Dialect::of_url(url)?;
-        let url = dialect.complete_url(url);
-        let url = if dialect == Dialect::Sqlite { url.replace("mode=rwc", "mode=rw") } else { url };
+        let url = dialect.existing_url(url);
         let options = AnyConnectOptions::from_str(&url).map_err(StoreError::at("read the database url"))?;
         let connection = AnyConnection::connect_with(&options).await;
         let connection = connection.map_err(StoreError::at("connect to the database"))?;
         Ok(Self { dialect, connection })
     }
 
-    /// What the server calls itself.
+    /// Returns the name and version of the server.
     pub async fn version(&mut self) -> Result<String, StoreError> {
-        let text = match self.dialect {
-            Dialect::Sqlite => "SELECT 'SQLite ' || sqlite_version() AS version",
-            Dialect::Postgres => {
-                "SELECT 'PostgreSQL ' || split_part(current_setting('server_version'), ' ', 1) AS version"
-            }
-            Dialect::MySql => "SELECT CAST(VERSION() AS CHAR) AS version",
-        };
-        let row = Statement::new(self.dialect, text)
+        let row = Statement::new(self.dialect, self.dialect.version_query())
             .fetch_optional("read the server's version", &mut self.connection)
             .await?;
         row.map_or(Ok(String::new()), |row| row.text("version").map(str::to_owned))
     }
 
-    /// The server's clock.
+    /// Returns the time of the server's clock.
     pub async fn clock(&mut self) -> Result<Timestamp, StoreError> {
         let row = Statement::new(self.dialect, "SELECT {now} AS clock")
             .fetch_optional("read the server's clock", &mut self.connection)
@@ -106,25 +94,21 @@ impl Examination {
         row.map_or(Ok(Timestamp::UNIX_EPOCH), |row| row.timestamp("clock"))
     }
 
-    /// One round trip.
+    /// Makes one round trip.
     pub async fn ping(&mut self) -> Result<(), StoreError> {
         self.connection.ping().await.map_err(StoreError::at("ping the database"))
     }
 
-    /// How many connections the server takes; SQLite does not count them.
+    /// Returns the largest number of connections; none for SQLite, which has no limit.
     pub async fn max_connections(&mut self) -> Result<Option<u64>, StoreError> {
-        let text = match self.dialect {
-            Dialect::Sqlite => return Ok(None),
-            Dialect::Postgres => "SELECT CAST(current_setting('max_connections') AS BIGINT) AS connections",
-            Dialect::MySql => "SELECT CAST(@@max_connections AS SIGNED) AS connections",
-        };
+        let Some(text) = self.dialect.max_connections_query() else { return Ok(None) };
         let row = Statement::new(self.dialect, text)
             .fetch_optional("read the limit of connections", &mut self.connection)
             .await?;
         row.map(|row| row.count("connections")).transpose()
     }
 
-    /// Which tables there are.
+    /// Reads the version of the stored tables.
     pub async fn schema(&mut self) -> Result<Schema, StoreError> {
         let stored = if self.has_migrations().await? {
             let text = "SELECT COALESCE(MAX(version), 0) AS newest FROM spindrift_migration";
@@ -141,30 +125,16 @@ impl Examination {
     }
 
     async fn has_migrations(&mut self) -> Result<bool, StoreError> {
-        let text = match self.dialect {
-            Dialect::Sqlite => {
-                "SELECT COUNT(*) AS tables FROM sqlite_master WHERE name = 'spindrift_migration'"
-            }
-            Dialect::Postgres => {
-                "SELECT COUNT(*) AS tables FROM pg_catalog.pg_class \
-                 WHERE relname = 'spindrift_migration' AND pg_catalog.pg_table_is_visible(oid)"
-            }
-            Dialect::MySql => {
-                "SELECT COUNT(*) AS tables FROM information_schema.tables \
-                 WHERE table_schema = DATABASE() AND table_name = 'spindrift_migration'"
-            }
-        };
-        let row = Statement::new(self.dialect, text)
+        let row = Statement::new(self.dialect, self.dialect.migration_table_query())
             .fetch_optional("look for the tables", &mut self.connection)
             .await?;
         Ok(row.map_or(Ok(0), |row| row.count("tables"))? > 0)
     }
 
-    /// Tries to write: tables where a start would make some, else a row.
+    /// Tries to write: a table if a start would create some, otherwise a row.
     pub async fn write(&mut self, schema: Schema) -> Result<(), StoreError> {
         let create = "CREATE TABLE IF NOT EXISTS spindrift_check (number BIGINT)";
-        if schema.pending > 0 && self.dialect == Dialect::MySql {
-            // A table is made at once here, whatever becomes of the transaction.
+        if schema.pending > 0 && !self.dialect.rolls_back_tables() {
             self.raw(create, "create a table").await?;
             return self.raw("DROP TABLE spindrift_check", "drop a table").await;
         }

@@ -1,20 +1,20 @@
-//! One object and what is near it.
+//! One object and its neighbours.
 
 use spindrift_model::{AccountName, TenantId};
 use spindrift_spinnaker::{Coordinates, Row, SpinnakerKind};
 use sqlx::AnyConnection;
 
 use super::application::BALANCED;
-use super::entry::column;
+use super::derived::column;
 use super::read::Rows;
 use crate::store::{Store, StoreError, statement::Statement};
 
 // === impl Store ===
 
 impl Store {
-    /// One object's row, first, and the neighbours that its details need: its owners, what it owns, the services of its
-    /// namespace; of a service, what it sends traffic to. Nothing if it has no row.
-    pub async fn rows_around(
+    /// Returns the row of an object first, then the neighbours that its details need: its owners, the rows it owns, the
+    /// services of its namespace; for a service, its workloads. Empty if the object has no row.
+    pub async fn rows_with_neighbours(
         &self,
         tenant: &TenantId,
         account: &AccountName,
@@ -25,7 +25,7 @@ impl Store {
         if !kind.is_ascii() || !object.namespace.is_ascii() {
             return Ok(Vec::new());
         }
-        let place = Place { tenant, account, namespace: &object.namespace };
+        let place = AccountNamespace { tenant, account, namespace: &object.namespace };
         let mut connection = self.reader("connect to read an object's neighbours").await?;
         let mut rows = Rows::default();
         let statement = self.of_kinds(place, "?").bind(&*kind).push(" AND name = ?").bind(&*object.name);
@@ -57,7 +57,7 @@ impl Store {
 
     async fn add_balanced(
         &self,
-        place: Place<'_>,
+        place: AccountNamespace<'_>,
         service: &Row,
         rows: &mut Rows,
         connection: &mut AnyConnection,
@@ -73,8 +73,8 @@ impl Store {
     }
 
     /// Rows of these kinds in a namespace.
-    fn of_kinds(&self, place: Place<'_>, kinds: &str) -> Statement {
-        let Place { tenant, account, namespace } = place;
+    fn of_kinds(&self, place: AccountNamespace<'_>, kinds: &str) -> Statement {
+        let AccountNamespace { tenant, account, namespace } = place;
         self.statement(
             "SELECT account, content FROM spindrift_row WHERE tenant = ? AND account = ? AND namespace = ?",
         )
@@ -87,7 +87,7 @@ impl Store {
 
 /// A namespace of an account.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct AccountNamespace<'a> {
     tenant: &'a TenantId,
     account: &'a AccountName,
     namespace: &'a str,

@@ -1,7 +1,8 @@
-//! What there is, without reading what it is: numbers and names of objects.
+//! Counts and names of objects, without their bodies.
 //!
-//! A count reads keys from an index and never touches bodies, of which a large store has gigabytes. No index of keys tells
-//! tombstones from the living, so all are counted, and the tombstones (few, with an index of their own) are taken off.
+//! A count reads keys from an index and never touches bodies, of which a large store has gigabytes. No index of keys
+//! distinguishes tombstones from existing objects, so all are counted, and the tombstones (few, with an index of their
+//! own) are subtracted.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -46,7 +47,7 @@ const OF_ALL_ACCOUNTS: &str = "FROM spindrift_cursor c CROSS JOIN spindrift_obje
 // === impl Store ===
 
 impl Store {
-    /// How many objects each account has.
+    /// Returns the number of objects of each account.
     pub async fn object_counts(&self, tenant: &TenantId) -> Result<Vec<(AccountName, u64)>, StoreError> {
         let mut connection = self.reader("connect to count objects").await?;
         let text = "SELECT account, COUNT(*) AS objects FROM spindrift_object WHERE tenant = ? GROUP BY account \

@@ -1,11 +1,17 @@
-//! How the objects of an account become rows.
+//! Derivation of rows by the rules of an account.
+
+use std::sync::Arc;
 
 use aws_lc_rs::digest::{SHA256, digest};
-use spindrift_spinnaker::{KindRules, RowRules};
+use spindrift_model::ObjectKey;
+use spindrift_spinnaker::{KindRules, Row, RowRules};
 
-use crate::hex::hex;
+use crate::{
+    hex::hex,
+    store::{DeriveRows, DerivedRow},
+};
 
-/// Rules, and what they are called in the store: rows of another revision are derived anew.
+/// Rules of an account and their revision: rows of another revision are derived again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Derivation {
     kinds: KindRules,
@@ -14,7 +20,7 @@ pub struct Derivation {
     revision: String,
 }
 
-/// Of a hash; enough to tell rules apart that nobody chose to be alike.
+/// Bytes of the hash of the rules; enough to distinguish rules that were not made to collide.
 const REVISION_BYTES: usize = 12;
 
 // === impl Derivation ===
@@ -31,14 +37,23 @@ impl Derivation {
         let Self { kinds, only_managed, all_applications, revision: _ } = self;
         RowRules { kinds, only_managed: *only_managed, all_applications: *all_applications }
     }
+}
 
-    /// The same for all hubs of a release whose rules are the same.
-    pub fn revision(&self) -> &str {
+impl DeriveRows for Derivation {
+    fn applies_to(&self, key: &ObjectKey) -> bool {
+        Row::is_for(key)
+    }
+
+    fn derive(&self, account: &Arc<str>, key: &ObjectKey, body: &[u8]) -> Option<DerivedRow> {
+        Row::derive(account, key, body, self.rules()).map(|row| DerivedRow::new(key, &row))
+    }
+
+    fn revision(&self) -> &str {
         &self.revision
     }
 }
 
-/// The rules of an account that says nothing.
+/// Rules of an account without settings.
 impl Default for Derivation {
     fn default() -> Self {
         let kinds = KindRules::default();

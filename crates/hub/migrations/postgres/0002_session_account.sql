@@ -1,7 +1,0 @@
--- The accounts that an agent was accepted for in a session: it may attach these and no others.
-CREATE TABLE spindrift_session_account (
-    tenant VARCHAR(128) COLLATE "C" NOT NULL,
-    session VARCHAR(128) COLLATE "C" NOT NULL,
-    account VARCHAR(128) COLLATE "C" NOT NULL,
-    PRIMARY KEY (tenant, session, account)
-);
