@@ -18,13 +18,15 @@ use spindrift_process::{
     tls::{ClientAuth, PemFile, ServerTls, ServerTlsFiles, TlsError},
 };
 
-pub use artifacts::{Artifacts, HelmArtifactAccount, HelmArtifacts, HttpArtifactAccount, HttpArtifacts};
+pub use artifacts::{
+    ArtifactSettings, HelmArtifactAccount, HelmArtifacts, HttpArtifactAccount, HttpArtifacts,
+};
 pub use credentials::Credentials;
 pub use kubernetes::{ArtifactBinding, JobStatus, Kubernetes, Marks};
 pub use operations::{Encryption, Jobs, Operations, Ops};
 pub use runtime::{Runtime, RuntimeSettings};
-pub use services::{Front50, Services};
-pub use upstream::{Upstream, UpstreamTls};
+pub use services::{Front50Settings, Services};
+pub use upstream::{UpstreamSettings, UpstreamTls};
 
 /// All of `spindrift-hub.yml`.
 #[derive(Debug, Clone, Serialize, Deserialize, Default)]
@@ -41,11 +43,11 @@ pub struct HubConfig {
     /// Marks of accounts for Spinnaker.
     pub credentials: Credentials,
     /// From where files are fetched for pipelines.
-    pub artifacts: Artifacts,
+    pub artifacts: ArtifactSettings,
     /// The other services of Spinnaker that the hub asks.
     pub services: Services,
     /// The Clouddriver that this hub stands in front of.
-    pub upstream: Upstream,
+    pub upstream: UpstreamSettings,
     /// Logging.
     pub logging: LoggingConfig,
 }
@@ -238,7 +240,7 @@ impl HubConfig {
 impl Schema for HubConfig {
     fn example() -> Self {
         let kubesvc = Kubesvc { runtime: Runtime::example(), ..Kubesvc::default() };
-        Self { kubesvc, artifacts: Artifacts::example(), ..Self::default() }
+        Self { kubesvc, artifacts: ArtifactSettings::example(), ..Self::default() }
     }
 
     fn free_form() -> &'static [&'static str] {

@@ -34,7 +34,7 @@ struct Info {
 }
 
 #[derive(Deserialize)]
-struct Health {
+struct HubHealth {
     status: String,
     #[serde(default)]
     awaited: Vec<String>,
@@ -69,11 +69,11 @@ async fn running_rest(port: &Port<'_>, address: SocketAddr) -> Line {
         return port.taken(&format!("another server: {}", answer.describe()));
     }
     let number = port.port;
-    match get_plain(address, "/health").await.and_then(|answer| answer.json::<Health>()) {
-        Some(Health { status, .. }) if status == "UP" => {
+    match get_plain(address, "/health").await.and_then(|answer| answer.json::<HubHealth>()) {
+        Some(HubHealth { status, .. }) if status == "UP" => {
             Line::ok("rest", format!("a hub runs on port {number}, and is UP"))
         }
-        Some(Health { status, awaited }) => Line::warn(
+        Some(HubHealth { status, awaited }) => Line::warn(
             "rest",
             format!("a hub runs on port {number}, but is {status}: it waits for {}", awaited.join(", ")),
             "see its log, and the database above",

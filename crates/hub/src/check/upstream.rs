@@ -16,7 +16,7 @@ const SETTINGS: &str = "correct the setting that is named";
 const REACHABLE: &str = "correct upstream.url (and upstream.tls), or see to what is there; until then only this hub's accounts can be seen";
 
 /// Nothing, if there is no such Clouddriver.
-pub(super) async fn section(config: &config::Upstream) -> Option<Section> {
+pub(super) async fn section(config: &config::UpstreamSettings) -> Option<Section> {
     let mut section = Section::new("upstream");
     match Upstream::build(config, NAME) {
         Ok(None) => return None,

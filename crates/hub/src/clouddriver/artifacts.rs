@@ -85,7 +85,7 @@ const HELM: [&str; 2] = [HELM_CHART, HELM_INDEX];
 // === impl Artifacts ===
 
 impl Artifacts {
-    pub fn new(config: &config::Artifacts) -> Self {
+    pub fn new(config: &config::ArtifactSettings) -> Self {
         let mut accounts = vec![
             ArtifactAccount::new(
                 "embedded-artifact",

@@ -32,7 +32,7 @@ const CALLER_HEADERS: &str = "x-spinnaker-";
 
 impl Front50 {
     /// Checks the settings; opens no connection yet. Returns none if Front50 is not configured.
-    pub fn build(config: &config::Front50) -> anyhow::Result<Option<Self>> {
+    pub fn build(config: &config::Front50Settings) -> anyhow::Result<Option<Self>> {
         let Some(text) = config.base_url.as_deref().map(str::trim).filter(|text| !text.is_empty()) else {
             return Ok(None);
         };
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn an_invalid_address_is_rejected() {
-        let build = |url: &str| Front50::build(&config::Front50 { base_url: Some(url.to_owned()) });
+        let build = |url: &str| Front50::build(&config::Front50Settings { base_url: Some(url.to_owned()) });
         for url in ["front50:8080", "ftp://front50", "http://ann:secret@front50:8080"] {
             let error = format!("{:#}", build(url).unwrap_err());
             assert!(error.starts_with("services.front50.baseUrl: expected "), "{error}");
@@ -108,7 +108,8 @@ mod tests {
         }
         assert!(build("http://front50:8080/").unwrap().is_some());
         assert!(
-            build(" ").unwrap().is_none() && Front50::build(&config::Front50::default()).unwrap().is_none()
+            build(" ").unwrap().is_none()
+                && Front50::build(&config::Front50Settings::default()).unwrap().is_none()
         );
     }
 }

@@ -65,7 +65,7 @@ pub struct Upstream {
 impl Upstream {
     /// Checks the settings; opens no connection yet. Returns none if no upstream is configured. `name` identifies the
     /// sender in `Via`.
-    pub fn build(config: &config::Upstream, name: &str) -> anyhow::Result<Option<Self>> {
+    pub fn build(config: &config::UpstreamSettings, name: &str) -> anyhow::Result<Option<Self>> {
         let Some(url) = config.url.as_deref().filter(|url| !url.trim().is_empty()) else { return Ok(None) };
         let client = Client::build(url, name, config)?;
         let patterns = |texts: &[String]| texts.iter().map(|text| pattern(text)).collect::<Result<_, _>>();

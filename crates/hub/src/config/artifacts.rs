@@ -6,7 +6,7 @@ use spindrift_process::config::redact;
 /// `artifacts.*`.
 #[derive(Debug, Clone, Serialize, Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
-pub struct Artifacts {
+pub struct ArtifactSettings {
     /// Files of web servers.
     pub http: HttpArtifacts,
     /// Charts of Helm repositories.
@@ -66,9 +66,9 @@ pub struct HelmArtifactAccount {
     pub username_password_file: Option<String>,
 }
 
-// === impl Artifacts ===
+// === impl ArtifactSettings ===
 
-impl Artifacts {
+impl ArtifactSettings {
     /// One account of each kind, so that their keys are known.
     pub(super) fn example() -> Self {
         Self {

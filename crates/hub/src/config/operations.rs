@@ -16,7 +16,7 @@ pub struct Operations {
     /// Encryption of operations in the database.
     pub encryption: Encryption,
     /// Limits of running operations.
-    pub limits: Limits,
+    pub limits: OperationLimits,
     /// Time for which the result of an operation whose caller did not wait is stored.
     pub result_retention_seconds: u64,
 }
@@ -46,7 +46,7 @@ pub struct Encryption {
 /// `kubesvc.operations.limits.*`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub struct Limits {
+pub struct OperationLimits {
     /// Operations of one account that have not ended; more are refused with 429.
     pub per_account: usize,
     /// Operations of this hub that have not ended.
@@ -120,7 +120,7 @@ impl Default for Operations {
         Self {
             retry: Retry::default(),
             encryption: Encryption::default(),
-            limits: Limits::default(),
+            limits: OperationLimits::default(),
             result_retention_seconds: 3600,
         }
     }
@@ -132,7 +132,7 @@ impl Default for Retry {
     }
 }
 
-impl Default for Limits {
+impl Default for OperationLimits {
     fn default() -> Self {
         Self { per_account: 5000, per_hub: 20_000, bytes: 256 * 1024 * 1024 }
     }
@@ -155,7 +155,7 @@ impl Default for ProcessTimeResult {
 impl Operations {
     /// Limits of running operations.
     pub fn bounds(&self) -> Bounds {
-        let Limits { per_account, per_hub, bytes } = self.limits;
+        let OperationLimits { per_account, per_hub, bytes } = self.limits;
         Bounds { per_account, per_hub, bytes }
     }
 

@@ -8,7 +8,7 @@ use spindrift_process::tls::{ClientTlsFiles, PemFile, RotatingClientTls, TlsErro
 /// `upstream.*`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub struct Upstream {
+pub struct UpstreamSettings {
     /// Where a Clouddriver is that has the accounts that are not ours, such as `http://clouddriver:7002`. If absent,
     /// there is none.
     pub url: Option<String>,
@@ -43,9 +43,9 @@ pub struct UpstreamTls {
     pub client_key_file: Option<String>,
 }
 
-// === impl Upstream ===
+// === impl UpstreamSettings ===
 
-impl Default for Upstream {
+impl Default for UpstreamSettings {
     fn default() -> Self {
         Self {
             url: None,
@@ -61,7 +61,7 @@ impl Default for Upstream {
     }
 }
 
-impl Upstream {
+impl UpstreamSettings {
     pub fn connect_timeout(&self) -> Duration {
         Duration::from_millis(self.connect_timeout_ms)
     }

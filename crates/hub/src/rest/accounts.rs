@@ -11,10 +11,11 @@ use utoipa::ToSchema;
 use super::{RestState, error::Error, freeze::Frozen};
 use crate::store::{AccountRow, Freeze, ScopeCounts};
 
-/// An account: which cluster, who caches it, how far.
+/// An account: its cluster, the agent that caches it, and its progress.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Account)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Account {
+pub(super) struct AccountView {
     name: String,
     /// The API server's address as the agent dials it.
     host: String,
@@ -53,8 +54,8 @@ struct Around {
 }
 
 /// All accounts, with who caches them and how far.
-#[utoipa::path(get, path = "/v1/accounts", responses((status = 200, body = Vec<Account>)))]
-pub(super) async fn list(State(state): State<RestState>) -> Result<Json<Vec<Account>>, Error> {
+#[utoipa::path(get, path = "/v1/accounts", responses((status = 200, body = Vec<AccountView>)))]
+pub(super) async fn list(State(state): State<RestState>) -> Result<Json<Vec<AccountView>>, Error> {
     let RestState { store, tenant, .. } = &state;
     let rows = store.accounts(tenant).await?;
     let sessions = store.live_sessions(tenant, super::ALIVE).await?;
@@ -64,12 +65,12 @@ pub(super) async fn list(State(state): State<RestState>) -> Result<Json<Vec<Acco
         sessions: sessions.into_iter().map(|session| (session.id, session.last_seen)).collect(),
         frozen: store.frozen(tenant).await?,
     };
-    Ok(Json(rows.into_iter().map(|row| Account::new(row, &around)).collect()))
+    Ok(Json(rows.into_iter().map(|row| AccountView::new(row, &around)).collect()))
 }
 
-// === impl Account ===
+// === impl AccountView ===
 
-impl Account {
+impl AccountView {
     fn new(row: AccountRow, around: &Around) -> Self {
         let AccountRow { description, last_seen, problem, cursor, holder, .. } = row;
         let holder = holder.filter(|holder| holder.lease_left.is_some());

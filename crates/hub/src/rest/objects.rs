@@ -27,7 +27,7 @@ const SEARCH: Duration = Duration::from_secs(5);
 /// Which page.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(super) struct Page {
+pub(super) struct PageQuery {
     /// Rows of a page, 1 to 1000; 500 if absent.
     limit: Option<u32>,
     /// The `continue` of the page before.
@@ -67,13 +67,13 @@ pub(super) struct Object {
 #[utoipa::path(
     get,
     path = "/v1/objects",
-    params(Filter, Page),
+    params(Filter, PageQuery),
     responses((status = 200, body = ObjectPage), (status = 400, body = super::error::ErrorBody))
 )]
 pub(super) async fn list(
     State(state): State<RestState>,
     Query(filter): Query<Filter>,
-    Query(page): Query<Page>,
+    Query(page): Query<PageQuery>,
 ) -> Result<Json<ObjectPage>, Error> {
     let limit = page.limit.unwrap_or(DEFAULT_LIMIT);
     if !(1..=LARGEST_LIMIT).contains(&limit) {

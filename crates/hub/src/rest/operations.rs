@@ -33,7 +33,7 @@ const LARGEST_LIMIT: u32 = 1000;
 /// Which operations.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(super) struct Selection {
+pub(super) struct OperationsQuery {
     /// Of this account only.
     account: Option<String>,
     /// In this state only: `queued`, `sent`, `completed`, `failed`, `unknown`, `cancelled` or `expired`.
@@ -46,12 +46,12 @@ pub(super) struct Selection {
 #[utoipa::path(
     get,
     path = "/v1/operations",
-    params(Selection),
+    params(OperationsQuery),
     responses((status = 200, body = Vec<Operation>), (status = 400, body = super::error::ErrorBody))
 )]
 pub(super) async fn list(
     State(state): State<RestState>,
-    Query(selection): Query<Selection>,
+    Query(selection): Query<OperationsQuery>,
 ) -> Result<Json<Vec<Operation>>, Error> {
     let limit = selection.limit.unwrap_or(DEFAULT_LIMIT);
     if !(1..=LARGEST_LIMIT).contains(&limit) {

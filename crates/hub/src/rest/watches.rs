@@ -17,7 +17,7 @@ use crate::store::{CountedScope, StoredScope};
 /// Which accounts.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(super) struct Accounts {
+pub(super) struct WatchesQuery {
     /// Accounts, joined by commas; all if absent.
     account: Option<String>,
 }
@@ -60,12 +60,12 @@ pub(super) enum Phase {
 #[utoipa::path(
     get,
     path = "/v1/watches",
-    params(Accounts),
+    params(WatchesQuery),
     responses((status = 200, body = Vec<Watch>), (status = 400, body = super::error::ErrorBody))
 )]
 pub(super) async fn list(
     State(state): State<RestState>,
-    Query(Accounts { account }): Query<Accounts>,
+    Query(WatchesQuery { account }): Query<WatchesQuery>,
 ) -> Result<Json<Vec<Watch>>, Error> {
     let accounts = selection::accounts(account.as_deref())?;
     let scopes = state.store.counted_scopes(&state.tenant, accounts.as_deref()).await?;
@@ -82,12 +82,12 @@ pub(super) async fn list(
 #[utoipa::path(
     get,
     path = "/v1/namespaces",
-    params(Accounts),
+    params(WatchesQuery),
     responses((status = 200, body = Vec<String>), (status = 400, body = super::error::ErrorBody))
 )]
 pub(super) async fn namespaces(
     State(state): State<RestState>,
-    Query(Accounts { account }): Query<Accounts>,
+    Query(WatchesQuery { account }): Query<WatchesQuery>,
 ) -> Result<Json<Vec<String>>, Error> {
     let accounts = selection::accounts(account.as_deref())?;
     let names = state.store.namespaces(&state.tenant, accounts.as_deref()).await?;

@@ -13,7 +13,7 @@ use tokio::{
 use tonic::Status;
 use tracing::{debug, info, warn};
 
-use super::{Context, sessions::Live};
+use super::{Context, sessions::LiveSession};
 use crate::store::{SessionInfo, StoreError};
 
 /// Announcements and withdrawals that wait for the store; an agent that makes more while it does not answer is none of
@@ -24,7 +24,7 @@ pub(super) struct ControlChannel {
     context: Arc<Context>,
     session: SessionId,
     info: SessionInfo,
-    live: Arc<Live>,
+    live: Arc<LiveSession>,
     down_tx: mpsc::Sender<Result<v1::ControlDown, Status>>,
     /// What the store is asked to do, while pings are answered: at most one touch, and one change of accounts.
     work: FuturesUnordered<Work>,
@@ -52,7 +52,7 @@ impl ControlChannel {
         context: Arc<Context>,
         session: SessionId,
         info: SessionInfo,
-        live: Arc<Live>,
+        live: Arc<LiveSession>,
         down_tx: mpsc::Sender<Result<v1::ControlDown, Status>>,
     ) -> Self {
         let work = FuturesUnordered::new();

@@ -9,7 +9,7 @@ use tonic::Status;
 use tracing::{info, warn};
 
 use super::{Context, gate::unavailable};
-use crate::store::{Announced, NewSession, StoreError, TokenHash};
+use crate::store::{AnnounceOutcome, NewSession, StoreError, TokenHash};
 
 impl Context {
     /// Accepts an agent, or returns the reason of its refusal.
@@ -68,8 +68,8 @@ impl Context {
         let mut verdicts = Vec::with_capacity(accounts.len());
         for description in accounts {
             let refused = match self.store.announce(&self.config.tenant, agent, &description).await? {
-                Announced::Accepted => None,
-                Announced::Refused { bound_to } => {
+                AnnounceOutcome::Accepted => None,
+                AnnounceOutcome::Refused { bound_to } => {
                     let reason = format!(
                         "account {} belongs to cluster {bound_to}, not to {}; rename one of them, or remove the old account",
                         description.name, description.cluster

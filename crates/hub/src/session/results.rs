@@ -10,7 +10,7 @@ use tokio_stream::wrappers::UnboundedReceiverStream;
 use tonic::Status;
 use tracing::warn;
 
-use super::{Context, sessions::Live};
+use super::{Context, sessions::LiveSession};
 use crate::store::{Seat, SessionInfo};
 
 /// What goes down: few words, since each answers half a mebibyte or a whole answer.
@@ -19,14 +19,14 @@ pub(super) type Words = BoxStream<'static, Result<v1::ResultsDown, Status>>;
 pub(super) struct ResultsChannel {
     context: Arc<Context>,
     seat: Seat,
-    live: Arc<Live>,
+    live: Arc<LiveSession>,
     down_tx: mpsc::UnboundedSender<ResultsDown>,
 }
 
 // === impl ResultsChannel ===
 
 impl ResultsChannel {
-    pub(super) fn open(context: Arc<Context>, info: SessionInfo, live: Arc<Live>) -> (Self, Words) {
+    pub(super) fn open(context: Arc<Context>, info: SessionInfo, live: Arc<LiveSession>) -> (Self, Words) {
         let (down_tx, down_rx) = mpsc::unbounded_channel();
         let seat = Seat { agent: info.agent, incarnation: info.incarnation };
         // Operations hold on to their way back; the channel ends with its session all the same.

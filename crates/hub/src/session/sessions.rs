@@ -10,12 +10,12 @@ use spindrift_process::shutdown::{Shutdown, TaskGroup};
 #[derive(Debug, Clone)]
 pub struct Sessions {
     shutdown: Shutdown,
-    live: Arc<Mutex<HashMap<SessionId, Arc<Live>>>>,
+    live: Arc<Mutex<HashMap<SessionId, Arc<LiveSession>>>>,
 }
 
 /// One live session.
 #[derive(Debug)]
-pub(crate) struct Live {
+pub(crate) struct LiveSession {
     agent: AgentId,
     tasks: TaskGroup,
 }
@@ -29,14 +29,14 @@ impl Sessions {
     }
 
     /// The tasks of a session, which begins with its first channel.
-    pub(crate) fn join(&self, session: &SessionId, agent: &AgentId) -> Arc<Live> {
+    pub(crate) fn join(&self, session: &SessionId, agent: &AgentId) -> Arc<LiveSession> {
         let mut live = self.live.lock();
         // Sessions that have ended leave with the next one that comes.
         live.retain(|_, live| !live.tasks.token().is_cancelled());
         live.entry(session.clone())
             .or_insert_with(|| {
                 let tasks = self.shutdown.group(format!("session {session} of {agent}"));
-                Arc::new(Live { agent: agent.clone(), tasks })
+                Arc::new(LiveSession { agent: agent.clone(), tasks })
             })
             .clone()
     }
@@ -51,7 +51,7 @@ impl Sessions {
         self.end(|live| live.agent == *agent)
     }
 
-    fn end(&self, which: impl Fn(&Live) -> bool) -> bool {
+    fn end(&self, which: impl Fn(&LiveSession) -> bool) -> bool {
         let mut live = self.live.lock();
         let before = live.len();
         live.retain(|_, session| {
@@ -65,9 +65,9 @@ impl Sessions {
     }
 }
 
-// === impl Live ===
+// === impl LiveSession ===
 
-impl Live {
+impl LiveSession {
     /// The group that the session's channels run in.
     pub(crate) fn tasks(&self) -> &TaskGroup {
         &self.tasks

@@ -12,7 +12,7 @@ use spindrift_model::{
 use sqlx::any::AnyRow;
 
 use super::{Store, StoreError, row::Columns};
-pub use announce::Announced;
+pub use announce::AnnounceOutcome;
 pub use forget::Forgotten;
 
 /// An account and where its stream stands.

@@ -24,7 +24,7 @@ use super::{
     dial::Dial,
     metrics::Metrics,
 };
-use crate::config::Upstream;
+use crate::config::UpstreamSettings;
 
 /// Hop-by-hop headers, which a proxy must not forward.
 const HOP_BY_HOP: [HeaderName; 9] = [
@@ -77,7 +77,7 @@ pub(super) struct UpstreamResponse {
 
 impl Client {
     /// Reads the certificates; opens no connection yet.
-    pub(super) fn build(url: &str, name: &str, config: &Upstream) -> anyhow::Result<Self> {
+    pub(super) fn build(url: &str, name: &str, config: &UpstreamSettings) -> anyhow::Result<Self> {
         let base: Uri = url.trim().trim_end_matches('/').parse().context("upstream.url")?;
         let is_known = matches!(base.scheme_str(), Some("http" | "https"));
         let names_user = base.authority().is_some_and(|authority| authority.as_str().contains('@'));
@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     fn client(url: &str) -> anyhow::Result<Client> {
-        Client::build(url, "hub-a", &Upstream::default())
+        Client::build(url, "hub-a", &UpstreamSettings::default())
     }
 
     #[test]

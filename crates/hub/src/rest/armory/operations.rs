@@ -20,7 +20,7 @@ const MOST_ITEMS: u32 = 1000;
 /// Which page.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Page {
+pub(crate) struct HistoryQuery {
     /// Size of the page, 1 to 1000; 100 if absent.
     items: Option<u32>,
     /// Which page; the first is 0.
@@ -93,12 +93,12 @@ pub(crate) struct OperationResult {
 #[utoipa::path(
     get,
     path = "/armory/agent/operations",
-    params(Page),
+    params(HistoryQuery),
     responses((status = 200, body = Vec<OperationHistoryRecord>), (status = 400, body = crate::rest::error::ErrorBody))
 )]
 pub(crate) async fn operations(
     State(state): State<RestState>,
-    Query(Page { items, page }): Query<Page>,
+    Query(HistoryQuery { items, page }): Query<HistoryQuery>,
 ) -> Result<Json<Vec<OperationHistoryRecord>>, Error> {
     let limit = items.unwrap_or(DEFAULT_ITEMS);
     if !(1..=MOST_ITEMS).contains(&limit) {

@@ -9,7 +9,7 @@ use crate::store::{Store, StoreError};
 
 /// Outcome of an announcement.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Announced {
+pub enum AnnounceOutcome {
     /// The account is known as described.
     Accepted,
     /// The name belongs to another cluster; the claim is kept as the account's problem.
@@ -28,7 +28,7 @@ impl Store {
         tenant: &TenantId,
         agent: &AgentId,
         description: &AccountDescription,
-    ) -> Result<Announced, StoreError> {
+    ) -> Result<AnnounceOutcome, StoreError> {
         let mut transaction = self.begin("begin an announcement").await?;
         let name = &description.name;
         let mut bound_to = None;
@@ -53,11 +53,11 @@ impl Store {
 
         let announced = if bound_to.may_be(&description.cluster) {
             self.describe(tenant, agent, description, &bound_to, &mut transaction).await?;
-            Announced::Accepted
+            AnnounceOutcome::Accepted
         } else {
             let claim = format!("agent {agent} claims the name for another cluster: {}", description.cluster);
             self.store_problem(tenant, name, agent, &claim, &mut transaction).await?;
-            Announced::Refused { bound_to }
+            AnnounceOutcome::Refused { bound_to }
         };
         transaction.commit().await.map_err(StoreError::at("commit an announcement"))?;
         Ok(announced)
