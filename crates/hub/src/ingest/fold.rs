@@ -96,8 +96,8 @@ pub enum Violation {
         credit: u32,
     },
     /// Objects that are mentioned outside of a list.
-    #[error("{0} mentions objects without a listing")]
-    MentionWithoutListing(ScopeId),
+    #[error("{0} mentions objects without a list")]
+    MentionWithoutList(ScopeId),
 }
 
 /// Final state of one object name after a batch: its items are committed together, so only the last one counts.
@@ -191,7 +191,7 @@ impl AccountFold {
             Item::Upsert(upsert) => self.upsert(folded, upsert)?,
             Item::Mention { scope, uids } => {
                 self.declared(scope)?;
-                let list = self.lists.get_mut(&scope).ok_or(Violation::MentionWithoutListing(scope))?;
+                let list = self.lists.get_mut(&scope).ok_or(Violation::MentionWithoutList(scope))?;
                 for uid in &uids {
                     list.mentioned.insert(uid);
                     list.recalled.insert(uid);

@@ -92,7 +92,7 @@ mod tests {
         "hostNetwork":true,"containers":[{}],"priority":0},"status":{"phase":"Running","reason":null}}"#;
 
     #[test]
-    fn selectors_mean_what_kubectl_means() {
+    fn selectors_mean_the_same_as_in_kubectl() {
         for (selector, fits) in [
             ("", true),
             ("status.phase=Running", true),
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_understood_is_quoted_back() {
+    fn invalid_input_is_quoted_in_the_error() {
         for selector in
             ["status.phase", "=x", "a..b=c", "a=b=c", "!a", "a b=c", r"a=\n", "status.phase in (a)"]
         {

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_position_is_quoted_back() {
+    fn an_invalid_position_is_quoted_in_the_error() {
         for text in ["prod", "prod=", "prod=x", "=1", "pr%zzod=1", "a=1;b"] {
             assert!(text.parse::<Positions>().is_err(), "{text}");
         }

@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_are_joined_by_commas_and_all_is_what_kubectl_means() {
+    fn kinds_are_joined_by_commas_and_all_means_as_in_kubectl() {
         let names = |text: &str| patterns(text).iter().map(ToString::to_string).collect::<Vec<_>>();
         assert_eq!(names("po, svc,"), ["po", "svc"]);
         assert_eq!(names("all").len(), ALL.len());

@@ -65,7 +65,7 @@ mod tests {
     const LABELS: &str = r#"{"app":"shop","tier":"web","example.com/team":"blue"}"#;
 
     #[test]
-    fn selectors_mean_what_kubectl_means() {
+    fn selectors_mean_the_same_as_in_kubectl() {
         for (selector, fits) in [
             ("", true),
             ("app=shop", true),
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_understood_is_quoted_back() {
+    fn invalid_input_is_quoted_in_the_error() {
         for selector in ["app in shop", "=x", "a b", "app=a b", "app in (a", "é=1"] {
             assert!(selector.parse::<LabelSelector>().is_err(), "{selector}");
         }

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn uids_of_any_form_are_told_apart() {
+    fn uids_of_any_form_are_distinguished() {
         let uids: Vec<Uid> = [
             "6f1c3a52-7a0e-4a0b-9d51-2f1d3c1c9b11",
             "6f1c3a52-7a0e-4a0b-9d51-2f1d3c1c9b12",

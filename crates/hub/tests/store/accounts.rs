@@ -30,7 +30,7 @@ fn described(name: &str, cluster: ClusterIdentity) -> AccountDescription {
 }
 
 #[tokio::test]
-async fn an_account_is_known_as_it_was_described_last() -> anyhow::Result<()> {
+async fn an_account_is_stored_as_last_announced() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         let mut description = described("prod", cluster(Some("1"), None));
@@ -111,7 +111,7 @@ async fn of_two_clusters_that_claim_a_name_at_once_one_gets_it() -> anyhow::Resu
 }
 
 #[tokio::test]
-async fn a_forgotten_account_leaves_nothing_and_fits_no_late_batch() -> anyhow::Result<()> {
+async fn a_deleted_account_leaves_no_rows_and_late_batches_are_stale() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         for name in ["gone", "kept"] {
@@ -139,7 +139,7 @@ async fn a_forgotten_account_leaves_nothing_and_fits_no_late_batch() -> anyhow::
 }
 
 #[tokio::test]
-async fn an_account_is_forgotten_only_if_no_agent_serves_it() -> anyhow::Result<()> {
+async fn an_account_is_deleted_only_if_no_agent_serves_it() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         let (minute, name) = (Duration::from_mins(1), account("moved"));

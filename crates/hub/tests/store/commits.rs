@@ -104,7 +104,7 @@ async fn an_object_that_is_replaced_within_a_batch_ends_as_the_last_one() -> any
 }
 
 #[tokio::test]
-async fn a_listing_that_counted_on_what_is_not_stored_is_taken_back() -> anyhow::Result<()> {
+async fn a_list_that_expected_missing_objects_ends_its_attachment() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         let cursor = bench
@@ -136,7 +136,7 @@ async fn a_listing_that_counted_on_what_is_not_stored_is_taken_back() -> anyhow:
 }
 
 #[tokio::test]
-async fn fingerprints_are_those_of_the_living_objects_of_one_scope() -> anyhow::Result<()> {
+async fn fingerprints_are_those_of_the_existing_objects_of_one_scope() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         let mut narrow = pod("of-another-scope", "1");
@@ -161,7 +161,7 @@ async fn fingerprints_are_those_of_the_living_objects_of_one_scope() -> anyhow::
 }
 
 #[tokio::test]
-async fn a_prune_buries_what_the_listing_did_not_mention() -> anyhow::Result<()> {
+async fn a_prune_deletes_the_objects_that_the_list_did_not_mention() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         let deployment = object(key("apps", "Deployment", "default", "d"), "1");

@@ -6,7 +6,7 @@ use spindrift_model::TenantId;
 use crate::bench::{Bench, account, declare, key, object, pod, pod_key, pods, reached, tenant, uid};
 
 #[tokio::test]
-async fn the_living_are_counted_by_account_and_scope() -> anyhow::Result<()> {
+async fn existing_objects_are_counted_by_account_and_scope() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         let mut declared = declare(&[("", "Pod", "v1"), ("apps", "Deployment", "v1")]);
@@ -52,7 +52,7 @@ async fn the_living_are_counted_by_account_and_scope() -> anyhow::Result<()> {
 }
 
 #[tokio::test]
-async fn namespaces_and_definitions_are_told_by_name() -> anyhow::Result<()> {
+async fn namespaces_and_definitions_are_listed_by_name() -> anyhow::Result<()> {
     const GROUP: &str = "apiextensions.k8s.io";
     for bench in Bench::all().await? {
         bench.announce();

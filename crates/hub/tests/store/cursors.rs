@@ -117,7 +117,7 @@ async fn a_lease_ends_by_time_or_by_release() -> anyhow::Result<()> {
 }
 
 #[tokio::test]
-async fn whoever_takes_an_account_over_learns_from_whom_and_what_that_one_read() -> anyhow::Result<()> {
+async fn a_takeover_returns_the_previous_agent_and_its_scopes() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         let first = bench.attach("prod").await?;

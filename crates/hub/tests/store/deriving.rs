@@ -96,7 +96,7 @@ fn random_write(write: &mut AccountWrite, random: &mut fastrand::Rng) {
 }
 
 #[tokio::test]
-async fn after_any_history_rows_are_what_is_derived_of_all_that_live() -> anyhow::Result<()> {
+async fn after_any_history_rows_match_the_existing_objects() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         let engine = bench.announce();
         let rules = |account: &str| if account == "prod" { managed_only() } else { Derivation::default() };
@@ -144,7 +144,7 @@ async fn state(bench: &Bench) -> anyhow::Result<RowState> {
 }
 
 #[tokio::test]
-async fn what_a_hub_of_the_release_before_writes_is_noticed_and_derived() -> anyhow::Result<()> {
+async fn writes_of_a_hub_of_the_previous_release_are_noticed_and_derived() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         let objects: Vec<_> =
@@ -177,7 +177,7 @@ async fn what_a_hub_of_the_release_before_writes_is_noticed_and_derived() -> any
 }
 
 #[tokio::test]
-async fn other_rules_make_other_rows_once_they_are_derived_anew() -> anyhow::Result<()> {
+async fn other_rules_make_other_rows_once_they_are_rederived() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         let annotated = json!({"metadata": {"annotations": {"moniker.spinnaker.io/application": "shop"}}});
@@ -207,7 +207,7 @@ async fn other_rules_make_other_rows_once_they_are_derived_anew() -> anyhow::Res
 }
 
 #[tokio::test]
-async fn commits_go_on_while_rows_are_derived_anew() -> anyhow::Result<()> {
+async fn commits_go_on_while_rows_are_rederived() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         let pod = |number: usize, phase: &str| {

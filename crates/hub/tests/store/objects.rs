@@ -13,7 +13,7 @@ fn paths(objects: &[StoredObject]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn objects_are_found_by_what_is_asked_and_in_pages() -> anyhow::Result<()> {
+async fn objects_are_found_by_query_and_in_pages() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         for account in ["two", "one"] {
@@ -71,7 +71,7 @@ async fn objects_are_found_by_what_is_asked_and_in_pages() -> anyhow::Result<()>
 }
 
 #[tokio::test]
-async fn names_are_told_apart_by_bytes() -> anyhow::Result<()> {
+async fn names_are_compared_by_bytes() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         let names = ["A", "a", "a ", "a0", "ä", "é", "e\u{301}", "日本", "😀"];

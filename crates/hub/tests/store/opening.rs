@@ -27,7 +27,7 @@ async fn hubs_that_open_a_fresh_database_at_once_all_find_it_ready() -> anyhow::
 }
 
 #[tokio::test]
-async fn what_is_written_is_there_after_opening_again() -> anyhow::Result<()> {
+async fn written_rows_are_there_after_a_reopen() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         let before = bench.attach("prod").await?;

@@ -50,7 +50,7 @@ fn by_hub(ending: &Ending) -> OperationEnd {
 }
 
 #[tokio::test]
-async fn of_many_that_insert_an_id_one_does_and_the_others_hear_what_it_asked() -> anyhow::Result<()> {
+async fn of_many_inserts_of_an_id_one_succeeds_and_the_others_get_its_digest() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         let new = operation();
@@ -76,7 +76,7 @@ async fn of_many_that_insert_an_id_one_does_and_the_others_hear_what_it_asked() 
 }
 
 #[tokio::test]
-async fn what_changes_something_is_marked_sent_to_one_incarnation_only() -> anyhow::Result<()> {
+async fn a_change_is_marked_sent_to_one_incarnation_only() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         let (store, tenant, here) = (&bench.store, tenant(), hub("hub-a"));
@@ -113,7 +113,7 @@ async fn what_changes_something_is_marked_sent_to_one_incarnation_only() -> anyh
 }
 
 #[tokio::test]
-async fn an_operation_ends_once_and_only_what_nobody_knew_is_corrected() -> anyhow::Result<()> {
+async fn an_operation_ends_once_and_only_an_unknown_outcome_is_corrected() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         let (store, tenant) = (&bench.store, tenant());
@@ -193,7 +193,7 @@ async fn operations_of_hubs_that_are_gone_are_taken_over_and_others_are_not() ->
 }
 
 #[tokio::test]
-async fn answers_are_read_in_order_and_forgotten_before_their_operations() -> anyhow::Result<()> {
+async fn results_are_read_in_order_and_purged_before_their_operations() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         let (store, tenant) = (&bench.store, tenant());
@@ -237,7 +237,7 @@ async fn answers_are_read_in_order_and_forgotten_before_their_operations() -> an
 }
 
 #[tokio::test]
-async fn history_is_told_latest_first_by_account_and_state() -> anyhow::Result<()> {
+async fn history_is_latest_first_by_account_and_state() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         let (store, tenant) = (&bench.store, tenant());
@@ -266,7 +266,7 @@ async fn history_is_told_latest_first_by_account_and_state() -> anyhow::Result<(
 }
 
 #[tokio::test]
-async fn an_account_knows_who_can_be_asked_and_whether_it_is_frozen() -> anyhow::Result<()> {
+async fn the_route_of_an_account_has_its_agents_and_its_freeze() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         let (store, tenant) = (&bench.store, tenant());

@@ -6,7 +6,7 @@ use spindrift_model::ScrubRevision;
 use crate::bench::{Bench, account, declare, key, object, pod, pods, reached, scope, tenant};
 
 #[tokio::test]
-async fn what_is_not_declared_any_more_goes_unless_its_group_is_unknown() -> anyhow::Result<()> {
+async fn a_scope_that_is_no_longer_declared_is_deleted_unless_its_group_is_unknown() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         let everything = [("", "Pod", "v1"), ("apps", "Deployment", "v1"), ("example.com", "Widget", "v1")];

@@ -135,7 +135,7 @@ async fn a_new_session_of_an_agent_takes_the_place_of_its_old_one() -> anyhow::R
 }
 
 #[tokio::test]
-async fn a_session_attaches_only_what_it_was_accepted_for_and_has_not_withdrawn() -> anyhow::Result<()> {
+async fn a_session_attaches_only_accepted_accounts_that_it_has_not_withdrawn() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         let session = session("one");
@@ -170,7 +170,7 @@ async fn a_session_attaches_only_what_it_was_accepted_for_and_has_not_withdrawn(
 }
 
 #[tokio::test]
-async fn sessions_that_fell_silent_are_not_live_and_are_forgotten() -> anyhow::Result<()> {
+async fn silent_sessions_are_not_live_and_are_purged() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         bench.store.open_session(&session("one")).await?;

@@ -40,7 +40,7 @@ async fn said(store: &Store, id: TaskId) -> anyhow::Result<Vec<String>> {
 }
 
 #[tokio::test]
-async fn of_many_that_ask_for_the_same_one_task_is_made_and_all_hear_of_it() -> anyhow::Result<()> {
+async fn of_many_equal_requests_one_makes_the_task_and_all_get_it() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         let tasks: Vec<_> = (0..8).map(|_| task("same")).collect();
@@ -66,7 +66,7 @@ async fn of_many_that_ask_for_the_same_one_task_is_made_and_all_hear_of_it() -> 
 }
 
 #[tokio::test]
-async fn what_was_said_stays_and_what_was_learned_is_erased_at_the_end() -> anyhow::Result<()> {
+async fn status_lines_stay_and_findings_are_erased_at_the_end() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         let (store, tenant, here) = (&bench.store, tenant(), hub("hub-a"));
@@ -98,7 +98,7 @@ async fn what_was_said_stays_and_what_was_learned_is_erased_at_the_end() -> anyh
 }
 
 #[tokio::test]
-async fn a_hub_that_was_thought_dead_writes_nothing_into_what_another_runs() -> anyhow::Result<()> {
+async fn a_hub_that_was_taken_for_gone_writes_nothing_into_the_task_of_another() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         let (store, tenant) = (&bench.store, tenant());
@@ -136,7 +136,7 @@ async fn a_hub_that_was_thought_dead_writes_nothing_into_what_another_runs() -> 
 }
 
 #[tokio::test]
-async fn what_is_given_up_for_another_try_is_tried_once_more_as_another_attempt() -> anyhow::Result<()> {
+async fn a_task_that_is_given_up_for_a_retry_runs_as_another_attempt() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         let (store, tenant, here) = (&bench.store, tenant(), hub("hub-a"));
@@ -162,7 +162,7 @@ async fn what_is_given_up_for_another_try_is_tried_once_more_as_another_attempt(
 }
 
 #[tokio::test]
-async fn tasks_that_ended_long_ago_are_forgotten_with_all_they_said() -> anyhow::Result<()> {
+async fn tasks_that_ended_long_ago_are_purged_with_their_journals() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         let (store, tenant, here) = (&bench.store, tenant(), hub("hub-a"));

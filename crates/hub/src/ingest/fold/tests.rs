@@ -242,10 +242,7 @@ fn violations_are_reported() {
     let mention = Item::Mention { scope: ScopeId(1), uids: vec!["1".into()] };
     let batch =
         Batch { account: early.account.clone(), cursor: early.next, items: vec![declare(&[1]), mention] };
-    assert_eq!(
-        early.fold(batch, Arc::new(NoRows)).unwrap_err(),
-        Violation::MentionWithoutListing(ScopeId(1))
-    );
+    assert_eq!(early.fold(batch, Arc::new(NoRows)).unwrap_err(), Violation::MentionWithoutList(ScopeId(1)));
 
     let mut endless = new_fold();
     let end = Item::End { scope: ScopeId(1), generation: Generation(1), resource_version: "20".into() };

@@ -70,7 +70,7 @@ async fn a_row_follows_its_object_to_its_end() -> anyhow::Result<()> {
 }
 
 #[tokio::test]
-async fn an_odd_object_costs_nobody_else_a_row() -> anyhow::Result<()> {
+async fn an_odd_object_costs_no_other_object_its_row() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         let long = "x".repeat(4000);
@@ -129,7 +129,7 @@ async fn two_groups_that_serve_the_same_object_make_one_row() -> anyhow::Result<
 }
 
 #[tokio::test]
-async fn the_rules_of_an_account_decide_what_has_a_row() -> anyhow::Result<()> {
+async fn the_rules_of_an_account_decide_which_objects_have_rows() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         let custom = serde_json::from_value(

@@ -12,7 +12,7 @@ use super::{application, expected, manifest, names, owned_by, replica_set, servi
 use crate::bench::{Bench, account, tenant};
 
 #[tokio::test]
-async fn an_application_is_its_rows_and_what_they_relate_to() -> anyhow::Result<()> {
+async fn an_application_is_its_rows_and_their_related_rows() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         let both = [application("shop"), application("bank")].concat();
@@ -56,7 +56,7 @@ async fn an_application_is_its_rows_and_what_they_relate_to() -> anyhow::Result<
 }
 
 #[tokio::test]
-async fn what_services_and_managers_of_an_application_reach_elsewhere_is_there() -> anyhow::Result<()> {
+async fn workloads_of_services_and_managers_elsewhere_are_included() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         let mut objects = application("shop");
@@ -152,7 +152,7 @@ async fn an_object_is_found_with_its_neighbours() -> anyhow::Result<()> {
 }
 
 #[tokio::test]
-async fn a_search_finds_parts_of_keys_and_what_belongs_to_what_is_found() -> anyhow::Result<()> {
+async fn a_search_finds_parts_of_keys_of_objects_applications_and_clusters() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         let crd = manifest("stable.example.com", "CronTab", "nightly", json!({}));
