@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use spindrift_hub::store::{Announced, Forgotten, NewSession};
+use spindrift_hub::store::{AnnounceOutcome, Forgotten, NewSession};
 use spindrift_model::{AccountDescription, ClusterIdentity};
 
 use crate::{
@@ -70,10 +70,10 @@ async fn a_second_cluster_is_refused_and_the_claim_is_shown() -> anyhow::Result<
         let learnt = described("prod", cluster(Some("1"), None));
         let theirs = described("prod", cluster(Some("2"), Some("ca")));
         let announce = async |name: &str, what| bench.store.announce(&tenant(), &agent(name), what).await;
-        assert_eq!(announce("one", &ours).await?, Announced::Accepted);
-        assert_eq!(announce("one", &learnt).await?, Announced::Accepted);
+        assert_eq!(announce("one", &ours).await?, AnnounceOutcome::Accepted);
+        assert_eq!(announce("one", &learnt).await?, AnnounceOutcome::Accepted);
         let bound_to = cluster(Some("1"), Some("ca"));
-        assert_eq!(announce("two", &theirs).await?, Announced::Refused { bound_to: bound_to.clone() });
+        assert_eq!(announce("two", &theirs).await?, AnnounceOutcome::Refused { bound_to: bound_to.clone() });
 
         let shown = async || {
             anyhow::Ok(bench.store.account(&tenant(), &account("prod")).await?.expect("it is bound"))
@@ -104,7 +104,7 @@ async fn of_two_clusters_that_claim_a_name_at_once_one_gets_it() -> anyhow::Resu
                 bench.store.announce(&tenant, &first, &one),
                 bench.store.announce(&tenant, &second, &two)
             );
-            assert_ne!(one? == Announced::Accepted, two? == Announced::Accepted);
+            assert_ne!(one? == AnnounceOutcome::Accepted, two? == AnnounceOutcome::Accepted);
         }
     }
     Ok(())

@@ -4,7 +4,9 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::json;
 use spindrift_hub::clouddriver::{Accounts, Derivation, Deriving, RuleBook};
-use spindrift_hub::store::{AccountWrite, ObjectQuery, ObjectWrite, Rederived, RowSearch, RowState, Store};
+use spindrift_hub::store::{
+    AccountWrite, DeriveRows, ObjectQuery, ObjectWrite, Rederived, RowSearch, RowState, Store,
+};
 use spindrift_model::Cursor;
 use spindrift_spinnaker::{KindRules, Row, RowRules, SpinnakerKind, view::SearchTypes};
 use spindrift_testkit::{Engine, eventually};
