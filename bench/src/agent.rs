@@ -1,4 +1,4 @@
-//! What the agent takes, beside what a controller in Go would: memory, time and bytes on the wire.
+//! Cost of the agent, beside that of a controller in Go: memory, time and bytes on the wire.
 //!
 //! ```text
 //! pods ──▶ API server ──▶ raw                        the same bytes, nothing behind
@@ -19,23 +19,23 @@ use spindrift_testkit::Cluster;
 
 use crate::{figure::Figure, pods::Population, raw::RawWatcher};
 
-/// How much of everything there is.
-pub(crate) struct Size {
+/// Sizes of a run.
+pub(crate) struct AgentSize {
     /// On the real API server.
     pods: usize,
     /// In the playground, to show that memory does not grow.
     many_pods: usize,
     accounts: usize,
     rounds: usize,
-    wire: wire::Size,
+    wire: wire::WireSize,
 }
 
-pub(crate) const FULL: Size =
-    Size { pods: 10_000, many_pods: 100_000, accounts: 100, rounds: 3, wire: wire::FULL };
-pub(crate) const QUICK: Size =
-    Size { pods: 1_000, many_pods: 10_000, accounts: 10, rounds: 1, wire: wire::QUICK };
+pub(crate) const FULL: AgentSize =
+    AgentSize { pods: 10_000, many_pods: 100_000, accounts: 100, rounds: 3, wire: wire::FULL };
+pub(crate) const QUICK: AgentSize =
+    AgentSize { pods: 1_000, many_pods: 10_000, accounts: 10, rounds: 1, wire: wire::QUICK };
 
-pub(crate) async fn measure(size: &Size) -> anyhow::Result<()> {
+pub(crate) async fn measure(size: &AgentSize) -> anyhow::Result<()> {
     let cluster = Cluster::builder().bare().start().await.context("start a cluster")?;
     let raw = RawWatcher::connect(&cluster).await?;
     let mut population = Population::new(&cluster).await?;
@@ -44,7 +44,7 @@ pub(crate) async fn measure(size: &Size) -> anyhow::Result<()> {
     let beside = beside::measure(&cluster, &raw, &population, size.rounds).await?;
     print(beside.figures());
     print(wire::measure(&cluster, &population, &size.wire).await?);
-    // What follows needs no API server, and is better off without one beside it.
+    // The rest needs no API server, and is better off without one beside it.
     drop(cluster);
     print([flat::measure(size.many_pods, beside.peak()).await?]);
     print(accounts::measure(size.accounts).await?);

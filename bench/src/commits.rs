@@ -1,4 +1,4 @@
-//! What rows cost those who write: objects a second into each store, with a row for each and without.
+//! Cost of rows for writers: objects a second into each store, with a row for each and without.
 //!
 //! The same bodies under the same keys; once as pods, and once as events, which have no rows.
 
@@ -18,14 +18,14 @@ use crate::{
     pods,
 };
 
-/// How much is written.
-pub(crate) struct Size {
+/// Number of objects.
+pub(crate) struct CommitsSize {
     objects: usize,
     rounds: usize,
 }
 
-pub(crate) const FULL: Size = Size { objects: 5_000, rounds: 5 };
-pub(crate) const QUICK: Size = Size { objects: 500, rounds: 1 };
+pub(crate) const FULL: CommitsSize = CommitsSize { objects: 5_000, rounds: 5 };
+pub(crate) const QUICK: CommitsSize = CommitsSize { objects: 500, rounds: 1 };
 
 /// Objects of one batch: 128 KiB and more of bodies, as agents send them in a flood.
 const BATCH: usize = 16;
@@ -34,7 +34,7 @@ const ACCOUNTS: usize = 20;
 
 const LEASE: Duration = Duration::from_mins(10);
 
-pub(crate) async fn measure(size: &Size) -> anyhow::Result<Vec<Figure>> {
+pub(crate) async fn measure(size: &CommitsSize) -> anyhow::Result<Vec<Figure>> {
     let mut figures = Vec::new();
     for database in Database::all().await? {
         let store = Store::open(&StoreConfig::at(database.url())).await?;
@@ -64,7 +64,7 @@ struct Account {
     cursor: Cursor,
 }
 
-/// Writes so many objects, and says how many a second.
+/// Writes so many objects, and returns the rate per second.
 async fn write(
     store: &Store,
     accounts: &mut [Account],
@@ -112,7 +112,7 @@ fn object(kind: &str, number: usize, round: usize) -> ObjectWrite {
     let (mut pod, status) = pods::sample(number, "shop");
     pod["status"] = status;
     pod["metadata"]["resourceVersion"] = round.to_string().into();
-    // What changes of a pod is mostly its status, of which a row shows the health.
+    // A change of a pod is mostly one of its status, of which a row shows the health.
     pod["status"]["containerStatuses"][0]["ready"] = round.is_multiple_of(2).into();
     let name = pod.pointer("/metadata/name").and_then(serde_json::Value::as_str).unwrap_or_default();
     ObjectWrite {

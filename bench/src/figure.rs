@@ -1,4 +1,4 @@
-//! One line of the result, and what makes one number of many.
+//! One line of the result, and the summary of many numbers.
 
 use std::{fmt, time::Duration};
 
@@ -18,7 +18,7 @@ pub(crate) struct Figure {
 impl fmt::Display for Figure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, value, unit, peer, ratio, goal } = self;
-        // A share of some percent is told as exactly as its goal.
+        // A share of some percent has the digits of its goal.
         let digits = if *ratio < 0.1 { 4 } else { 2 };
         write!(f, "figure {name} = {value:.2} {unit} (peer {peer:.2}, ratio {ratio:.digits$}, goal {goal})")
     }

@@ -1,4 +1,4 @@
-//! How long it takes until the hub has every pod, against only receiving them.
+//! Time until the hub has every pod, against only receiving them.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ pub(crate) async fn measure(
     population: &Population,
 ) -> anyhow::Result<(FirstSync, Stack)> {
     let pods = population.len();
-    // Neither pays for what the API server does only once.
+    // Neither side pays for work that the API server does only once.
     raw.list(pods).await?;
     let mut rounds = FirstSync { pods, ..FirstSync::default() };
     let mut last = None;
@@ -62,7 +62,7 @@ impl FirstSync {
         Figure { name: "first-sync".to_owned(), value, unit: "s", peer, ratio: value / peer, goal: "1.5" }
     }
 
-    /// What the agents held when everything was stored.
+    /// Memory of the agents when everything was stored.
     pub(crate) fn memory(&self) -> Memory {
         Memory::new(self.pods, &self.agents)
     }

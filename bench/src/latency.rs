@@ -1,4 +1,4 @@
-//! How long a change takes until a reader of the hub sees it, against a watch of the API server itself.
+//! Time from a change until a reader of the hub sees it, against a watch of the API server itself.
 //!
 //! ```text
 //! patch sent ──▶ API server ──▶ raw watch              the peer
@@ -21,7 +21,7 @@ use crate::{
     stack::{ACCOUNT, Stack},
 };
 
-/// Each patch is of a pod of its own: a feed may leave out what is already outdated.
+/// Each patch is of a pod of its own: a feed may leave out outdated changes.
 const PATCHES: usize = 300;
 
 /// 50 a second: a busy cluster, and no queue anywhere.

@@ -1,4 +1,4 @@
-//! `spindrift-bench`: what the whole path costs on a real API server, beside a peer in the same run.
+//! `spindrift-bench`: cost of the whole path on a real API server, beside a peer in the same run.
 //!
 //! ```text
 //! pods ──▶ API server ──▶ raw                     the peer: the same bytes, nothing behind
@@ -8,7 +8,7 @@
 //!
 //! a deploy through hub and agent, beside the same calls straight to the API server
 //!
-//! Deck's pages of an application, beside a reader that asks the API servers; what rows cost those who write
+//! Deck's pages of an application, beside a reader of the API servers; cost of rows for writers
 //!
 //! playground of 1,000 clusters ──▶ lists and watches of all of them
 //!
@@ -55,12 +55,12 @@ struct Arguments {
     quick: bool,
     /// Measures only one part; otherwise all but the agent, whose figures are those of another build (`make bench-agent`).
     part: Option<Part>,
-    /// What a part that the benchmark starts by itself is told.
+    /// Arguments of a part that the benchmark starts by itself.
     #[arg(hide = true)]
     told: Vec<String>,
 }
 
-/// What can be measured by itself.
+/// A part that can be measured by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
     /// Agent and hub on a real API server.
@@ -69,7 +69,7 @@ enum Part {
     Agent,
     /// Deploys through hub and agent, beside the same calls straight to the API server.
     Operations,
-    /// Pages of an application with ten thousand pods, and what their rows cost those who write.
+    /// Pages of an application with ten thousand pods, and the cost of their rows for writers.
     Reads,
     /// Only the latter.
     Commits,
@@ -80,7 +80,7 @@ enum Part {
     Playground,
 }
 
-/// How many pods there are while time is measured, and at last.
+/// Number of pods while time is measured, and at the end.
 struct Sizes {
     small: usize,
     large: usize,

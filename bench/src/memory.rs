@@ -1,4 +1,4 @@
-//! What the agent holds after a first sync: the same, however many pods there are.
+//! Memory of the agent after a first sync: the same, however many pods there are.
 
 use spindrift_testkit::Cluster;
 

@@ -1,4 +1,4 @@
-//! What a deploy costs through hub and agent, beside the same calls straight to the API server.
+//! Cost of a deploy through hub and agent, beside the same calls straight to the API server.
 //!
 //! ```text
 //! client-side:  peer ── GET, PATCH ─▶ API server        ours ── POST ─▶ hub ══ agent ── GET, PATCH ─▶ API server
@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Both take turns on connections that are open; each deploy changes the image, so that there is something to do. Then
-//! the same for what is small, while nothing else happens, and while a thousand deploys are under way.
+//! the same for small operations, while nothing else happens, and while a thousand deploys are in progress.
 
 mod load;
 mod peer;
@@ -25,8 +25,8 @@ use crate::{
 };
 use peer::Peer;
 
-/// How much is deployed.
-pub(crate) struct Size {
+/// Number of deploys.
+pub(crate) struct OperationsSize {
     /// One after the other, on each side.
     turns: usize,
     /// As fast as it goes.
@@ -35,8 +35,8 @@ pub(crate) struct Size {
     probes: usize,
 }
 
-pub(crate) const FULL: Size = Size { turns: 300, flood: 3_000, probes: 100 };
-pub(crate) const QUICK: Size = Size { turns: 30, flood: 200, probes: 20 };
+pub(crate) const FULL: OperationsSize = OperationsSize { turns: 300, flood: 3_000, probes: 100 };
+pub(crate) const QUICK: OperationsSize = OperationsSize { turns: 30, flood: 200, probes: 20 };
 
 /// Not measured: connections open, schemas are read, caches fill.
 const WARM_UP: usize = 20;
@@ -50,10 +50,10 @@ pub(crate) enum Mode {
     ServerSide,
 }
 
-pub(crate) async fn measure(size: &Size) -> anyhow::Result<Vec<Figure>> {
+pub(crate) async fn measure(size: &OperationsSize) -> anyhow::Result<Vec<Figure>> {
     let cluster = Cluster::builder().bare().start().await.context("start a cluster")?;
     let namespace = cluster.namespace("shop").await?;
-    // The cache follows what is deployed, as it does in life.
+    // The cache follows the deployed objects, as in production.
     let stack = Stack::of_kinds(&cluster, &["Deployment"]).await?;
     let ours = Deployer { hub: stack.hub.operations(ACCOUNT), namespace: namespace.clone() };
     let peer = Peer::new(cluster.client(), namespace);
@@ -87,7 +87,7 @@ async fn turns(ours: &Deployer, peer: &Peer, mode: Mode, turns: usize) -> anyhow
     Ok([figure(50, mode.goal()), figure(99, "none")])
 }
 
-/// Deploys many at once: what one agent holds.
+/// Deploys many at once: the limit of one agent.
 async fn flood(ours: &Deployer, peer: &Peer, mode: Mode, deploys: usize) -> anyhow::Result<Figure> {
     // All objects are there before the clock runs.
     for object in 1..=AT_ONCE {

@@ -1,4 +1,4 @@
-//! What a thousand simulated clusters cost in one process, and how many changes they can tell.
+//! Cost of a thousand simulated clusters in one process, and the rate of changes that they can send.
 //!
 //! ```text
 //! spindrift playground --clusters 1000              ◀── list and watch of each: memory, start
@@ -20,18 +20,20 @@ use crate::figure::Figure;
 use process::Process;
 use watchers::Watchers;
 
-/// How many clusters there are.
-pub(crate) struct Size {
+/// Number of clusters.
+pub(crate) struct PlaygroundSize {
     clusters: usize,
     peer: usize,
-    /// How long changes are counted at each rate.
+    /// Time for which changes are counted at each rate.
     window: Duration,
 }
 
-pub(crate) const FULL: Size = Size { clusters: 1_000, peer: 100, window: Duration::from_secs(5) };
-pub(crate) const QUICK: Size = Size { clusters: 50, peer: 5, window: Duration::from_secs(1) };
+pub(crate) const FULL: PlaygroundSize =
+    PlaygroundSize { clusters: 1_000, peer: 100, window: Duration::from_secs(5) };
+pub(crate) const QUICK: PlaygroundSize =
+    PlaygroundSize { clusters: 50, peer: 5, window: Duration::from_secs(1) };
 
-/// What the playground is asked to change in a second, until it cannot.
+/// Requested changes per second, until the playground cannot keep up.
 const RATES: [u32; 7] = [500, 1_000, 2_000, 5_000, 10_000, 20_000, 40_000];
 
 /// A rate is kept if so much of it arrives.
@@ -51,8 +53,8 @@ struct Shops {
     start: Duration,
 }
 
-pub(crate) async fn measure(size: &Size) -> anyhow::Result<Vec<Figure>> {
-    let Size { clusters, peer, window } = size;
+pub(crate) async fn measure(size: &PlaygroundSize) -> anyhow::Result<Vec<Figure>> {
+    let PlaygroundSize { clusters, peer, window } = size;
     let few = shops(*peer).await?;
     let many = shops(*clusters).await?;
     let one = changes(1, *window).await?;
@@ -99,7 +101,7 @@ async fn settles(process: &Process, cluster: &str) -> anyhow::Result<()> {
     }
 }
 
-/// How many changes a second arrive at the watchers of so many clusters.
+/// Changes per second that arrive at the watchers of so many clusters.
 async fn changes(clusters: usize, window: Duration) -> anyhow::Result<f64> {
     let mut best = 0.0_f64;
     for rate in RATES {

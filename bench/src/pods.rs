@@ -39,7 +39,7 @@ pub(crate) struct Revision {
 
 /// All that has to be known of a page.
 #[derive(Deserialize)]
-struct Page {
+struct PodPage {
     metadata: PageMetadata,
 }
 
@@ -68,7 +68,7 @@ impl Population {
         self.size
     }
 
-    /// Creates what is missing.
+    /// Creates the missing pods.
     pub(crate) async fn grow_to(&mut self, size: usize) -> anyhow::Result<()> {
         let creations = stream::iter(self.size..size).map(|number| self.create(number));
         let bytes: Vec<usize> = creations.buffer_unordered(IN_FLIGHT).try_collect().await?;
@@ -100,14 +100,14 @@ impl Population {
             let path = format!("/api/v1/pods?limit={PAGE}&continue={token}");
             let page = self.client.request_text(Request::get(path).body(Vec::new())?).await?;
             bytes += page.len() as u64;
-            match serde_json::from_str::<Page>(&page)?.metadata.r#continue {
+            match serde_json::from_str::<PodPage>(&page)?.metadata.r#continue {
                 Some(next) if !next.is_empty() => token = next,
                 _ => return Ok(bytes),
             }
         }
     }
 
-    /// Has a pod's container start again, as a kubelet would tell it; gives the size of the pod as above.
+    /// Restarts a pod's container, as a kubelet would report it; returns the size of the pod as above.
     pub(crate) async fn restart(&self, number: usize, restarts: usize) -> anyhow::Result<u64> {
         let Manifest { name, status, .. } = Manifest::new(number, &self.namespace, restarts);
         let path = format!("/api/v1/namespaces/{}/pods/{name}/status?fieldManager=kubelet", self.namespace);

@@ -1,4 +1,4 @@
-//! The peer: a watch that receives what the agent receives, and drops it.
+//! The peer: a watch that receives the bytes of the agent's watch, and drops them.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ pub(crate) struct Changes(EventStream);
 impl RawWatcher {
     pub(crate) async fn connect(cluster: &Cluster) -> anyhow::Result<Self> {
         let credentials = Credentials::Kubeconfig { path: cluster.kubeconfig().to_owned(), context: None };
-        // Whatever the machine's proxy settings say, the loopback is near.
+        // Loopback, whatever proxy the machine has.
         let options = ApiOptions { no_proxy: true, ..ApiOptions::default() };
         let api = Api::connect(&credentials, &options).await?;
         // Also opens the connection, which the agent has open, too, when its account is attached.
@@ -69,7 +69,7 @@ impl RawWatcher {
         }
     }
 
-    /// What changes after this version.
+    /// Changes after this version.
     pub(crate) async fn follow(&self, version: ResourceVersion) -> anyhow::Result<Changes> {
         Ok(Changes(self.api.watch(&self.target, WatchStart::Resume(version), WATCH_TIMEOUT).await?))
     }

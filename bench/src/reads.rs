@@ -1,4 +1,4 @@
-//! What Deck's pages of an application cost, beside a reader that asks the API servers for the same objects.
+//! Cost of Deck's pages of an application, beside a reader that lists the same objects of the API servers.
 //!
 //! ```text
 //! 10,000 pods in 200 server groups, in one cluster and over 20
@@ -27,20 +27,20 @@ pub(crate) use live::{LiveReader, read_live};
 use process::Usage;
 use shop::Shop;
 
-/// How much there is, and how often it is asked for.
-pub(crate) struct Size {
+/// Number of objects, and of requests.
+pub(crate) struct ReadsSize {
     groups: usize,
     pods: usize,
     turns: usize,
     peer_turns: usize,
 }
 
-pub(crate) const FULL: Size = Size { groups: 200, pods: 10_000, turns: 100, peer_turns: 5 };
-pub(crate) const QUICK: Size = Size { groups: 40, pods: 1_000, turns: 20, peer_turns: 2 };
+pub(crate) const FULL: ReadsSize = ReadsSize { groups: 200, pods: 10_000, turns: 100, peer_turns: 5 };
+pub(crate) const QUICK: ReadsSize = ReadsSize { groups: 40, pods: 1_000, turns: 20, peer_turns: 2 };
 
 const FLEETS: [usize; 2] = [1, 20];
 
-/// What an object takes is told by a hub that has so many times fewer of them.
+/// The memory per object is measured with a hub that has so many times fewer of them.
 const FEWER: usize = 10;
 
 /// Not measured: connections open, pages of the database are read.
@@ -49,41 +49,41 @@ const WARM_UP: usize = 5;
 const SYNC_LIMIT: Duration = Duration::from_mins(10);
 const GLANCE: Duration = Duration::from_millis(100);
 
-/// After this long without changes, a process has given back what it will give back.
+/// After this long without changes, a process has released the memory that it will release.
 const SETTLE: Duration = Duration::from_secs(10);
 
-/// A page that is asked for, what of an answer shows that it is whole, and what it may cost.
-struct Page {
+/// A page, the part of its answer that shows that it is complete, and its goal.
+struct DeckPage {
     name: &'static str,
     path: &'static str,
-    marks: fn(&Size) -> (&'static str, usize),
+    marks: fn(&ReadsSize) -> (&'static str, usize),
     goal: &'static str,
     cpu_goal: &'static str,
 }
 
-const PAGES: [Page; 4] = [
-    Page {
+const PAGES: [DeckPage; 4] = [
+    DeckPage {
         name: "server-groups",
         path: "/applications/shop/serverGroups",
         marks: |size| ("\"availabilityZone\"", size.pods),
         goal: "none",
         cpu_goal: "100 ms",
     },
-    Page {
+    DeckPage {
         name: "clusters",
         path: "/applications/shop/clusters",
         marks: |_| ("replicaSet shop-", 1),
         goal: "4 ms",
         cpu_goal: "none",
     },
-    Page {
+    DeckPage {
         name: "load-balancers",
         path: "/applications/shop/loadBalancers",
         marks: |size| ("\"zone\"", size.pods),
         goal: "none",
         cpu_goal: "100 ms",
     },
-    Page {
+    DeckPage {
         name: "search",
         path: "/search?q=shop&type=instances,serverGroups,loadBalancers&pageSize=500",
         marks: |_| ("\"kubernetesKind\"", 500),
@@ -92,7 +92,7 @@ const PAGES: [Page; 4] = [
     },
 ];
 
-/// What a hub holds with this many objects more than without any.
+/// Memory of a hub with this many objects above that without any.
 #[derive(Debug, Clone, Copy)]
 struct Held {
     objects: u32,
@@ -100,21 +100,21 @@ struct Held {
 }
 
 /// A hub that has cached the shop.
-struct Stack {
+struct ReadsStack {
     hub: HubProcess,
     idle: u64,
     _agent: AgentProcess,
     _database: Database,
 }
 
-pub(crate) async fn measure(size: &Size) -> anyhow::Result<Vec<Figure>> {
+pub(crate) async fn measure(size: &ReadsSize) -> anyhow::Result<Vec<Figure>> {
     let mut figures = Vec::new();
     for clusters in FLEETS {
         let small = Shop::open(clusters, size.groups, size.pods / FEWER).await?;
-        let few = Stack::start(&small).await?.held(&small)?;
+        let few = ReadsStack::start(&small).await?.held(&small)?;
         drop(small);
         let shop = Shop::open(clusters, size.groups, size.pods).await?;
-        let stack = Stack::start(&shop).await?;
+        let stack = ReadsStack::start(&shop).await?;
         figures.push(few.beside(stack.held(&shop)?, clusters));
         for page in &PAGES {
             figures.extend(stack.answer(page, &shop, size, clusters).await?);
@@ -126,7 +126,7 @@ pub(crate) async fn measure(size: &Size) -> anyhow::Result<Vec<Figure>> {
 // === impl Held ===
 
 impl Held {
-    /// What each object more takes; the peer is all that came with the first sync, connections to the database and code
+    /// Memory of each further object; the peer is the growth by the first sync, connections to the database and code
     /// that was not needed before included, shared among the objects.
     fn beside(self, many: Self, clusters: usize) -> Figure {
         let each = f64::from(many.bytes.saturating_sub(self.bytes)) / f64::from(many.objects - self.objects);
@@ -136,9 +136,9 @@ impl Held {
     }
 }
 
-// === impl Stack ===
+// === impl ReadsStack ===
 
-impl Stack {
+impl ReadsStack {
     async fn start(shop: &Shop) -> anyhow::Result<Self> {
         let database = Database::sqlite()?;
         let settings = [("/kubesvc/cache/cacheKinds", json!(shop::KINDS))];
@@ -175,9 +175,9 @@ impl Stack {
 
     async fn answer(
         &self,
-        page: &Page,
+        page: &DeckPage,
         shop: &Shop,
-        size: &Size,
+        size: &ReadsSize,
         clusters: usize,
     ) -> anyhow::Result<Vec<Figure>> {
         let client = reqwest::Client::builder().no_proxy().build()?;
@@ -242,7 +242,7 @@ impl Stack {
     }
 }
 
-/// How many objects the hub has stored, of all accounts.
+/// Number of objects that the hub has stored, of all accounts.
 async fn stored(hub: &HubProcess) -> anyhow::Result<u64> {
     let accounts = hub.get("/v1/accounts").await?;
     let objects = accounts.as_array().into_iter().flatten().filter_map(|account| account.get("objects"));

@@ -1,4 +1,4 @@
-//! An agent, a hub and a database, as they are shipped; what the benchmark asks them costs them next to nothing.
+//! An agent, a hub and a database, as they are shipped; the requests of the benchmark cost them next to nothing.
 
 use std::{net::SocketAddr, str::FromStr, time::Duration};
 
@@ -10,15 +10,15 @@ use tokio::time::{Instant, sleep, timeout};
 /// Long enough for some thousand pods on a busy machine.
 const SYNC_LIMIT: Duration = Duration::from_mins(3);
 
-/// What more pods may take longer, each.
+/// Additional time for each pod.
 const SYNC_LIMIT_OF_A_POD: Duration = Duration::from_millis(5);
 
-/// How closely the hub is looked at. A look counts nothing and reads no row, so it can be taken often.
+/// Interval at which the hub is polled. A poll counts nothing and reads no row, so it can be frequent.
 const GLANCE: Duration = Duration::from_millis(5);
 
 pub(crate) const ACCOUNT: &str = "bench";
 
-/// After this long without changes a process has given back what it will give back.
+/// After this long without changes, a process has released the memory that it will release.
 const SETTLE: Duration = Duration::from_secs(10);
 
 /// A stack that caches into a fresh SQLite file.
@@ -45,7 +45,7 @@ impl ProcessMemory {
         Ok(Self { now: daemon.rss_bytes()?, peak: daemon.peak_rss_bytes()? })
     }
 
-    /// What a process holds when nothing happens any more.
+    /// Memory of a process when nothing happens any more.
     pub(crate) async fn at_rest(daemon: &Daemon) -> anyhow::Result<Self> {
         sleep(SETTLE).await;
         Self::of(daemon)
@@ -65,7 +65,7 @@ impl Stack {
         Self::with_accounts(&json!([account_of(cluster)]), kinds).await
     }
 
-    /// Caches the pods of a cluster, and counts what agent and hub say to each other.
+    /// Caches the pods of a cluster, and counts the bytes between agent and hub.
     pub(crate) async fn counted(cluster: &Cluster) -> anyhow::Result<Self> {
         let (database, hub) = hub(&["Pod"]).await?;
         let link = FaultProxy::start(hub.grpc()).await?;
@@ -80,7 +80,7 @@ impl Stack {
         Ok(Self { agent, link: None, hub, started: Instant::now(), _database: database })
     }
 
-    /// How long ago the agent was started.
+    /// Time since the agent was started.
     pub(crate) fn age(&self) -> Duration {
         self.started.elapsed()
     }
@@ -100,7 +100,7 @@ impl Stack {
         timeout(limit, sync).await.context("the first sync takes too long")?
     }
 
-    /// Waits until so many watches of the agent follow changes, and says how long that took from its start.
+    /// Waits until so many watches of the agent follow changes, and returns the time from its start.
     pub(crate) async fn watches(&self, wanted: usize) -> anyhow::Result<Duration> {
         let watched = async {
             loop {
@@ -120,7 +120,7 @@ impl Stack {
         Ok(self.link.as_ref().context("nobody counts")?.traffic())
     }
 
-    /// How many objects the hub has handed to its store.
+    /// Number of objects that the hub has passed to its store.
     pub(crate) async fn upserted(&self) -> anyhow::Result<usize> {
         self.metric("spindrift_hub_objects_upserted_total").await
     }
@@ -144,19 +144,19 @@ impl Stack {
         value(&page, name).with_context(|| format!("the hub has no metric {name}"))
     }
 
-    /// How long the hub took to answer the agent's last ping.
+    /// Duration of the agent's last ping.
     pub(crate) async fn last_ping(&self) -> anyhow::Result<Duration> {
         let page = self.agent.text("/metrics").await?;
         let seconds = value(&page, "spindrift_agent_ping_seconds").context("the agent has not pinged")?;
         Ok(Duration::from_secs_f64(seconds))
     }
 
-    /// How many batches the hub has committed, each by a transaction.
+    /// Number of batches that the hub has committed, each by a transaction.
     pub(crate) async fn batches(&self) -> anyhow::Result<usize> {
         self.metric("spindrift_hub_batches_committed_total").await
     }
 
-    /// How many objects the hub shows.
+    /// Number of objects that the hub shows.
     async fn stored(&self) -> anyhow::Result<Option<u64>> {
         Ok(self.hub.get("/v1/accounts").await?.pointer("/0/objects").and_then(serde_json::Value::as_u64))
     }

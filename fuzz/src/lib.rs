@@ -1,13 +1,13 @@
-//! Throws nonsense at all that reads what others write, and sees whether its promises hold.
+//! Fuzzer of all parsers of foreign input: it checks whether their invariants hold.
 //!
 //! ```text
-//! seeds ──▶ corpus ──mutate──▶ target ──▶ a promise is broken: the input is kept
+//! seeds ──▶ corpus ──mutate──▶ target ──▶ an invariant is broken: the input is kept
 //!             ▲                   │
 //!             └── new behaviour ──┘
 //! ```
 //!
-//! It runs on the stable compiler and needs no instrumentation: each target tells how it behaved, and inputs that made
-//! it behave in a new way are the ones that further inputs are made of.
+//! It runs on the stable compiler and needs no instrumentation: each target reports its behaviour, and inputs with a
+//! new behaviour are the ones that further inputs are made of.
 #![warn(missing_docs)]
 
 mod mutate;
@@ -20,10 +20,10 @@ use tokio::time::Instant;
 
 pub use targets::TARGETS;
 
-/// Something that reads what others write.
+/// A parser of foreign input.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
-    /// What it is called on the command line.
+    /// Name on the command line.
     pub name: &'static str,
     /// Inputs that make sense, or nearly.
     pub seeds: &'static [&'static str],
@@ -33,12 +33,12 @@ pub struct Target {
     pub run: fn(&[u8]) -> u64,
 }
 
-/// What came of a run.
+/// Result of a run.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// How many inputs were tried.
+    /// Number of inputs.
     pub executions: u64,
-    /// How many ways to behave were seen.
+    /// Number of different behaviours.
     pub behaviours: usize,
     /// The input that broke a promise, which ended the run.
     pub culprit: Option<Vec<u8>>,

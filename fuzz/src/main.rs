@@ -1,4 +1,4 @@
-//! `make fuzz`: throws nonsense at all that reads what others write, for as long as it is told to.
+//! `make fuzz`: fuzzes all parsers of foreign input, for as long as configured.
 
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
@@ -6,13 +6,13 @@ use anyhow::Context;
 use clap::Parser;
 use spindrift_fuzz::{TARGETS, Target, fuzz};
 
-/// Throws nonsense at all that reads what others write.
+/// Fuzzes the parsers of foreign input.
 #[derive(Parser)]
 struct Options {
-    /// What to fuzz; everything if nothing is named.
+    /// Targets to fuzz; all if none is named.
     #[arg(value_parser = TARGETS.map(|target| target.name))]
     targets: Vec<String>,
-    /// How long, each.
+    /// Seconds for each target.
     #[arg(long, default_value_t = 60)]
     seconds: u64,
     /// The same seed tries the same inputs.

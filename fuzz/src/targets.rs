@@ -1,4 +1,4 @@
-//! What is fuzzed, and what each of it promises.
+//! Fuzz targets, and the invariants of each.
 
 mod config;
 mod merges;
@@ -9,7 +9,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::Target;
 
-/// Everything that reads what others write.
+/// All parsers of foreign input.
 pub const TARGETS: [Target; 7] = [
     streams::EVENTS,
     streams::PAGES,
@@ -54,7 +54,7 @@ const JSON: &[&str] = &[
     "\u{1f980}",
 ];
 
-/// What stands for a behaviour: the words that it can be told by, without the numbers in them.
+/// Hash of a behaviour: its words, without the numbers in them.
 fn behaviour(words: impl IntoIterator<Item = impl AsRef<str>>) -> u64 {
     let mut hasher = DefaultHasher::new();
     for word in words {

@@ -1,4 +1,4 @@
-//! Many accounts in one agent: what each costs, and how long all take to be watched.
+//! Many accounts in one agent: cost of each, and time until all are watched.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::{
     stack::{ProcessMemory, Stack},
 };
 
-/// What is watched of each account.
+/// Kinds that are watched of each account.
 const KINDS: [&str; 10] = [
     "ConfigMap",
     "Deployment",
@@ -30,7 +30,7 @@ struct Watched {
 }
 
 pub(super) async fn measure(accounts: usize) -> anyhow::Result<[Figure; 3]> {
-    // Shops in which nothing happens: what is measured is what accounts cost, not what changes cost.
+    // Shops without changes: the cost of accounts is measured, not that of changes.
     let (playground, _) = Process::start(&["--clusters", &accounts.to_string(), "--pace", "0"]).await?;
     let kubeconfig = playground.kubeconfig().await?;
     let account = |name: &String| json!({ "name": name, "kubeconfigFile": kubeconfig, "context": name });

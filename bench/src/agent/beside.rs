@@ -35,7 +35,7 @@ pub(super) async fn measure(
     rounds: usize,
 ) -> anyhow::Result<Beside> {
     let pods = population.len();
-    // Nobody pays for what the API server does only once.
+    // Neither side pays for work that the API server does only once.
     raw.list(pods).await?;
     let mut beside = Beside::default();
     for _ in 0..rounds {

@@ -11,10 +11,10 @@ use crate::stack::ProcessMemory;
 /// Long enough for all pods on a busy machine.
 const SYNC_LIMIT: Duration = Duration::from_mins(3);
 
-/// How closely the informer is looked at.
+/// Interval at which the informer is polled.
 const GLANCE: Duration = Duration::from_millis(20);
 
-/// What an informer took until its cache held everything, and what it held then.
+/// Time until an informer's cache held everything, and its memory then.
 pub(super) struct Informed {
     pub(super) took: Duration,
     pub(super) memory: ProcessMemory,

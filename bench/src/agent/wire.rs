@@ -1,5 +1,5 @@
-//! What the agent sends to the hub, against what the API server sent to the agent: JSON with `managedFields`, before
-//! any compression. What TCP and HTTP/2 carry beside the events (frames, pings) counts as ours.
+//! Bytes from the agent to the hub, against those from the API server to the agent: JSON with `managedFields`, before
+//! any compression. Bytes of TCP and HTTP/2 beside the events (frames, pings) count as ours.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use crate::{
     stack::Stack,
 };
 
-/// How many updates of each sort.
-pub(crate) struct Size {
+/// Number of updates of each sort.
+pub(crate) struct WireSize {
     /// Times that the same pods change.
     repeats: usize,
     /// Pods that change once.
@@ -22,8 +22,8 @@ pub(crate) struct Size {
     silences: usize,
 }
 
-pub(crate) const FULL: Size = Size { repeats: 30, strangers: 40, silences: 5 };
-pub(crate) const QUICK: Size = Size { repeats: 5, strangers: 10, silences: 2 };
+pub(crate) const FULL: WireSize = WireSize { repeats: 30, strangers: 40, silences: 5 };
+pub(crate) const QUICK: WireSize = WireSize { repeats: 5, strangers: 10, silences: 2 };
 
 /// Pods that change again and again: few enough that the channel remembers them.
 const REPEATED: usize = 8;
@@ -52,7 +52,7 @@ struct Meter<'a> {
 pub(super) async fn measure(
     cluster: &Cluster,
     population: &Population,
-    size: &Size,
+    size: &WireSize,
 ) -> anyhow::Result<[Figure; 4]> {
     let pods = population.len();
     let stack = Stack::counted(cluster).await?;
@@ -118,7 +118,7 @@ impl Meter<'_> {
 // === impl Cost ===
 
 impl Cost {
-    /// Bytes per object, and their share of what the API server sent.
+    /// Bytes per object, and their share of the API server's bytes.
     fn figure(&self, name: &str, goal: &'static str) -> Figure {
         let per_object = |bytes: u64| {
             let bytes = u32::try_from(bytes / self.objects.max(1) as u64).unwrap_or(u32::MAX);

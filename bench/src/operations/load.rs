@@ -1,6 +1,6 @@
-//! What small things cost while an account is busy: a thousand deploys under way, and lists of 20 MB, one after the other.
+//! Cost of small operations while an account is busy: a thousand deploys in progress, and lists of 20 MB in sequence.
 //!
-//! The peer asks the API server the same, at the same time: what the machine is short of, both are short of.
+//! The peer sends the same to the API server, at the same time: a shortage of the machine affects both.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ const DEPLOYS: usize = 1_000;
 /// The objects that they are of.
 const OBJECTS: usize = 100;
 
-/// What is listed: so many objects of a megabyte.
+/// Size of the list: so many objects of a megabyte.
 const LARGE: usize = 20;
 const MEGABYTE: usize = 1_000_000;
 
@@ -33,7 +33,7 @@ struct Probe {
     body: Value,
 }
 
-/// How long something small took, on each side.
+/// Duration of a small operation, on each side.
 #[derive(Default)]
 struct Taken {
     through: Vec<Duration>,
@@ -55,7 +55,7 @@ pub(super) async fn measure(
         let path = format!("/api/v1/namespaces/{namespace}/configmaps");
         peer.send("POST", &path, "application/json", &map).await?;
     }
-    // An object of its own, that nobody deploys meanwhile.
+    // An object of its own, which is not deployed meanwhile.
     ours.deploy(Mode::ClientSide, OBJECTS + 1, 0).await?;
     let small = Probe::all(namespace, &format!("ours-client-side-{}", OBJECTS + 1));
 
@@ -96,7 +96,7 @@ async fn list(ours: &Deployer) -> anyhow::Result<()> {
     }
 }
 
-/// Does small things one after the other, by turns; and tells the slowest ping meanwhile.
+/// Performs small operations in sequence, by turns; returns also the slowest ping meanwhile.
 async fn probe(
     stack: &Stack,
     small: &[Probe],

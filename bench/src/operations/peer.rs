@@ -1,4 +1,4 @@
-//! The peer: the same deploy straight to the API server, by who knows the patch already.
+//! The peer: the same deploy straight to the API server, by a client that has computed the patch already.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ impl Peer {
         .with_context(|| format!("deploy {name} straight to the API server"))
     }
 
-    /// Looks what is there, and patches what differs.
+    /// Reads the object, and patches the difference.
     async fn client_side(&self, name: &str, mut manifest: Value, turn: usize) -> anyhow::Result<Duration> {
         let collection = format!("/apis/apps/v1/namespaces/{}/deployments", self.namespace);
         let object = format!("{collection}/{name}");

@@ -26,13 +26,13 @@ const KUBECONFIG: &str = "kubeconfig";
 /// Long enough for a thousand clusters on a busy machine.
 const START_LIMIT: Duration = Duration::from_mins(2);
 
-/// How closely the start is looked at.
+/// Interval at which the start is polled.
 const GLANCE: Duration = Duration::from_millis(5);
 
 // === impl Process ===
 
 impl Process {
-    /// Starts a playground, and says how long it took until it listened.
+    /// Starts a playground, and returns the time until it listened.
     pub(crate) async fn start(arguments: &[&str]) -> anyhow::Result<(Self, Duration)> {
         let begun = Instant::now();
         let files = scratch("playground")?;

@@ -18,20 +18,20 @@ use tokio::{
 
 use super::{IN_FLIGHT, process::Process};
 
-/// Open watches, and what arrived at all of them.
+/// Open watches, and the number of events of all of them.
 pub(super) struct Watchers {
     lines: Arc<AtomicU64>,
     readers: JoinSet<()>,
 }
 
 #[derive(Deserialize)]
-struct Page {
-    metadata: Metadata,
+struct ListPage {
+    metadata: ListMetadata,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Metadata {
+struct ListMetadata {
     resource_version: String,
 }
 
@@ -57,9 +57,9 @@ impl Watchers {
         Ok(Self { lines, readers })
     }
 
-    /// How many events a second arrive.
+    /// Events per second.
     pub(super) async fn count(mut self, window: Duration) -> anyhow::Result<f64> {
-        // What was owed while the watches were opened comes first.
+        // Events that were due while the watches were opened come first.
         sleep(window).await;
         let (begun, before) = (Instant::now(), self.lines.load(Ordering::Relaxed));
         sleep(window).await;
@@ -73,7 +73,7 @@ impl Watchers {
 /// Watches from now on.
 async fn watch(process: &Process, cluster: &str) -> anyhow::Result<reqwest::Response> {
     let pods = format!("/clusters/{cluster}/api/v1/pods");
-    let Page { metadata } = serde_json::from_str(&process.get(&format!("{pods}?limit=1")).await?)?;
+    let ListPage { metadata } = serde_json::from_str(&process.get(&format!("{pods}?limit=1")).await?)?;
     process
         .open(&format!("{pods}?watch=1&timeoutSeconds=3000&resourceVersion={}", metadata.resource_version))
         .await

@@ -9,7 +9,7 @@ pub(super) struct Manifest {
     pub(super) status: Value,
 }
 
-/// What tells one pod from another; the same in every run.
+/// Values that distinguish a pod from others; the same in every run.
 struct Identity {
     app: &'static str,
     name: String,

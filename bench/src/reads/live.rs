@@ -1,4 +1,4 @@
-//! The peer: a process that lists what a page needs, from all API servers at once, and makes the same views of it.
+//! The peer: a process that lists the objects of a page from all API servers at once, and makes the same views of them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -25,7 +25,7 @@ pub(crate) struct LiveReader {
     arguments: Vec<String>,
 }
 
-/// What it tells of itself.
+/// Its own measurements.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Answered {
     pub(crate) took: Vec<Duration>,
@@ -44,11 +44,11 @@ struct List<'a> {
 
 #[derive(Deserialize)]
 struct Item {
-    metadata: Metadata,
+    metadata: ItemMetadata,
 }
 
 #[derive(Deserialize)]
-struct Metadata {
+struct ItemMetadata {
     name: String,
 }
 
@@ -65,7 +65,7 @@ impl LiveReader {
         Self { arguments }
     }
 
-    /// Runs it in a process of its own, whose CPU and memory are nobody else's.
+    /// Runs it in a process of its own, with CPU and memory of its own.
     pub(crate) async fn run(&self) -> anyhow::Result<Answered> {
         let program = std::env::current_exe()?;
         let output = tokio::process::Command::new(program).args(&self.arguments).output().await?;
@@ -113,7 +113,7 @@ async fn list(
     let rules = RowRules { kinds: &kinds, only_managed: false, all_applications: false };
     let mut rows = Vec::with_capacity(items.len());
     for item in items {
-        // Items of a list do not say what they are.
+        // Items of a list have no kind.
         let name = serde_json::from_str::<Item>(item.get())?.metadata.name;
         let key = ObjectKey {
             group: group.into(),

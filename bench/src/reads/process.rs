@@ -1,4 +1,4 @@
-//! What a process has used.
+//! CPU and memory of a process.
 
 use std::time::Duration;
 

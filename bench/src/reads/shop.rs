@@ -36,7 +36,7 @@ pub(crate) struct Shop {
     shutdown: Shutdown,
 }
 
-/// Counts what an API server is asked.
+/// Counter of the requests to an API server.
 struct Counter(Arc<AtomicU64>);
 
 // === impl Shop ===
@@ -84,7 +84,7 @@ impl Shop {
         self.names.len()
     }
 
-    /// How often the API servers were asked for something.
+    /// Number of requests to the API servers.
     pub(crate) fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! Configuration: whatever is written there is understood, or refused with a sentence.
+//! Configuration: every text is accepted, or refused with a sentence.
 
 use spindrift_agent::config::AgentConfig;
 use spindrift_kubernetes::{InvalidRedaction, RedactRule, Redactions};

@@ -1,4 +1,4 @@
-//! Manifests that are merged: whatever they hold, there is a patch or an error that quotes nothing.
+//! Manifests that are merged: whatever they contain, there is a patch or an error that quotes nothing.
 
 use serde_json::Value;
 use spindrift_kubernetes::{
@@ -21,7 +21,7 @@ pub(super) const MERGES: Target = Target {
     run: merged,
 };
 
-/// Takes a list of what was applied, what is wanted and what is there.
+/// Takes a list of the applied, the wanted and the live manifest.
 fn merged(input: &[u8]) -> u64 {
     let Ok([original, modified, current]) = serde_json::from_slice::<[Value; 3]>(input) else {
         return behaviour(["no three"]);

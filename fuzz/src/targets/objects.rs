@@ -1,4 +1,4 @@
-//! Objects that are scrubbed: what is forbidden must not come out, and what comes out is JSON.
+//! Objects that are scrubbed: forbidden values must not come out, and the output is JSON.
 
 use std::sync::LazyLock;
 
@@ -33,7 +33,7 @@ pub(super) const RESULTS: Target = Target {
 
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// What rules forbid.
+/// Kind of values that rules forbid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sort {
     MetadataOnly,
@@ -61,7 +61,7 @@ fn redactions() -> Redactions {
     Redactions::compile(&[RedactRule { kind: "ConfigMap".into(), paths }]).expect("paths of our own")
 }
 
-/// Whether what came out holds nothing that the rules forbid.
+/// Asserts that the output has no value that the rules forbid.
 pub(super) fn assert_clean(body: &Bytes, sort: Sort, rules: &ScrubRules) {
     assert_eq!(scrub(body, rules).as_ref(), Ok(body), "twice is once");
     let Ok(object) = serde_json::from_slice::<Value>(body) else {

@@ -113,7 +113,7 @@ fn compare(input: &[u8], split: &Result<(Vec<Event>, PageEnd), Malformed>) {
     assert_eq!((events.len(), found), (items.unwrap_or_default().len(), &end));
 }
 
-/// What an event is told by; an object that passed must be clean.
+/// Description of an event; an object that passed must be clean.
 fn told(event: &Event, sort: Sort, rules: &ScrubRules) -> String {
     match event {
         Event::Object(object) | Event::Deleted(object) => {
