@@ -142,10 +142,13 @@ async fn a_batch_that_arrives_late_within_one_hub_is_never_written() {
     let cluster = Cluster::builder().bare().start().await.unwrap();
     let namespace = cluster.namespace("late").await.unwrap();
     let stack = Stack::start(&cluster, Database::postgres().await.unwrap(), &["ConfigMap"]).await;
-    let successor =
-        AgentProcess::start("agent-b", stack.hub.grpc(), &json!([account("main", &cluster)])).unwrap();
     storm(&cluster, &namespace, "start").await;
     assert_converged(&cluster, &stack.hub, "main", &[CONFIG_MAPS]).await;
+    // Started now, so that it is the standby.
+    let successor =
+        AgentProcess::start("agent-b", stack.hub.grpc(), &json!([account("main", &cluster)])).unwrap();
+    eventually!("both agents are connected", LONG, stack.hub.metric(SESSIONS).await.unwrap() == 2);
+    assert_eq!(stack.account("main").await["cachedBy"], "agent-a");
 
     // The store keeps the batches of a storm waiting; meanwhile the link breaks, and another agent attaches.
     let stall = Stall::new(&stack, "main").await;
