@@ -1,27 +1,26 @@
-//! Operations: what the hub asks for is done here, with the cluster's own credentials, at most once.
+//! Operations: executed here, with the cluster's own credentials, at most once.
 //!
 //! ```text
-//! Control ─▶ executor (known already? in time? whose turn?) ─▶ verbs ─▶ API server
-//! Results ◀─ answer (piece by piece, as far as credit goes) ◀─┘
+//! Control ─▶ executor (known id? in time? its turn?) ─▶ verbs ─▶ API server
+//! Results ◀─ results (piece by piece, as far as credit goes) ◀─┘
 //! ```
 //!
-//! Verbs are Kubernetes', one file each; Spinnaker's rules are the hub's.
+//! Verbs are those of Kubernetes, one file each; the rules of Spinnaker are in the hub.
 
 mod executor;
-mod lanes;
-mod outbox;
-mod subject;
+mod queue;
+mod results;
+mod target;
 
 mod answer;
-mod failure;
-mod hand;
+mod context;
+mod errors;
 mod resolve;
 mod retry;
 mod verbs;
 
 pub use answer::{Answer, AnswerSink, Gone};
+pub use context::OperationContext;
 pub use executor::Executor;
-pub use failure::Failure;
-pub use hand::Hand;
-pub use outbox::Outbox;
+pub use results::Results;
 pub use verbs::run;

@@ -1,25 +1,24 @@
-//! Operations on their way to an agent, and what comes of them on the way back.
+//! Operations on their way to an agent, and their results on the way back.
 //!
 //! ```text
-//! rest ─▶ submit: account? frozen? namespace? room? known id? ─▶ row in the store ─▶ Driver
-//! Driver: Seeking ─▶ Sending ─▶ Waiting ─▶ end            one task for each operation
+//! rest ─▶ submit: account? frozen? namespace? limits? known id? ─▶ row in the store ─▶ Delivery
+//! Delivery: Seeking ─▶ Sending ─▶ Waiting ─▶ end          one task for each operation
 //!            │ agent is at another hub                    ▲
-//!            └──────────▶ Following ── the row says so ───┘
-//! results ─▶ arrived ─▶ the operation's driver, or one that takes it over ─▶ Running (rest), or the store
+//!            └──────────▶ Following ── by the row ────────┘
+//! results ─▶ arrived ─▶ the operation's delivery, or one that adopts it ─▶ Running (rest), or the store
 //! ```
 //!
-//! At most once: the row says `sent` to which incarnation of which agent before a byte leaves. What changes something is
-//! sent again to that incarnation only, which knows what it has done; if it is gone, nobody knows, and that is said.
+//! At most once: before a byte leaves, the row has the state `sent` and the incarnation of the agent. A change is sent again
+//! to that incarnation only, which has the ids that it executed; if it is gone, the outcome is unknown.
 
-mod about;
 mod admission;
 mod answer;
-mod driver;
+mod delivery;
+mod errors;
 mod keys;
 mod ledger;
 mod links;
 mod reconcile;
-mod refusal;
 mod running;
 mod submit;
 #[cfg(test)]
@@ -34,69 +33,63 @@ use std::{
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use spindrift_model::{AccountName, HubId, OperationId, TenantId, Verb};
+use spindrift_model::{AccountName, HubId, Operation, OperationId, TenantId, Verb};
 use spindrift_process::{
+    fair_semaphore::FairSemaphore,
     shutdown::{Shutdown, TaskGroup},
-    turnstile::Turnstile,
 };
 use spindrift_protocol::{ResultPart, ResultsDown};
 use tokio::{sync::mpsc, time::Instant};
 
 pub use admission::Bounds;
 pub use keys::{key_beside, open_vault};
-pub use refusal::Refusal;
 pub use running::{Event, Running};
 pub use vault::{Vault, VaultError};
 
-pub(crate) use driver::UNSURE;
 pub(crate) use links::{Link, Links};
-pub(crate) use vault::Place;
+pub(crate) use vault::SealedItem;
 
 use admission::{Admission, Admitted};
-use driver::{Driver, Stage, Task};
+use delivery::{Delivery, OperationSummary, Stage};
 use ledger::Ledger;
-use running::{Arrival, Entry};
+use running::{Arrival, OpenOperation};
 
 use crate::{
     metrics::Metrics,
     store::{Route, Seat, Store, StoreError},
 };
 
-/// How operations are sent.
+/// Configuration of the dispatch.
 #[derive(Debug, Clone)]
 pub struct DispatchConfig {
     /// This hub.
     pub hub: HubId,
-    /// Whose operations these are.
+    /// Tenant of the operations.
     pub tenant: TenantId,
-    /// How long an operation may take unless its caller says.
+    /// Default deadline.
     pub deadline: Duration,
-    /// How often an agent is looked for, and how long it is waited in between.
+    /// Number of times that an agent is looked for.
     pub retries: u32,
-    /// How long it is waited in between.
+    /// Pause between two of them.
     pub backoff: Duration,
-    /// How much may be under way.
+    /// Limits.
     pub bounds: Bounds,
-    /// An agent or hub that was not heard of for so long is gone.
+    /// Time without a heartbeat after which an agent or hub is gone.
     pub silence: Duration,
 }
 
-/// What is asked.
+/// Request to carry out an operation.
 #[derive(Debug, Clone)]
-pub struct Order {
-    /// The caller's own id, if it has one: what is asked twice under it is done once.
-    pub id: Option<OperationId>,
-    /// Where.
-    pub account: AccountName,
-    /// What.
-    pub verb: Verb,
-    /// How long it may take.
-    pub deadline: Option<Duration>,
-    /// Whether the answer is stored, since the caller may come for it later.
+pub struct OperationRequest {
+    /// The operation.
+    pub operation: Operation,
+    /// Set if the caller chose the id: a request that it submits twice is done once.
+    pub has_given_id: bool,
+    /// Set if the answer is stored, since the caller may read it later.
     pub keep: bool,
 }
 
-/// Sends operations and awaits their answers; clones share it.
+/// Sends operations and receives their results; clones share it.
 #[derive(Debug, Clone)]
 pub struct Dispatch {
     shared: Arc<Shared>,
@@ -111,26 +104,51 @@ struct Shared {
     metrics: Arc<Metrics>,
     links: Arc<Links>,
     admission: Arc<Admission>,
-    lookups: Turnstile,
-    open: Mutex<HashMap<OperationId, Arc<Entry>>>,
-    /// Those whose rows may be there, and that nobody drives yet.
+    lookups: FairSemaphore,
+    open: Mutex<HashMap<OperationId, Arc<OpenOperation>>>,
+    /// Operations whose rows may exist, and whose delivery has not started.
     submitting: Mutex<HashSet<OperationId>>,
-    /// Those of them that nobody will drive: should their rows be there, they are ended.
+    /// Operations that will not be delivered: should their rows exist, they are ended.
     withdrawn: Mutex<HashSet<OperationId>>,
     tasks: TaskGroup,
 }
 
-/// Routes that are looked up at once. The store has few readers and gives up on whoever waits too long for one: a crowd
-/// waits here instead, where verbs and accounts take turns and others who read are not behind it.
+/// Routes that are read at once. The store has few connections and fails reads that wait too long for one: many operations
+/// wait here instead, where verbs and accounts take turns and other readers are not behind them.
 const LOOKUPS: usize = 4;
 
-/// What follows something goes on until its caller leaves, or at most so long.
+/// Longest deadline; default of streams, which go on until their caller disconnects.
 pub const LONGEST: Duration = Duration::from_hours(24);
+
+// === impl OperationRequest ===
+
+impl OperationRequest {
+    /// Request under the caller's id, or else under a new one.
+    pub fn new(id: Option<OperationId>, account: AccountName, verb: Verb) -> Self {
+        let has_given_id = id.is_some();
+        let id = id.unwrap_or_else(OperationId::fresh);
+        let operation = Operation { id, account, time_left: None, verb };
+        Self { operation, has_given_id, keep: false }
+    }
+
+    /// The same with a time until the deadline.
+    #[must_use]
+    pub fn within(mut self, time_left: Option<Duration>) -> Self {
+        self.operation.time_left = time_left;
+        self
+    }
+
+    /// The same; `keep` stores the answer.
+    #[must_use]
+    pub fn kept(self, keep: bool) -> Self {
+        Self { keep, ..self }
+    }
+}
 
 // === impl Dispatch ===
 
 impl Dispatch {
-    /// Nothing is under way yet; [`Dispatch::start`] takes up what an earlier life left.
+    /// Dispatch without operations; [`Dispatch::start`] adopts those from before a restart.
     pub fn new(
         config: DispatchConfig,
         store: Store,
@@ -149,7 +167,7 @@ impl Dispatch {
             vault,
             metrics,
             links: Arc::new(Links::new()),
-            lookups: Turnstile::new(LOOKUPS),
+            lookups: FairSemaphore::new(LOOKUPS),
             open: Mutex::default(),
             submitting: Mutex::default(),
             withdrawn: Mutex::default(),
@@ -158,7 +176,7 @@ impl Dispatch {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Takes up what an earlier life of this hub, or a hub that died, left behind; and what other hubs hand over.
+    /// Adopts the operations of this hub from before its restart, of hubs that are gone, and those that other hubs hand over.
     pub fn start(&self) {
         let reconciler = reconcile::Reconciler::new(Arc::clone(&self.shared));
         self.shared.tasks.spawn("operations.reconcile", reconciler.run());
@@ -168,7 +186,7 @@ impl Dispatch {
         &self.shared.links
     }
 
-    /// Calls an operation off, wherever it is; false if it has ended or was never known.
+    /// Cancels an operation at any hub; false if it has ended or is unknown.
     pub async fn cancel(&self, id: OperationId) -> Result<bool, StoreError> {
         let open = self.shared.store.cancel_operation(&self.shared.config.tenant, id).await?;
         if let Some(entry) = self.shared.entry(id) {
@@ -177,21 +195,21 @@ impl Dispatch {
         Ok(open)
     }
 
-    /// Waits until the store says what callers have heard: they hear first.
+    /// Waits until the store has what callers were told: they get it first.
     pub async fn written(&self) {
         self.shared.ledger.written().await;
     }
 
-    /// A stored answer, from an offset on.
+    /// Stored answer, from an offset on.
     pub async fn stored(&self, id: OperationId, from: u64) -> Result<Vec<Bytes>, StoreError> {
         answer::stored(&self.shared, id, from).await
     }
 
-    /// A piece of an answer came; it finds its operation, or is looked after.
+    /// Routes a piece of an answer to its operation, which is adopted if it is not open here.
     pub(crate) fn arrived(&self, seat: Seat, part: ResultPart, down_tx: mpsc::UnboundedSender<ResultsDown>) {
         let shared = &self.shared;
         let entry = shared.entry(part.operation).or_else(|| {
-            // The middle of an answer is of no use; who sends it will begin anew when its channel does.
+            // The middle of an answer is of no use; the agent sends it from the beginning on its next channel.
             (part.offset == 0).then(|| shared.adopt(part.operation))
         });
         if let Some(entry) = entry {
@@ -203,20 +221,20 @@ impl Dispatch {
 // === impl Shared ===
 
 impl Shared {
-    fn entry(&self, id: OperationId) -> Option<Arc<Entry>> {
+    fn entry(&self, id: OperationId) -> Option<Arc<OpenOperation>> {
         self.open.lock().get(&id).cloned()
     }
 
-    /// Who can be asked to do something in an account.
+    /// Agents that can execute an operation in an account.
     async fn route(&self, account: &AccountName, verb: &str) -> Result<Option<Route>, StoreError> {
-        let _place = self.lookups.pass(&format!("{verb} {account}")).await;
+        let _permit = self.lookups.acquire(&format!("{verb} {account}")).await;
         self.store.route(&self.config.tenant, account, self.config.silence).await
     }
 
-    /// Begins to carry an operation on.
-    fn drive(
+    /// Starts the delivery of an operation.
+    fn deliver(
         self: &Arc<Self>,
-        task: Task,
+        summary: OperationSummary,
         stage: Stage,
         body: Option<Bytes>,
         deadline: Instant,
@@ -225,23 +243,25 @@ impl Shared {
     ) -> Running {
         let (arrivals_tx, arrivals_rx) = mpsc::unbounded_channel();
         let (events_tx, events_rx) = mpsc::unbounded_channel();
-        let (id, mutation) = (task.id, task.mutation);
-        let entry = Entry::new(id, keep, arrivals_tx);
+        let (id, mutation) = (summary.id, summary.mutation);
+        let entry = OpenOperation::new(id, keep, arrivals_tx);
         self.open.lock().insert(id, Arc::clone(&entry));
         let channels = (arrivals_rx, events_tx);
-        let driver = Driver::new(Arc::clone(self), Arc::clone(&entry), task, deadline, channels)
+        let delivery = Delivery::new(Arc::clone(self), Arc::clone(&entry), summary, deadline, channels)
             .with_body(body)
             .with_admission(admitted);
-        self.tasks.spawn(format!("operation {id}"), driver.run(stage));
+        self.tasks.spawn(format!("operation {id}"), delivery.run(stage));
         Running { id, mutation, entry, events_rx }
     }
 
-    /// Looks after an operation that the store may know, and this hub does not.
-    fn adopt(self: &Arc<Self>, id: OperationId) -> Arc<Entry> {
+    /// Adopts an operation that the store may have, and that is not open at this hub.
+    fn adopt(self: &Arc<Self>, id: OperationId) -> Arc<OpenOperation> {
         let (arrivals_tx, arrivals_rx) = mpsc::unbounded_channel();
         let entry = match self.open.lock().entry(id) {
             hash_map::Entry::Occupied(known) => return Arc::clone(known.get()),
-            hash_map::Entry::Vacant(place) => Arc::clone(place.insert(Entry::new(id, true, arrivals_tx))),
+            hash_map::Entry::Vacant(place) => {
+                Arc::clone(place.insert(OpenOperation::new(id, true, arrivals_tx)))
+            }
         };
         let adoption = reconcile::adopt(Arc::clone(self), Arc::clone(&entry), arrivals_rx);
         self.tasks.spawn(format!("operation {id}"), adoption);

@@ -17,6 +17,7 @@ pub mod rest;
 
 pub mod clouddriver;
 
+mod account_limits;
 pub mod app;
 pub mod check;
 pub mod config;

@@ -5,7 +5,7 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 use serde::Deserialize;
-use spindrift_model::{Ending, Outcome};
+use spindrift_model::{Ending, FailedState, Outcome};
 
 use crate::store::AccountWrite;
 
@@ -138,8 +138,8 @@ impl Metrics {
     pub(crate) fn operation(&self, verb: &'static str, ending: &Ending) {
         self.operations.get_or_create(&[("verb", verb), ("outcome", ending.outcome.word())]).inc();
         let mut result = match &ending.outcome {
-            Outcome::Failed { status, .. } => reason_of(status),
-            other => other.word().to_owned(),
+            Outcome::Failed(error) if error.state() == FailedState::Failed => reason_of(&error.status),
+            ended => ended.word().to_owned(),
         };
         result.truncate(self.longest_result);
         self.process_time.get_or_create(&[("result", result)]).observe(ending.took.as_secs_f64());

@@ -1,4 +1,4 @@
-//! What an agent tells of an account, and what binds the account's name to one cluster.
+//! Description of an account, and the identity that binds its name to one cluster.
 
 use std::{fmt, time::Duration};
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::AccountName;
 
-/// What tells one cluster from another.
+/// Identity of a cluster.
 ///
 /// Hosts repeat between clusters and serving certificates rotate, so neither decides; both are kept to be shown.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -39,7 +39,7 @@ pub struct AccountDescription {
 // === impl ClusterIdentity ===
 
 impl ClusterIdentity {
-    /// Whether both can be the same cluster: by uid if both know it, else by CA bundle; nothing in common is no proof
+    /// Whether both can be the same cluster: by uid if both have it, else by CA bundle; nothing in common is no proof
     /// of difference.
     pub fn may_be(&self, other: &Self) -> bool {
         match (&self.uid, &other.uid, &self.ca_fingerprint, &other.ca_fingerprint) {

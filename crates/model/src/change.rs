@@ -1,4 +1,4 @@
-//! What travels from an agent to the store: batches of items, each batch written whole or not at all.
+//! Changes on the way from an agent to the store: batches of items, each written whole or not at all.
 
 use std::{fmt, sync::Arc};
 
@@ -15,7 +15,7 @@ pub struct ScopeId(pub u32);
 pub struct ScopeDeclaration {
     /// Its short name in the items that follow.
     pub id: ScopeId,
-    /// What is watched.
+    /// Watched scope.
     pub resource: Resource,
     /// The one namespace that is watched, or none for all.
     pub namespace: Option<Arc<str>>,
@@ -23,14 +23,14 @@ pub struct ScopeDeclaration {
     pub scrub_revision: ScrubRevision,
 }
 
-/// All that the agent watches for the account; what is stored and not declared goes.
+/// All scopes that the agent watches for the account; stored scopes that are not declared are deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Declaration {
     /// The scopes, complete.
     pub scopes: Vec<ScopeDeclaration>,
-    /// API groups whose discovery failed: what is stored of them stays, since nothing is known about it.
+    /// API groups whose discovery failed: their stored objects stay.
     pub undiscovered_groups: Vec<Arc<str>>,
-    /// Those of the scopes that the agent is not allowed to read: what is stored of them stays, and is stale.
+    /// Scopes that the agent is not allowed to read: their stored objects stay, and are stale.
     pub denied: Vec<DeniedScope>,
 }
 
@@ -52,7 +52,7 @@ pub struct Upsert {
     pub namespace: Arc<str>,
     /// Its name.
     pub name: Arc<str>,
-    /// What tells it from a later object of the same name.
+    /// Uid, which distinguishes it from a later object of the same name.
     pub uid: Uid,
     /// Its version.
     pub resource_version: ResourceVersion,
@@ -74,7 +74,7 @@ pub enum Item {
     },
     /// An object as it is now.
     Upsert(Upsert),
-    /// Objects that a listing shows exactly as the hub has them: it said so by their fingerprints.
+    /// Objects of a list that are exactly as the hub has them, by their fingerprints.
     Mention {
         /// The scope they were listed in.
         scope: ScopeId,
@@ -94,7 +94,7 @@ pub enum Item {
         /// The version of its deletion.
         resource_version: ResourceVersion,
     },
-    /// The listing is complete: what it did not mention is gone.
+    /// The list is complete: objects that it does not have are deleted.
     End {
         /// The scope.
         scope: ScopeId,
@@ -115,7 +115,7 @@ pub enum Item {
 /// Items of one account that are committed in one transaction, or not at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {
-    /// Whose stream this is.
+    /// Account of the stream.
     pub account: AccountName,
     /// Where it is to be written.
     pub cursor: Cursor,

@@ -1,4 +1,4 @@
-//! Where an account's stream stands: who may write (the epoch) and what comes next (the sequence number).
+//! Position of an account's stream: the writer (epoch) and the next batch (sequence number).
 //!
 //! `protocol/tests/cursor_model` checks the rules of these types exhaustively.
 
@@ -36,7 +36,7 @@ counter! {
     Epoch
 }
 counter! {
-    /// How many batches of the account were committed; also the position in its change feed.
+    /// Number of committed batches of the account; also the position in its change feed.
     Seq
 }
 counter! {
@@ -64,11 +64,11 @@ pub struct ResumePoint {
     pub scrub_revision: ScrubRevision,
     /// The collection's version that the store has reached.
     pub resource_version: ResourceVersion,
-    /// How long ago the store reached it, by the store's own clock.
+    /// Time since the store reached it, by the store's own clock.
     pub age: Duration,
 }
 
-/// What an agent is told when its account is attached: the only truth about where to go on.
+/// Answer to an agent whose account is attached: the only source of the position to go on from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attachment {
     /// Where the first batch is to be written.

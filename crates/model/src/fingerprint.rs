@@ -1,4 +1,4 @@
-//! 64 bits that stand for one version of one object, by which a hub tells an agent what it has already.
+//! Fingerprints: 64 bits for one version of one object, by which a hub reports the objects that it has.
 
 use std::hash::Hasher;
 
@@ -12,7 +12,7 @@ use crate::{ApiVersion, ResourceVersion, ScrubRevision, Uid};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint(pub u64);
 
-/// What makes the fingerprints of one listing differ from those of every other.
+/// Salt that makes the fingerprints of each list different.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Salt(pub u64);
 

@@ -15,7 +15,7 @@ pub struct Resource {
     pub kind: Arc<str>,
     /// The name in URLs, such as `deployments`.
     pub plural: Arc<str>,
-    /// Whether its objects live in namespaces.
+    /// Set if its objects are namespaced.
     pub namespaced: bool,
 }
 
@@ -38,7 +38,7 @@ pub struct CacheKinds {
     pub omit: Vec<KindPattern>,
 }
 
-/// What is cached unless configured otherwise (`kubesvc.cache.cacheDefaults` of the original).
+/// Kinds that are cached by default (`kubesvc.cache.cacheDefaults` of the original).
 pub const DEFAULT_CACHE_KINDS: [&str; 12] = [
     "ReplicaSet",
     "Service",
@@ -57,7 +57,7 @@ pub const DEFAULT_CACHE_KINDS: [&str; 12] = [
 /// Groups that serve the same stored objects as another group; a bare kind name does not mean them too.
 const MIRROR_GROUPS: [&str; 2] = ["extensions", "events.k8s.io"];
 
-/// Short names of built-in kinds, as kubectl knows them: group, kind, short names.
+/// Short names of built-in kinds, as in kubectl: group, kind, short names.
 const SHORT_NAMES: [(&str, &str, &[&str]); 29] = [
     ("", "ComponentStatus", &["cs"]),
     ("", "ConfigMap", &["cm"]),
@@ -118,7 +118,7 @@ impl Resource {
         }
     }
 
-    /// The short names that kubectl knows of a built-in kind; those of custom resources are in their definitions.
+    /// Short names of a built-in kind in kubectl; those of custom resources are in their definitions.
     pub fn short_names(&self) -> &'static [&'static str] {
         let built_in =
             SHORT_NAMES.iter().find(|(group, kind, _)| **group == *self.group && **kind == *self.kind);
@@ -155,7 +155,7 @@ impl KindPattern {
         group_fits && self.names(resource, short_names)
     }
 
-    /// Whether the resource may be meant, given the short names that it has: in whatever version it is served, and also
+    /// Whether the resource may be meant, given the short names that it has: in any version, and also
     /// by a group that mirrors another. For rules of which it is better that they hold too often than not at all.
     pub fn covers(&self, resource: &Resource, short_names: &[impl AsRef<str>]) -> bool {
         let group = resource.group.to_lowercase();
@@ -167,7 +167,7 @@ impl KindPattern {
         group_fits && self.names(resource, short_names)
     }
 
-    /// Whether the name is one of the resource's, whatever its group.
+    /// Whether the name is one of the resource's, in any group.
     fn names(&self, resource: &Resource, short_names: &[impl AsRef<str>]) -> bool {
         let Resource { kind, plural, .. } = resource;
         let built_in = resource.short_names().iter().copied();
@@ -193,7 +193,7 @@ fn is_version(text: &str) -> bool {
 // === impl CacheKinds ===
 
 impl CacheKinds {
-    /// These, and some more; what is omitted stays so.
+    /// These and some more; omitted kinds stay omitted.
     #[must_use]
     pub fn with(&self, more: impl IntoIterator<Item = KindPattern>) -> Self {
         let mut kinds = self.clone();

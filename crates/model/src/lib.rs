@@ -1,4 +1,4 @@
-//! The words of Spindrift: validated names, scopes, object keys, changes and cursors.
+//! Types of the domain: validated names, scopes, object keys, changes, cursors and operations.
 //!
 //! ```text
 //! Account ──has──▶ Scope (resource, namespace or all) ──holds──▶ Object
@@ -27,8 +27,8 @@ pub use kind::{CacheKinds, DEFAULT_CACHE_KINDS, KindPattern, Resource};
 pub use name::{AccountName, AgentId, HubId, Incarnation, InvalidName, SessionId, TenantId};
 pub use object::{ApiVersion, ObjectKey, ResourceVersion, Scope, ScrubRevision, Uid};
 pub use operation::{
-    Apply, ApplyMode, Content, Create, Delete, Diff, Doing, DryRun, Ending, Get, InvalidOperationId, List,
-    Logs, Manifest, Matches, ObjectRef, Operation, OperationId, Outcome, Pace, Patch, PatchKind,
-    Preconditions, Propagation, Replace, Rollout, RolloutAction, Scale, Speaker, Status, Top, Validation,
-    Verb,
+    Apply, ApplyMode, Content, Create, Delete, Diff, Discover, DryRun, Ending, ErrorKind, FailedState, Get,
+    InvalidOperationId, KubectlAction, KubectlContext, List, Logs, Manifest, Matches, ObjectRef, Operation,
+    OperationClass, OperationError, OperationId, Outcome, Patch, PatchKind, Preconditions, Propagation,
+    Replace, Rollout, RolloutAction, Scale, Status, StatusSource, TargetRef, Top, Validation, Verb,
 };

@@ -100,7 +100,7 @@ name! {
     HubId, "hub id"
 }
 name! {
-    /// Whose accounts these are; the first part of every key in the store.
+    /// Tenant of accounts; the first part of every key in the store.
     TenantId, "tenant"
 }
 name! {

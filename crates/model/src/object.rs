@@ -1,4 +1,4 @@
-//! What identifies an object, a version of it, and the scope it is watched in.
+//! Identity of an object, of its version, and of the scope that it is watched in.
 
 use std::{fmt, sync::Arc};
 
@@ -49,7 +49,7 @@ opaque! {
     ResourceVersion
 }
 opaque! {
-    /// What tells an object from a later one of the same name.
+    /// Uid, which distinguishes an object from a later one of the same name.
     Uid
 }
 opaque! {
@@ -57,12 +57,12 @@ opaque! {
     ApiVersion
 }
 
-/// Which rules an object was scrubbed by; a change of the rules makes what is stored stale.
+/// Revision of the rules that an object was scrubbed by; a change of the rules makes stored objects stale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
 #[serde(transparent)]
 pub struct ScrubRevision(pub u32);
 
-/// What is listed and watched as one: a kind in one namespace, or in all of them.
+/// Unit of a list and a watch: a kind in one namespace, or in all of them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct Scope {
     /// The API group; empty for the core group.
@@ -73,7 +73,7 @@ pub struct Scope {
     pub namespace: Option<Arc<str>>,
 }
 
-/// What names an object within an account.
+/// Key of an object within an account.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct ObjectKey {
     /// The API group; empty for the core group.

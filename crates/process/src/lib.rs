@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Beside that way lie `readiness` (what is still awaited), `metrics` (what a scrape shows), `proxy` (the way out),
-//! `backoff` (how long to wait before the next attempt) and `turnstile` (who goes first where not all can). `check` is
+//! `backoff` (how long to wait before the next attempt) and `fair_semaphore` (a semaphore whose queues take turns). `check` is
 //! for the day on which something does not work: what is right, what is wrong, and what to do about it.
 
 #![warn(missing_docs)]
@@ -17,6 +17,7 @@ pub mod backoff;
 pub mod check;
 pub mod config;
 pub mod daemon;
+pub mod fair_semaphore;
 pub mod logging;
 pub mod metrics;
 pub mod open_files;
@@ -28,7 +29,6 @@ mod report;
 pub mod serve;
 pub mod shutdown;
 pub mod tls;
-pub mod turnstile;
 
 mod file_uri;
 

@@ -1,4 +1,4 @@
-//! No message limit is the limit of an object: what is larger than one gRPC message travels in chunks.
+//! Chunks: a message larger than one gRPC message is split, so that its limit is none for objects.
 
 use bytes::Bytes;
 use prost::Message;
@@ -57,7 +57,7 @@ impl Cutter {
         self.compressor.as_ref().is_some_and(Compressor::is_open)
     }
 
-    /// Ends what is open, since nothing was said for a while.
+    /// Ends the open frame of an idle channel.
     pub fn fall_idle(&mut self) -> Option<v1::EventsUp> {
         let chunk = self.compressor.as_mut()?.end()?.into();
         Some(v1::EventsUp { chunk, more: false })

@@ -1,6 +1,6 @@
-//! Compression of the Events channel: zstd, with one context for as long as the channel speaks.
+//! Compression of the Events channel: zstd, with one context until the channel is idle.
 //!
-//! What was said a moment ago is in the window, what Kubernetes always says is in the dictionary: a lone update of a pod
+//! Recent messages are in the window, and common JSON of Kubernetes is in the dictionary: a single update of a pod
 //! costs some hundred bytes. A frame ends when the channel falls idle, so that neither side holds the contexts of silent
 //! agents (about 1.3 MB here, 0.6 MB there); the next message begins another one, primed with the dictionary.
 
@@ -18,10 +18,10 @@ pub use dictionary::Dictionary;
 /// Higher levels save a fifth, at a third of the speed and more memory.
 pub const LEVEL: i32 = 3;
 
-/// 128 KiB, some twenty pods: what both sides keep of what was said. A hub refuses larger windows.
+/// Window that both sides keep: 128 KiB, some twenty pods. A hub refuses larger ones.
 pub const WINDOW_LOG: u32 = 17;
 
-/// A channel that says nothing for this long ends its frame. An update after that costs some hundred bytes more.
+/// Time after which an idle channel ends its frame. An update after that costs some hundred bytes more.
 pub const IDLE_FRAME: Duration = Duration::from_secs(3);
 
 /// Output is made in steps of this size: most messages are compressed into fewer bytes.
@@ -77,7 +77,7 @@ impl Compressor {
         Some(run(&mut context, &[], ZSTD_EndDirective::ZSTD_e_end))
     }
 
-    /// How much memory the context takes.
+    /// Memory of the context.
     pub fn memory(&self) -> usize {
         self.context.as_ref().map_or(0, CCtx::sizeof)
     }
@@ -107,7 +107,7 @@ impl Decompressor {
         Self { dictionary, context: None }
     }
 
-    /// Adds what the chunk holds to the message so far, which may not grow beyond `most` bytes.
+    /// Adds the content of a chunk to the message so far, which may not grow beyond `most` bytes.
     pub fn decompress(
         &mut self,
         chunk: &[u8],
@@ -163,7 +163,7 @@ impl Decompressor {
         }
     }
 
-    /// How much memory the context takes.
+    /// Memory of the context.
     pub fn memory(&self) -> usize {
         self.context.as_ref().map_or(0, DCtx::sizeof)
     }

@@ -1,4 +1,4 @@
-//! The Control channel: pings, account lifecycle, and what agents are asked to do.
+//! Control channel: pings, account lifecycle, and operations.
 
 use std::time::Duration;
 
@@ -12,40 +12,40 @@ use crate::{
     v1,
 };
 
-/// What an agent says on Control.
+/// Message of an agent on Control.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ControlUp {
-    /// I am here; answered by a pong of the same nonce.
+    /// Heartbeat; answered by a pong of the same nonce.
     Ping {
         /// Repeated in the pong.
         nonce: u64,
     },
-    /// These accounts became usable, or changed.
+    /// Accounts that became usable, or changed.
     Announce(Vec<AccountDescription>),
-    /// This account is no longer served.
+    /// Account that is no longer served.
     Withdraw(AccountName),
 }
 
-/// What a hub says on Control.
+/// Message of a hub on Control.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ControlDown {
-    /// The answer to a ping.
+    /// Answer to a ping.
     Pong {
         /// The ping's nonce.
         nonce: u64,
     },
-    /// Whether an announced account is accepted.
+    /// Acceptance or refusal of an announced account.
     Verdict(Verdict),
-    /// The session is over.
+    /// End of the session.
     Disconnect {
-        /// Why, for people to read.
+        /// Reason, for people.
         reason: String,
-        /// Register again, but not sooner.
+        /// Earliest time to register again.
         retry_after: Duration,
     },
-    /// Something to do, or the next part of it.
+    /// Operation, or the next part of one.
     Operation(OperationPart),
-    /// An operation that nobody wants any more.
+    /// Cancellation of an operation.
     Cancel(OperationId),
 }
 

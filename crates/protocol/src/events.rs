@@ -15,7 +15,7 @@ use crate::{
     v1,
 };
 
-/// What an agent says on Events.
+/// Message of an agent on Events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventsUp {
     /// I want to cache this account.
@@ -26,7 +26,7 @@ pub enum EventsUp {
     Detach(AccountName),
 }
 
-/// What a hub says on Events.
+/// Message of a hub on Events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventsDown {
     /// The account is yours from here.
@@ -35,7 +35,7 @@ pub enum EventsDown {
         account: AccountName,
         /// Where to go on.
         attachment: Attachment,
-        /// How many bytes of batches may be unacknowledged; one larger batch may overdraw it.
+        /// Bytes of batches that may be unacknowledged; one larger batch may overdraw it.
         credit_bytes: u32,
     },
     /// The account is not yours now.
@@ -55,7 +55,7 @@ pub enum EventsDown {
         cursor: Cursor,
         /// Objects of it that the store would not take.
         rejected: Vec<Rejected>,
-        /// How many bytes may be unacknowledged from here on, if that changes.
+        /// Bytes that may be unacknowledged from here on, if that changes.
         credit_bytes: Option<u32>,
     },
     /// The attachment is over; attach again to go on.
@@ -67,13 +67,13 @@ pub enum EventsDown {
         /// Why, for people to read.
         reason: String,
     },
-    /// What the hub has of a scope that is being listed.
+    /// Fingerprints of the objects that the hub has of a scope that is being listed.
     Fingerprints {
         /// The account.
         account: AccountName,
         /// The attachment.
         epoch: Epoch,
-        /// What of it.
+        /// Scope.
         known: Known,
     },
 }
@@ -85,11 +85,11 @@ pub struct Known {
     pub scope: ScopeId,
     /// The listing.
     pub generation: Generation,
-    /// What they were made with.
+    /// Salt of the fingerprints.
     pub salt: Salt,
     /// In no order.
     pub fingerprints: Vec<Fingerprint>,
-    /// Whether no more follow.
+    /// Set if no more follow.
     pub last: bool,
 }
 

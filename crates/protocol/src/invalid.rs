@@ -2,20 +2,20 @@
 
 use spindrift_model::{AccountName, InvalidName};
 
-/// A message from the peer that cannot be understood; names the field and what was expected.
+/// Invalid message of the peer; names the field and the expected value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {expected}")]
 pub struct InvalidMessage {
     field: String,
     expected: String,
-    /// The one account that it is about, if that can be told.
+    /// Account that it is about, if it is about one.
     account: Option<AccountName>,
 }
 
 // === impl InvalidMessage ===
 
 impl InvalidMessage {
-    /// The field does not hold what it should.
+    /// The field has an invalid value.
     pub fn new(field: impl Into<String>, expected: impl Into<String>) -> Self {
         Self { field: field.into(), expected: expected.into(), account: None }
     }
@@ -38,7 +38,7 @@ impl InvalidMessage {
         Self { account: Some(account), ..self }
     }
 
-    /// The one account that the message is about, if that can be told: all others are still in step.
+    /// Account that the message is about, if it is about one: all others are not affected.
     pub fn account(&self) -> Option<&AccountName> {
         self.account.as_ref()
     }

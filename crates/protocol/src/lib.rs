@@ -1,4 +1,4 @@
-//! Protocol v1: what an agent and a hub say to each other, taken apart completely at the edge.
+//! Protocol v1 between agents and hubs: messages, parsed completely at the edge.
 //!
 //! ```text
 //! bytes ──prost──▶ v1::* (generated) ──TryFrom──▶ domain types ──▶ agent, hub
@@ -8,7 +8,7 @@
 //! On the Events channel, `Cutter` and `Assembler` stand between messages and gRPC: compression and chunks.
 //!
 //! A message that does not fit is an [`InvalidMessage`] naming the field; nothing behind this crate checks again.
-//! No I/O. The rules of the cursor (who may write, what comes next) are checked exhaustively in
+//! No I/O. The rules of the cursor (writer and next batch) are checked exhaustively in
 //! `tests/cursor_model`.
 #![warn(missing_docs)]
 
@@ -30,7 +30,7 @@ pub use control::{ControlDown, ControlUp};
 pub use events::{EventsDown, EventsUp, Known, Rejected};
 pub use invalid::InvalidMessage;
 pub use operations::{
-    FIRST_CREDIT, OperationPart, Operations, RESULT_PIECE_BYTES, Request, ResultPart, ResultsDown,
+    EncodedOperation, FIRST_CREDIT, OperationPart, Operations, RESULT_PIECE_BYTES, ResultPart, ResultsDown,
 };
 pub use register::{Pacing, Registration, Verdict, Welcome};
 pub use token::{

@@ -1,20 +1,20 @@
-//! Operations on their way down Control, and their answers on the way up Results.
+//! Operations on the Control channel, and their answers on the Results channel.
 //!
 //! ```text
-//! Operation ─▶ parts ─══ Control ══▶ Operations ─▶ Request (the verb still as bytes)
-//! answer, Ending ◀─ ResultPart ◀══ Results ══─ at most so far as credit goes
+//! Operation ─▶ parts ─══ Control ══▶ Operations ─▶ EncodedOperation (the verb still as bytes)
+//! answer, Ending ◀─ ResultPart ◀══ Results ══─ at most as far as credit goes
 //! ```
 
 mod answer;
-mod request;
+mod encoded;
 
 pub use answer::{ResultPart, ResultsDown};
-pub(crate) use request::id;
-pub use request::{OperationPart, Operations, Request};
+pub(crate) use encoded::id;
+pub use encoded::{EncodedOperation, OperationPart, Operations};
 
-/// How much of an answer is sent before the hub has said a word about it. A reader that is slow, or gone, costs its own
-/// answer only: what is beyond the credit waits in the agent, unread.
+/// Bytes of an answer that an agent may send before the hub grants more. A slow reader delays its own answer only: the rest
+/// waits in the agent, unread.
 pub const FIRST_CREDIT: u64 = 1024 * 1024;
 
-/// Largest piece of an answer: small, since small answers take turns with large ones.
+/// Largest piece of an answer: small, so that small answers are interleaved with large ones.
 pub const RESULT_PIECE_BYTES: usize = 64 * 1024;

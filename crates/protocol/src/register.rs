@@ -1,4 +1,4 @@
-//! `Register`: who the agent is, and what the hub answers.
+//! `Register`: the agent's identity, and the hub's answer.
 
 use std::{ops::RangeInclusive, time::Duration};
 
@@ -22,13 +22,13 @@ pub struct Registration {
     pub incarnation: Incarnation,
     /// Its release, for people to read.
     pub version: String,
-    /// The protocol versions it speaks.
+    /// Protocol versions that it supports.
     pub protocol: RangeInclusive<u32>,
     /// Where it runs, for choosing among agents.
     pub zone: String,
     /// The accounts it can serve now.
     pub accounts: Vec<AccountDescription>,
-    /// What it can be asked to do.
+    /// Verbs that it implements.
     pub verbs: Vec<String>,
 }
 
@@ -37,7 +37,7 @@ pub struct Registration {
 pub struct Welcome {
     /// The session that the channels are opened in.
     pub session: SessionId,
-    /// The protocol version it speaks.
+    /// Protocol version of the session.
     pub protocol: u32,
     /// The hub that answered; another replica may serve the channels.
     pub hub: HubId,
@@ -45,24 +45,24 @@ pub struct Welcome {
     pub hub_version: String,
     /// One token per channel.
     pub tokens: ChannelTokens,
-    /// What to cache.
+    /// Kinds to cache.
     pub kinds: CacheKinds,
-    /// How fast to go.
+    /// Pacing.
     pub pacing: Pacing,
     /// One verdict per account.
     pub accounts: Vec<Verdict>,
 }
 
-/// How fast an agent may go.
+/// Pacing of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pacing {
-    /// How often to ping; silence of three intervals ends the session on either side.
+    /// Interval of pings; three missed ones end the session on either side.
     pub heartbeat: Duration,
-    /// How large a batch may grow before it is sent.
+    /// Size at which a batch is sent.
     pub batch_bytes: u32,
 }
 
-/// Whether the hub accepts an account.
+/// Acceptance or refusal of an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
     /// The account.

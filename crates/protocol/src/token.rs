@@ -12,7 +12,7 @@ pub const TOKEN_METADATA: &str = "spindrift-token";
 /// The gRPC metadata of the Events channel that names the compression dictionaries an agent has, separated by commas;
 /// in the answer, the one that the hub reads. Without it nothing is compressed.
 pub const DICTIONARY_METADATA: &str = "spindrift-dictionary";
-/// The gRPC metadata of the Events channel by which an agent says that it understands fingerprints, and the hub that it
+/// gRPC metadata of the Events channel by which an agent reports that it supports fingerprints, and the hub that it
 /// will answer every beginning of a listing with them.
 pub const FINGERPRINTS_METADATA: &str = "spindrift-fingerprints";
 

@@ -1,8 +1,8 @@
-//! Which protocol version a session speaks: the newest that both sides know.
+//! Protocol version of a session: the newest that both sides support.
 
 use std::ops::RangeInclusive;
 
-/// The protocol versions that this build speaks.
+/// Protocol versions of this build.
 pub const SUPPORTED: RangeInclusive<u32> = 1..=1;
 
 /// Two builds that have no protocol version in common.
@@ -18,7 +18,7 @@ pub struct VersionMismatch {
     hub: RangeInclusive<u32>,
 }
 
-/// The newest version that both speak, or an error that names both builds.
+/// Newest version that both support, or an error that names both builds.
 pub fn negotiate(
     (agent_build, agent): (&str, RangeInclusive<u32>),
     (hub_build, hub): (&str, RangeInclusive<u32>),

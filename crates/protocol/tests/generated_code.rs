@@ -13,7 +13,7 @@ fn generated_code_is_what_the_proto_files_say() {
 
     let descriptors =
         protox::compile(["spindrift/v1/hub.proto"], [root.join("proto")]).expect("the proto files compile");
-    // The reflection service tells clients such as grpcurl what the hub speaks.
+    // The reflection service serves it to clients such as grpcurl.
     fs::write(scratch.path().join("spindrift.v1.bin"), descriptors.encode_to_vec()).unwrap();
     tonic_prost_build::configure()
         .bytes(".")

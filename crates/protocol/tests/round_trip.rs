@@ -1,4 +1,4 @@
-//! What is said is what is heard, and what makes no sense is blamed on its field.
+//! Messages survive the wire, and invalid ones name their field.
 
 use std::time::Duration;
 

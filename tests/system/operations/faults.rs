@@ -85,7 +85,7 @@ impl FaultSetup {
 fn assert_unknown(answer: &OperationAnswer) {
     assert_eq!((answer.status, &answer.body["reason"]), (502, &json!("OutcomeUnknown")), "{answer:?}");
     let message = answer.body["message"].as_str().unwrap();
-    assert!(message.starts_with("nobody knows whether it was done: "), "{message}");
+    assert!(message.starts_with("outcome unknown: "), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -62,7 +62,7 @@ async fn an_operation_that_the_hub_refuses_for_a_moment_is_performed_later_and_o
     let before = setup.effects();
     setup.stack.database.execute("ALTER TABLE spindrift_freeze RENAME TO spindrift_frozen").await.unwrap();
     let id = submit(&setup.stack.hub, "deployManifest", setup.several()).await;
-    eventually!("it is refused", LONG, log(&setup, "an operation was not taken on") > 1);
+    eventually!("it is refused", LONG, log(&setup, "operation not accepted: the store did not answer") > 1);
     setup.stack.database.execute("ALTER TABLE spindrift_frozen RENAME TO spindrift_freeze").await.unwrap();
     let task = ended(&setup.stack.hub, &id).await;
     assert_eq!(task["status"]["failed"], false, "{task:#}");
@@ -88,7 +88,7 @@ async fn an_operation_that_the_hub_refuses_for_a_moment_is_performed_later_and_o
     setup.held(fault).await;
     let crowd = deployment(&setup.account, json!([config_map("default", "crowd", "1")]));
     let second = submit(&setup.stack.hub, "deployManifest", crowd).await;
-    eventually!("it waits", LONG, log(&setup, "1 operations are under way in account") > 0);
+    eventually!("it waits", LONG, log(&setup, "1 operations are open in account") > 0);
     setup.faults.lift(fault);
     for id in [first, second] {
         let task = ended(&setup.stack.hub, &id).await;

@@ -1,49 +1,54 @@
-//! Takes what hubs ask for and sees to it that each is done at most once, in order, and that its outcome is told.
+//! Executes the operations that hubs send: each at most once, in order, and with an outcome for the hub.
 //!
 //! ```text
-//! request ─▶ known already? ─▶ account, verb ─▶ door (arrival order) ─▶ kind, namespace ─▶ lane of the object ─▶ room ─▶ verb
+//! request ─▶ known id? ─▶ account, verb ─▶ arrival queue ─▶ kind, namespace ─▶ object queue ─▶ concurrency limit ─▶ verb
 //! ```
 //!
-//! It outlives sessions: what was begun goes on while the link is down, and what came of it is told to the next one.
+//! It outlives sessions: running operations go on while the connection is down, and the next session gets their outcome.
 
-mod task;
+mod execution;
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
 use serde_json::Value;
-use spindrift_model::{AccountName, Ending, OperationId, Pace, Verb};
-use spindrift_process::{
-    shutdown::{BoxError, Shutdown, TaskGroup},
-    turnstile::{Pass, Turnstile},
+use spindrift_model::{
+    AccountName, Ending, ErrorKind, Operation, OperationClass, OperationError, OperationId, Verb,
 };
-use spindrift_protocol::Request;
+use spindrift_process::{
+    fair_semaphore::{FairPermit, FairSemaphore},
+    shutdown::{BoxError, Shutdown, TaskGroup},
+};
+use spindrift_protocol::EncodedOperation;
 use tokio::{sync::watch, time::Instant};
 use tracing::{debug, info};
 
-use self::task::Task;
-use super::{Failure, lanes::Lanes, outbox::Outbox, subject::Aim};
+use self::execution::Execution;
+use super::{queue::KeyedQueue, results::Results, target::ResolvedTarget};
 use crate::{
     account::Accounts,
     config::{AgentConfig, Retries, ServerSideApply},
     metrics::Metrics,
 };
 
-/// How many mutations of one account run at once. An API server bears more, but not from one of many clients.
-const CHANGES: usize = 32;
-/// How many mutations may wait at once, besides, for the cluster to do the rest.
-const WAITS: usize = 32;
-/// How many reads of one thing run at once.
-const GLANCES: usize = 16;
-/// How many reads of much run at once, besides; each holds some hundred kilobytes at most.
-const HAULS: usize = 8;
-/// How many may follow something (logs, a rollout) at once, besides: they hold a stream, and little else.
-const FOLLOWERS: usize = 64;
-/// How many operations may wait or run; each holds its manifest. A hub that sends more is not heard.
-const MOST: usize = 8192;
+// Limits per account. The hub sends more than these at once (`dispatch/admission.rs`), so that the next operation is here
+// when one ends.
 
-/// Does what hubs ask for.
+/// Changes that run at once. An API server bears more, but not from one of many clients.
+const CHANGES: usize = 32;
+/// Changes that wait at once for the cluster to complete them, in addition.
+const WAITING_CHANGES: usize = 32;
+/// Reads of one object that run at once.
+const READS: usize = 16;
+/// Bulk reads that run at once; each holds some hundred kilobytes at most.
+const BULK_READS: usize = 8;
+/// Streams (logs, a rollout) that run at once: each holds a connection, and little else.
+const STREAMS: usize = 64;
+/// Operations of the agent that wait or run; each holds its manifest. Beyond it, operations are refused.
+const MAX_OPERATIONS: usize = 8192;
+
+/// Executes operations.
 #[derive(Debug)]
 pub struct Executor {
     shared: Arc<Shared>,
@@ -55,27 +60,27 @@ struct Shared {
     server_side_apply: Arc<ServerSideApply>,
     retries: Retries,
     metrics: Arc<Metrics>,
-    outbox: Arc<Outbox>,
-    /// Until it is known what a mutation is about, it keeps its place among those of its account.
-    doors: Lanes<AccountName>,
-    lanes: Lanes<(AccountName, Aim)>,
-    rooms: Mutex<HashMap<AccountName, Arc<Room>>>,
+    results: Arc<Results>,
+    /// Keeps changes of an account in the order of arrival until their targets are resolved.
+    arrival_queue: KeyedQueue<AccountName>,
+    object_queue: KeyedQueue<(AccountName, ResolvedTarget)>,
+    concurrency: Mutex<HashMap<AccountName, Arc<Concurrency>>>,
 }
 
-/// How much of one account runs at once. Each pace has room of its own, in which verbs and namespaces take turns.
+/// Concurrency limits of one account, one for each class. Within a class, verbs and namespaces take turns.
 #[derive(Debug)]
-struct Room {
-    glances: Turnstile,
-    hauls: Turnstile,
-    changes: Turnstile,
-    waits: Turnstile,
-    followers: Turnstile,
+struct Concurrency {
+    reads: FairSemaphore,
+    bulk_reads: FairSemaphore,
+    changes: FairSemaphore,
+    waiting_changes: FairSemaphore,
+    streams: FairSemaphore,
 }
 
 // === impl Executor ===
 
 impl Executor {
-    /// Without anything to do yet; it ends with the shutdown.
+    /// Executor without operations; it ends with the shutdown.
     pub fn new(
         config: &AgentConfig,
         accounts_rx: watch::Receiver<Accounts>,
@@ -87,131 +92,134 @@ impl Executor {
             server_side_apply: config.kubernetes.server_side_apply.clone().into(),
             retries: config.kubernetes.retries.clone(),
             metrics,
-            outbox: Arc::new(Outbox::new(config.clouddriver.response_retries.clone())),
-            doors: Lanes::default(),
-            lanes: Lanes::default(),
-            rooms: Mutex::default(),
+            results: Arc::new(Results::new(config.clouddriver.response_retries.clone())),
+            arrival_queue: KeyedQueue::default(),
+            object_queue: KeyedQueue::default(),
+            concurrency: Mutex::default(),
         };
         Self { shared: Arc::new(shared), tasks: shutdown.group("operations") }
     }
 
-    /// The answers.
-    pub fn outbox(&self) -> &Outbox {
-        &self.shared.outbox
+    /// Results of the operations.
+    pub fn results(&self) -> &Results {
+        &self.shared.results
     }
 
-    /// Begins an operation, unless its id is known. Whatever is wrong with it is its answer.
-    pub fn submit(&self, request: Request) {
-        let Request { operation, account, time_left, verb } = request;
+    /// Starts an operation, unless its id is known. An invalid one is answered with its error.
+    pub fn submit(&self, request: EncodedOperation) {
+        let EncodedOperation { id, account, time_left, verb } = request;
         let shared = &self.shared;
         let read = read_verb(&verb);
         let cancelled = self.tasks.token().child_token();
         // A verb that is not understood does nothing: it can be refused as often as it comes.
         let is_mutation = read.as_ref().is_ok_and(Verb::is_mutation);
-        let crowded = shared.outbox.len() >= MOST;
-        let Some(letterbox) = shared.outbox.open(operation, is_mutation, &cancelled) else { return };
-        let refuse = |failure: Failure| {
-            debug!(operationId = %operation, %account, ?failure, "an operation is refused");
-            let ending = Ending { outcome: failure.into_outcome(), took: Duration::ZERO };
-            letterbox.close(Bytes::new(), ending);
+        let is_overloaded = shared.results.len() >= MAX_OPERATIONS;
+        let Some(writer) = shared.results.open(id, is_mutation, &cancelled) else { return };
+        let refuse = |error: OperationError| {
+            debug!(operationId = %id, %account, ?error, "operation refused");
+            writer.close(Bytes::new(), Ending::without_agent(error.into()));
         };
         let verb = match read {
             Ok(verb) => verb,
-            Err(failure) => return refuse(failure),
+            Err(error) => return refuse(error),
         };
-        if crowded {
-            let message = format!("{MOST} operations wait in this agent; try again later");
-            return refuse(Failure::ours(429, "TooManyRequests", message));
+        if is_overloaded {
+            let message = format!("{MAX_OPERATIONS} operations wait in this agent; try again later");
+            return refuse(OperationError::agent(ErrorKind::AgentOverloaded, message));
         }
         let Some(found) = shared.accounts_rx.borrow().get(&account).cloned() else {
             let message = format!("account {account} is not served by this agent now");
-            return refuse(Failure::ours(503, "ServiceUnavailable", message));
-        };
-        let task = Task {
-            shared: shared.clone(),
-            account: found,
-            operation,
-            verb,
-            deadline: Instant::now() + time_left,
-            cancelled,
-            letterbox,
+            return refuse(OperationError::agent(ErrorKind::Unavailable, message));
         };
         // Here, in the order of arrival, and not when the task is first polled.
-        let door = is_mutation.then(|| shared.doors.enter(account));
-        let name = format!("{} {operation}", task.verb.name());
+        let arrival = is_mutation.then(|| shared.arrival_queue.enter(account.clone()));
+        let execution = Execution {
+            shared: shared.clone(),
+            account: found,
+            operation: Operation { id, account, time_left: Some(time_left), verb },
+            deadline: Instant::now() + time_left,
+            cancelled,
+            writer,
+        };
+        let name = format!("{} {id}", execution.operation.verb.name());
         self.tasks.spawn(name, async move {
-            task.run(door).await;
+            execution.run(arrival).await;
             Ok::<_, BoxError>(())
         });
     }
 
-    /// Calls an operation off: one that waits is never begun, one that reads ends, one that changes something is heard out.
+    /// Cancels an operation: a waiting one never starts, a read ends, a change that has begun runs to its end.
     pub fn cancel(&self, operation: OperationId) {
-        info!(operationId = %operation, "the operation is called off");
-        self.shared.outbox.cancel(operation);
+        info!(operationId = %operation, "operation cancelled");
+        self.shared.results.cancel(operation);
     }
 }
 
 // === impl Shared ===
 
 impl Shared {
-    fn room(&self, account: &AccountName) -> Arc<Room> {
-        self.rooms.lock().entry(account.clone()).or_default().clone()
+    fn concurrency(&self, account: &AccountName) -> Arc<Concurrency> {
+        self.concurrency.lock().entry(account.clone()).or_default().clone()
     }
 }
 
 impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared").field("operations", &self.outbox.len()).finish_non_exhaustive()
+        f.debug_struct("Shared").field("operations", &self.results.len()).finish_non_exhaustive()
     }
 }
 
-// === impl Room ===
+// === impl Concurrency ===
 
-impl Room {
-    /// Waits until this verb may begin.
-    async fn place(&self, verb: &Verb, namespace: Option<&str>) -> Pass {
-        let turnstile = match Pace::of(verb) {
-            Pace::Glance => &self.glances,
-            Pace::Haul => &self.hauls,
-            Pace::Change => &self.changes,
-            Pace::Wait => &self.waits,
-            Pace::Follow => &self.followers,
+impl Concurrency {
+    /// Waits until this verb may start.
+    async fn acquire(&self, verb: &Verb, namespace: Option<&str>) -> FairPermit {
+        let semaphore = match verb.class() {
+            OperationClass::Read => &self.reads,
+            OperationClass::BulkRead => &self.bulk_reads,
+            OperationClass::Change => &self.changes,
+            OperationClass::WaitingChange => &self.waiting_changes,
+            OperationClass::Stream => &self.streams,
         };
-        turnstile.pass(&format!("{} {}", verb.name(), namespace.unwrap_or_default())).await
+        semaphore.acquire(&format!("{} {}", verb.name(), namespace.unwrap_or_default())).await
     }
 }
 
-impl Default for Room {
+impl Default for Concurrency {
     fn default() -> Self {
         Self {
-            glances: Turnstile::new(GLANCES),
-            hauls: Turnstile::new(HAULS),
-            changes: Turnstile::new(CHANGES),
-            waits: Turnstile::new(WAITS),
-            followers: Turnstile::new(FOLLOWERS),
+            reads: FairSemaphore::new(READS),
+            bulk_reads: FairSemaphore::new(BULK_READS),
+            changes: FairSemaphore::new(CHANGES),
+            waiting_changes: FairSemaphore::new(WAITING_CHANGES),
+            streams: FairSemaphore::new(STREAMS),
         }
     }
 }
 
-/// A newer hub may ask for what this agent does not know: that is an answer, not an accident.
-fn read_verb(verb: &[u8]) -> Result<Verb, Failure> {
+/// Parses a verb. A newer hub may send one that this agent does not implement: that is an answer, not a failure.
+fn read_verb(verb: &[u8]) -> Result<Verb, OperationError> {
     serde_json::from_slice(verb).map_err(|error| {
         let named = serde_json::from_slice::<Value>(verb).ok();
         match named.as_ref().and_then(|named| named.get("verb")?.as_str()) {
-            Some(name) if !Verb::NAMES.contains(&name) => {
-                Failure::ours(501, "NotImplemented", format!("this agent does not know the verb {name}"))
+            Some(name) if !Verb::NAMES.contains(&name) => OperationError::agent(
+                ErrorKind::NotImplemented,
+                format!("this agent does not implement the verb {name}"),
+            ),
+            Some(name) => {
+                OperationError::agent(ErrorKind::BadRequest, format!("{name}: {}", without_values(&error)))
             }
-            Some(name) => Failure::ours(400, "BadRequest", format!("{name}: {}", without_values(&error))),
-            None => Failure::ours(400, "BadRequest", "verb: expected an object with the field verb"),
+            None => {
+                OperationError::agent(ErrorKind::BadRequest, "verb: expected an object with the field verb")
+            }
         }
     })
 }
 
-/// What was asked for may hold secrets: of what is wrong, only words are repeated that cannot be values.
+/// The request may contain secrets: the message quotes only words that cannot be values.
 fn without_values(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let is_safe =
         ["unknown field", "missing field", "unknown variant"].iter().any(|known| text.starts_with(known));
-    if is_safe { text } else { "a field is not of the type that is expected".into() }
+    if is_safe { text } else { "a field has an unexpected type".into() }
 }

@@ -1,25 +1,26 @@
-//! From the kind that a request names to the resource that the API server serves.
+//! Resolution of the kind that a request names to a resource of the API server.
 
-use spindrift_model::Resource;
+use spindrift_model::{ErrorKind, OperationError, Resource};
 
-use super::{Failure, Hand};
+use super::OperationContext;
+use crate::operate::errors;
 
-// === impl Hand ===
+// === impl OperationContext ===
 
-impl Hand {
-    /// The resource of a kind, by whatever name, in the version that the request names, if it does.
-    pub async fn resolve(&self, api_version: Option<&str>, kind: &str) -> Result<Resource, Failure> {
+impl OperationContext {
+    /// Resource of a kind, by any of its names, in the version that the request names, if any.
+    pub async fn resolve(&self, api_version: Option<&str>, kind: &str) -> Result<Resource, OperationError> {
         let mut attempts = self.attempts();
         let found = loop {
             match self.account.resolver.resolve(self.api(), api_version, kind).await {
                 Ok(found) => break found,
-                Err(error) => attempts.after(error).await.map_err(|error| Failure::of_read(&error))?,
+                Err(error) => attempts.after(error).await.map_err(|error| errors::of_read(&error))?,
             }
         };
         found.ok_or_else(|| self.no_such_kind(api_version, kind))
     }
 
-    fn no_such_kind(&self, api_version: Option<&str>, kind: &str) -> Failure {
+    fn no_such_kind(&self, api_version: Option<&str>, kind: &str) -> OperationError {
         let account = &self.account.description.name;
         let message = if let Some(api_version) = api_version.filter(|version| !version.is_empty()) {
             let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
@@ -32,6 +33,6 @@ impl Hand {
                 "the server doesn't have a resource type {name:?} in group {group:?}, in account {account}"
             )
         };
-        Failure::ours(404, "NotFound", message)
+        OperationError::agent(ErrorKind::NoKindMatch, message)
     }
 }

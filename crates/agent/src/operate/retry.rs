@@ -1,5 +1,5 @@
-//! Which calls are made again when they fail (`kubernetes.retries`): those that change nothing, and those that change
-//! something only if it is still as it was.
+//! Retries of failed calls (`kubernetes.retries`): of those that change nothing, and of those whose precondition prevents a
+//! second effect.
 
 use std::time::Duration;
 
@@ -8,39 +8,39 @@ use spindrift_process::report;
 use tokio::time::{Instant, sleep};
 use tracing::warn;
 
-use super::Hand;
+use super::OperationContext;
 use crate::config::Retries;
 
-/// What is left of the patience for one call.
+/// Attempts at one call.
 pub struct Attempts<'a> {
-    hand: &'a Hand,
+    context: &'a OperationContext,
     failures: u32,
 }
 
-// === impl Hand ===
+// === impl OperationContext ===
 
-impl Hand {
-    /// Asks for something, and asks again if that fails in a way that passes.
+impl OperationContext {
+    /// Makes a call that changes nothing; retries transient errors.
     pub async fn read(&self, call: &Call) -> Result<Reply, ApiError> {
         self.repeat(call).await
     }
 
-    /// Changes something, once: without an answer, nobody knows whether it was changed ([`super::Failure::of_mutation`]).
+    /// Makes a change, once: without an answer, the outcome is unknown ([`super::errors::of_change`]).
     pub async fn change(&self, call: &Call) -> Result<Reply, ApiError> {
         self.once(call).await
     }
 
-    /// Changes something under a precondition (a resource version, a uid, a name that must be free), so that a second
-    /// call cannot have a second effect; makes it again if it fails in a way that passes.
+    /// Makes a change under a precondition (a resource version, a uid, a name that must be free), so that a second call
+    /// cannot have a second effect; retries transient errors.
     ///
-    /// What the first call did shows as a conflict with itself: the caller has to look.
+    /// The effect of the first call may appear as a conflict: the caller has to check.
     pub async fn change_guarded(&self, call: &Call) -> Result<Reply, ApiError> {
         self.repeat(call).await
     }
 
-    /// Counts the failures of something that may be done again.
+    /// Counts the failures of a call that may be retried.
     pub fn attempts(&self) -> Attempts<'_> {
-        Attempts { hand: self, failures: 0 }
+        Attempts { context: self, failures: 0 }
     }
 
     async fn repeat(&self, call: &Call) -> Result<Reply, ApiError> {
@@ -62,30 +62,30 @@ impl Hand {
 // === impl Attempts ===
 
 impl Attempts<'_> {
-    /// Waits for the next attempt; gives the error back if there is none.
+    /// Waits for the next attempt; returns the error if there is none.
     pub async fn after(&mut self, error: ApiError) -> Result<(), ApiError> {
         if self.again(&error).await { Ok(()) } else { Err(error) }
     }
 
-    /// Whether there is another attempt after this error; waits for it.
+    /// Waits for the next attempt after this error; false if there is none.
     pub async fn again(&mut self, error: &ApiError) -> bool {
-        let Self { hand, failures } = self;
+        let Self { context, failures } = self;
         *failures += 1;
-        let Some(pause) = hand.retries.pause(*failures, error) else { return false };
-        if Instant::now() + pause >= hand.deadline || hand.cancelled.is_cancelled() {
+        let Some(pause) = context.retries.pause(*failures, error) else { return false };
+        if Instant::now() + pause >= context.deadline || context.cancelled.is_cancelled() {
             return false;
         }
-        warn!(operationId = %hand.operation, account = %hand.account.description.name, error = %report(error),
-            retry_in = ?pause, "a request failed and is made again");
-        // Who is called off meanwhile does not try again.
-        hand.cancelled.run_until_cancelled(sleep(pause)).await.is_some()
+        warn!(operationId = %context.operation, account = %context.account.description.name, error = %report(error),
+            retry_in = ?pause, "a request failed, retrying");
+        // A cancelled operation does not retry.
+        context.cancelled.run_until_cancelled(sleep(pause)).await.is_some()
     }
 }
 
 // === impl Retries ===
 
 impl Retries {
-    /// How long to wait after so many failures, the last of which is this one; none if that was the last.
+    /// Pause after so many failures, the last of which is this error; none if there is no further attempt.
     pub fn pause(&self, failures: u32, error: &ApiError) -> Option<Duration> {
         if !self.enabled || failures > self.max_retries || !self.is_retryable(error) {
             return None;
@@ -97,10 +97,10 @@ impl Retries {
         if self.retry_any_error {
             return true;
         }
-        // The API server asks for it itself, before it has done anything.
+        // The API server requests a retry itself, before it has done anything.
         let is_put_off = error.status().is_some_and(|status| matches!(status.code, 429 | 503));
         let text = match error {
-            // In the words of the original, which users have in their configuration.
+            // In the words of the original agent, which users have in their configuration.
             ApiError::TimedOut { .. } => format!("timeout: context deadline exceeded: {}", report(error)),
             _ => report(error),
         };
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_is_tried_again_as_configured() {
+    fn transient_errors_are_retried_as_configured() {
         let retries = Retries::default();
         let pause =
             |failures, error: &ApiError| retries.pause(failures, error).map(|pause| pause.as_millis());
@@ -140,7 +140,11 @@ mod tests {
         assert_eq!(pause(4, &slow), None, "maxRetries is 3");
         assert_eq!(pause(1, &refused(500, "Timeout: the server was slow", None)), Some(3000));
         assert_eq!(pause(1, &refused(404, "not found", None)), None);
-        assert_eq!(pause(1, &refused(429, "too many requests", Some(1))), Some(1000), "as the server asks");
+        assert_eq!(
+            pause(1, &refused(429, "too many requests", Some(1))),
+            Some(1000),
+            "as the server requests"
+        );
         let any = Retries { retry_any_error: true, ..Retries::default() };
         assert!(any.pause(1, &refused(404, "not found", None)).is_some());
         let off = Retries { enabled: false, ..any };

@@ -1,4 +1,4 @@
-//! The verbs, one file each.
+//! Verbs, one file each.
 
 mod apply;
 mod create;
@@ -8,9 +8,9 @@ mod discover;
 mod get;
 mod list;
 mod logs;
+mod manifest_target;
 mod matches;
 mod patch;
-mod place;
 mod recreate;
 mod replace;
 mod rollout;
@@ -19,31 +19,36 @@ mod top;
 
 use serde::de::DeserializeOwned;
 use spindrift_kubernetes::{ApiError, Call};
-use spindrift_model::{DryRun, Verb};
+use spindrift_model::{DryRun, ErrorKind, OperationError, Verb};
 
-use super::{Answer, AnswerSink, Failure, Hand};
+use super::{Answer, AnswerSink, OperationContext};
+use crate::operate::errors;
 
-/// Does what is asked for.
-pub async fn run(hand: &Hand, verb: Verb, sink: &impl AnswerSink) -> Result<Answer, Failure> {
+/// Executes a verb: the one exhaustive match of this crate.
+pub async fn run(
+    context: &OperationContext,
+    verb: Verb,
+    sink: &impl AnswerSink,
+) -> Result<Answer, OperationError> {
     match verb {
-        Verb::Apply(apply) => Box::pin(apply::run(hand, apply)).await,
-        Verb::Create(create) => create::run(hand, create).await,
-        Verb::Replace(replace) => Box::pin(replace::run(hand, replace)).await,
-        Verb::Patch(patch) => patch::run(hand, patch).await,
-        Verb::Delete(delete) => delete::run(hand, delete).await,
-        Verb::Scale(scale) => scale::run(hand, scale).await,
-        Verb::Rollout(rollout) => rollout::run(hand, rollout, sink).await,
-        Verb::Get(get) => get::run(hand, get).await,
-        Verb::List(list) => list::run(hand, list, sink).await,
-        Verb::Logs(logs) => logs::run(hand, logs, sink).await,
-        Verb::Top(top) => top::run(hand, top).await,
-        Verb::Discover {} => discover::run(hand).await,
-        Verb::Diff(diff) => Box::pin(diff::run(hand, diff)).await,
-        Verb::Matches(matches) => matches::run(hand, matches).await,
+        Verb::Apply(apply) => Box::pin(apply::run(context, apply)).await,
+        Verb::Create(create) => create::run(context, create).await,
+        Verb::Replace(replace) => Box::pin(replace::run(context, replace)).await,
+        Verb::Patch(patch) => patch::run(context, patch).await,
+        Verb::Delete(delete) => delete::run(context, delete).await,
+        Verb::Scale(scale) => scale::run(context, scale).await,
+        Verb::Rollout(rollout) => rollout::run(context, rollout, sink).await,
+        Verb::Get(get) => get::run(context, get).await,
+        Verb::List(list) => list::run(context, list, sink).await,
+        Verb::Logs(logs) => logs::run(context, logs, sink).await,
+        Verb::Top(top) => top::run(context, top).await,
+        Verb::Discover(_) => discover::run(context).await,
+        Verb::Diff(diff) => Box::pin(diff::run(context, diff)).await,
+        Verb::Matches(matches) => matches::run(context, matches).await,
     }
 }
 
-/// Lets the API server only try it, if that is asked for.
+/// Adds the dry run of the API server, if requested.
 fn dry_run(call: Call, dry_run: DryRun) -> Call {
     match dry_run {
         DryRun::Server => call.query("dryRun", "All"),
@@ -51,17 +56,20 @@ fn dry_run(call: Call, dry_run: DryRun) -> Call {
     }
 }
 
-/// What it means that a change failed: what is only tried leaves no doubt behind.
-fn failed(error: &ApiError, dry_run: DryRun) -> Failure {
+/// Error of a failed change; a dry run never leaves an unknown outcome.
+fn failed(error: &ApiError, dry_run: DryRun) -> OperationError {
     match dry_run {
-        DryRun::Server => Failure::of_read(error),
-        DryRun::None | DryRun::Client => Failure::of_mutation(error),
+        DryRun::Server => errors::of_read(error),
+        DryRun::None | DryRun::Client => errors::of_change(error),
     }
 }
 
-/// Reads an answer of the API server.
-fn parsed<T: DeserializeOwned>(body: &[u8]) -> Result<T, Failure> {
+/// Parses an answer of the API server.
+fn parsed<T: DeserializeOwned>(body: &[u8]) -> Result<T, OperationError> {
     serde_json::from_slice(body).map_err(|error| {
-        Failure::ours(502, "BadGateway", format!("the API server's answer cannot be read: {error}"))
+        OperationError::agent(
+            ErrorKind::BadAnswer,
+            format!("the API server's answer cannot be read: {error}"),
+        )
     })
 }

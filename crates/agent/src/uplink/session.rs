@@ -31,7 +31,7 @@ use super::{
 use crate::{
     account::Account,
     attended::{Attended, News},
-    operate::Outbox,
+    operate::Results,
 };
 
 /// After this many pings, accounts that the hub has refused are announced again: with its pace, every minute.
@@ -128,10 +128,10 @@ impl<'a> Session<'a> {
         for verdict in std::mem::take(&mut session.welcome.accounts) {
             session.judge(verdict);
         }
-        let outbox = uplink.executor.outbox();
-        outbox.begin_session();
+        let results = uplink.executor.results();
+        results.begin_session();
         let ended = session.serve(shutdown).await;
-        outbox.end_session();
+        results.end_session();
         let Self { accounts, caching, .. } = session;
         // Nothing of theirs may be shown as running afterwards.
         drop(caching);
@@ -151,12 +151,12 @@ impl<'a> Session<'a> {
         // What changed while we registered is not seen as a change.
         ready_rx.mark_changed();
         let control_tx = self.channels.control_tx.clone();
-        let outbox = self.uplink.executor.outbox();
-        let mut answers = pin!(send_answers(outbox, self.channels.results_tx.clone()));
+        let results = self.uplink.executor.results();
+        let mut answers = pin!(send_answers(results, self.channels.results_tx.clone()));
         let mut farewell = pin!(async {
             token.cancelled().await;
             // What was begun is told, so that nobody has to wonder what came of it.
-            timeout(FAREWELL, outbox.settled()).await.ok();
+            timeout(FAREWELL, results.settled()).await.ok();
         });
         let mut nonce = 0;
         loop {
@@ -269,7 +269,7 @@ impl<'a> Session<'a> {
             .map_err(|status| broken(&status))?
             .ok_or_else(|| Ended::because("the hub closed the Results channel"))?;
         let message = ResultsDown::try_from(message).map_err(|invalid| nonsense(&invalid))?;
-        self.uplink.executor.outbox().heard(message);
+        self.uplink.executor.results().acknowledge(message);
         Ok(())
     }
 }
@@ -283,11 +283,11 @@ impl Ended {
 }
 
 /// Sends what there is to answer, until the channel breaks.
-async fn send_answers(outbox: &Outbox, results_tx: mpsc::Sender<v1::ResultsUp>) {
+async fn send_answers(results: &Results, results_tx: mpsc::Sender<v1::ResultsUp>) {
     loop {
         // The place first: a piece that was taken out is on its way.
         let Ok(permit) = results_tx.reserve().await else { return };
-        permit.send(outbox.next().await.into());
+        permit.send(results.next().await.into());
     }
 }
 

@@ -75,7 +75,7 @@ async fn it_is_done_when_the_object_is_gone_and_not_before() {
     assert!(message.starts_with("timed out waiting for the condition on configmaps/held"), "{message}");
 
     let operation = bench.submit(&delete);
-    eventually!("it is told to go", {
+    eventually!("it is being deleted", {
         let args =
             ["-n", &namespace, "get", "configmap", "held", "-o", "jsonpath={.metadata.deletionTimestamp}"];
         !cluster.kubectl(&args).await.unwrap().is_empty()

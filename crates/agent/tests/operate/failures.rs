@@ -1,9 +1,9 @@
-//! What becomes of operations when API servers fail.
+//! Operations on API servers that fail.
 
 use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
-use spindrift_model::{OperationId, Outcome};
+use spindrift_model::{ErrorKind, OperationId};
 use spindrift_playground::{Cluster, Effect, Fault, Faults, Key, Playground, Verb};
 use spindrift_process::shutdown::Shutdown;
 use spindrift_testkit::eventually;
@@ -66,12 +66,14 @@ async fn a_read_that_fails_in_a_way_that_passes_is_made_again() {
 }
 
 #[tokio::test]
-async fn a_change_without_an_answer_is_not_made_again_and_nobody_claims_to_know() {
+async fn a_change_without_an_answer_is_not_retried_and_its_outcome_is_unknown() {
     let world = world().await;
     world.bench.run(json!({ "verb": "create", "manifest": config_map() })).await.json();
     world.faults.inject(Fault::new(Effect::Cut).of_verbs([Verb::Delete]).of_resource("configmaps").times(1));
     let done = world.bench.run(delete()).await;
-    let Outcome::Unknown { reason } = &done.outcome else { panic!("{:?}", done.outcome) };
+    let error = done.error();
+    assert_eq!(error.kind, ErrorKind::OutcomeUnknown);
+    let reason = error.message();
     assert!(reason.contains("DELETE /api/v1/namespaces/default/configmaps/one"), "{reason}");
     assert!(
         world.cluster.get(&Key::new("", "configmaps", "default", "one")).is_some(),
@@ -99,10 +101,10 @@ async fn what_went_while_its_answer_was_lost_was_deleted() {
     let freeze = Fault::new(Effect::Freeze).of_verbs([Verb::Delete]).of_resource("configmaps").times(1);
     let fault = world.faults.inject(freeze);
     let operation = world.bench.submit(&guarded);
-    eventually!("it is told to go", world.faults.hits(fault) == Some(1));
+    eventually!("it is being deleted", world.faults.hits(fault) == Some(1));
     world.cluster.delete(&Key::new("", "configmaps", "default", "one")).unwrap();
     assert_eq!(world.bench.answer(operation).await.json()["deleted"][0]["name"], "one");
-    // Who is told of it for the first time is told as it is.
+    // The first such error is reported as it is.
     assert_eq!(world.bench.run(guarded).await.refused().0, 404);
 }
 
@@ -120,15 +122,14 @@ async fn what_is_called_off_half_way_says_how_far_it_came() {
     let delete = json!({ "verb": "delete", "apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "labelSelector": "app=web" });
     let operation = OperationId::fresh();
     world.bench.submit_as(operation, &delete, Duration::from_mins(2));
-    eventually!("eight are told to go", world.faults.hits(fault) >= Some(8));
+    eventually!("eight are being deleted", world.faults.hits(fault) >= Some(8));
     world.bench.executor.cancel(operation);
     world.faults.lift(fault);
     let (code, message) = world.bench.answer(operation).await.refused();
     assert_eq!(code, 409, "{message}");
     let told =
-        message.strip_prefix("the operation was called off when ").unwrap_or_else(|| panic!("{message}"));
-    let (count, names) =
-        told.split_once(" of 10 had been told to go: ").unwrap_or_else(|| panic!("{message}"));
+        message.strip_prefix("the operation was cancelled after ").unwrap_or_else(|| panic!("{message}"));
+    let (count, names) = told.split_once(" of 10 had been deleted: ").unwrap_or_else(|| panic!("{message}"));
     let left = world.cluster.list("", "configmaps", Some("default")).len();
     assert_eq!(names.split(", ").count(), count.parse::<usize>().unwrap());
     assert_eq!(count.parse::<usize>().unwrap() + left, 10, "{message}");

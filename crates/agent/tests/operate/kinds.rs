@@ -50,7 +50,9 @@ async fn a_kind_that_came_a_moment_ago_is_found_by_every_name() {
     let unknown = bench.run(get(None, "cart", &namespace, "one")).await.refused();
     assert_eq!(unknown.0, 404);
     assert!(unknown.1.contains(r#""cart""#) && unknown.1.contains("account prod"), "{}", unknown.1);
-    let unknown = bench.run(get(Some("fresh.example.com/v1"), "Cart", &namespace, "one")).await.refused();
+    let unserved = bench.run(get(Some("fresh.example.com/v1"), "Cart", &namespace, "one")).await;
+    assert_eq!(unserved.error().kind, spindrift_model::ErrorKind::NoKindMatch);
+    let unknown = unserved.refused();
     assert_eq!(unknown.0, 404);
     for part in [r#""Cart""#, "fresh.example.com", "account prod"] {
         assert!(unknown.1.contains(part), "{}", unknown.1);

@@ -1,4 +1,4 @@
-//! logs, from a playground whose containers write what a test wants.
+//! logs, from a playground whose containers write the lines of the test.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use futures::{StreamExt, stream::BoxStream};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use spindrift_model::{Content, Outcome};
+use spindrift_model::{Content, OperationError, Outcome};
 use spindrift_playground::{Cluster, LogLine, LogSource, Playground, Run};
 use spindrift_process::shutdown::Shutdown;
 use spindrift_protocol::ResultsDown;
@@ -15,7 +15,7 @@ use tokio_stream::wrappers::UnboundedReceiverStream;
 
 use crate::support::Bench;
 
-/// Writes so many lines, and then what it is told.
+/// Writes so many lines, and then those that the test sends.
 struct Writer {
     lines: usize,
     more: Mutex<Option<mpsc::UnboundedReceiver<LogLine>>>,
@@ -151,7 +151,7 @@ async fn lines_are_told_while_they_are_written_and_until_nobody_listens() {
         assert!(part.ending.is_none());
     }
     world.bench.executor.cancel(operation);
-    assert_eq!(world.bench.next().await.ending.unwrap().outcome, Outcome::Cancelled);
+    assert_eq!(world.bench.next().await.ending.unwrap().outcome, OperationError::cancelled().into());
 }
 
 #[tokio::test]
@@ -169,9 +169,9 @@ async fn a_long_log_waits_for_its_reader_and_keeps_nobody_else_waiting() {
     for _ in 0..20 {
         world.bench.run(other.clone()).await.json();
     }
-    let outbox = world.bench.executor.outbox();
+    let results = world.bench.executor.results();
     loop {
-        outbox.heard(ResultsDown::Credit(long, bytes as u64 + 256 * 1024));
+        results.acknowledge(ResultsDown::Credit(long, bytes as u64 + 256 * 1024));
         let part = world.bench.next().await;
         assert_eq!((part.operation, part.offset), (long, bytes as u64));
         bytes += part.chunk.len();

@@ -1,4 +1,4 @@
-//! What an account is limited to holds for whatever names an object, and for what names none.
+//! The limits of an account hold for requests with and without a name.
 
 use serde_json::{Value, json};
 use spindrift_testkit::Cluster;

@@ -1,7 +1,7 @@
 //! get and list.
 
 use serde_json::{Value, json};
-use spindrift_model::Outcome;
+use spindrift_model::ErrorKind;
 use spindrift_testkit::Cluster;
 
 use crate::support::Bench;
@@ -75,7 +75,7 @@ async fn a_list_of_many_pages_arrives_whole_and_is_not_held_at_once() {
 
     let all = json!({ "verb": "list", "apiVersion": "v1", "kind": "ConfigMap", "namespace": namespace, "labelSelector": "odd" });
     let operation = bench.submit(&all);
-    // 3.3 MB, of which a hub that says nothing gets the first credit, and no more.
+    // 3.3 MB, of which a hub that grants nothing gets the first credit, and no more.
     let mut bytes = 0;
     while bytes < 1024 * 1024 {
         bytes += bench.next().await.chunk.len();
@@ -147,7 +147,7 @@ async fn what_is_not_understood_is_refused_in_words() {
     let cluster = Cluster::shared().await.unwrap();
     let bench = Bench::new(cluster).await;
     for (verb, code, message) in [
-        (json!({ "verb": "dance" }), 501, "this agent does not know the verb dance"),
+        (json!({ "verb": "dance" }), 501, "this agent does not implement the verb dance"),
         (json!({ "verb": "get" }), 400, "get: missing field `target`"),
         (json!({ "verb": "discover", "a": { "canary": 1 } }), 400, ""),
         (json!(["canary"]), 400, "verb: expected an object with the field verb"),
@@ -162,12 +162,12 @@ async fn what_is_not_understood_is_refused_in_words() {
     let done = bench
         .run(json!({ "verb": "list", "apiVersion": "v1", "kind": "ConfigMap", "labelSelector": "a in" }))
         .await;
-    assert_eq!(done.refused().0, 400, "the API server's own word");
-    assert!(matches!(done.outcome, Outcome::Failed { code: 400, .. }));
+    assert_eq!(done.refused().0, 400, "the API server's own error");
+    assert_eq!((done.error().kind, done.error().code), (ErrorKind::ApiServer, 400));
 }
 
 #[tokio::test]
-async fn what_the_api_server_quotes_of_a_secret_stays_in_the_cluster() {
+async fn values_of_a_secret_that_the_api_server_quotes_stay_in_the_cluster() {
     let cluster = Cluster::shared().await.unwrap();
     let namespace = cluster.namespace("quoted").await.unwrap();
     let bench = Bench::new(cluster).await;
@@ -180,7 +180,7 @@ async fn what_the_api_server_quotes_of_a_secret_stays_in_the_cluster() {
         json!({ "verb": "apply", "manifest": secret })
     };
     bench.run(secret(json!({}))).await.json();
-    // A field that nobody knows: the API server quotes the whole patch.
+    // An unknown field: the API server quotes the whole patch.
     let refusal = bench.run(secret(json!({ "dat": { "b": "canary-77aa" } }))).await.refusal();
     assert_eq!((&refusal["code"], &refusal["reason"]), (&json!(422), &json!("Invalid")), "{refusal}");
     let message = refusal["message"].as_str().unwrap();

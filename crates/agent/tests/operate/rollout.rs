@@ -95,7 +95,7 @@ impl Pair {
         self.cluster.kubectl(&args).await
     }
 
-    /// Both do the same, and say the same.
+    /// Both make the same change, with the same output.
     async fn both(&self, action: Value, command: &str) -> Value {
         let ours = self.ours(action).await.json();
         let theirs = self.theirs(command).await.unwrap();

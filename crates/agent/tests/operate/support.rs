@@ -8,9 +8,9 @@ use spindrift_agent::{
     account::Accounts, board::Board, config::AgentConfig, metrics::Metrics, operate::Executor,
     roster::Roster, watch::Budgets,
 };
-use spindrift_model::{AccountName, Ending, OperationId, Outcome};
+use spindrift_model::{AccountName, Ending, OperationError, OperationId, Outcome};
 use spindrift_process::shutdown::Shutdown;
-use spindrift_protocol::{Request, ResultPart, ResultsDown};
+use spindrift_protocol::{EncodedOperation, ResultPart, ResultsDown};
 use spindrift_testkit::{Cluster, PATIENCE};
 use tokio::{sync::watch, time::timeout};
 
@@ -23,7 +23,7 @@ pub(crate) struct Bench {
     shutdown: Shutdown,
 }
 
-/// What came of an operation.
+/// Result of an operation.
 #[derive(Debug, Clone)]
 pub(crate) struct Done {
     pub(crate) body: Vec<u8>,
@@ -54,7 +54,7 @@ impl Bench {
         assert!(changes.problems.is_empty(), "{changes:?}");
         timeout(PATIENCE, ready_rx.wait_for(|accounts| !accounts.is_empty())).await.unwrap().unwrap();
         let executor = Executor::new(&config, ready_rx, metrics, &shutdown);
-        executor.outbox().begin_session();
+        executor.results().begin_session();
         Self { executor, _roster: roster, shutdown }
     }
 
@@ -68,15 +68,15 @@ impl Bench {
     pub(crate) fn submit_as(&self, operation: OperationId, verb: &Value, time_left: Duration) {
         let account = AccountName::parse(ACCOUNT).unwrap();
         let verb = verb.to_string().into();
-        self.executor.submit(Request { operation, account, time_left, verb });
+        self.executor.submit(EncodedOperation { id: operation, account, time_left, verb });
     }
 
-    /// The next piece of whatever is answered.
+    /// Waits for the next piece of any result.
     pub(crate) async fn next(&self) -> ResultPart {
-        timeout(PATIENCE, self.executor.outbox().next()).await.expect("an answer comes")
+        timeout(PATIENCE, self.executor.results().next()).await.expect("an answer comes")
     }
 
-    /// Reads answers until this one is whole, and says so, as a hub does.
+    /// Reads results until this one is complete, and acknowledges it, as a hub does.
     pub(crate) async fn answer(&self, operation: OperationId) -> Done {
         self.answers(&[operation]).await.remove(0)
     }
@@ -92,16 +92,16 @@ impl Bench {
             assert_eq!(body.len() as u64, offset, "nothing is left out");
             body.extend_from_slice(&chunk);
             let credit = body.len() as u64 + 1024 * 1024;
-            self.executor.outbox().heard(ResultsDown::Credit(operation, credit));
+            self.executor.results().acknowledge(ResultsDown::Credit(operation, credit));
             if let Some(Ending { outcome, .. }) = ending {
-                self.executor.outbox().heard(ResultsDown::Done(operation));
+                self.executor.results().acknowledge(ResultsDown::Done(operation));
                 done.insert(operation, Done { body: bodies.remove(&operation).unwrap(), outcome });
             }
         }
         operations.iter().map(|operation| done[operation].clone()).collect()
     }
 
-    /// Asks for something and waits for what comes of it.
+    /// Executes a verb and waits for its result.
     pub(crate) async fn run(&self, verb: Value) -> Done {
         self.answer(self.submit(&verb)).await
     }
@@ -116,7 +116,7 @@ impl Drop for Bench {
 // === impl Done ===
 
 impl Done {
-    /// The answer of what was done.
+    /// Answer of an operation that succeeded.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         let Outcome::Succeeded { .. } = self.outcome else { panic!("it was not done: {}", self.words()) };
@@ -129,16 +129,25 @@ impl Done {
         String::from_utf8(self.body.clone()).unwrap()
     }
 
-    /// The status of what was refused.
+    /// Error of an operation that did not succeed.
+    #[track_caller]
+    pub(crate) fn error(&self) -> &OperationError {
+        match &self.outcome {
+            Outcome::Failed(error) => error,
+            Outcome::Succeeded { .. } => panic!("it succeeded: {self:?}"),
+        }
+    }
+
+    /// Status of a refused operation.
     #[track_caller]
     pub(crate) fn refusal(&self) -> Value {
-        let Outcome::Failed { code, status } = &self.outcome else { panic!("it was not refused: {self:?}") };
-        let status: Value = serde_json::from_slice(status).unwrap();
-        assert_eq!(status["code"], *code);
+        let error = self.error();
+        let status: Value = serde_json::from_slice(&error.status).unwrap();
+        assert_eq!(status["code"], error.code);
         status
     }
 
-    /// Code and message of what was refused.
+    /// Code and message of a refused operation.
     #[track_caller]
     pub(crate) fn refused(&self) -> (u64, String) {
         let status = self.refusal();
@@ -147,8 +156,8 @@ impl Done {
 
     fn words(&self) -> String {
         match &self.outcome {
-            Outcome::Failed { status, .. } => String::from_utf8_lossy(status).into_owned(),
-            other => format!("{other:?}"),
+            Outcome::Failed(error) => String::from_utf8_lossy(&error.status).into_owned(),
+            Outcome::Succeeded { code } => format!("it succeeded with {code}"),
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::support::Bench;
 
 #[tokio::test]
 async fn what_pods_use_is_read_where_it_is_measured() {
-    // One of its own: what it serves would be seen by others.
+    // A cluster of its own: others would see its metrics API.
     let cluster = Cluster::builder().bare().start().await.unwrap();
     let namespace = cluster.namespace("top").await.unwrap();
     let other = cluster.namespace("top").await.unwrap();

@@ -1,15 +1,17 @@
 //! Live calls: a verb sent to an agent of an account, and its whole answer.
 
-use std::{fmt, time::Duration};
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use serde_json::Value;
-use spindrift_model::{AccountName, Content, Ending, Get, List, Logs, OperationId, Outcome, Status, Verb};
+use spindrift_model::{
+    AccountName, Content, ErrorKind, Get, List, Logs, OperationError, OperationId, Outcome, Verb,
+};
 use spindrift_process::backoff::{Backoff, BackoffConfig};
 use tokio::time::{Instant, sleep};
 use tracing::warn;
 
-use crate::dispatch::{Dispatch, Event, Order, Refusal};
+use crate::dispatch::{Dispatch, Event, OperationRequest};
 
 /// The longest answer. It is put together in memory, and becomes several times as large there if it is parsed; the list
 /// of a namespace with 10,000 replica sets has some 40 MiB.
@@ -40,23 +42,6 @@ pub struct Answer {
     pub body: Bytes,
 }
 
-/// Why nothing came of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trouble {
-    /// The hub did not take it on, or no agent was there.
-    Refused(Refusal),
-    /// The API server, or the agent, said no.
-    Failed(Box<Status>),
-    /// It may or may not have been done: why nobody knows.
-    Unknown(String),
-    /// It was called off.
-    Cancelled,
-    /// Its time was over.
-    Expired,
-    /// The hub stops; the operation goes on, under its id.
-    Stopping,
-}
-
 // === impl Live ===
 
 impl Live {
@@ -77,14 +62,14 @@ impl Live {
         verb: Verb,
         id: Option<OperationId>,
         deadline: Option<Duration>,
-    ) -> Result<Answer, Trouble> {
+    ) -> Result<Answer, OperationError> {
         let give_up = Instant::now() + self.patience;
         let mut again = Backoff::new(AGAIN);
         loop {
             match self.try_once(account, verb.clone(), id, deadline).await {
-                // Under an id of its own, whoever asks has to know which answers are last.
-                Err(trouble) if id.is_none() && trouble.is_passing() && Instant::now() < give_up => {
-                    warn!(%account, verb = verb.name(), %trouble, "a read was not taken on, and is tried again");
+                // A caller with an id of its own decides itself which errors are final.
+                Err(error) if id.is_none() && error.kind.is_transient() && Instant::now() < give_up => {
+                    warn!(%account, verb = verb.name(), %error, "a read was not accepted, retrying");
                     sleep(again.next()).await;
                 }
                 answer => return answer,
@@ -98,36 +83,38 @@ impl Live {
         verb: Verb,
         id: Option<OperationId>,
         deadline: Option<Duration>,
-    ) -> Result<Answer, Trouble> {
-        let order = Order { id, account: account.clone(), verb, deadline, keep: id.is_some() };
-        let mut running = self.dispatch.submit(order).await.map_err(Trouble::Refused)?;
+    ) -> Result<Answer, OperationError> {
+        let request = OperationRequest::new(id, account.clone(), verb).within(deadline).kept(id.is_some());
+        let mut running = self.dispatch.submit(request).await?;
         let mut body = BytesMut::new();
         while let Some(event) = running.next().await {
             match event {
                 Event::Piece(_, bytes) => add(&mut body, &bytes)?,
-                Event::Ended(content, Ending { outcome: Outcome::Succeeded { code }, .. }) => {
-                    return Ok(Answer { code, content, body: body.freeze() });
+                Event::Ended(content, ending) => {
+                    return match ending.outcome {
+                        Outcome::Succeeded { code } => Ok(Answer { code, content, body: body.freeze() }),
+                        Outcome::Failed(error) => Err(error),
+                    };
                 }
-                Event::Ended(_, ending) => return Err(ending.outcome.into()),
                 Event::Forgotten(_) => {
-                    return Err(Trouble::Unknown("it was done, and its answer is not kept any more".into()));
+                    return Err(OperationError::unknown("it was done, and its answer is no longer stored"));
                 }
             }
         }
-        Err(Trouble::Stopping)
+        Err(OperationError::hub(ErrorKind::HubStopping, "the hub stops"))
     }
 
     /// One object, if there is one. That there is no such kind or account is another matter.
-    pub async fn get(&self, account: &AccountName, get: Get) -> Result<Option<Value>, Trouble> {
+    pub async fn get(&self, account: &AccountName, get: Get) -> Result<Option<Value>, OperationError> {
         match self.call(account, Verb::Get(get), None, None).await {
             Ok(answer) => answer.json().map(Some),
-            Err(trouble) if trouble.is_not_found() => Ok(None),
-            Err(trouble) => Err(trouble),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
     /// The objects that a list has.
-    pub async fn list(&self, account: &AccountName, list: List) -> Result<Vec<Value>, Trouble> {
+    pub async fn list(&self, account: &AccountName, list: List) -> Result<Vec<Value>, OperationError> {
         let answer = self.call(account, Verb::List(list), None, None).await?;
         match answer.json()? {
             Value::Object(mut document) => match document.remove("items") {
@@ -139,7 +126,7 @@ impl Live {
     }
 
     /// What a container has written.
-    pub async fn logs(&self, account: &AccountName, logs: Logs) -> Result<String, Trouble> {
+    pub async fn logs(&self, account: &AccountName, logs: Logs) -> Result<String, OperationError> {
         let answer = self.call(account, Verb::Logs(logs), None, None).await?;
         Ok(String::from_utf8_lossy(&answer.body).into_owned())
     }
@@ -147,10 +134,10 @@ impl Live {
 
 /// The next piece of an answer, unless it gets too long: then it is given up, and nothing is lost. What changes something
 /// never answers so much.
-fn add(body: &mut BytesMut, piece: &[u8]) -> Result<(), Trouble> {
+fn add(body: &mut BytesMut, piece: &[u8]) -> Result<(), OperationError> {
     if body.len() + piece.len() > LARGEST_ANSWER {
         let message = format!("the answer is longer than {} MiB", LARGEST_ANSWER / 1024 / 1024);
-        return Err(Trouble::Failed(Box::new(Status::new(502, "BadGateway", message))));
+        return Err(OperationError::hub(ErrorKind::BadAnswer, message));
     }
     body.extend_from_slice(piece);
     Ok(())
@@ -160,72 +147,11 @@ fn add(body: &mut BytesMut, piece: &[u8]) -> Result<(), Trouble> {
 
 impl Answer {
     /// The document that it is.
-    pub fn json(&self) -> Result<Value, Trouble> {
+    pub fn json(&self) -> Result<Value, OperationError> {
         serde_json::from_slice(&self.body).map_err(|error| {
             let message = format!("the answer is not JSON: {error}");
-            Trouble::Failed(Box::new(Status::new(502, "BadGateway", message)))
+            OperationError::hub(ErrorKind::BadAnswer, message)
         })
-    }
-}
-
-// === impl Trouble ===
-
-impl Trouble {
-    /// Whether the API server has no such object.
-    pub fn is_not_found(&self) -> bool {
-        matches!(self, Self::Failed(status) if status.code == 404 && status.is_of_api_server())
-    }
-
-    /// Whether the API server does not let the account do so.
-    pub fn is_forbidden(&self) -> bool {
-        matches!(self, Self::Failed(status) if status.code == 403 && status.is_of_api_server())
-    }
-
-    /// Whether the hub itself said no, for a moment, and nothing was sent.
-    pub fn is_passing(&self) -> bool {
-        match self {
-            Self::Refused(refusal) => refusal.is_passing(),
-            Self::Failed(status) => Refusal::is_of_store(status),
-            _ => false,
-        }
-    }
-
-    /// Whether it is the last word on its id: what is not carried out under this one can be under another.
-    pub fn uses_up_its_id(&self) -> bool {
-        matches!(self, Self::Failed(_))
-    }
-
-    /// What kubectl would have written to its standard error.
-    pub fn said(&self) -> String {
-        format!("{self}\n")
-    }
-}
-
-impl fmt::Display for Trouble {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Refused(refusal) => write!(f, "error: {}", refusal.message),
-            Self::Failed(status) => status.fmt(f),
-            Self::Unknown(reason) => write!(f, "error: nobody knows whether it was done: {reason}"),
-            Self::Cancelled => f.write_str("error: it was called off"),
-            Self::Expired => f.write_str("error: its time was over before anything was changed"),
-            Self::Stopping => f.write_str("error: the hub stops"),
-        }
-    }
-}
-
-impl From<Outcome> for Trouble {
-    fn from(outcome: Outcome) -> Self {
-        match outcome {
-            Outcome::Failed { code, status } => {
-                let unread = || Status::new(code, "BadGateway", String::from_utf8_lossy(&status));
-                Self::Failed(Box::new(Status::read(&status).unwrap_or_else(unread)))
-            }
-            Outcome::Unknown { reason } => Self::Unknown(reason),
-            Outcome::Cancelled => Self::Cancelled,
-            Outcome::Expired => Self::Expired,
-            Outcome::Succeeded { .. } => Self::Unknown("it was done".into()),
-        }
     }
 }
 
@@ -237,8 +163,8 @@ mod tests {
     fn an_answer_that_is_too_long_is_given_up() {
         let mut body = BytesMut::zeroed(LARGEST_ANSWER - 1);
         add(&mut body, b"x").unwrap();
-        let trouble = add(&mut body, b"x").unwrap_err();
-        assert!(!trouble.is_not_found() && trouble.to_string().contains("longer than 64 MiB"), "{trouble}");
+        let error = add(&mut body, b"x").unwrap_err();
+        assert!(!error.is_not_found() && error.to_string().contains("longer than 64 MiB"), "{error}");
         assert_eq!(body.len(), LARGEST_ANSWER);
     }
 }

@@ -40,7 +40,7 @@ use run::Run;
 use super::{Accounts, Caller, Live};
 use crate::{
     config::Kubernetes,
-    dispatch::{Place, Vault},
+    dispatch::{SealedItem, Vault},
     hex::hex,
     store::{NewTask, Store, StoreError, TaskId, TaskInserted, TaskRow},
 };
@@ -230,7 +230,7 @@ impl TasksShared {
         body: &[u8],
         said: &[Line],
     ) -> Result<NewTask, Rejected> {
-        let sealed = self.vault.seal(id.ulid(), Place::Task, body);
+        let sealed = self.vault.seal(id.ulid(), SealedItem::Task, body);
         // A client's id may have any length and alphabet, so that its digest is stored. Without one, the task's own id is unique.
         let own = || id.to_string();
         let request = client_request.map_or_else(own, str::to_owned);

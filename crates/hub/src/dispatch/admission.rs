@@ -1,10 +1,10 @@
-//! How much may be under way at once, and in which order.
+//! Admission of operations: limits, and their order.
 //!
-//! Mutations of one object leave this hub in the order in which they came; the agent keeps that order. Different objects
-//! do not wait for each other.
+//! Changes of one object leave this hub in the order of arrival; the agent keeps that order. Different objects do not wait
+//! for each other.
 //!
-//! Of what an agent can do at once, each pace has a share: a glance waits for glances only. Within it, the queues of verbs
-//! and namespaces take turns: whoever scales one thing waits for one of a thousand deploys, not for all of them.
+//! Each class of operations has a limit of its own: a read waits for reads only. Within a class, the queues of verbs and
+//! namespaces take turns: one scale operation waits for one of a thousand deploys, not for all of them.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -12,11 +12,11 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use spindrift_model::{AccountName, Pace};
-use spindrift_process::turnstile::{Pass, Turnstile};
+use spindrift_model::{AccountName, OperationClass};
+use spindrift_process::fair_semaphore::{FairPermit, FairSemaphore};
 use tokio_util::sync::CancellationToken;
 
-/// How much may be under way at once.
+/// Limits of open operations.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
     /// Operations of one account that have not ended.
@@ -27,13 +27,13 @@ pub struct Bounds {
     pub bytes: usize,
 }
 
-/// Operations that an agent works on for one account at once, by their pace; others wait here, where they can still be
-/// called off. Each may have a mebibyte of its answer in this hub's memory, and an agent always has its hands full with
-/// them. Those that follow something are not counted.
-const GLANCES: usize = 64;
-const HAULS: usize = 32;
+/// Operations of one account that are sent to an agent and not ended, by class; others wait here, where they can still be
+/// cancelled. Each may have a mebibyte of its answer in this hub's memory. They are two to four times the agent's own limits
+/// (`operate/executor.rs`), so that its next operation is there when one ends. Streams are not counted.
+const READS: usize = 64;
+const BULK_READS: usize = 32;
 const CHANGES: usize = 96;
-const WAITS: usize = 64;
+const WAITING_CHANGES: usize = 64;
 
 #[derive(Debug)]
 pub(super) struct Admission {
@@ -45,57 +45,57 @@ pub(super) struct Admission {
 struct State {
     open: usize,
     bytes: usize,
-    accounts: HashMap<AccountName, Queue>,
+    accounts: HashMap<AccountName, AccountQueue>,
 }
 
 #[derive(Debug)]
-struct Queue {
+struct AccountQueue {
     open: usize,
-    rooms: Rooms,
-    /// The mutations of each object that have not been sent, in order; the first of them was told that it may go.
+    limits: ClassLimits,
+    /// Changes of each object that have not been sent, in order; the first of them may go.
     turns: HashMap<String, VecDeque<Turn>>,
 }
 
-/// The place of a mutation among those of its object, until it is sent or comes to nothing.
+/// Position of a change among those of its object, until it is sent or ends unsent.
 #[derive(Debug, Clone)]
 struct Turn {
     object: String,
-    /// Cancelled when it may go; that is told once to each, which makes them one another's equal or not.
+    /// Cancelled when it may go; its address identifies the turn.
     go: Arc<CancellationToken>,
 }
 
-/// What an agent works on for one account.
+/// Limits of one account, by class.
 #[derive(Debug)]
-struct Rooms {
-    glances: Turnstile,
-    hauls: Turnstile,
-    changes: Turnstile,
-    waits: Turnstile,
+struct ClassLimits {
+    reads: FairSemaphore,
+    bulk_reads: FairSemaphore,
+    changes: FairSemaphore,
+    waiting_changes: FairSemaphore,
 }
 
-/// Who asks to be admitted.
+/// Operation to admit.
 #[derive(Debug, Clone)]
-pub(super) struct Applicant<'a> {
+pub(super) struct AdmissionRequest<'a> {
     pub(super) account: &'a AccountName,
-    /// The object that it changes.
+    /// Object that it changes.
     pub(super) changes: Option<&'a str>,
-    pub(super) pace: Pace,
-    /// With whom it waits in line.
+    pub(super) class: OperationClass,
+    /// Name of its queue within the class.
     pub(super) queue: String,
     pub(super) bytes: usize,
 }
 
-/// An operation that was admitted; it counts until this is dropped.
+/// Admitted operation; it counts until this is dropped.
 #[derive(Debug)]
 pub(super) struct Admitted {
     admission: Arc<Admission>,
     account: AccountName,
     bytes: usize,
     turn: Option<Turn>,
-    /// None: it needs no place.
-    room: Option<Turnstile>,
+    /// None for a stream.
+    limit: Option<FairSemaphore>,
     queue: String,
-    place: Option<Pass>,
+    permit: Option<FairPermit>,
 }
 
 // === impl Admission ===
@@ -105,42 +105,42 @@ impl Admission {
         Arc::new(Self { bounds, state: Mutex::default() })
     }
 
-    /// Admits an operation, or says which bound is reached.
-    pub(super) fn admit(self: &Arc<Self>, applicant: Applicant<'_>) -> Result<Admitted, String> {
-        let Applicant { account, changes, pace, queue: line, bytes } = applicant;
+    /// Admits an operation, or returns the limit that is reached.
+    pub(super) fn admit(self: &Arc<Self>, request: AdmissionRequest<'_>) -> Result<Admitted, String> {
+        let AdmissionRequest { account, changes, class, queue: line, bytes } = request;
         let Bounds { per_account, per_hub, bytes: most_bytes } = self.bounds;
         let mut state = self.state.lock();
         if state.open >= per_hub {
-            return Err(format!("{per_hub} operations are under way at this hub"));
+            return Err(format!("{per_hub} operations are open at this hub"));
         }
-        // One request that is larger than all of the room is let in alone.
+        // A request that is larger than the limit is admitted alone.
         if state.bytes > 0 && state.bytes + bytes > most_bytes {
-            return Err(format!("requests of {most_bytes} bytes are under way at this hub"));
+            return Err(format!("requests of {most_bytes} bytes are open at this hub"));
         }
-        let queue = state.accounts.entry(account.clone()).or_insert_with(Queue::new);
+        let queue = state.accounts.entry(account.clone()).or_insert_with(AccountQueue::new);
         if queue.open >= per_account {
-            return Err(format!("{per_account} operations are under way in account {account}"));
+            return Err(format!("{per_account} operations are open in account {account}"));
         }
         queue.open += 1;
-        let room = queue.rooms.of(pace);
+        let limit = queue.limits.of(class);
         let turn = changes.map(|object| queue.enter(object));
         state.open += 1;
         state.bytes += bytes;
         drop(state);
         let admission = Arc::clone(self);
         let account = account.clone();
-        Ok(Admitted { admission, account, bytes, turn, room, queue: line, place: None })
+        Ok(Admitted { admission, account, bytes, turn, limit, queue: line, permit: None })
     }
 }
 
-// === impl Queue ===
+// === impl AccountQueue ===
 
-impl Queue {
+impl AccountQueue {
     fn new() -> Self {
-        Self { open: 0, rooms: Rooms::new(), turns: HashMap::new() }
+        Self { open: 0, limits: ClassLimits::new(), turns: HashMap::new() }
     }
 
-    /// Behind all other mutations of the same object.
+    /// Takes the position behind all other changes of the object.
     fn enter(&mut self, object: &str) -> Turn {
         let turn = Turn { object: object.to_owned(), go: Arc::default() };
         let turns = self.turns.entry(object.to_owned()).or_default();
@@ -149,7 +149,7 @@ impl Queue {
         turn
     }
 
-    /// Lets the next one go; whoever leaves before its turn changes nothing for those behind it.
+    /// Lets the next one go; one that leaves before its turn changes nothing for those behind it.
     fn leave(&mut self, turn: &Turn) {
         let Some(turns) = self.turns.get_mut(&turn.object) else { return };
         turns.retain(|other| !Arc::ptr_eq(&other.go, &turn.go));
@@ -160,26 +160,26 @@ impl Queue {
     }
 }
 
-// === impl Rooms ===
+// === impl ClassLimits ===
 
-impl Rooms {
+impl ClassLimits {
     fn new() -> Self {
         Self {
-            glances: Turnstile::new(GLANCES),
-            hauls: Turnstile::new(HAULS),
-            changes: Turnstile::new(CHANGES),
-            waits: Turnstile::new(WAITS),
+            reads: FairSemaphore::new(READS),
+            bulk_reads: FairSemaphore::new(BULK_READS),
+            changes: FairSemaphore::new(CHANGES),
+            waiting_changes: FairSemaphore::new(WAITING_CHANGES),
         }
     }
 
-    /// None: it needs no place.
-    fn of(&self, pace: Pace) -> Option<Turnstile> {
-        match pace {
-            Pace::Glance => Some(self.glances.clone()),
-            Pace::Haul => Some(self.hauls.clone()),
-            Pace::Change => Some(self.changes.clone()),
-            Pace::Wait => Some(self.waits.clone()),
-            Pace::Follow => None,
+    /// None for a stream, which has no limit.
+    fn of(&self, class: OperationClass) -> Option<FairSemaphore> {
+        match class {
+            OperationClass::Read => Some(self.reads.clone()),
+            OperationClass::BulkRead => Some(self.bulk_reads.clone()),
+            OperationClass::Change => Some(self.changes.clone()),
+            OperationClass::WaitingChange => Some(self.waiting_changes.clone()),
+            OperationClass::Stream => None,
         }
     }
 }
@@ -187,29 +187,29 @@ impl Rooms {
 // === impl Admitted ===
 
 impl Admitted {
-    /// Whether it can be sent now, without waiting for others.
+    /// Whether it can be sent now, without waiting.
     pub(super) fn is_next(&mut self) -> bool {
         let its_turn = self.turn.as_ref().is_none_or(|turn| turn.go.is_cancelled());
         if its_turn
-            && self.place.is_none()
-            && let Some(room) = &self.room
+            && self.permit.is_none()
+            && let Some(limit) = &self.limit
         {
-            self.place = room.try_pass();
+            self.permit = limit.try_acquire();
         }
-        its_turn && (self.room.is_none() || self.place.is_some())
+        its_turn && (self.limit.is_none() || self.permit.is_some())
     }
 
-    /// Waits for those that go first.
+    /// Waits for its turn and its permit.
     pub(super) async fn its_turn(&mut self) {
         if let Some(turn) = &self.turn {
             turn.go.cancelled().await;
         }
-        if let (None, Some(room)) = (&self.place, &self.room) {
-            self.place = Some(room.pass(&self.queue).await);
+        if let (None, Some(limit)) = (&self.permit, &self.limit) {
+            self.permit = Some(limit.acquire(&self.queue).await);
         }
     }
 
-    /// It has been sent: the next one may go.
+    /// Marks it as sent: the next change of the object may go.
     pub(super) fn sent(&mut self) {
         let Some(turn) = self.turn.take() else { return };
         if let Some(queue) = self.admission.state.lock().accounts.get_mut(&self.account) {
@@ -243,42 +243,42 @@ mod tests {
         Admission::new(Bounds { per_account, per_hub, bytes })
     }
 
-    fn applicant<'a>(account: &'a AccountName, changes: Option<&'a str>) -> Applicant<'a> {
-        let pace = if changes.is_some() { Pace::Change } else { Pace::Glance };
-        Applicant { account, changes, pace, queue: "apply shop".into(), bytes: 10 }
+    fn request<'a>(account: &'a AccountName, changes: Option<&'a str>) -> AdmissionRequest<'a> {
+        let class = if changes.is_some() { OperationClass::Change } else { OperationClass::Read };
+        AdmissionRequest { account, changes, class, queue: "apply shop".into(), bytes: 10 }
     }
 
     #[test]
-    fn each_bound_is_named_and_room_comes_back() {
+    fn each_limit_is_named_and_freed_again() {
         let (one, two) = (AccountName::parse("one").unwrap(), AccountName::parse("two").unwrap());
         let admission = admission(2, 3, 25);
-        let first = admission.admit(applicant(&one, None)).unwrap();
-        let second = admission.admit(applicant(&one, None)).unwrap();
-        let small = |account| Applicant { bytes: 0, ..applicant(account, None) };
-        assert!(admission.admit(applicant(&two, None)).unwrap_err().contains("25 bytes"));
+        let first = admission.admit(request(&one, None)).unwrap();
+        let second = admission.admit(request(&one, None)).unwrap();
+        let small = |account| AdmissionRequest { bytes: 0, ..request(account, None) };
+        assert!(admission.admit(request(&two, None)).unwrap_err().contains("25 bytes"));
         assert!(admission.admit(small(&one)).unwrap_err().contains("in account one"));
         let third = admission.admit(small(&two)).unwrap();
-        assert!(admission.admit(small(&two)).unwrap_err().contains("3 operations are under way at this hub"));
+        assert!(admission.admit(small(&two)).unwrap_err().contains("3 operations are open at this hub"));
         drop((first, second, third));
         assert!(admission.state.lock().accounts.is_empty());
-        let huge = Applicant { bytes: 1000, ..applicant(&one, None) };
-        drop(admission.admit(huge).expect("alone, it is let in"));
+        let huge = AdmissionRequest { bytes: 1000, ..request(&one, None) };
+        drop(admission.admit(huge).expect("alone, it is admitted"));
     }
 
     #[test]
-    fn mutations_of_one_object_take_turns_and_others_do_not_wait() {
+    fn changes_of_one_object_take_turns_and_others_do_not_wait() {
         let account = AccountName::parse("one").unwrap();
         let admission = admission(100, 100, 1000);
-        let mut first = admission.admit(applicant(&account, Some("web"))).unwrap();
-        let mut second = admission.admit(applicant(&account, Some("web"))).unwrap();
-        let mut third = admission.admit(applicant(&account, Some("web"))).unwrap();
-        let mut other = admission.admit(applicant(&account, Some("db"))).unwrap();
+        let mut first = admission.admit(request(&account, Some("web"))).unwrap();
+        let mut second = admission.admit(request(&account, Some("web"))).unwrap();
+        let mut third = admission.admit(request(&account, Some("web"))).unwrap();
+        let mut other = admission.admit(request(&account, Some("db"))).unwrap();
         assert!(first.is_next() && other.is_next());
         assert!(!second.is_next() && second.its_turn().now_or_never().is_none());
         first.sent();
         assert!(second.is_next() && !third.is_next());
         drop(second);
-        assert!(third.its_turn().now_or_never().is_some(), "one that came to nothing holds nobody up");
+        assert!(third.its_turn().now_or_never().is_some(), "one that ended unsent delays no other");
         assert!(third.is_next());
         third.sent();
         assert!(
@@ -288,10 +288,10 @@ mod tests {
     }
 
     #[test]
-    fn who_leaves_before_its_turn_lets_nobody_pass_those_before_it() {
+    fn one_that_leaves_before_its_turn_changes_no_order() {
         let account = AccountName::parse("one").unwrap();
         let admission = admission(100, 100, 1000);
-        let enter = || admission.admit(applicant(&account, Some("web"))).unwrap();
+        let enter = || admission.admit(request(&account, Some("web"))).unwrap();
         let (mut first, second, mut third) = (enter(), enter(), enter());
         drop(second);
         let mut fourth = enter();
@@ -301,19 +301,19 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_of_deploys_holds_up_neither_a_glance_nor_another_verb_for_long() {
+    fn a_thousand_deploys_delay_neither_a_read_nor_another_verb_for_long() {
         let account = AccountName::parse("one").unwrap();
         let admission = admission(1000, 1000, 100_000);
         let deploy =
-            |number: usize| admission.admit(applicant(&account, Some(&format!("web-{number}")))).unwrap();
+            |number: usize| admission.admit(request(&account, Some(&format!("web-{number}")))).unwrap();
         let mut at_work: Vec<_> = (0..CHANGES).map(deploy).collect();
         assert!(at_work.iter_mut().all(Admitted::is_next));
         let mut waiting: Vec<_> = (CHANGES..2 * CHANGES).map(deploy).collect();
         let mut waits: Vec<_> = waiting.iter_mut().map(|deploy| deploy.its_turn().boxed()).collect();
         assert!(waits.iter_mut().all(|wait| wait.now_or_never().is_none()));
 
-        assert!(admission.admit(applicant(&account, None)).unwrap().is_next(), "a glance goes at once");
-        let scale = Applicant { queue: "scale shop".into(), ..applicant(&account, Some("db")) };
+        assert!(admission.admit(request(&account, None)).unwrap().is_next(), "a read goes at once");
+        let scale = AdmissionRequest { queue: "scale shop".into(), ..request(&account, Some("db")) };
         let mut scale = admission.admit(scale).unwrap();
         let mut its_turn = scale.its_turn().boxed();
         assert!((&mut its_turn).now_or_never().is_none());

@@ -1,9 +1,9 @@
-//! Answers: what has come of one, and those that are stored.
+//! Answers: received, stored, and passed on.
 
 use std::{convert::Infallible, sync::Arc};
 
 use bytes::Bytes;
-use spindrift_model::{Content, Ending, OperationId, Outcome};
+use spindrift_model::{Content, Ending, ErrorKind, OperationError, OperationId, Outcome};
 use spindrift_process::report;
 use tokio::{
     sync::mpsc,
@@ -13,46 +13,45 @@ use tracing::warn;
 
 use super::{
     Shared,
-    driver::{GRACE, POLL},
-    refusal::Refusal,
-    running::{Entry, Event},
-    vault::Place,
+    delivery::{GRACE, POLL},
+    running::{Event, OpenOperation},
+    vault::SealedItem,
 };
 use crate::store::{AnswerPart, OperationRow, StoreError};
 
-/// The longest answer of a mutation: it is held as a whole, and is an object or a list of names.
+/// Longest answer of a change: it is held as a whole, and is an object or a list of names.
 pub(super) const LARGEST_WHOLE: u64 = 32 * 1024 * 1024;
 
-/// The longest answer that is stored; who wants a longer one waits for it.
+/// Longest answer that is stored; a caller that needs a longer one waits for it.
 pub(super) const LARGEST_STORED: u64 = 64 * 1024 * 1024;
 
-/// Pieces that are read from the store at a time: two mebibytes.
+/// Pieces read from the store at a time: two mebibytes.
 const PAGE: u32 = 32;
 
-/// What has come of an answer.
+/// Answer as far as it has arrived.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
     pub(super) content: Content,
-    /// How many bytes have come.
+    /// Bytes received.
     pub(super) received: u64,
-    /// Whether somebody has heard some of it.
+    /// Set if a reader has some of it.
     pub(super) passed: bool,
-    /// All of it, if it is that of a mutation.
+    /// All of it, for a change.
     pub(super) whole: Vec<Bytes>,
-    /// How many bytes are in the store.
+    /// Bytes in the store.
     pub(super) stored: u64,
-    /// Whether some of it should be there and is not.
+    /// Set if some of it should be in the store and is not.
     pub(super) lost: bool,
 }
 
-/// A stored answer was encrypted by another key.
+/// A stored answer is encrypted with another key.
 #[derive(Debug)]
 pub(super) struct Unreadable;
 
-/// How far a stored answer was passed on.
+/// Progress of passing a stored answer on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pumped {
-    /// All that is stored by now.
+    /// All that is stored so far.
     All,
     /// As far as its reader keeps up.
     TooFast,
@@ -60,10 +59,10 @@ pub(super) enum Pumped {
     NotNow,
 }
 
-/// Tells another caller of the same operation what comes of it.
+/// Passes the stored answer of an operation on to another caller.
 pub(super) struct Follower {
     shared: Arc<Shared>,
-    entry: Arc<Entry>,
+    entry: Arc<OpenOperation>,
     events_tx: mpsc::UnboundedSender<Event>,
     deadline: Instant,
 }
@@ -71,7 +70,7 @@ pub(super) struct Follower {
 // === impl Answer ===
 
 impl Answer {
-    /// How long the stored answer is, if there is one.
+    /// Length of the stored answer, if there is one.
     pub(super) fn stored_bytes(&self, kept: bool) -> Option<u64> {
         (!self.lost && (kept || self.stored > 0)).then_some(self.stored)
     }
@@ -85,29 +84,29 @@ pub(super) async fn store(
     piece: &Bytes,
 ) -> anyhow::Result<()> {
     let offset = answer.stored;
-    let sealed = shared.vault.seal(id, Place::Answer(offset), piece)?;
+    let sealed = shared.vault.seal(id, SealedItem::Answer(offset), piece)?;
     shared.store.append_part(&shared.config.tenant, id, &AnswerPart { offset, sealed }).await?;
     answer.stored += piece.len() as u64;
     Ok(())
 }
 
-/// A page of a stored answer; empty at its end.
+/// Reads a page of a stored answer; empty at its end.
 pub(super) async fn stored(shared: &Shared, id: OperationId, from: u64) -> Result<Vec<Bytes>, StoreError> {
     let parts = shared.store.parts(&shared.config.tenant, id, from, PAGE).await?;
     let mut pieces = Vec::with_capacity(parts.len());
     for AnswerPart { offset, sealed } in parts {
-        let piece = shared.vault.open(id, Place::Answer(offset), &sealed);
+        let piece = shared.vault.open(id, SealedItem::Answer(offset), &sealed);
         pieces.push(piece.ok_or(StoreError::Sealed)?);
     }
     Ok(pieces)
 }
 
-/// Passes on what another hub, or another caller's driver, has stored since the last time: as far as the one who reads it
-/// keeps up.
+/// Passes on the pieces that another hub, or the delivery of another caller, has stored since the last time, as far as the reader keeps
+/// up.
 pub(super) async fn pump(
     shared: &Shared,
     row: &OperationRow,
-    entry: &Entry,
+    entry: &OpenOperation,
     answer: &mut Answer,
     events_tx: &mpsc::UnboundedSender<Event>,
 ) -> Result<Pumped, Unreadable> {
@@ -139,7 +138,7 @@ pub(super) async fn pump(
 impl Follower {
     pub(super) fn new(
         shared: Arc<Shared>,
-        entry: Arc<Entry>,
+        entry: Arc<OpenOperation>,
         events_tx: mpsc::UnboundedSender<Event>,
         deadline: Instant,
     ) -> Self {
@@ -165,17 +164,16 @@ impl Follower {
         while Instant::now() < self.deadline + 3 * GRACE {
             poll.tick().await;
             let Ok(Some(row)) = self.shared.store.operation(tenant, self.entry.id).await else { continue };
-            // A part of an answer may yet begin anew: it is told when all of it is there.
+            // A partial answer may still be restarted: it is passed on when it is complete.
             if let Some(ending) = row.ending() {
                 return self.repeat(&row, ending, poll).await;
             }
         }
-        let refusal = Refusal::new(504, "Timeout", "the operation has not ended yet");
-        let ending = Ending { outcome: refusal.into(), took: std::time::Duration::ZERO };
-        Event::Ended(Content::Json, ending)
+        let error = OperationError::hub(ErrorKind::Timeout, "the operation has not ended yet");
+        Event::Ended(Content::Json, Ending::without_agent(error.into()))
     }
 
-    /// Tells the whole of an operation that has ended, as fast as its caller takes it.
+    /// Passes on the whole answer of an operation that has ended, as fast as its caller takes it.
     async fn repeat(&self, row: &OperationRow, ending: Ending, mut poll: Interval) -> Event {
         if row.answer_bytes.is_none() && matches!(ending.outcome, Outcome::Succeeded { .. }) {
             return Event::Forgotten(ending);

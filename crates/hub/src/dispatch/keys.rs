@@ -1,4 +1,4 @@
-//! Where the key comes from that encrypts operations at rest.
+//! Key that encrypts operations at rest.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::{
     store::Location,
 };
 
-/// The operator's key; else one beside the SQLite file; else one that ends with the process.
+/// Returns a vault with the operator's key; else with one beside the SQLite file; else with one that ends with the process.
 pub fn open_vault(config: &HubConfig) -> anyhow::Result<Vault> {
     let Encryption { key, key_file } = &config.kubesvc.operations.encryption;
     if let Some(key) = key {
@@ -24,13 +24,13 @@ pub fn open_vault(config: &HubConfig) -> anyhow::Result<Vault> {
         return Ok(Vault::beside(&file)?);
     }
     warn!(
-        "kubesvc.operations.encryption has no key: operations are encrypted by one that ends with this process, so that \
-         no other hub can carry them on, and what is queued when it dies is lost"
+        "kubesvc.operations.encryption has no key: operations are encrypted with one that ends with this process, so that \
+         no other hub can deliver them, and queued operations are lost when it exits"
     );
     Ok(Vault::fleeting()?)
 }
 
-/// The file beside an SQLite database in which a key is kept unless there is another.
+/// File beside an SQLite database with its default key.
 pub fn key_beside(config: &HubConfig) -> anyhow::Result<Option<PathBuf>> {
     let Location::File(database) = Location::of_url(&config.sql.url).context("sql.url")? else {
         return Ok(None);

@@ -1,50 +1,50 @@
-//! The agents whose Control channel ends at this hub.
+//! Agents whose Control channel ends at this hub.
 
 use std::{collections::HashMap, sync::Arc};
 
 use parking_lot::Mutex;
 use spindrift_model::{AgentId, OperationId, SessionId};
-use spindrift_protocol::{CHUNK_BYTES, ControlDown, LARGEST_MESSAGE_BYTES, Request, v1};
+use spindrift_protocol::{CHUNK_BYTES, ControlDown, EncodedOperation, LARGEST_MESSAGE_BYTES, v1};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
 use crate::store::Seat;
 
-/// The links of one hub.
+/// Links of one hub.
 #[derive(Debug)]
 pub(crate) struct Links {
     live: Mutex<HashMap<SessionId, Arc<Link>>>,
-    /// Moves when a link comes: who waits for an agent looks again.
+    /// Changes when a link is added: deliveries that wait for an agent look again.
     tick_tx: watch::Sender<u64>,
 }
 
-/// The way down to one agent, as long as its session lives.
+/// Control channel to one agent, for the time of its session.
 #[derive(Debug)]
 pub(crate) struct Link {
     session: SessionId,
     seat: Seat,
-    /// Room for one part: parts of several operations take turns, and what else the hub has to say goes first.
+    /// Capacity of one part: parts of several operations are interleaved, and other messages of the hub go first.
     parts_tx: mpsc::Sender<Result<v1::ControlDown, Status>>,
-    /// Room at the agent for requests of which not all parts have come.
-    room: Semaphore,
+    /// Limit of the parts at the agent whose operations are not complete.
+    partial: Semaphore,
     gone: CancellationToken,
 }
 
-/// Parts that may wait at the agent for the rest of their requests: half of what it puts together at once, beyond which
-/// it would end the session.
+/// Parts that may wait at the agent for the rest of their operations: half of its limit, beyond which it
+/// would end the session.
 const PARTS: usize = LARGEST_MESSAGE_BYTES / CHUNK_BYTES / 2;
 
-/// How far a request came.
+/// Result of sending an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sent {
-    /// All of it is on its way.
+    /// All parts were sent.
     Whole,
-    /// The link broke before the last part: the agent cannot have begun.
+    /// The link broke before the last part: the agent cannot have begun it.
     NotWhole,
 }
 
-/// A link that is known until this is dropped.
+/// Registration of a link, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Joined {
     links: Arc<Links>,
@@ -58,7 +58,7 @@ impl Links {
         Self { live: Mutex::default(), tick_tx: watch::Sender::new(0) }
     }
 
-    /// A Control channel was opened.
+    /// Adds the link of a new Control channel.
     pub(crate) fn join(self: &Arc<Self>, link: Link) -> Joined {
         let session = link.session.clone();
         self.live.lock().insert(session.clone(), Arc::new(link));
@@ -70,7 +70,7 @@ impl Links {
         self.live.lock().get(session).filter(|link| !link.gone.is_cancelled()).cloned()
     }
 
-    /// The newest link of an agent.
+    /// Newest link of an agent.
     pub(super) fn of_agent(&self, agent: &AgentId) -> Option<Arc<Link>> {
         let live = self.live.lock();
         let links = live.values().filter(|link| link.seat.agent == *agent && !link.gone.is_cancelled());
@@ -92,29 +92,29 @@ impl Link {
         parts_tx: mpsc::Sender<Result<v1::ControlDown, Status>>,
         gone: CancellationToken,
     ) -> Self {
-        Self { session, seat, parts_tx, room: Semaphore::new(PARTS), gone }
+        Self { session, seat, parts_tx, partial: Semaphore::new(PARTS), gone }
     }
 
     pub(super) fn seat(&self) -> &Seat {
         &self.seat
     }
 
-    /// Ends with the session.
+    /// Returns when the session ends.
     pub(super) async fn gone(&self) {
         self.gone.cancelled().await;
     }
 
-    pub(super) async fn send(&self, request: Request) -> Sent {
-        let parts = request.verb.len().div_ceil(CHUNK_BYTES);
-        // What fits into one part waits for nothing.
-        let _room = if parts > 1 {
+    pub(super) async fn send(&self, operation: EncodedOperation) -> Sent {
+        let parts = operation.verb.len().div_ceil(CHUNK_BYTES);
+        // An operation of one part does not wait.
+        let _permits = if parts > 1 {
             let parts = u32::try_from(parts.min(PARTS)).unwrap_or(1);
-            self.gone.run_until_cancelled(self.room.acquire_many(parts)).await
+            self.gone.run_until_cancelled(self.partial.acquire_many(parts)).await
         } else {
             None
         };
-        for part in request.parts() {
-            if !self.say(ControlDown::Operation(part)).await {
+        for part in operation.parts() {
+            if !self.push(ControlDown::Operation(part)).await {
                 return Sent::NotWhole;
             }
         }
@@ -122,11 +122,11 @@ impl Link {
     }
 
     pub(super) async fn cancel(&self, operation: OperationId) {
-        self.say(ControlDown::Cancel(operation)).await;
+        self.push(ControlDown::Cancel(operation)).await;
     }
 
-    /// Whether the message was taken by the channel; whether it arrives is another question.
-    async fn say(&self, message: ControlDown) -> bool {
+    /// Returns whether the channel took the message; it may still be lost.
+    async fn push(&self, message: ControlDown) -> bool {
         tokio::select! {
             biased;
             () = self.gone.cancelled() => false,

@@ -1,4 +1,4 @@
-//! What other hubs hand over, and what hubs left behind that died, this one's earlier life among them.
+//! Operations that other hubs hand over, and those of hubs that are gone, or of this one before its restart.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -10,29 +10,29 @@ use tracing::{info, warn};
 
 use super::{
     Shared,
-    driver::{Driver, Stage, Task},
-    running::{Arrival, Entry},
+    delivery::{Delivery, OperationSummary, Stage},
+    running::{Arrival, OpenOperation},
 };
 use crate::store::{OperationRow, OperationState, StoreError};
 
-/// How soon an operation is taken up that another hub hands over.
+/// Interval at which operations are adopted that other hubs hand over.
 const NEXT: Duration = Duration::from_millis(100);
 
-/// How often it is looked whether there are other hubs, and what those left that have died.
+/// Interval at which other hubs, and operations of those that are gone, are looked for.
 const LOOK_AROUND: Duration = Duration::from_secs(5);
 
-/// Looks for operations that are this hub's to carry on.
+/// Looks for operations that this hub has to deliver.
 pub(super) struct Reconciler {
     shared: Arc<Shared>,
-    /// Whether other hubs share the store: then it is looked often.
-    company: bool,
+    /// Set if other hubs share the store: then it looks often.
+    has_peers: bool,
 }
 
 // === impl Reconciler ===
 
 impl Reconciler {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared, company: false }
+        Self { shared, has_peers: false }
     }
 
     pub(super) async fn run(mut self) -> Result<(), Infallible> {
@@ -42,13 +42,13 @@ impl Reconciler {
             if looked_around.is_none_or(|at| at.elapsed() >= LOOK_AROUND) {
                 looked_around = Some(Instant::now());
                 if let Err(error) = self.look_around().await {
-                    warn!(error = %report(&error), "operations of other hubs were not looked for");
+                    warn!(error = %report(&error), "operations of other hubs could not be read");
                 }
             }
             if let Err(error) = self.take_up().await {
-                warn!(error = %report(&error), "operations that wait for this hub were not read");
+                warn!(error = %report(&error), "operations of this hub could not be read");
             }
-            let pause = if self.company { NEXT } else { LOOK_AROUND };
+            let pause = if self.has_peers { NEXT } else { LOOK_AROUND };
             if token.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
                 return Ok(());
             }
@@ -58,19 +58,19 @@ impl Reconciler {
     async fn look_around(&mut self) -> Result<(), StoreError> {
         let config = &self.shared.config;
         let hubs = self.shared.store.hubs(config.silence).await?;
-        self.company = hubs.iter().any(|hub| hub.id != config.hub);
+        self.has_peers = hubs.iter().any(|hub| hub.id != config.hub);
         let taken = self.shared.store.adopt_operations(&config.tenant, &config.hub, config.silence).await?;
         if taken > 0 {
-            info!(operations = taken, "operations of a hub that is gone were taken over");
+            info!(operations = taken, "adopted operations of a hub that is gone");
         }
         Ok(())
     }
 
-    /// Carries on what is this hub's, and calls off what others asked to be called off.
+    /// Delivers the operations of this hub, and cancels those that were cancelled at another one.
     pub(super) async fn take_up(&self) -> Result<(), StoreError> {
         let config = &self.shared.config;
         for row in self.shared.store.open_operations(&config.tenant, &config.hub).await? {
-            // In this order: it is driven before it is no longer being submitted.
+            // In this order: its delivery starts before it is no longer being submitted.
             let submitting = self.shared.submitting.lock().contains(&row.id);
             match self.shared.entry(row.id) {
                 Some(entry) if row.cancelling => entry.cancel.cancel(),
@@ -83,10 +83,10 @@ impl Reconciler {
     }
 }
 
-/// Carries on an operation that this hub did not take on itself, if the store knows it and it has not ended.
+/// Delivers an operation that this hub did not accept itself, if the store has it and it has not ended.
 pub(super) async fn adopt(
     shared: Arc<Shared>,
-    entry: Arc<Entry>,
+    entry: Arc<OpenOperation>,
     mut arrivals_rx: mpsc::UnboundedReceiver<Arrival>,
 ) -> Result<(), Infallible> {
     match shared.store.operation(&shared.config.tenant, entry.id).await {
@@ -99,11 +99,13 @@ pub(super) async fn adopt(
             let sent = row.sent.as_ref().map(|(_, _, seat)| seat.clone());
             let stage = if sent.is_some() { Stage::Waiting(None) } else { Stage::Seeking };
             let channels = (arrivals_rx, events_tx);
-            let driver = Driver::new(Arc::clone(&shared), entry, Task::of(&row), deadline, channels);
-            let driver = driver.with_sent(sent).with_reader_elsewhere(row.received_by != shared.config.hub);
-            return driver.with_doubt(row.state == OperationState::Unknown).run(stage).await;
+            let delivery =
+                Delivery::new(Arc::clone(&shared), entry, OperationSummary::of_row(&row), deadline, channels);
+            let delivery =
+                delivery.with_sent(sent).with_reader_elsewhere(row.received_by != shared.config.hub);
+            return delivery.with_unknown(row.state == OperationState::Unknown).run(stage).await;
         }
-        // What has ended is of no interest any more, and what was never known neither: the agent may forget it.
+        // It has ended, or the store never had it: the agent may drop it.
         Ok(_) => {
             shared.open.lock().remove(&entry.id);
             while let Ok(Arrival { part, down_tx, .. }) = arrivals_rx.try_recv() {
@@ -113,16 +115,16 @@ pub(super) async fn adopt(
         // The agent sends it again in its next session.
         Err(error) => {
             shared.open.lock().remove(&entry.id);
-            warn!(operation = %entry.id, error = %report(&error), "an operation could not be looked up");
+            warn!(operation = %entry.id, error = %report(&error), "an operation could not be read");
         }
     }
     Ok(())
 }
 
-// === impl Task ===
+// === impl OperationSummary ===
 
-impl Task {
-    fn of(row: &OperationRow) -> Self {
+impl OperationSummary {
+    fn of_row(row: &OperationRow) -> Self {
         let verb = Verb::NAMES.into_iter().find(|name| *name == row.verb).unwrap_or("unknown");
         let OperationRow { id, account, target, mutation, .. } = row;
         let (id, account): (OperationId, _) = (*id, account.clone());

@@ -1,4 +1,4 @@
-//! What is asked and answered may hold Secrets: the store gets it encrypted.
+//! Encryption of requests and answers in the store: they may contain Secrets.
 
 use std::{fmt, io, path::Path};
 
@@ -12,15 +12,15 @@ use spindrift_model::OperationId;
 
 use crate::hex::hex;
 
-/// AES-256-GCM under one key. The operation or task and the place in it are part of what is authenticated, so that no row
-/// can be put in another's place.
+/// AES-256-GCM with one key. The id of the operation or task and the item are authenticated, so that no row can be swapped
+/// for another.
 pub struct Vault {
     key: LessSafeKey,
     id: String,
     lasting: bool,
 }
 
-/// Why there is no key.
+/// Error of the encryption key.
 #[derive(Debug, thiserror::Error)]
 pub enum VaultError {
     #[error("kubesvc.operations.encryption.{setting}: expected 32 bytes in base64")]
@@ -33,41 +33,41 @@ pub enum VaultError {
     Random,
 }
 
-/// What is kept beneath the id of an operation or a task.
+/// Encrypted item of an operation or a task.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Place {
-    /// What is asked.
+pub(crate) enum SealedItem {
+    /// Request of an operation.
     Body,
-    /// The piece of the answer that begins here.
+    /// Piece of an answer that begins at this offset.
     Answer(u64),
-    /// What a task is asked.
+    /// Request of a task.
     Task,
-    /// What an attempt at a task has learned.
+    /// Values that an attempt at a task has read from clusters.
     Learned { attempt: u32, entry: u32 },
 }
 
 const KEY_LEN: usize = 32;
-/// Enough to tell keys apart, and nothing of the key itself.
+/// Enough to distinguish keys; it reveals nothing of the key.
 const KEY_ID_LEN: usize = 8;
 
 // === impl Vault ===
 
 impl Vault {
-    /// With a key that the operator gave, in base64.
+    /// Vault with the operator's key, in base64.
     pub fn with_key(setting: &'static str, text: &str) -> Result<Self, VaultError> {
         let bytes = BASE64_STANDARD.decode(text.trim()).ok();
         let bytes = bytes.and_then(|bytes| <[u8; KEY_LEN]>::try_from(bytes).ok());
         bytes.map(|bytes| Self::new(&bytes, true)).ok_or(VaultError::Malformed { setting })
     }
 
-    /// With the key in a file.
+    /// Vault with the key in a file.
     pub fn with_file(file: &Path) -> Result<Self, VaultError> {
         let text = std::fs::read_to_string(file)
             .map_err(|source| VaultError::Read { file: file.display().to_string(), source })?;
         Self::with_key("keyFile", &text)
     }
 
-    /// With the key in a file that only we can read; it is made if it is not there.
+    /// Vault with the key in a file that only this user can read; it is created if it does not exist.
     pub fn beside(file: &Path) -> Result<Self, VaultError> {
         use std::{io::Write, os::unix::fs::OpenOptionsExt};
         let failed = |source| VaultError::Create { file: file.display().to_string(), source };
@@ -82,7 +82,7 @@ impl Vault {
         }
     }
 
-    /// With a key that is forgotten when the process ends, and that nobody else has.
+    /// Vault with a key that ends with the process.
     pub fn fleeting() -> Result<Self, VaultError> {
         Ok(Self::new(&random()?, false))
     }
@@ -94,7 +94,7 @@ impl Vault {
         Self { key: LessSafeKey::new(unbound), id: hex(id), lasting }
     }
 
-    /// Tells keys apart without telling them.
+    /// Id of the key, which reveals nothing of it.
     pub fn key_id(&self) -> &str {
         &self.id
     }
@@ -107,7 +107,7 @@ impl Vault {
     pub(crate) fn seal(
         &self,
         operation: OperationId,
-        place: Place,
+        item: SealedItem,
         plain: &[u8],
     ) -> Result<Bytes, VaultError> {
         let mut nonce = [0; NONCE_LEN];
@@ -116,7 +116,7 @@ impl Vault {
         self.key
             .seal_in_place_append_tag(
                 Nonce::assume_unique_for_key(nonce),
-                Aad::from(place.of(operation)),
+                Aad::from(item.of(operation)),
                 &mut sealed,
             )
             .map_err(|_| VaultError::Random)?;
@@ -124,12 +124,12 @@ impl Vault {
         Ok(sealed.into())
     }
 
-    /// What was sealed; none if it was under another key, or elsewhere.
-    pub(crate) fn open(&self, operation: OperationId, place: Place, sealed: &[u8]) -> Option<Bytes> {
+    /// Decrypts an item; none if it was encrypted with another key, or as another item.
+    pub(crate) fn open(&self, operation: OperationId, item: SealedItem, sealed: &[u8]) -> Option<Bytes> {
         let (sealed, nonce) = sealed.split_at_checked(sealed.len().checked_sub(NONCE_LEN)?)?;
         let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
         let mut bytes = sealed.to_vec();
-        let plain = self.key.open_in_place(nonce, Aad::from(place.of(operation)), &mut bytes).ok()?;
+        let plain = self.key.open_in_place(nonce, Aad::from(item.of(operation)), &mut bytes).ok()?;
         let length = plain.len();
         bytes.truncate(length);
         Some(bytes.into())
@@ -142,9 +142,9 @@ impl fmt::Debug for Vault {
     }
 }
 
-// === impl Place ===
+// === impl SealedItem ===
 
-impl Place {
+impl SealedItem {
     fn of(self, operation: OperationId) -> String {
         match self {
             Self::Body => format!("{operation}/body"),
@@ -166,22 +166,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_sealed_opens_in_its_own_place_only() {
+    fn an_item_is_decrypted_as_itself_only() {
         let (vault, other) = (Vault::fleeting().unwrap(), Vault::fleeting().unwrap());
         let operation = OperationId::fresh();
-        let sealed = vault.seal(operation, Place::Answer(7), b"canary").unwrap();
+        let sealed = vault.seal(operation, SealedItem::Answer(7), b"canary").unwrap();
         assert!(!sealed.windows(6).any(|window| window == b"canary"));
-        assert_eq!(vault.open(operation, Place::Answer(7), &sealed).as_deref(), Some(&b"canary"[..]));
-        assert_eq!(vault.open(operation, Place::Answer(8), &sealed), None);
-        assert_eq!(vault.open(operation, Place::Body, &sealed), None);
-        assert_eq!(vault.open(OperationId::fresh(), Place::Answer(7), &sealed), None);
-        assert_eq!(other.open(operation, Place::Answer(7), &sealed), None);
-        assert_eq!(vault.open(operation, Place::Answer(7), b"short"), None);
+        assert_eq!(vault.open(operation, SealedItem::Answer(7), &sealed).as_deref(), Some(&b"canary"[..]));
+        assert_eq!(vault.open(operation, SealedItem::Answer(8), &sealed), None);
+        assert_eq!(vault.open(operation, SealedItem::Body, &sealed), None);
+        assert_eq!(vault.open(OperationId::fresh(), SealedItem::Answer(7), &sealed), None);
+        assert_eq!(other.open(operation, SealedItem::Answer(7), &sealed), None);
+        assert_eq!(vault.open(operation, SealedItem::Answer(7), b"short"), None);
         assert_ne!(vault.key_id(), other.key_id());
     }
 
     #[test]
-    fn a_key_beside_the_database_is_made_once_and_is_ours_alone() {
+    fn a_key_beside_the_database_is_created_once_and_readable_by_its_owner_only() {
         use std::os::unix::fs::PermissionsExt;
         let directory = spindrift_testkit::scratch("vault").unwrap();
         let file = directory.path().join("hub.db.key");
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_none_names_its_setting() {
+    fn an_invalid_key_names_its_setting() {
         for text in ["", "AAAA", "not base64!"] {
             let error = Vault::with_key("key", text).unwrap_err().to_string();
             assert_eq!(error, "kubesvc.operations.encryption.key: expected 32 bytes in base64");

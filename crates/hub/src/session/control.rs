@@ -1,4 +1,4 @@
-//! The Control channel: a session lives as long as its pings come.
+//! Control channel: a session lasts as long as its pings arrive.
 
 use std::{collections::VecDeque, pin::Pin, sync::Arc, time::Duration};
 
@@ -16,8 +16,7 @@ use tracing::{debug, info, warn};
 use super::{Context, sessions::LiveSession};
 use crate::store::{SessionInfo, StoreError};
 
-/// Announcements and withdrawals that wait for the store; an agent that makes more while it does not answer is none of
-/// ours.
+/// Announcements and withdrawals that wait for the store; an agent that sends more while it does not answer is broken.
 const BACKLOG: usize = 1024;
 
 pub(super) struct ControlChannel {
@@ -26,23 +25,23 @@ pub(super) struct ControlChannel {
     info: SessionInfo,
     live: Arc<LiveSession>,
     down_tx: mpsc::Sender<Result<v1::ControlDown, Status>>,
-    /// What the store is asked to do, while pings are answered: at most one touch, and one change of accounts.
+    /// Calls of the store, while pings are answered: at most one touch, and one change of accounts.
     work: FuturesUnordered<Work>,
     touching: bool,
-    /// Changes of accounts are made one after the other; the first is at work.
+    /// Changes of accounts, made one after the other; the first is in progress.
     changes: VecDeque<ControlUp>,
 }
 
 type Work = Pin<Box<dyn Future<Output = Done> + Send>>;
 
-/// What became of it.
+/// Result of a call of the store.
 enum Done {
     Touched(Result<bool, StoreError>),
     Announced(Result<Vec<Verdict>, StoreError>),
     Withdrawn(Result<(), StoreError>),
 }
 
-/// The session is over; why.
+/// Reason of the end of the session.
 type Ended = String;
 
 // === impl ControlChannel ===
@@ -59,7 +58,7 @@ impl ControlChannel {
         Self { context, session, info, live, down_tx, work, touching: false, changes: VecDeque::new() }
     }
 
-    /// Runs until the agent leaves, falls silent, or the session ends; then the whole session ends.
+    /// Runs until the agent disconnects, its pings stop, or the session ends; then the whole session ends.
     pub(super) async fn run(
         mut self,
         up: impl Stream<Item = Result<v1::ControlUp, Status>> + Unpin,
@@ -79,7 +78,7 @@ impl ControlChannel {
     async fn serve(&mut self, mut up: impl Stream<Item = Result<v1::ControlUp, Status>> + Unpin) -> Ended {
         let token = self.live.tasks().token();
         let silence = self.context.config.heartbeat * MISSED_HEARTBEATS;
-        let mut heard = Instant::now();
+        let mut received = Instant::now();
         loop {
             let step = tokio::select! {
                 biased;
@@ -88,13 +87,13 @@ impl ControlChannel {
                     return "ended by the hub".into();
                 }
                 Some(done) = self.work.next() => self.finish(done).await,
-                message = timeout_at(heard + silence, up.next()) => {
-                    heard = Instant::now();
+                message = timeout_at(received + silence, up.next()) => {
+                    received = Instant::now();
                     match message {
                         Err(_) => Err(format!("no ping for {silence:?}")),
                         Ok(None) => Err("the agent closed it".into()),
                         Ok(Some(Err(status))) => Err(format!("the link broke: {}", status.message())),
-                        Ok(Some(Ok(message))) => self.hear(message).await,
+                        Ok(Some(Ok(message))) => self.receive(message).await,
                     }
                 }
             };
@@ -104,7 +103,7 @@ impl ControlChannel {
         }
     }
 
-    async fn hear(&mut self, message: v1::ControlUp) -> Result<(), Ended> {
+    async fn receive(&mut self, message: v1::ControlUp) -> Result<(), Ended> {
         match ControlUp::try_from(message) {
             Ok(ControlUp::Ping { nonce }) => {
                 self.touch();
@@ -121,14 +120,14 @@ impl ControlChannel {
                 Ok(())
             }
             Err(invalid) => {
-                // One message that makes no sense is no reason to drop a thousand accounts.
+                // One invalid message is no reason to drop a thousand accounts.
                 warn!(agent = %self.info.agent, %invalid, "control message ignored");
                 Ok(())
             }
         }
     }
 
-    /// Records the sign of life; while the store is slow, one at a time.
+    /// Records the heartbeat; while the store is slow, one at a time.
     fn touch(&mut self) {
         if std::mem::replace(&mut self.touching, true) {
             return;
@@ -137,7 +136,7 @@ impl ControlChannel {
         self.work.push(async move { Done::Touched(context.store.touch_session(&session).await) }.boxed());
     }
 
-    /// Begins with the first change of accounts that waits.
+    /// Starts the first waiting change of accounts.
     fn change(&mut self) {
         let (context, session, info) = (Arc::clone(&self.context), self.session.clone(), self.info.clone());
         let work = match self.changes.front().cloned() {
@@ -193,10 +192,10 @@ impl ControlChannel {
     }
 
     async fn disconnect(&mut self, reason: &str) {
-        // Jitter keeps the agents of a hub that stops from coming back in step.
+        // Jitter keeps the agents of a stopping hub from reconnecting at once.
         let retry_after = Duration::from_millis(fastrand::u64(100..1000));
         if let Err(gone) = self.send(ControlDown::Disconnect { reason: reason.into(), retry_after }).await {
-            debug!(gone, "the agent did not hear the goodbye");
+            debug!(gone, "the disconnect message was not sent");
         }
     }
 

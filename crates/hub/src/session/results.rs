@@ -1,4 +1,4 @@
-//! The Results channel: answers of operations, piece by piece; how far each may go on.
+//! Results channel: answers of operations, piece by piece, and their credit.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use tracing::warn;
 use super::{Context, sessions::LiveSession};
 use crate::store::{Seat, SessionInfo};
 
-/// What goes down: few words, since each answers half a mebibyte or a whole answer.
-pub(super) type Words = BoxStream<'static, Result<v1::ResultsDown, Status>>;
+/// Messages to the agent: few, since each acknowledges half a mebibyte or a whole answer.
+pub(super) type DownStream = BoxStream<'static, Result<v1::ResultsDown, Status>>;
 
 pub(super) struct ResultsChannel {
     context: Arc<Context>,
@@ -26,17 +26,21 @@ pub(super) struct ResultsChannel {
 // === impl ResultsChannel ===
 
 impl ResultsChannel {
-    pub(super) fn open(context: Arc<Context>, info: SessionInfo, live: Arc<LiveSession>) -> (Self, Words) {
+    pub(super) fn open(
+        context: Arc<Context>,
+        info: SessionInfo,
+        live: Arc<LiveSession>,
+    ) -> (Self, DownStream) {
         let (down_tx, down_rx) = mpsc::unbounded_channel();
         let seat = Seat { agent: info.agent, incarnation: info.incarnation };
-        // Operations hold on to their way back; the channel ends with its session all the same.
-        let words = UnboundedReceiverStream::new(down_rx)
-            .map(|word: ResultsDown| Ok(word.into()))
+        // Operations keep their sender; the channel ends with its session all the same.
+        let down = UnboundedReceiverStream::new(down_rx)
+            .map(|message: ResultsDown| Ok(message.into()))
             .take_until(live.tasks().token().cancelled_owned());
-        (Self { context, seat, live, down_tx }, words.boxed())
+        (Self { context, seat, live, down_tx }, down.boxed())
     }
 
-    /// Runs until the channel or the session ends. What arrives is never waited with: credit bounds it.
+    /// Runs until the channel or the session ends. It never waits with an arriving piece: credit bounds them.
     pub(super) async fn run(
         self,
         mut up: impl Stream<Item = Result<v1::ResultsUp, Status>> + Unpin,
@@ -52,7 +56,7 @@ impl ResultsChannel {
             let Some(Ok(message)) = message else { return Ok(()) };
             match ResultPart::try_from(message) {
                 Ok(part) => self.context.dispatch.arrived(self.seat.clone(), part, self.down_tx.clone()),
-                // One answer that makes no sense is no reason to drop all others.
+                // One invalid answer does not end the others.
                 Err(invalid) => warn!(agent = %self.seat.agent, %invalid, "a piece of an answer was ignored"),
             }
         }

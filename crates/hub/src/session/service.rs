@@ -54,7 +54,7 @@ impl HubService {
 impl hub_server::Hub for HubService {
     type ControlStream = BoxStream<'static, Result<v1::ControlDown, Status>>;
     type EventsStream = ReceiverStream<Result<v1::EventsDown, Status>>;
-    type ResultsStream = results::Words;
+    type ResultsStream = results::DownStream;
 
     async fn register(
         &self,

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use spindrift_hub::store::{
-    AnswerPart, Inserted, NewOperation, NewSession, OperationEnd, OperationQuery, OperationState, Seat, Step,
-    Stepped, TokenHash,
+    AnswerPart, Inserted, NewOperation, NewSession, OperationEnd, OperationQuery, OperationRow,
+    OperationState, Seat, Step, Stepped, TokenHash,
 };
 use spindrift_model::{
-    AccountDescription, ClusterIdentity, Content, Ending, Incarnation, OperationId, Outcome, SessionId,
+    AccountDescription, ClusterIdentity, Content, Ending, ErrorKind, Incarnation, OperationError,
+    OperationId, Outcome, SessionId,
 };
 use spindrift_protocol::Channel;
 use spindrift_testkit::eventually;
@@ -119,7 +120,7 @@ async fn an_operation_ends_once_and_only_an_unknown_outcome_is_corrected() -> an
         let (store, tenant) = (&bench.store, tenant());
         let new = operation();
         store.insert_operation(&new).await?;
-        let unknown = ended(Outcome::Unknown { reason: "the agent died".into() });
+        let unknown = ended(OperationError::unknown("the agent died").into());
         assert!(store.end_operation(&tenant, new.id, &by_hub(&unknown)).await?);
         assert_eq!(store.operation_body(&tenant, new.id).await?, None, "what was asked is erased");
         let row = store.operation(&tenant, new.id).await?.expect("it is there");
@@ -127,14 +128,44 @@ async fn an_operation_ends_once_and_only_an_unknown_outcome_is_corrected() -> an
 
         let here = hub("hub-b");
         let status = Bytes::from_static(br#"{"kind":"Status","code":422}"#);
-        let failed = ended(Outcome::Failed { code: 422, status });
+        let failed = ended(OperationError::api_server(422, status).into());
         let told = OperationEnd { answered_to: Some(here.clone()), ..by_hub(&failed) };
         assert!(store.end_operation(&tenant, new.id, &told).await?, "the agent's word came after all");
-        let expired = ended(Outcome::Expired);
+        let expired = ended(OperationError::deadline_exceeded().into());
         assert!(!store.end_operation(&tenant, new.id, &by_hub(&expired)).await?, "that was the last word");
         let row = store.operation(&tenant, new.id).await?.expect("it is there");
         assert_eq!((row.ending(), row.answered.map(|(_, to)| to)), (Some(failed), Some(here)));
         assert!(!store.cancel_operation(&tenant, new.id).await?);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_failed_row_keeps_the_kind_of_its_error_and_rows_of_0_1_get_one() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        let engine = bench.announce();
+        let (store, tenant) = (&bench.store, tenant());
+        // In 0.1, the hub looked for this text in the row.
+        let old = "the hub's store did not answer; nothing was sent; try again";
+        for kind in
+            [ErrorKind::NotSent, ErrorKind::NoAgent, ErrorKind::MayHaveBeenQueued, ErrorKind::NoKindMatch]
+        {
+            let new = operation();
+            store.insert_operation(&new).await?;
+            let failed = ended(OperationError::hub(kind, old).into());
+            store.end_operation(&tenant, new.id, &by_hub(&failed)).await?;
+            let row = store.operation(&tenant, new.id).await?.expect("it is there");
+            assert_eq!(row.ending(), Some(failed), "on {engine}");
+
+            let of_0_1 = OperationRow { reason: String::new(), ..row };
+            let Some(Outcome::Failed(error)) = of_0_1.ending().map(|ending| ending.outcome) else {
+                panic!("it failed: {of_0_1:?}")
+            };
+            assert_eq!(
+                (error.kind, error.message()),
+                (if kind.code() == 503 { ErrorKind::NotSent } else { ErrorKind::NotFound }, old.into())
+            );
+        }
     }
     Ok(())
 }
@@ -181,7 +212,7 @@ async fn operations_of_hubs_that_are_gone_are_taken_over_and_others_are_not() ->
         for new in [&theirs, &stranded, &over] {
             store.insert_operation(new).await?;
         }
-        store.end_operation(&tenant, over.id, &by_hub(&ended(Outcome::Cancelled))).await?;
+        store.end_operation(&tenant, over.id, &by_hub(&ended(OperationError::cancelled().into()))).await?;
         assert_eq!(store.adopt_operations(&tenant, &here, MINUTE).await?, 1);
         let open: Vec<_> = store.open_operations(&tenant, &here).await?.iter().map(|row| row.id).collect();
         assert_eq!(open, [stranded.id]);
@@ -246,7 +277,9 @@ async fn history_is_latest_first_by_account_and_state() -> anyhow::Result<()> {
         for new in [&one, &other, &two] {
             store.insert_operation(new).await?;
         }
-        store.end_operation(&tenant, one.id, &by_hub(&ended(Outcome::Expired))).await?;
+        store
+            .end_operation(&tenant, one.id, &by_hub(&ended(OperationError::deadline_exceeded().into())))
+            .await?;
         let ids = async |query: OperationQuery| -> anyhow::Result<Vec<OperationId>> {
             let mut ids: Vec<_> = store.operations(&tenant, &query).await?.iter().map(|row| row.id).collect();
             ids.sort_unstable();

@@ -1,75 +1,73 @@
-//! What came of an operation.
+//! Outcomes of operations.
 
 use std::time::Duration;
 
-use bytes::Bytes;
+use super::OperationError;
 
-/// How an operation ended.
+/// End of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ending {
-    /// What came of it.
+    /// Result.
     pub outcome: Outcome,
-    /// How long the agent took.
+    /// Time that the agent took.
     pub took: Duration,
 }
 
-/// What came of it. Exactly one of these is true of every operation that ended.
+/// Result of an operation that ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// Done; the HTTP status is the API server's own (201: created).
+    /// Done.
     Succeeded {
-        /// The HTTP status.
+        /// HTTP status of the API server (201: created).
         code: u16,
     },
-    /// Refused, by the API server or by us; nothing beyond what the status tells was changed.
-    Failed {
-        /// The HTTP status.
-        code: u16,
-        /// A `Status` in JSON, as the API server wrote it.
-        status: Bytes,
-    },
-    /// It may or may not have been done, and nobody can tell any more.
-    Unknown {
-        /// Why nobody can tell.
-        reason: String,
-    },
-    /// Called off before anything was changed.
-    Cancelled,
-    /// Its time was over before anything was changed.
-    Expired,
+    /// Not done, or not known to be done: see [`OperationError::state`].
+    Failed(OperationError),
 }
 
-/// What the answer of an operation is made of.
+/// Media type of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Content {
     /// One JSON document.
     #[default]
     Json,
-    /// JSON documents, one on each line, as they come about.
+    /// JSON documents, one on each line, as they become available.
     JsonLines,
-    /// What a container wrote.
+    /// Output of a container.
     Text,
+}
+
+// === impl Ending ===
+
+impl Ending {
+    /// End that no agent took part in.
+    pub fn without_agent(outcome: Outcome) -> Self {
+        Self { outcome, took: Duration::ZERO }
+    }
 }
 
 // === impl Outcome ===
 
 impl Outcome {
-    /// As history and metrics call it.
+    /// Word used in history and metrics.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Succeeded { .. } => "completed",
-            Self::Failed { .. } => "failed",
-            Self::Unknown { .. } => "unknown",
-            Self::Cancelled => "cancelled",
-            Self::Expired => "expired",
+            Self::Failed(error) => error.state().word(),
         }
+    }
+}
+
+impl From<OperationError> for Outcome {
+    fn from(error: OperationError) -> Self {
+        Self::Failed(error)
     }
 }
 
 // === impl Content ===
 
 impl Content {
-    /// As in an HTTP header.
+    /// Value of the HTTP header.
     pub fn media_type(self) -> &'static str {
         match self {
             Self::Json => "application/json",

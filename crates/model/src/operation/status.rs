@@ -1,28 +1,28 @@
-//! Kubernetes' `Status`: why something was not done, in the API server's words or in our own, shown as kubectl shows what
-//! servers say and what it says itself.
+//! Kubernetes' `Status`: an error of the API server, the agent or the hub, shown as kubectl shows errors of servers and
+//! its own.
 
 use std::fmt;
 
 use serde::Deserialize;
 
-use super::Doing;
+use super::{KubectlContext, StatusSource};
 
-/// A refusal, by the API server or by whoever stands before it.
+/// Error of the API server, or of the agent or hub in front of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Status {
-    /// An HTTP status.
+    /// HTTP status.
     pub code: u16,
-    /// In a word, such as `NotFound`.
+    /// Reason, such as `NotFound`.
     pub reason: String,
-    /// In a sentence.
+    /// Message for people.
     pub message: String,
     details: Option<Details>,
-    /// The agent or the hub, if the words are theirs.
+    /// Mark of the agent or the hub; none for the API server.
     source: Option<String>,
-    /// What was being done, where it is told beside the status.
+    /// Step that was refused, if it was sent beside the status.
     #[serde(skip)]
-    doing: Option<Doing>,
+    context: Option<KubectlContext>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -41,7 +41,16 @@ struct Cause {
     message: String,
 }
 
-/// What can be done about fields that somebody else manages.
+/// Action of kubectl that a message names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KubectlAction {
+    /// `apply`, not yet known to create or to patch.
+    Applying,
+    /// Any other, by the word that kubectl uses, such as `creating`.
+    Other(&'static str),
+}
+
+/// Help for conflicts with other field managers.
 const ABOUT_MANAGERS: &str = "\
 To take these fields from their managers, apply again with --force-conflicts. To leave them as they are, take them
 out of the manifest. To share them, give them the values that they have.";
@@ -49,21 +58,18 @@ out of the manifest. To share them, give them the values that they have.";
 // === impl Status ===
 
 impl Status {
-    /// What an apply does, as far as the command line knows.
-    pub const APPLYING: &str = "applying";
-
-    /// One of the hub's own, without details.
+    /// `Status` of the hub, without details.
     pub fn new(code: u16, reason: impl Into<String>, message: impl Into<String>) -> Self {
-        let source = Some("spindrift-hub".to_owned());
+        let source = StatusSource::Hub.mark().map(str::to_owned);
         Self { code, reason: reason.into(), message: message.into(), source, ..Self::default() }
     }
 
-    /// Whether these are the words of the API server, and not of whoever stands before it.
-    pub fn is_of_api_server(&self) -> bool {
-        self.source.is_none()
+    /// Source of this status.
+    pub fn source(&self) -> StatusSource {
+        StatusSource::of(self.source.as_deref())
     }
 
-    /// A body, if it is a `Status`.
+    /// Parses a body; none if it is no `Status`.
     pub fn read(body: &[u8]) -> Option<Self> {
         #[derive(Deserialize)]
         struct Kind {
@@ -73,29 +79,31 @@ impl Status {
         (kind == "Status").then(|| serde_json::from_slice(body).ok()).flatten()
     }
 
-    /// The same, refused while this was being done.
+    /// The same, refused during this step.
     #[must_use]
-    pub fn during(self, doing: Option<Doing>) -> Self {
-        Self { doing, ..self }
+    pub fn during(self, context: Option<KubectlContext>) -> Self {
+        Self { context, ..self }
     }
 
-    /// What the user is warned of before.
+    /// Warnings to show before the error.
     pub fn warnings(&self) -> &[String] {
-        self.doing.as_ref().map(|doing| &*doing.warnings).unwrap_or_default()
+        self.context.as_ref().map(|context| &*context.warnings).unwrap_or_default()
     }
 
-    /// Says what was being done with which file, as kubectl does: `error when deleting "web.yaml": …`. The agent knows
-    /// better what it was, if it says something. Of what the API server applies itself, kubectl tells only the refusal.
+    /// Prefixes the message with the action and its file, as kubectl does: `error when deleting "web.yaml": …`. A step
+    /// that the agent reported takes precedence. Of an apply that the API server itself refuses, kubectl shows the error
+    /// alone.
     #[must_use]
-    pub fn about(mut self, doing: &str, source: &str) -> Self {
-        let is_unframed = self.source.is_none() && doing == Self::APPLYING;
-        if let Some(doing) = self.doing.take().or_else(|| (!is_unframed).then(|| Doing::new(doing))) {
-            self.message.insert_str(0, &doing.with(source));
+    pub fn about(mut self, action: KubectlAction, source: &str) -> Self {
+        let is_unframed = self.source.is_none() && action == KubectlAction::Applying;
+        let of_action = || (!is_unframed).then(|| KubectlContext::new(action.word()));
+        if let Some(context) = self.context.take().or_else(of_action) {
+            self.message.insert_str(0, &context.with(source));
         }
         self
     }
 
-    /// Each field that is wrong, once.
+    /// Causes, each once.
     fn causes(&self) -> Vec<String> {
         let mut causes = Vec::new();
         for Cause { field, message, .. } in self.details.iter().flat_map(|details| &details.causes) {
@@ -107,13 +115,13 @@ impl Status {
         causes
     }
 
-    /// Whether fields belong to others, who would have to be overruled.
-    fn is_about_managers(&self) -> bool {
+    /// Whether it is a conflict with other field managers.
+    pub fn is_about_managers(&self) -> bool {
         let mut causes = self.details.iter().flat_map(|details| &details.causes);
         self.reason == "Conflict" && causes.any(|cause| cause.reason == "FieldManagerConflict")
     }
 
-    /// What kubectl makes of an object that is not valid: its name, and what is wrong with it.
+    /// Writes an invalid object as kubectl does: its name, and the causes.
     fn invalid(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let causes = self.causes();
         match &self.details {
@@ -132,6 +140,18 @@ impl Status {
                 f.write_str(": ")?;
                 several.iter().try_for_each(|cause| write!(f, "\n* {cause}"))
             }
+        }
+    }
+}
+
+// === impl KubectlAction ===
+
+impl KubectlAction {
+    /// Word that kubectl uses.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Applying => "applying",
+            Self::Other(word) => word,
         }
     }
 }
@@ -190,14 +210,15 @@ mod tests {
             assert_eq!(ours(reason, "no").to_string(), "error: no", "our words are not the server's");
         }
         let forbidden = || status("Forbidden", "no", &nothing);
-        let during = forbidden().during(Some(Doing::new("creating")));
-        for (refused, doing, expected) in [
-            (during, Status::APPLYING, "Error from server (Forbidden): error when creating \"web.yaml\": no"),
-            (forbidden(), Status::APPLYING, "Error from server (Forbidden): no"),
-            (forbidden(), "deleting", "Error from server (Forbidden): error when deleting \"web.yaml\": no"),
-            (ours("Forbidden", "no"), Status::APPLYING, "error: error when applying \"web.yaml\": no"),
+        let during = forbidden().during(Some(KubectlContext::new("creating")));
+        let (applying, deleting) = (KubectlAction::Applying, KubectlAction::Other("deleting"));
+        for (refused, action, expected) in [
+            (during, applying, "Error from server (Forbidden): error when creating \"web.yaml\": no"),
+            (forbidden(), applying, "Error from server (Forbidden): no"),
+            (forbidden(), deleting, "Error from server (Forbidden): error when deleting \"web.yaml\": no"),
+            (ours("Forbidden", "no"), applying, "error: error when applying \"web.yaml\": no"),
         ] {
-            assert_eq!(refused.about(doing, "web.yaml").to_string(), expected);
+            assert_eq!(refused.about(action, "web.yaml").to_string(), expected);
         }
     }
 

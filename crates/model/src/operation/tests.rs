@@ -27,7 +27,7 @@ fn verbs_are_read_as_people_write_them() {
 }
 
 #[test]
-fn every_verb_says_its_own_name() {
+fn every_verb_has_its_own_name() {
     let object = r#""target":{"kind":"Pod","name":"x"}"#;
     for name in Verb::NAMES {
         let fields = match name {
@@ -48,7 +48,7 @@ fn every_verb_says_its_own_name() {
 }
 
 #[test]
-fn a_field_that_nobody_knows_is_named() {
+fn an_unknown_field_is_named() {
     let error =
         serde_json::from_str::<Verb>(r#"{"verb":"get","target":{"kind":"Pod","name":"x"},"revel":true}"#);
     assert!(error.unwrap_err().to_string().contains("revel"));
@@ -62,22 +62,51 @@ fn nothing_prints_a_manifest() {
 }
 
 #[test]
-fn what_is_short_what_is_long_and_what_changes_something_go_at_paces_of_their_own() {
+fn every_verb_has_a_class_and_changes_are_mutations() {
     let object = r#""target":{"kind":"Pod","name":"x"}"#;
-    for (fields, pace) in [
-        (format!(r#""get",{object}"#), Pace::Glance),
-        (format!(r#""rollout",{object},"action":"status""#), Pace::Glance),
-        (format!(r#""rollout",{object},"action":"status","follow":true"#), Pace::Follow),
-        (format!(r#""rollout",{object},"action":"restart""#), Pace::Change),
-        (format!(r#""logs",{object}"#), Pace::Haul),
-        (format!(r#""logs",{object},"follow":true"#), Pace::Follow),
-        (format!(r#""scale",{object},"replicas":1"#), Pace::Change),
-        (r#""list","kind":"pods""#.to_owned(), Pace::Haul),
-        (r#""delete","kind":"pods","name":"x""#.to_owned(), Pace::Wait),
-        (r#""delete","kind":"pods","name":"x","wait":false"#.to_owned(), Pace::Change),
+    for (fields, class) in [
+        (format!(r#""get",{object}"#), OperationClass::Read),
+        (format!(r#""rollout",{object},"action":"status""#), OperationClass::Read),
+        (format!(r#""rollout",{object},"action":"status","follow":true"#), OperationClass::Stream),
+        (format!(r#""rollout",{object},"action":"restart""#), OperationClass::Change),
+        (format!(r#""logs",{object}"#), OperationClass::BulkRead),
+        (format!(r#""logs",{object},"follow":true"#), OperationClass::Stream),
+        (format!(r#""scale",{object},"replicas":1"#), OperationClass::Change),
+        (r#""list","kind":"pods""#.to_owned(), OperationClass::BulkRead),
+        (r#""delete","kind":"pods","name":"x""#.to_owned(), OperationClass::WaitingChange),
+        (r#""delete","kind":"pods","name":"x","wait":false"#.to_owned(), OperationClass::Change),
     ] {
         let verb = read(&format!(r#"{{"verb":{fields}}}"#));
-        assert_eq!(Pace::of(&verb), pace, "{fields}");
-        assert_eq!(verb.is_mutation(), matches!(pace, Pace::Change | Pace::Wait), "{fields}");
+        assert_eq!(verb.class(), class, "{fields}");
+        assert_eq!(
+            verb.is_mutation(),
+            matches!(class, OperationClass::Change | OperationClass::WaitingChange),
+            "{fields}"
+        );
+    }
+}
+
+#[test]
+fn targets_are_shown_as_people_write_them() {
+    for (verb, target) in [
+        (
+            r#"{"verb":"apply","manifest":{"kind":"Deployment","metadata":{"name":"web"}},"namespace":"shop"}"#,
+            "Deployment shop/web",
+        ),
+        (
+            r#"{"verb":"create","manifest":{"kind":"Job","metadata":{"generateName":"run-","namespace":"a"}},"namespace":"b"}"#,
+            "Job a/run-",
+        ),
+        (r#"{"verb":"replace","manifest":{}}"#, "? ?"),
+        (
+            r#"{"verb":"delete","kind":"pods","namespace":"shop","labelSelector":"app=web"}"#,
+            "pods shop/app=web",
+        ),
+        (r#"{"verb":"list","kind":"nodes"}"#, "nodes *"),
+        (r#"{"verb":"top","kind":"pods","name":"x"}"#, "pods x"),
+        (r#"{"verb":"discover"}"#, "resources *"),
+        (r#"{"verb":"get","target":{"kind":"po","name":"x"}}"#, "po x"),
+    ] {
+        assert_eq!(read(verb).target().to_string(), target);
     }
 }

@@ -6,7 +6,7 @@ use zstd::zstd_safe::{CDict, DDict};
 
 use super::LEVEL;
 
-/// What Kubernetes' JSON always says. Both sides must have the same one, so it is known by the id in its header, which is
+/// Common JSON of Kubernetes. Both sides must have the same one, so it is identified by the id in its header, which is
 /// made of its content.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Dictionary(&'static Shipped);
@@ -27,7 +27,7 @@ const ID: std::ops::Range<usize> = 4..8;
 // === impl Dictionary ===
 
 impl Dictionary {
-    /// What an agent offers: the ids of all dictionaries that it has, newest first.
+    /// Ids of all dictionaries of an agent, newest first: its offer.
     pub fn offer() -> String {
         SHIPPED.iter().map(|shipped| shipped.id().to_string()).collect::<Vec<_>>().join(",")
     }
@@ -38,7 +38,7 @@ impl Dictionary {
         SHIPPED.iter().find(|shipped| offered.contains(&shipped.id())).map(Self)
     }
 
-    /// What it is known by.
+    /// Id.
     pub fn id(self) -> u32 {
         self.0.id()
     }

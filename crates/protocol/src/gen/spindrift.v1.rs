@@ -535,6 +535,10 @@ pub struct Failed {
     /// A Status, in JSON, as the API server wrote it.
     #[prost(bytes = "bytes", tag = "2")]
     pub status: ::prost::bytes::Bytes,
+    /// Kind of the error, such as NoKindMatch. Empty from agents before 0.2; a hub infers the kind of those, and of words
+    /// that it does not know, from the status.
+    #[prost(string, tag = "3")]
+    pub kind: ::prost::alloc::string::String,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Nothing {}

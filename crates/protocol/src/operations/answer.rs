@@ -1,34 +1,34 @@
-//! What operations are answered, piece by piece.
+//! Answers of operations, piece by piece.
 
 use std::time::Duration;
 
 use bytes::Bytes;
-use spindrift_model::{Content, Ending, OperationId, Outcome};
+use spindrift_model::{Content, Ending, ErrorKind, FailedState, OperationError, OperationId, Outcome};
 
-use super::request::id;
+use super::encoded::id;
 use crate::{InvalidMessage, register::millis, v1};
 
-/// A piece of an answer.
+/// Piece of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResultPart {
-    /// Of which operation.
+    /// Id of the operation.
     pub operation: OperationId,
-    /// What the answer is made of; counts with the first piece.
+    /// Media type; of the first piece.
     pub content: Content,
-    /// How many bytes came before; 0 begins the answer, perhaps anew.
+    /// Bytes before this piece; 0 begins the answer, perhaps again.
     pub offset: u64,
-    /// The next bytes.
+    /// Next bytes.
     pub chunk: Bytes,
-    /// With the last piece: how it ended.
+    /// With the last piece: the end of the operation.
     pub ending: Option<Ending>,
 }
 
-/// What the hub says about an answer.
+/// Message of the hub about an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResultsDown {
-    /// It may be sent up to here, counted from its beginning.
+    /// Offset up to which it may be sent.
     Credit(OperationId, u64),
-    /// It arrived whole, and is kept.
+    /// Acknowledgement: it arrived whole, and is stored.
     Done(OperationId),
 }
 
@@ -82,12 +82,12 @@ impl TryFrom<v1::Ending> for Ending {
         };
         let outcome = match outcome.ok_or(InvalidMessage::missing("ending.outcome"))? {
             Wire::Succeeded(status) => Outcome::Succeeded { code: code(status)? },
-            Wire::Failed(v1::Failed { code: status, status: document }) => {
-                Outcome::Failed { code: code(status)?, status: document }
+            Wire::Failed(v1::Failed { code: status, status: document, kind }) => {
+                failed(OperationError::received(&kind, code(status)?, document)).into()
             }
-            Wire::Unknown(reason) => Outcome::Unknown { reason },
-            Wire::Cancelled(v1::Nothing {}) => Outcome::Cancelled,
-            Wire::Expired(v1::Nothing {}) => Outcome::Expired,
+            Wire::Unknown(reason) => OperationError::unknown(reason).into(),
+            Wire::Cancelled(v1::Nothing {}) => OperationError::cancelled().into(),
+            Wire::Expired(v1::Nothing {}) => OperationError::deadline_exceeded().into(),
         };
         Ok(Self { outcome, took: Duration::from_millis(took_ms) })
     }
@@ -98,12 +98,27 @@ impl From<Ending> for v1::Ending {
         use v1::ending::Outcome as Wire;
         let outcome = match outcome {
             Outcome::Succeeded { code } => Wire::Succeeded(code.into()),
-            Outcome::Failed { code, status } => Wire::Failed(v1::Failed { code: code.into(), status }),
-            Outcome::Unknown { reason } => Wire::Unknown(reason),
-            Outcome::Cancelled => Wire::Cancelled(v1::Nothing {}),
-            Outcome::Expired => Wire::Expired(v1::Nothing {}),
+            Outcome::Failed(error) => match error.state() {
+                FailedState::Unknown => Wire::Unknown(error.message()),
+                FailedState::Cancelled => Wire::Cancelled(v1::Nothing {}),
+                FailedState::Expired => Wire::Expired(v1::Nothing {}),
+                FailedState::Failed => {
+                    let OperationError { kind, code, status, context: _ } = error;
+                    Wire::Failed(v1::Failed { code: code.into(), status, kind: kind.word().to_owned() })
+                }
+            },
         };
         Self { outcome: Some(outcome), took_ms: millis(took) }
+    }
+}
+
+/// A kind that means another outcome than `Failed` does not fit this message: the message decides.
+fn failed(error: OperationError) -> OperationError {
+    match error.state() {
+        FailedState::Failed => error,
+        FailedState::Unknown | FailedState::Cancelled | FailedState::Expired => {
+            OperationError { kind: ErrorKind::Internal, ..error }
+        }
     }
 }
 
@@ -131,16 +146,19 @@ impl From<ResultsDown> for v1::ResultsDown {
 
 #[cfg(test)]
 mod tests {
+    use spindrift_model::StatusSource;
+
     use super::*;
 
     #[test]
     fn every_outcome_survives_the_wire() {
         let outcomes = [
             Outcome::Succeeded { code: 201 },
-            Outcome::Failed { code: 422, status: Bytes::from_static(b"{\"kind\":\"Status\"}") },
-            Outcome::Unknown { reason: "the agent died".into() },
-            Outcome::Cancelled,
-            Outcome::Expired,
+            OperationError::api_server(422, Bytes::from_static(b"{\"kind\":\"Status\"}")).into(),
+            OperationError::agent(ErrorKind::NoKindMatch, "there is no such kind").into(),
+            OperationError::unknown("the agent died").into(),
+            OperationError::cancelled().into(),
+            OperationError::deadline_exceeded().into(),
         ];
         for (i, outcome) in outcomes.into_iter().enumerate() {
             let part = ResultPart {
@@ -155,13 +173,30 @@ mod tests {
     }
 
     #[test]
+    fn errors_of_agents_that_send_no_kind_get_one() {
+        let status =
+            StatusSource::Agent.status(404, "NotFound", "no matches for kind \"Wibble\" in version \"x/v1\"");
+        for (kind, expected) in [
+            ("", ErrorKind::NoKindMatch),
+            ("FromTheFuture", ErrorKind::NoKindMatch),
+            ("Conflict", ErrorKind::Conflict),
+            ("Cancelled", ErrorKind::Internal),
+        ] {
+            let failed = v1::Failed { code: 404, status: status.clone(), kind: kind.into() };
+            let wire = v1::Ending { outcome: Some(v1::ending::Outcome::Failed(failed)), took_ms: 1 };
+            let Outcome::Failed(error) = Ending::try_from(wire).unwrap().outcome else { panic!("it failed") };
+            assert_eq!((error.kind, error.code), (expected, 404));
+        }
+    }
+
+    #[test]
     fn an_answer_that_ends_without_an_outcome_is_refused() {
         let wire = v1::ResultsUp { operation: OperationId::fresh().to_string(), ..v1::ResultsUp::default() };
         assert_eq!(ResultPart::try_from(wire).unwrap_err().to_string(), "results.ending: is missing");
     }
 
     #[test]
-    fn what_the_hub_says_survives_the_wire() {
+    fn messages_of_the_hub_survive_the_wire() {
         let operation = OperationId::fresh();
         for down in [ResultsDown::Credit(operation, 1 << 40), ResultsDown::Done(operation)] {
             assert_eq!(ResultsDown::try_from(v1::ResultsDown::from(down)), Ok(down));

@@ -44,7 +44,7 @@ impl Agent {
         attachment.channel != newest && attachment.window_is_full()
     }
 
-    /// What an agent does that is left alone.
+    /// Steps of an agent without faults.
     pub(crate) fn first_read(&self, api: &ApiServer, mutation: Mutation) -> Option<Read> {
         let Self::Attached(attachment) = self else {
             return None;

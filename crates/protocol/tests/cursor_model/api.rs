@@ -5,7 +5,7 @@ use std::ops::{Index, IndexMut};
 /// A resource version. The model counts changes, so that the history can be asked for the state at each.
 pub(crate) type Rv = u8;
 
-/// What is listed and watched as one: (account, resource, namespace or all).
+/// Unit of a list and a watch: (account, resource, namespace or all).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Scope {
     /// Two objects that come, change, go and come back under the same name.
@@ -14,7 +14,7 @@ pub(crate) enum Scope {
     Widgets,
 }
 
-/// The name of an object. It says nothing about which object bears it: that is the uid.
+/// Name of an object. It does not identify the object: the uid does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Key {
     PodA,
@@ -50,7 +50,7 @@ pub(crate) enum Event {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ApiServer {
     history: Vec<Event>,
-    /// What happened up to here can no longer be watched (410).
+    /// Changes up to here can no longer be watched (410).
     pub(crate) compacted: Rv,
     /// Which scopes discovery and the agents' configuration show.
     pub(crate) served: PerScope<bool>,
@@ -143,7 +143,7 @@ impl ApiServer {
         Rv::try_from(self.history.len()).expect("a bounded model has a short history")
     }
 
-    /// How much happened since the model started.
+    /// Number of changes since the model started.
     pub(crate) fn changes(&self) -> usize {
         self.history.len() - START.len()
     }
@@ -160,7 +160,7 @@ impl ApiServer {
         objects
     }
 
-    /// What the rows should be in the end: the newest objects of the scopes that are served.
+    /// Expected rows in the end: the newest objects of the scopes that are served.
     pub(crate) fn truth(&self) -> Objects {
         let mut objects = self.objects_at(self.newest());
         for key in Key::ALL {
@@ -171,7 +171,7 @@ impl ApiServer {
         objects
     }
 
-    /// What a watch of the scope from `rv` says next.
+    /// Next event of a watch of the scope from `rv`.
     pub(crate) fn next_event(&self, scope: Scope, rv: Rv) -> Option<(Rv, Event)> {
         let events = (1..).zip(self.history.iter().copied());
         events.skip(rv.into()).find(|(_, event)| event.key().scope() == scope)
@@ -191,7 +191,7 @@ impl ApiServer {
         }
     }
 
-    /// Forgets the history, as etcd's compaction does.
+    /// Drops the history, as etcd's compaction does.
     pub(crate) fn compact(&mut self) {
         self.compacted = self.newest();
     }

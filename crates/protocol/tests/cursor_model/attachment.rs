@@ -1,10 +1,10 @@
-//! What an agent reads and sends once it is attached: it is a pipe, and knows positions, never objects.
+//! Reads and batches of an attached agent: it is a pipe, and has positions, never objects.
 
 use crate::api::{ApiServer, Event, Key, Object, Objects, PerKey, PerScope, Rv, Scope};
 use crate::mutation::Mutation;
 use crate::store::{Answer, Batch, Cursor, Item};
 
-/// How many batches an agent sends ahead of their acknowledgements.
+/// Batches that an agent sends ahead of their acknowledgements.
 const WINDOW: u8 = 2;
 
 /// The agent's end of an attachment, from the answer until its stream breaks.
@@ -15,7 +15,7 @@ pub(crate) struct Attachment {
     pub(crate) next: Cursor,
     pub(crate) unacknowledged: u8,
     pub(crate) declared: Option<PerScope<bool>>,
-    /// How many relists this attachment has begun; numbers the next.
+    /// Relists that this attachment has begun; numbers the next.
     pub(crate) generations: u8,
     positions: PerScope<Position>,
     /// Of which versions there are rows, by the hub's fingerprints. Here they are told with the attachment, which is worse
@@ -23,7 +23,7 @@ pub(crate) struct Attachment {
     known: Objects,
 }
 
-/// Up to where a scope was read, which is not what was committed.
+/// Position up to which a scope was read, which is not the committed one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Position {
     /// Nothing is known, so only a consistent list will do.
@@ -37,7 +37,7 @@ enum Position {
     },
 }
 
-/// What an agent can do next; each is sent as one batch.
+/// Next steps of an agent; each is sent as one batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Read {
     Discovery,
@@ -69,7 +69,7 @@ impl Attachment {
         self.unacknowledged >= WINDOW
     }
 
-    /// Where the scopes would be resumed by what was sent: [`Mutation::ResumeFromSent`].
+    /// Positions of the scopes by the sent batches: [`Mutation::ResumeFromSent`].
     pub(crate) fn sent(&self) -> PerScope<Option<Rv>> {
         PerScope(self.positions.clone().0.map(|position| match position {
             Position::Watching(rv) => Some(rv),
@@ -77,7 +77,7 @@ impl Attachment {
         }))
     }
 
-    /// Whether everything there is to tell was sent and acknowledged, as far as the agent can know.
+    /// Whether all changes that the agent can see were sent and acknowledged.
     pub(crate) fn is_idle(&self, api: &ApiServer) -> bool {
         self.unacknowledged == 0
             && self.declared == Some(api.served)
@@ -127,7 +127,7 @@ impl Attachment {
                     return;
                 }
                 reads.push(Read::ListEnd { scope });
-                // A streaming list may send events before it says that it is complete.
+                // A streaming list may send events before it is complete.
                 if api.next_event(scope, *at).is_some() {
                     reads.push(Read::WatchEvent { scope });
                 }
@@ -135,7 +135,7 @@ impl Attachment {
         }
     }
 
-    /// How old a list may be, if there has to be one. Without a position there is nothing to compare it with, so it
+    /// Oldest list that is allowed, if there has to be one. Without a position there is nothing to compare it with, so it
     /// must be consistent: a generation that was interrupted may have written rows of any version up to the newest.
     fn must_list(&self, scope: Scope, api: &ApiServer, mutation: Mutation) -> Option<Rv> {
         match self.positions[scope] {
@@ -152,7 +152,7 @@ impl Attachment {
         others.all(|other| !matches!(self.positions[other], Position::Listing { .. }))
     }
 
-    /// Reads from the API server and sends what was read. Sent is forgotten: it is never sent again.
+    /// Reads from the API server and sends the items. Sent items are dropped: they are never sent again.
     pub(crate) fn read(&mut self, read: Read, api: &ApiServer, mutation: Mutation) -> Option<Batch> {
         let (item, as_of) = match read {
             Read::Discovery => (self.discover(api, mutation), 0),

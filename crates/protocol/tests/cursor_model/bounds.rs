@@ -1,8 +1,8 @@
-//! How far the model is explored.
+//! Bounds of the exploration.
 
 use crate::api::{PerScope, Scope};
 
-/// How often things happen. Two agents, two hubs, reading, sending and delivering are not bounded otherwise.
+/// Number of occurrences. Two agents, two hubs, reading, sending and delivering are not bounded otherwise.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     pub(crate) start: Start,
@@ -13,7 +13,7 @@ pub(crate) struct Bounds {
     pub(crate) kinds: &'static [Fault],
 }
 
-/// What the store holds when the first agent comes.
+/// Content of the store when the first agent attaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
     /// An account that was never served.
@@ -22,7 +22,7 @@ pub(crate) enum Start {
     Synced,
 }
 
-/// What can go wrong. That a stream breaks, or an answer is lost or late, is no fault here: it always can.
+/// Faults. That a stream breaks, or an answer is lost or late, is no fault here: it always can.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     HubDeath,
@@ -38,7 +38,7 @@ pub(crate) enum Fault {
 // === impl Bounds ===
 
 impl Bounds {
-    /// A complete account changes hands, while its objects are deleted and created anew.
+    /// A complete account moves to another agent, while its objects are deleted and created again.
     pub(crate) const TAKEOVER: Self = Self {
         start: Start::Synced,
         scopes: PerScope([true, false]),

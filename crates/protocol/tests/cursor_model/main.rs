@@ -8,9 +8,9 @@
 //! The API server is the truth, an agent is a pipe without memory, a hub remembers what open generations have
 //! mentioned and tells what rows there are, and the store decides: a batch is written if it is the next one of the newest attachment, else it is
 //! refused. [`store`] is the reference for the hub's transactions, [`attachment`] for what an agent sends and when.
-//! [`properties`] are what must hold; [`mutation`] leaves out one rule at a time and shows what breaks.
+//! [`properties`] must hold; [`mutation`] leaves out one rule at a time and shows which of them breaks.
 //!
-//! What keeps the number of states down:
+//! Limits of the number of states:
 //! - [`bounds`] say how often the objects change, agents attach and faults happen; an agent sends two batches ahead.
 //! - A batch holds one item, which is the worst case: a death can come between any two items.
 //! - Within a stream batches arrive in order; loss, duplication and reordering are faults.

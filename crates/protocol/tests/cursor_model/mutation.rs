@@ -1,6 +1,6 @@
-//! The rules of the protocol, each as what happens without it.
+//! Rules of the protocol, each left out by a mutation.
 
-/// One rule left out. Every invariant must be able to fail, else its check says nothing.
+/// One rule left out. Every invariant must be able to fail, else its check proves nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mutation {
     /// The protocol as it is.
@@ -11,17 +11,17 @@ pub(crate) enum Mutation {
     CommitIgnoresEpoch,
     /// `commit` compares the epoch only.
     CommitIgnoresSeq,
-    /// An agent that attaches again goes on after what it sent, not after what was committed.
+    /// An agent that attaches again goes on after its sent batches, not after the committed ones.
     ResumeFromSent,
-    /// An agent that must list takes what an API server has cached, however old (`resourceVersion=0`).
+    /// An agent that must list takes the cached list of an API server, however old (`resourceVersion=0`).
     ListFromCache,
     /// `Begin` leaves the resume point, so an interrupted generation is taken for a position.
     BeginKeepsResumePoint,
-    /// `Begin` goes on with what an earlier generation mentioned.
+    /// `Begin` keeps the mentions of an earlier generation.
     MentionedSurvives,
-    /// When a hub dies, another one takes its attachments over, without what they mentioned.
+    /// When a hub exits, another one takes its attachments over, without their mentions.
     AttachmentOutlivesHub,
-    /// `End` does not look whether there are rows of what was only mentioned.
+    /// `End` does not check that there are rows of mentioned objects.
     MentionsTakenOnTrust,
     /// `End` removes nothing.
     EndWithoutPrune,

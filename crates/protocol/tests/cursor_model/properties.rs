@@ -1,4 +1,4 @@
-//! What must hold in every state, and what must be possible in some.
+//! Properties that must hold in every state, and those that must be possible in some.
 
 use stateright::{Expectation, Property};
 
@@ -18,7 +18,7 @@ pub(crate) const COPY: &str = "no batch is ever written twice";
 /// nothing is missing, nothing is left over, and nothing is newer or older than it may be.
 pub(crate) const MIRROR: &str = "rows are the API server's state at the resume point";
 
-/// Whatever is written tells of a state of the API server that is at least as new as all that was written before.
+/// Every write is of a state of the API server that is at least as new as all earlier writes.
 pub(crate) const BACK: &str = "no scope goes back to an older state";
 
 /// When quiet, every row has a living object.
@@ -62,7 +62,7 @@ pub(crate) fn all() -> Vec<Property<CursorModel>> {
     ]
 }
 
-/// How many of the properties are invariants.
+/// Number of the properties that are invariants.
 pub(crate) fn invariants() -> usize {
     all().iter().filter(|property| property.expectation == Expectation::Always).count()
 }
@@ -79,7 +79,7 @@ impl World {
         })
     }
 
-    /// The newest attachment, if no message is on the way and it has told all there is.
+    /// Newest attachment, if no message is on the way and it has sent everything.
     fn quiet(&self) -> Option<&Attachment> {
         if !self.in_flight.is_empty() {
             return None;
@@ -111,7 +111,7 @@ impl World {
         Key::ALL.into_iter().all(|key| self.api.served[key.scope()] || self.store.rows[key].is_none())
     }
 
-    /// An attach makes stale what is in flight, so it is enough to try the states where nothing is.
+    /// An attach makes batches in flight stale, so it is enough to try the states without any.
     fn heals(&self, model: &CursorModel) -> bool {
         if !self.in_flight.is_empty() {
             return true;

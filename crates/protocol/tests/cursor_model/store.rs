@@ -7,19 +7,19 @@ use crate::mutation::Mutation;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Store {
     pub(crate) cursor: Cursor,
-    /// Where to watch each scope from; `None` says that it must be listed.
+    /// Position to watch each scope from; `None` if it must be listed.
     pub(crate) resume: PerScope<Option<Rv>>,
     pub(crate) rows: Objects,
 }
 
-/// Who may write next, and which batch: the only fence there is.
+/// Next writer and its next batch: the only fence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Cursor {
     pub(crate) epoch: u8,
     pub(crate) seq: u8,
 }
 
-/// What `attach` tells the agent.
+/// Answer of `attach`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Answer {
     pub(crate) cursor: Cursor,
@@ -28,7 +28,7 @@ pub(crate) struct Answer {
     pub(crate) rows: Objects,
 }
 
-/// What a hub remembers of one attachment; it dies with the hub or the attachment.
+/// State of one attachment in a hub; it ends with the hub or the attachment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Memory {
     generations: PerScope<Option<Generation>>,
@@ -39,17 +39,17 @@ pub(crate) struct Memory {
 struct Generation {
     number: u8,
     mentioned: PerKey<bool>,
-    /// Of those, the objects that were not sent, since their fingerprints say that there are rows of them.
+    /// Of those, the objects that were not sent, since by their fingerprints there are rows of them.
     recalled: PerKey<Option<Rv>>,
 }
 
-/// What travels from an agent to the hub that holds its attachment.
+/// Message of an agent to the hub that has its attachment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Batch {
     pub(crate) channel: u8,
     pub(crate) cursor: Cursor,
     pub(crate) item: Item,
-    /// For the invariants only: of which state of the API server this item tells.
+    /// For the invariants only: state of the API server that this item is of.
     pub(crate) as_of: Rv,
     /// For the invariants only: this is a copy of a batch that was written.
     pub(crate) written: bool,
@@ -65,11 +65,11 @@ pub(crate) enum Item {
     Begin { scope: Scope, generation: u8 },
     /// The object is this. A generation has then mentioned it; a watch has then moved to its version.
     Upsert { key: Key, object: Object },
-    /// The relist shows the object as its row is, by the fingerprints that the agent was told.
+    /// The relist shows the object as its row is, by the fingerprints that the agent received.
     Mention { key: Key, uid: Rv },
     /// The object with this uid is gone. A generation takes its mention back; a watch has then moved to `rv`.
     Delete { key: Key, uid: Rv, rv: Rv },
-    /// The relist is complete: what it did not mention goes, and `rv` is where to watch from.
+    /// The relist is complete: other objects are deleted, and `rv` is the position to watch from.
     End { scope: Scope, generation: u8, rv: Rv },
     /// A bookmark: nothing happened in the scope up to `rv`.
     Progress { scope: Scope, rv: Rv },
@@ -82,7 +82,7 @@ pub(crate) struct Refused;
 // === impl Store ===
 
 impl Store {
-    /// Makes every older attachment stale and tells where to go on, in one transaction.
+    /// Makes every older attachment stale and returns the positions to go on from, in one transaction.
     pub(crate) fn attach(&mut self, mutation: Mutation) -> Answer {
         if mutation != Mutation::AttachKeepsEpoch {
             self.cursor.epoch += 1;
@@ -160,7 +160,7 @@ impl Store {
                 if founded {
                     self.resume[scope] = Some(rv);
                 } else {
-                    // Whoever counted on rows that are not there has to attach again, and to list.
+                    // An agent that relied on rows that do not exist has to attach again, and to list.
                     self.cursor.epoch += 1;
                 }
             }
@@ -215,13 +215,13 @@ impl Memory {
         self.generations[scope].as_mut()
     }
 
-    /// What was mentioned, and what of it was not sent.
+    /// Mentioned objects, and those of them that were not sent.
     fn end(&mut self, scope: Scope) -> (PerKey<bool>, PerKey<Option<Rv>>) {
         let generation = self.generations[scope].take();
         generation.map_or_else(Default::default, |generation| (generation.mentioned, generation.recalled))
     }
 
-    /// What [`Mutation::AttachmentOutlivesHub`] leaves of a memory.
+    /// State that [`Mutation::AttachmentOutlivesHub`] leaves.
     pub(crate) fn forget_mentioned(&mut self) {
         for generation in self.generations.0.iter_mut().flatten() {
             generation.mentioned = PerKey::default();
@@ -233,7 +233,7 @@ impl Memory {
 // === impl Item ===
 
 impl Item {
-    /// The scope whose objects it tells of, if it tells of any.
+    /// Scope of its objects, if it has any.
     pub(crate) fn tells_of(&self) -> Option<Scope> {
         match *self {
             Self::Declare { .. } | Self::Begin { .. } => None,

@@ -13,7 +13,7 @@ pub(crate) struct World {
     pub(crate) api: ApiServer,
     pub(crate) store: Store,
     pub(crate) agents: [Agent; 2],
-    /// What the two hubs remember, oldest attachment first.
+    /// State of the two hubs, oldest attachment first.
     sessions: Vec<Session>,
     /// Sent and not yet decided upon, in the network or in a hub that is slow, or frozen.
     pub(crate) in_flight: Vec<Batch>,
@@ -28,7 +28,7 @@ struct Session {
     memory: Memory,
 }
 
-/// What happened so far, for the bounds and the invariants; the protocol does not see it.
+/// Counters for the bounds and the invariants; the protocol does not see them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Past {
     /// Each attach opens a channel, so this is also the newest channel.
@@ -38,7 +38,7 @@ pub(crate) struct Past {
     pub(crate) stale_written: bool,
     /// A batch was written that had been written before.
     pub(crate) copy_written: bool,
-    /// A scope was told an older state of the API server than it had been told before.
+    /// A scope got an older state of the API server than it had before.
     pub(crate) went_back: bool,
     told: PerScope<Rv>,
 }
@@ -129,7 +129,7 @@ impl World {
         }
     }
 
-    /// The agent of this channel must attach again. What it has in flight may still arrive.
+    /// The agent of this channel must attach again. Its batches in flight may still arrive.
     fn detach(&mut self, channel: u8) {
         for agent in &mut self.agents {
             if agent.channel() == Some(channel) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use clap::{Args, ValueEnum};
-use spindrift_model::{Apply as ApplyVerb, ApplyMode, Manifest, Status, Validation, Verb};
+use spindrift_model::{Apply as ApplyVerb, ApplyMode, KubectlAction, Manifest, Validation, Verb};
 
 use super::{
     Context,
@@ -94,7 +94,7 @@ impl Apply {
         let Self { account_flags, output, dry_run, timeout, .. } = &self;
         let change = ChangeCommand {
             account_flags,
-            doing: Status::APPLYING,
+            action: KubectlAction::Applying,
             output: *output,
             dry_run: *dry_run,
             deadline: *timeout,

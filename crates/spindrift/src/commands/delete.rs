@@ -6,7 +6,7 @@ use anyhow::ensure;
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use spindrift_model::{Delete as DeleteVerb, Preconditions, Propagation, Verb};
+use spindrift_model::{Delete as DeleteVerb, KubectlAction, Preconditions, Propagation, Verb};
 
 use super::{
     Context,
@@ -149,8 +149,13 @@ impl Delete {
         let steps: Vec<_> = resources.iter().map(|resource| self.step(resource, grace)).collect();
         let Self { account_flags, output, dry_run, timeout, .. } = &self;
         let deadline = self.wait.then_some(*timeout).filter(|timeout| !timeout.is_zero());
-        let change =
-            ChangeCommand { account_flags, doing: "deleting", output: *output, dry_run: *dry_run, deadline };
+        let change = ChangeCommand {
+            account_flags,
+            action: KubectlAction::Other("deleting"),
+            output: *output,
+            dry_run: *dry_run,
+            deadline,
+        };
         let (forced, any) = (grace == Some(0), Cell::new(false));
         // Printed once: with `--namespace`, the user may not expect to delete cluster-scoped objects.
         let unwarned = Cell::new(account_flags.namespace.is_some());

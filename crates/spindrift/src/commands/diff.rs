@@ -8,7 +8,7 @@ use anyhow::ensure;
 use clap::Args;
 use serde::Deserialize;
 use serde_json::Value;
-use spindrift_model::{Diff as DiffVerb, Manifest, Verb};
+use spindrift_model::{Diff as DiffVerb, KubectlAction, Manifest, Verb};
 
 use self::unified::unified;
 use super::{
@@ -92,7 +92,10 @@ impl Diff {
                     };
                     match answer.await {
                         Ok(both) => patches.push(self.patch(both, line)?),
-                        Err(error) => line.fail(&error.about("diffing", Some(file)).to_string()),
+                        Err(error) => {
+                            let error = error.about(KubectlAction::Other("diffing"), Some(file));
+                            line.fail(&error.to_string());
+                        }
                     }
                 }
                 // Sorted by name, as the files that kubectl compares.

@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf, time::Duration};
 use anyhow::{Context as _, bail, ensure};
 use clap::{Args, ValueEnum, ValueHint};
 use serde_json::Value;
-use spindrift_model::{Manifest, Patch as PatchVerb, PatchKind, Verb};
+use spindrift_model::{KubectlAction, Manifest, Patch as PatchVerb, PatchKind, Verb};
 
 use super::{
     Context,
@@ -87,7 +87,7 @@ impl Patch {
         ensure!(!chosen.is_empty(), "no objects passed to patch");
         let change = ChangeCommand {
             account_flags,
-            doing: "patching",
+            action: KubectlAction::Other("patching"),
             output: *output,
             dry_run: *dry_run,
             deadline: *timeout,

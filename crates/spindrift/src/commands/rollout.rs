@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use clap::{Args, Subcommand};
-use spindrift_model::{Rollout as RolloutVerb, RolloutAction, Verb};
+use spindrift_model::{KubectlAction, Rollout as RolloutVerb, RolloutAction, Verb};
 
 use self::{history::History, status::Status};
 use super::{
@@ -166,7 +166,13 @@ impl Plain {
         let Self { resources, account_flags, output, timeout } = self;
         let chosen = resources.chosen(account_flags)?;
         ensure!(!chosen.is_empty(), "no objects passed to rollout");
-        let change = ChangeCommand { account_flags, doing, output: *output, dry_run, deadline: *timeout };
+        let change = ChangeCommand {
+            account_flags,
+            action: KubectlAction::Other(doing),
+            output: *output,
+            dry_run,
+            deadline: *timeout,
+        };
         change
             .run(context, async |fanout, account| {
                 let found = resources.in_account(fanout, account, &chosen).await?;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use clap::Args;
-use spindrift_model::{Scale as ScaleVerb, Verb};
+use spindrift_model::{KubectlAction, Scale as ScaleVerb, Verb};
 
 use super::{
     Context,
@@ -69,7 +69,7 @@ impl Scale {
         );
         let change = ChangeCommand {
             account_flags,
-            doing: "scaling",
+            action: KubectlAction::Other("scaling"),
             output: *output,
             dry_run: *dry_run,
             deadline: *timeout,

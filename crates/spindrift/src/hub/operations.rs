@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use reqwest::{Method, RequestBuilder, Response, Url};
 use serde::{Deserialize, Serialize};
-use spindrift_model::{Doing, OperationId, Status, Verb};
+use spindrift_model::{KubectlContext, OperationId, Status, Verb};
 
 use super::{Client, HubError};
 
@@ -14,7 +14,7 @@ use super::{Client, HubError};
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Response header with the action that failed, a JSON string.
-const DOING: &str = "spindrift-doing";
+const CONTEXT: &str = "spindrift-doing";
 
 /// Operation in one account.
 #[derive(Debug)]
@@ -105,10 +105,11 @@ impl Client {
         if status.is_success() {
             return Ok(OperationResponse { response, base: self.base.clone() });
         }
-        let doing = response.headers().get(DOING).and_then(|doing| Doing::read(doing.as_bytes()));
+        let context = response.headers().get(CONTEXT);
+        let context = context.and_then(|context| KubectlContext::read(context.as_bytes()));
         let body = response.bytes().await.map_err(|error| HubError::request(&self.base, &error))?;
         Err(match Status::read(&body) {
-            Some(status) => SubmitError::Status(Box::new(status.during(doing))),
+            Some(status) => SubmitError::Status(Box::new(status.during(context))),
             None => HubError::answer(&self.base, status, &body).into(),
         })
     }

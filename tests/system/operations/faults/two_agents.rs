@@ -30,7 +30,10 @@ async fn the_one_that_caches_is_asked_and_when_it_dies_the_other_is_asked_for_wh
     setup.stack.agent.kill();
     let operation = setup.becomes(&id, "unknown").await;
     let reason = operation["reason"].as_str().unwrap();
-    assert!(reason.contains("sent to agent agent-a, which has not said before the deadline"), "{reason}");
+    assert!(
+        reason.contains("sent to agent agent-a, which has not reported the outcome before the deadline"),
+        "{reason}"
+    );
     setup.faults.lift(fault);
     assert_unknown(&setup.ask(&format!("id={id}"), &FaultSetup::create()).await);
     assert!((3..=4).contains(&setup.effects()), "{}", setup.effects());

@@ -1,8 +1,8 @@
-//! `apply`: makes an object what a manifest says, as kubectl does it.
+//! `apply`: changes an object to match a manifest, as kubectl does it.
 //!
 //! ```text
 //! decision ──▶ client_side: GET ─▶ plan (three-way merge) ─▶ PATCH, or POST where it is missing
-//!         └──▶ server_side: PATCH, then what was applied client-side before moves to its new owner
+//!         └──▶ server_side: PATCH, then fields of an earlier client-side apply move to the new manager
 //! ```
 
 mod client_side;
@@ -11,32 +11,32 @@ mod defaults;
 mod plan;
 mod server_side;
 
-use spindrift_model::{Apply, ApplyMode};
+use spindrift_model::{Apply, ApplyMode, OperationError};
 
 use super::{
-    super::{Answer, Failure, Hand},
-    place::{Place, Writing, bad_request},
+    super::{Answer, OperationContext},
+    manifest_target::{ManifestTarget, Writing, bad_request},
 };
 pub(super) use decision::decide;
 pub(super) use plan::{Merge, Plan};
 pub(super) use server_side::ServerSide;
 
-/// Who client-side apply is, to the API server. As kubectl: whoever takes over from it owns the same fields.
+/// Field manager of client-side apply. As kubectl, so that either can take over from the other.
 pub(super) const CLIENT_SIDE_MANAGER: &str = "kubectl-client-side-apply";
 
-/// Who server-side apply is. For this one the API server keeps the annotation of client-side apply up to date.
+/// Field manager of server-side apply. For this one the API server keeps the annotation of client-side apply up to date.
 pub(super) const SERVER_SIDE_MANAGER: &str = "kubectl";
 
-pub(super) async fn run(hand: &Hand, apply: Apply) -> Result<Answer, Failure> {
+pub(super) async fn run(context: &OperationContext, apply: Apply) -> Result<Answer, OperationError> {
     let Apply { manifest, namespace, mode, field_manager, force_conflicts, force, dry_run, validate } = apply;
-    let mut place = Place::of(hand, manifest, namespace).await?;
-    let decision = decide(&hand.server_side_apply, &mut place, mode);
+    let mut target = ManifestTarget::of(context, manifest, namespace).await?;
+    let decision = decide(&context.server_side_apply, &mut target, mode);
     let writing = |manager: &str| Writing {
         manager: field_manager.unwrap_or_else(|| manager.to_owned()),
         dry_run,
         validate: Some(validate),
     };
-    hand.go_on()?;
+    context.go_on()?;
     match decision.mode {
         ApplyMode::ServerSide if force => Err(bad_request(
             "force: deletes and creates, which server-side apply cannot; expected forceConflicts",
@@ -44,14 +44,14 @@ pub(super) async fn run(hand: &Hand, apply: Apply) -> Result<Answer, Failure> {
         ApplyMode::ServerSide => {
             let server_side = ServerSide {
                 writing: writing(SERVER_SIDE_MANAGER),
-                // Whoever becomes the only owner takes from all others.
+                // The only manager takes all fields from the others.
                 force_conflicts: force_conflicts || decision.clear_managed_fields,
                 clear_managed_fields: decision.clear_managed_fields,
             };
-            server_side.apply(&place).await
+            server_side.apply(&target).await
         }
         ApplyMode::Configured | ApplyMode::ClientSide => {
-            client_side::apply(&place, &writing(CLIENT_SIDE_MANAGER), force).await
+            client_side::apply(&target, &writing(CLIENT_SIDE_MANAGER), force).await
         }
     }
 }

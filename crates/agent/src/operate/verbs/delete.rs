@@ -1,4 +1,4 @@
-//! Deletes an object, or all that a selector finds, and waits until they are gone.
+//! `delete`: deletes an object, or all that match a selector, and waits until they are gone.
 
 mod gone;
 
@@ -6,15 +6,17 @@ use futures::{StreamExt, stream};
 use http::Method;
 use serde_json::{Value, json};
 use spindrift_kubernetes::{ApiError, Call};
-use spindrift_model::{Delete, DryRun, Preconditions, Propagation, Resource};
+use spindrift_model::{
+    Delete, DryRun, ErrorKind, FailedState, OperationError, Preconditions, Propagation, Resource,
+};
 
 use self::gone::wait_until_gone;
-use super::{Answer, Failure, Hand, failed, list::Listing};
+use super::{Answer, OperationContext, failed, list::Listing};
 
-/// How many of those that a selector finds are told to go at once.
+/// Objects of a selector that are deleted at once.
 const AT_ONCE: usize = 8;
 
-/// An object that was told to go.
+/// Object whose deletion has begun.
 #[derive(Debug, Clone)]
 struct Deleted {
     namespace: Option<String>,
@@ -22,27 +24,26 @@ struct Deleted {
     uid: Option<String>,
 }
 
-pub(super) async fn run(hand: &Hand, delete: Delete) -> Result<Answer, Failure> {
-    let resource = hand.resolve(delete.api_version.as_deref(), &delete.kind).await?;
+pub(super) async fn run(context: &OperationContext, delete: Delete) -> Result<Answer, OperationError> {
+    let resource = context.resolve(delete.api_version.as_deref(), &delete.kind).await?;
     let is_given = |selector: &Option<String>| selector.as_ref().is_some_and(|text| !text.is_empty());
     let by_selector = is_given(&delete.label_selector) || is_given(&delete.field_selector);
     let deleted = match delete.name.as_deref().filter(|name| !name.is_empty()) {
         Some(_) if by_selector => {
-            return Err(Failure::ours(
-                400,
-                "BadRequest",
+            return Err(OperationError::agent(
+                ErrorKind::BadRequest,
                 "name cannot be provided when a selector is specified",
             ));
         }
-        Some(name) => delete_named(hand, &resource, &delete, name).await?.into_iter().collect(),
-        None if by_selector => delete_selected(hand, &resource, &delete).await?,
+        Some(name) => delete_named(context, &resource, &delete, name).await?.into_iter().collect(),
+        None if by_selector => delete_selected(context, &resource, &delete).await?,
         None => {
             let message = "resource(s) were provided, but no name was specified; expected name, labelSelector or fieldSelector";
-            return Err(Failure::ours(400, "BadRequest", message));
+            return Err(OperationError::agent(ErrorKind::BadRequest, message));
         }
     };
     if delete.wait && delete.dry_run == DryRun::None {
-        wait_until_gone(hand, &resource, &deleted).await?;
+        wait_until_gone(context, &resource, &deleted).await?;
     }
     let api_version = resource.api_version();
     let deleted: Vec<_> = deleted
@@ -58,23 +59,27 @@ pub(super) async fn run(hand: &Hand, delete: Delete) -> Result<Answer, Failure> 
 }
 
 async fn delete_named(
-    hand: &Hand,
+    context: &OperationContext,
     resource: &Resource,
     delete: &Delete,
     name: &str,
-) -> Result<Option<Deleted>, Failure> {
-    let namespace = hand.namespace(resource, delete.namespace.as_deref());
+) -> Result<Option<Deleted>, OperationError> {
+    let namespace = context.namespace(resource, delete.namespace.as_deref());
     let target = Deleted { namespace: namespace.map(Into::into), name: name.into(), uid: None };
-    match delete_one(hand, resource, delete, target, &delete.preconditions).await {
+    match delete_one(context, resource, delete, target, &delete.preconditions).await {
         Ok(deleted) => Ok(Some(deleted)),
         Err(error) if error.is_not_found() && delete.ignore_not_found => Ok(None),
         Err(error) => Err(failed(&error, delete.dry_run)),
     }
 }
 
-async fn delete_selected(hand: &Hand, resource: &Resource, delete: &Delete) -> Result<Vec<Deleted>, Failure> {
+async fn delete_selected(
+    context: &OperationContext,
+    resource: &Resource,
+    delete: &Delete,
+) -> Result<Vec<Deleted>, OperationError> {
     let mut listing = Listing {
-        hand,
+        context,
         resource,
         namespace: delete.namespace.as_deref(),
         label_selector: delete.label_selector.as_deref(),
@@ -88,53 +93,53 @@ async fn delete_selected(hand: &Hand, resource: &Resource, delete: &Delete) -> R
         found.push(Deleted { namespace, name: object.name.to_string(), uid });
     }
     let deleting: Vec<_> =
-        found.into_iter().map(|target| delete_found(hand, resource, delete, target)).collect();
+        found.into_iter().map(|target| delete_found(context, resource, delete, target)).collect();
     settled(stream::iter(deleting).buffered(AT_ONCE).collect().await)
 }
 
-/// As kubectl: what cannot be deleted keeps nobody from trying the others. Of several reasons, the first that leaves the
-/// least known is told.
-fn settled(tried: Vec<Result<Option<Deleted>, Failure>>) -> Result<Vec<Deleted>, Failure> {
+/// As kubectl: an object that cannot be deleted does not prevent the deletion of the others. Of several errors, the one
+/// with the least certain outcome is returned, and the first of those.
+fn settled(tried: Vec<Result<Option<Deleted>, OperationError>>) -> Result<Vec<Deleted>, OperationError> {
     let count = tried.len();
-    let (mut deleted, mut failures) = (Vec::new(), Vec::new());
+    let (mut deleted, mut errors) = (Vec::new(), Vec::new());
     for one in tried {
         match one {
             Ok(one) => deleted.extend(one),
-            Err(failure) => failures.push(failure),
+            Err(error) => errors.push(error),
         }
     }
-    let rank = |failure: &Failure| match failure {
-        Failure::Unknown(_) => 0,
-        Failure::Refused { .. } => 1,
-        Failure::Cancelled | Failure::Expired => 2,
+    let rank = |error: &OperationError| match error.state() {
+        FailedState::Unknown => 0,
+        FailedState::Failed => 1,
+        FailedState::Cancelled | FailedState::Expired => 2,
     };
-    let Some(failure) = failures.into_iter().min_by_key(rank) else { return Ok(deleted) };
-    // Somebody who gives up half-way has changed something.
+    let Some(error) = errors.into_iter().min_by_key(rank) else { return Ok(deleted) };
+    // An operation that stops half-way has changed something.
     let half_way = |code, reason, why| {
         let names: Vec<_> = deleted.iter().map(|one| &*one.name).collect();
         let message =
-            format!("{why} when {} of {count} had been told to go: {}", names.len(), names.join(", "));
-        Failure::ours(code, reason, message)
+            format!("{why} after {} of {count} had been deleted: {}", names.len(), names.join(", "));
+        OperationError::agent_with(ErrorKind::PartlyDone, code, reason, message)
     };
-    Err(match failure {
-        Failure::Cancelled if !deleted.is_empty() => {
-            half_way(409, "Cancelled", "the operation was called off")
+    Err(match error.state() {
+        FailedState::Cancelled if !deleted.is_empty() => {
+            half_way(409, "Cancelled", "the operation was cancelled")
         }
-        Failure::Expired if !deleted.is_empty() => half_way(504, "Timeout", "the time was over"),
-        other => other,
+        FailedState::Expired if !deleted.is_empty() => half_way(504, "Timeout", "deadline exceeded"),
+        _ => error,
     })
 }
 
-/// Exactly the one that was found, so that it may be told twice; none if it went by itself.
+/// Deletes exactly the object that was found, so that the call may be repeated; none if it is gone already.
 async fn delete_found(
-    hand: &Hand,
+    context: &OperationContext,
     resource: &Resource,
     delete: &Delete,
     target: Deleted,
-) -> Result<Option<Deleted>, Failure> {
-    hand.go_on()?;
+) -> Result<Option<Deleted>, OperationError> {
+    context.go_on()?;
     let preconditions = Preconditions { uid: target.uid.clone(), ..delete.preconditions.clone() };
-    match delete_one(hand, resource, delete, target, &preconditions).await {
+    match delete_one(context, resource, delete, target, &preconditions).await {
         Ok(deleted) => Ok(Some(deleted)),
         Err(error) if is_gone_already(&error) => Ok(None),
         Err(error) => Err(failed(&error, delete.dry_run)),
@@ -142,7 +147,7 @@ async fn delete_found(
 }
 
 async fn delete_one(
-    hand: &Hand,
+    context: &OperationContext,
     resource: &Resource,
     delete: &Delete,
     target: Deleted,
@@ -151,29 +156,29 @@ async fn delete_one(
     let Deleted { namespace, name, .. } = &target;
     if delete.dry_run == DryRun::Client {
         let call = Call::about(Method::GET, resource, namespace.as_deref(), Some(name));
-        let reply = hand.read(&call).await?;
+        let reply = context.read(&call).await?;
         return Ok(Deleted { uid: uid_in(&reply.body), ..target });
     }
     let call = Call::about(Method::DELETE, resource, namespace.as_deref(), Some(name))
         .body("application/json", options(delete, preconditions).to_string());
     let uid = if *preconditions == Preconditions::default() {
-        uid_in(&hand.change(&call).await?.body)
+        uid_in(&context.change(&call).await?.body)
     } else {
-        guarded(hand, &call, preconditions).await?
+        guarded(context, &call, preconditions).await?
     };
     Ok(Deleted { uid: uid.or(target.uid.clone()), ..target })
 }
 
-/// Tells exactly this object to go, and tells it again if no answer comes: if it is gone by then, it went as it was told.
+/// Deletes exactly this object, and repeats the call if no answer comes: if it is gone by then, the first call did it.
 async fn guarded(
-    hand: &Hand,
+    context: &OperationContext,
     call: &Call,
     preconditions: &Preconditions,
 ) -> Result<Option<String>, ApiError> {
-    let mut attempts = hand.attempts();
+    let mut attempts = context.attempts();
     let mut unanswered: Option<ApiError> = None;
     loop {
-        let error = match hand.change(call).await {
+        let error = match context.change(call).await {
             Ok(reply) => return Ok(uid_in(&reply.body)),
             Err(error) => error,
         };
@@ -182,7 +187,7 @@ async fn guarded(
             return Ok(preconditions.uid.clone());
         }
         if !attempts.again(&error).await {
-            // What was not answered may have been done, whatever is answered later.
+            // A call without an answer may have been executed, whichever answer follows.
             return Err(unanswered.unwrap_or(error));
         }
         if error.status().is_none() {
@@ -191,7 +196,7 @@ async fn guarded(
     }
 }
 
-/// As kubectl asks: in the background unless told otherwise, and never without a chance to end in order unless forced.
+/// Options as kubectl sends them: background deletion by default, and no grace period of 0 unless forced.
 fn options(delete: &Delete, preconditions: &Preconditions) -> Value {
     let policy = match delete.propagation_policy {
         None | Some(Propagation::Background) => "Background",
@@ -216,12 +221,12 @@ fn options(delete: &Delete, preconditions: &Preconditions) -> Value {
     options
 }
 
-/// An object of that name that is not the one which was found is another's business.
+/// Whether the object is gone; another object of the same name counts as gone.
 fn is_gone_already(error: &ApiError) -> bool {
     error.is_not_found() || error.status().is_some_and(|status| status.code == 409)
 }
 
-/// Of the object, if it takes its time; of the status, if it is gone at once.
+/// Uid in the answer: an object that is being deleted, or the status of one that is gone.
 fn uid_in(answer: &[u8]) -> Option<String> {
     let answer: Value = serde_json::from_slice(answer).ok()?;
     let uid = answer.pointer("/metadata/uid").or_else(|| answer.pointer("/details/uid"))?;

@@ -1,14 +1,16 @@
-//! Asks which resources there are.
+//! `discover`: lists the resources of the API server.
 
 use serde_json::json;
 use spindrift_kubernetes::ServedResource;
+use spindrift_model::OperationError;
 
-use super::{Answer, Failure, Hand};
+use super::{Answer, OperationContext};
+use crate::operate::errors;
 
-pub(super) async fn run(hand: &Hand) -> Result<Answer, Failure> {
-    hand.metrics.kubernetes_requests.inc_by(2);
-    let everything = hand.account.resolver.everything(hand.api()).await;
-    let everything = everything.map_err(|error| Failure::of_read(&error))?;
+pub(super) async fn run(context: &OperationContext) -> Result<Answer, OperationError> {
+    context.metrics.kubernetes_requests.inc_by(2);
+    let everything = context.account.resolver.everything(context.api()).await;
+    let everything = everything.map_err(|error| errors::of_read(&error))?;
     let resources: Vec<_> = everything
         .resources
         .iter()

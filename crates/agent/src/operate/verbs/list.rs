@@ -1,22 +1,26 @@
-//! Reads all objects of a kind: cut from pages and scrubbed while they arrive, so that a list of any size passes.
+//! `list`: reads all objects of a kind. They are scrubbed while their pages arrive, so that a list of any size fits.
 
 mod listing;
 
 use bytes::BytesMut;
 use serde_json::Value;
-use spindrift_model::{List, ResourceVersion};
+use spindrift_model::{List, OperationError, ResourceVersion};
 
 pub(super) use self::listing::Listing;
-use super::{Answer, AnswerSink, Failure, Hand};
+use super::{Answer, AnswerSink, OperationContext};
 
-/// So much is written before it is handed on.
+/// Bytes that are collected before they are sent.
 const PIECE_BYTES: usize = 32 * 1024;
 
-pub(super) async fn run(hand: &Hand, list: List, sink: &impl AnswerSink) -> Result<Answer, Failure> {
+pub(super) async fn run(
+    context: &OperationContext,
+    list: List,
+    sink: &impl AnswerSink,
+) -> Result<Answer, OperationError> {
     let List { api_version, kind, namespace, label_selector, field_selector, anywhere: _ } = list;
-    let resource = hand.resolve(api_version.as_deref(), &kind).await?;
+    let resource = context.resolve(api_version.as_deref(), &kind).await?;
     let mut listing = Listing {
-        hand,
+        context,
         resource: &resource,
         namespace: namespace.as_deref(),
         label_selector: label_selector.as_deref(),
@@ -32,7 +36,7 @@ pub(super) async fn run(hand: &Hand, list: List, sink: &impl AnswerSink) -> Resu
         out.extend_from_slice(&object.body);
         comma = b",";
         if out.len() >= PIECE_BYTES {
-            sink.send(out.split().freeze()).await.map_err(|_| Failure::Cancelled)?;
+            sink.send(out.split().freeze()).await.map_err(|_| OperationError::cancelled())?;
         }
     }
     let version = Value::from(listing.version().map_or("", ResourceVersion::as_str));

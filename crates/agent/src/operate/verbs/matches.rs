@@ -1,7 +1,7 @@
-//! `matches`: whether an object holds the same as a manifest or another object, told without showing either.
+//! `matches`: compares the data of an object with a manifest or another object, without revealing either.
 //!
-//! A manifest is compared with what was applied, as Clouddriver compares when it looks for a version that it can use
-//! again: with all but the metadata. Where nothing was applied, and for two objects, what they hold is compared.
+//! A manifest is compared with the last applied one, as Clouddriver does when it looks for a version to reuse: all but the
+//! metadata. If nothing was applied, and for two objects, their data is compared.
 
 use std::collections::BTreeMap;
 
@@ -9,43 +9,48 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use http::Method;
 use serde_json::{Value, json};
 use spindrift_kubernetes::{Object, last_applied, normalized, prune_nulls};
-use spindrift_model::{Manifest, Matches, ObjectRef};
+use spindrift_model::{Manifest, Matches, ObjectRef, OperationError};
 
 use super::{
-    super::{Answer, Failure, Hand, subject::Aim},
-    place::{Live, Place, bad_request},
+    super::{Answer, OperationContext, target::ResolvedTarget},
+    manifest_target::{Live, ManifestTarget, bad_request},
 };
+use crate::operate::errors;
 
-pub(super) async fn run(hand: &Hand, matches: Matches) -> Result<Answer, Failure> {
+pub(super) async fn run(context: &OperationContext, matches: Matches) -> Result<Answer, OperationError> {
     let Matches { target, manifest, other } = matches;
-    let object = read(hand, target).await?;
+    let object = read(context, target).await?;
     let (matches, by) = match (manifest, other) {
         (Some(Manifest(Value::Object(manifest))), None) => match last_applied(&object) {
             Some(Ok(applied)) => (content(applied) == content(manifest), "lastApplied"),
             _ => (holding(&object) == holding(&manifest), "data"),
         },
-        (None, Some(other)) => (holding(&object) == holding(&read_other(hand, other).await?), "data"),
+        (None, Some(other)) => (holding(&object) == holding(&read_other(context, other).await?), "data"),
         (Some(_), None) => return Err(bad_request("manifest: expected an object")),
         _ => return Err(bad_request("expected either manifest or other")),
     };
     Ok(Answer::document(200, &json!({ "matches": matches, "by": by })))
 }
 
-async fn read(hand: &Hand, target: ObjectRef) -> Result<Object, Failure> {
-    let (place, name) = Place::named(hand, target).await?;
-    let call = place.call(Method::GET, Some(&name));
-    let reply = hand.read(&call).await.map_err(|error| Failure::of_read(&error))?;
+async fn read(context: &OperationContext, target: ObjectRef) -> Result<Object, OperationError> {
+    let (target, name) = ManifestTarget::named(context, target).await?;
+    let call = target.call(Method::GET, Some(&name));
+    let reply = context.read(&call).await.map_err(|error| errors::of_read(&error))?;
     Ok(Live::of(reply.body)?.object)
 }
 
-/// The other one may be elsewhere, where this account has nothing to look for.
-async fn read_other(hand: &Hand, other: ObjectRef) -> Result<Object, Failure> {
-    let (place, name) = Place::named(hand, other.clone()).await?;
-    hand.allow(&Aim { resource: place.resource, namespace: place.namespace, name: Some(name) })?;
-    read(hand, other).await
+/// Reads the other object, which may be in a namespace that the account does not allow.
+async fn read_other(context: &OperationContext, other: ObjectRef) -> Result<Object, OperationError> {
+    let (target, name) = ManifestTarget::named(context, other.clone()).await?;
+    context.allow(&ResolvedTarget {
+        resource: target.resource,
+        namespace: target.namespace,
+        name: Some(name),
+    })?;
+    read(context, other).await
 }
 
-/// All but the metadata, with numbers as they are read from what was applied.
+/// All but the metadata, with numbers as they are parsed from the annotation.
 fn content(mut object: Object) -> Object {
     object.remove("metadata");
     object.retain(|_, value| !value.is_null());
@@ -53,7 +58,7 @@ fn content(mut object: Object) -> Object {
     normalized(object)
 }
 
-/// What an object holds, however that is written: values of a Secret may be encoded or not.
+/// Data of an object in one form: values of a Secret may be encoded or not.
 fn holding(object: &Object) -> (Object, BTreeMap<String, Vec<u8>>) {
     let mut rest = content(object.clone());
     rest.remove("status");
@@ -73,7 +78,7 @@ fn holding(object: &Object) -> (Object, BTreeMap<String, Vec<u8>>) {
     (rest, held)
 }
 
-/// What the API server assumes of a field that is not there.
+/// Default of an absent field in the API server.
 fn is_default(name: &str, value: &Value) -> bool {
     match name {
         "immutable" => *value == false,

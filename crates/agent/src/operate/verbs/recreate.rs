@@ -1,45 +1,42 @@
-//! Deletes and creates what cannot be changed in place.
+//! Deletes and creates an object that cannot be changed in place.
 
+use spindrift_model::{ErrorKind, FailedState, OperationError};
 use std::time::Duration;
 
 use http::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 use spindrift_kubernetes::{ApiError, Object, Reply};
 
-use super::{
-    super::Failure,
-    place::{Live, Place, Writing, metadata_text, pause},
-};
+use super::manifest_target::{Live, ManifestTarget, Writing, metadata_text, pause};
 
-/// Between two looks at what is being deleted.
+/// Pause between two checks of a deletion.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Deletes an object, waits until it is gone, and creates another in its place. If that fails, the former is created
-/// again, and the failure told.
+/// Deletes an object, waits until it is gone, and creates the new one. If that fails, the former is created again, and the
+/// error returned.
 pub(super) async fn recreate(
-    place: &Place<'_>,
+    target: &ManifestTarget<'_>,
     name: &str,
     former: Option<Live>,
     object: Object,
     writing: &Writing,
-) -> Result<Reply, Failure> {
+) -> Result<Reply, OperationError> {
     if let Some(former) = &former {
-        delete(place, name, &former.object, writing).await?;
+        delete(target, name, &former.object, writing).await?;
     }
-    let error = match place.create(object, writing).await {
+    let error = match target.create(object, writing).await {
         Ok(reply) => return Ok(reply),
         Err(error) => error,
     };
     let Some(former) = former.filter(|_| matches!(error, ApiError::Refused { .. })) else {
         return Err(writing.failure(&error));
     };
-    match place.create(former.object, writing).await {
+    match target.create(former.object, writing).await {
         Ok(_) => Err(writing.failure(&error)),
-        Err(lost) => Err(Failure::ours(
-            500,
-            "InternalError",
+        Err(lost) => Err(OperationError::agent(
+            ErrorKind::Internal,
             format!(
-                "{place} was deleted and could not be created: {}; nor could the former one be restored: {}",
+                "{target} was deleted and could not be created: {}; nor could the former one be restored: {}",
                 message(&error),
                 message(&lost)
             ),
@@ -48,41 +45,42 @@ pub(super) async fn recreate(
 }
 
 /// Deletes exactly this object, and waits until it is gone.
-async fn delete(place: &Place<'_>, name: &str, object: &Object, writing: &Writing) -> Result<(), Failure> {
+async fn delete(
+    target: &ManifestTarget<'_>,
+    name: &str,
+    object: &Object,
+    writing: &Writing,
+) -> Result<(), OperationError> {
     let uid = metadata_text(object, "uid");
     let options = json!({
         "kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background",
         "preconditions": { "uid": uid },
     });
-    let call = place.call(Method::DELETE, Some(name)).body("application/json", options.to_string());
-    match place.hand.change_guarded(&call).await {
+    let call = target.call(Method::DELETE, Some(name)).body("application/json", options.to_string());
+    match target.context.change_guarded(&call).await {
         Ok(_) => {}
         Err(error) if error.is_not_found() => {}
         Err(error) => return Err(writing.failure(&error)),
     }
     loop {
-        let live = place.live(name).await;
+        let live = target.live(name).await;
         match live {
             Ok(Some(live)) if metadata_text(&live.object, "uid") == uid => {}
             Ok(_) => return Ok(()),
-            Err(failure) => return Err(half_done(place, &failure)),
+            Err(error) => return Err(half_done(target, &error)),
         }
-        pause(place.hand, PAUSE).await.map_err(|failure| half_done(place, &failure))?;
+        pause(target.context, PAUSE).await.map_err(|error| half_done(target, &error))?;
     }
 }
 
-/// It is being deleted, so that nobody can say that nothing was changed.
-fn half_done(place: &Place<'_>, failure: &Failure) -> Failure {
-    let why = match failure {
-        Failure::Refused { status, .. } => {
-            let status: Value = serde_json::from_slice(status).unwrap_or_default();
-            status["message"].as_str().unwrap_or("it could not be seen whether it is gone").to_owned()
-        }
-        Failure::Unknown(reason) => reason.clone(),
-        Failure::Cancelled => "it was cancelled".to_owned(),
-        Failure::Expired => "the time was over".to_owned(),
+/// The deletion has begun: an error that means "nothing was changed" would be wrong.
+fn half_done(target: &ManifestTarget<'_>, error: &OperationError) -> OperationError {
+    let why = match error.state() {
+        FailedState::Failed | FailedState::Unknown => error.message(),
+        FailedState::Cancelled => "cancelled".to_owned(),
+        FailedState::Expired => "deadline exceeded".to_owned(),
     };
-    Failure::Unknown(format!("{place} was told to go and was not created anew: {why}"))
+    OperationError::unknown(format!("{target} is being deleted and was not created again: {why}"))
 }
 
 fn message(error: &ApiError) -> String {

@@ -1,4 +1,4 @@
-//! What concerns revisions of a workload, as `kubectl rollout` does it.
+//! `rollout`: manages the rollout of a workload, as kubectl does it.
 
 mod revise;
 mod show;
@@ -9,28 +9,33 @@ use std::fmt;
 use http::Method;
 use serde_json::Value;
 use spindrift_kubernetes::{Call, rollout::Workload, scrub_result};
-use spindrift_model::{DryRun, Resource, Rollout, RolloutAction};
+use spindrift_model::{DryRun, ErrorKind, OperationError, Resource, Rollout, RolloutAction};
 
-use super::{Answer, AnswerSink, Failure, Hand, dry_run, failed, parsed, place::changed};
+use super::{Answer, AnswerSink, OperationContext, dry_run, failed, manifest_target::changed, parsed};
+use crate::operate::errors;
 
-/// A workload, and what is asked of it.
+/// Workload, with the request.
 struct Job<'a> {
-    hand: &'a Hand,
+    context: &'a OperationContext,
     resource: Resource,
-    /// None: a kind that does not roll out.
+    /// None for a kind without rollouts.
     workload: Option<Workload>,
     namespace: Option<&'a str>,
     name: &'a str,
     dry_run: DryRun,
 }
 
-pub(super) async fn run(hand: &Hand, rollout: Rollout, sink: &impl AnswerSink) -> Result<Answer, Failure> {
+pub(super) async fn run(
+    context: &OperationContext,
+    rollout: Rollout,
+    sink: &impl AnswerSink,
+) -> Result<Answer, OperationError> {
     let Rollout { target, action, dry_run } = &rollout;
-    let resource = hand.resolve(target.api_version.as_deref(), &target.kind).await?;
+    let resource = context.resolve(target.api_version.as_deref(), &target.kind).await?;
     let job = Job {
-        hand,
+        context,
         workload: Workload::of(&resource),
-        namespace: hand.namespace(&resource, target.namespace.as_deref()),
+        namespace: context.namespace(&resource, target.namespace.as_deref()),
         name: &target.name,
         resource,
         dry_run: *dry_run,
@@ -48,59 +53,59 @@ pub(super) async fn run(hand: &Hand, rollout: Rollout, sink: &impl AnswerSink) -
 // === impl Job ===
 
 impl Job<'_> {
-    /// What the workload is now.
-    async fn object(&self) -> Result<Value, Failure> {
+    /// Reads the workload.
+    async fn object(&self) -> Result<Value, OperationError> {
         self.read(&self.call(Method::GET)).await
     }
 
-    async fn read(&self, call: &Call) -> Result<Value, Failure> {
-        parsed(&self.hand.read(call).await.map_err(|error| Failure::of_read(&error))?.body)
+    async fn read(&self, call: &Call) -> Result<Value, OperationError> {
+        parsed(&self.context.read(call).await.map_err(|error| errors::of_read(&error))?.body)
     }
 
-    /// The same, without what may not leave the cluster.
-    async fn read_scrubbed(&self, call: &Call) -> Result<Value, Failure> {
-        let reply = self.hand.read(call).await.map_err(|error| Failure::of_read(&error))?;
-        let scrubbed = scrub_result(reply.body, self.hand.redactions());
-        parsed(&scrubbed.map_err(|malformed| Failure::unreadable(call, &malformed))?)
+    /// The same, redacted.
+    async fn read_scrubbed(&self, call: &Call) -> Result<Value, OperationError> {
+        let reply = self.context.read(call).await.map_err(|error| errors::of_read(&error))?;
+        let scrubbed = scrub_result(reply.body, self.context.redactions());
+        parsed(&scrubbed.map_err(|malformed| errors::unreadable(call, &malformed))?)
     }
 
     fn call(&self, method: Method) -> Call {
         Call::about(method, &self.resource, self.namespace, Some(self.name))
     }
 
-    /// Patches the workload, and answers with what it is then.
+    /// Patches the workload, and answers with the result.
     async fn patch(
         &self,
         content_type: &'static str,
         patch: &Value,
         action: &str,
         mut warnings: Vec<String>,
-    ) -> Result<Answer, Failure> {
-        self.hand.go_on()?;
+    ) -> Result<Answer, OperationError> {
+        self.context.go_on()?;
         let call = dry_run(self.call(Method::PATCH), self.dry_run)
             .query("fieldManager", FIELD_MANAGER)
             .body(content_type, patch.to_string());
-        let reply = self.hand.change(&call).await.map_err(|error| failed(&error, self.dry_run))?;
+        let reply = self.context.change(&call).await.map_err(|error| failed(&error, self.dry_run))?;
         warnings.extend(reply.warnings);
-        changed(self.hand, reply.code, action, reply.body, &warnings)
+        changed(self.context, reply.code, action, reply.body, &warnings)
     }
 
     /// In kubectl's words: `deployments.apps "web" is already paused`.
-    fn refused(&self, why: &str) -> Failure {
-        Failure::ours(409, "Conflict", format!("{self} {why}"))
+    fn refused(&self, why: &str) -> OperationError {
+        OperationError::agent(ErrorKind::Conflict, format!("{self} {why}"))
     }
 
-    fn unsupported(&self, what: &str) -> Failure {
-        Failure::ours(400, "BadRequest", format!("{self} {what} is not supported"))
+    fn unsupported(&self, what: &str) -> OperationError {
+        OperationError::agent(ErrorKind::BadRequest, format!("{self} {what} is not supported"))
     }
 
-    /// Nothing was changed: why, or what would have been.
-    fn unchanged(&self, action: &str, object: &Value, warnings: &[String]) -> Result<Answer, Failure> {
-        changed(self.hand, 200, action, object.to_string().into(), warnings)
+    /// Answer without a change: the reason, or the object of a dry run.
+    fn unchanged(&self, action: &str, object: &Value, warnings: &[String]) -> Result<Answer, OperationError> {
+        changed(self.context, 200, action, object.to_string().into(), warnings)
     }
 }
 
-/// As kubectl names objects in what it says: `deployments.apps "web"`.
+/// As in messages of kubectl: `deployments.apps "web"`.
 impl fmt::Display for Job<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.resource.plural)?;
@@ -111,7 +116,7 @@ impl fmt::Display for Job<'_> {
     }
 }
 
-/// As kubectl signs.
+/// Field manager, as kubectl's.
 const FIELD_MANAGER: &str = "kubectl-rollout";
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
 const JSON_PATCH: &str = "application/json-patch+json";

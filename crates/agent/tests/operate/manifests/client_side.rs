@@ -45,7 +45,7 @@ async fn a_deployment_becomes_what_kubectl_makes_of_it() -> anyhow::Result<()> {
     assert_eq!(answer["action"], "created");
     assert_eq!(pair.both_apply(&first, "").await?["action"], "unchanged");
 
-    // Somebody else scales it, injects a container, and sets a variable.
+    // Another client scales it, injects a container, and sets a variable.
     pair.meanwhile(&["scale", "deployment/web", "--replicas=3"]).await?;
     let injected = r#"{"spec":{"template":{"spec":{"containers":[{"name":"injected","image":"injected:1"},
         {"name":"main","env":[{"name":"OTHER","value":"o"}]}]}}}}"#;
@@ -88,7 +88,7 @@ async fn services_budgets_and_finalizers_become_what_kubectl_makes_of_them() -> 
         "",
     )
     .await?;
-    // Ports of one number are one to the merge: what kubectl cannot do, we cannot either.
+    // Ports of one number are one to the merge, as with kubectl.
     let swapped = service(json!([port("tcp", "TCP", 53), port("udp", "UDP", 53)]));
     let status =
         pair.refusal(json!({ "verb": "apply", "namespace": pair.ours, "manifest": swapped })).await?;
@@ -253,7 +253,7 @@ async fn what_cannot_be_changed_in_place_is_recreated_if_forced() -> anyhow::Res
     assert_ne!(after["metadata"]["uid"], before["metadata"]["uid"]);
     assert_eq!(after["data"]["key"], "Y2FuYXJ5LTI=");
 
-    // What cannot be created leaves the former one behind.
+    // If the new one cannot be created, the former one is restored.
     let mut broken = verb("canary-3", true);
     broken["manifest"]["type"] = "kubernetes.io/tls".into();
     let status = pair.refusal(broken).await?;

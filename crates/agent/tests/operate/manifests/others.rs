@@ -90,7 +90,7 @@ async fn patches_of_all_three_kinds_do_what_kubectls_do() -> anyhow::Result<()> 
         ("json", json!([{ "op": "replace", "path": "/spec/containers/0/image", "value": "a:2" }])),
         ("strategic", json!({ "metadata": { "labels": { "$patch": "replace", "c": "2" } } })),
     ] {
-        // What is only tried comes to the same.
+        // A dry run has the same result.
         let (_, tried) = pair.run(patch(kind, &body, "client")).await?;
         let said = pair.kubectl(&format!("patch pod/web --type={kind} -p {body}"), &Value::Null).await?;
         let (code, answer) = pair.run(patch(kind, &body, "none")).await?;

@@ -36,7 +36,7 @@ impl Pair {
         let done = self.bench.run(verb).await;
         match done.outcome {
             Outcome::Succeeded { code } => Ok((code, done.json())),
-            other => bail!("{other:?}"),
+            Outcome::Failed(error) => bail!("{error:?}"),
         }
     }
 
@@ -61,7 +61,7 @@ impl Pair {
         self.cluster.kubectl_stdin(&all, &input.to_string()).await
     }
 
-    /// What kubectl and the API server say against it.
+    /// Error of kubectl and the API server.
     pub(crate) async fn kubectl_fails(&self, args: &str, input: &Value) -> anyhow::Result<String> {
         match self.kubectl(args, input).await {
             Ok(output) => bail!("kubectl {args} succeeded: {output}"),
@@ -69,7 +69,7 @@ impl Pair {
         }
     }
 
-    /// The same command in both namespaces, as somebody else.
+    /// Runs the same command in both namespaces, as another client.
     pub(crate) async fn meanwhile(&self, args: &[&str]) -> anyhow::Result<()> {
         for namespace in [&self.ours, &self.theirs] {
             let all: Vec<&str> = ["-n", namespace].into_iter().chain(args.iter().copied()).collect();
@@ -93,7 +93,7 @@ impl Pair {
         Ok(serde_json::from_str(&text)?)
     }
 
-    /// Applies a manifest on both sides: the words are the same, and so is what is stored then.
+    /// Applies a manifest on both sides: output and stored object are the same.
     pub(crate) async fn both_apply(&self, manifest: &Value, options: &str) -> anyhow::Result<Value> {
         let said = self.kubectl(&format!("apply {options} -f -"), manifest).await?;
         let server_side = options.contains("--server-side");
@@ -121,7 +121,7 @@ impl Pair {
         Ok(())
     }
 
-    /// Without what differs between any two objects. Who owns what must be the same.
+    /// Object without the fields that differ between any two. Managed fields must be the same.
     fn comparable(&self, mut object: Value) -> Value {
         let metadata = object["metadata"].as_object_mut().expect("an object has metadata");
         for volatile in ["uid", "resourceVersion", "creationTimestamp", "namespace", "generation"] {

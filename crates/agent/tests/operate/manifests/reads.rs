@@ -67,7 +67,7 @@ async fn whether_two_are_the_same_is_told_without_showing_them() -> anyhow::Resu
     for (name, value, expected) in [
         ("settings-v000", "canary-1", true),
         ("settings-v001", "canary-1", false),
-        // Created, not applied: what it holds decides.
+        // Created, not applied: its data decides.
         ("settings-v002", "canary-1", true),
         ("settings-v002", "canary-2", false),
     ] {

@@ -14,7 +14,7 @@ use spindrift_spinnaker::{
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{error::Error, jobs::whole_log, read, request::Segments};
-use crate::{clouddriver::Trouble, rest::RestState};
+use crate::rest::RestState;
 
 pub(super) fn routes() -> OpenApiRouter<RestState> {
     OpenApiRouter::new().routes(routes!(instance)).routes(routes!(console))
@@ -70,8 +70,8 @@ async fn console(
         // A container that has not started has the API server's message as its log.
         let output = match log {
             Ok(log) => log,
-            Err(Trouble::Failed(status)) => status.message,
-            Err(trouble) => return Err(read::unreadable("log", &account, &trouble)),
+            Err(error) if error.is_failure() => error.message(),
+            Err(error) => return Err(read::unreadable("log", &account, &error)),
         };
         Ok(ConsoleOutput { name: container.to_owned(), output })
     });

@@ -6,7 +6,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde_json::{Map, Value};
-use spindrift_model::Logs;
+use spindrift_model::{Logs, OperationError};
 use spindrift_spinnaker::{
     Coordinates, FullName, Kind, Manifest, Missing, Refusal,
     view::{JobView, properties},
@@ -15,7 +15,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{error::Error, read, request::Segments};
 use crate::{
-    clouddriver::{Account, Trouble, object_ref::object_ref},
+    clouddriver::{Account, object_ref::object_ref},
     rest::RestState,
 };
 
@@ -41,14 +41,14 @@ async fn job(
     let Some(object) = named_job(&id, &location) else { return Err(missing()) };
     let job = read::find(&state.live, &found, &object).await?.ok_or_else(missing)?;
     let pods = pods(&state, &found, &job).await;
-    let pods = pods.map_err(|trouble| read::unreadable("pods", &found, &trouble))?;
+    let pods = pods.map_err(|error| read::unreadable("pods", &found, &error))?;
     let view = JobView::new(&account, &job, &pods).map_err(|_| missing())?;
     let view = if state.detailed_pod_status { view } else { view.without_pods() };
     Ok(Json(view).into_response())
 }
 
 /// Pods that the job's selector matches.
-async fn pods(state: &RestState, account: &Account, job: &Manifest) -> Result<Vec<Manifest>, Trouble> {
+async fn pods(state: &RestState, account: &Account, job: &Manifest) -> Result<Vec<Manifest>, OperationError> {
     let labels = job.pointer("/spec/selector/matchLabels").and_then(Value::as_object);
     let label = |(key, value): (&String, &Value)| Some(format!("{key}={}", value.as_str()?));
     let selector: Vec<_> = labels.into_iter().flatten().filter_map(label).collect();
@@ -135,8 +135,8 @@ async fn printed(
     let Some(account) = state.accounts.find(account).await? else { return Ok(Json::default()) };
     match state.live.logs(&account.name, whole_log(&account, object, container)).await {
         Ok(log) => Ok(Json(properties(&log))),
-        Err(Trouble::Failed(status)) if (400..500).contains(&status.code) => Ok(Json::default()),
-        Err(trouble) => Err(read::unreadable("log", &account, &trouble).into()),
+        Err(error) if error.is_failure() && (400..500).contains(&error.code) => Ok(Json::default()),
+        Err(error) => Err(read::unreadable("log", &account, &error).into()),
     }
 }
 

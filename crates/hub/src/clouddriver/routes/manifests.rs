@@ -7,7 +7,7 @@ use axum::{
 };
 use futures::join;
 use serde_json::Value;
-use spindrift_model::{List, Top, Verb};
+use spindrift_model::{List, OperationError, Top, Verb};
 use spindrift_spinnaker::{
     Coordinates, FullName, Kind, Manifest, Missing, Problem, Refusal,
     target::{self, Criteria},
@@ -21,7 +21,7 @@ use super::{
     request::{Parameters, Segments},
 };
 use crate::{
-    clouddriver::{Account, Trouble, object_ref::DEFAULT_NAMESPACE},
+    clouddriver::{Account, object_ref::DEFAULT_NAMESPACE},
     rest::RestState,
 };
 
@@ -86,7 +86,7 @@ async fn shown(
     let object = found.ok_or_else(missing)?;
     let (events, metrics) = if around {
         let (events, metrics) = join!(events(state, &account, &object), metrics(state, &account, &object));
-        (events.map_err(|trouble| read::unreadable("events", &account, &trouble))?, metrics)
+        (events.map_err(|error| read::unreadable("events", &account, &error))?, metrics)
     } else {
         (Vec::new(), Vec::new())
     };
@@ -99,14 +99,18 @@ async fn shown(
 }
 
 /// Events of an object; none if the account may not read them, as with kubectl.
-async fn events(state: &RestState, account: &Account, object: &Manifest) -> Result<Vec<Value>, Trouble> {
+async fn events(
+    state: &RestState,
+    account: &Account,
+    object: &Manifest,
+) -> Result<Vec<Value>, OperationError> {
     let namespace = Some(object.namespace()).filter(|namespace| !namespace.is_empty());
     let list = List {
         field_selector: Some(event_selector(&object.coordinates())),
         ..read::all(account, &Kind::parse("event"), namespace.unwrap_or(DEFAULT_NAMESPACE))
     };
     match state.live.list(&account.name, list).await {
-        Err(Trouble::Failed(status)) if matches!(status.code, 401 | 403) => Ok(Vec::new()),
+        Err(error) if error.is_failure() && matches!(error.code, 401 | 403) => Ok(Vec::new()),
         answer => answer,
     }
 }
@@ -189,9 +193,9 @@ async fn all(state: &RestState, account: &str, location: &str, kind: &Kind) -> R
     let location = if location == CLUSTER_SCOPED { "" } else { location };
     match read::list(&state.live, &account, kind, read::all(&account, kind, location)).await {
         Ok(objects) => Ok(objects),
-        Err(Trouble::Failed(status)) if matches!(status.code, 400 | 404 | 405) => {
-            Err(Refusal::not_found(status.message).into())
+        Err(error) if error.is_failure() && matches!(error.code, 400 | 404 | 405) => {
+            Err(Refusal::not_found(error.message()).into())
         }
-        Err(trouble) => Err(read::unreadable("manifests", &account, &trouble).into()),
+        Err(error) => Err(read::unreadable("manifests", &account, &error).into()),
     }
 }

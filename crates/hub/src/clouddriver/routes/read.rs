@@ -4,11 +4,11 @@
 //! agent does the same if `anywhere` is set. The hub sets it only where it matters, since older agents do not support it.
 
 use serde_json::Value;
-use spindrift_model::{Get, List};
+use spindrift_model::{Get, List, OperationError};
 use spindrift_spinnaker::{Coordinates, Kind, Manifest, Refusal};
 
 use crate::clouddriver::{
-    Account, Live, Trouble,
+    Account, Live,
     object_ref::{DEFAULT_NAMESPACE, api_version_and_kind, non_empty, object_ref},
 };
 
@@ -36,7 +36,7 @@ pub(super) async fn list(
     account: &Account,
     kind: &Kind,
     list: List,
-) -> Result<Vec<Manifest>, Trouble> {
+) -> Result<Vec<Manifest>, OperationError> {
     let (group, name) = kind.in_kubernetes();
     let api_version = match group {
         None | Some("") => "v1".to_owned(),
@@ -61,14 +61,14 @@ pub(super) async fn find(
     let get = Get { target: object_ref(object), reveal: false, anywhere: is_outside(account, object) };
     match live.get(&account.name, get).await {
         Ok(found) => Ok(found.map(Manifest::try_from).transpose()?),
-        Err(Trouble::Failed(status)) if matches!(status.code, 400 | 404 | 405) => Ok(None),
-        Err(trouble) => Err(unreadable(object.kind.spelling(), account, &trouble)),
+        Err(error) if error.is_failure() && matches!(error.code, 400 | 404 | 405) => Ok(None),
+        Err(error) => Err(unreadable(object.kind.spelling(), account, &error)),
     }
 }
 
 /// Error for a cluster that could not be read: 500, as Clouddriver's. If the hub sent no request, since its store failed
 /// or it is overloaded, a 503, which callers retry.
-pub(super) fn unreadable(what: impl std::fmt::Display, account: &Account, trouble: &Trouble) -> Refusal {
-    let message = format!("Failed to read {what}: (account: {}): {trouble}", account.name);
-    if trouble.is_passing() { Refusal::unavailable(message) } else { Refusal::internal(message) }
+pub(super) fn unreadable(what: impl std::fmt::Display, account: &Account, error: &OperationError) -> Refusal {
+    let message = format!("Failed to read {what}: (account: {}): {error}", account.name);
+    if error.kind.is_transient() { Refusal::unavailable(message) } else { Refusal::internal(message) }
 }

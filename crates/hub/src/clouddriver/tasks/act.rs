@@ -9,7 +9,7 @@ mod traffic;
 mod words;
 
 use serde_json::Value;
-use spindrift_model::{Get, List, Verb};
+use spindrift_model::{Get, List, OperationError, Verb};
 use spindrift_spinnaker::{
     Coordinates, Description, Failure, FullName, Kind, Line, Lines, Manifest, Operation, OperationResult,
 };
@@ -17,7 +17,7 @@ use tracing::warn;
 
 use super::{halt::Halt, steps::Steps};
 use crate::clouddriver::{
-    Account, Trouble,
+    Account,
     object_ref::{DEFAULT_NAMESPACE, api_version_and_kind, object_ref},
 };
 
@@ -139,8 +139,8 @@ impl<'a> Act<'a> {
         };
         let asking = async {
             let objects = match live.list(&account, list).await {
-                Err(trouble) if forbidden == Forbidden::IsNothing && trouble.is_forbidden() => {
-                    warn!(%account, %kind, namespace, %trouble, "objects were not listed, and are taken to be none");
+                Err(error) if forbidden == Forbidden::IsNothing && error.is_forbidden() => {
+                    warn!(%account, %kind, namespace, %error, "objects were not listed, and are taken to be none");
                     Vec::new()
                 }
                 objects => objects?,
@@ -161,7 +161,7 @@ impl<'a> Act<'a> {
         let (live, account) = (self.steps.live(), self.account.name.clone());
         let asking = async {
             let answer = live.call(&account, verb, None, None).await?.json()?;
-            Ok::<_, Trouble>(make(&answer))
+            Ok::<_, OperationError>(make(&answer))
         };
         self.steps.learn(asking).await
     }

@@ -1,16 +1,15 @@
 //! Why a run does not go on.
 
+use spindrift_model::{ErrorKind, OperationError};
 use spindrift_spinnaker::Failure;
-
-use crate::clouddriver::Trouble;
 
 /// Why a run does not go on.
 #[derive(Debug)]
 pub(super) enum Halt {
     /// The task is not this hub's any more, or the hub stops: whoever has it next goes on.
     Lost,
-    /// A cluster, or whoever stands before it, said no.
-    Trouble(Trouble),
+    /// An operation on the cluster failed.
+    Operation(OperationError),
     /// The operation has failed.
     Failed(Failure),
 }
@@ -21,7 +20,7 @@ impl Halt {
     /// Makes the failure of an operation of what kubectl would have said.
     pub(super) fn told(self, failure: impl FnOnce(&str) -> Failure) -> Self {
         match self {
-            Self::Trouble(trouble) => Self::Failed(failure(&trouble.said())),
+            Self::Operation(error) => Self::Failed(failure(&error.stderr())),
             halt => halt,
         }
     }
@@ -30,18 +29,15 @@ impl Halt {
     pub(super) fn into_failure(self) -> Option<Failure> {
         match self {
             Self::Lost => None,
-            Self::Trouble(trouble) => Some(Failure::kubectl(trouble.said())),
+            Self::Operation(error) => Some(Failure::kubectl(error.stderr())),
             Self::Failed(failure) => Some(failure),
         }
     }
 }
 
-impl From<Trouble> for Halt {
-    fn from(trouble: Trouble) -> Self {
-        match trouble {
-            Trouble::Stopping => Self::Lost,
-            trouble => Self::Trouble(trouble),
-        }
+impl From<OperationError> for Halt {
+    fn from(error: OperationError) -> Self {
+        if error.kind == ErrorKind::HubStopping { Self::Lost } else { Self::Operation(error) }
     }
 }
 

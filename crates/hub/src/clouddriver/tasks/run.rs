@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     clouddriver::Account,
-    dispatch::Place,
+    dispatch::SealedItem,
     store::{StoreError, TaskId},
 };
 
@@ -131,7 +131,7 @@ impl Run {
             None => match self.shared.store.task_body(&self.shared.config.tenant, self.id).await? {
                 None => return Ok(StoredRequest::Ended),
                 Some((key_id, sealed)) if key_id == self.shared.vault.key_id() => {
-                    self.shared.vault.open(self.id.ulid(), Place::Task, &sealed)
+                    self.shared.vault.open(self.id.ulid(), SealedItem::Task, &sealed)
                 }
                 Some(_) => None,
             },

@@ -6,7 +6,7 @@ use aws_lc_rs::digest;
 use bytes::Bytes;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use spindrift_model::{AccountName, OperationId, Verb};
+use spindrift_model::{AccountName, ErrorKind, OperationError, OperationId, Verb};
 use spindrift_process::{backoff::Backoff, report};
 use spindrift_spinnaker::{Failure, Line, TaskState};
 use tokio::time::{Instant, sleep};
@@ -14,9 +14,9 @@ use tracing::warn;
 
 use super::{TasksShared, halt::Halt};
 use crate::{
-    clouddriver::{AGAIN, Live, Trouble},
+    clouddriver::{AGAIN, Live},
     config::Kubernetes,
-    dispatch::{Place, UNSURE},
+    dispatch::SealedItem,
     store::{StoreError, TaskEntry, TaskId, TaskSeat},
 };
 
@@ -26,6 +26,15 @@ const LONGEST: Duration = Duration::from_mins(10);
 /// A store that is away for a moment is waited for; if it is away for longer, the task is taken up again later.
 const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(500);
+
+/// How a change that was not accepted is retried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Retry {
+    /// Under its id: the hub answers with what became of it, or accepts it now.
+    SameId,
+    /// Under the next id: this one has ended.
+    NewId,
+}
 
 /// Some bytes of a digest.
 const STEP_BYTES: usize = 10;
@@ -119,7 +128,7 @@ impl Steps {
     /// Learns something of a cluster, or remembers what an earlier run learned.
     pub(super) async fn learn<T: Serialize + DeserializeOwned>(
         &mut self,
-        asking: impl Future<Output = Result<T, Trouble>>,
+        asking: impl Future<Output = Result<T, OperationError>>,
     ) -> Result<T, Halt> {
         let step = self.next();
         if let Some(known) = self.known.remove(&step)
@@ -144,16 +153,15 @@ impl Steps {
         loop {
             self.write_down().await?;
             let id = self.operation(step, turn);
-            let trouble = match self.shared.live.call(account, verb.clone(), Some(id), Some(LONGEST)).await {
+            let error = match self.shared.live.call(account, verb.clone(), Some(id), Some(LONGEST)).await {
                 Ok(answer) => return Ok(answer.json()?),
-                Err(trouble) => trouble,
+                Err(error) => error,
             };
-            let untold = matches!(&trouble, Trouble::Unknown(reason) if reason == UNSURE);
-            if !(trouble.is_passing() || untold) || Instant::now() >= give_up {
-                return Err(trouble.into());
-            }
-            warn!(task = %self.id, %trouble, "a step of a task was not taken on, and is tried again");
-            if trouble.uses_up_its_id() {
+            let Some(retry) = Retry::after(error.kind).filter(|_| Instant::now() < give_up) else {
+                return Err(error.into());
+            };
+            warn!(task = %self.id, %error, "a step of a task was not accepted, retrying");
+            if retry == Retry::NewId {
                 turn += 1;
                 self.learned.insert(step, turn.into());
             }
@@ -229,8 +237,8 @@ impl Steps {
         self.id.ulid().sibling(bytes)
     }
 
-    fn place(&self, entry: u32) -> Place {
-        Place::Learned { attempt: self.attempt, entry }
+    fn place(&self, entry: u32) -> SealedItem {
+        SealedItem::Learned { attempt: self.attempt, entry }
     }
 
     fn seal(&self) -> Result<Bytes, Halt> {
@@ -247,7 +255,44 @@ impl Steps {
     }
 }
 
+// === impl Retry ===
+
+impl Retry {
+    /// None if the error is final.
+    fn after(kind: ErrorKind) -> Option<Self> {
+        match (kind.allows_same_id(), kind.is_transient()) {
+            (true, _) => Some(Self::SameId),
+            (false, true) => Some(Self::NewId),
+            (false, false) => None,
+        }
+    }
+}
+
 /// Lines, values and maps of them are always JSON.
 fn json(value: &(impl Serialize + ?Sized)) -> Bytes {
     serde_json::to_vec(value).unwrap_or_default().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kind_alone_decides_whether_and_how_a_change_is_retried() {
+        for (kind, retry) in [
+            (ErrorKind::HubOverloaded, Some(Retry::SameId)),
+            (ErrorKind::StoreUnavailable, Some(Retry::SameId)),
+            (ErrorKind::NotRecorded, Some(Retry::SameId)),
+            (ErrorKind::NotSent, Some(Retry::NewId)),
+            (ErrorKind::MayHaveBeenQueued, None),
+            (ErrorKind::OutcomeUnknown, None),
+            (ErrorKind::NoAgent, None),
+            (ErrorKind::ApiServer, None),
+        ] {
+            for message in ["", "the hub's store did not answer; nothing was sent; try again"] {
+                let error = OperationError::hub(kind, message);
+                assert_eq!(Retry::after(error.kind), retry, "{error:?}");
+            }
+        }
+    }
 }

@@ -1,19 +1,19 @@
 //! Answers that are long, broken, read twice, or read at another hub.
 
 use bytes::Bytes;
-use spindrift_model::{OperationId, Outcome};
+use spindrift_model::{ErrorKind, OperationError, OperationId, Outcome};
 use spindrift_protocol::{FIRST_CREDIT, RESULT_PIECE_BYTES, ResultsDown};
 use spindrift_testkit::{Database, eventually};
 
 use super::{
-    super::{Event, Order},
+    super::Event,
     bench::{Bench, OK, create, key, list},
     one,
 };
 use crate::store::OperationState;
 
 #[tokio::test]
-async fn a_broken_answer_to_a_change_leaves_an_outcome_that_nobody_knows() {
+async fn a_broken_answer_to_a_change_leaves_an_unknown_outcome() {
     let (_database, bench) = one().await;
     let mut peer = bench.agent("agent-a").await;
     let mut running = bench.dispatch.submit(create("web", "x")).await.unwrap();
@@ -21,8 +21,8 @@ async fn a_broken_answer_to_a_change_leaves_an_outcome_that_nobody_knows() {
     let too_much = usize::try_from(FIRST_CREDIT).unwrap() + 1;
     peer.piece(running.id, 0, vec![b' '; too_much].into(), None);
     let Some(Event::Ended(_, ending)) = running.next().await else { panic!("it has ended") };
-    let reason = "the agent sent more than it was asked for".to_owned();
-    assert_eq!(ending.outcome, Outcome::Unknown { reason });
+    let error = OperationError::unknown("the agent sent more than it was asked for");
+    assert_eq!(ending.outcome, Outcome::Failed(error));
     bench.becomes(running.id, OperationState::Unknown).await;
 }
 
@@ -30,7 +30,7 @@ async fn a_broken_answer_to_a_change_leaves_an_outcome_that_nobody_knows() {
 async fn a_second_caller_who_is_slow_costs_little_and_gets_all_of_it() {
     let (_database, bench) = one().await;
     let mut peer = bench.agent("agent-a").await;
-    let order = Order { id: Some(OperationId::fresh()), ..list() };
+    let order = list().under(OperationId::fresh());
     let mut first = bench.dispatch.submit(order.clone()).await.unwrap();
     let id = first.id;
     peer.asked().await;
@@ -82,18 +82,19 @@ async fn an_answer_that_is_read_at_another_hub_is_never_made_of_two() {
     let mut standby = connected.agent("agent-b").await;
     drop(peer.leave());
     let Some(Event::Ended(_, ending)) = running.next().await else { panic!("it breaks off") };
-    assert!(matches!(ending.outcome, Outcome::Failed { code: 502, .. }), "{ending:?}");
-    assert!(standby.heard_nothing(), "it is not asked");
+    let Outcome::Failed(error) = ending.outcome else { panic!("it failed: {ending:?}") };
+    assert_eq!((error.kind, error.code), (ErrorKind::BadAnswer, 502));
+    assert!(standby.heard_nothing(), "nothing is sent to it");
 }
 
 #[tokio::test]
-async fn a_part_of_an_answer_that_was_kept_does_not_pass_for_all_of_it() {
+async fn a_part_of_a_stored_answer_is_not_taken_for_all_of_it() {
     let (database, bench) = one().await;
     let refuse = "CREATE TRIGGER no_second BEFORE INSERT ON spindrift_operation_part WHEN NEW.part_offset > 0 \
                   BEGIN SELECT RAISE(ABORT, 'the disk is full'); END";
     database.execute(refuse).await.unwrap();
     let mut peer = bench.agent("agent-a").await;
-    let order = Order { id: Some(OperationId::fresh()), ..create("web", "x") };
+    let order = create("web", "x").under(OperationId::fresh());
     let mut first = bench.dispatch.submit(order.clone()).await.unwrap();
     peer.asked().await;
     peer.answer(first.id, &vec![b' '; RESULT_PIECE_BYTES + 1], OK);

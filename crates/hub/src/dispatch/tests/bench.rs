@@ -11,7 +11,7 @@ use spindrift_model::{
 };
 use spindrift_process::shutdown::Shutdown;
 use spindrift_protocol::{
-    Channel, ControlDown, Operations, RESULT_PIECE_BYTES, Request, ResultPart, ResultsDown, v1,
+    Channel, ControlDown, EncodedOperation, Operations, RESULT_PIECE_BYTES, ResultPart, ResultsDown, v1,
 };
 use spindrift_testkit::{Database, eventually};
 use tokio::sync::mpsc;
@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
 use super::super::{
-    Bounds, Dispatch, DispatchConfig, Order, Vault,
+    Bounds, Dispatch, DispatchConfig, OperationRequest, Vault,
     links::{Joined, Link},
     reconcile::Reconciler,
 };
@@ -30,7 +30,7 @@ use crate::{
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// The dispatch of one life of one hub.
+/// Dispatch of one run of one hub.
 pub(super) struct Bench {
     pub(super) dispatch: Dispatch,
     pub(super) store: Store,
@@ -38,7 +38,7 @@ pub(super) struct Bench {
     shutdown: Shutdown,
 }
 
-/// The agent's end of a link.
+/// Agent's end of a link.
 pub(super) struct Peer {
     pub(super) seat: Seat,
     dispatch: Dispatch,
@@ -53,7 +53,7 @@ pub(super) struct Peer {
 // === impl DispatchConfig ===
 
 impl DispatchConfig {
-    /// With room and time for whatever a test does.
+    /// Generous limits, for tests.
     pub(crate) fn generous(hub: HubId) -> Self {
         Self {
             hub,
@@ -67,10 +67,20 @@ impl DispatchConfig {
     }
 }
 
+// === impl OperationRequest ===
+
+impl OperationRequest {
+    /// The same under an id of the caller's.
+    pub(super) fn under(self, id: OperationId) -> Self {
+        let Self { operation, has_given_id: _, keep } = self;
+        Self { operation: spindrift_model::Operation { id, ..operation }, has_given_id: true, keep }
+    }
+}
+
 // === impl Bench ===
 
 impl Bench {
-    /// A hub of this name, which looks for what it has to carry on.
+    /// Starts a hub of this name, which adopts its operations.
     pub(super) async fn start(database: &Database, hub: &str, vault: Vault) -> Self {
         let store = Store::open(&StoreConfig::at(database.url())).await.unwrap();
         let hub = HubId::parse(hub).unwrap();
@@ -84,22 +94,22 @@ impl Bench {
         Self { dispatch, store, hub, shutdown }
     }
 
-    /// Takes up what this hub has to carry on, as it does every now and then.
+    /// Adopts the operations of this hub, as the reconciler does at its interval.
     pub(super) async fn look_for_work(&self) {
         Reconciler::new(Arc::clone(&self.dispatch.shared)).take_up().await.unwrap();
     }
 
-    /// Ends this life; the next one may begin.
+    /// Stops the hub; it may be started again.
     pub(super) fn end(self) {
         self.shutdown.trigger();
     }
 
-    /// An agent connects, in its first life.
+    /// Connects an agent of a new incarnation.
     pub(super) async fn agent(&self, name: &str) -> Peer {
         self.join(Seat { agent: agent(name), incarnation: Incarnation::fresh() }).await
     }
 
-    /// An agent connects.
+    /// Connects an agent.
     pub(super) async fn join(&self, seat: Seat) -> Peer {
         let session = NewSession {
             tenant: TenantId::default(),
@@ -141,8 +151,8 @@ impl Bench {
 // === impl Peer ===
 
 impl Peer {
-    /// The next operation that it is asked for; words about others are passed by.
-    pub(super) async fn asked(&mut self) -> Request {
+    /// Waits for the next operation; other messages are skipped.
+    pub(super) async fn asked(&mut self) -> EncodedOperation {
         loop {
             if let ControlDown::Operation(part) = self.told().await
                 && let Some(request) = self.operations.push(part).unwrap()
@@ -152,19 +162,19 @@ impl Peer {
         }
     }
 
-    /// The next word of the hub.
+    /// Waits for the next message of the hub.
     pub(super) async fn told(&mut self) -> ControlDown {
-        let word = tokio::time::timeout(MINUTE, self.parts_rx.recv()).await.expect("the hub speaks");
+        let word = tokio::time::timeout(MINUTE, self.parts_rx.recv()).await.expect("the hub sends");
         ControlDown::try_from(word.expect("the link lives").unwrap()).unwrap()
     }
 
-    /// The next word about its answers.
+    /// Waits for the next message about results.
     pub(super) async fn heard(&mut self) -> ResultsDown {
-        let word = tokio::time::timeout(MINUTE, self.down_rx.recv()).await.expect("the hub speaks");
-        word.expect("somebody holds its end")
+        let word = tokio::time::timeout(MINUTE, self.down_rx.recv()).await.expect("the hub sends");
+        word.expect("the channel is open")
     }
 
-    /// Whether the hub has said nothing.
+    /// Whether the hub has sent nothing.
     pub(super) fn heard_nothing(&mut self) -> bool {
         self.parts_rx.try_recv().is_err()
     }
@@ -175,7 +185,7 @@ impl Peer {
         self.dispatch.arrived(self.seat.clone(), part, self.down_tx.clone());
     }
 
-    /// Answers in pieces as agents do, whatever its credit.
+    /// Answers in pieces as agents do, without regard to credit.
     pub(super) fn answer(&self, operation: OperationId, body: &[u8], outcome: Outcome) {
         let mut offset = 0;
         let mut outcome = Some(outcome);
@@ -192,7 +202,7 @@ impl Peer {
         }
     }
 
-    /// The link breaks.
+    /// Breaks the link.
     pub(super) fn leave(self) -> Seat {
         self.gone.cancel();
         self.seat
@@ -220,22 +230,22 @@ fn description() -> AccountDescription {
     }
 }
 
-/// Changes something.
-pub(super) fn create(name: &str, data: &str) -> Order {
+/// Change.
+pub(super) fn create(name: &str, data: &str) -> OperationRequest {
     let metadata = json!({ "name": name, "namespace": "shop" });
-    order(
+    request(
         &json!({ "verb": "create", "manifest": { "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": { "x": data } } }),
     )
 }
 
-/// Only reads.
-pub(super) fn list() -> Order {
-    order(&json!({ "verb": "list", "kind": "ConfigMap" }))
+/// Read.
+pub(super) fn list() -> OperationRequest {
+    request(&json!({ "verb": "list", "kind": "ConfigMap" }))
 }
 
-fn order(verb: &Value) -> Order {
+fn request(verb: &Value) -> OperationRequest {
     let verb = serde_json::from_value(verb.clone()).unwrap();
-    Order { id: None, account: account(), verb, deadline: None, keep: false }
+    OperationRequest::new(None, account(), verb)
 }
 
 pub(super) fn key() -> Vault {

@@ -37,7 +37,7 @@ fn end(id: OperationId) -> Step {
 }
 
 #[tokio::test]
-async fn a_step_that_cannot_be_written_costs_no_other_its_place() {
+async fn a_step_that_cannot_be_written_affects_no_other() {
     for database in Database::all().await.unwrap() {
         eprintln!("on {}", database.engine());
         let store = Store::open(&StoreConfig::at(database.url())).await.unwrap();
@@ -53,7 +53,7 @@ async fn a_step_that_cannot_be_written_costs_no_other_its_place() {
         let steps = whole.iter().flat_map(|id| [insert(*id, "pods".into()), end(*id)]);
         let bad = insert(OperationId::fresh(), "x".repeat(600));
         let writing: Vec<_> = steps.chain([bad]).map(|step| ledger.write(step)).collect();
-        // Handed in before anybody writes, so they make up one group.
+        // Queued before the writer runs, so they make up one group.
         let mut tasks = JoinSet::new();
         tasks.spawn(writer);
         let mut written = futures::future::join_all(writing).await;

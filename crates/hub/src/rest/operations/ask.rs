@@ -13,13 +13,16 @@ use bytes::{Bytes, BytesMut};
 use futures::stream;
 use serde::Deserialize;
 use serde_json::json;
-use spindrift_model::{AccountName, Content, Doing, Ending, OperationId, Outcome, Verb};
+use spindrift_model::{
+    AccountName, Content, Ending, ErrorKind, FailedState, KubectlContext, OperationError, OperationId,
+    Outcome, Verb,
+};
 use tokio::time::timeout;
 use utoipa::IntoParams;
 
 use super::OPERATION_HEADER;
 use crate::{
-    dispatch::{Event, LONGEST, Order, Refusal, Running},
+    dispatch::{Event, LONGEST, OperationRequest, Running},
     rest::{
         RestState, body,
         error::{Error, Path, Query},
@@ -29,8 +32,8 @@ use crate::{
 /// The largest request: more than any API server takes.
 const LARGEST_REQUEST: usize = 8 * 1024 * 1024;
 
-/// kubectl's context of the refused request, as a JSON string.
-const DOING_HEADER: HeaderName = HeaderName::from_static("spindrift-doing");
+/// Step during which the operation was refused ([`KubectlContext`]), in JSON.
+const CONTEXT_HEADER: HeaderName = HeaderName::from_static("spindrift-doing");
 
 /// Parameters of the request.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -60,11 +63,11 @@ pub(crate) struct Envelope {
         (status = 400, description = "The request makes no sense; or as the API server says"),
         (status = 401, description = "The namespace is not one of the account's"),
         (status = 404, description = "There is no such account; or as the API server says"),
-        (status = 409, description = "The id was used for something else, or the operation was called off; or as the API server says"),
+        (status = 409, description = "The id was used for another request, or the operation was cancelled; or as the API server says"),
         (status = 413, description = "The body is larger than any request that makes sense"),
         (status = 423, description = "The account is frozen"),
-        (status = 429, description = "Too much is under way"),
-        (status = 502, description = "Nobody knows whether it was done"),
+        (status = 429, description = "Too many operations are open"),
+        (status = 502, description = "The outcome is unknown"),
         (status = 503, description = "No agent of the account is connected"),
         (status = 504, description = "The deadline passed before anything was changed"),
         (status = "default", description = "As the API server says")
@@ -86,15 +89,15 @@ pub(crate) async fn ask(
         Ok(body) => body,
         Err(body::Unread::TooLarge(most)) => {
             let message = format!("the request is larger than {most} bytes");
-            return Ok(refused(&Refusal::new(413, "RequestEntityTooLarge", message)));
+            return Ok(refused(OperationError::hub(ErrorKind::TooLarge, message)));
         }
         Err(unread) => return Err(unread.into()),
     };
     let verb: Verb = serde_json::from_slice(&body).map_err(|error| Error::bad_request("body", error))?;
-    let order = Order { id, account, verb, deadline, keep: r#async };
-    let running = match state.dispatch.submit(order).await {
+    let request = OperationRequest::new(id, account, verb).within(deadline).kept(r#async);
+    let running = match state.dispatch.submit(request).await {
         Ok(running) => running,
-        Err(refusal) => return Ok(refused(&refusal)),
+        Err(error) => return Ok(refused(error)),
     };
     if r#async {
         let id = running.id;
@@ -158,33 +161,30 @@ fn ended(content: Content, Ending { outcome, took: _ }: Ending, body: Bytes) -> 
             }
             (code, [(header::CONTENT_TYPE, content.media_type())], body).into_response()
         }
-        Outcome::Failed { code, status } => {
-            let doing = Doing::read(&body).and_then(|doing| HeaderValue::try_from(doing.to_json()).ok());
-            (doing.map(|doing| [(DOING_HEADER, doing)]), status_of(code, status)).into_response()
-        }
-        Outcome::Unknown { reason } => {
-            let message = format!("nobody knows whether it was done: {reason}; look before you ask again");
-            refused(&Refusal::new(502, "OutcomeUnknown", message))
-        }
-        Outcome::Cancelled => refused(&Refusal::new(
-            409,
-            "Cancelled",
-            "the operation was called off before anything was changed",
-        )),
-        Outcome::Expired => {
-            refused(&Refusal::new(504, "Timeout", "the deadline passed before anything was changed"))
-        }
+        Outcome::Failed(error) => match error.state() {
+            FailedState::Failed => {
+                let step = KubectlContext::read(&body);
+                let step = step.and_then(|step| HeaderValue::try_from(step.to_json()).ok());
+                (step.map(|step| [(CONTEXT_HEADER, step)]), refused(error)).into_response()
+            }
+            FailedState::Unknown => {
+                let message =
+                    format!("outcome unknown: {}; check the object before you try again", error.message());
+                refused(OperationError::hub(error.kind, message))
+            }
+            FailedState::Cancelled | FailedState::Expired => refused(error),
+        },
     }
 }
 
 fn forgotten(ending: &Ending) -> Response {
-    let message = format!("the operation is {}, and its answer is not kept any more", ending.outcome.word());
-    refused(&Refusal::new(410, "Gone", message))
+    let message = format!("the operation is {}, and its answer is no longer stored", ending.outcome.word());
+    refused(OperationError::hub(ErrorKind::AnswerExpired, message))
 }
 
 fn stopping() -> Response {
-    let message = "the hub stops; the operation is carried on, and known by its id";
-    refused(&Refusal::new(503, "ServiceUnavailable", message))
+    let message = "the hub stops; the operation goes on under its id";
+    refused(OperationError::hub(ErrorKind::HubStopping, message))
 }
 
 fn goes_on(id: OperationId) -> Response {
@@ -192,12 +192,8 @@ fn goes_on(id: OperationId) -> Response {
     (StatusCode::ACCEPTED, [(OPERATION_HEADER, id.to_string())], body).into_response()
 }
 
-fn refused(refusal: &Refusal) -> Response {
-    status_of(refusal.code, refusal.document())
-}
-
-/// Kubernetes' own words, as they are.
-fn status_of(code: u16, status: Bytes) -> Response {
+/// Response with the `Status`, verbatim.
+fn refused(OperationError { code, status, .. }: OperationError) -> Response {
     let code = StatusCode::from_u16(code).unwrap_or(StatusCode::BAD_GATEWAY);
     (code, [(header::CONTENT_TYPE, Content::Json.media_type())], status).into_response()
 }

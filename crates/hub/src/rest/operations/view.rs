@@ -71,7 +71,7 @@ impl From<OperationRow> for Operation {
             agent: seat.as_ref().map(|seat| seat.agent.to_string()),
             incarnation: seat.map(|seat| seat.incarnation.to_string()),
             hub: row.received_by.to_string(),
-            reason: Some(row.reason).filter(|reason| !reason.is_empty()),
+            reason: Some(row.reason).filter(|_| row.state == OperationState::Unknown),
             result_bytes: row.answer_bytes,
         }
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use jiff::Timestamp;
-use spindrift_model::{AccountName, Content, Ending, HubId, OperationId, Outcome};
+use spindrift_model::{AccountName, Content, Ending, HubId, OperationError, OperationId, Outcome};
 use sqlx::any::AnyRow;
 
 use super::Seat;
@@ -48,7 +48,7 @@ pub struct OperationRow {
     pub content: Content,
     /// Length of the stored result; none if none is stored.
     pub answer_bytes: Option<u64>,
-    /// Reason for which the outcome is unknown.
+    /// Why the outcome is unknown; of a failed operation, the kind of its error. Hubs before 0.2 stored no kind.
     pub reason: String,
     /// The `Status` that it failed with.
     pub status: Bytes,
@@ -108,10 +108,12 @@ impl OperationRow {
         let outcome = match self.state {
             OperationState::Queued | OperationState::Sent => return None,
             OperationState::Completed => Outcome::Succeeded { code: self.code },
-            OperationState::Failed => Outcome::Failed { code: self.code, status: self.status.clone() },
-            OperationState::Unknown => Outcome::Unknown { reason: self.reason.clone() },
-            OperationState::Cancelled => Outcome::Cancelled,
-            OperationState::Expired => Outcome::Expired,
+            OperationState::Failed => {
+                OperationError::received(&self.reason, self.code, self.status.clone()).into()
+            }
+            OperationState::Unknown => OperationError::unknown(&self.reason).into(),
+            OperationState::Cancelled => OperationError::cancelled().into(),
+            OperationState::Expired => OperationError::deadline_exceeded().into(),
         };
         Some(Ending { outcome, took: self.took })
     }

@@ -1,6 +1,6 @@
 //! Steps of several operations in one transaction: a commit costs one wait for the disk, however many rows it has.
 
-use spindrift_model::{Content, Ending, HubId, OperationId, Outcome, TenantId};
+use spindrift_model::{Content, Ending, FailedState, HubId, OperationId, Outcome, TenantId};
 use sqlx::{AnyConnection, Connection};
 
 use super::{KNOWN, NO_ANSWER, NewOperation, Seat, row::number_of};
@@ -165,11 +165,17 @@ impl Store {
         connection: &mut AnyConnection,
     ) -> Result<bool, StoreError> {
         let OperationEnd { ending, content, answer_bytes, answered_to } = end;
+        let unknown;
         let (code, reason, status): (u16, &str, &[u8]) = match &ending.outcome {
             Outcome::Succeeded { code } => (*code, "", &[]),
-            Outcome::Failed { code, status } => (*code, "", status),
-            Outcome::Unknown { reason } => (0, reason, &[]),
-            Outcome::Cancelled | Outcome::Expired => (0, "", &[]),
+            Outcome::Failed(error) => match error.state() {
+                FailedState::Failed => (error.code, error.kind.word(), &error.status),
+                FailedState::Unknown => {
+                    unknown = error.message();
+                    (0, &unknown, &[])
+                }
+                FailedState::Cancelled | FailedState::Expired => (0, "", &[]),
+            },
         };
         let answered_at = if answered_to.is_some() { "{now}" } else { "0" };
         let open = if answered_to.is_some() { "(ended_at = 0 OR state = 'unknown')" } else { "ended_at = 0" };

@@ -5,7 +5,7 @@ use std::{cell::RefCell, io::Write, time::Duration};
 use clap::ValueEnum;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use spindrift_model::Verb;
+use spindrift_model::{KubectlAction, Verb};
 use spindrift_printer::json;
 
 use super::{
@@ -33,7 +33,7 @@ pub(crate) struct Step {
 pub(crate) struct ChangeCommand<'a> {
     pub(crate) account_flags: &'a AccountFlags,
     /// Name of the action in errors: `applying`.
-    pub(crate) doing: &'static str,
+    pub(crate) action: KubectlAction,
     pub(crate) output: Option<ChangeFormat>,
     pub(crate) dry_run: DryRunMode,
     pub(crate) deadline: Option<Duration>,
@@ -116,7 +116,7 @@ impl ChangeCommand<'_> {
                     }
                 };
                 for step in steps {
-                    line.set_activity(&format!("{} {}", self.doing, step.title));
+                    line.set_activity(&format!("{} {}", self.action.word(), step.title));
                     match self.step::<T>(&fanout, account, &step).await {
                         Ok(answer) => {
                             for report in understand(answer, line) {
@@ -125,7 +125,7 @@ impl ChangeCommand<'_> {
                         }
                         Err(error) => {
                             warn(line, error.warnings());
-                            line.fail(&error.about(self.doing, step.file.as_deref()).to_string());
+                            line.fail(&error.about(self.action, step.file.as_deref()).to_string());
                         }
                     }
                 }

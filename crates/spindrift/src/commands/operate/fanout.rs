@@ -4,7 +4,7 @@ use std::{cell::RefCell, collections::BTreeMap, fmt, pin::pin, rc::Rc, time::Dur
 
 use futures::{StreamExt, TryStreamExt, future::join_all, stream};
 use serde::de::DeserializeOwned;
-use spindrift_model::{OperationId, Status, Verb};
+use spindrift_model::{KubectlAction, OperationId, Status, Verb};
 
 use super::display::{AccountLine, DisplayMode, ProgressDisplay};
 use crate::{
@@ -242,9 +242,9 @@ impl OperationError {
     }
 
     /// Adds the action and the file to the error.
-    pub(crate) fn about(self, doing: &str, source: Option<&str>) -> Self {
+    pub(crate) fn about(self, action: KubectlAction, source: Option<&str>) -> Self {
         match (self, source) {
-            (Self::Status(status), Some(source)) => Self::Status(Box::new(status.about(doing, source))),
+            (Self::Status(status), Some(source)) => Self::Status(Box::new(status.about(action, source))),
             (other, _) => other,
         }
     }

@@ -1,38 +1,42 @@
-//! Client-side apply: the change is computed here, from what was applied, what is there and what is wanted.
+//! Client-side apply: the agent computes the change, from the last applied, the live and the new manifest.
 
 use std::time::Duration;
 
 use spindrift_kubernetes::{ApiError, LAST_APPLIED, Object, annotated, prune_nulls};
-use spindrift_model::{Doing, DryRun};
+use spindrift_model::{DryRun, KubectlContext, OperationError};
 
 use super::{
     super::{
-        super::{Answer, Failure},
-        place::{Place, Writing, encode, metadata_text, pause, reason},
+        super::Answer,
+        manifest_target::{ManifestTarget, Writing, encode, metadata_text, pause, reason},
         recreate::recreate,
     },
     Plan,
 };
 
-/// How often a change is computed anew because the object has changed meanwhile; kubectl does not try more often.
+/// Retries after conflicts with concurrent changes, as many as kubectl's.
 const MOST_CONFLICTS: usize = 5;
 
-/// Patches that are longer are not shown when they are refused.
+/// Longest patch that is shown in an error.
 const LONGEST_PATCH: usize = 4096;
 
-/// Before each of them but the first.
+/// Pause before each of them but the first.
 const PAUSE: Duration = Duration::from_secs(1);
 
-pub(super) async fn apply(place: &Place<'_>, writing: &Writing, force: bool) -> Result<Answer, Failure> {
-    let name = place.require_name("apply")?;
-    let modified = annotated(&place.manifest);
+pub(super) async fn apply(
+    target: &ManifestTarget<'_>,
+    writing: &Writing,
+    force: bool,
+) -> Result<Answer, OperationError> {
+    let name = target.require_name("apply")?;
+    let modified = annotated(&target.manifest);
     let mut conflicts = 0;
     loop {
-        let live = place.live(name).await.map_err(|failure| failure.during(retrieving(place)))?;
+        let live = target.live(name).await.map_err(|failure| failure.during(retrieving(target)))?;
         let Some(live) = live else {
-            match create(place, &modified, writing).await? {
+            match create(target, &modified, writing).await? {
                 Created::Answered(answer) => return Ok(answer),
-                // Somebody was quicker: it is there now, and can be changed.
+                // It was created meanwhile, and can be changed.
                 Created::Exists(_) if conflicts < MOST_CONFLICTS => {
                     conflicts += 1;
                     continue;
@@ -40,34 +44,34 @@ pub(super) async fn apply(place: &Place<'_>, writing: &Writing, force: bool) -> 
                 Created::Exists(error) => return Err(creating(writing.failure(&error))),
             }
         };
-        let mut warnings = warnings_about(place, &live.object);
-        let plan = Plan::of(place, &modified, &live.object).await?;
+        let mut warnings = warnings_about(target, &live.object);
+        let plan = Plan::of(target, &modified, &live.object).await?;
         if plan.patch.is_empty() {
-            return place.changed(200, "unchanged", live.body, &warnings);
+            return target.changed(200, "unchanged", live.body, &warnings);
         }
         if writing.dry_run == DryRun::Client {
-            let object = plan.locally(place, live.object)?;
-            return place.changed(200, "configured", encode(&object), &warnings);
+            let object = plan.locally(target, live.object)?;
+            return target.changed(200, "configured", encode(&object), &warnings);
         }
-        place.hand.go_on()?;
-        match place.write(plan.call(place, name), writing).await {
+        target.context.go_on()?;
+        match target.write(plan.call(target, name), writing).await {
             Ok(reply) => {
                 warnings.extend(reply.warnings);
-                return place.changed(reply.code, "configured", reply.body, &warnings);
+                return target.changed(reply.code, "configured", reply.body, &warnings);
             }
             Err(error) if reason(&error) == "Conflict" && conflicts < MOST_CONFLICTS => {
                 conflicts += 1;
                 if conflicts > 1 {
-                    pause(place.hand, PAUSE).await?;
+                    pause(target.context, PAUSE).await?;
                 }
             }
             Err(error) if force && matches!(reason(&error), "Conflict" | "Invalid") => {
-                let reply = recreate(place, name, Some(live), modified, writing).await?;
+                let reply = recreate(target, name, Some(live), modified, writing).await?;
                 warnings.extend(reply.warnings);
-                return place.changed(reply.code, "configured", reply.body, &warnings);
+                return target.changed(reply.code, "configured", reply.body, &warnings);
             }
             Err(error) => {
-                return Err(writing.failure(&error).during(patching(place, &plan).warned(warnings)));
+                return Err(writing.failure(&error).during(patching(target, &plan).warned(warnings)));
             }
         }
     }
@@ -78,18 +82,22 @@ enum Created {
     Exists(ApiError),
 }
 
-/// Creates what is missing. Nulls are left out, as an update would leave them out; the annotation keeps them.
-async fn create(place: &Place<'_>, modified: &Object, writing: &Writing) -> Result<Created, Failure> {
+/// Creates a missing object. Nulls are left out, as in an update; the annotation keeps them.
+async fn create(
+    target: &ManifestTarget<'_>,
+    modified: &Object,
+    writing: &Writing,
+) -> Result<Created, OperationError> {
     let mut object = modified.clone();
     object.retain(|_, value| !value.is_null());
     object.values_mut().for_each(prune_nulls);
     if writing.dry_run == DryRun::Client {
-        return Ok(Created::Answered(place.changed(201, "created", encode(&object), &[])?));
+        return Ok(Created::Answered(target.changed(201, "created", encode(&object), &[])?));
     }
-    place.hand.go_on()?;
-    match place.create(object, writing).await {
+    target.context.go_on()?;
+    match target.create(object, writing).await {
         Ok(reply) => {
-            let answer = place.changed(reply.code, "created", reply.body, &reply.warnings)?;
+            let answer = target.changed(reply.code, "created", reply.body, &reply.warnings)?;
             Ok(Created::Answered(answer))
         }
         Err(error) if reason(&error) == "AlreadyExists" => Ok(Created::Exists(error)),
@@ -97,29 +105,33 @@ async fn create(place: &Place<'_>, modified: &Object, writing: &Writing) -> Resu
     }
 }
 
-fn creating(failure: Failure) -> Failure {
-    failure.during(Doing::new("creating"))
+fn creating(failure: OperationError) -> OperationError {
+    failure.during(KubectlContext::new("creating"))
 }
 
-fn retrieving(place: &Place<'_>) -> Doing {
-    Doing::new(format!("retrieving current configuration of:\n{}\nfrom server for:", place.mapping()))
+fn retrieving(target: &ManifestTarget<'_>) -> KubectlContext {
+    KubectlContext::new(format!(
+        "retrieving current configuration of:\n{}\nfrom server for:",
+        target.mapping()
+    ))
 }
 
-/// With the patch, unless it is long, or holds what may not leave the cluster.
-fn patching(place: &Place<'_>, plan: &Plan) -> Doing {
+/// Context with the patch, unless it is long, or of a Secret.
+fn patching(target: &ManifestTarget<'_>, plan: &Plan) -> KubectlContext {
     let patch = encode(&plan.patch);
-    let is_shown = patch.len() <= LONGEST_PATCH && &*place.resource.kind != "Secret";
+    let is_shown = patch.len() <= LONGEST_PATCH && &*target.resource.kind != "Secret";
     let patch = if is_shown { String::from_utf8_lossy(&patch) } else { "{…}".into() };
     let patch = patch.trim_end();
-    Doing::new(format!("applying patch:\n{patch}\nto:\n{}\nfor:", place.mapping())).in_step("patching")
+    KubectlContext::new(format!("applying patch:\n{patch}\nto:\n{}\nfor:", target.mapping()))
+        .in_step("patching")
 }
 
-/// What kubectl warns of.
-fn warnings_about(place: &Place<'_>, live: &Object) -> Vec<String> {
+/// Warnings of kubectl.
+fn warnings_about(target: &ManifestTarget<'_>, live: &Object) -> Vec<String> {
     let mut warnings = Vec::new();
     let annotations = live.get("metadata").and_then(|metadata| metadata.get("annotations"));
     if annotations.and_then(|annotations| annotations.get(LAST_APPLIED)).is_none() {
-        let (plural, name) = (&place.resource.plural, place.name().unwrap_or_default());
+        let (plural, name) = (&target.resource.plural, target.name().unwrap_or_default());
         warnings.push(format!(
             "resource {plural}/{name} is missing the {LAST_APPLIED} annotation which is required by kubectl apply. \
              kubectl apply should only be used on resources created declaratively by either kubectl create \

@@ -1,20 +1,20 @@
-//! Who computes the change: the API server, or we.
+//! Decision between server-side and client-side apply.
 
 use serde_json::Value;
 use spindrift_kubernetes::Object;
 use spindrift_model::{ApplyMode, Resource};
 
-use super::{super::place::Place, defaults};
+use super::{super::manifest_target::ManifestTarget, defaults};
 use crate::config::{Choice, KindApply, ServerSideApply};
 
-/// How a manifest is applied.
+/// Way in which a manifest is applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Decision {
     /// Client-side or server-side.
     pub(in super::super) mode: ApplyMode,
     /// Server-side: takes all fields from all others first.
     pub(in super::super) clear_managed_fields: bool,
-    /// Server-side: the manifest names what old API servers need to tell the elements of lists apart.
+    /// Server-side: fills in defaults that old API servers need to distinguish the elements of lists.
     manifest_defaults: bool,
 }
 
@@ -22,12 +22,16 @@ const SERVER_SIDE: &str = "agent-k8s.armory.io/serverside-apply";
 const CLEAR_MANAGED_FIELDS: &str = "agent-k8s.armory.io/ssa-clear-managed-fields";
 const MANIFEST_DEFAULTS: &str = "agent-k8s.armory.io/ssa-manifest-defaults";
 
-/// Decides: what the request says comes first, then what is configured for all, for the kind, and what the manifest's
-/// annotation says. Where nobody says anything, it is client-side. The manifest gets the defaults that it then needs.
-pub(in super::super) fn decide(config: &ServerSideApply, place: &mut Place<'_>, mode: ApplyMode) -> Decision {
-    let decision = decide_for(config, &place.resource, &place.manifest, mode);
+/// Decides by the request first, then by the configuration for all and for the kind, then by the manifest's annotation.
+/// The default is client-side. The manifest gets the defaults that it then needs.
+pub(in super::super) fn decide(
+    config: &ServerSideApply,
+    target: &mut ManifestTarget<'_>,
+    mode: ApplyMode,
+) -> Decision {
+    let decision = decide_for(config, &target.resource, &target.manifest, mode);
     if decision.manifest_defaults {
-        defaults::fill_in(&mut place.manifest);
+        defaults::fill_in(&mut target.manifest);
     }
     decision
 }
@@ -54,7 +58,7 @@ fn decide_for(config: &ServerSideApply, resource: &Resource, manifest: &Object, 
     }
 }
 
-/// Whether a setting means a kind: `Kind` or `Kind.group`, in any case.
+/// Whether a setting names a kind: `Kind` or `Kind.group`, case-insensitive.
 fn names(setting: &str, resource: &Resource) -> bool {
     match setting.split_once('.') {
         Some((kind, group)) => {
@@ -72,7 +76,7 @@ fn configured(choice: Choice) -> Option<bool> {
     }
 }
 
-/// The original's manual says `enabled` in one place and `true` in another.
+/// The manual of the original agent has `enabled` in one place and `true` in another.
 fn annotated(manifest: &Object, annotation: &str) -> Option<bool> {
     match manifest.get("metadata")?.get("annotations")?.get(annotation).and_then(Value::as_str)? {
         "true" | "enabled" => Some(true),

@@ -1,9 +1,9 @@
-//! What API servers before 1.22 need to be told: they compare the elements of lists before defaults are filled in.
+//! Defaults for API servers before 1.22, which compare the elements of lists before they fill in defaults.
 
 use serde_json::Value;
 use spindrift_kubernetes::Object;
 
-/// Names the protocol of every port, which is part of what tells ports apart.
+/// Fills in the protocol of every port, which is part of its merge key.
 pub(super) fn fill_in(manifest: &mut Object) {
     if manifest.get("kind").is_some_and(|kind| kind == "Service") {
         manifest.get_mut("spec").and_then(|spec| spec.get_mut("ports")).into_iter().for_each(name_protocols);

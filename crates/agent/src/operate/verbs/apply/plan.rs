@@ -1,5 +1,6 @@
-//! The patch that brings a live object to what a manifest says.
+//! Patch from a live object to a manifest.
 
+use spindrift_model::OperationError;
 use std::sync::Arc;
 
 use http::Method;
@@ -8,65 +9,66 @@ use spindrift_kubernetes::{
     three_way_json, three_way_strategic,
 };
 
-use super::super::{
-    super::Failure,
-    place::{Place, bad_request, encode},
-};
+use super::super::manifest_target::{ManifestTarget, bad_request, encode};
 
-/// A patch, and how the API server has to read it.
+/// Patch with its type.
 pub(in super::super) struct Plan {
     pub(in super::super) patch: Object,
     merge: Merge,
 }
 
-/// How patches of a kind are merged.
+/// Merge of patches of a kind.
 pub(in super::super) enum Merge {
-    /// By merge keys: the server's own, or those that we were built with.
+    /// By merge keys: the server's own, or the built-in ones.
     Strategic { facts: Option<Arc<Schema>>, api_version: String, kind: Arc<str> },
-    /// As JSON, since nothing is known of the kind.
+    /// As JSON, for a kind without merge keys.
     Json,
 }
 
 // === impl Plan ===
 
 impl Plan {
-    /// Computes what is to be done to a live object.
+    /// Computes the patch of a live object.
     pub(in super::super) async fn of(
-        place: &Place<'_>,
+        target: &ManifestTarget<'_>,
         modified: &Object,
         current: &Object,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, OperationError> {
         let original = last_applied(current).unwrap_or_else(|| Ok(Object::new()));
         let original = original
-            .map_err(|_| bad_request(format!("the last-applied annotation of {place} is no JSON")))?;
+            .map_err(|_| bad_request(format!("the last-applied annotation of {target} is no JSON")))?;
         let current = normalized(current.clone());
-        let merge = Merge::of(place).await;
+        let merge = Merge::of(target).await;
         let patch = match merge.shape() {
             Some(shape) => three_way_strategic(&original, modified, &current, shape),
             None => three_way_json(&original, modified, &current),
         };
-        Ok(Self { patch: patch.map_err(|error| impossible(place, &error))?, merge })
+        Ok(Self { patch: patch.map_err(|error| impossible(target, &error))?, merge })
     }
 
-    /// The call that does it.
-    pub(in super::super) fn call(&self, place: &Place<'_>, name: &str) -> Call {
-        place.call(Method::PATCH, Some(name)).body(self.merge.media_type(), encode(&self.patch))
+    /// Call with the patch.
+    pub(in super::super) fn call(&self, target: &ManifestTarget<'_>, name: &str) -> Call {
+        target.call(Method::PATCH, Some(name)).body(self.merge.media_type(), encode(&self.patch))
     }
 
-    /// What would come of it, without defaults and admission.
-    pub(in super::super) fn locally(&self, place: &Place<'_>, object: Object) -> Result<Object, Failure> {
-        self.merge.apply(place, object, self.patch.clone())
+    /// Object after the patch, without defaults and admission.
+    pub(in super::super) fn locally(
+        &self,
+        target: &ManifestTarget<'_>,
+        object: Object,
+    ) -> Result<Object, OperationError> {
+        self.merge.apply(target, object, self.patch.clone())
     }
 }
 
 // === impl Merge ===
 
 impl Merge {
-    /// As the API server says it, or else as the built-in kinds are merged.
-    pub(in super::super) async fn of(place: &Place<'_>) -> Self {
-        let (hand, api_version) = (place.hand, place.api_version());
-        let facts = hand.account.schemas.of(hand.api(), &api_version).await;
-        let strategic = Self::Strategic { facts, api_version, kind: place.resource.kind.clone() };
+    /// Merge keys of the API server, or else those of the built-in kinds.
+    pub(in super::super) async fn of(target: &ManifestTarget<'_>) -> Self {
+        let (context, api_version) = (target.context, target.api_version());
+        let facts = context.account.schemas.of(context.api(), &api_version).await;
+        let strategic = Self::Strategic { facts, api_version, kind: target.resource.kind.clone() };
         if strategic.shape().is_some() { strategic } else { Self::Json }
     }
 
@@ -88,17 +90,17 @@ impl Merge {
 
     pub(in super::super) fn apply(
         &self,
-        place: &Place<'_>,
+        target: &ManifestTarget<'_>,
         object: Object,
         patch: Object,
-    ) -> Result<Object, Failure> {
+    ) -> Result<Object, OperationError> {
         match self.shape() {
-            Some(shape) => apply_strategic(object, patch, shape).map_err(|error| impossible(place, &error)),
+            Some(shape) => apply_strategic(object, patch, shape).map_err(|error| impossible(target, &error)),
             None => Ok(apply_json_merge(object, patch)),
         }
     }
 }
 
-fn impossible(place: &Place<'_>, error: &MergeError) -> Failure {
-    bad_request(format!("no patch can be computed for {place}: {error}"))
+fn impossible(target: &ManifestTarget<'_>, error: &MergeError) -> OperationError {
+    bad_request(format!("no patch can be computed for {target}: {error}"))
 }

@@ -1,4 +1,4 @@
-//! Until what was told to go is gone.
+//! Waits until deleted objects are gone.
 
 use std::time::Duration;
 
@@ -6,58 +6,62 @@ use futures::{StreamExt, TryStreamExt, stream};
 use http::Method;
 use serde_json::Value;
 use spindrift_kubernetes::Call;
-use spindrift_model::Resource;
+use spindrift_model::{ErrorKind, OperationError, Resource};
 use tokio::time::{Instant, sleep};
 use tracing::debug;
 
 use super::{AT_ONCE, Deleted};
-use crate::operate::{Failure, Hand};
+use crate::operate::OperationContext;
 
-/// Most are gone at once, and some take half a minute to end: looked at soon, then rarely.
+/// Most objects are gone at once, and some take half a minute: checked soon, then rarely.
 const FIRST_LOOK: Duration = Duration::from_millis(20);
 const LAST_LOOK: Duration = Duration::from_secs(1);
 
 const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
 pub(super) async fn wait_until_gone(
-    hand: &Hand,
+    context: &OperationContext,
     resource: &Resource,
     deleted: &[Deleted],
-) -> Result<(), Failure> {
-    let waiting: Vec<_> = deleted.iter().map(|one| wait_for(hand, resource, one)).collect();
+) -> Result<(), OperationError> {
+    let waiting: Vec<_> = deleted.iter().map(|one| wait_for(context, resource, one)).collect();
     stream::iter(waiting).buffer_unordered(AT_ONCE).try_collect().await
 }
 
-async fn wait_for(hand: &Hand, resource: &Resource, deleted: &Deleted) -> Result<(), Failure> {
+async fn wait_for(
+    context: &OperationContext,
+    resource: &Resource,
+    deleted: &Deleted,
+) -> Result<(), OperationError> {
     let Deleted { namespace, name, uid } = deleted;
     let call = Call::about(Method::GET, resource, namespace.as_deref(), Some(name)).accept(METADATA);
-    let until = hand.waits_until();
+    let until = context.waits_until();
     let mut pause = FIRST_LOOK;
     loop {
-        match hand.read(&call).await {
+        match context.read(&call).await {
             Ok(reply) if is_another(&reply.body, uid.as_deref()) => return Ok(()),
             Ok(_) => {}
             Err(error) if error.is_not_found() => return Ok(()),
-            // As kubectl: whoever may not look does not wait.
+            // As kubectl: without permission to read it, it does not wait.
             Err(error) if error.status().is_some_and(|status| matches!(status.code, 403 | 405)) => {
                 return Ok(());
             }
             Err(error) => {
-                debug!(operationId = %hand.operation, %error, "whether it is gone cannot be told yet");
+                debug!(operationId = %context.operation, %error, "the deleted object could not be read, retrying");
             }
         }
-        let is_called_off = hand.cancelled.is_cancelled();
-        if is_called_off || Instant::now() + pause >= until {
-            let why = if is_called_off { "the operation was called off" } else { "the time is over" };
+        let is_cancelled = context.cancelled.is_cancelled();
+        if is_cancelled || Instant::now() + pause >= until {
+            let why = if is_cancelled { "the operation was cancelled" } else { "deadline exceeded" };
             let message = format!(
-                "timed out waiting for the condition on {}/{name}: it was told to go and is still there; {why}",
+                "timed out waiting for the condition on {}/{name}: it is being deleted and still exists; {why}",
                 resource.plural
             );
-            return Err(Failure::ours(504, "Timeout", message));
+            return Err(OperationError::agent(ErrorKind::Timeout, message));
         }
         tokio::select! {
             () = sleep(pause) => {}
-            () = hand.cancelled.cancelled() => {}
+            () = context.cancelled.cancelled() => {}
         }
         pause = (pause * 2).min(LAST_LOOK);
     }

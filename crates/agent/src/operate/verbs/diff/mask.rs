@@ -1,9 +1,9 @@
-//! Stars in the place of a Secret's values, as kubectl shows them.
+//! Masks the values of a Secret, as kubectl does.
 
 use serde_json::Value;
 use spindrift_kubernetes::Object;
 
-/// The values of both sides, or none where there are none.
+/// Values of both sides, if any.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Masked {
     pub(super) before: Option<Value>,
@@ -14,7 +14,7 @@ const SAME: &str = "***";
 const BEFORE: &str = "*** (before)";
 const AFTER: &str = "*** (after)";
 
-/// Shows which values there are, and which of them differ.
+/// Masks values so that their names, and which of them differ, stay visible.
 pub(super) fn masked(before: Option<&Value>, after: Option<&Value>) -> Masked {
     let (before, after) = (before.and_then(Value::as_object), after.and_then(Value::as_object));
     let stars = |own: Option<&Object>, other: Option<&Object>, changed: &'static str| -> Option<Value> {

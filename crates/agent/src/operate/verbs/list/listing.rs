@@ -1,4 +1,4 @@
-//! The objects of a list, one by one, page by page, namespace by namespace.
+//! Objects of a list, one by one, page by page, namespace by namespace.
 
 use std::collections::VecDeque;
 
@@ -7,35 +7,35 @@ use serde_json::Value;
 use spindrift_kubernetes::{
     ApiError, Call, Event, Malformed, PageEnd, PageSplitter, Pieces, RawObject, ScrubRules, View,
 };
-use spindrift_model::{Resource, ResourceVersion};
+use spindrift_model::{ErrorKind, OperationError, Resource, ResourceVersion};
 use tokio::time::Instant;
 
-use crate::operate::{Failure, Hand, subject::is_namespace};
+use crate::operate::{OperationContext, errors, target::is_namespace};
 
-/// As kubectl asks.
+/// Page size, as kubectl's.
 const PAGE_SIZE: &str = "500";
 
-/// What is listed.
+/// List request.
 pub(in super::super) struct Listing<'a> {
-    pub(in super::super) hand: &'a Hand,
+    pub(in super::super) context: &'a OperationContext,
     pub(in super::super) resource: &'a Resource,
-    /// All that the account may see if left out.
+    /// Namespace; all that the account allows if absent.
     pub(in super::super) namespace: Option<&'a str>,
     pub(in super::super) label_selector: Option<&'a str>,
     pub(in super::super) field_selector: Option<&'a str>,
 }
 
-/// A list that is being read.
+/// List that is being read.
 pub(in super::super) struct Objects<'a> {
     listing: Listing<'a>,
-    /// What is still to be listed, the current one first.
+    /// Calls that are left, the current one first.
     scopes: VecDeque<Option<&'a str>>,
     token: Option<String>,
     page: Option<Page>,
     version: Option<ResourceVersion>,
 }
 
-/// A page that is arriving.
+/// Page that is arriving.
 struct Page {
     call: Call,
     pieces: Pieces,
@@ -45,18 +45,18 @@ struct Page {
 // === impl Listing ===
 
 impl<'a> Listing<'a> {
-    /// Nothing is asked for before the first object is.
+    /// Makes no call before the first object is requested.
     pub(in super::super) fn begin(self) -> Objects<'a> {
         let scopes = self.scopes();
         Objects { listing: self, scopes, token: None, page: None, version: None }
     }
 
-    /// The namespaces to ask for, one after the other; none is all of them.
+    /// Namespaces to list, one after the other; none means all at once.
     pub(in super::super) fn scopes(&self) -> VecDeque<Option<&'a str>> {
         let given = self.namespace.filter(|namespace| !namespace.is_empty() && self.resource.namespaced);
-        let is_limited = !self.hand.account.config.namespaces.is_empty() && self.resource.namespaced;
+        let is_limited = !self.context.account.config.namespaces.is_empty() && self.resource.namespaced;
         if given.is_none() && is_limited {
-            self.hand.namespaces().map(Some).collect()
+            self.context.namespaces().map(Some).collect()
         } else {
             [given].into()
         }
@@ -74,8 +74,8 @@ impl<'a> Listing<'a> {
             .into_iter()
             .collect();
         if self.resource.namespaced && namespace.is_none() {
-            // What the account leaves out is left out by the API server.
-            let omitted = self.hand.account.config.omit_namespaces.iter();
+            // The API server leaves out the omitted namespaces.
+            let omitted = self.context.account.config.omit_namespaces.iter();
             fields.extend(omitted.map(|namespace| format!("metadata.namespace!={namespace}")));
         }
         if !fields.is_empty() {
@@ -91,22 +91,22 @@ impl<'a> Listing<'a> {
 // === impl Objects ===
 
 impl Objects<'_> {
-    /// The next object, scrubbed; none is the end.
-    pub(in super::super) async fn next(&mut self) -> Result<Option<RawObject>, Failure> {
+    /// Next object, scrubbed; none at the end.
+    pub(in super::super) async fn next(&mut self) -> Result<Option<RawObject>, OperationError> {
         while let Some(namespace) = self.scopes.front().copied() {
             let Some(page) = &mut self.page else {
                 self.page = self.open(namespace).await?;
                 continue;
             };
-            let Listing { hand, resource, .. } = &self.listing;
-            if let Some(object) = page.next(hand).await? {
-                // Of namespaces themselves, those that the account has nothing to look for in.
-                if is_namespace(resource) && !hand.reaches(&object.name) {
+            let Listing { context, resource, .. } = &self.listing;
+            if let Some(object) = page.next(context).await? {
+                // Namespaces that the account does not allow are left out.
+                if is_namespace(resource) && !context.reaches(&object.name) {
                     continue;
                 }
                 return Ok(Some(object));
             }
-            match page.splitter.end().map_err(|malformed| Failure::unreadable(&page.call, &malformed))? {
+            match page.splitter.end().map_err(|malformed| errors::unreadable(&page.call, &malformed))? {
                 PageEnd::Continue(token) => self.token = Some(token),
                 PageEnd::Complete(version) => {
                     self.scopes.pop_front();
@@ -119,30 +119,30 @@ impl Objects<'_> {
         Ok(None)
     }
 
-    /// The version of the list.
+    /// Resource version of the list.
     pub(in super::super) fn version(&self) -> Option<&ResourceVersion> {
         self.version.as_ref()
     }
 
-    /// None if it has to be asked for in another way.
-    async fn open(&mut self, namespace: Option<&str>) -> Result<Option<Page>, Failure> {
-        let Listing { hand, resource, .. } = self.listing;
+    /// None if it has to be requested in another way.
+    async fn open(&mut self, namespace: Option<&str>) -> Result<Option<Page>, OperationError> {
+        let Listing { context, resource, .. } = self.listing;
         let call = self.listing.call(namespace, self.token.as_deref());
-        let mut attempts = hand.attempts();
+        let mut attempts = context.attempts();
         loop {
-            hand.metrics.kubernetes_requests.inc();
-            match hand.api().pieces(&call, hand.deadline).await {
+            context.metrics.kubernetes_requests.inc();
+            match context.api().pieces(&call, context.deadline).await {
                 Ok(pieces) => {
-                    let rules = ScrubRules::new(resource, View::Full, hand.redactions());
+                    let rules = ScrubRules::new(resource, View::Full, context.redactions());
                     return Ok(Some(Page { call, pieces, splitter: PageSplitter::new(rules) }));
                 }
                 Err(error) if self.token.is_some() && error.is_gone() => {
-                    // The rest of the list as it is now, rather than none.
-                    let token = newer_token(&error).ok_or_else(|| Failure::of_read(&error))?;
+                    // Continues with the current version of the list.
+                    let token = newer_token(&error).ok_or_else(|| errors::of_read(&error))?;
                     self.token = Some(token);
                     return Ok(None);
                 }
-                Err(error) => attempts.after(error).await.map_err(|error| Failure::of_read(&error))?,
+                Err(error) => attempts.after(error).await.map_err(|error| errors::of_read(&error))?,
             }
         }
     }
@@ -151,20 +151,20 @@ impl Objects<'_> {
 // === impl Page ===
 
 impl Page {
-    async fn next(&mut self, hand: &Hand) -> Result<Option<RawObject>, Failure> {
-        let unreadable = |call: &Call, malformed: Malformed| Failure::unreadable(call, &malformed);
+    async fn next(&mut self, context: &OperationContext) -> Result<Option<RawObject>, OperationError> {
+        let unreadable = |call: &Call, malformed: Malformed| errors::unreadable(call, &malformed);
         loop {
             match self.splitter.next_event().map_err(|malformed| unreadable(&self.call, malformed))? {
                 Some(Event::Object(object)) => return Ok(Some(object)),
                 Some(Event::Unparseable { error, .. }) => {
                     let message = format!("an object in the answer to {} cannot be read: {error}", self.call);
-                    return Err(Failure::ours(502, "BadGateway", message));
+                    return Err(OperationError::agent(ErrorKind::BadAnswer, message));
                 }
                 Some(_) => continue,
                 None => {}
             }
-            let patience = hand.deadline.saturating_duration_since(Instant::now());
-            match self.pieces.next(patience).await.map_err(|error| Failure::of_read(&error))? {
+            let patience = context.deadline.saturating_duration_since(Instant::now());
+            match self.pieces.next(patience).await.map_err(|error| errors::of_read(&error))? {
                 Some(piece) => self.splitter.push(piece),
                 None => return Ok(None),
             }
@@ -172,7 +172,7 @@ impl Page {
     }
 }
 
-/// An API server that has forgotten the list that was begun says how to go on with a newer one.
+/// Token with which the API server continues an expired list at a newer version.
 fn newer_token(error: &ApiError) -> Option<String> {
     let document: Value = serde_json::from_slice(&error.status()?.document).ok()?;
     let token = document.pointer("/metadata/continue")?.as_str()?;

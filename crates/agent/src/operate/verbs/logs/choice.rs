@@ -1,10 +1,9 @@
-//! Which pod and which container is meant, if it is not said: kubectl's rules.
+//! Choice of the pod and the container, if they are not named: kubectl's rules.
 
+use spindrift_model::{ErrorKind, OperationError};
 use std::cmp::{Ordering, Reverse};
 
 use serde_json::Value;
-
-use crate::operate::Failure;
 
 const DEFAULT_CONTAINER: &str = "kubectl.kubernetes.io/default-container";
 
@@ -12,8 +11,8 @@ pub(super) fn name(object: &Value) -> &str {
     text(object, "/metadata/name")
 }
 
-/// The one that the pod's annotation names, if it has that; else the first.
-pub(super) fn container(pod: &Value) -> Result<String, Failure> {
+/// Container that the pod's annotation names, if it exists; else the first.
+pub(super) fn container(pod: &Value) -> Result<String, OperationError> {
     let annotated = pod.pointer("/metadata/annotations").and_then(|all| all.get(DEFAULT_CONTAINER)?.as_str());
     let names = |field| {
         let list = pod.pointer(&format!("/spec/{field}")).and_then(Value::as_array);
@@ -27,10 +26,10 @@ pub(super) fn container(pod: &Value) -> Result<String, Failure> {
     };
     let chosen = annotated.filter(is_there).or_else(|| names("containers").next());
     let message = || format!("pod {} has no containers", name(pod));
-    chosen.map(str::to_owned).ok_or_else(|| Failure::ours(400, "BadRequest", message()))
+    chosen.map(str::to_owned).ok_or_else(|| OperationError::agent(ErrorKind::BadRequest, message()))
 }
 
-/// The pod whose logs say most comes first: one that runs, is ready, has been for long, and has seen restarts.
+/// Order of pods: running, ready, ready for longest, and with most restarts first.
 pub(super) fn by_logging(one: &Value, other: &Value) -> Ordering {
     rank(one).cmp(&rank(other))
 }
@@ -51,7 +50,7 @@ fn rank(pod: &Value) -> Rank<'_> {
         ready.and_then(|condition| condition["lastTransitionTime"].as_str()).unwrap_or_default();
     let containers = pod.pointer("/status/containerStatuses").and_then(Value::as_array);
     let restarts = containers.into_iter().flatten().filter_map(|one| one["restartCount"].as_u64()).max();
-    // Times are RFC 3339 in UTC, to the second: they sort as text. What has none comes last.
+    // Times are RFC 3339 in UTC, to the second: they sort as text. Pods without one come last.
     (
         is_unassigned,
         phase,

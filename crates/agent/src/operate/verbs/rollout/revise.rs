@@ -6,24 +6,25 @@ use spindrift_kubernetes::{
     LAST_APPLIED,
     rollout::{RESTARTED_AT, Undo, Workload, find_revision, undo as undoing},
 };
-use spindrift_model::DryRun;
+use spindrift_model::{DryRun, ErrorKind, OperationError};
 
 use super::{
-    Answer, Failure, JSON_PATCH, Job, STRATEGIC,
+    Answer, JSON_PATCH, Job, STRATEGIC,
     show::{Seen, kept},
 };
 
-/// Goes back to a revision; 0 is the one before.
-pub(super) async fn undo(job: &Job<'_>, to_revision: u64) -> Result<Answer, Failure> {
+/// Rolls back to a revision; 0 is the previous one.
+pub(super) async fn undo(job: &Job<'_>, to_revision: u64) -> Result<Answer, OperationError> {
     let Some(workload) = job.workload else {
         let message = format!("no rollbacker has been implemented for {:?}", job.resource.kind_and_group());
-        return Err(Failure::ours(400, "BadRequest", message));
+        return Err(OperationError::agent(ErrorKind::BadRequest, message));
     };
     let object = job.object().await?;
     let revisions = kept(job, workload, &object, Seen::ByUs).await?;
     let revision = find_revision(workload, &object, &revisions, to_revision)
-        .map_err(|why| Failure::ours(404, "NotFound", why))?;
-    let patch = undoing(workload, &object, revision).map_err(|why| Failure::ours(409, "Conflict", why))?;
+        .map_err(|why| OperationError::agent(ErrorKind::NotFound, why))?;
+    let patch = undoing(workload, &object, revision)
+        .map_err(|why| OperationError::agent(ErrorKind::Conflict, why))?;
     let warnings = warnings_about(job, &object);
     match patch {
         Undo::Nothing => {
@@ -43,7 +44,7 @@ pub(super) async fn undo(job: &Job<'_>, to_revision: u64) -> Result<Answer, Fail
 
 const ROLLED_BACK: &str = "rolled back";
 
-/// What kubectl warns of: whoever applies the object later starts from what it was before.
+/// Warning of kubectl: a later apply starts from the configuration before the rollback.
 fn warnings_about(job: &Job<'_>, object: &Value) -> Vec<String> {
     let annotations = object.pointer("/metadata/annotations");
     if annotations.and_then(|annotations| annotations.get(LAST_APPLIED)).is_none() {
@@ -57,8 +58,8 @@ fn warnings_about(job: &Job<'_>, object: &Value) -> Vec<String> {
     )]
 }
 
-/// Holds a Deployment.
-pub(super) async fn pause(job: &Job<'_>) -> Result<Answer, Failure> {
+/// Pauses a Deployment.
+pub(super) async fn pause(job: &Job<'_>) -> Result<Answer, OperationError> {
     let object = pausable(job, "pausing").await?;
     if is_paused(&object) {
         return Err(job.refused("is already paused"));
@@ -66,8 +67,8 @@ pub(super) async fn pause(job: &Job<'_>) -> Result<Answer, Failure> {
     change(job, object, &json!({ "spec": { "paused": true } }), "paused").await
 }
 
-/// Lets a Deployment go on.
-pub(super) async fn resume(job: &Job<'_>) -> Result<Answer, Failure> {
+/// Resumes a Deployment.
+pub(super) async fn resume(job: &Job<'_>) -> Result<Answer, OperationError> {
     let object = pausable(job, "resuming").await?;
     if !is_paused(&object) {
         return Err(job.refused("is not paused"));
@@ -75,8 +76,8 @@ pub(super) async fn resume(job: &Job<'_>) -> Result<Answer, Failure> {
     change(job, object, &json!({ "spec": { "paused": null } }), "resumed").await
 }
 
-/// Replaces all pods, by an annotation of their template that tells when.
-pub(super) async fn restart(job: &Job<'_>) -> Result<Answer, Failure> {
+/// Restarts all pods, by an annotation of their template with the time.
+pub(super) async fn restart(job: &Job<'_>) -> Result<Answer, OperationError> {
     let workload = job.workload.ok_or_else(|| job.unsupported("restarting"))?;
     let object = job.object().await?;
     if workload == Workload::Deployment && is_paused(&object) {
@@ -87,13 +88,18 @@ pub(super) async fn restart(job: &Job<'_>) -> Result<Answer, Failure> {
     if annotations.and_then(|all| all.get(RESTARTED_AT)) == Some(&Value::from(now.clone())) {
         let why = "if restart has already been triggered within the past second, please wait before attempting to trigger another";
         let message = format!("failed to create patch for {}: {why}", job.name);
-        return Err(Failure::ours(409, "Conflict", message));
+        return Err(OperationError::agent(ErrorKind::Conflict, message));
     }
     let patch = json!({ "spec": { "template": { "metadata": { "annotations": { RESTARTED_AT: now } } } } });
     change(job, object, &patch, "restarted").await
 }
 
-async fn change(job: &Job<'_>, mut object: Value, patch: &Value, action: &str) -> Result<Answer, Failure> {
+async fn change(
+    job: &Job<'_>,
+    mut object: Value,
+    patch: &Value,
+    action: &str,
+) -> Result<Answer, OperationError> {
     if job.dry_run == DryRun::Client {
         overlay(&mut object, patch);
         return job.unchanged(action, &object, &[]);
@@ -101,7 +107,7 @@ async fn change(job: &Job<'_>, mut object: Value, patch: &Value, action: &str) -
     job.patch(STRATEGIC, patch, action, Vec::new()).await
 }
 
-/// What a patch of plain maps makes of an object.
+/// Object after a patch of plain maps.
 fn overlay(object: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         patch.clone_into(object);
@@ -119,7 +125,7 @@ fn overlay(object: &mut Value, patch: &Value) {
     }
 }
 
-async fn pausable(job: &Job<'_>, what: &str) -> Result<Value, Failure> {
+async fn pausable(job: &Job<'_>, what: &str) -> Result<Value, OperationError> {
     if job.workload != Some(Workload::Deployment) {
         return Err(job.unsupported(what));
     }

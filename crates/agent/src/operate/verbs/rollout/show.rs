@@ -6,22 +6,23 @@ use spindrift_kubernetes::{
     Call,
     rollout::{Revision, Workload, revisions, selector_text},
 };
+use spindrift_model::{ErrorKind, OperationError};
 
-use super::{Answer, Failure, Job};
+use super::{Answer, Job};
 
-/// The revisions of a workload, or one of them.
-pub(super) async fn history(job: &Job<'_>, wanted: Option<u64>) -> Result<Answer, Failure> {
+/// Revisions of a workload, or one of them.
+pub(super) async fn history(job: &Job<'_>, wanted: Option<u64>) -> Result<Answer, OperationError> {
     let Some(workload) = job.workload else {
         let message =
             format!("no history viewer has been implemented for {:?}", job.resource.kind_and_group());
-        return Err(Failure::ours(400, "BadRequest", message));
+        return Err(OperationError::agent(ErrorKind::BadRequest, message));
     };
     let object = job.object().await?;
     let mut revisions = kept(job, workload, &object, Seen::ByOthers).await?;
     if let Some(wanted) = wanted.filter(|wanted| *wanted > 0) {
         revisions.retain(|revision| u64::try_from(revision.number) == Ok(wanted));
         if revisions.is_empty() {
-            return Err(Failure::ours(404, "NotFound", "unable to find the specified revision"));
+            return Err(OperationError::agent(ErrorKind::NotFound, "unable to find the specified revision"));
         }
     }
     let revisions: Vec<_> = revisions
@@ -33,22 +34,22 @@ pub(super) async fn history(job: &Job<'_>, wanted: Option<u64>) -> Result<Answer
     Ok(Answer::document(200, &json!({ "revisions": revisions })))
 }
 
-/// Who sees the revisions.
+/// Destination of the revisions.
 #[derive(Clone, Copy)]
 pub(super) enum Seen {
-    /// They go back to where they came from.
+    /// Back to the cluster.
     ByUs,
-    /// They leave the cluster, without what may not.
+    /// Out of the cluster, redacted.
     ByOthers,
 }
 
-/// All revisions that the cluster keeps of a workload.
+/// All revisions of a workload in the cluster.
 pub(super) async fn kept(
     job: &Job<'_>,
     workload: Workload,
     object: &Value,
     seen: Seen,
-) -> Result<Vec<Revision>, Failure> {
+) -> Result<Vec<Revision>, OperationError> {
     let selector = object.pointer("/spec/selector").and_then(selector_text);
     let call = Call::about(Method::GET, &workload.kept_in(), job.namespace, None)
         .query("labelSelector", selector.as_deref().unwrap_or_default());

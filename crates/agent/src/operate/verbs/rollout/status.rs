@@ -1,4 +1,4 @@
-//! status: a line for each step, as the workload is seen to take it.
+//! status: a line for each step of the rollout.
 
 use std::time::Duration;
 
@@ -8,20 +8,25 @@ use spindrift_kubernetes::{
     ApiError, Call, Event, EventSplitter, ScrubRules, View,
     rollout::{Progress, Workload, progress},
 };
-use spindrift_model::Content;
+use spindrift_model::{Content, ErrorKind, OperationError};
 use tokio::time::Instant;
 
-use super::{super::place::pause, Answer, AnswerSink, Failure, Job, parsed};
+use super::{super::manifest_target::pause, Answer, AnswerSink, Job, parsed};
+use crate::operate::errors;
 
-/// Between two watches.
+/// Pause between two watches.
 const AGAIN: Duration = Duration::from_millis(500);
 
-/// Tells how far a rollout is; and goes on until it is done, if that is asked for.
-pub(super) async fn status(job: &Job<'_>, follow: bool, sink: &impl AnswerSink) -> Result<Answer, Failure> {
+/// Reports the progress of a rollout; follows it until it is complete, if requested.
+pub(super) async fn status(
+    job: &Job<'_>,
+    follow: bool,
+    sink: &impl AnswerSink,
+) -> Result<Answer, OperationError> {
     let Some(workload) = job.workload else {
         let message =
             format!("no status viewer has been implemented for {:?}", job.resource.kind_and_group());
-        return Err(Failure::ours(400, "BadRequest", message));
+        return Err(OperationError::agent(ErrorKind::BadRequest, message));
     };
     sink.begin(Content::JsonLines);
     let mut last = String::new();
@@ -32,49 +37,49 @@ pub(super) async fn status(job: &Job<'_>, follow: bool, sink: &impl AnswerSink) 
         if is_done || !follow || watch(job, workload, version, &mut last, sink).await? {
             return Ok(Answer::sent(200));
         }
-        // Something on the way may end every watch at once.
-        pause(job.hand, AGAIN).await?;
+        // A proxy may end every watch at once.
+        pause(job.context, AGAIN).await?;
     }
 }
 
-/// Tells what is new; gives whether it was the last word.
+/// Sends a line if there is news; returns whether the rollout is complete.
 async fn tell(
     workload: Workload,
     object: &Value,
     last: &mut String,
     sink: &impl AnswerSink,
-) -> Result<bool, Failure> {
+) -> Result<bool, OperationError> {
     let Progress { message, done } =
-        progress(workload, object).map_err(|why| Failure::ours(409, "Conflict", why))?;
+        progress(workload, object).map_err(|why| OperationError::agent(ErrorKind::Conflict, why))?;
     if message != *last {
         let line = format!("{}\n", json!({ "message": message, "done": done }));
-        sink.send(line.into()).await.map_err(|_| Failure::Cancelled)?;
+        sink.send(line.into()).await.map_err(|_| OperationError::cancelled())?;
         *last = message;
     }
     Ok(done)
 }
 
-/// Follows the workload until the rollout is done, or until the watch ends by itself: then false.
+/// Watches the workload until the rollout is complete, or until the watch ends: then false.
 async fn watch(
     job: &Job<'_>,
     workload: Workload,
     version: &str,
     last: &mut String,
     sink: &impl AnswerSink,
-) -> Result<bool, Failure> {
-    let hand = job.hand;
+) -> Result<bool, OperationError> {
+    let context = job.context;
     let call = Call::about(Method::GET, &job.resource, job.namespace, None)
         .query("watch", "true")
         .query("fieldSelector", &format!("metadata.name={}", job.name))
         .query("resourceVersion", version);
-    let failed = |error: &ApiError| Failure::of_read(error);
-    hand.metrics.kubernetes_requests.inc();
-    let mut pieces = match hand.api().pieces(&call, hand.deadline).await {
+    let failed = |error: &ApiError| errors::of_read(error);
+    context.metrics.kubernetes_requests.inc();
+    let mut pieces = match context.api().pieces(&call, context.deadline).await {
         Ok(pieces) => pieces,
         Err(error) if error.is_gone() => return Ok(false),
         Err(error) => return Err(failed(&error)),
     };
-    let mut events = EventSplitter::new(ScrubRules::new(&job.resource, View::Full, hand.redactions()));
+    let mut events = EventSplitter::new(ScrubRules::new(&job.resource, View::Full, context.redactions()));
     loop {
         while let Some(event) = events.next_event() {
             match event {
@@ -84,16 +89,16 @@ async fn watch(
                     }
                 }
                 Event::Deleted(_) => {
-                    return Err(Failure::ours(404, "NotFound", "object has been deleted"));
+                    return Err(OperationError::agent(ErrorKind::NotFound, "object has been deleted"));
                 }
                 Event::Bookmark { .. } => {}
                 Event::Error(_) | Event::Unparseable { .. } => return Ok(false),
             }
         }
-        let patience = hand.deadline.saturating_duration_since(Instant::now());
+        let patience = context.deadline.saturating_duration_since(Instant::now());
         match pieces.next(patience).await {
             Ok(Some(piece)) => events.push(piece),
-            // It is asked for again, as long as there is time.
+            // The watch is opened again, until the deadline.
             Ok(None) | Err(ApiError::Read { .. }) => return Ok(false),
             Err(error) => return Err(failed(&error)),
         }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::{Map, Value};
+use serde::Deserialize;
 use spindrift_spinnaker::{CustomResource, view::KindExpressions};
+
+use crate::account_limits::{NamespaceLimits, Properties};
 
 /// Properties of an account that matter to Spinnaker.
 #[derive(Debug, Default)]
@@ -14,8 +15,7 @@ pub(super) struct Announced {
     pub(super) only_spinnaker_managed: Option<bool>,
     pub(super) custom_resources: Option<Vec<CustomResource>>,
     pub(super) cache_all_application_relationships: bool,
-    pub(super) namespaces: Vec<String>,
-    pub(super) omit_namespaces: Vec<String>,
+    pub(super) limits: NamespaceLimits,
     pub(super) permissions: BTreeMap<String, Vec<String>>,
     pub(super) required_group_membership: Vec<String>,
     pub(super) cache_threads: Option<u32>,
@@ -34,11 +34,6 @@ struct RawResources {
     omit_kind_expressions: Vec<String>,
 }
 
-struct Fields {
-    fields: Map<String, Value>,
-    problems: Vec<String>,
-}
-
 /// Keys of `permissions`.
 const AUTHORIZATIONS: [&str; 4] = ["READ", "WRITE", "EXECUTE", "CREATE"];
 
@@ -50,8 +45,8 @@ pub(super) const NOBODY: &str = "spindrift:nobody";
 impl Announced {
     /// Parses all valid fields. If a field that limits the account is invalid, nobody may use it: deny by default.
     pub(super) fn read(properties: &str) -> Self {
-        let mut fields = Fields::parse(properties);
-        let (namespaces, omit_namespaces) = (fields.take("namespaces"), fields.take("omitNamespaces"));
+        let mut fields = Properties::parse(properties);
+        let limits = NamespaceLimits::take(&mut fields);
         // The agent applies these; the hub only checks that they are valid.
         let _: [Vec<String>; 2] = [fields.take("kinds"), fields.take("omitKinds")];
         let mut permissions: BTreeMap<String, Vec<String>> = fields.take("permissions");
@@ -69,15 +64,14 @@ impl Announced {
                 fields.problems.push(format!("customResources[{index}].{wrong}"));
             }
         }
-        let raw_resources = fields.raw_resources();
+        let raw_resources = raw_resources(&mut fields);
         Self {
             environment: fields.take("environment"),
             account_type: fields.take("accountType"),
             only_spinnaker_managed: fields.take("onlySpinnakerManaged"),
             custom_resources,
             cache_all_application_relationships: fields.take("cacheAllApplicationRelationships"),
-            namespaces,
-            omit_namespaces,
+            limits,
             permissions,
             required_group_membership,
             cache_threads: fields.take("cacheThreads"),
@@ -89,42 +83,14 @@ impl Announced {
     }
 }
 
-// === impl Fields ===
-
-impl Fields {
-    fn parse(properties: &str) -> Self {
-        if properties.trim().is_empty() {
-            return Self { fields: Map::new(), problems: Vec::new() };
-        }
-        match serde_json::from_str(properties) {
-            Ok(fields) => Self { fields, problems: Vec::new() },
-            Err(error) => {
-                let problem = format!("properties: expected a JSON object: {error}");
-                Self { fields: Map::new(), problems: vec![problem] }
-            }
-        }
-    }
-
-    /// Takes an optional field; an invalid one is reported and counts as missing.
-    fn take<T: DeserializeOwned + Default>(&mut self, name: &str) -> T {
-        match self.fields.remove(name) {
-            None | Some(Value::Null) => T::default(),
-            Some(value) => serde_json::from_value(value).unwrap_or_else(|error| {
-                self.problems.push(format!("{name}: {error}"));
-                T::default()
-            }),
-        }
-    }
-
-    /// Kinds that `/rawResources` shows; none if they are invalid.
-    fn raw_resources(&mut self) -> KindExpressions {
-        let RawResources { kind_expressions, omit_kind_expressions } =
-            self.take("rawResourcesEndpointConfig");
-        KindExpressions::new(&kind_expressions, &omit_kind_expressions).unwrap_or_else(|invalid| {
-            self.problems.push(spindrift_process::report(&invalid));
-            KindExpressions::nothing()
-        })
-    }
+/// Kinds that `/rawResources` shows; none if they are invalid.
+fn raw_resources(properties: &mut Properties) -> KindExpressions {
+    let RawResources { kind_expressions, omit_kind_expressions } =
+        properties.take("rawResourcesEndpointConfig");
+    KindExpressions::new(&kind_expressions, &omit_kind_expressions).unwrap_or_else(|invalid| {
+        properties.problems.push(spindrift_process::report(&invalid));
+        KindExpressions::nothing()
+    })
 }
 
 #[cfg(test)]

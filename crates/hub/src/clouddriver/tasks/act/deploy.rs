@@ -1,7 +1,7 @@
 //! deploy: everything is prepared before anything is sent, and the first error ends it.
 
 use serde_json::Value;
-use spindrift_model::{Apply, ApplyMode, Create, DryRun, Replace, Validation, Verb};
+use spindrift_model::{Apply, ApplyMode, Create, DryRun, KubectlAction, Replace, Validation, Verb};
 use spindrift_spinnaker::{
     Delivery, Deploy, DeployManifest, DeployStrategy, Failure, Manifest, Method, OperationResult, Target,
 };
@@ -66,9 +66,9 @@ impl Act<'_> {
         }
         let answer = match self.change(verb(delivery)).await {
             Ok(answer) => answer,
-            Err(Halt::Trouble(trouble)) => {
-                let (doing, is_there) = self.doing(delivery).await?;
-                let said = words::undelivered(&trouble, doing, &delivery.manifest);
+            Err(Halt::Operation(error)) => {
+                let (action, is_there) = self.action(delivery).await?;
+                let said = words::undelivered(&error, action, &delivery.manifest);
                 return Err(delivery.failed(&said, is_there).into());
             }
             Err(halt) => return Err(halt),
@@ -80,10 +80,12 @@ impl Act<'_> {
     }
 
     /// What kubectl says that it was doing, and whether the object is there: that decides whether it creates.
-    async fn doing(&mut self, delivery: &Delivery) -> Result<(&'static str, bool), Halt> {
-        let to_what_is_there = match delivery.method {
-            Method::Create => return Ok(("creating", false)),
-            Method::Strategy(DeployStrategy::ServerSideApply { .. }) => return Ok(("patching", true)),
+    async fn action(&mut self, delivery: &Delivery) -> Result<(KubectlAction, bool), Halt> {
+        let to_existing = match delivery.method {
+            Method::Create => return Ok((KubectlAction::Other("creating"), false)),
+            Method::Strategy(DeployStrategy::ServerSideApply { .. }) => {
+                return Ok((KubectlAction::Other("patching"), true));
+            }
             Method::Strategy(DeployStrategy::Replace) => "replacing",
             Method::Strategy(DeployStrategy::Apply | DeployStrategy::Recreate) => "patching",
         };
@@ -93,7 +95,7 @@ impl Act<'_> {
             // Where nothing can be seen, nothing was found missing.
             Err(_) => delivery.method == Method::Strategy(DeployStrategy::Replace),
         };
-        Ok((if is_there { to_what_is_there } else { "creating" }, is_there))
+        Ok((KubectlAction::Other(if is_there { to_existing } else { "creating" }), is_there))
     }
 }
 

@@ -1,11 +1,11 @@
 //! What a deployment has to know of the cluster.
 
 use serde_json::Value;
-use spindrift_model::{Matches, Verb};
+use spindrift_model::{Discover, ErrorKind, Matches, Verb};
 use spindrift_spinnaker::{Artifact, Coordinates, Description, Kind, Live, Lookup, Manifest, Version};
 
 use super::{Act, Listing};
-use crate::clouddriver::{Trouble, object_ref::object_ref, tasks::halt::Halt};
+use crate::clouddriver::{object_ref::object_ref, tasks::halt::Halt};
 
 // === impl Act ===
 
@@ -29,10 +29,10 @@ impl Act<'_> {
         }
         let (live, account) = (self.steps.live(), self.account.name.clone());
         let asking = async {
-            let answer = live.call(&account, Verb::Discover {}, None, None).await;
+            let answer = live.call(&account, Verb::Discover(Discover {}), None, None).await;
             match answer.and_then(|answer| answer.json()) {
                 Ok(served) => Ok(global(&served).filter(|kind| unknown.contains(&kind)).collect()),
-                Err(Trouble::Stopping) => Err(Trouble::Stopping),
+                Err(error) if error.kind == ErrorKind::HubStopping => Err(error),
                 Err(_) => Ok(Vec::new()),
             }
         };

@@ -69,11 +69,11 @@ impl Act<'_> {
     /// Kubectl says of a kind that cannot be merged so which kind that is.
     async fn unpatched(&mut self, halt: Halt, target: &Coordinates, strategy: MergeStrategy) -> Halt {
         let lines = self.lines();
-        let Halt::Trouble(trouble) = &halt else { return halt };
-        if words::is_unsupported_media_type(trouble) {
+        let Halt::Operation(error) = &halt else { return halt };
+        if words::is_unsupported_media_type(error) {
             match self.peek(target).await {
                 Ok(Some(object)) => {
-                    let said = words::unsupported_patch(strategy.content_type(), &object, trouble);
+                    let said = words::unsupported_patch(strategy.content_type(), &object, error);
                     return lines.failed(target, &said).into();
                 }
                 Ok(None) => {}

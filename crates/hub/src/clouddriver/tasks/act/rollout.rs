@@ -74,7 +74,7 @@ impl Act<'_> {
     /// Kubectl has warned of going back from what was applied before it says what is wrong.
     async fn not_undone(&mut self, halt: Halt, target: &Coordinates) -> Halt {
         let lines = self.lines();
-        let Halt::Trouble(_) = &halt else { return halt };
+        let Halt::Operation(_) = &halt else { return halt };
         let warning = match self.peek(target).await {
             Ok(object) => object.and_then(|object| words::rollback_warning(&object)).unwrap_or_default(),
             Err(lost) => return lost,

@@ -1,45 +1,38 @@
 //! What kubectl adds to the words of an API server.
 
+use spindrift_model::{ErrorKind, KubectlAction, OperationError, StatusSource};
 use spindrift_spinnaker::{Manifest, annotation};
-
-use crate::clouddriver::Trouble;
 
 /// Where kubectl has manifests from.
 const SOURCE: &str = "STDIN";
 
-/// How an agent begins when there is no such kind.
-const NO_MATCHES: &str = "no matches for kind";
-
 /// An object that was not taken.
-pub(super) fn undelivered(trouble: &Trouble, doing: &str, manifest: &Manifest) -> String {
-    let Trouble::Failed(status) = trouble else { return trouble.said() };
-    if status.message.starts_with(NO_MATCHES) {
+pub(super) fn undelivered(error: &OperationError, action: KubectlAction, manifest: &Manifest) -> String {
+    if error.kind == ErrorKind::NoKindMatch {
         let (name, namespace, version) =
             (manifest.shown_name(), manifest.namespace(), manifest.api_version());
         let kind = manifest.as_map().get("kind").and_then(serde_json::Value::as_str).unwrap_or_default();
         return format!(
             "error: resource mapping not found for name: {name:?} namespace: {namespace:?} from {SOURCE:?}: \
-             {NO_MATCHES} {kind:?} in version {version:?}\nensure CRDs are installed first\n"
+             no matches for kind {kind:?} in version {version:?}\nensure CRDs are installed first\n"
         );
     }
-    // Of the words of others than the API server, kubectl knows nothing.
-    if trouble.said().starts_with("error: ") {
-        return trouble.said();
+    let status = error.parsed();
+    // kubectl frames errors of the API server only, and not those of field managers.
+    if status.source() != StatusSource::ApiServer || status.is_about_managers() {
+        return error.stderr();
     }
-    format!("{}\n", status.clone().about(doing, SOURCE))
+    format!("{}\n", status.about(action, SOURCE))
 }
 
 /// Whether the API server does not merge objects of this kind so.
-pub(super) fn is_unsupported_media_type(trouble: &Trouble) -> bool {
-    matches!(trouble, Trouble::Failed(status) if status.code == 415)
+pub(super) fn is_unsupported_media_type(error: &OperationError) -> bool {
+    error.is_failure() && error.code == 415
 }
 
 /// A patch of a kind that is not merged so.
-pub(super) fn unsupported_patch(content_type: &str, object: &Manifest, trouble: &Trouble) -> String {
-    let message = match trouble {
-        Trouble::Failed(status) => status.message.as_str(),
-        _ => "",
-    };
+pub(super) fn unsupported_patch(content_type: &str, object: &Manifest, error: &OperationError) -> String {
+    let message = error.message();
     let kind = object.as_map().get("kind").and_then(serde_json::Value::as_str).unwrap_or_default();
     let version = object.api_version();
     format!("error: {content_type} is not supported by {version}, Kind={kind}: {message}\n")
@@ -60,14 +53,14 @@ pub(super) fn rollback_warning(object: &Manifest) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use spindrift_model::Status;
     use spindrift_spinnaker::Existing;
 
     use super::*;
 
-    fn trouble(code: u16, reason: &str, message: &str, details: &serde_json::Value) -> Trouble {
-        let status = json!({ "kind": "Status", "code": code, "reason": reason, "message": message, "details": details });
-        Trouble::Failed(Box::new(Status::read(status.to_string().as_bytes()).unwrap()))
+    const CREATING: KubectlAction = KubectlAction::Other("creating");
+
+    fn of_api_server(code: u16, reason: &str, message: &str) -> OperationError {
+        OperationError::api_server(code, StatusSource::ApiServer.status(code, reason, message))
     }
 
     fn manifest(api_version: &str, kind: &str, name: &str) -> Manifest {
@@ -82,23 +75,25 @@ mod tests {
         let strict = "Deployment in version \"v1\" cannot be handled as a Deployment: strict decoding error: unknown field \
                       \"spec.replicaz\"";
         assert_eq!(
-            undelivered(&trouble(400, "BadRequest", strict, &json!({})), "creating", &deployment),
+            undelivered(&of_api_server(400, "BadRequest", strict), CREATING, &deployment),
             format!("Error from server (BadRequest): error when creating \"STDIN\": {strict}\n")
         );
-        let message =
-            "no matches for kind \"Wibble\" in version \"nope.example.com/v1\" (group …) of account a";
-        assert_eq!(
-            undelivered(
-                &trouble(404, "NotFound", message, &json!(null)),
-                "creating",
-                &manifest("nope.example.com/v1", "Wibble", "x")
-            ),
-            "error: resource mapping not found for name: \"x\" namespace: \"account1-testns00\" from \"STDIN\": no \
+        // By the kind of the error, whatever its message; 0.1's agents sent no kind.
+        let old = "no matches for kind \"Wibble\" in version \"nope.example.com/v1\" (group …) of account a";
+        let old = StatusSource::Agent.status(404, "NotFound", old);
+        for error in [
+            OperationError::agent(ErrorKind::NoKindMatch, "any other words"),
+            OperationError::received("", 404, old),
+        ] {
+            assert_eq!(
+                undelivered(&error, CREATING, &manifest("nope.example.com/v1", "Wibble", "x")),
+                "error: resource mapping not found for name: \"x\" namespace: \"account1-testns00\" from \"STDIN\": no \
              matches for kind \"Wibble\" in version \"nope.example.com/v1\"\nensure CRDs are installed first\n"
-        );
-        let away = Status::new(503, "ServiceUnavailable", "no agent that serves account a is connected");
+            );
+        }
+        let away = OperationError::hub(ErrorKind::NoAgent, "no agent that serves account a is connected");
         assert_eq!(
-            undelivered(&Trouble::Failed(Box::new(away)), "creating", &deployment),
+            undelivered(&away, CREATING, &deployment),
             "error: no agent that serves account a is connected\n"
         );
     }
@@ -121,13 +116,13 @@ mod tests {
     #[test]
     fn a_patch_that_is_not_supported_names_the_kind() {
         let message = "the body of the request was in an unknown format";
-        let trouble = trouble(415, "UnsupportedMediaType", message, &json!({}));
-        assert!(is_unsupported_media_type(&trouble));
+        let error = of_api_server(415, "UnsupportedMediaType", message);
+        assert!(is_unsupported_media_type(&error));
         assert_eq!(
             unsupported_patch(
                 "application/strategic-merge-patch+json",
                 &manifest("stable.example.com/v1", "CronTab", "my-cron"),
-                &trouble
+                &error
             ),
             "error: application/strategic-merge-patch+json is not supported by stable.example.com/v1, Kind=CronTab: the \
              body of the request was in an unknown format\n"

@@ -1,0 +1,34 @@
+//! `matches`
+
+use serde::{Deserialize, Serialize};
+
+use super::VerbRequest;
+use crate::operation::{Manifest, ObjectRef, OperationClass, TargetRef};
+
+/// Compares the data of a Secret or ConfigMap, without revealing it. Answer: `{"matches": true}`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Matches {
+    /// Existing object.
+    pub target: ObjectRef,
+    /// Manifest to compare with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub manifest: Option<Manifest>,
+    /// Object to compare with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other: Option<ObjectRef>,
+}
+
+// === impl Matches ===
+
+impl VerbRequest for Matches {
+    const NAME: &'static str = "matches";
+
+    fn target(&self) -> TargetRef<'_> {
+        TargetRef::object(&self.target)
+    }
+
+    fn class(&self) -> OperationClass {
+        OperationClass::Read
+    }
+}
