@@ -1,4 +1,4 @@
-//! Bare simulated clusters to play with: `cargo run -p spindrift-playground --example empty -- 127.0.0.1:8001 a b`.
+//! Empty simulated clusters: `cargo run -p spindrift-playground --example empty -- 127.0.0.1:8001 a b`.
 
 use std::time::Duration;
 

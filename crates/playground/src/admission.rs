@@ -1,4 +1,4 @@
-//! What an object has to pass before it is stored: defaults, rules, and what the server itself hands out.
+//! Steps between a request and storage: defaults, validation, and values that the server allocates.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ pub(crate) use allocate::allocate;
 pub(crate) use pods::container_names;
 pub(crate) use validate::{validate, validate_change};
 
-/// Fills in what clients may leave out.
+/// Sets the defaults of built-in kinds.
 pub(crate) fn default(resource: &Resource, object: &mut Value) {
     if resource.custom.is_some() {
         return;
@@ -28,14 +28,14 @@ pub(crate) fn default(resource: &Resource, object: &mut Value) {
     defaults::default(&resource.kind, object);
 }
 
-/// Takes out of a custom object what its schema does not know, and fills in what it has defaults for.
+/// Removes the fields of a custom object that its schema does not declare, and sets the schema's defaults.
 pub(crate) fn prune(resource: &Resource, object: &mut Value) {
     if let Some(custom) = &resource.custom {
         schema::prune(&custom.schema, object);
     }
 }
 
-/// Whether the server counts the changes of an object's specification.
+/// Whether the server increments `metadata.generation` when the specification of this resource changes.
 pub(crate) fn has_generation(resource: &Resource) -> bool {
     resource.custom.is_some()
         || matches!(

@@ -1,4 +1,4 @@
-//! What a cluster serves: built-in kinds, which all clusters share, and those that its CustomResourceDefinitions add.
+//! Resources that a cluster serves: built-in kinds, shared by all clusters, and those of its CustomResourceDefinitions.
 
 use std::sync::{Arc, LazyLock};
 
@@ -7,10 +7,10 @@ mod custom;
 
 pub(crate) use custom::{Custom, ScalePaths, establish, resources as custom_resources};
 
-/// The name of a table of objects: `pods`, `deployments.apps`.
+/// Name of a table of objects: `pods`, `deployments.apps`.
 pub type TableId = Arc<str>;
 
-/// One kind in one version, as it is served.
+/// One kind in one version.
 #[derive(Debug, Clone)]
 pub struct Resource {
     pub group: String,
@@ -24,37 +24,37 @@ pub struct Resource {
     pub categories: Vec<String>,
     pub verbs: Verbs,
     pub subresources: Vec<Subresource>,
-    /// How messages call it: `deployments.apps`.
+    /// Name in error messages: `deployments.apps`.
     pub table: TableId,
-    /// Where its objects are; all versions of a kind share a table, and so do both kinds of events.
+    /// Table of its objects. All versions of a kind share a table, and so do both kinds of events.
     pub storage: TableId,
     pub(crate) custom: Option<Custom>,
 }
 
-/// Whether objects live in namespaces.
+/// Scope of a resource's objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     Cluster,
     Namespaced,
 }
 
-/// What can be done with a resource.
+/// Verbs that a resource supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verbs {
     All,
-    /// Everything but `deletecollection`, as with namespaces.
+    /// All verbs but `deletecollection`, as with namespaces.
     WithoutCollection,
-    /// Only `create`, as with reviews, which are questions and never stored.
+    /// Only `create`, as with access reviews, which are answered and never stored.
     Create,
 }
 
-/// A part of an object with a path of its own.
+/// Subresource: a part of an object with its own path.
 #[derive(Debug, Clone)]
 pub struct Subresource {
     pub name: String,
-    /// Empty if it is that of the parent.
+    /// Empty if it is the group of the parent.
     pub group: &'static str,
-    /// Empty if it is that of the parent.
+    /// Empty if it is the version of the parent.
     pub version: &'static str,
     pub kind: String,
     pub verbs: &'static [&'static str],
@@ -90,12 +90,12 @@ impl Resource {
         self.subresources.iter().find(|subresource| subresource.name == name)
     }
 
-    /// Where an object is in its table: the order of these paths is the order of lists.
+    /// Path of an object in its table; lists are in the order of these paths.
     pub(crate) fn path(&self, namespace: &str, name: &str) -> String {
         if self.is_namespaced() { format!("{namespace}/{name}") } else { name.to_owned() }
     }
 
-    /// Whether this is a group and plural of the built-in kinds.
+    /// Whether this is the built-in resource of that table.
     pub(crate) fn is(&self, table: &str) -> bool {
         &*self.storage == table
     }
@@ -116,12 +116,12 @@ impl Verbs {
 // === impl Catalogue ===
 
 impl Catalogue {
-    /// What every cluster serves; one copy for all of them.
+    /// Resources that every cluster serves; all clusters share one copy.
     pub(crate) fn builtin() -> Arc<Self> {
         Arc::clone(&BUILTIN)
     }
 
-    /// Whether a table belongs to a built-in kind, whose place no definition can take.
+    /// Whether a table belongs to a built-in kind, which no definition can replace.
     pub(crate) fn is_builtin(table: &str) -> bool {
         BUILTIN.resources.iter().any(|resource| resource.is(table))
     }
@@ -139,7 +139,7 @@ impl Catalogue {
         self.resources.iter().find(|r| r.plural == plural && r.group == group && r.version == version)
     }
 
-    /// The preferred version of a resource.
+    /// Preferred version of a resource.
     pub fn preferred(&self, group: &str, plural: &str) -> Option<&Arc<Resource>> {
         self.resources.iter().find(|r| r.plural == plural && r.group == group)
     }
@@ -149,7 +149,7 @@ impl Catalogue {
         self.resources.iter().find(|r| r.kind == kind && r.group == group && r.version == version)
     }
 
-    /// The groups in the order of discovery, each with its versions, preferred one first.
+    /// Groups in discovery order, each with its versions, preferred one first.
     pub(crate) fn groups(&self) -> Vec<(&str, Vec<&str>)> {
         let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
         for resource in &self.resources {

@@ -1,6 +1,6 @@
-//! One simulated cluster: what it serves, what it holds, and who may plug in.
+//! One simulated cluster: catalogue, store, and the hooks for faults and container logs.
 //!
-//! Controllers that run in this process use it directly; clients come through [`crate::http`], which uses it too.
+//! In-process controllers use it directly; clients use it through [`crate::http`].
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -33,41 +33,41 @@ pub use delete::{DeleteOptions, Propagation};
 pub use subscription::{Lagged, Notice, Subscription};
 pub(crate) use write::{Edit, Part};
 
-/// A simulated cluster; shared as `Arc<Cluster>`.
+/// Simulated cluster; shared as `Arc<Cluster>`.
 pub struct Cluster {
     name: String,
     store: RwLock<Store>,
     catalogue: RwLock<Arc<Catalogue>>,
-    /// Collections that are made up instead of stored.
+    /// Collections that are generated instead of stored.
     generated: RwLock<HashMap<TableId, Arc<dyn Collection>>>,
     layer: RwLock<Option<Arc<dyn Layer>>>,
     logs: RwLock<Option<Arc<dyn LogSource>>>,
     tokens: Mutex<Tokens>,
-    /// Woken by every change of any table.
+    /// Notified of every change of any table.
     changed: Notify,
 }
 
-/// How much a cluster remembers and how it answers.
+/// Size of the history and identity of a cluster.
 #[derive(Debug, Clone, Copy)]
 pub struct ClusterOptions {
-    /// How many changes a watch can be behind before it gets 410.
+    /// Number of changes in the history. A watch that is further behind gets 410.
     pub history_changes: usize,
-    /// And how many bytes of objects.
+    /// Size of the objects in the history, in bytes.
     pub history_bytes: usize,
-    /// The version before the first change. One that grows from run to run lets clients of an earlier run see that
-    /// they missed something.
+    /// Revision before the first change. If it grows from run to run, clients of an earlier run notice that they missed
+    /// changes.
     pub revision: u64,
-    /// What the uid of `kube-system` is made of; a random one without it.
+    /// Seed of the uid of `kube-system`; without it the uid is random.
     pub identity: Option<u64>,
 }
 
-/// Where an object is.
+/// Key of an object.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
     /// Empty for the core group.
     pub group: String,
     pub plural: String,
-    /// Empty for kinds without namespaces.
+    /// Empty for cluster-scoped kinds.
     pub namespace: String,
     pub name: String,
 }
@@ -82,8 +82,8 @@ impl Key {
 
 impl Default for ClusterOptions {
     fn default() -> Self {
-        // A watch that reconnects within a minute finds its place at 30 changes per second; a thousand clusters
-        // at rest keep far less than their bound.
+        // At 30 changes per second a watch can reconnect within a minute. A thousand idle clusters use far less than
+        // this limit.
         Self { history_changes: 2_000, history_bytes: 4 << 20, revision: 1, identity: None }
     }
 }
@@ -91,7 +91,7 @@ impl Default for ClusterOptions {
 // === impl Cluster ===
 
 impl Cluster {
-    /// Makes a cluster with what every cluster has: the four namespaces, the API's own service, the common roles.
+    /// Creates a cluster with its initial objects: four namespaces, the `kubernetes` service, the common roles.
     pub fn new(name: impl Into<String>) -> Arc<Self> {
         Self::with_options(name, ClusterOptions::default())
     }
@@ -114,7 +114,7 @@ impl Cluster {
             cluster.identify(identity);
         }
         if revision > 1 {
-            // What older versions were is not known.
+            // The history has no states before this revision.
             cluster.compact();
         }
         cluster
@@ -124,30 +124,30 @@ impl Cluster {
         &self.name
     }
 
-    /// The uid of `kube-system`, by which clients tell clusters apart.
+    /// The uid of `kube-system`, which identifies the cluster to clients.
     pub fn uid(&self) -> String {
         let kube_system = self.get(&Key::new("", "namespaces", "", "kube-system"));
         kube_system.map(|namespace| object::uid(&namespace).to_owned()).unwrap_or_default()
     }
 
-    /// What is served now.
+    /// Resources that are served now.
     pub fn catalogue(&self) -> Arc<Catalogue> {
         Arc::clone(&self.catalogue.read())
     }
 
-    /// The version of the newest change.
+    /// Revision of the newest change.
     pub fn revision(&self) -> u64 {
         self.store.read().revision
     }
 
-    /// Reads an object, in the preferred version of its kind.
+    /// Returns an object in the preferred version of its kind.
     pub fn get(&self, key: &Key) -> Option<Value> {
         let resource = self.resource(key).ok()?;
         let bytes = self.collection_bytes(&resource, &resource.path(&key.namespace, &key.name))?;
         convert::present(&resource, &bytes)
     }
 
-    /// Reads all objects of a resource, or those of a namespace, in the order of their names.
+    /// Returns all objects of a resource, or those of a namespace, in the order of their names.
     pub fn list(&self, group: &str, plural: &str, namespace: Option<&str>) -> Vec<Value> {
         let catalogue = self.catalogue();
         let Some(resource) = catalogue.preferred(group, plural) else { return Vec::new() };
@@ -157,12 +157,12 @@ impl Cluster {
         objects.iter().filter_map(|bytes| convert::present(resource, bytes)).collect()
     }
 
-    /// How many stored objects a resource has.
+    /// Number of stored objects of a resource.
     pub(crate) fn count(&self, group: &str, plural: &str) -> usize {
         self.store.read().count(&crate::catalogue::table_id(group, plural))
     }
 
-    /// Reads the objects of a resource that name this owner.
+    /// Returns the objects of a resource that reference this owner.
     pub(crate) fn dependents(&self, owner: &str, group: &str, plural: &str) -> Vec<Value> {
         let catalogue = self.catalogue();
         let Some(resource) = catalogue.preferred(group, plural) else { return Vec::new() };
@@ -174,13 +174,13 @@ impl Cluster {
         objects.iter().filter_map(|bytes| convert::present(resource, bytes)).collect()
     }
 
-    /// Forgets all past changes: watches and lists of older versions get 410 from now on.
+    /// Drops the history: watches and lists at older resource versions get 410.
     pub fn compact(&self) {
         self.store.write().compact();
         self.changed.notify_waiters();
     }
 
-    /// Puts a layer before the HTTP handling of this cluster, such as faults; none removes it.
+    /// Installs a layer, such as faults, in front of the HTTP handling of this cluster; none removes it.
     pub fn set_layer(&self, layer: Option<Arc<dyn Layer>>) {
         *self.layer.write() = layer;
     }
@@ -189,7 +189,7 @@ impl Cluster {
         self.layer.read().clone()
     }
 
-    /// Says where the logs of containers come from.
+    /// Sets the source of container logs.
     pub fn set_logs(&self, logs: Arc<dyn LogSource>) {
         *self.logs.write() = Some(logs);
     }
@@ -198,7 +198,7 @@ impl Cluster {
         self.logs.read().clone()
     }
 
-    /// Serves a generated collection in place of the stored one. It can be read, not written, by clients.
+    /// Serves a generated collection instead of the stored one. Clients can read it, but not write.
     pub fn set_generated(&self, group: &str, plural: &str, collection: Arc<dyn Collection>) {
         self.generated.write().insert(crate::catalogue::table_id(group, plural), collection);
     }
@@ -207,7 +207,7 @@ impl Cluster {
         self.generated.read().contains_key(&resource.storage)
     }
 
-    /// The objects of a resource, for lists and watches.
+    /// Objects of a resource, for lists and watches.
     pub(crate) fn collection(self: &Arc<Self>, resource: &Arc<Resource>) -> Arc<dyn Collection> {
         if let Some(generated) = self.generated.read().get(&resource.storage) {
             return Arc::clone(generated);
@@ -222,7 +222,7 @@ impl Cluster {
         self.store.read().get(&resource.storage, path).cloned()
     }
 
-    /// The bytes of one object, as they are kept.
+    /// Stored bytes of one object.
     pub(crate) fn bytes(&self, resource: &Resource, namespace: &str, name: &str) -> Result<Bytes, Status> {
         self.collection_bytes(resource, &resource.path(namespace, name))
             .ok_or_else(|| Status::not_found(resource, name))
@@ -240,7 +240,7 @@ impl Cluster {
         self.catalogue().preferred(&key.group, &key.plural).cloned().ok_or_else(Status::no_such_path)
     }
 
-    /// Rebuilds the catalogue after a definition came, changed or went.
+    /// Rebuilds the catalogue after a definition was created, changed or deleted.
     fn refresh_catalogue(&self, store: &mut Store) {
         let custom: Vec<Resource> = store
             .scan(DEFINITIONS, "")
@@ -255,5 +255,5 @@ impl Cluster {
     }
 }
 
-/// The table of CustomResourceDefinitions.
+/// Table of CustomResourceDefinitions.
 pub(crate) const DEFINITIONS: &str = "customresourcedefinitions.apiextensions.k8s.io";

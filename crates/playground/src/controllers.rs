@@ -1,4 +1,4 @@
-//! Small controllers: what makes a Deployment roll out, a Job finish and a pod come and go.
+//! Small controllers: they roll out Deployments, finish Jobs, and start and stop pods.
 //!
 //! ```text
 //! cluster ──notices──▶ work (each key once) ──▶ decide(objects) ─▶ plan ──writes──▶ cluster
@@ -6,10 +6,10 @@
 //!                         └───────────── timers ◀──── look again ────┘
 //! ```
 //!
-//! One task leads all clusters of a process. Decisions are pure functions from the objects to the writes; a cluster in
-//! which nothing happens costs nothing.
+//! One task runs the controllers of all clusters of a process. Reconciliations are pure functions from the objects to
+//! the writes; an idle cluster costs nothing.
 //!
-//! What they do not imitate stands in `docs/playground.md`.
+//! `docs/playground.md` lists the behaviour that they do not imitate.
 
 mod budget;
 mod cron_job;

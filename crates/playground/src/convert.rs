@@ -1,4 +1,4 @@
-//! From the form in which an object is stored to the version in which it is served, and back.
+//! Conversion between the stored form of an object and the version in which it is served.
 //!
 //! Nearly all kinds look the same in all their versions. The exceptions are `autoscaling/v1`, which shows a
 //! `HorizontalPodAutoscaler` of `autoscaling/v2` with its CPU target only, and `events.k8s.io/v1`, which has other
@@ -10,14 +10,14 @@ use serde_json::{Map, Value, json};
 use crate::catalogue::Resource;
 use crate::object::{fields, text};
 
-/// The stored bytes as an object of the resource's version.
+/// Parses stored bytes into an object of the resource's version.
 pub(crate) fn present(resource: &Resource, bytes: &Bytes) -> Option<Value> {
     let mut object = serde_json::from_slice(bytes).ok()?;
     dress(resource, &mut object);
     Some(object)
 }
 
-/// Puts on the version: `apiVersion`, `kind` and the names of fields.
+/// Sets `apiVersion` and `kind`, and converts the fields to the resource's version.
 pub(crate) fn dress(resource: &Resource, object: &mut Value) {
     from_storage(resource, object);
     let fields = fields(object);
@@ -25,7 +25,7 @@ pub(crate) fn dress(resource: &Resource, object: &mut Value) {
     fields.insert("kind".into(), resource.kind.clone().into());
 }
 
-/// How the bytes of an object are written: with or without its type.
+/// Writes stored objects with the type of the resource.
 #[derive(Debug, Clone)]
 pub(crate) struct Dresser {
     head: Bytes,
@@ -45,7 +45,7 @@ impl Dresser {
         out.put_slice(self.body(bytes).get(1..).unwrap_or_default());
     }
 
-    /// Writes the object as an item of a list, where built-in kinds leave out their type.
+    /// Writes the object as a list item; items of built-in kinds have no type.
     pub(crate) fn write_item(&self, bytes: &Bytes, out: &mut BytesMut) {
         if self.resource.custom.is_some() {
             self.write(bytes, out);

@@ -1,4 +1,4 @@
-//! Faults: what goes wrong between a cluster and its clients, on demand or by a script.
+//! Faults between a cluster and its clients, injected on demand or by a script.
 //!
 //! ```text
 //! request ──▶ Faults (a Layer) ──▶ API ──▶ answer ──▶ Spoiled body ──▶ client
@@ -36,51 +36,51 @@ use crate::{
 };
 use asked::Asked;
 
-/// The faults of one cluster. Without any it lets everything pass.
+/// Faults of one cluster. Without any, all requests pass.
 pub struct Faults {
     active: RwLock<Vec<Arc<Active>>>,
-    /// How many were ever injected; open watches look again when it or the list changes.
+    /// Number of faults ever injected; open watches check again when it or the list changes.
     changed: watch::Sender<u64>,
     rng: Mutex<fastrand::Rng>,
 }
 
-/// What goes wrong, and with which requests.
+/// An effect, and the requests that it applies to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fault {
     pub effect: Effect,
-    /// All verbs if there are none.
+    /// Empty for all verbs.
     pub verbs: Vec<Verb>,
-    /// Plurals such as `pods`; all requests, also those for no resource, if there are none.
+    /// Plurals such as `pods`; empty for all requests, also those without a resource.
     pub resources: Vec<String>,
-    /// The share of the matching requests that are hit.
+    /// Fraction of the matching requests that the fault hits.
     pub share: f64,
-    /// After so many hits the fault is over.
+    /// Number of hits after which the fault ends.
     pub times: Option<u32>,
 }
 
-/// What goes wrong.
+/// Effect of a fault.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum Effect {
-    /// Connections end without an answer, and in the middle of one.
+    /// Connections are closed without a response, or in the middle of one.
     Cut,
-    /// Requests are taken and nothing is sent, until the fault is over.
+    /// Requests are accepted, but nothing is sent until the fault ends.
     Freeze,
-    /// An error in place of the answer.
+    /// An error instead of the response.
     Status {
         code: u16,
         #[serde(default, with = "script::optional_span")]
         retry_after: Option<Duration>,
     },
-    /// History is forgotten: resumed watches, open watches and later pages of lists get 410.
+    /// History is dropped: resumed watches, open watches and later pages of lists get 410.
     Forget,
-    /// Bodies drip.
+    /// Bodies are sent slowly.
     Slow { bytes_per_second: u32 },
-    /// Bodies hold what no API server would send.
+    /// Bodies are malformed.
     Odd(Odd),
 }
 
-/// Which of the injected faults.
+/// Id of an injected fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FaultId(u64);
 
@@ -126,7 +126,7 @@ impl Fault {
 // === impl Faults ===
 
 impl Faults {
-    /// Puts faults, none yet, before a cluster's API.
+    /// Installs an empty set of faults in front of a cluster's API.
     pub fn before(cluster: &Cluster) -> Arc<Self> {
         let faults = Arc::new(Self {
             active: RwLock::default(),
@@ -137,30 +137,30 @@ impl Faults {
         faults
     }
 
-    /// Begins a fault.
+    /// Activates a fault.
     pub fn inject(&self, fault: Fault) -> FaultId {
         let mut active = self.active.write();
         let id = *self.changed.borrow() + 1;
         active.push(Arc::new(Active { id, fault, hits: AtomicU32::new(0) }));
-        // Under the lock, so that the next one gets another id.
+        // Under the lock, so that the next fault gets another id.
         self.changed.send_replace(id);
         FaultId(id)
     }
 
-    /// Ends a fault; what it froze goes on.
+    /// Ends a fault; requests that it froze continue.
     pub fn lift(&self, fault: FaultId) {
         self.active.write().retain(|active| active.id != fault.0);
         self.changed.send_modify(|_| ());
     }
 
-    /// How many requests and open bodies a fault has hit; none if it is over.
+    /// Number of requests and open bodies that a fault has hit; none after it ended.
     pub fn hits(&self, fault: FaultId) -> Option<u32> {
         let active = self.active.read();
         let found = active.iter().find(|active| active.id == fault.0)?;
         Some(found.hits.load(Ordering::Relaxed))
     }
 
-    /// The faults that hit a request, of those after an id.
+    /// Faults newer than an id that hit a request.
     fn hit(&self, asked: &Asked, after: u64) -> Vec<Arc<Active>> {
         let active = self.active.read();
         let new = active.iter().filter(|active| active.id > after && active.fault.matches(asked));
@@ -180,7 +180,7 @@ impl Faults {
         self.active.read().iter().any(|active| active.id == id)
     }
 
-    /// Waits until a fault is over.
+    /// Waits until a fault ends.
     async fn lifted(&self, id: u64) {
         let mut changed_rx = self.changed.subscribe();
         while self.is_active(id) {
@@ -211,7 +211,7 @@ impl Layer for Gate {
                     Effect::Freeze => faults.lifted(active.id).await,
                     Effect::Status { code, retry_after } => return Ok(refusal::answer(code, retry_after)),
                     Effect::Forget if asked.continues => return Ok(refusal::answer(410, None)),
-                    // What is compressed cannot be made odd.
+                    // Compressed bodies cannot be modified.
                     Effect::Odd(_) => drop(request.headers_mut().remove(http::header::ACCEPT_ENCODING)),
                     Effect::Forget | Effect::Slow { .. } => {}
                 }

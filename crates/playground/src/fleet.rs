@@ -1,4 +1,4 @@
-//! A whole fleet at once: clusters with something in them, behind one listener.
+//! A fleet of populated clusters behind one listener.
 //!
 //! ```text
 //! start(FleetOptions) ─▶ Playground ─┬─ eu-west    ─ shop or pods ─ controllers, life, producer, faults
@@ -26,52 +26,52 @@ use crate::{
     status::Status,
 };
 
-/// What to start.
+/// Options of a fleet.
 #[derive(Debug, Clone)]
 pub struct FleetOptions {
-    /// Where to listen; port 0 takes a free one.
+    /// Listen address; port 0 selects a free one.
     pub listen: SocketAddr,
     pub clusters: usize,
     pub content: Content,
-    /// Decides what is in the clusters and what happens in them.
+    /// Seed of the clusters' content and activity.
     pub seed: u64,
-    /// Decides the uids of the clusters, by which clients know them again after a restart; random without it.
+    /// Seed of the clusters' uids, by which clients recognize them after a restart; without it they are random.
     pub identity: Option<u64>,
     pub faults: Option<Script>,
 }
 
-/// What is in the clusters.
+/// Content of the clusters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Content {
-    /// Nothing but controllers.
+    /// Controllers only.
     Empty { tempo: Tempo },
-    /// A shop in each, with a life that is so many times as fast as usual; none at 0.
+    /// The sample shop in each cluster. `pace` multiplies its activity; 0 disables it.
     Shop { tempo: Tempo, pace: f64 },
-    /// Pods that are made up when they are asked for.
+    /// Generated pods.
     Pods(Pods),
 }
 
-/// Pods that are made up when they are asked for.
+/// Pods that are generated on read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pods {
-    /// In each cluster.
+    /// Per cluster.
     pub pods: u32,
     pub pod_bytes: usize,
     pub namespaces: u32,
-    /// In all clusters together.
+    /// Sum over all clusters.
     pub load: Load,
 }
 
 /// A fleet that runs until the process stops.
 pub struct Fleet {
     pub playground: Playground,
-    /// In the order of their making: the first ones have the best-known names.
+    /// In the order of creation: the first ones have the best-known names.
     pub clusters: Vec<Arc<Cluster>>,
-    /// The pods of each cluster, if they are made up.
+    /// Generated pods of each cluster.
     pub populations: Vec<Arc<Population>>,
 }
 
-/// Why a fleet does not start.
+/// Error at the start of a fleet.
 #[derive(Debug, thiserror::Error)]
 pub enum FleetError {
     #[error("listen on {address}")]
@@ -82,19 +82,19 @@ pub enum FleetError {
     Namespaces { cluster: String, source: Box<Status> },
 }
 
-/// Up to so many clusters have the whole shop.
+/// Maximum number of clusters with the full shop.
 const FULL_SHOPS: usize = 20;
 
-/// Enough for a look at what just happened.
+/// Number of Event objects kept per cluster: enough to see recent activity.
 const EVENTS: usize = 200;
 
-/// A corner shop remembers less, so that a thousand of them fit into memory: some 200 changes of 500 bytes.
+/// History of a corner shop: some 200 changes of 500 bytes, so that a thousand clusters fit into memory.
 const CORNER_HISTORY: (usize, usize) = (200, 96 << 10);
 
-/// A watch that comes back within this time can go on.
+/// A watch that reconnects within this time can resume.
 const HISTORY_SECONDS: f64 = 120.0;
 
-/// 2020, so that versions are not longer than they need to be: they fit into 53 bits.
+/// The year 2020. Counting from there keeps revisions short: they fit into 53 bits.
 const EPOCH_MICROSECONDS: i64 = 1_577_836_800_000_000;
 
 // === impl Fleet ===
@@ -104,12 +104,12 @@ impl Fleet {
         self.playground.address()
     }
 
-    /// A kubeconfig with one context for each cluster, of the cluster's name.
+    /// Kubeconfig with one context per cluster, named like the cluster.
     pub fn kubeconfig(&self) -> String {
         self.playground.kubeconfig()
     }
 
-    /// The names of the clusters.
+    /// Names of the clusters.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.clusters.iter().map(|cluster| cluster.name())
     }
@@ -118,7 +118,7 @@ impl Fleet {
 // === impl FleetOptions ===
 
 impl FleetOptions {
-    /// So many clusters with shops, on a free port of this machine.
+    /// Clusters with shops, on a free local port.
     pub fn shops(clusters: usize) -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
@@ -145,10 +145,10 @@ impl FleetOptions {
     }
 }
 
-/// Starts a fleet: its tasks belong to the process and end with it.
+/// Starts a fleet. Its tasks belong to the process and end with it.
 pub async fn start(options: FleetOptions, shutdown: &Shutdown) -> Result<Fleet, FleetError> {
-    // Later runs have higher versions, so that a client that comes back with an old one is told to list again.
-    // No cluster makes a million changes in a second, so that none outruns the clock.
+    // Later runs have higher revisions, so that a client that resumes from an old one gets 410 and lists again. No
+    // cluster makes a million changes per second, so that none overtakes the clock.
     let revision = u64::try_from(Timestamp::now().as_microsecond() - EPOCH_MICROSECONDS).unwrap_or(1);
     let names = cluster_names(options.clusters);
     let clusters: Vec<_> = names.iter().map(|name| options.cluster(name, revision)).collect();

@@ -1,4 +1,4 @@
-//! The API of a cluster over HTTP.
+//! API of a cluster over HTTP.
 //!
 //! ```text
 //! request ─▶ Layer (faults) ─▶ user ─▶ route ─▶ allowed? ─┬─ discovery, OpenAPI, version, health
@@ -45,7 +45,7 @@ use self::layer::{Body, Cut, Next, RequestBody};
 use self::request::Call;
 use self::route::{Route, Target};
 
-/// Answers a request for a cluster; its path has no `/clusters/<name>` any more.
+/// Handles a request for a cluster; its path no longer contains `/clusters/<name>`.
 pub(crate) async fn handle(
     cluster: Arc<Cluster>,
     request: Request<RequestBody>,
@@ -60,7 +60,7 @@ pub(crate) async fn handle(
 // === impl Next ===
 
 impl Next {
-    /// Lets the API answer.
+    /// Passes the request to the API.
     pub async fn run(self, request: Request<RequestBody>) -> Response<Body> {
         let answer = match Call::read(self.cluster, request).await {
             Ok(call) => dispatch(&call),
@@ -110,12 +110,12 @@ fn resource(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
     }
 }
 
-/// An error outside of all clusters.
+/// Error response outside of any cluster.
 pub(crate) fn respond_status(status: &Status) -> Response<Body> {
     respond::status(status)
 }
 
-/// A document outside of all clusters.
+/// Document outside of any cluster.
 pub(crate) fn respond_bytes(bytes: bytes::Bytes) -> Response<Body> {
     respond::bytes(200, bytes)
 }

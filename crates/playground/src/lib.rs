@@ -1,4 +1,4 @@
-//! Simulated API servers: the embedded default, the fault injector, the load source.
+//! Simulated API servers: the default test cluster, with fault injection and load generation.
 //!
 //! ```text
 //! kubectl, kube, client-go                         controllers, the shop, the load population
@@ -14,11 +14,12 @@
 //!                                              generated objects ─────┘
 //! ```
 //!
-//! A cluster answers as a real API server v1.36 does; the contract tests (`tests/contract`) run unchanged against both.
-//! Objects are kept as compact JSON that table, history and answers share. There is no task per cluster: a watch reads
-//! the cluster's short history when it is woken, and a list of an older version undoes the changes since then.
+//! A cluster behaves like a real API server v1.36; the contract tests (`tests/contract`) run unchanged against both.
+//! Objects are stored as compact JSON that table, history and responses share. There is no task per cluster: a watch
+//! reads the cluster's short history when it is notified, and a list at an older resource version undoes the changes
+//! since then.
 //!
-//! What it does not imitate stands in `docs/playground.md`; `tests/contract/limits.rs` holds the list to the truth.
+//! `docs/playground.md` lists what it does not imitate; `tests/contract/limits.rs` verifies the list.
 
 mod admission;
 mod catalogue;

@@ -1,14 +1,14 @@
-//! Small words for JSON objects whose shape is known only in part.
+//! Accessors for JSON objects whose schema is only partly known.
 
 use serde_json::{Map, Value};
 pub(crate) use spindrift_kubernetes::depth;
 
-/// The text at a JSON pointer; empty if it is not there.
+/// String at a JSON pointer; empty if absent.
 pub(crate) fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
     object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The list at a JSON pointer; empty if it is not there.
+/// List at a JSON pointer; empty if absent.
 pub(crate) fn list<'a>(object: &'a Value, pointer: &str) -> &'a [Value] {
     object.pointer(pointer).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
@@ -38,10 +38,10 @@ pub(crate) fn finalizers(object: &Value) -> Vec<String> {
     words.iter().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// Levels of objects and lists that an object may have; well below what the parser takes.
+/// Maximum nesting of an object; well below the parser's limit.
 pub(crate) const MAX_DEPTH: usize = 100;
 
-/// The fields of an object, which it is turned into if it is anything else.
+/// Fields of an object; any other value is replaced by an empty object.
 pub(crate) fn fields(value: &mut Value) -> &mut Map<String, Value> {
     if !value.is_object() {
         *value = Value::Object(Map::new());
@@ -52,7 +52,7 @@ pub(crate) fn fields(value: &mut Value) -> &mut Map<String, Value> {
     }
 }
 
-/// The fields of the object under a key, made if they are not there.
+/// Fields of the object under a key, created if absent.
 pub(crate) fn child<'a>(value: &'a mut Value, key: &str) -> &'a mut Map<String, Value> {
     fields(fields(value).entry(key).or_insert(Value::Null))
 }
@@ -70,7 +70,7 @@ pub(crate) fn assign(fields: &mut Map<String, Value>, key: &str, value: Value) {
     }
 }
 
-/// Sets a field that is missing.
+/// Sets a field if it is absent.
 pub(crate) fn default(fields: &mut Map<String, Value>, key: &str, value: impl Into<Value>) {
     let slot = fields.entry(key).or_insert(Value::Null);
     if slot.is_null() {
@@ -78,7 +78,7 @@ pub(crate) fn default(fields: &mut Map<String, Value>, key: &str, value: impl In
     }
 }
 
-/// Now, as Kubernetes writes it.
+/// The current time in Kubernetes' format.
 pub(crate) fn now() -> String {
     timestamp(jiff::Timestamp::now())
 }

@@ -25,7 +25,7 @@ use crate::cluster::Cluster;
 use crate::http::layer::{Body, BodyError, Cut};
 use crate::{Status, http as api};
 
-/// A listener and the clusters behind it; clones share them.
+/// A listener and its clusters; clones share them.
 #[derive(Clone)]
 pub struct Playground {
     shared: Arc<Shared>,
@@ -37,16 +37,16 @@ struct Shared {
     clusters: RwLock<BTreeMap<String, Arc<Cluster>>>,
 }
 
-/// A watch needs little; 30,000 of them are open with a thousand clusters.
+/// Buffer per connection. A watch needs little, and a thousand clusters have 30,000 open watches.
 const READ_BUFFER: usize = 16 << 10;
 
-/// What waits for a client that does not read, in each stream of HTTP/2.
+/// Limit of unsent data per HTTP/2 stream, for clients that do not read.
 const SEND_BUFFER: usize = 64 << 10;
 
 // === impl Playground ===
 
 impl Playground {
-    /// Listens; port 0 takes a free one.
+    /// Binds the listener; port 0 selects a free one.
     pub async fn bind(address: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let shared = Shared {
@@ -61,7 +61,7 @@ impl Playground {
         self.shared.address
     }
 
-    /// Serves one more cluster, in place of one of the same name.
+    /// Serves another cluster; it replaces one of the same name.
     pub fn add(&self, cluster: Arc<Cluster>) {
         self.shared.clusters.write().insert(cluster.name().to_owned(), cluster);
     }
@@ -70,17 +70,17 @@ impl Playground {
         self.shared.clusters.read().get(name).cloned()
     }
 
-    /// The clusters in the order of their names.
+    /// Clusters in the order of their names.
     pub fn clusters(&self) -> Vec<Arc<Cluster>> {
         self.shared.clusters.read().values().cloned().collect()
     }
 
-    /// Where the API of a cluster is.
+    /// URL of a cluster's API.
     pub fn url(&self, name: &str) -> String {
         format!("http://{}/clusters/{name}", self.shared.address)
     }
 
-    /// A kubeconfig with a context per cluster; the first is the current one.
+    /// Kubeconfig with a context per cluster; the first is the current one.
     pub fn kubeconfig(&self) -> String {
         let clusters = self.clusters();
         let names: Vec<&str> = clusters.iter().map(|cluster| cluster.name()).collect();
@@ -118,7 +118,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, token: CancellationT
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => drop(connections.spawn(serve(stream, Arc::clone(&shared)))),
-                // Out of file descriptors, mostly: those that are open still work.
+                // Mostly out of file descriptors: open connections still work.
                 Err(error) => {
                     warn!(%error, "cannot accept a connection");
                     tokio::time::sleep(std::time::Duration::from_millis(100)).await;
@@ -136,9 +136,9 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) {
     }
     let service = service_fn(move |request| answer(Arc::clone(&shared), request));
     let mut builder = auto::Builder::new(TokioExecutor::new());
-    // Idle connections stay, as with the real server; clients keep them for their next request.
+    // Idle connections stay open, as with the real server; clients reuse them.
     builder.http1().timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(READ_BUFFER);
-    // Clients that know HTTP/2 begin with it, in plaintext too: a cluster's watches then share one connection.
+    // Clients may start with HTTP/2 in plaintext too: a cluster's watches then share one connection.
     builder.http2().timer(TokioTimer::new()).max_concurrent_streams(1_000).max_send_buf_size(SEND_BUFFER);
     if let Err(error) = builder.serve_connection(TokioIo::new(stream), service).await {
         debug!(error = %error, "connection ended");
@@ -154,11 +154,11 @@ async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Respo
     let (mut parts, body) = request.into_parts();
     parts.uri = rest;
     let body = body.map_err(BodyError::other).boxed_unsync();
-    // On the heap: what a request needs is not kept with every idle connection.
+    // Boxed: idle connections do not keep the memory of a request.
     Box::pin(api::handle(cluster, Request::from_parts(parts, body))).await
 }
 
-/// The name of the cluster and the path within it.
+/// Splits the path into the name of the cluster and the path within it.
 fn split(uri: &Uri) -> Option<(String, Uri)> {
     let rest = uri.path().strip_prefix("/clusters/")?;
     let (name, path) = rest.split_once('/').unwrap_or((rest, ""));
@@ -166,7 +166,7 @@ fn split(uri: &Uri) -> Option<(String, Uri)> {
     Some((name.to_owned(), format!("/{path}{query}").parse().ok()?))
 }
 
-/// What stands outside of all clusters: their names.
+/// Document outside of any cluster: the names of the clusters.
 fn index(shared: &Shared) -> Response<Body> {
     let names: Vec<String> = shared.clusters.read().keys().cloned().collect();
     api::respond_bytes(Bytes::from(json!({"clusters": names}).to_string()))

@@ -1,4 +1,4 @@
-//! Pods that are made up when they are asked for: a load without the memory for it.
+//! Generated pods: load without the memory for stored objects.
 //!
 //! ```text
 //! slots: 16 bytes per pod ──┐
@@ -6,8 +6,8 @@
 //! producer ──change──▶ slots, history ──▶ watchers wake
 //! ```
 //!
-//! The same seed, index and incarnation make the same pod. A page of a list that is asked for later shows pods as they
-//! are then, under the version of its first page: what changed since is told again by a watch from that version.
+//! The same seed, index and incarnation generate the same pod. A later page of a list shows the pods as they are at
+//! that time, under the resource version of its first page: a watch from that version repeats the changes since.
 
 mod producer;
 mod template;
@@ -27,14 +27,14 @@ use crate::storage::{
     collection::{Change, Changes, Collection, Item, Snapshot},
 };
 
-/// The pods of one cluster.
+/// Pods of one cluster.
 pub struct Population {
     maker: Maker,
     state: RwLock<State>,
     changed: Arc<Notify>,
 }
 
-/// What makes a pod of an index and a slot.
+/// Generates a pod from an index and a slot.
 #[derive(Debug, Clone)]
 struct Maker {
     template: Arc<Template>,
@@ -43,15 +43,15 @@ struct Maker {
     size: u32,
 }
 
-/// How many pods, where, and from which version on.
+/// Number, namespaces and first revision of the pods.
 #[derive(Debug, Clone, Copy)]
 pub struct PopulationOptions {
     pub pods: u32,
     pub namespaces: u32,
     pub seed: u64,
-    /// The version of the first list.
+    /// Revision of the first list.
     pub revision: u64,
-    /// How many changes a watch can be behind before it gets 410.
+    /// Number of changes in the history. A watch that is further behind gets 410.
     pub history: usize,
 }
 
@@ -60,11 +60,11 @@ struct State {
     history: VecDeque<Past>,
     most: usize,
     revision: u64,
-    /// The newest change that is forgotten.
+    /// Revision of the newest dropped change.
     floor: u64,
 }
 
-/// A pod.
+/// State of one pod.
 #[derive(Debug, Clone, Copy, Default)]
 struct Slot {
     incarnation: u32,
@@ -72,7 +72,7 @@ struct Slot {
     revision: u64,
 }
 
-/// A change of a pod.
+/// A past change of a pod.
 #[derive(Debug, Clone, Copy)]
 struct Past {
     index: u32,
@@ -80,7 +80,7 @@ struct Past {
     kind: ChangeKind,
 }
 
-/// The namespaces of pods are `load-000`, `load-001` and so on.
+/// Prefix of the pods' namespaces: `load-000`, `load-001` and so on.
 const PREFIX: &str = "load-";
 
 // === impl Population ===
@@ -107,7 +107,7 @@ impl Population {
         })
     }
 
-    /// The namespaces that the pods are in.
+    /// Namespaces of the pods.
     pub fn namespaces(&self) -> impl Iterator<Item = String> + use<> {
         (0..self.maker.namespaces).map(|number| format!("{PREFIX}{number:03}"))
     }
@@ -121,7 +121,7 @@ impl Population {
         });
     }
 
-    /// Deletes a pod, and creates another one in its place.
+    /// Deletes a pod and creates another one in its place.
     pub fn replace(&self, index: u32) {
         self.write(|state| {
             let Some(slot) = state.slots.get(index as usize).copied() else { return };
@@ -136,7 +136,7 @@ impl Population {
         self.changed.notify_waiters();
     }
 
-    /// The pod that a path names, if it is the one that lives.
+    /// Finds the pod of a path, if it is the current incarnation.
     fn find(&self, path: &str) -> Option<(u32, Slot)> {
         let index = template::index_of(path)?;
         let slot = self.state.read().slots.get(index as usize).copied()?;
@@ -160,8 +160,8 @@ impl Collection for Population {
             range.start = range.start.max(after.saturating_add(1)).min(range.end);
         }
         let count = u64::from(range.end - range.start);
-        // Copied in one go, 16 bytes each, so that a slow reader of a long list holds no lock; under the lock of the
-        // version, so that a watch from it misses nothing.
+        // Copied at once, 16 bytes each, so that a slow reader of a long list holds no lock; together with the
+        // revision, so that a watch from it misses nothing.
         let (revision, slots) = {
             let state = self.state.read();
             if at.is_some_and(|at| at < state.floor) {
@@ -192,7 +192,7 @@ impl Collection for Population {
         drop(state);
         let change = |past: Past| {
             let (path, object) = self.maker.render(past.index, past.slot);
-            // Nothing that a selector sees ever changes, so the state before is as good as the one after.
+            // No field that a selector reads ever changes, so the previous state equals the new one.
             let previous = (past.kind != ChangeKind::Added).then(|| object.clone());
             Change { revision: past.slot.revision, kind: past.kind, path, object, previous }
         };
@@ -222,7 +222,7 @@ impl Maker {
         u32::try_from(number).unwrap_or(0)
     }
 
-    /// The pods of a namespace, whose order is that of their paths.
+    /// Indexes of the pods of a namespace; their order is that of their paths.
     fn range(&self, prefix: &str) -> Range<u32> {
         if prefix.is_empty() {
             return 0..self.size;

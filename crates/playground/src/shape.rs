@@ -1,6 +1,6 @@
-//! The shape of built-in objects: which fields there are, and what they may hold.
+//! Schema of built-in objects: their fields and types.
 //!
-//! A body that does not fit is refused, as Go's decoder would; fields that no one knows are taken out and named.
+//! Decoding rejects wrong types with the messages of Go's decoder, and removes and reports unknown fields.
 
 pub(crate) mod fields;
 
@@ -10,29 +10,29 @@ use serde_json::{Map, Number, Value};
 
 use fields::Kind;
 
-/// Why an object cannot be decoded.
+/// Error of the decoder.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Misfit {
     Type {
         found: String,
-        /// The structure and the path, as Go tells them: `Container.spec.containers.image`.
+        /// Struct and path as Go writes them: `Container.spec.containers.image`.
         field: String,
         wanted: String,
     },
     Quantity,
 }
 
-/// Where the decoder is.
+/// Position of the decoder.
 #[derive(Clone, Copy)]
 struct Place<'a> {
-    /// The structure whose field this is.
+    /// Struct that contains the field.
     owner: &'static str,
     /// `spec.containers[0].image`.
     path: &'a str,
 }
 
-/// Takes out of an object the fields that its kind does not have, and gives their paths; kinds without a known shape stay as
-/// they are.
+/// Removes the fields that a kind does not have and returns their paths; objects of kinds without a schema stay
+/// unchanged.
 pub(crate) fn fit(api_version: &str, kind: &str, object: &mut Value) -> Result<Vec<String>, Misfit> {
     let mut unknown = Vec::new();
     let Some(message) = fields::message_of(api_version, kind) else { return Ok(unknown) };
@@ -75,7 +75,7 @@ fn fit_value(
     unknown: &mut Vec<String>,
 ) -> Result<(), Misfit> {
     match (kind, value) {
-        // Nothing is always allowed, and what is decoded by hand is checked where it is used.
+        // Null is always allowed; types with their own decoder are checked where they are used.
         (_, Value::Null)
         | (Kind::Either | Kind::Json | Kind::List, _)
         | (Kind::Text | Kind::Bytes | Kind::Time { .. }, Value::String(_))
@@ -101,12 +101,12 @@ fn fit_value(
     }
 }
 
-/// Whether a number is one of this type of Go.
+/// Whether a number fits this Go type.
 fn is_integer(name: &str, number: &Number) -> bool {
     number.as_i64().is_some_and(|number| name != "int32" || i32::try_from(number).is_ok())
 }
 
-/// Whether a text looks like `1.5Gi`, `100m` or `1e3`.
+/// Whether text is a quantity such as `1.5Gi`, `100m` or `1e3`.
 fn is_quantity(text: &str) -> bool {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let rest = unsigned.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
@@ -128,7 +128,7 @@ impl Misfit {
             Value::Array(_) => "array".to_owned(),
             Value::Object(_) => "object".to_owned(),
         };
-        // Go leaves out the indexes.
+        // Go omits the indexes.
         let mut path = String::new();
         for part in place.path.split('[') {
             path.push_str(part.split_once(']').map_or(part, |(_, rest)| rest));
@@ -137,7 +137,7 @@ impl Misfit {
     }
 }
 
-/// How Go calls what a field holds.
+/// Name of a field's type in Go.
 fn go_name(kind: &Kind) -> String {
     match kind {
         Kind::Text | Kind::Time { .. } | Kind::Quantity => "string".to_owned(),

@@ -1,4 +1,4 @@
-//! A believable little online shop, in as many clusters as one likes, and the life in it.
+//! Realistic small online shop for any number of clusters, and its activity.
 //!
 //! ```text
 //! ingress ─▶ frontend ─▶ cart ─▶ cart-cache          shop
@@ -11,7 +11,7 @@
 //! promotions.shop.example.com                        custom resources
 //! ```
 //!
-//! The objects of a cluster, and what happens to them, follow from its name and a seed.
+//! The name of a cluster and a seed determine its objects and its activity.
 
 mod cluster_wide;
 mod life;
@@ -29,16 +29,16 @@ pub use names::cluster_names;
 
 use crate::{cluster::Cluster, status::Status};
 
-/// How much of a shop there is in a cluster.
+/// Size of the shop in a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Size {
-    /// All of it: some thirty pods.
+    /// All programs: some thirty pods.
     Full,
-    /// A corner shop of a few pods, for those who want a thousand of them.
+    /// A few pods, so that a thousand clusters fit on one machine.
     Corner,
 }
 
-/// One shop, before it is opened.
+/// Parameters of one shop.
 #[derive(Debug, Clone, Copy)]
 pub struct Shop<'a> {
     /// The cluster's name.
@@ -50,7 +50,7 @@ pub struct Shop<'a> {
 // === impl Shop ===
 
 impl Shop<'_> {
-    /// Creates all objects of the shop; controllers do the rest.
+    /// Creates all objects of the shop; the controllers do the rest.
     pub fn open(&self, cluster: &Cluster) -> Result<(), Status> {
         for manifest in self.manifests() {
             match cluster.create(manifest) {

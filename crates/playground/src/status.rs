@@ -1,4 +1,4 @@
-//! The one shape of every error: a `Status` with the words of the real API server.
+//! API errors: a `Status` with the messages of the real API server.
 
 use std::fmt;
 
@@ -6,22 +6,22 @@ use serde_json::{Value, json};
 
 use crate::catalogue::Resource;
 
-/// Why a request was refused.
+/// Error of an API request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Status {
     /// The HTTP status code.
     pub code: u16,
-    /// The machine's word, such as `NotFound`; empty if there is none.
+    /// Machine-readable reason, such as `NotFound`; empty if there is none.
     pub reason: &'static str,
-    /// The sentence for people.
+    /// Message for users.
     pub message: String,
     /// The `details` field; null if there is none.
     pub details: Value,
-    /// A token with which an expired list can go on, for `metadata.continue`.
+    /// Token with which an expired list can continue, for `metadata.continue`.
     pub resume: Option<String>,
 }
 
-/// One complaint about one field.
+/// Error about one field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cause {
     pub reason: &'static str,
@@ -82,7 +82,7 @@ impl Status {
         Self::new(404, "NotFound", message).with_details(details(resource, name))
     }
 
-    /// The path leads nowhere.
+    /// 404 for an unknown path.
     pub fn no_such_path() -> Self {
         Self::new(404, "NotFound", "the server could not find the requested resource").with_details(json!({}))
     }
@@ -97,7 +97,7 @@ impl Status {
         Self::new(409, "Conflict", message).with_details(details(resource, name))
     }
 
-    /// The object was changed by somebody else in between.
+    /// Conflict: another client changed the object in between.
     pub fn stale(resource: &Resource, name: &str) -> Self {
         Self::conflict(
             resource,
@@ -128,7 +128,7 @@ impl Status {
         Self::new(422, "Invalid", format!("{kind} {name:?} is invalid: {list}")).with_details(details)
     }
 
-    /// Options that do not fit together.
+    /// Options that exclude each other.
     pub(crate) fn invalid_options(kind: &str, causes: &[Cause]) -> Self {
         let words: Vec<String> =
             causes.iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect();
@@ -151,12 +151,12 @@ impl Status {
             .with_details(json!({}))
     }
 
-    /// The version is older than what is remembered.
+    /// The resource version is older than the history.
     pub fn too_old(asked: u64, oldest: u64) -> Self {
         Self::new(410, "Expired", format!("too old resource version: {asked} ({oldest})"))
     }
 
-    /// The snapshot of a paged list is gone; with `resume` the list can go on with newer objects.
+    /// The snapshot of a paged list has expired; with `resume` the list can continue with newer objects.
     pub fn continue_expired(resume: Option<String>) -> Self {
         let message = "The provided continue parameter is too old to display a consistent list result. You can \
                        start a new list without the continue parameter, or use the continue token in this response \
@@ -166,7 +166,7 @@ impl Status {
         Self { resume, ..Self::new(410, "Expired", message) }
     }
 
-    /// The version lies in the future.
+    /// The resource version is in the future.
     pub fn too_large(asked: u64, current: u64) -> Self {
         let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
         let cause = json!({"reason": "ResourceVersionTooLarge", "message": "Too large resource version"});
@@ -182,7 +182,7 @@ impl Status {
         Self::new(500, "InternalError", format!("Internal error occurred: {}", message.into()))
     }
 
-    /// The body of the answer.
+    /// Body of the response.
     pub fn to_value(&self) -> Value {
         let mut body = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
@@ -200,7 +200,7 @@ impl Status {
         body
     }
 
-    /// The seconds that the client is asked to wait.
+    /// Seconds after which the client should retry.
     pub fn retry_after(&self) -> Option<u64> {
         self.details.get("retryAfterSeconds").and_then(Value::as_u64)
     }

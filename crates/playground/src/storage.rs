@@ -1,4 +1,4 @@
-//! Where the objects of a cluster are: tables of compact JSON, and a short memory of what changed.
+//! Storage of a cluster: tables of compact JSON, and a short history of changes.
 //!
 //! ```text
 //! put, remove ──▶ Table: path ─▶ bytes      ◀── snapshot(now)
@@ -6,8 +6,8 @@
 //!                                           ◀── changes(after)
 //! ```
 //!
-//! An object's bytes have neither `apiVersion` nor `kind`: these belong to the version in which it is served and are
-//! written in front when it is sent. The bytes are shared between table, history and everything that is being sent.
+//! Stored bytes have neither `apiVersion` nor `kind`: these depend on the version in which the object is served and are
+//! prepended when it is sent. Table, history and pending responses share the bytes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -27,34 +27,34 @@ pub(crate) use history::{Event, History, Limits};
 
 /// All objects of a cluster.
 pub(crate) struct Store {
-    /// The version of the newest change; every change has its own.
+    /// Revision of the newest change; every change has its own.
     pub(crate) revision: u64,
     tables: HashMap<TableId, Table>,
     history: History,
-    /// Who is owned by whom: the uid of the owner to the places of its dependents.
+    /// Dependents by the uid of their owner, each as table and path.
     owned: HashMap<Box<str>, BTreeSet<(TableId, Box<str>)>>,
 }
 
 #[derive(Default)]
 struct Table {
     objects: BTreeMap<Box<str>, Bytes>,
-    /// The newest change of this table that history has forgotten.
+    /// Revision of the newest change of this table that the history has dropped.
     floor: u64,
     changed: Arc<Notify>,
 }
 
-/// What was asked for is no longer remembered.
+/// The requested revision is no longer in the history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gone {
-    /// The oldest version that is.
+    /// Oldest available revision.
     pub oldest: u64,
 }
 
-/// Why there are no changes to tell.
+/// Reason why there are no changes to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
     Gone(Gone),
-    /// The collection itself does not exist any more.
+    /// The collection no longer exists.
     Closed,
 }
 
@@ -70,7 +70,7 @@ impl Store {
     }
 
     pub(crate) fn value(&self, table: &str, path: &str) -> Option<Value> {
-        // What was stored was serialized by `put`, so it parses.
+        // `put` serialized it, so it parses.
         self.get(table, path).and_then(|bytes| serde_json::from_slice(bytes).ok())
     }
 
@@ -78,9 +78,9 @@ impl Store {
         self.tables.get(table).map_or(0, |table| table.objects.len())
     }
 
-    /// Makes sure that a table exists, so that it can be waited for.
+    /// Creates a table if it does not exist, so that watches can wait for it.
     pub(crate) fn open(&mut self, table: &TableId) {
-        // One of this name may have been before, of whose changes some are forgotten.
+        // A table of this name may have existed before, with changes that the history has dropped.
         let floor = self.history.forgotten();
         self.tables.entry(table.clone()).or_insert_with(|| Table { floor, ..Table::default() });
     }
@@ -89,19 +89,19 @@ impl Store {
         self.tables.contains_key(table)
     }
 
-    /// Tells when a table changes; none for a table that was never opened or is closed.
+    /// Notifier of a table's changes; none for a table that was never opened or is closed.
     pub(crate) fn changed(&self, table: &str) -> Option<Arc<Notify>> {
         self.tables.get(table).map(|table| Arc::clone(&table.changed))
     }
 
-    /// Forgets a table whose kind is no longer served; its objects are removed before.
+    /// Drops a table whose kind is no longer served, after its objects were removed.
     pub(crate) fn close(&mut self, table: &str) {
         if let Some(table) = self.tables.remove(table) {
             table.changed.notify_waiters();
         }
     }
 
-    /// Paths and bytes of a table, those of one namespace if a prefix such as `default/` is given.
+    /// Paths and bytes of a table, limited to one namespace by a prefix such as `default/`.
     pub(crate) fn scan<'a>(
         &'a self,
         table: &str,
@@ -121,7 +121,7 @@ impl Store {
         self.tables.keys()
     }
 
-    /// Stores an object, which gets the next version, and remembers the change.
+    /// Stores an object under the next revision and adds the change to the history.
     pub(crate) fn put(&mut self, table: &TableId, path: &str, object: &mut Value) -> Bytes {
         self.revision += 1;
         let meta = object::metadata(object);
@@ -147,7 +147,7 @@ impl Store {
         bytes
     }
 
-    /// Removes an object; its last state, with the version of the removal, is what watchers see.
+    /// Removes an object; watches see its last state with the revision of the removal.
     pub(crate) fn remove(&mut self, table: &TableId, path: &str) -> Option<Value> {
         let previous = self.tables.get_mut(table)?.objects.remove(path)?;
         self.disown(table, path, &previous);
@@ -180,7 +180,7 @@ impl Store {
         }
     }
 
-    /// The places of the objects that name this owner.
+    /// Table and path of the objects that reference this owner.
     pub(crate) fn dependents(&self, owner: &str) -> Vec<(TableId, Box<str>)> {
         self.owned.get(owner).map(|places| places.iter().cloned().collect()).unwrap_or_default()
     }
@@ -196,7 +196,7 @@ impl Store {
         }
     }
 
-    /// Forgets all changes up to now, as a compaction does.
+    /// Drops the history, as a compaction does.
     pub(crate) fn compact(&mut self) {
         self.history.compact(self.revision);
         for table in self.tables.values() {
@@ -204,13 +204,13 @@ impl Store {
         }
     }
 
-    /// The oldest version from which a table's changes can be told.
+    /// Oldest revision from which the history of a table is complete.
     fn floor(&self, table: &str) -> u64 {
         let floor = self.tables.get(table).map_or(0, |table| table.floor);
         floor.max(self.history.compacted())
     }
 
-    /// The changes of a table after a version, at most `limit`, and the version up to which they were looked for.
+    /// Changes of a table after a revision, at most `limit`, and the revision up to which they are complete.
     pub(crate) fn changes(&self, table: &str, after: u64, limit: usize) -> Result<(Vec<Event>, u64), Stop> {
         let oldest = self.floor(table);
         if after < oldest {
@@ -218,7 +218,7 @@ impl Store {
         }
         let events: Vec<Event> =
             self.history.after(after).filter(|event| &*event.table == table).take(limit).cloned().collect();
-        // What happened before the end is told before the end.
+        // Changes before the end are returned before the end.
         if events.is_empty() && !self.has(table) {
             return Err(Stop::Closed);
         }
@@ -229,7 +229,7 @@ impl Store {
         Ok((events, position))
     }
 
-    /// The changes of all tables after a version.
+    /// Changes of all tables after a revision.
     pub(crate) fn all_changes(&self, after: u64, limit: usize) -> Result<Vec<Event>, Gone> {
         let oldest = self.history.forgotten();
         if after < oldest {
@@ -238,7 +238,7 @@ impl Store {
         Ok(self.history.after(after).take(limit).cloned().collect())
     }
 
-    /// All objects of a table (or of the namespace that is its prefix) as they were at a version.
+    /// All objects of a table, or of the namespace that is its prefix, as they were at a revision.
     pub(crate) fn snapshot(
         &self,
         table: &str,
@@ -250,7 +250,7 @@ impl Store {
             return Err(Gone { oldest });
         }
         let mut objects: BTreeMap<&str, &Bytes> = self.scan(table, prefix).collect();
-        // The newest change is undone first, so that the oldest one has the last word.
+        // Undoes the newest change first, so that the oldest one determines the result.
         for event in self.history.after(at).rev().filter(|event| &*event.table == table) {
             match &event.previous {
                 _ if !event.path.starts_with(prefix) => {}
@@ -262,7 +262,7 @@ impl Store {
     }
 }
 
-/// The bytes in which an object is kept; its type is taken off.
+/// Serializes an object without its type.
 fn serialize(object: &mut Value) -> Bytes {
     let fields = object::fields(object);
     fields.remove("apiVersion");

@@ -1,4 +1,4 @@
-//! What the server hands out itself: addresses and ports of services, the labels by which a job knows its pods.
+//! Values that the server allocates: cluster IPs and ports of services, the labels by which a job selects its pods.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use crate::object::{child, default as set, fields, list, metadata, text};
 use crate::status::Status;
 use crate::storage::Store;
 
-/// Service addresses are 10.96.0.0/16; the first is the API's own.
+/// Number of service addresses in 10.96.0.0/16; the first one belongs to the API server's own service.
 const ADDRESSES: u32 = 65_534;
 const NODE_PORTS: std::ops::RangeInclusive<u64> = 30_000..=32_767;
 

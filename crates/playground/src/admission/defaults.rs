@@ -1,4 +1,4 @@
-//! The defaults that clients rely on, as the real server writes them.
+//! Defaults that clients rely on, as the real server sets them.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -73,7 +73,7 @@ fn pod(object: &mut Value) {
     set(status, "qosClass", class);
 }
 
-/// The template in a workload's specification.
+/// Sets the defaults of the pod template in a workload's specification.
 fn template(spec: &mut Map<String, Value>) {
     let template = fields(spec.entry("template").or_insert(Value::Null));
     template.entry("metadata").or_insert_with(|| json!({}));
@@ -225,7 +225,7 @@ fn namespace(object: &mut Value) {
 fn secret(object: &mut Value) {
     let fields = fields(object);
     set(fields, "type", "Opaque");
-    // Plain text is for writing only; it is stored, and shown, as data.
+    // `stringData` is write-only; the server stores and returns it as `data`.
     if let Some(Value::Object(plain)) = fields.remove("stringData") {
         let data = crate::object::fields(fields.entry("data").or_insert(Value::Null));
         for (key, value) in plain {

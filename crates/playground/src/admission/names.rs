@@ -1,10 +1,10 @@
-//! Which names are allowed.
+//! Validation of names and labels.
 
 const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 const SERVICE: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
 
-/// Why a name is not allowed for a kind; nothing if it is.
+/// Returns why a name is invalid for a kind, or none if it is valid.
 pub(super) fn complaint(kind: &str, name: &str) -> Option<String> {
     let longest = if matches!(kind, "Namespace" | "Service") { 63 } else { 253 };
     if name.len() > longest {
@@ -42,7 +42,7 @@ pub(super) fn is_dns_subdomain(name: &str) -> bool {
     name.split('.').all(is_dns_label)
 }
 
-/// Why a value is not allowed for a label; nothing if it is.
+/// Returns why a label value is invalid, or none if it is valid.
 pub(super) fn label_complaint(value: &str) -> Option<String> {
     if value.len() > 63 {
         return Some("must be no more than 63 characters".to_owned());
@@ -52,7 +52,7 @@ pub(super) fn label_complaint(value: &str) -> Option<String> {
     })
 }
 
-/// Why a key is not allowed for a label; nothing if it is.
+/// Returns why a label key is invalid, or none if it is valid.
 pub(super) fn label_key_complaint(key: &str) -> Option<String> {
     let (prefix, name) = key.rsplit_once('/').map_or((None, key), |(prefix, name)| (Some(prefix), name));
     if prefix.is_some_and(|prefix| !is_dns_subdomain(prefix)) {

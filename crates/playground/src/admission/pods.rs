@@ -1,10 +1,10 @@
-//! The defaults of pods, wherever their specification stands, and their quality of service.
+//! Defaults of pod specifications, in pods and in templates, and the QoS class of a pod.
 
 use serde_json::{Map, Value, json};
 
 use crate::object::{default as set, fields, list, text};
 
-/// Fills in the specification of a pod.
+/// Sets the defaults of a pod specification.
 pub(super) fn default_pod_spec(spec: &mut Map<String, Value>) {
     set(spec, "restartPolicy", "Always");
     set(spec, "terminationGracePeriodSeconds", 30);
@@ -33,7 +33,7 @@ fn container(container: &mut Value) {
     let floats = !image.contains('@') && (!tag.contains(':') || tag.ends_with(":latest"));
     set(fields, "imagePullPolicy", if floats { "Always" } else { "IfNotPresent" });
     let resources = crate::object::fields(fields.entry("resources").or_insert(Value::Null));
-    // What is limited and not requested is requested as far as it is limited.
+    // A limit without a request becomes the request.
     if let Some(Value::Object(limits)) = resources.get("limits").cloned() {
         let requests = crate::object::fields(resources.entry("requests").or_insert(Value::Null));
         for (name, amount) in limits {
@@ -84,7 +84,7 @@ fn volume(volume: &mut Value) {
     }
 }
 
-/// The quality of service of a pod, by what its containers request and are limited to.
+/// QoS class of a pod, from the requests and limits of its containers.
 pub(super) fn quality(spec: &Map<String, Value>) -> &'static str {
     let containers = spec.get("containers").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let inits = spec.get("initContainers").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -104,7 +104,7 @@ pub(super) fn quality(spec: &Map<String, Value>) -> &'static str {
     if all.iter().all(fixed) { "Guaranteed" } else { "Burstable" }
 }
 
-/// The containers of a pod, in the words of error messages.
+/// Names of the containers of a pod, quoted as in the server's error messages.
 pub(crate) fn container_names(pod: &Value, part: &str) -> Vec<String> {
     list(pod, &format!("/spec/{part}")).iter().map(|container| text(container, "/name").to_owned()).collect()
 }

@@ -1,11 +1,11 @@
-//! The schemas of custom resources: pruning, defaults, and the checks that are common.
+//! OpenAPI schemas of custom resources: pruning, defaults, and the common validations.
 
 use serde_json::{Map, Value};
 
 use crate::object::text;
 use crate::status::Cause;
 
-/// Removes unknown fields and fills in defaults; type and metadata belong to the server.
+/// Removes unknown fields and sets defaults; `apiVersion`, `kind` and `metadata` belong to the server and stay.
 pub(super) fn prune(schema: &Value, object: &mut Value) {
     let Value::Object(fields) = object else { return };
     let mut own = Map::new();
@@ -60,7 +60,7 @@ fn flag(schema: &Value, key: &str) -> bool {
     schema.get(key).and_then(Value::as_bool) == Some(true)
 }
 
-/// Complains about wrong types, missing fields, unknown words and numbers out of range.
+/// Collects a cause for each wrong type, missing field, unsupported enum value and number out of range.
 pub(super) fn validate(schema: &Value, value: &Value, at: &str, causes: &mut Vec<Cause>) {
     let wanted = text(schema, "/type");
     let found = type_of(value);

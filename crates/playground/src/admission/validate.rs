@@ -1,4 +1,4 @@
-//! The rules that clients meet most: names, selectors, containers, and what may not change.
+//! The validations that clients meet most: names, selectors, containers, and immutable fields.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::object::{self, list, text};
 use crate::selector;
 use crate::status::Cause;
 
-/// Complaints about an object as it is.
+/// Validates an object on its own.
 pub(crate) fn validate(resource: &Resource, object: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
     let name = object::name(object);
@@ -203,7 +203,7 @@ fn definition(object: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Complaints about the difference between what is stored and what is wanted.
+/// Validates an update: fields that are immutable.
 pub(crate) fn validate_change(resource: &Resource, stored: &Value, wanted: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
     no_new_finalizers(stored, wanted, &mut causes);
@@ -304,7 +304,7 @@ fn pod(stored: &Value, wanted: &Value, causes: &mut Vec<Cause>) {
             }
         }
         let spec = object::fields(&mut spec);
-        // The scheduler sets the node through a path of its own, in the real server too.
+        // The scheduler sets the node through the binding subresource, in the real server too.
         for field in [
             "activeDeadlineSeconds",
             "tolerations",

@@ -1,4 +1,4 @@
-//! The kinds that every cluster serves, in the order in which discovery names them.
+//! Built-in kinds of every cluster, in discovery order.
 
 use super::{Resource, Scope, Subresource, Verbs};
 
@@ -78,14 +78,14 @@ const ROWS: &[Row] = &[
     ("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", N, "", "", ALL, ""),
 ];
 
-/// Makes the built-in resources.
+/// Builds the built-in resources.
 pub(super) fn resources() -> Vec<Resource> {
     ROWS.iter().map(resource).collect()
 }
 
 fn resource(row: &Row) -> Resource {
     let &(group, version, kind, plural, scope, short_names, categories, verbs, subresources) = row;
-    // One store, two faces: events.k8s.io shows the events of the core group.
+    // events.k8s.io serves the events of the core group under another schema; both share one table.
     let storage_group = if group == "events.k8s.io" { "" } else { group };
     Resource {
         group: group.into(),

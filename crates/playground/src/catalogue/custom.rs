@@ -1,4 +1,4 @@
-//! CustomResourceDefinitions: what one of them adds to the catalogue, and the conditions it gets.
+//! CustomResourceDefinitions: the resources that a definition adds to the catalogue, and the definition's conditions.
 
 use serde_json::{Value, json};
 use spindrift_printer::Printer;
@@ -6,16 +6,16 @@ use spindrift_printer::Printer;
 use super::{Resource, Scope, Subresource, Verbs, table_id};
 use crate::object::{self, fields, list, text};
 
-/// What only custom resources have.
+/// Fields of a resource that only custom resources have.
 #[derive(Debug, Clone)]
 pub(crate) struct Custom {
     pub(crate) scale: Option<ScalePaths>,
     pub(crate) printer: Printer,
-    /// The OpenAPI schema of the version; null if there is none.
+    /// OpenAPI schema of the version; null if the definition has none.
     pub(crate) schema: Value,
 }
 
-/// Where the scale subresource finds its numbers, as JSON pointers.
+/// JSON pointers to the fields that the scale subresource reads and writes.
 #[derive(Debug, Clone)]
 pub(crate) struct ScalePaths {
     pub(crate) spec: String,
@@ -23,7 +23,7 @@ pub(crate) struct ScalePaths {
     pub(crate) selector: Option<String>,
 }
 
-/// The resources that a definition serves, the preferred version first.
+/// Resources that a definition serves, preferred version first.
 pub(crate) fn resources(definition: &Value) -> Vec<Resource> {
     let mut versions: Vec<&Value> = list(definition, "/spec/versions")
         .iter()
@@ -99,7 +99,7 @@ fn scale_paths(scale: &Value) -> ScalePaths {
     }
 }
 
-/// How Kubernetes orders versions: v2 before v1 before v1beta1 before v1alpha1 before anything else.
+/// Sort key of a version in Kubernetes' order: v2, v1, v1beta1, v1alpha1, then all others.
 fn priority(version: &str) -> (u8, u32, u32) {
     let Some(rest) = version.strip_prefix('v') else { return (0, 0, 0) };
     let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
@@ -113,7 +113,7 @@ fn priority(version: &str) -> (u8, u32, u32) {
     }
 }
 
-/// Defaults the names and accepts the definition at once, as the real server does within a second.
+/// Defaults the names and accepts the definition at once; the real server does so within a second.
 pub(crate) fn establish(definition: &mut Value) {
     let kind = text(definition, "/spec/names/kind").to_owned();
     if let Some(names) = definition.pointer_mut("/spec/names") {

@@ -1,4 +1,4 @@
-//! Deleting: preconditions, grace, finalizers, and what happens to dependents.
+//! Deletion: preconditions, grace period, finalizers, and propagation to dependents.
 
 use serde_json::Value;
 
@@ -10,10 +10,10 @@ use crate::object;
 use crate::status::Status;
 use crate::storage::Store;
 
-/// How an object is deleted.
+/// Options of a deletion.
 #[derive(Debug, Clone, Default)]
 pub struct DeleteOptions {
-    /// Seconds for a pod to stop; its own choice if absent.
+    /// Grace period of a pod in seconds; without it, the pod's own `terminationGracePeriodSeconds`.
     pub grace: Option<i64>,
     pub propagation: Propagation,
     pub uid: Option<String>,
@@ -21,30 +21,30 @@ pub struct DeleteOptions {
     pub dry_run: bool,
 }
 
-/// What happens to the objects that an object owns.
+/// Treatment of an object's dependents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Propagation {
-    /// They go after it.
+    /// Dependents are deleted after it.
     #[default]
     Background,
-    /// They go before it.
+    /// Dependents are deleted before it.
     Foreground,
-    /// They stay.
+    /// Dependents lose their owner reference and stay.
     Orphan,
 }
 
-/// How far a deletion got.
+/// Result of a deletion request.
 pub(crate) enum Deletion {
-    /// The object is gone; this was its last state.
+    /// The object is removed; this was its last state.
     Done(Value),
-    /// It waits for finalizers or for its grace to pass.
+    /// The object waits for its finalizers or for its grace period to end.
     Pending(Value),
 }
 
 // === impl DeleteOptions ===
 
 impl DeleteOptions {
-    /// At once, as the kubelet does when a pod has stopped.
+    /// Deletes without a grace period, as the kubelet does when a pod has stopped.
     pub fn now() -> Self {
         Self { grace: Some(0), ..Self::default() }
     }
@@ -53,8 +53,8 @@ impl DeleteOptions {
 // === impl Cluster ===
 
 impl Cluster {
-    /// Deletes an object: it goes at once, or waits for its finalizers; what it owns goes after it. Pods on a node
-    /// get their grace period and wait for [`Cluster::delete_with`] `DeleteOptions::now()`.
+    /// Deletes an object at once, or marks it as terminating if it has finalizers; its dependents are deleted after it.
+    /// Pods on a node get their grace period and wait for [`Cluster::delete_with`] with `DeleteOptions::now()`.
     pub fn delete(&self, key: &Key) -> Result<(), Status> {
         self.delete_with(key, &DeleteOptions::default())
     }
@@ -124,7 +124,7 @@ fn check_preconditions(
     Ok(())
 }
 
-/// The real server names the kind here, not the resource.
+/// Conflict of a precondition. The real server names the kind here, not the resource.
 fn precondition_failed(resource: &Resource, name: &str, why: &str) -> Status {
     let kind = match resource.group.as_str() {
         "" => resource.kind.clone(),
@@ -136,7 +136,7 @@ fn precondition_failed(resource: &Resource, name: &str, why: &str) -> Status {
     status
 }
 
-/// The seconds that a pod gets to stop; other objects need none.
+/// Grace period in seconds: pods have one, other objects have none.
 pub(super) fn grace(table: &str, object: &Value, options: &DeleteOptions) -> i64 {
     let phase = object::text(object, "/status/phase");
     let unbound = object::text(object, "/spec/nodeName").is_empty();
@@ -144,11 +144,11 @@ pub(super) fn grace(table: &str, object: &Value, options: &DeleteOptions) -> i64
         return 0;
     }
     let own = object.pointer("/spec/terminationGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(30);
-    // Bounded, so that the end is a time that can be written.
+    // Bounded, so that the deletion timestamp can be represented.
     options.grace.unwrap_or(own).clamp(0, 10 * 365 * 24 * 3_600)
 }
 
-/// Whether nothing keeps a terminating object alive any more.
+/// Whether neither finalizers nor a grace period keep a terminating object.
 pub(super) fn is_free(store: &Store, table: &str, object: &Value) -> bool {
     let waits =
         object.pointer("/metadata/deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(0) > 0;

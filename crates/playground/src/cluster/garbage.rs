@@ -1,4 +1,4 @@
-//! What a deletion drags along: dependents, the content of namespaces, the objects of a definition.
+//! Consequences of a deletion: dependents, the objects of a namespace, the custom resources of a definition.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,8 @@ use crate::storage::Store;
 const FOREGROUND: &str = "foregroundDeletion";
 const ORPHAN: &str = "orphan";
 
-/// Objects that are to be looked at because another one went; a queue, since chains of owners can be long.
+/// Removed objects whose dependents and owners are still to be processed. A queue instead of recursion, since chains of
+/// owners can be long.
 #[derive(Default)]
 pub(super) struct Queue {
     removed: Vec<(TableId, Value)>,
@@ -20,7 +21,7 @@ pub(super) struct Queue {
 // === impl Cluster ===
 
 impl Cluster {
-    /// Begins the end of an object: removes it, or marks it and waits for whoever keeps it.
+    /// Removes an object, or marks it as terminating if finalizers or a grace period keep it.
     pub(super) fn doom(
         &self,
         store: &mut Store,
@@ -34,7 +35,7 @@ impl Cluster {
         if options.propagation == Propagation::Orphan {
             orphan(store, &dependents, object::uid(&object));
         }
-        // As in the real server the way of deleting is a finalizer, though it may be done in a moment.
+        // As in the real server the propagation policy is a finalizer, even if it is removed at once.
         let way = match options.propagation {
             Propagation::Background => None,
             Propagation::Foreground => Some(FOREGROUND),
@@ -85,8 +86,8 @@ impl Cluster {
             self.empty_namespace(store, path, queue);
         }
         if options.propagation == Propagation::Foreground {
-            // Only direct dependents are waited for; theirs go in the background, so that a long chain of owners
-            // is no long chain of calls.
+            // Waits only for direct dependents; theirs are deleted in the background, so that a long chain of owners
+            // does not recurse deeply.
             for (table, path) in dependents {
                 if !store.value(&table, &path).is_some_and(|object| object::is_terminating(&object)) {
                     self.doom(store, &table, &path, &DeleteOptions::default(), queue);
@@ -114,7 +115,7 @@ impl Cluster {
         }
     }
 
-    /// Removes a terminating object that nothing keeps any more.
+    /// Removes a terminating object once nothing keeps it.
     pub(super) fn finish_if_free(&self, store: &mut Store, table: &TableId, path: &str) {
         let Some(object) = store.value(table, path) else { return };
         if object::is_terminating(&object) && is_free(store, table, &object) {
@@ -124,7 +125,7 @@ impl Cluster {
         }
     }
 
-    /// Does what follows from removals until nothing more follows.
+    /// Processes removed objects, and those that are removed in consequence, until none is left.
     pub(super) fn collect(&self, store: &mut Store, mut queue: Queue) {
         while let Some((table, object)) = queue.removed.pop() {
             for (table, path) in store.dependents(object::uid(&object)) {
@@ -147,7 +148,7 @@ impl Cluster {
         }
     }
 
-    /// An owner is gone: without another one the dependent goes too.
+    /// Handles the removal of an owner: a dependent without another owner is deleted too.
     fn lose_owner(&self, store: &mut Store, table: &TableId, path: &str, owner: &str, queue: &mut Queue) {
         let Some(object) = store.value(table, path) else { return };
         let others = object::list(&object, "/metadata/ownerReferences")
@@ -160,7 +161,7 @@ impl Cluster {
         }
     }
 
-    /// The owners of a removed object that wait for their dependents to go first.
+    /// Owners of a removed object that wait in foreground deletion for their dependents.
     fn waiting_owners(&self, store: &Store, object: &Value) -> Vec<(TableId, String)> {
         let catalogue = self.catalogue();
         let mut owners = Vec::new();
@@ -178,7 +179,7 @@ impl Cluster {
         owners
     }
 
-    /// The objects of a definition go with it, and its watches end.
+    /// Removes all objects of a deleted definition and ends their watches.
     fn drop_definition(&self, store: &mut Store, definition: &Value, queue: &mut Queue) {
         let table = table_id(text(definition, "/spec/group"), text(definition, "/spec/names/plural"));
         if !Catalogue::is_builtin(&table) {
@@ -192,14 +193,14 @@ impl Cluster {
     }
 }
 
-/// Removes an object for good.
+/// Removes an object from the store.
 fn erase(store: &mut Store, table: &TableId, path: &str, queue: &mut Queue) -> Value {
     let object = store.remove(table, path).unwrap_or_default();
     queue.removed.push((table.clone(), object.clone()));
     object
 }
 
-/// Takes the finalizer of a way of deleting from an owner that has no dependents any more.
+/// Removes a propagation finalizer from an owner once it has no dependents.
 fn release(store: &mut Store, table: &TableId, path: &str, way: &str, queue: &mut Queue) {
     let Some(mut owner) = store.value(table, path) else { return };
     if !store.dependents(object::uid(&owner)).is_empty() {
@@ -215,7 +216,7 @@ fn release(store: &mut Store, table: &TableId, path: &str, way: &str, queue: &mu
     }
 }
 
-/// Takes the references to an owner out of its dependents.
+/// Removes the references to an owner from its dependents.
 fn orphan(store: &mut Store, dependents: &[(TableId, Box<str>)], owner: &str) {
     for (table, path) in dependents {
         let Some(mut object) = store.value(table, path) else { continue };
@@ -230,7 +231,7 @@ fn orphan(store: &mut Store, dependents: &[(TableId, Box<str>)], owner: &str) {
     }
 }
 
-/// Whether anything is left in a namespace.
+/// Whether a namespace still contains objects.
 pub(super) fn has_content(store: &Store, namespace: &str) -> bool {
     let prefix = format!("{namespace}/");
     store.tables().any(|table| store.scan(table, &prefix).next().is_some())

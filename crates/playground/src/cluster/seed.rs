@@ -1,4 +1,4 @@
-//! What every cluster has from its first moment.
+//! Objects that every new cluster contains.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ impl Cluster {
         }
     }
 
-    /// Gives `kube-system` the uid that belongs to this identity.
+    /// Sets the uid of `kube-system`, derived from this identity.
     pub(super) fn identify(&self, identity: u64) {
         let namespaces = table_id("", "namespaces");
         let mut store = self.store.write();

@@ -1,4 +1,4 @@
-//! How a controller in this process learns what changed.
+//! Subscriptions of controllers in this process to the changes of a cluster.
 
 use std::sync::Arc;
 
@@ -7,39 +7,39 @@ use bytes::Bytes;
 use super::{Cluster, Key};
 use crate::storage::ChangeKind;
 
-/// Follows all changes of a cluster. It reads the cluster's own history, so it holds nothing and never blocks a
-/// writer; one that is too slow is told so.
+/// Subscription to all changes of a cluster. It reads the cluster's own history, so it buffers nothing and never blocks
+/// a writer; a subscriber that is too slow gets [`Lagged`].
 pub struct Subscription {
     cluster: Arc<Cluster>,
     position: u64,
 }
 
-/// Something changed; what it is now has to be read, and may be another thing already.
+/// One change. The object may have changed again since: read its current state from the cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     pub key: Key,
     pub kind: ChangeKind,
     pub revision: u64,
-    /// The object after the change, without its type; of a deleted one its last state.
+    /// The object after the change, without `apiVersion` and `kind`; for a deletion, its last state.
     pub object: Bytes,
 }
 
-/// Changes were missed: read everything anew, then go on.
+/// The subscription missed changes: list everything, then continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lagged;
 
-/// How many changes are handed over at once.
+/// Maximum number of changes per call.
 const BATCH: usize = 256;
 
 // === impl Cluster ===
 
 impl Cluster {
-    /// Follows the changes from now on.
+    /// Subscribes to all changes after this call.
     pub fn subscribe(self: &Arc<Self>) -> Subscription {
         self.subscribe_from(self.revision())
     }
 
-    /// Follows the changes after a version.
+    /// Subscribes to the changes after a revision.
     pub fn subscribe_from(self: &Arc<Self>, revision: u64) -> Subscription {
         Subscription { cluster: Arc::clone(self), position: revision }
     }
@@ -48,15 +48,15 @@ impl Cluster {
 // === impl Subscription ===
 
 impl Subscription {
-    /// Waits for the next changes. After [`Lagged`] the subscription goes on from the newest version.
+    /// Waits for the next changes. After [`Lagged`] the subscription continues from the newest revision.
     ///
-    /// Cancel safe: what was not handed over is handed over by the next call.
+    /// Cancel safe: changes that were not returned are returned by the next call.
     pub async fn next(&mut self) -> Result<Vec<Notice>, Lagged> {
         loop {
             let cluster = Arc::clone(&self.cluster);
             let changed = cluster.changed.notified();
             tokio::pin!(changed);
-            // Registered before the look, so that a change in between is not missed.
+            // Registered before the check, so that a change in between is not missed.
             changed.as_mut().enable();
             let notices = self.pending()?;
             if !notices.is_empty() {
@@ -66,7 +66,7 @@ impl Subscription {
         }
     }
 
-    /// The changes that are there already.
+    /// Returns the changes that exist already.
     pub fn pending(&mut self) -> Result<Vec<Notice>, Lagged> {
         let store = self.cluster.store.read();
         let Ok(events) = store.all_changes(self.position, BATCH) else {

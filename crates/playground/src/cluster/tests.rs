@@ -1,4 +1,4 @@
-//! A cluster as controllers in this process use it.
+//! A cluster as in-process controllers use it.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Creating and changing objects: names, versions, generations and what may not change.
+//! Creating and updating objects: names, resource versions, generations and immutable fields.
 
 use std::sync::Arc;
 
@@ -12,17 +12,17 @@ use crate::object::{self, assign, metadata, text};
 use crate::status::{Cause, Status};
 use crate::storage::Store;
 
-/// Which part of an object a write is for; the rest stays as it was.
+/// Part of an object that a write replaces; the rest stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// All of it, as controllers in this process write.
+    /// The whole object, as in-process controllers write.
     Whole,
-    /// All but the status, if that has a path of its own.
+    /// Everything but the status, if the status is a subresource.
     Main,
     Status,
 }
 
-/// A change of one object.
+/// Update of one object.
 #[derive(Clone, Copy)]
 pub(crate) struct Edit<'a> {
     pub(crate) resource: &'a Resource,
@@ -32,16 +32,16 @@ pub(crate) struct Edit<'a> {
     pub(crate) dry_run: bool,
 }
 
-/// The bound of etcd.
+/// Request size limit of etcd.
 const MAX_SIZE: usize = 3 << 19;
 
-/// Letters of generated names; without vowels, so that no words appear.
+/// Characters of generated names; without vowels, so that no words appear.
 const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 
 // === impl Cluster ===
 
 impl Cluster {
-    /// Creates an object. Its resource is found by `apiVersion` and `kind`; a status that it brings is kept.
+    /// Creates an object. `apiVersion` and `kind` determine its resource; its status is stored too.
     pub fn create(&self, object: Value) -> Result<Value, Status> {
         let (api_version, kind) = (text(&object, "/apiVersion"), text(&object, "/kind"));
         let catalogue = self.catalogue();
@@ -53,7 +53,7 @@ impl Cluster {
         self.insert(resource, object, false)
     }
 
-    /// Changes an object in one step; nothing happens if the closure changes nothing.
+    /// Updates an object atomically; no event results if the closure changes nothing.
     pub fn update(&self, key: &Key, change: impl FnOnce(&mut Value)) -> Result<Value, Status> {
         let resource = self.resource(key)?;
         let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
@@ -67,7 +67,7 @@ impl Cluster {
         )
     }
 
-    /// Creates an object of a known resource; gives it back as it is stored, in the version of the resource.
+    /// Creates an object of a resource and returns it as stored, in the version of the resource.
     pub(crate) fn insert(
         &self,
         resource: &Resource,
@@ -96,7 +96,7 @@ impl Cluster {
             meta.insert("generation".into(), 1.into());
         }
         let mut store = self.store.write();
-        // Its definition may have gone since the resource was looked up.
+        // Its definition may have been deleted since the resource was looked up.
         if resource.custom.is_some() && !store.has(&resource.storage) {
             return Err(Status::no_such_path());
         }
@@ -117,7 +117,7 @@ impl Cluster {
         Ok(object)
     }
 
-    /// Changes an object in one step, by a closure from the current state to the wanted one.
+    /// Updates an object atomically, by a closure from the current state to the wanted one.
     pub(crate) fn edit(
         &self,
         edit: Edit<'_>,
@@ -165,7 +165,7 @@ impl Cluster {
         Ok(wanted)
     }
 
-    /// What follows from every write: definitions change the catalogue, subscribers wake.
+    /// Follow-up of every write: definitions change the catalogue, subscribers wake.
     pub(super) fn after_write(&self, store: &mut Store, resource: &Resource) {
         if resource.is(DEFINITIONS) {
             self.refresh_catalogue(store);
@@ -173,26 +173,26 @@ impl Cluster {
         self.changed.notify_waiters();
     }
 
-    /// The resource of an object by its type.
+    /// Finds the resource of an object by its type.
     pub(crate) fn resource_of(&self, api_version: &str, kind: &str) -> Option<Arc<Resource>> {
         self.catalogue().by_kind(api_version, kind).cloned()
     }
 }
 
-/// Refuses objects that are too deep to be read back, or too large.
+/// Rejects objects that are too deep to be parsed again, or too large.
 fn check_measure(object: &Value) -> Result<(), Status> {
     if object::depth(object) > object::MAX_DEPTH {
         return Err(Status::bad_request("the object is nested too deeply"));
     }
     let mut size = Size(0);
-    // Counting does not fail.
+    // Writing to a counter does not fail.
     if serde_json::to_writer(&mut size, object).is_err() || size.0 > MAX_SIZE {
         return Err(Status::new(500, "", "etcdserver: request is too large"));
     }
     Ok(())
 }
 
-/// Counts bytes.
+/// Counts the bytes written to it.
 struct Size(usize);
 
 impl std::io::Write for Size {
@@ -206,7 +206,7 @@ impl std::io::Write for Size {
     }
 }
 
-/// Sees to it that an object has a name, made from `generateName` if need be.
+/// Ensures that an object has a name, generated from `generateName` if necessary.
 fn name_it(resource: &Resource, object: &mut Value) -> Result<(), Status> {
     let prefix = text(object, "/metadata/generateName").to_owned();
     if object::name(object).is_empty() {
@@ -214,7 +214,7 @@ fn name_it(resource: &Resource, object: &mut Value) -> Result<(), Status> {
             let cause = Cause::required("metadata.name", "name or generateName is required");
             return Err(Status::invalid(resource, "", &[cause]));
         }
-        // The real server cuts so that the name fits a label.
+        // The real server truncates so that the name fits a label.
         let head: String = prefix.chars().take(58).collect();
         let tail: String =
             (0..5).filter_map(|_| fastrand::choice(LETTERS)).map(|&letter| char::from(letter)).collect();
@@ -245,7 +245,7 @@ fn namespace_accepts(store: &Store, resource: &Resource, namespace: &str, name: 
     Err(status)
 }
 
-/// Puts back what this write may not change.
+/// Restores the fields that this write may not change.
 fn keep(resource: &Resource, part: Part, stored: &Value, wanted: &mut Value) {
     let has_status = resource.subresource("status").is_some();
     if part == Part::Status {
@@ -294,10 +294,10 @@ fn strip_type(object: &mut Value) {
     fields.remove("kind");
 }
 
-/// Whether a change counts as one of the specification.
+/// Whether an update increments `metadata.generation`.
 fn counts(resource: &Resource, stored: &Value, wanted: &Value) -> bool {
     let annotations = |object: &Value| object.pointer("/metadata/annotations").cloned();
-    // Controllers read the annotations of a Deployment.
+    // A change of a Deployment's annotations counts too, since controllers read them.
     let deployment = resource.is("deployments.apps") && annotations(stored) != annotations(wanted);
     deployment || spec_differs(stored, wanted)
 }
@@ -308,7 +308,7 @@ fn spec_differs(stored: &Value, wanted: &Value) -> bool {
     stored.keys().chain(wanted.keys()).filter(rest).any(|key| stored.get(key) != wanted.get(key))
 }
 
-/// Whether two states are the same but for the bookkeeping of who wrote which field when.
+/// Whether two states are equal apart from `managedFields`.
 fn same(stored: &Value, wanted: &Value) -> bool {
     if stored == wanted {
         return true;

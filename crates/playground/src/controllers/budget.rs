@@ -1,4 +1,4 @@
-//! PodDisruptionBudgets: how many pods may be evicted now.
+//! PodDisruptionBudgets: number of pods that may be evicted now.
 
 use serde_json::{Value, json};
 
@@ -8,13 +8,13 @@ use super::{
 };
 use crate::selector::structured_matches;
 
-/// `pods` are those of the budget's namespace.
+/// Updates the budget's status. `pods` are those of the budget's namespace.
 pub(super) fn decide(budget: &Value, pods: &[Value], turn: &Turn<'_>) -> Plan {
     let mut plan = Plan::default();
     if is_deleted(budget) {
         return plan;
     }
-    // A pod that is going counts as expected until it is gone, so that its successor does not look like one too many.
+    // A terminating pod counts as expected until it is removed, so that its replacement does not look like a surplus.
     let expected: Vec<_> = pods
         .iter()
         .filter(|pod| covers(budget, &pod["metadata"]["labels"]))
@@ -43,7 +43,7 @@ pub(super) fn decide(budget: &Value, pods: &[Value], turn: &Turn<'_>) -> Plan {
     plan
 }
 
-/// Whether a pod with these labels is one of the budget's.
+/// Whether the budget selects a pod with these labels.
 pub(super) fn covers(budget: &Value, labels: &Value) -> bool {
     let selector = &budget["spec"]["selector"];
     !selector.is_null() && structured_matches(selector, labels)

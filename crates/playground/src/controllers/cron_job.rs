@@ -1,4 +1,4 @@
-//! CronJobs: a job whenever the schedule says so.
+//! CronJobs: creates a job at each scheduled time.
 
 mod schedule;
 
@@ -24,7 +24,7 @@ pub(super) fn decide(cron: &Value, jobs: &[Value], turn: &mut Turn<'_>) -> Plan 
     forget(&mut plan, cron, jobs);
     let running: Vec<_> = jobs.iter().filter(|job| !is_finished(job) && !is_deleted(job)).collect();
     let mut started = None;
-    // A schedule that cannot be read never comes, like one that is suspended.
+    // A schedule that cannot be parsed never fires, like a suspended one.
     if let (false, Some(schedule)) =
         (flag(cron, "/spec/suspend"), Schedule::parse(text(cron, "/spec/schedule")))
     {
@@ -76,7 +76,7 @@ fn start(plan: &mut Plan, cron: &Value, running: &[&Value], due: Timestamp) -> O
     Some(due)
 }
 
-/// Deletes the oldest of the finished jobs.
+/// Deletes the oldest finished jobs beyond the history limits.
 fn forget(plan: &mut Plan, cron: &Value, jobs: &[Value]) {
     for (condition, field, default) in
         [("Complete", "/spec/successfulJobsHistoryLimit", 3), ("Failed", "/spec/failedJobsHistoryLimit", 1)]

@@ -1,4 +1,4 @@
-//! DaemonSets: a pod on every node that fits.
+//! DaemonSets: one pod on every matching node.
 
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ pub(super) fn decide(set: &Value, nodes: &[Value], pods: &[Value], turn: &mut Tu
     for pod in pods.iter().filter(|pod| !is_deleted(pod)) {
         let lost = !wanted.contains(&text(pod, "/spec/nodeName"));
         let old = label(pod, REVISION) != hash && text(set, "/spec/updateStrategy/type") != "OnDelete";
-        // One at a time, as the default of maxUnavailable says; one that is of no use anyway need not wait.
+        // Replaces one pod at a time, the default of maxUnavailable; a pod that is not ready is replaced at once.
         if lost || !is_active(pod) || (old && (!going || !is_ready(pod))) {
             going = going || old;
             plan.note(set, SOURCE, "SuccessfulDelete", format!("Deleted pod: {}", name(pod)));

@@ -1,4 +1,4 @@
-//! Deployments: a ReplicaSet per template, scaled up and down within the bounds that the strategy sets.
+//! Deployments: a ReplicaSet per template, scaled within the bounds of the strategy.
 
 mod status;
 
@@ -16,7 +16,7 @@ const HASH: &str = "pod-template-hash";
 const APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 const SOURCE: &str = "deployment-controller";
 
-/// How many replicas there should be, and how far a rollout may stray from that.
+/// Wanted replicas, and the limits of a rollout.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
     replicas: i64,
@@ -24,7 +24,7 @@ pub(super) struct Bounds {
     least_available: i64,
 }
 
-/// A ReplicaSet and the size that it is to have.
+/// A ReplicaSet and its new size.
 struct Scaled<'a> {
     set: &'a Value,
     size: i64,
@@ -71,7 +71,7 @@ pub(super) fn revision(set: &Value) -> i64 {
     annotation(set, REVISION).parse().unwrap_or(0)
 }
 
-/// Creates the ReplicaSet of the template, as large as it may be at once.
+/// Creates the ReplicaSet of the template, as large as the limits allow.
 fn create(plan: &mut Plan, deployment: &Value, bounds: Bounds, hash: &str, old: &[&Value]) {
     let running: i64 = old.iter().map(|set| count(set, "/spec/replicas")).sum();
     let size = match text(deployment, "/spec/strategy/type") {
@@ -133,7 +133,7 @@ fn recreate(bounds: Bounds, current: &mut Scaled<'_>, old: &mut [Scaled<'_>]) {
     }
 }
 
-/// The new ReplicaSet grows as far as the surge allows.
+/// Grows the new ReplicaSet as far as the surge allows.
 fn grow(bounds: Bounds, current: &mut Scaled<'_>, old: &[Scaled<'_>]) {
     if current.size >= bounds.replicas {
         current.size = bounds.replicas;
@@ -143,11 +143,11 @@ fn grow(bounds: Bounds, current: &mut Scaled<'_>, old: &[Scaled<'_>]) {
     current.size += (bounds.most - all).clamp(0, bounds.replicas - current.size);
 }
 
-/// The old ones shrink as far as enough pods stay available: first what is not healthy, then the oldest.
+/// Shrinks the old ReplicaSets as far as enough pods stay available: unhealthy pods first, then the oldest sets.
 fn shrink(bounds: Bounds, current: &Scaled<'_>, old: &mut [Scaled<'_>]) {
     let available = |set: &Value| count(set, "/status/availableReplicas");
     let of_old: i64 = old.iter().map(|set| set.size).sum();
-    // The new one's pods that are still to come available are no reason to give up those that are.
+    // Pods of the new set that are not available yet must not cost available ones.
     let not_yet = (count(current.set, "/spec/replicas") - available(current.set)).max(0);
     let all = count(current.set, "/spec/replicas") + of_old;
     let mut spare = all - bounds.least_available - not_yet;
@@ -166,7 +166,7 @@ fn shrink(bounds: Bounds, current: &Scaled<'_>, old: &mut [Scaled<'_>]) {
     }
 }
 
-/// A paused deployment is scaled, and not rolled out.
+/// Scales a paused deployment without rolling it out.
 fn scale_paused(
     plan: &mut Plan,
     deployment: &Value,
@@ -217,7 +217,7 @@ fn set_revision(plan: &mut Plan, deployment: &Value, revision: i64) {
     }
 }
 
-/// The deployment's annotations, except what describes the deployment itself.
+/// Annotations that ReplicaSets inherit: those of the deployment, except the ones about the deployment itself.
 fn inherited(deployment: &Value) -> Value {
     let mut annotations = deployment["metadata"]["annotations"].clone();
     if let Some(map) = annotations.as_object_mut() {
@@ -227,7 +227,7 @@ fn inherited(deployment: &Value) -> Value {
     annotations
 }
 
-/// Removes the oldest of the ReplicaSets that nothing runs in.
+/// Deletes the oldest empty ReplicaSets.
 fn forget(plan: &mut Plan, deployment: &Value, old: &[&Value]) {
     let limit = number(deployment, "/spec/revisionHistoryLimit").unwrap_or(10);
     let idle: Vec<_> = old
@@ -257,7 +257,7 @@ impl Bounds {
             "Recreate" => (0, replicas),
             _ => (bound("maxSurge", Round::Up), bound("maxUnavailable", Round::Down)),
         };
-        // With neither, nothing could ever move.
+        // With both zero, no rollout could progress.
         let unavailable = if surge == 0 && unavailable == 0 { 1 } else { unavailable.min(replicas) };
         Self { replicas, most: replicas + surge, least_available: replicas - unavailable }
     }

@@ -1,4 +1,4 @@
-//! Endpoints and EndpointSlices: where the pods behind a Service are.
+//! Endpoints and EndpointSlices: addresses of the pods behind a Service.
 
 use serde_json::{Value, json};
 
@@ -7,14 +7,14 @@ use super::{
     turn::{Kind, Plan, Write, owner},
 };
 
-/// A pod behind a service, in the words of both kinds.
+/// Pod behind a service, as both kinds describe it.
 struct Backend<'a> {
     pod: &'a Value,
     address: &'a str,
     ready: bool,
 }
 
-/// `pods` are those of the service's namespace; `known` are what the cluster has of both kinds for this service.
+/// Updates both objects. `pods` are those of the service's namespace; `known` and `slice` are the existing objects.
 pub(super) fn decide(
     service: &Value,
     pods: &[Value],
@@ -47,7 +47,7 @@ pub(super) fn decide(
     plan
 }
 
-/// Writes what differs in the parts that are decided here.
+/// Writes an object if a part that this controller owns differs.
 fn update(plan: &mut Plan, kind: Kind, wanted: &Value, known: &Value) {
     let mut next = known.clone();
     for field in ["subsets", "endpoints", "ports", "addressType"] {
@@ -65,7 +65,7 @@ fn update(plan: &mut Plan, kind: Kind, wanted: &Value, known: &Value) {
     }
 }
 
-/// The ports of the pods: numbers, also where the service says a name.
+/// Target ports as numbers, also where the service uses a name.
 fn ports(service: &Value, backends: &[Backend<'_>]) -> Vec<Value> {
     let port = |port: &Value| {
         let target = match &port["targetPort"] {
@@ -146,7 +146,7 @@ fn slice_of(service: &Value, backends: &[Backend<'_>], ports: &[Value]) -> Value
     })
 }
 
-/// A service has one slice, whose name is found again without looking for it.
+/// Name of the service's only slice; derived, so that it can be read without a list.
 pub(super) fn slice_name(service: &Value) -> String {
     let uid: String = uid(service).chars().filter(char::is_ascii_alphanumeric).take(5).collect();
     format!("{}-{uid}", name(service))

@@ -1,4 +1,4 @@
-//! The one task that leads all clusters.
+//! The one task that runs the controllers of all clusters.
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -21,39 +21,39 @@ use super::{
 };
 use crate::cluster::{Cluster, Lagged, Notice, Subscription};
 
-/// How a cluster gets its controllers.
+/// Handle to add clusters to the controller task.
 #[derive(Clone)]
 pub struct Controllers {
     clusters_tx: mpsc::UnboundedSender<Site>,
 }
 
-/// What the task holds.
+/// State of the task.
 struct Engine {
     sites: Vec<Site>,
     notices: SelectAll<BoxStream<'static, Heard>>,
     timers: Timers<(usize, Work)>,
     queue: VecDeque<(usize, Work, Cause)>,
-    /// What is in the queue because of a change, so that it is there once.
+    /// Items that are queued because of a change, so that each is queued once.
     queued: BTreeSet<(usize, Work)>,
 }
 
-/// What changed in which cluster.
+/// Changes of one cluster.
 type Heard = (usize, Result<Vec<Notice>, Lagged>);
 
-/// Clients name times that no clock can tell.
+/// Limit for requeue delays, since clients can name times that no clock can represent.
 const LONGEST_WAIT: Duration = Duration::from_hours(365 * 24);
 
-/// How much is done before others get the thread.
+/// Number of items before the task yields the thread.
 const BATCH: usize = 64;
 
 // === impl Controllers ===
 
 impl Controllers {
-    /// Gives a handle and the task, which runs until it is told to stop.
+    /// Returns a handle and the task, which runs until `stop` is cancelled.
     pub fn new(
         stop: CancellationToken,
     ) -> (Self, impl Future<Output = Result<(), std::convert::Infallible>>) {
-        // Unbounded: it takes one message for each cluster of the process, all sent at its start.
+        // Unbounded: it takes one message per cluster of the process, all sent at start.
         let (clusters_tx, clusters_rx) = mpsc::unbounded_channel();
         let engine = Engine {
             sites: Vec::new(),
@@ -65,9 +65,9 @@ impl Controllers {
         (Self { clusters_tx }, engine.run(clusters_rx, stop))
     }
 
-    /// Leads a cluster from now on, with at most so many Event objects in it.
+    /// Runs the controllers of a cluster, which keep at most `events` Event objects in it.
     pub fn lead(&self, cluster: &Arc<Cluster>, tempo: Tempo, seed: u64, events: usize) {
-        // Without a task the process is going down.
+        // Without a receiver the process is shutting down.
         drop(self.clusters_tx.send(Site::new(Arc::clone(cluster), tempo, seed, events)));
     }
 }
@@ -83,7 +83,7 @@ impl Engine {
         loop {
             self.ring();
             if self.work() {
-                // There is more: only look whether anything else has to be done first.
+                // There is more work: only check whether other inputs are ready.
                 tokio::task::yield_now().await;
             }
             let busy = !self.queue.is_empty();
@@ -130,7 +130,7 @@ impl Engine {
         }
     }
 
-    /// Queues what is due.
+    /// Queues the items whose requeue time has come.
     fn ring(&mut self) {
         let now = Instant::now();
         while let Some((number, work)) = self.timers.pop(now) {
@@ -138,7 +138,7 @@ impl Engine {
         }
     }
 
-    /// Does some of the work; says whether there is more.
+    /// Processes one batch of the queue; returns whether items are left.
     fn work(&mut self) -> bool {
         for _ in 0..BATCH {
             let Some((number, work, cause)) = self.queue.pop_front() else { return false };

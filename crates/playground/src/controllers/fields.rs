@@ -1,4 +1,4 @@
-//! Reading objects whose parts may be absent, as the API's conventions say.
+//! Accessors for objects with optional fields, by the API conventions.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -11,7 +11,7 @@ pub(crate) fn number(object: &Value, pointer: &str) -> Option<i64> {
     object.pointer(pointer)?.as_i64()
 }
 
-/// A number that counts as nothing if it is absent.
+/// A number; 0 if absent.
 pub(crate) fn count(object: &Value, pointer: &str) -> i64 {
     number(object, pointer).unwrap_or(0)
 }
@@ -20,7 +20,7 @@ pub(crate) fn flag(object: &Value, pointer: &str) -> bool {
     object.pointer(pointer).and_then(Value::as_bool).unwrap_or(false)
 }
 
-/// One label; the names of labels hold slashes, so that a pointer does not reach them.
+/// One label. Label names contain slashes, so that a JSON pointer does not reach them.
 pub(crate) fn label<'a>(object: &'a Value, name: &str) -> &'a str {
     entry(object, "/metadata/labels", name)
 }
@@ -33,7 +33,7 @@ fn entry<'a>(object: &'a Value, map: &str, name: &str) -> &'a str {
     object.pointer(map).and_then(|map| map.get(name)).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Sets a field of a map, which is created if it is absent.
+/// Sets a nested field and creates missing objects on the way.
 pub(crate) fn set(object: &mut Value, path: &[&str], value: impl Into<Value>) {
     let mut place = object;
     for step in path {
@@ -50,7 +50,7 @@ pub(crate) fn time(object: &Value, pointer: &str) -> Option<Timestamp> {
     text(object, pointer).parse().ok()
 }
 
-/// The owner that controls the object: kind, name and uid.
+/// Owner reference of the controlling owner.
 pub(crate) fn controller(object: &Value) -> Option<&Value> {
     list(object, "/metadata/ownerReferences").iter().find(|owner| flag(owner, "/controller"))
 }
@@ -63,7 +63,7 @@ pub(crate) fn has_condition(object: &Value, kind: &str) -> bool {
     condition(object, kind).is_some_and(|condition| text(condition, "/status") == "True")
 }
 
-/// Whether the pod still is, or may become, of use.
+/// Whether the pod is neither finished nor terminating.
 pub(crate) fn is_active(pod: &Value) -> bool {
     !is_deleted(pod) && !matches!(text(pod, "/status/phase"), "Succeeded" | "Failed")
 }
@@ -72,13 +72,13 @@ pub(crate) fn is_ready(pod: &Value) -> bool {
     has_condition(pod, "Ready")
 }
 
-/// Whether a map of labels has everything that a selector's `matchLabels` asks for.
+/// Whether labels satisfy a selector's `matchLabels`.
 pub(crate) fn matches(selector: &Value, labels: &Value) -> bool {
     let Some(wanted) = selector.as_object() else { return false };
     !wanted.is_empty() && wanted.iter().all(|(name, value)| labels.get(name) == Some(value))
 }
 
-/// A count of the API that may be a share, such as `25%`, of a whole; never beyond the 32 bits of other counts.
+/// An IntOrString that may be a percentage, such as `25%`, of `whole`; limited to the 32 bits of other counts.
 pub(crate) fn share(value: Option<&Value>, whole: i64, default: &str, round: Round) -> i64 {
     let part = |text: &str| {
         let Some(percent) = text.strip_suffix('%') else { return text.parse().unwrap_or(0) };

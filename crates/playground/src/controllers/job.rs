@@ -1,4 +1,4 @@
-//! Jobs: pods that run until enough of them have succeeded, or too many have failed.
+//! Jobs: pods that run until enough have succeeded or too many have failed.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use super::{
 
 const SOURCE: &str = "job-controller";
 
-/// How a job stands.
+/// Pod counts of a job.
 struct Progress {
     active: usize,
     ready: usize,
@@ -24,7 +24,7 @@ struct Progress {
     last_failure: Option<Timestamp>,
 }
 
-/// The longest wait after a failure.
+/// Maximum delay after a failure.
 const LONGEST_BACK_OFF: Duration = Duration::from_mins(6);
 
 pub(super) fn decide(job: &Value, pods: &[Value], turn: &mut Turn<'_>) -> Plan {
@@ -132,7 +132,7 @@ fn finish(
     plan.status(Kind::Job, job, status);
 }
 
-/// Whether a job has been active for longer than it may be; asks to be called again when it may be so.
+/// Whether a job exceeds `activeDeadlineSeconds`; requests a requeue for that time.
 fn is_overdue(plan: &mut Plan, job: &Value, turn: &Turn<'_>) -> bool {
     let Some(limit) = number(job, "/spec/activeDeadlineSeconds") else { return false };
     if flag(job, "/spec/suspend") {
@@ -146,7 +146,7 @@ fn is_overdue(plan: &mut Plan, job: &Value, turn: &Turn<'_>) -> bool {
     left <= 0
 }
 
-/// Deletes a finished job when it has been shown for long enough.
+/// Deletes a finished job after its `ttlSecondsAfterFinished`.
 fn expire(plan: &mut Plan, job: &Value, turn: &Turn<'_>) {
     let Some(limit) = number(job, "/spec/ttlSecondsAfterFinished") else { return };
     let finished = list(job, "/status/conditions").last();
@@ -184,7 +184,7 @@ impl Progress {
         }
     }
 
-    /// How long the last failure still keeps the next pod from being created; longer with each failure.
+    /// Remaining delay before the next pod may be created; it doubles with each failure.
     fn back_off(&self, turn: &Turn<'_>) -> Option<Duration> {
         let doublings = u32::try_from(self.failed.clamp(0, 10)).unwrap_or(0);
         let wait = (turn.tempo.back_off * 2_u32.pow(doublings)).min(LONGEST_BACK_OFF);

@@ -1,4 +1,4 @@
-//! Namespaces: what every one of them has.
+//! Namespaces: the default service account and the root CA of each.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::{
     turn::{Kind, Plan, Write},
 };
 
-/// Not a certificate of anything; pods only have to find a file.
+/// Not a real certificate; pods only have to find a file.
 const AUTHORITY: &str = "-----BEGIN CERTIFICATE-----\nplayground\n-----END CERTIFICATE-----\n";
 
 pub(super) fn decide(namespace: &Value, has_account: bool, has_authority: bool) -> Plan {

@@ -1,4 +1,4 @@
-//! Events: what controllers say of their work, the last few of a cluster.
+//! Event objects that controllers record; a cluster keeps the newest ones.
 
 use std::{
     collections::VecDeque,
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{fields, turn::Note};
 use crate::cluster::{Cluster, Key};
 
-/// The events that a cluster has; the oldest makes room for a new one.
+/// Recorder of a cluster's events; a new one replaces the oldest.
 #[derive(Debug)]
 pub(crate) struct Notes {
     told: VecDeque<Told>,
@@ -21,7 +21,7 @@ pub(crate) struct Notes {
 #[derive(Debug)]
 struct Told {
     key: Key,
-    /// Of the object, the reason and the message: the same again is counted and not told anew.
+    /// Hash of object, reason and message: a repeated event increments the count instead.
     digest: u64,
 }
 
@@ -51,7 +51,7 @@ impl Notes {
         }
         let event = event(note, now, rng);
         let key = Key::new("", "events", fields::namespace(&event), fields::name(&event));
-        // An event is a courtesy: its namespace may be on its way out.
+        // Events are best effort: the namespace may be terminating.
         if cluster.create(event).is_err() {
             return;
         }
@@ -59,7 +59,7 @@ impl Notes {
         if self.told.len() > self.most
             && let Some(oldest) = self.told.pop_front()
         {
-            // Somebody else may have deleted it.
+            // A client may have deleted it.
             drop(cluster.delete(&oldest.key));
         }
     }

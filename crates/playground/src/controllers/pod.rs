@@ -1,4 +1,4 @@
-//! The life of a pod, as a scheduler and a kubelet would lead it.
+//! Lifecycle of a pod, as a scheduler and a kubelet would run it.
 //!
 //! ```text
 //! created ─▶ bound ─▶ ContainerCreating ─▶ Running ─▶ Ready ─▶ deleted ─▶ gone
@@ -7,7 +7,7 @@
 //!                          └─▶ ImagePullBackOff                                 (its image's tag says so)
 //! ```
 //!
-//! What a container does is read from its command: `sleep 5` runs for five seconds, `exit 3` and `false` fail, the
+//! The command determines the behaviour of a container: `sleep 5` runs for five seconds, `exit 3` and `false` fail, the
 //! image tags `missing` and `does-not-exist` cannot be pulled. Everything else runs until it is stopped, or, in a pod
 //! that is not restarted, for a while.
 
@@ -29,10 +29,10 @@ use status::Stage;
 const SCHEDULER: &str = "default-scheduler";
 const KUBELET: &str = "kubelet";
 
-/// The longest wait between two restarts.
+/// Maximum delay between two restarts.
 const LONGEST_BACK_OFF: Duration = Duration::from_mins(5);
 
-/// Whether a turn comes because the object changed or because the time has come that was asked for.
+/// Reason of a reconciliation: the object changed, or a requested requeue is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cause {
     Change,
@@ -87,7 +87,7 @@ pub(super) fn decide(pod: &Value, nodes: &[Value], cause: Cause, turn: &mut Turn
     plan
 }
 
-/// Chooses a node by lot, among those that fit.
+/// Binds the pod to a random matching node.
 fn bind(plan: &mut Plan, pod: &Value, nodes: &[Value], turn: &mut Turn<'_>) {
     let wanted = &pod["spec"]["nodeSelector"];
     let any = wanted.as_object().is_none_or(serde_json::Map::is_empty);
@@ -129,12 +129,12 @@ fn start(plan: &mut Plan, pod: &Value, turn: &mut Turn<'_>) {
     plan.status(Kind::Pod, pod, status);
 }
 
-/// The command has ended, if it is one that does.
+/// Ends the container if its command has ended.
 fn end(plan: &mut Plan, pod: &Value, command: Command, turn: &mut Turn<'_>) {
     if command.runs_for(turn).is_none() {
         return;
     }
-    // The time may have been asked for when the pod was not running yet.
+    // The requeue may have been requested before the pod was running.
     let since = fields::time(pod, "/status/containerStatuses/0/state/running/startedAt");
     if let Some(left) = since.and_then(|since| command.sleeps_on(since, turn.now)) {
         plan.later(left);

@@ -1,4 +1,4 @@
-//! ReplicaSets: as many pods as there should be.
+//! ReplicaSets: keep the wanted number of pods.
 
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ pub(super) fn decide(set: &Value, pods: &[Value], turn: &mut Turn<'_>) -> Plan {
     plan
 }
 
-/// What is bound, running, ready and old is kept before what is not.
+/// Sort key for scaling down: bound, running, ready and old pods are kept first.
 fn worth_keeping(pod: &Value) -> (bool, bool, bool, std::cmp::Reverse<String>) {
     (
         !text(pod, "/spec/nodeName").is_empty(),
@@ -67,7 +67,7 @@ fn worth_keeping(pod: &Value) -> (bool, bool, bool, std::cmp::Reverse<String>) {
     )
 }
 
-/// How long a ready pod must still stay so to count as available.
+/// Remaining time for which a ready pod must stay ready to count as available.
 pub(super) fn until_available(pod: &Value, delay: Duration, now: Timestamp) -> Option<Duration> {
     if delay.is_zero() {
         return None;

@@ -1,4 +1,4 @@
-//! One cluster as the controllers see it: which work a change makes, and how work is done.
+//! One cluster with its controllers: which objects a change affects, and how they are reconciled.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::cluster::{Cluster, DeleteOptions, Key, Notice};
 
-/// A cluster, and what its controllers need besides.
+/// A cluster and the state of its controllers.
 pub(crate) struct Site {
     pub(crate) cluster: Arc<Cluster>,
     pub(crate) tempo: Tempo,
@@ -25,7 +25,7 @@ pub(crate) struct Site {
     notes: Notes,
 }
 
-/// An object to look at.
+/// An object to reconcile.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Work {
     pub(crate) kind: Kind,
@@ -33,14 +33,14 @@ pub(crate) struct Work {
     pub(crate) name: Box<str>,
 }
 
-/// Work, and whether it can wait a little so that several changes make it once.
+/// A work item that a change requires; `Soon` is delayed so that several changes are reconciled once.
 #[derive(Debug)]
 pub(crate) enum Demand {
     Now(Work),
     Soon(Work),
 }
 
-/// The little of an object that says whom it concerns.
+/// Fields of an object that determine which controllers it affects.
 #[derive(Debug, Deserialize)]
 struct Head {
     metadata: Metadata,
@@ -65,7 +65,7 @@ struct Owner {
     controller: bool,
 }
 
-/// The kinds that are looked at when a cluster is new, or was lost sight of.
+/// Kinds that are reconciled for a new cluster, and after a lagged subscription.
 const ROOTS: [Kind; 10] = [
     Kind::Namespace,
     Kind::Deployment,
@@ -79,10 +79,10 @@ const ROOTS: [Kind; 10] = [
     Kind::Service,
 ];
 
-/// What a kubelet takes by default.
+/// Default of the kubelet.
 const PODS_PER_NODE: usize = 110;
 
-/// Others get the thread after so many; the new pods bring the next turn.
+/// Limit per reconciliation, after which other objects get the thread; the new pods trigger the next one.
 const PODS_PER_TURN: usize = 500;
 
 // === impl Site ===
@@ -92,7 +92,7 @@ impl Site {
         Self { cluster, tempo, rng: fastrand::Rng::with_seed(seed), notes: Notes::new(events) }
     }
 
-    /// Everything there is to look at.
+    /// All objects to reconcile.
     pub(crate) fn everything(&self) -> Vec<Work> {
         let all = ROOTS.into_iter().flat_map(|kind| {
             let objects = self.list(kind, None);
@@ -101,7 +101,7 @@ impl Site {
         all.collect()
     }
 
-    /// What a change makes necessary.
+    /// Work items that a change requires.
     pub(crate) fn demands(&self, notice: &Notice) -> Vec<Demand> {
         let Notice { key, object, .. } = notice;
         let Some(kind) = Kind::of_plural(&key.group, &key.plural) else { return Vec::new() };
@@ -144,7 +144,7 @@ impl Site {
         demands
     }
 
-    /// Looks at an object, decides and writes; says when to look again.
+    /// Reconciles an object; returns the delay after which to reconcile it again.
     pub(crate) fn perform(&mut self, work: &Work, cause: Cause) -> Option<std::time::Duration> {
         let object = self.cluster.get(&work.key())?;
         let mut rng = self.rng.fork();
@@ -158,12 +158,12 @@ impl Site {
         plan.again
     }
 
-    /// How many pods an object of this kind may create in a turn.
+    /// Number of pods that an object of this kind may create in one reconciliation.
     fn room(&self, kind: Kind) -> usize {
         if !matches!(kind, Kind::ReplicaSet | Kind::StatefulSet | Kind::Job) {
             return 0;
         }
-        // A cluster without nodes can have pods that wait for one.
+        // In a cluster without nodes, pods can still be created and wait for one.
         let nodes = self.cluster.count("", "nodes").max(1);
         (nodes * PODS_PER_NODE).saturating_sub(self.cluster.count("", "pods")).min(PODS_PER_TURN)
     }
@@ -215,7 +215,7 @@ impl Site {
         self.cluster.list(group, plural, namespace)
     }
 
-    /// The objects of a kind that this one controls.
+    /// Objects of a kind that this object controls.
     fn dependents(&self, owner: &Value, kind: Kind) -> Vec<Value> {
         let (group, _, _, plural) = kind.names();
         let found = self.cluster.dependents(uid(owner), group, plural);
@@ -255,7 +255,7 @@ impl Site {
                 self.cluster.delete_with(&key, &DeleteOptions::now()).err()
             }
         };
-        // Somebody else was quicker, or the namespace is on its way out; the next change brings another turn.
+        // A conflict, or a terminating namespace: the next change triggers another reconciliation.
         if let Some(refused) = refused.filter(|refused| !matches!(refused.code, 403 | 404 | 409)) {
             tracing::warn!(
                 cluster = self.cluster.name(),
@@ -266,7 +266,7 @@ impl Site {
     }
 }
 
-/// Puts an object in place of the one that it was made from, and of no newer one.
+/// Replaces an object if it still has the resource version that was read.
 fn overwrite(current: &mut Value, object: Value) {
     if version(current) == version(&object) {
         *current = object;

@@ -35,13 +35,13 @@ fn ordinal(set: &Value, pod: &Value) -> Option<i64> {
     name(pod).strip_prefix(name(set))?.strip_prefix('-')?.parse().ok()
 }
 
-/// Creates what is missing: the first gap, or all of them if order does not matter. Says whether to wait.
+/// Creates missing pods: the first gap, or all with parallel pod management. Returns whether to wait.
 fn fill(plan: &mut Plan, set: &Value, pods: &[(i64, &Value)], revision: &str, turn: &mut Turn<'_>) -> bool {
     let ordered = is_ordered(set);
     let mut waits = false;
     for wanted in 0..number(set, "/spec/replicas").unwrap_or(1) {
         match pods.iter().find(|(ordinal, _)| *ordinal == wanted) {
-            // A name is free again only when its last bearer is gone.
+            // A name can be reused only after the previous pod of that name is removed.
             Some((_, pod)) if !is_active(pod) || !is_ready(pod) => {
                 if !is_deleted(pod) && !is_active(pod) {
                     plan.delete(Kind::Pod, pod);
@@ -93,7 +93,7 @@ fn create(plan: &mut Plan, set: &Value, ordinal: i64, revision: &str) {
     plan.write(Write::Create(Kind::Pod, pod));
 }
 
-/// The claim outlives its pod: it has no owner, and is there already when the pod comes back.
+/// Creates the claim of a pod. Without an owner it outlives the pod and is reused by the next one.
 fn claim_of(set: &Value, template: &Value, claim: &str) -> Value {
     json!({
         "apiVersion": "v1",
@@ -108,7 +108,7 @@ fn claim_of(set: &Value, template: &Value, claim: &str) -> Value {
     })
 }
 
-/// Removes the last pod that is too many. Says whether there is one.
+/// Deletes the last surplus pod. Returns whether there was one.
 fn shrink(plan: &mut Plan, set: &Value, pods: &[(i64, &Value)], replicas: i64) -> bool {
     let ordered = is_ordered(set);
     let surplus: Vec<_> = pods.iter().rev().filter(|(ordinal, _)| *ordinal >= replicas).collect();
@@ -204,7 +204,7 @@ mod tests {
         plan.writes.iter().filter_map(created).collect()
     }
 
-    /// A pod that the set would create, running.
+    /// A running pod, as the set would create it.
     fn pod(set: &Value, ordinal: i64, ready: bool) -> Value {
         let mut plan = Plan::default();
         create(&mut plan, set, ordinal, &format!("db-{}", template_hash(&set["spec"]["template"])));

@@ -1,14 +1,14 @@
-//! When to look again: one time per key, the earliest that was asked for.
+//! Requeue timers: one time per key, the earliest that was requested.
 
 use std::{cmp::Reverse, collections::BinaryHeap, collections::HashMap, hash::Hash};
 
 use tokio::time::Instant;
 
-/// The times at which keys are due.
+/// Times at which keys are due.
 #[derive(Debug)]
 pub(crate) struct Timers<K> {
     due: HashMap<K, Instant>,
-    /// Also holds times that an earlier one has replaced; they are passed over.
+    /// Also contains times that an earlier one has replaced; `pop` skips them.
     order: BinaryHeap<Reverse<(Instant, K)>>,
 }
 
@@ -19,7 +19,7 @@ impl<K: Clone + Eq + Hash + Ord> Timers<K> {
         Self { due: HashMap::new(), order: BinaryHeap::new() }
     }
 
-    /// Asks for a time; a key that is due earlier stays so.
+    /// Sets a time; a key that is due earlier keeps its time.
     pub(crate) fn set(&mut self, key: K, at: Instant) {
         if self.due.get(&key).is_none_or(|earlier| at < *earlier) {
             self.due.insert(key.clone(), at);
@@ -31,7 +31,7 @@ impl<K: Clone + Eq + Hash + Ord> Timers<K> {
         self.order.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// Takes a key whose time has come.
+    /// Removes and returns a key that is due.
     pub(crate) fn pop(&mut self, now: Instant) -> Option<K> {
         while let Some(Reverse((at, _))) = self.order.peek() {
             if *at > now {

@@ -1,4 +1,4 @@
-//! One turn of a controller: what it knows besides the objects, and what it decides.
+//! One reconciliation: its inputs besides the objects, and the resulting writes.
 
 use std::{fmt::Write as _, time::Duration};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::fields;
 
-/// The kinds that controllers act on.
+/// Kinds that controllers read or write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Kind {
     ConfigMap,
@@ -29,40 +29,40 @@ pub(crate) enum Kind {
     StatefulSet,
 }
 
-/// How long simulated things take.
+/// Durations of simulated steps.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tempo {
-    /// From a pod's binding to its containers' start, on average.
+    /// From a pod's binding to the start of its containers, on average.
     pub start: Duration,
-    /// From a container's start until its probe succeeds, if it has one.
+    /// From a container's start until its readiness probe succeeds, if it has one.
     pub ready: Duration,
-    /// From a pod's deletion until it is gone, on average.
+    /// From a pod's deletion until its removal, on average.
     pub stop: Duration,
-    /// How long the pod of a job runs, on average, unless its command sleeps for a given time.
+    /// Run time of a job's pod, on average, unless its command sleeps for a given time.
     pub job: Duration,
-    /// The first wait before a crashed container starts again; it doubles with each crash.
+    /// Delay before a crashed container restarts for the first time; it doubles with each crash.
     pub back_off: Duration,
 }
 
-/// What a controller may look at besides the objects.
+/// Inputs of a reconciliation besides the objects.
 #[derive(Debug)]
 pub(crate) struct Turn<'a> {
     pub(crate) now: Timestamp,
     pub(crate) tempo: Tempo,
     pub(crate) rng: &'a mut fastrand::Rng,
-    /// How many pods may still be created in this turn.
+    /// Number of pods that this reconciliation may still create.
     pub(crate) room: usize,
 }
 
-/// What a controller decides.
+/// Result of a reconciliation.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     pub(crate) writes: Vec<Write>,
-    /// When to look again though nothing may have changed.
+    /// Delay after which to reconcile again even if nothing changes.
     pub(crate) again: Option<Duration>,
 }
 
-/// One write to the cluster. What is written over must still be at the version that was read.
+/// One write to the cluster. Updates require that the object still has the resource version that was read.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Write {
     Create(Kind, Value),
@@ -73,7 +73,7 @@ pub(crate) enum Write {
         namespace: String,
         name: String,
     },
-    /// Deletes without grace: what a kubelet does when the containers have stopped.
+    /// Deletes without grace period, as a kubelet does when the containers have stopped.
     Remove {
         kind: Kind,
         namespace: String,
@@ -82,7 +82,7 @@ pub(crate) enum Write {
     Note(Note),
 }
 
-/// An event to be shown beside an object.
+/// An Event object to record.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Note {
     pub(crate) about: Value,
@@ -92,10 +92,10 @@ pub(crate) struct Note {
     pub(crate) source: &'static str,
 }
 
-/// Without vowels, so that no words come about; what the API server and the controllers use.
+/// Characters of generated names; without vowels, so that no words appear, as in the API server and its controllers.
 const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 
-/// How long it takes until somebody may have made room.
+/// Delay before retrying pods that did not fit on the nodes.
 const FULL: Duration = Duration::from_secs(5);
 
 // === impl Kind ===
@@ -121,7 +121,7 @@ impl Kind {
         Self::StatefulSet,
     ];
 
-    /// The group, the version, the kind and the plural.
+    /// Group, version, kind and plural.
     pub(crate) const fn names(self) -> (&'static str, &'static str, &'static str, &'static str) {
         match self {
             Self::ConfigMap => ("", "v1", "ConfigMap", "configmaps"),
@@ -163,7 +163,7 @@ impl Kind {
 // === impl Tempo ===
 
 impl Tempo {
-    /// About as a small cluster does it.
+    /// About as in a small real cluster.
     pub const REAL: Self = Self {
         start: Duration::from_millis(1200),
         ready: Duration::from_millis(1500),
@@ -172,7 +172,7 @@ impl Tempo {
         back_off: Duration::from_secs(5),
     };
 
-    /// As fast as it goes, for tests.
+    /// As fast as possible, for tests.
     pub const HASTE: Self = Self {
         start: Duration::from_millis(5),
         ready: Duration::from_millis(5),
@@ -189,12 +189,12 @@ impl Turn<'_> {
         fields::stamp(self.now)
     }
 
-    /// Around an average: half to one and a half of it.
+    /// Random duration between 0.5 and 1.5 times the average.
     pub(crate) fn about(&mut self, average: Duration) -> Duration {
         average.mul_f64(0.5 + self.rng.f64())
     }
 
-    /// Takes room for as many of these pods as there is; for the others the plan looks again.
+    /// Reserves as many of the missing pods as allowed; requests a requeue for the rest.
     pub(crate) fn claim(&mut self, missing: usize, plan: &mut Plan) -> usize {
         let granted = missing.min(self.room);
         self.room -= granted;
@@ -204,7 +204,7 @@ impl Turn<'_> {
         granted
     }
 
-    /// The end of a generated name.
+    /// Suffix of a generated name.
     pub(crate) fn suffix(&mut self) -> String {
         (0..5).map(|_| char::from(LETTERS[self.rng.usize(..LETTERS.len())])).collect()
     }
@@ -217,7 +217,7 @@ impl Plan {
         self.writes.push(write);
     }
 
-    /// Writes the status, if it is another one.
+    /// Writes the status if it differs.
     pub(crate) fn status(&mut self, kind: Kind, object: &Value, status: Value) {
         if object.get("status") != Some(&status) {
             let mut object = object.clone();
@@ -251,13 +251,13 @@ impl Plan {
         self.write(Write::Note(Note { about, kind, reason, message: message.into(), source }));
     }
 
-    /// Looks again after this time, or earlier if that is asked for too.
+    /// Requeues after this delay, or earlier if that was requested too.
     pub(crate) fn later(&mut self, after: Duration) {
         self.again = Some(self.again.map_or(after, |earlier| earlier.min(after)));
     }
 }
 
-/// The reference that events use.
+/// Object reference of an event.
 fn reference(object: &Value) -> Value {
     json!({
         "apiVersion": object["apiVersion"],
@@ -269,7 +269,7 @@ fn reference(object: &Value) -> Value {
     })
 }
 
-/// The reference of a dependent to the object that controls it.
+/// Owner reference from a dependent to its controller.
 pub(crate) fn owner(kind: Kind, object: &Value) -> Value {
     json!([{
         "apiVersion": kind.api_version(),
@@ -281,9 +281,9 @@ pub(crate) fn owner(kind: Kind, object: &Value) -> Value {
     }])
 }
 
-/// A short name for a template: the same template has the same one.
+/// Hash of a template; equal templates have equal hashes.
 pub(crate) fn template_hash(template: &Value) -> String {
-    // FNV-1a, and its digits as letters, as the Deployment controller writes its hashes.
+    // FNV-1a with its digits as letters, as the Deployment controller writes its hashes.
     let hash = template
         .to_string()
         .bytes()
@@ -296,7 +296,7 @@ pub(crate) fn template_hash(template: &Value) -> String {
     digits.bytes().map(|digit| char::from(LETTERS[usize::from(digit) % LETTERS.len()])).collect()
 }
 
-/// A pod of a template, and whose it is.
+/// Pod of a template, with its owner.
 pub(crate) fn pod_of(template: &Value, namespace: &str, name: String, owner: Value) -> Value {
     let mut metadata = template.get("metadata").cloned().unwrap_or_else(|| json!({}));
     fields::set(&mut metadata, &["name"], name);
@@ -308,7 +308,7 @@ pub(crate) fn pod_of(template: &Value, namespace: &str, name: String, owner: Val
     json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"] })
 }
 
-/// A condition, whose time of transition stays as long as its status does.
+/// A condition; `lastTransitionTime` is kept while the status stays.
 pub(crate) fn condition(object: &Value, at: &str, kind: &str, status: bool, why: (&str, &str)) -> Value {
     let status = if status { "True" } else { "False" };
     let old = fields::condition(object, kind);

@@ -1,9 +1,9 @@
-//! What a request asks for, as far as faults want to know.
+//! Attributes of a request by which faults select it.
 
 use http::{Method, Uri};
 use serde::Deserialize;
 
-/// What is done with a resource.
+/// Verb of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verb {
@@ -16,15 +16,15 @@ pub enum Verb {
     Delete,
 }
 
-/// A request.
+/// Attributes of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Asked {
     pub(super) verb: Verb,
-    /// The plural; empty for discovery and the like.
+    /// Plural; empty for discovery and other paths without a resource.
     pub(super) resource: String,
-    /// Whether it goes on from a version or a page that history must still have.
+    /// Set if it continues from a resource version or page that the history must still contain.
     pub(super) resumes: bool,
-    /// Whether it asks for a later page of a list.
+    /// Set if it requests a later page of a list.
     pub(super) continues: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Bodies on which faults work while they are sent.
+//! Response bodies that faults modify while they are sent.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -11,26 +11,26 @@ use tokio::{sync::watch, time::sleep};
 use super::{Active, Asked, Effect, Faults, Verb, refusal};
 use crate::http::layer::{Body, BodyError, Cut};
 
-/// The body of an answer, and the faults that hit it.
+/// Body of a response, and the faults that apply to it.
 struct Spoiled {
     inner: Body,
     faults: Arc<Faults>,
     changed_rx: watch::Receiver<u64>,
     asked: Asked,
     hit: Vec<Arc<Active>>,
-    /// The newest fault that was considered.
+    /// Id of the newest fault that was considered.
     seen: u64,
-    /// What is to be sent before more is read.
+    /// Chunks to send before more is read.
     pending: VecDeque<Bytes>,
     ends: bool,
-    /// Whether the first chunk was read: answers that are no watches are spoiled once.
+    /// Set after the first chunk: a response that is no watch is modified once.
     begun: bool,
 }
 
-/// How often a slow body sends something.
+/// Interval between two chunks of a slow body.
 const DRIP: Duration = Duration::from_millis(50);
 
-/// Lets faults work on a body: those that hit its request, and those to come.
+/// Wraps a body in faults: those that hit its request, and those injected later.
 pub(super) fn spoil(body: Body, faults: Arc<Faults>, asked: Asked, hit: Vec<Arc<Active>>, seen: u64) -> Body {
     let changed_rx = faults.changed.subscribe();
     let spoiled = Spoiled {
@@ -87,7 +87,7 @@ impl Spoiled {
         }
     }
 
-    /// Takes notice of faults that are new, and of those that are over.
+    /// Adds new faults and drops removed ones.
     fn consider(&mut self) {
         let newest = *self.changed_rx.borrow_and_update();
         self.hit.retain(|active| self.faults.is_active(active.id));
@@ -101,14 +101,14 @@ impl Spoiled {
         self.hit.iter().any(|active| wanted(&active.fault.effect))
     }
 
-    /// Whether a watch has to end because its place in history is lost.
+    /// Whether a watch must end because its resource version is no longer in the history.
     fn is_forgotten(&self) -> bool {
-        // One that begins with a list of its own has a place to lose only when it has told something.
+        // A watch that starts with a list has no resource version to lose before its first event.
         let place = self.asked.verb == Verb::Watch && (self.asked.resumes || self.begun);
         place && self.has(|effect| *effect == Effect::Forget)
     }
 
-    /// Takes a chunk, with whatever is odd about it.
+    /// Queues a chunk, malformed if a fault demands it.
     fn take(&mut self, chunk: &Bytes) {
         let odd = self.hit.iter().find_map(|active| match active.fault.effect {
             Effect::Odd(odd) => Some((active.id, odd)),
@@ -120,7 +120,7 @@ impl Spoiled {
                 let replaced = odd.in_watch(chunk);
                 self.pending.extend(replaced.chunks);
                 self.ends = replaced.ends;
-                // Once per watch: a watch that never gets anywhere would be a cut.
+                // Once per watch: a watch that never progresses would equal a cut.
                 self.hit.retain(|active| active.id != id);
             }
             Some((_, odd)) if !self.begun => {
@@ -133,7 +133,7 @@ impl Spoiled {
         self.begun = true;
     }
 
-    /// Sends as much of a chunk as a slow body may, and keeps the rest.
+    /// Sends as much of a chunk as a slow body may, and queues the rest.
     async fn drip(&mut self, mut chunk: Bytes) -> Bytes {
         let rate = self.hit.iter().find_map(|active| match active.fault.effect {
             Effect::Slow { bytes_per_second } => Some(bytes_per_second),

@@ -1,30 +1,30 @@
-//! Bodies that no API server would send.
+//! Malformed bodies, which no API server would send.
 
 use std::collections::VecDeque;
 
 use bytes::Bytes;
 use serde::Deserialize;
 
-/// What is odd about a body. A watch gets it in, or before, its next event.
+/// Kind of a malformed body. A watch gets it in, or before, its next event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum Odd {
-    /// It breaks off in the middle of an object, and ends as if that were all.
+    /// The body ends in the middle of an object, as if it were complete.
     Truncated,
-    /// It has texts where objects should be.
+    /// Strings in place of objects.
     WrongTypes,
-    /// It is longer by so many bytes, all of them blanks.
+    /// Longer by this number of bytes, all of them blanks.
     Huge { bytes: u32 },
-    /// Every event comes twice.
+    /// Every event is sent twice.
     Duplicate,
-    /// It has something in it that is not JSON.
+    /// Contains bytes that are not JSON.
     Garbage,
 }
 
-/// What to send in place of a chunk.
+/// Chunks to send in place of one.
 pub(super) struct Replaced {
     pub(super) chunks: VecDeque<Bytes>,
-    /// Whether the body ends after that.
+    /// Set if the body ends after them.
     pub(super) ends: bool,
 }
 
@@ -35,7 +35,7 @@ const WRONG_LIST: &str = "{\"kind\":\"List\",\"apiVersion\":\"v1\",\"metadata\":
 // === impl Odd ===
 
 impl Odd {
-    /// Spoils some lines of a watch.
+    /// Modifies some lines of a watch.
     pub(super) fn in_watch(self, chunk: &Bytes) -> Replaced {
         let whole = |chunks: &[Bytes]| Replaced { chunks: chunks.iter().cloned().collect(), ends: false };
         match self {
@@ -47,7 +47,7 @@ impl Odd {
         }
     }
 
-    /// Spoils the first chunk of any other answer.
+    /// Modifies the first chunk of any other response.
     pub(super) fn in_answer(self, chunk: &Bytes) -> Replaced {
         let only = |text: &'static str| Replaced {
             chunks: VecDeque::from([Bytes::from_static(text.as_bytes())]),
@@ -59,7 +59,7 @@ impl Odd {
             Self::Huge { bytes } => {
                 Replaced { chunks: VecDeque::from([blanks(bytes), chunk.clone()]), ends: false }
             }
-            // There are no events.
+            // No events to duplicate.
             Self::Duplicate => Replaced { chunks: VecDeque::from([chunk.clone()]), ends: false },
             Self::Garbage => only(GARBAGE),
         }
@@ -70,7 +70,7 @@ fn truncated(chunk: &Bytes) -> Replaced {
     Replaced { chunks: VecDeque::from([chunk.slice(..chunk.len() / 2)]), ends: true }
 }
 
-/// JSON may begin with as many blanks as it likes.
+/// Blanks that JSON allows in front of a value.
 fn blanks(bytes: u32) -> Bytes {
     Bytes::from(vec![b' '; bytes as usize])
 }

@@ -1,4 +1,4 @@
-//! Answers that come from no API.
+//! Error responses that no API handler produced.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::http::layer::Body;
 
-/// An error in the shape of the API server's.
+/// Error as the API server formats it.
 pub(super) fn answer(code: u16, retry_after: Option<Duration>) -> Response<Body> {
     let body =
         Full::new(Bytes::from(status(code).to_string())).map_err(|never| match never {}).boxed_unsync();
@@ -18,13 +18,13 @@ pub(super) fn answer(code: u16, retry_after: Option<Duration>) -> Response<Body>
     let headers = answer.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if let Some(after) = retry_after {
-        // The header knows whole seconds only.
+        // The header has whole seconds only.
         headers.insert(header::RETRY_AFTER, HeaderValue::from(after.as_secs().max(1)));
     }
     answer
 }
 
-/// The last event of a watch whose history is forgotten.
+/// Last event of a watch whose history was dropped.
 pub(super) fn expired_event() -> Bytes {
     let event = json!({ "type": "ERROR", "object": status(410) });
     Bytes::from(format!("{event}\n"))

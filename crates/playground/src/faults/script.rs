@@ -1,4 +1,4 @@
-//! Scripts: which faults come when. [`Script::HELP`] tells how they are written.
+//! Fault scripts: which faults are active when. [`Script::HELP`] documents the format.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Effect, Fault, FaultId, Faults, Verb};
 use crate::controllers::Timers;
 
-/// Faults, and when they come.
+/// Faults and their schedule.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
@@ -37,7 +37,7 @@ struct Step {
     fault: Effect,
 }
 
-/// A script that cannot be played.
+/// Error in a script.
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptError {
     #[error("read the fault script: {message}")]
@@ -46,16 +46,16 @@ pub enum ScriptError {
     Step { step: usize, problem: String },
 }
 
-/// A script that is being played.
+/// A script in execution.
 struct Player {
     steps: Vec<Step>,
     clusters: Vec<(String, Arc<Faults>)>,
-    /// The faults of each step that are injected now.
+    /// Injected faults of each step.
     playing: Vec<Vec<(Arc<Faults>, FaultId)>>,
     cues: Timers<Cue>,
 }
 
-/// A step begins or ends.
+/// Begin or end of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Cue {
     End(usize),
@@ -87,7 +87,7 @@ pub(super) mod optional_span {
 // === impl Script ===
 
 impl Script {
-    /// How a script is written, for people.
+    /// Format of a script, for users.
     pub const HELP: &str = "\
 A script of faults is YAML:
 
@@ -114,7 +114,7 @@ A fault is one of:
   odd: duplicate                        events twice
   odd: garbage                          something that is not JSON";
 
-    /// Reads a script from YAML.
+    /// Parses a script from YAML.
     pub fn parse(text: &str) -> Result<Self, ScriptError> {
         let script: Self = serde_saphyr::from_str(text)
             .map_err(|error| ScriptError::Unreadable { message: error.to_string() })?;
@@ -124,7 +124,7 @@ A fault is one of:
         Ok(script)
     }
 
-    /// Plays the script on these clusters until it is told to stop.
+    /// Runs the script on these clusters until it is cancelled.
     pub async fn play(
         self,
         clusters: Vec<(String, Arc<Faults>)>,
@@ -215,7 +215,7 @@ impl Step {
     }
 }
 
-/// Whether a name fits a pattern, in which `*` stands for anything.
+/// Whether a name matches a pattern, in which `*` matches any text.
 fn fits(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,

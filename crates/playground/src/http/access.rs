@@ -1,7 +1,7 @@
-//! Who asks, and whether that is allowed.
+//! Authentication and authorization.
 //!
-//! Without credentials everything is allowed: a playground has no secrets. Whoever names a user by impersonation, or
-//! brings a token of a service account, is held to the roles that are bound to it.
+//! Without credentials everything is allowed: a playground has no secrets. A request that impersonates a user, or
+//! carries the token of a service account, has only the permissions of the roles bound to it.
 
 use http::HeaderMap;
 use serde_json::Value;
@@ -13,7 +13,7 @@ use crate::cluster::Cluster;
 use crate::object::{list, text};
 use crate::status::Status;
 
-/// Who asks.
+/// Authenticated user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct User {
     pub(crate) name: String,
@@ -21,7 +21,7 @@ pub(crate) struct User {
     pub(crate) groups: Vec<String>,
 }
 
-/// What somebody wants to do.
+/// Attributes of a request for authorization.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Attempt {
     pub(crate) verb: String,
@@ -30,7 +30,7 @@ pub(crate) struct Attempt {
     pub(crate) resource: String,
     pub(crate) namespace: String,
     pub(crate) name: String,
-    /// A path that is no resource; all the rest is empty then.
+    /// Non-resource path; the other fields are empty then.
     pub(crate) path: String,
 }
 
@@ -70,7 +70,7 @@ impl User {
     }
 }
 
-/// Finds out who asks.
+/// Returns the user of a request.
 pub(crate) fn authenticate(cluster: &Cluster, headers: &HeaderMap) -> Result<User, Status> {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let user = match header("authorization").strip_prefix("Bearer ") {
@@ -118,7 +118,7 @@ pub(crate) fn authenticate(cluster: &Cluster, headers: &HeaderMap) -> Result<Use
     Ok(impersonated)
 }
 
-/// Refuses what the user may not do.
+/// Rejects requests that the user is not authorized for.
 pub(crate) fn check(call: &Call, route: &Route) -> Result<(), Status> {
     let attempt = match route {
         Route::Resource(target) => {
@@ -130,7 +130,7 @@ pub(crate) fn check(call: &Call, route: &Route) -> Result<(), Status> {
                 verb: target.verb.into(),
                 group: target.resource.group.clone(),
                 resource,
-                // A namespace counts as being in itself, so that a role in it can allow to read it.
+                // A namespace counts as inside itself, so that a role in it can grant reading it.
                 namespace: if target.resource.is("namespaces") {
                     target.name.clone()
                 } else {
@@ -149,12 +149,13 @@ pub(crate) fn check(call: &Call, route: &Route) -> Result<(), Status> {
     if allows(&call.cluster, &call.user, &attempt) { Ok(()) } else { Err(denial(&call.user, &attempt)) }
 }
 
-/// Whether the bound roles allow something.
+/// Whether the bound roles allow a request.
 pub(crate) fn allows(cluster: &Cluster, user: &User, attempt: &Attempt) -> bool {
     verdict(cluster, user, attempt).is_some()
 }
 
-/// Why something is allowed, in the words of the real server; empty for administrators. None if it is not.
+/// Reason why a request is allowed, in the words of the real server; empty for administrators. None if it is not
+/// allowed.
 pub(crate) fn verdict(cluster: &Cluster, user: &User, attempt: &Attempt) -> Option<String> {
     if user.groups.iter().any(|group| group == MASTERS) {
         return Some(String::new());
@@ -163,7 +164,7 @@ pub(crate) fn verdict(cluster: &Cluster, user: &User, attempt: &Attempt) -> Opti
     grants.into_iter().find(|grant| rule_allows(&grant.rule, attempt)).map(|grant| grant.reason)
 }
 
-/// A rule that is bound to a user, and by what.
+/// A rule that is bound to a user, and its binding.
 pub(crate) struct Grant {
     pub(crate) rule: Value,
     reason: String,

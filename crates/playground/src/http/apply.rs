@@ -1,4 +1,4 @@
-//! Server-side apply: a manager says which fields it wants, and owns exactly these afterwards.
+//! Server-side apply: a manager applies the fields that it wants, and owns exactly these afterwards.
 
 use http::Response;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ pub(crate) fn apply(call: &Call, target: &Target) -> Result<Response<Body>, Stat
     let applied = read(call, target)?;
     let manager = call.query.get("fieldManager").unwrap_or_default().to_owned();
     let force = call.query.flag("force") == Some(true);
-    // A second try, if somebody created it in between.
+    // Retries once if another client created it in between.
     for _ in 0..2 {
         let edited = call.cluster.edit(edit(call, target), |current| {
             let version = object::resource_version(&applied);
@@ -70,7 +70,7 @@ fn read(call: &Call, target: &Target) -> Result<Value, Status> {
     Ok(applied)
 }
 
-/// An applied field must have an owner, so that it must be known.
+/// Rejects unknown fields: an applied field must have an owner.
 fn check_fields(resource: &Resource, applied: &mut Value) -> Result<(), Status> {
     if resource.custom.is_some() {
         return Ok(());
@@ -89,7 +89,7 @@ fn check_fields(resource: &Resource, applied: &mut Value) -> Result<(), Status> 
     }
 }
 
-/// The object that an apply creates.
+/// Object that an apply creates.
 fn fresh(target: &Target, applied: &Value, manager: &str) -> Value {
     let resource = &*target.resource;
     let mut object = applied.clone();
@@ -131,7 +131,7 @@ fn merged(
     let mut object = current.clone();
     let keyed = resource.custom.is_none();
     managed::merge(&mut object, applied, "", "", keyed);
-    // What this manager wanted before and wants no longer goes, unless somebody else wants it.
+    // Fields that this manager no longer applies are removed, unless another manager owns them.
     let before: Fields =
         entries.iter().filter(|entry| is_own(entry)).flat_map(|entry| entry.fields.clone()).collect();
     for path in before.difference(&fields) {
@@ -157,7 +157,7 @@ fn merged(
     Ok(object)
 }
 
-/// The fields that others own and that would get another value.
+/// Fields with other owners whose value would change.
 fn conflicts(
     entries: &[Entry],
     is_own: &impl Fn(&Entry) -> bool,
@@ -169,9 +169,9 @@ fn conflicts(
     for entry in entries.iter().filter(|entry| !is_own(entry)) {
         for path in fields.intersection(&entry.fields) {
             let (there, wanted) = (managed::find(current, path), managed::find(applied, path));
-            // An item of a list is the same item whatever its fields are.
+            // A list item keeps its identity whatever its fields are.
             let item = path.last().is_some_and(|part| part.starts_with("k:"));
-            // An empty map says nothing about what others have put into it.
+            // An empty map does not conflict with the entries of other managers.
             let empty = wanted.and_then(Value::as_object).is_some_and(serde_json::Map::is_empty);
             if !item && !empty && there.is_some() && there != wanted {
                 conflicts.push((entry.clone(), path.clone()));

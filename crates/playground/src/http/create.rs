@@ -33,7 +33,7 @@ pub(crate) fn create(call: &Call, target: &Target) -> Result<Response<Body>, Sta
     Ok(respond::warned(respond::object(call, resource, 201, &object)?, &unknown))
 }
 
-/// Sees to it that the body is of the kind that the path says; it may leave that out.
+/// Checks that the body has the type of the path, or sets it if absent.
 pub(crate) fn check_type(call: &Call, resource: &Resource, object: &mut Value) -> Result<(), Status> {
     let (version, kind) = (text(object, "/apiVersion").to_owned(), text(object, "/kind").to_owned());
     let wanted = resource.api_version();
@@ -80,7 +80,7 @@ fn check_custom_type(resource: &Resource, object: &Value, wanted: &str) -> Resul
     }))
 }
 
-/// Refuses the mistakes of type that would confuse everything after.
+/// Rejects type errors that later steps rely on not to occur.
 fn check_shape(resource: &Resource, object: &Value) -> Result<(), Status> {
     let wrong = |found: &str, field: &str, wanted: &str| {
         Status::bad_request(format!(
@@ -135,7 +135,7 @@ fn type_name(value: &Value) -> &'static str {
     }
 }
 
-/// The namespace of the path counts; that of the body may not differ.
+/// Sets the namespace of the path; that of the body may not differ.
 pub(crate) fn check_namespace(target: &Target, object: &mut Value) -> Result<(), Status> {
     let own = object::namespace(object);
     if !target.resource.is_namespaced() {

@@ -26,7 +26,7 @@ pub(crate) fn delete(call: &Call, target: &Target) -> Result<Response<Body>, Sta
     }
 }
 
-/// Some kinds are answered with their last state.
+/// Whether the response to a deletion is the last state of the object.
 fn returns_object(resource: &Resource) -> bool {
     resource.custom.is_none()
         && matches!(
@@ -50,7 +50,7 @@ pub(crate) fn delete_collection(call: &Call, target: &Target) -> Result<Response
         let (namespace, name) = (object::namespace(&object), object::name(&object));
         match call.cluster.retire(resource, namespace, name, &options) {
             Ok(Deletion::Done(object) | Deletion::Pending(object)) => deleted.push(object),
-            // Somebody else was quicker.
+            // Another client deleted it first.
             Err(status) if status.code == 404 => {}
             Err(status) => return Err(status),
         }
@@ -62,7 +62,7 @@ pub(crate) fn delete_collection(call: &Call, target: &Target) -> Result<Response
     }))
 }
 
-/// Options come in the body, in the query, or in both; the body counts.
+/// Parses the options from the body, the query, or both; the body has precedence.
 fn options(call: &Call) -> Result<DeleteOptions, Status> {
     let body = if call.body.is_empty() {
         Value::Null

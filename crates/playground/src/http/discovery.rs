@@ -1,4 +1,4 @@
-//! What is served: versions, groups and resources, one by one or in one document.
+//! Discovery: versions, groups and resources, as single documents or aggregated.
 
 use http::{HeaderValue, Response, header};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::catalogue::{Catalogue, Resource, Subresource};
 use crate::object;
 use crate::status::Status;
 
-/// The version that is imitated.
+/// Minor version of the imitated server.
 const MINOR: &str = "36";
 
 pub(crate) fn version() -> Value {
@@ -97,7 +97,7 @@ pub(crate) fn resources(call: &Call, group: &str, version: &str) -> Result<Respo
     respond::json(&body)
 }
 
-/// Unknown versions of groups that the server has by itself are a Status; all else is not even a path.
+/// Response for an unknown version: a Status for built-in groups, a plain 404 for all others.
 pub(crate) fn absent(catalogue: &Catalogue, group: &str) -> Result<Response<Body>, Status> {
     let own = catalogue.resources().iter().any(|r| r.group == group && r.custom.is_none());
     if own { Err(Status::no_such_path()) } else { Ok(respond::text(404, "404 page not found\n")) }
@@ -112,7 +112,7 @@ fn entry(resource: &Resource) -> Value {
     entry
 }
 
-/// Custom resources tell their verbs in another order.
+/// Verbs in discovery order; custom resources have another order.
 fn verbs(resource: &Resource) -> &'static [&'static str] {
     match resource.custom {
         Some(_) => &["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"],
@@ -169,7 +169,7 @@ fn aggregated_version(catalogue: &Catalogue, group: &str, version: &str) -> Valu
 }
 
 fn aggregated_resource(resource: &Resource) -> Value {
-    // Built-in kinds say their group and version with empty words; custom ones spell them out.
+    // Built-in kinds have empty group and version here; custom ones name them.
     let (group, version) = match resource.custom {
         Some(_) => (resource.group.as_str(), resource.version.as_str()),
         None => ("", ""),

@@ -1,4 +1,4 @@
-//! The place for faults: between the listener and the API of a cluster.
+//! Layers for faults: between the listener and the API of a cluster.
 
 use std::sync::Arc;
 
@@ -9,23 +9,23 @@ use http_body_util::combinators::UnsyncBoxBody;
 
 use crate::cluster::Cluster;
 
-/// A cause that ends a body in the middle.
+/// Error that ends a body in the middle.
 pub type BodyError = std::io::Error;
 
-/// The body of an answer. An error in it cuts the connection (HTTP/1) or resets the stream (HTTP/2).
+/// Body of a response. An error in it closes the connection (HTTP/1) or resets the stream (HTTP/2).
 pub type Body = UnsyncBoxBody<Bytes, BodyError>;
 
-/// The body of a request, not yet read.
+/// Unread body of a request.
 pub type RequestBody = UnsyncBoxBody<Bytes, BodyError>;
 
-/// The connection is closed without an answer.
+/// Closes the connection without a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("cut by the layer")]
 pub struct Cut;
 
-/// Stands around the API of one cluster: may answer itself, wait, cut, or wrap the answer's body.
+/// Wraps the API of one cluster: can respond itself, delay, close the connection, or wrap the response's body.
 ///
-/// The path of the request is that within the cluster, without `/clusters/<name>`.
+/// The path of the request is relative to the cluster, without `/clusters/<name>`.
 pub trait Layer: Send + Sync + 'static {
     fn handle(
         &self,

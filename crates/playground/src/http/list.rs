@@ -1,4 +1,4 @@
-//! Lists: pages of a snapshot, in the view that was asked for.
+//! Lists: pages of a snapshot, in the requested format.
 
 use std::sync::Arc;
 
@@ -22,9 +22,9 @@ pub(crate) use write::write_metadata;
 
 use write::{Head, Writer};
 
-/// Where a list begins and at which version.
+/// Start of a list: resource version and position.
 struct Start {
-    /// The path after which to go on.
+    /// Path after which the page begins.
     after: Option<String>,
     at: Option<u64>,
     continued: bool,
@@ -66,7 +66,7 @@ pub(crate) fn list(call: &Call, target: &Target) -> Result<Response<Body>, Statu
     Ok(Writer::new(call, &target.resource, view, &head, items)?.respond(call))
 }
 
-/// Which objects are wanted.
+/// Selector of a list or watch request.
 pub(crate) fn selector(call: &Call, resource: &Resource) -> Result<Selector, Status> {
     Ok(Selector {
         labels: parse_labels(call.query.get("labelSelector").unwrap_or_default())?,
@@ -96,7 +96,7 @@ fn start(call: &Call, collection: &dyn Collection, limit: Option<usize>) -> Resu
     if asked > current {
         return Err(Status::too_large(asked, current));
     }
-    // Without a rule, a page is of exactly this version and a whole list is not older.
+    // Without `resourceVersionMatch`, a page has exactly this resource version and a complete list is not older.
     let exact = rule == Some("Exact") || (rule.is_none() && limit.is_some());
     Ok(Start { after: None, at: exact.then_some(asked), continued: false })
 }
@@ -132,7 +132,7 @@ fn check_options(
     refuse_options("ListOptions", &causes)
 }
 
-/// The answer to options that do not fit together.
+/// Rejects options that exclude each other.
 pub(crate) fn refuse_options(kind: &str, causes: &[Cause]) -> Result<(), Status> {
     if causes.is_empty() {
         return Ok(());
@@ -148,7 +148,7 @@ pub(crate) fn parse_version(text: &str) -> Result<u64, Status> {
     })
 }
 
-/// The place at which a list goes on; without a version it goes on with whatever is there then.
+/// Continue token. Without a revision the list continues with the objects that exist then.
 fn token(revision: Option<u64>, path: &str) -> String {
     let version = revision.map_or(json!(-1), |revision| json!(revision));
     let token = json!({"v": "meta.k8s.io/v1", "rv": version, "start": format!("{path}\0")});
@@ -177,7 +177,7 @@ fn parse_token(token: &str) -> Result<(Option<u64>, String), Status> {
     Ok((u64::try_from(version).ok(), path.to_owned()))
 }
 
-/// The objects that a deletion of a collection is about.
+/// Objects that a collection deletion applies to.
 pub(crate) fn selected(call: &Call, target: &Target) -> Result<Vec<Item>, Status> {
     let selector = selector(call, &target.resource)?;
     let collection: Arc<dyn Collection> = call.cluster.collection(&target.resource);

@@ -1,4 +1,4 @@
-//! Logs of containers.
+//! Container logs.
 
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
@@ -17,31 +17,31 @@ use crate::catalogue::Resource;
 use crate::object::{list, text};
 use crate::status::{Cause, Status};
 
-/// Where the logs of containers come from.
+/// Source of container logs.
 pub trait LogSource: Send + Sync + 'static {
-    /// The lines of a container up to now, the oldest first.
+    /// Lines of a container up to now, oldest first.
     fn lines(&self, pod: &Value, container: &str, run: Run) -> Vec<LogLine>;
 
-    /// The lines from now on, until the container ends.
+    /// Lines from now on, until the container ends.
     fn follow(&self, pod: &Value, container: &str) -> BoxStream<'static, LogLine>;
 }
 
-/// Which run of a container.
+/// Run of a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Run {
     Current,
-    /// The one before the last restart.
+    /// The run before the last restart.
     Previous,
 }
 
-/// A line without its end.
+/// One log line, without its line end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogLine {
     pub time: Timestamp,
     pub text: String,
 }
 
-/// Which lines are wanted and how they are written.
+/// Options of a log request.
 struct Wanted {
     tail: Option<usize>,
     since: Option<Timestamp>,
@@ -76,7 +76,7 @@ pub(crate) fn log(call: &Call, target: &Target) -> Result<Response<Body>, Status
     Ok(respond::stream(HeaderValue::from_static("text/plain"), body))
 }
 
-/// The container that is meant: the named one, or the only one.
+/// Returns the requested container, or the only one.
 fn container(call: &Call, target: &Target, pod: &Value) -> Result<String, Status> {
     let parts = ["containers", "initContainers", "ephemeralContainers"];
     let all: Vec<String> = parts.iter().flat_map(|part| container_names(pod, part)).collect();

@@ -1,8 +1,7 @@
-//! Who wrote which field: `metadata.managedFields`.
+//! Field ownership: `metadata.managedFields`.
 //!
-//! Every write by a client is recorded. Controllers in this process write without a record, which keeps a thousand
-//! clusters small. Fields are kept as sets of paths whose parts are those of `FieldsV1`: `f:spec`, `k:{"name":"a"}`,
-//! `v:"x"`.
+//! Every write by a client is recorded. In-process controllers write without a record, which keeps a thousand clusters
+//! small. Fields are sets of paths whose elements are those of `FieldsV1`: `f:spec`, `k:{"name":"a"}`, `v:"x"`.
 
 use std::collections::BTreeSet;
 
@@ -17,10 +16,10 @@ mod paths;
 
 pub(crate) use paths::{find, merge, paths_of, remove, spell};
 
-/// A field, as parts of `FieldsV1`.
+/// Path of a field, as elements of `FieldsV1`.
 pub(crate) type Path = Vec<String>;
 
-/// Fields of an object.
+/// Set of fields of an object.
 pub(crate) type Fields = BTreeSet<Path>;
 
 /// One entry of `managedFields`.
@@ -43,7 +42,7 @@ pub(crate) fn created(call: &Call, resource: &Resource, object: &mut Value) {
     write(object, vec![entry]);
 }
 
-/// Records what a write changed: the writer owns it from now on, and nobody else.
+/// Records an update: the writer becomes the only owner of the changed fields.
 pub(crate) fn changed(call: &Call, target: &Target, current: &Value, wanted: &mut Value) {
     let resource = &*target.resource;
     let mut entries = read(current);
@@ -101,7 +100,7 @@ impl Entry {
         }
     }
 
-    /// Whether two entries are of the same manager and way of writing.
+    /// Whether two entries have the same manager, operation and subresource.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.manager == other.manager
             && self.operation == other.operation
@@ -141,7 +140,7 @@ impl Entry {
     }
 }
 
-/// Reads a tree of `FieldsV1` as paths.
+/// Collects the paths of a `FieldsV1` tree.
 fn collect(tree: &Map<String, Value>, path: &mut Path, fields: &mut Fields) {
     for (part, below) in tree {
         if part == "." {
@@ -157,7 +156,7 @@ fn collect(tree: &Map<String, Value>, path: &mut Path, fields: &mut Fields) {
     }
 }
 
-/// Writes a path into a tree of `FieldsV1`. Paths come in order, so a parent comes before its children.
+/// Inserts a path into a `FieldsV1` tree. Paths come in order, so a parent comes before its children.
 fn plant(tree: &mut Map<String, Value>, path: &[String]) {
     let Some((first, rest)) = path.split_first() else { return };
     let known = tree.contains_key(first);
@@ -165,7 +164,7 @@ fn plant(tree: &mut Map<String, Value>, path: &[String]) {
     if rest.is_empty() {
         return;
     }
-    // A leaf that turns out to have children is a member itself.
+    // A leaf that gets children becomes a member itself.
     if known && below.is_empty() {
         below.insert(".".into(), json!({}));
     }

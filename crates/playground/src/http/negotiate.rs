@@ -1,9 +1,9 @@
-//! In which view an answer is wanted.
+//! Content negotiation.
 
 use super::request::Call;
 use crate::status::Status;
 
-/// How objects are shown.
+/// Format of the objects in a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum View {
     Object,
@@ -14,7 +14,7 @@ pub(crate) enum View {
     Table,
 }
 
-/// Whether one object is wanted or a list of them.
+/// Number of objects in a response: one, or a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Amount {
     One,
@@ -46,7 +46,7 @@ fn accepted(header: &str) -> impl Iterator<Item = Accepted<'_>> {
     })
 }
 
-/// The first view that can be given.
+/// Returns the first supported format of the `Accept` header.
 pub(crate) fn view(call: &Call, amount: Amount) -> Result<View, Status> {
     let header = call.header(http::header::ACCEPT);
     if header.is_empty() {
@@ -75,7 +75,7 @@ pub(crate) fn view(call: &Call, amount: Amount) -> Result<View, Status> {
     Err(Status::new(406, "NotAcceptable", message).with_details(serde_json::json!({})))
 }
 
-/// Whether discovery is wanted as one document.
+/// Whether the client accepts aggregated discovery.
 pub(crate) fn wants_aggregated_discovery(call: &Call) -> bool {
     let first =
         accepted(call.header(http::header::ACCEPT)).find(|accepted| accepted.media == "application/json");

@@ -1,7 +1,8 @@
-//! As much OpenAPI as clients need to write: which paths can be patched, and that the server itself validates.
+//! Minimal OpenAPI: enough for clients to write. It lists the paths that support patches and declares server-side field
+//! validation.
 //!
-//! `kubectl apply` looks here whether the server checks fields, and for the schema by which it merges. It is told of no
-//! schemas for built-in kinds, and then uses the types it was built with.
+//! `kubectl apply` checks here whether the server validates fields, and looks for the schema by which it merges. The
+//! document has no schemas for built-in kinds, so that kubectl uses its built-in types.
 
 use http::{HeaderValue, Response};
 use serde_json::{Map, Value, json};
@@ -13,7 +14,7 @@ use crate::catalogue::{Catalogue, Resource};
 use crate::object;
 use crate::status::Status;
 
-/// An OpenAPI v2 document in protobuf: field 1, `swagger`, is `2.0`, and nothing else.
+/// An OpenAPI v2 document in protobuf: field 1, `swagger`, is `2.0`; no other fields.
 const EMPTY_V2: &[u8] = b"\x0a\x032.0";
 
 pub(crate) fn v2(call: &Call) -> Response<Body> {
@@ -84,7 +85,7 @@ fn operation(verb: &str, resource: &Resource) -> Value {
         "x-kubernetes-action": verb, "x-kubernetes-group-version-kind": group_version_kind(resource),
     });
     if verb == "patch" {
-        // Strategic merge patches are left out here: who finds them looks for merge keys in the schema.
+        // Strategic merge patches are not listed here: clients that find them expect merge keys in the schema.
         let kinds =
             ["application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json"];
         let content: Map<String, Value> =

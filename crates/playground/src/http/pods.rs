@@ -1,4 +1,4 @@
-//! What is asked of pods: to go away politely, to run on a node.
+//! Pod subresources: eviction and binding.
 
 use http::Response;
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ pub(crate) fn evict(call: &Call, target: &Target) -> Result<Response<Body>, Stat
     respond::coded(201, &done)
 }
 
-/// Takes one disruption from a budget, so that the next eviction sees it before anybody has counted the pods again.
+/// Decrements `disruptionsAllowed`, so that the next eviction sees it before the controller has counted the pods again.
 fn spend(call: &Call, budget: &Value, dry_run: bool) -> Result<(), Status> {
     let name = object::name(budget);
     let count = |budget: &Value, pointer: &str| budget.pointer(pointer).and_then(Value::as_i64).unwrap_or(0);
@@ -71,7 +71,7 @@ fn spend(call: &Call, budget: &Value, dry_run: bool) -> Result<(), Status> {
     Err(over_budget(&why, None))
 }
 
-/// Tells in the pod's status why it will go.
+/// Sets the pod condition that explains its eviction.
 fn announce(call: &Call, target: &Target) -> Result<(), Status> {
     let edit = Edit {
         resource: &target.resource,

@@ -1,10 +1,10 @@
-//! Bodies in protobuf, which the typed clients of client-go write, as JSON.
+//! Decoder for protobuf bodies, which client-go's typed clients write.
 //!
 //! ```text
 //! k8s\0 Unknown { 1: TypeMeta { 1: apiVersion, 2: kind }, 2: the object }
 //! ```
 //!
-//! What the numbers mean is told by [`crate::shape`]. Answers are JSON: clients that write protobuf read both.
+//! [`crate::builtin_schema`] maps field numbers to names. Responses are JSON: clients that write protobuf read both.
 
 mod wire;
 
@@ -18,13 +18,13 @@ use wire::{Broken, Datum, Reader};
 
 pub(crate) const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
 
-/// What every body in protobuf begins with.
+/// Prefix of every protobuf body.
 const MAGIC: &[u8] = b"k8s\0";
 
-/// Deeper than any object of Kubernetes.
+/// Maximum nesting; no object of Kubernetes is deeper.
 const DEEPEST: usize = 32;
 
-/// Turns an object into JSON, or says why it cannot.
+/// Converts an object to JSON, or returns why it cannot.
 pub(crate) fn decode(body: &[u8]) -> Result<Value, String> {
     let unknown = body.strip_prefix(MAGIC).ok_or("provided data does not appear to be a protobuf message")?;
     let (mut type_meta, mut raw) = (&[][..], &[][..]);
@@ -58,7 +58,7 @@ fn message_to_json(name: &'static str, bytes: &[u8], depth: usize) -> Result<Map
     let mut object = Map::new();
     let mut reader = Reader::new(bytes);
     while let Some((number, datum)) = reader.next()? {
-        // Fields of a newer Kubernetes are dropped, as those of a newer JSON are.
+        // Fields of a newer Kubernetes are dropped, as in JSON.
         if let Some(field) = fields::field(name, number) {
             insert(&mut object, field, datum, depth)?;
         }
@@ -66,7 +66,7 @@ fn message_to_json(name: &'static str, bytes: &[u8], depth: usize) -> Result<Map
     Ok(object)
 }
 
-/// Adds what was read to the object, in the way of Go's JSON: `omitempty` leaves out what is zero.
+/// Adds a decoded field to the object as Go's JSON does: `omitempty` omits zero values.
 fn insert(
     object: &mut Map<String, Value>,
     field: &Field,
@@ -130,7 +130,7 @@ fn to_json(kind: &Kind, datum: Datum<'_>, depth: usize) -> Result<Value, Broken>
             let items = wire::read(datum.bytes()?)?;
             items.into_iter().map(|(_, item)| text(item).map(Value::from)).collect::<Result<_, _>>()?
         }
-        // Neither lists nor maps contain one another in Kubernetes.
+        // Kubernetes has no lists of lists and no maps of maps.
         Kind::Many(_) | Kind::Map(_) => return Err(Broken),
     })
 }
@@ -139,7 +139,7 @@ fn text(datum: Datum<'_>) -> Result<String, Broken> {
     String::from_utf8(datum.bytes()?.to_vec()).map_err(|_| Broken)
 }
 
-/// The value of the first field of a message that has no other.
+/// Value of the first field of a message that has only one.
 fn first(bytes: &[u8]) -> Result<Option<Datum<'_>>, Broken> {
     Ok(wire::read(bytes)?.into_iter().find_map(|(number, datum)| (number == 1).then_some(datum)))
 }
@@ -157,7 +157,7 @@ fn entry(kind: &Kind, datum: Datum<'_>, depth: usize) -> Result<(String, Value),
     Ok((key, value))
 }
 
-/// An IntOrString: its first field says which of the others counts.
+/// An IntOrString: its first field selects one of the others.
 fn either(bytes: &[u8]) -> Result<Value, Broken> {
     let (mut is_text, mut number, mut word) = (false, 0, String::new());
     for (field, datum) in wire::read(bytes)? {
@@ -171,7 +171,7 @@ fn either(bytes: &[u8]) -> Result<Value, Broken> {
     Ok(if is_text { word.into() } else { number.into() })
 }
 
-/// Null if there is none, which is an empty message.
+/// Null for an empty message.
 fn time(bytes: &[u8], fraction: bool) -> Result<Value, Broken> {
     let (mut seconds, mut nanoseconds) = (None, 0);
     for (field, datum) in wire::read(bytes)? {

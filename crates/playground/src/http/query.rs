@@ -1,10 +1,10 @@
-//! The query of a request, and text in URLs.
+//! Query parameters and percent decoding.
 
 use std::str::FromStr;
 
 use crate::status::Status;
 
-/// Pairs of a query, decoded.
+/// Decoded query parameters.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Query(Vec<(String, String)>);
 
@@ -19,7 +19,7 @@ impl Query {
         Self(pairs.collect())
     }
 
-    /// The first value of a key; none if it is missing or empty.
+    /// First value of a key; none if it is missing or empty.
     pub(crate) fn get(&self, key: &str) -> Option<&str> {
         let pair = self.0.iter().find(|(name, _)| name == key);
         pair.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
@@ -33,7 +33,7 @@ impl Query {
         self.get(key).map(|value| matches!(value, "1" | "true" | "True" | "TRUE" | "t" | "T"))
     }
 
-    /// A number, or the words of the real server.
+    /// Parses a number; the error has the words of the real server.
     pub(crate) fn number<T: FromStr>(&self, key: &str) -> Result<Option<T>, Status> {
         let Some(text) = self.get(key) else { return Ok(None) };
         text.parse()
@@ -42,14 +42,14 @@ impl Query {
     }
 }
 
-/// What `+` means: a space in queries, itself in paths.
+/// Meaning of `+`: a space in queries, itself in paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Plus {
     IsSpace,
     IsPlus,
 }
 
-/// Decodes percent signs; what is not UTF-8 is replaced.
+/// Percent-decodes text; invalid UTF-8 is replaced.
 pub(crate) fn decode(text: &str, plus: Plus) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

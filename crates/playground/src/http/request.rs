@@ -1,4 +1,4 @@
-//! A request that was read completely.
+//! A request with its body and user.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use crate::cluster::Cluster;
 use crate::shape;
 use crate::status::{Cause, Status};
 
-/// The real server's limit of a request's body.
+/// Body size limit of the real server.
 const MAX_BODY: usize = 3 << 20;
 
-/// A request, its body and who sent it.
+/// A request, its body and its user.
 pub(crate) struct Call {
     pub(crate) cluster: Arc<Cluster>,
     pub(crate) method: Method,
@@ -30,7 +30,7 @@ pub(crate) struct Call {
     pub(crate) user: User,
 }
 
-/// In which language a body is written.
+/// Encoding of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Encoding {
     Json,
@@ -71,7 +71,7 @@ impl Call {
         self.query.has("dryRun", "All")
     }
 
-    /// The only kind of dry run is a complete one.
+    /// Rejects values of `dryRun` other than `All`.
     pub(crate) fn check_dry_run(&self, options: &str) -> Result<(), Status> {
         match self.query.get("dryRun") {
             None | Some("All") => Ok(()),
@@ -82,7 +82,8 @@ impl Call {
         }
     }
 
-    /// Takes out fields that a built-in kind does not have and names them, or refuses them if that is wanted.
+    /// Removes fields that a built-in kind does not have and returns warnings for them, or rejects them under strict
+    /// validation.
     pub(crate) fn drop_unknown_fields(
         &self,
         resource: &Resource,
@@ -107,7 +108,7 @@ impl Call {
         }
     }
 
-    /// The name under which changes are recorded in `managedFields`.
+    /// Manager name for `managedFields`.
     pub(crate) fn field_manager(&self) -> String {
         if let Some(manager) = self.query.get("fieldManager") {
             return manager.to_owned();
@@ -116,7 +117,7 @@ impl Call {
         agent.split('/').next().filter(|name| !name.is_empty()).unwrap_or("unknown").to_owned()
     }
 
-    /// The media type of the body, without parameters.
+    /// Media type of the body, without parameters.
     pub(crate) fn content_type(&self) -> &str {
         self.header(header::CONTENT_TYPE).split(';').next().unwrap_or_default().trim()
     }

@@ -1,4 +1,4 @@
-//! Answers.
+//! Responses.
 
 use std::convert::Infallible;
 use std::io::Write as _;
@@ -19,7 +19,7 @@ use crate::catalogue::Resource;
 use crate::object;
 use crate::status::Status;
 
-/// Above this size the real server compresses, for clients that can read it.
+/// Size above which the real server compresses, for clients that accept gzip.
 pub(crate) const GZIP_ABOVE: usize = 128 << 10;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -48,12 +48,12 @@ pub(crate) fn text(code: u16, text: &'static str) -> Response<Body> {
     with_code(stream(HeaderValue::from_static("text/plain; charset=utf-8"), full(text)), code)
 }
 
-/// Nothing to say.
+/// Response without a body.
 pub(crate) fn empty() -> Response<Body> {
     with_code(Response::new(full(Bytes::new())), 204)
 }
 
-/// A document, with the answer 200.
+/// A JSON document with status 200.
 pub(crate) fn json(value: &impl Serialize) -> Result<Response<Body>, Status> {
     coded(200, value)
 }
@@ -72,7 +72,7 @@ pub(crate) fn status(status: &Status) -> Response<Body> {
     response
 }
 
-/// One object, in the view that the client wants.
+/// One object, in the format that the client accepts.
 pub(crate) fn object(
     call: &Call,
     resource: &Resource,
@@ -129,13 +129,13 @@ pub(crate) fn mark_gzip(response: &mut Response<Body>) {
     response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
 }
 
-/// An object without all but its metadata.
+/// Metadata of an object.
 pub(crate) fn metadata_only(object: &Value) -> Value {
     let metadata = object.get("metadata").cloned().unwrap_or_default();
     serde_json::json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata})
 }
 
-/// The answer to a deletion that was completed at once.
+/// Status of a completed deletion.
 pub(crate) fn deleted(resource: &Resource, last: &Value) -> Value {
     let mut details =
         serde_json::json!({"name": object::name(last), "kind": resource.plural, "uid": object::uid(last)});

@@ -1,4 +1,4 @@
-//! Questions that are answered and never stored: may I, who am I, who is this; and tokens.
+//! Reviews, which are answered and never stored (access, self subject, token), and token requests.
 
 use http::Response;
 use jiff::{SignedDuration, Timestamp};
@@ -96,7 +96,7 @@ fn rules(call: &Call, review: &Value) -> Result<Value, Status> {
     Ok(json!({"resourceRules": resources, "nonResourceRules": paths, "incomplete": false}))
 }
 
-/// Makes a token for a service account.
+/// Issues a token for a service account.
 pub(crate) fn token(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
     let mut request = call.object("TokenRequest")?;
     let bytes = call.cluster.bytes(&target.resource, &target.namespace, &target.name)?;

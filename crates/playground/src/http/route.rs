@@ -1,4 +1,4 @@
-//! From a path and a method to what is wanted.
+//! Routing: from path and method to the requested operation.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::request::Call;
 use crate::catalogue::Resource;
 use crate::status::Status;
 
-/// What a request is about.
+/// Operation that a request asks for.
 pub(crate) enum Route {
     Version,
     Health,
@@ -25,15 +25,15 @@ pub(crate) enum Route {
     Unknown,
 }
 
-/// Objects, or a part of one.
+/// Objects, or a subresource of one.
 pub(crate) struct Target {
     pub(crate) resource: Arc<Resource>,
-    /// Empty for all namespaces, and for resources that have none.
+    /// Empty for all namespaces, and for cluster-scoped resources.
     pub(crate) namespace: String,
     /// Empty for collections.
     pub(crate) name: String,
     pub(crate) subresource: Option<String>,
-    /// As RBAC calls it.
+    /// RBAC verb.
     pub(crate) verb: &'static str,
 }
 
@@ -71,7 +71,7 @@ impl Route {
 
     fn resource(call: &Call, group: &str, version: &str, rest: &[&str]) -> Result<Self, Status> {
         let catalogue = call.cluster.catalogue();
-        // The old form of watches: /api/v1/watch/namespaces/default/pods.
+        // Deprecated form of watches: /api/v1/watch/namespaces/default/pods.
         let (rest, old_form) = match rest {
             ["watch", rest @ ..] => (rest, true),
             rest => (rest, false),
@@ -105,7 +105,7 @@ impl Route {
         if subresource.as_ref().is_some_and(|name| resource.subresource(name).is_none()) {
             return Err(Status::no_such_path());
         }
-        // The path of one object is read, whatever the query says.
+        // A path of one object is a read, whatever the query contains.
         let wants_watch = old_form || (name.is_empty() && call.query.flag("watch") == Some(true));
         let verb = verb(&call.method, name.is_empty(), wants_watch && subresource.is_none())?;
         let target = Target {
@@ -156,7 +156,7 @@ impl Target {
         if allowed && !misplaced { Ok(()) } else { Err(Status::method_not_allowed()) }
     }
 
-    /// What paths of this target's objects begin with.
+    /// Common prefix of the paths of this target's objects.
     pub(crate) fn prefix(&self) -> String {
         if self.namespace.is_empty() { String::new() } else { format!("{}/", self.namespace) }
     }

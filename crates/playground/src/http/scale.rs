@@ -1,4 +1,4 @@
-//! The scale subresource: how many replicas are wanted, whatever the kind.
+//! The scale subresource: replicas of any scalable kind.
 
 use http::Response;
 use serde_json::{Value, json};
@@ -53,7 +53,7 @@ pub(crate) fn scale(call: &Call, target: &Target) -> Result<Response<Body>, Stat
     respond::json(&scale_of(resource, &object))
 }
 
-/// In errors the kind is that of the scale.
+/// Resource for error messages, which name the kind `Scale`.
 fn scale_resource(resource: &Resource) -> Resource {
     Resource { kind: "Scale".into(), group: "autoscaling".into(), ..resource.clone() }
 }
@@ -98,7 +98,7 @@ fn scale_of(resource: &Resource, object: &Value) -> Value {
     })
 }
 
-/// Sets the value at a pointer of object keys, making what is missing on the way.
+/// Sets the value at a pointer of object keys and creates missing objects on the way.
 fn write(object: &mut Value, pointer: &str, value: Value) {
     let mut place = object;
     for part in pointer.split('/').filter(|part| !part.is_empty()) {

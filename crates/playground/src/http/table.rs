@@ -1,4 +1,4 @@
-//! Tables, as `kubectl get` asks for: columns of a kind and a row per object.
+//! Tables for `kubectl get`: columns of a kind and a row per object.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use crate::catalogue::Resource;
 use crate::object;
 use crate::status::{Cause, Status};
 
-/// What a row carries beside its cells.
+/// Object data in a row, beside its cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Include {
     None,
@@ -37,7 +37,7 @@ impl Include {
     }
 }
 
-/// The definitions of a kind's columns.
+/// Column definitions of a kind.
 pub(crate) fn columns(resource: &Resource) -> Value {
     let printer = printer(resource);
     let columns = printer.columns().iter().map(|column| {
@@ -49,7 +49,7 @@ pub(crate) fn columns(resource: &Resource) -> Value {
     columns.collect()
 }
 
-/// The printer of a resource; that of a custom one was made with its definition.
+/// Printer of a resource; a custom resource's was built with its definition.
 pub(crate) fn printer(resource: &Resource) -> Cow<'_, Printer> {
     match &resource.custom {
         Some(custom) => Cow::Borrowed(&custom.printer),
@@ -57,7 +57,7 @@ pub(crate) fn printer(resource: &Resource) -> Cow<'_, Printer> {
     }
 }
 
-/// One object as a row.
+/// Row of one object.
 pub(crate) fn row(printer: &Printer, object: &Value, include: Include) -> Value {
     let cells = printer.cells(object, Timestamp::now());
     match include {
@@ -67,7 +67,7 @@ pub(crate) fn row(printer: &Printer, object: &Value, include: Include) -> Value 
     }
 }
 
-/// A table of one object.
+/// Table of one object.
 pub(crate) fn of_object(resource: &Resource, object: &Value, include: Include) -> Value {
     json!({
         "kind": "Table", "apiVersion": "meta.k8s.io/v1",

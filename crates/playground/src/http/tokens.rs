@@ -1,4 +1,4 @@
-//! The tokens of service accounts.
+//! Tokens of service accounts.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -8,15 +8,15 @@ use super::access::User;
 use crate::cluster::{Cluster, Key};
 use crate::object;
 
-/// The newest tokens of a cluster.
+/// Newest tokens of a cluster.
 #[derive(Default)]
 pub(crate) struct Tokens {
     issued: HashMap<String, Issued>,
-    /// The oldest comes first.
+    /// Oldest first.
     order: VecDeque<String>,
 }
 
-/// Whose a token is, and for how long.
+/// Service account and expiry of a token.
 #[derive(Debug, Clone)]
 pub(crate) struct Issued {
     pub(crate) namespace: String,
@@ -25,13 +25,13 @@ pub(crate) struct Issued {
     pub(crate) expires: Timestamp,
 }
 
-/// How many tokens are known at once.
+/// Maximum number of valid tokens.
 const MOST: usize = 1_000;
 
 // === impl Tokens ===
 
 impl Tokens {
-    /// Makes a token; the oldest one goes if there are too many.
+    /// Issues a token; the oldest one is dropped if there are too many.
     pub(crate) fn issue(&mut self, issued: Issued) -> String {
         let random = || uuid::Uuid::new_v4().simple();
         let token = format!("playground.{}.{}", random(), random());
@@ -46,7 +46,7 @@ impl Tokens {
     }
 }
 
-/// Who brings this token; nobody if it has expired or its account is gone.
+/// User of a token; none if it has expired or its service account was deleted.
 pub(crate) fn bearer(cluster: &Cluster, token: &str) -> Option<User> {
     let issued = cluster.tokens().lock().issued.get(token).cloned()?;
     let Issued { namespace, name, uid, expires } = issued;

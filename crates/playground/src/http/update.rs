@@ -30,7 +30,7 @@ pub(crate) fn update(call: &Call, target: &Target) -> Result<Response<Body>, Sta
     Ok(respond::warned(respond::object(call, resource, 200, &object)?, &unknown))
 }
 
-/// The change that a request is about.
+/// Update of a request.
 pub(crate) fn edit<'a>(call: &Call, target: &'a Target) -> Edit<'a> {
     let part = match target.subresource.as_deref() {
         Some("status") => Part::Status,
@@ -57,7 +57,7 @@ pub(crate) fn check_name(target: &Target, wanted: &Value) -> Result<(), Status> 
     }))
 }
 
-/// Version and uid, if given, have to be those that are stored.
+/// Checks that resource version and uid, if set, equal the stored ones.
 fn check_identity(resource: &Resource, name: &str, current: &Value, wanted: &Value) -> Result<(), Status> {
     let (uid, stored) = (object::uid(wanted), object::uid(current));
     if !uid.is_empty() && uid != stored {
@@ -81,12 +81,12 @@ pub(crate) fn check_version(
 ) -> Result<(), Status> {
     let version = object::resource_version(wanted);
     if version.is_empty() {
-        // Definitions and custom resources have to say what they replace.
+        // Updates of definitions and custom resources require a resource version.
         let strict = resource.custom.is_some() || resource.kind == "CustomResourceDefinition";
         if strict {
             let why = "must be specified for an update";
             let cause = Cause::invalid("metadata.resourceVersion", &0.into(), why);
-            // Here the real server calls the resource by its plural.
+            // The real server uses the plural instead of the kind here.
             let plural = Resource { kind: resource.plural.clone(), ..resource.clone() };
             return Err(Status::invalid(&plural, name, &[cause]));
         }

@@ -1,4 +1,4 @@
-//! Watches: changes of a collection as lines of JSON, for as long as the client listens.
+//! Watches: changes of a collection as lines of JSON, until the client disconnects.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -25,19 +25,19 @@ use crate::status::{Cause, Status};
 use crate::storage::collection::{Change, Collection, Item};
 use crate::storage::{ChangeKind, Stop};
 
-/// How often a client hears how far it is, if it wants to.
+/// Interval between bookmarks, if the client requests them.
 const BOOKMARKS: Duration = Duration::from_mins(1);
 
-/// Pieces of an initial list are about as large as this.
+/// Approximate size of a chunk of the initial list.
 const PIECE: usize = 64 << 10;
 
-/// How many changes are looked at before others get their turn.
+/// Number of changes per poll, after which other tasks get the thread.
 const BATCH: usize = 16;
 
-/// No watch lives longer, whatever a client asks for.
+/// Maximum duration of a watch, whatever the client requests.
 const LONGEST: Duration = Duration::from_hours(24);
 
-/// How long a streaming list waits for a version that is not there yet.
+/// Maximum wait of a streaming list for a resource version in the future.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// One watch.
@@ -46,26 +46,26 @@ struct Watcher {
     prefix: String,
     selector: Selector,
     format: Format,
-    /// Objects that are told before the first change.
+    /// Objects that are sent before the first change.
     initial: Option<Box<dyn Iterator<Item = Item> + Send>>,
-    /// Whether the end of these is told too.
+    /// Set if a bookmark marks the end of the initial objects.
     announces_end: bool,
     bookmarks: bool,
     position: u64,
     next_bookmark: Instant,
     deadline: Instant,
-    /// The end of the stream was written.
+    /// Set after the end of the stream was written.
     ended: bool,
 }
 
-/// What there is to tell now.
+/// Events that are ready to be sent.
 struct Pending {
-    /// None of the changes may be for this watch.
+    /// None if no change concerns this watch.
     piece: Option<Bytes>,
     more: bool,
 }
 
-/// How events are written.
+/// Format of events.
 struct Format {
     resource: Arc<Resource>,
     dresser: Dresser,
@@ -92,7 +92,7 @@ pub(crate) fn watch(call: &Call, target: &Target) -> Result<Response<Body>, Stat
         })?,
     };
     let seconds = call.query.number::<i64>("timeoutSeconds")?.and_then(|seconds| u64::try_from(seconds).ok());
-    // The real server ends watches after half an hour to an hour, spread so that not all come back at once.
+    // The real server ends watches after half an hour to an hour, spread so that not all clients reconnect at once.
     let seconds = seconds.filter(|&seconds| seconds > 0).unwrap_or_else(|| fastrand::u64(1_800..3_600));
     let lifetime = Duration::from_secs(seconds).min(LONGEST);
     let now = Instant::now();
@@ -158,7 +158,7 @@ fn check_options(call: &Call, initial_events: Option<bool>) -> Result<(), Status
 // === impl Watcher ===
 
 impl Watcher {
-    /// Tells all objects as added before anything else.
+    /// Sends all objects as added before the first change.
     fn begin_with_all(&mut self) -> Result<(), Status> {
         let snapshot = self.collection.snapshot(&self.prefix, None, None);
         let snapshot = snapshot.map_err(|gone| Status::too_old(0, gone.oldest))?;
@@ -184,7 +184,7 @@ impl Watcher {
     /// Waits for the next lines.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
-            // A reader that is always behind comes to its end here.
+            // Also ends a watch whose reader is always behind.
             if self.ended || Instant::now() >= self.deadline {
                 return None;
             }
@@ -192,7 +192,7 @@ impl Watcher {
                 return Some(piece);
             }
             let notify = self.collection.changed();
-            // Registered before the look, so that a change in between is not missed.
+            // Registered before the check, so that a change in between is not missed.
             let changed = async {
                 match &notify {
                     Some(notify) => notify.notified().await,
@@ -224,7 +224,7 @@ impl Watcher {
                     if wake >= self.deadline {
                         return None;
                     }
-                    // Looked at once more, so that the bookmark is as new as it can be.
+                    // Checks once more, so that the bookmark is as new as possible.
                     let pending = self.pending();
                     return pending.piece.or_else(|| Some(self.bookmark(None)));
                 }
@@ -250,10 +250,10 @@ impl Watcher {
         (!out.is_empty()).then(|| out.freeze())
     }
 
-    /// Some of the changes that are there already.
+    /// Returns some of the changes that exist already.
     fn pending(&mut self) -> Pending {
         if self.position > self.collection.revision() {
-            // A version that is not there yet: the real server stays silent until it is.
+            // A resource version in the future: the real server sends nothing until it is reached.
             return Pending { piece: None, more: false };
         }
         let mut out = BytesMut::new();
@@ -289,7 +289,7 @@ impl Watcher {
                 self.format.event("ADDED", &change.object, out);
             }
             (ChangeKind::Modified, true, true) => self.format.event("MODIFIED", &change.object, out),
-            // It is no longer selected: its last selected state, with the version of the change.
+            // No longer selected: send the last selected state with the revision of the change.
             (ChangeKind::Modified, true, false) => {
                 let last = change.previous.as_ref().unwrap_or(&change.object);
                 self.format.event("DELETED", &at_version(last, change.revision), out);
@@ -312,7 +312,7 @@ impl Watcher {
         out.freeze()
     }
 
-    /// An error as the last event.
+    /// Error as the last event.
     fn refusal(&mut self, status: &Status) -> Bytes {
         self.ended = true;
         format!("{{\"type\":\"ERROR\",\"object\":{}}}\n", status.to_value()).into()

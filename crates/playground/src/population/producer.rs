@@ -1,4 +1,4 @@
-//! What changes populations, at a chosen rate.
+//! Generator of changes in populations, at a given rate.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -7,28 +7,28 @@ use tokio_util::sync::CancellationToken;
 
 use super::Population;
 
-/// How much changes.
+/// Rate and mix of changes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Load {
-    /// In all populations together.
+    /// Sum over all populations.
     pub changes_per_second: f64,
-    /// The share of changes that delete a pod or create one; the others modify.
+    /// Fraction of changes that delete or create a pod; the others modify one.
     pub churn: f64,
 }
 
-/// Changes pods of all populations of a process, from one task.
+/// Changes the pods of all populations of a process, from one task.
 pub struct Producer {
     populations: Vec<Arc<Population>>,
     load: Load,
     rng: fastrand::Rng,
-    /// What is to be changed and was not yet: a part of a change, or what a busy machine kept us from.
+    /// Changes that are due and not made yet: a fraction, or the backlog of a busy machine.
     owed: f64,
 }
 
-/// Short, so that changes come evenly.
+/// Short, so that changes are spread evenly.
 const TICK: Duration = Duration::from_millis(10);
 
-/// What is owed for longer is forgotten: a stopped machine need not make up for it.
+/// Backlog beyond this is dropped: a suspended machine need not catch up.
 const LONGEST_DEBT: Duration = Duration::from_secs(1);
 
 // === impl Producer ===
@@ -38,7 +38,7 @@ impl Producer {
         Self { populations, load, rng: fastrand::Rng::with_seed(seed), owed: 0.0 }
     }
 
-    /// Produces changes until it is told to stop.
+    /// Produces changes until `stop` is cancelled.
     pub async fn run(mut self, stop: CancellationToken) -> Result<(), Infallible> {
         if self.load.changes_per_second <= 0.0 || self.populations.is_empty() {
             stop.cancelled().await;
@@ -59,7 +59,7 @@ impl Producer {
         }
     }
 
-    /// Changes as much as is due after some time.
+    /// Makes the changes that are due after some time.
     pub(super) fn pass(&mut self, time: Duration) {
         self.owed += time.as_secs_f64() * self.load.changes_per_second;
         while self.owed >= 1.0 {
@@ -67,7 +67,7 @@ impl Producer {
         }
     }
 
-    /// Makes one change, or two if a pod is replaced; gives how many.
+    /// Makes one change, or two if it replaces a pod; returns the number.
     fn change(&mut self) -> f64 {
         let lot = self.rng.usize(..self.populations.len().max(1));
         let Some(population) = self.populations.get(lot) else { return 1.0 };
@@ -76,7 +76,7 @@ impl Producer {
             return 1.0;
         }
         let index = self.rng.u32(..size);
-        // A replacement is two changes, so it happens half as often as changes of that sort are wanted.
+        // A replacement counts as two changes, so its probability is half of the wanted fraction.
         let replaced = self.load.churn / (2.0 - self.load.churn.min(1.0));
         if self.rng.f64() < replaced {
             population.replace(index);

@@ -1,4 +1,4 @@
-//! A pod as bytes with holes: making one costs little more than copying it.
+//! Pod template as bytes with placeholders: generating a pod costs little more than copying it.
 
 use std::{
     fmt::Write as _,
@@ -8,7 +8,7 @@ use std::{
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-/// One text for each program, cut where pods differ.
+/// One text per program, split at the fields that differ between pods.
 #[derive(Debug)]
 pub struct Template {
     programs: Vec<Vec<Piece>>,
@@ -21,7 +21,7 @@ enum Piece {
     Hole(Hole),
 }
 
-/// What differs from pod to pod.
+/// Field that differs between pods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Hole {
     Name,
@@ -34,7 +34,7 @@ enum Hole {
     Touches,
 }
 
-/// What a pod is made of.
+/// Values of the placeholders of one pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pod {
     pub(super) seed: u64,
@@ -45,7 +45,7 @@ pub(super) struct Pod {
     pub(super) namespace: u32,
 }
 
-/// Not in any of the texts.
+/// Marker that occurs in none of the texts.
 const MARK: char = '\u{1}';
 
 const HOLES: [(Hole, &str); 8] = [
@@ -77,7 +77,7 @@ const VARIABLES: [(&str, &str); 12] = [
     ("TZ", "UTC"),
 ];
 
-/// The path of a pod holds its index at a place where no other digits are.
+/// Parses the index in the path of a pod, which contains no other digits at that position.
 pub(super) fn index_of(path: &str) -> Option<u32> {
     let name = path.split_once('/').map_or(path, |(_, name)| name);
     name.strip_prefix("pod-")?.split('-').next()?.parse().ok()
@@ -86,7 +86,7 @@ pub(super) fn index_of(path: &str) -> Option<u32> {
 // === impl Template ===
 
 impl Template {
-    /// Pods of about so many bytes; a pod without anything to fill it up has some five thousand.
+    /// Template of pods with about this size; a pod without padding has some five thousand bytes.
     pub fn new(pod_bytes: usize) -> Self {
         let programs = PROGRAMS.iter().map(|program| cut(&fill(program, pod_bytes))).collect();
         Self { programs, bytes: pod_bytes }
@@ -105,7 +105,7 @@ impl Template {
     }
 }
 
-/// The text of a program's pods, with padding so that it has the wanted size.
+/// Text of a program's pods, padded to the wanted size.
 fn fill(program: &str, bytes: usize) -> String {
     let bare = manifest(program, "").to_string();
     let words = "This note explains how the service is deployed, who owns it and whom to call at night. ";
@@ -115,7 +115,7 @@ fn fill(program: &str, bytes: usize) -> String {
 }
 
 fn cut(text: &str) -> Vec<Piece> {
-    // serde_json writes the mark as an escape, which stands at the beginning and at the end of a hole.
+    // serde_json writes the marker as an escape, at the beginning and at the end of a placeholder.
     let mark = r"\u0001";
     let piece = |(number, piece): (usize, &str)| match HOLES.iter().find(|(_, name)| *name == piece) {
         Some((hole, _)) if number % 2 == 1 => Piece::Hole(*hole),
@@ -243,7 +243,7 @@ impl Pod {
         path
     }
 
-    /// A number that belongs to this pod and its incarnation.
+    /// Pseudo-random number that belongs to this pod and its incarnation.
     fn lot(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         (self.seed, self.index, self.incarnation).hash(&mut hasher);
@@ -252,7 +252,7 @@ impl Pod {
 
     fn write(&self, hole: Hole, text: &mut String) {
         let lot = self.lot();
-        // Names sort as their indices do: lists are in the order of names.
+        // Names sort like their indexes: lists are in the order of names.
         let written = match hole {
             Hole::Name => write!(text, "pod-{:07}-{:05x}", self.index, lot & 0xf_ffff),
             Hole::Namespace => write!(text, "{}{:03}", super::PREFIX, self.namespace),

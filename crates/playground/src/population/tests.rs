@@ -1,4 +1,4 @@
-//! What is made up must look like what is stored.
+//! Generated pods must look like stored ones.
 
 use std::{collections::BTreeMap, time::Duration};
 

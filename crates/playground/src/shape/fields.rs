@@ -1,4 +1,4 @@
-//! The fields of Kubernetes' types: their names in JSON, their numbers in protobuf, and what they hold.
+//! Fields of Kubernetes' types: JSON name, protobuf number and type.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -6,35 +6,35 @@ use std::sync::LazyLock;
 /// One field of a message.
 #[derive(Debug)]
 pub(crate) struct Field {
-    /// In JSON; empty if the fields of this one are those of its parent.
+    /// Name in JSON; empty for an inline field, whose fields belong to its parent.
     pub(crate) name: &'static str,
-    /// Whether JSON leaves it out when it is zero.
+    /// Set if JSON omits a zero value.
     pub(crate) omit_zero: bool,
     pub(crate) kind: Kind,
 }
 
-/// What a field holds.
+/// Type of a field.
 #[derive(Debug)]
 pub(crate) enum Kind {
     Text,
     Bytes,
     Bool,
-    /// With its name in Go.
+    /// With the name of the type in Go.
     Int(&'static str),
     Float,
     Message(&'static str),
     Many(Box<Kind>),
-    /// From texts to these.
+    /// With string keys.
     Map(Box<Kind>),
     Time {
         fraction: bool,
     },
     Quantity,
-    /// A number or a text.
+    /// IntOrString.
     Either,
-    /// Bytes that are JSON.
+    /// Bytes that contain JSON.
     Json,
-    /// A message that is nothing but a list of texts.
+    /// A message that consists of one list of strings.
     List,
 }
 
@@ -50,14 +50,14 @@ struct Table {
     inline: HashMap<&'static str, Vec<&'static str>>,
 }
 
-/// Printed by `testenv fields`; a test of the contract compares them.
+/// Printed by `testenv fields`; the contract suite compares them.
 const TEXT: &str = include_str!("fields.txt");
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| Table::parse(TEXT));
 
-/// The message that encodes a kind.
+/// Message that encodes a kind.
 pub(crate) fn message_of(api_version: &str, kind: &str) -> Option<&'static str> {
-    // Every group has options of its own, all alike.
+    // Every group has its own DeleteOptions, all equal.
     let api_version = if kind == "DeleteOptions" { "v1" } else { api_version };
     TABLE.kinds.get(&(api_version, kind)).copied()
 }
@@ -66,7 +66,7 @@ pub(crate) fn field(message: &'static str, number: u64) -> Option<&'static Field
     TABLE.fields.get(&(message, number))
 }
 
-/// The field of this name in JSON, which may be that of an inline message.
+/// Field of this JSON name, also in an inline message.
 pub(crate) fn named(message: &'static str, name: &str) -> Option<&'static Field> {
     if let Some(number) = TABLE.names.get(&(message, name)) {
         return field(message, *number);
@@ -110,7 +110,7 @@ impl Table {
 // === impl Field ===
 
 impl Field {
-    /// Reads `3:restartPolicy?:text`.
+    /// Parses `3:restartPolicy?:text`.
     fn parse(word: &'static str) -> Option<(u64, Self)> {
         let (number, rest) = word.split_once(':')?;
         let (name, kind) = rest.split_once(':')?;

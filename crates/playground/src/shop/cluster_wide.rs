@@ -1,4 +1,4 @@
-//! What a cluster has apart from the shop's programs: nodes, namespaces, the definition of promotions.
+//! Cluster-wide objects of the shop: nodes, namespaces, the definition of promotions.
 
 use serde_json::{Value, json};
 

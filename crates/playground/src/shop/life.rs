@@ -1,4 +1,4 @@
-//! What happens in shops: traffic comes and goes, releases are rolled out, programs crash.
+//! Activity in shops: programs are scaled, released, crash and are evicted.
 
 use std::{convert::Infallible, ops::RangeInclusive, sync::Arc, time::Duration};
 
@@ -18,14 +18,14 @@ use crate::{
     controllers::{Crash, Timers, fields},
 };
 
-/// How much happens.
+/// Rate of a shop's activity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pace {
-    /// From one happening in a cluster to its next one, on average.
+    /// Average interval between two events in a cluster.
     pub every: Duration,
 }
 
-/// The life of all shops of a process, led by one task.
+/// Activity of all shops of a process, run by one task.
 pub struct Life {
     shops: Vec<Lived>,
     pace: Pace,
@@ -37,10 +37,10 @@ struct Lived {
     rng: fastrand::Rng,
 }
 
-/// Something that happens in a shop.
+/// An event in a shop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Happening {
-    /// More customers or fewer: a program is scaled.
+    /// Traffic changes: a program is scaled.
     Traffic,
     /// A new release of a program is rolled out.
     Release,
@@ -48,17 +48,17 @@ enum Happening {
     Crash,
     /// A pod is evicted, and replaced.
     Eviction,
-    /// Somebody redeems a promotion.
+    /// A customer redeems a promotion.
     Redemption,
 }
 
-/// As fast as one task can be asked to be.
+/// Lower limit of the interval, for one task.
 const FASTEST: Duration = Duration::from_millis(1);
 
-/// Slow enough to be called still.
+/// Upper limit of the interval.
 const SLOWEST: Duration = Duration::from_hours(24);
 
-/// How often each happens, out of a hundred.
+/// Frequency of each event in percent.
 const FREQUENCY: [(Happening, u8); 5] = [
     (Happening::Traffic, 50),
     (Happening::Release, 8),
@@ -70,13 +70,13 @@ const FREQUENCY: [(Happening, u8); 5] = [
 // === impl Pace ===
 
 impl Pace {
-    /// Every few seconds in a few clusters; slower in many, so that what happens in all of them stays bounded.
+    /// A few seconds in a few clusters; longer in many, so that the total rate stays bounded.
     pub fn for_clusters(count: usize) -> Self {
         let slower = u32::try_from(count / 10).unwrap_or(u32::MAX);
         Self { every: Duration::from_secs(4) + Duration::from_millis(500) * slower }
     }
 
-    /// So many times as fast.
+    /// Multiplies the rate.
     #[must_use]
     pub fn times(self, factor: f64) -> Self {
         let seconds = self.every.as_secs_f64() / factor.max(f64::MIN_POSITIVE);
@@ -96,7 +96,7 @@ impl Life {
         self.shops.push(Lived { cluster: Arc::clone(cluster), size, rng: fastrand::Rng::with_seed(seed) });
     }
 
-    /// Lives until it is told to stop.
+    /// Runs until `stop` is cancelled.
     pub async fn run(mut self, stop: CancellationToken) -> Result<(), Infallible> {
         let mut timers = Timers::new();
         let start = Instant::now();
@@ -124,7 +124,7 @@ impl Life {
 // === impl Lived ===
 
 impl Lived {
-    /// Lets one thing happen. What it happens to may be gone; then nothing does.
+    /// Runs one random event. Its target may be deleted meanwhile; then nothing happens.
     fn happen(&mut self) {
         let mut lot = self.rng.u8(..100);
         for (happening, frequency) in FREQUENCY {
@@ -146,7 +146,7 @@ impl Lived {
         }
     }
 
-    /// One of the programs that are scaled.
+    /// Returns a random program that can be scaled.
     fn program(&mut self) -> Option<(&'static Workload, i64, i64)> {
         let size = self.size;
         let scaled: Vec<_> = WORKLOADS
@@ -185,7 +185,7 @@ impl Lived {
     fn crash(&mut self) {
         let Some(key) = self.pod() else { return };
         let crash = Crash { exit_code: 137, at: Timestamp::now() };
-        // It may have gone in the meantime.
+        // The pod may be deleted meanwhile.
         drop(self.cluster.update(&key, |pod| crash.befall(pod)));
     }
 
@@ -195,7 +195,7 @@ impl Lived {
         }
     }
 
-    /// One of the running pods of the shop's deployments.
+    /// Returns a random running pod of the shop's deployments.
     fn pod(&mut self) -> Option<Key> {
         let (workload, ..) = self.program()?;
         let pods = self.cluster.list("", "pods", Some(workload.namespace));
@@ -221,12 +221,12 @@ impl Lived {
 
     fn change(&self, workload: &Workload, change: impl FnOnce(&mut Value)) {
         let key = Key::new("apps", "deployments", workload.namespace, workload.name);
-        // A visitor may have deleted it.
+        // A user may have deleted it.
         drop(self.cluster.update(&key, change));
     }
 }
 
-/// The next number of replicas, which turns round at a bound. None for a number that only a visitor can have chosen.
+/// Next number of replicas; reverses at a bound. None outside of the range: only a user can have set that number.
 fn next_size(now: i64, step: i64, range: &RangeInclusive<i64>) -> Option<i64> {
     if !range.contains(&now) {
         return None;
@@ -234,7 +234,7 @@ fn next_size(now: i64, step: i64, range: &RangeInclusive<i64>) -> Option<i64> {
     [now + step, now - step].into_iter().find(|next| range.contains(next))
 }
 
-/// The release after the one that an image has.
+/// Release after the one of an image.
 fn next_release(image: &str, first: (u8, u8, u8), minor: bool) -> (u8, u8, u8) {
     let numbers: Vec<u8> = image
         .rsplit_once(':')

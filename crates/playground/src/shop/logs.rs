@@ -1,4 +1,4 @@
-//! What the shop's programs log: the same lines for the same pod and time, however often they are read.
+//! Logs of the shop's programs: repeated reads of the same pod and time return the same lines.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -18,12 +18,12 @@ use crate::{
     http::logs::{LogLine, LogSource, Run},
 };
 
-/// Makes up log lines; nothing is kept.
+/// Generates log lines; stores nothing.
 pub struct Logs {
     cluster: Weak<Cluster>,
 }
 
-/// A container of a pod, as far as its log needs it.
+/// Attributes of a container that determine its log.
 #[derive(Debug, Clone)]
 struct Writer {
     key: Key,
@@ -32,7 +32,7 @@ struct Writer {
     container: String,
 }
 
-/// The longest log, in seconds; older lines were rotated away.
+/// Length of the log in seconds; older lines count as rotated.
 const LONGEST: i64 = 3600;
 
 const PATHS: [&str; 6] = ["/", "/p/1042", "/search?q=lamp", "/cart", "/p/77", "/checkout"];
@@ -40,7 +40,7 @@ const PATHS: [&str; 6] = ["/", "/p/1042", "/search?q=lamp", "/cart", "/p/77", "/
 // === impl Logs ===
 
 impl Logs {
-    /// The logs of a cluster's pods.
+    /// Logs of a cluster's pods.
     pub fn of(cluster: &Arc<Cluster>) -> Arc<Self> {
         Arc::new(Self { cluster: Arc::downgrade(cluster) })
     }
@@ -65,7 +65,7 @@ impl LogSource for Logs {
     }
 }
 
-/// The seconds in which a run of a container logs.
+/// Seconds in which a run of a container logs.
 fn seconds(pod: &Value, container: &str, run: Run) -> Option<Range<i64>> {
     let status =
         list(pod, "/status/containerStatuses").iter().find(|status| text(status, "/name") == container)?;
@@ -112,7 +112,7 @@ impl Writer {
     }
 }
 
-/// The line that a program logs in a second, if it logs any; about every other second.
+/// Line that a program logs in a second; about every other second has one.
 fn line(app: &str, uid: &str, at: Timestamp) -> Option<String> {
     let mut hasher = DefaultHasher::new();
     (uid, at.as_second()).hash(&mut hasher);

@@ -1,4 +1,4 @@
-//! Names of clusters that sound as if somebody ran them.
+//! Realistic cluster names.
 
 const REGIONS: [&str; 20] = [
     "eu-west",
@@ -25,7 +25,7 @@ const REGIONS: [&str; 20] = [
 
 const STAGES: [&str; 3] = ["", "-staging", "-test"];
 
-/// So many names, all different; the first are the same however many there are.
+/// Distinct names; the first ones do not depend on the count.
 pub fn cluster_names(count: usize) -> Vec<String> {
     let per_round = REGIONS.len() * STAGES.len();
     (0..count)

@@ -1,4 +1,4 @@
-//! What is around the programs: the way in, secrets, and the week's promotions.
+//! Objects around the programs: ingress, secrets and promotions.
 
 use serde_json::{Value, json};
 
@@ -38,7 +38,7 @@ fn ingress(cluster: &str) -> Value {
 }
 
 fn secret(namespace: &str, name: &str, key: &str, rng: &mut fastrand::Rng) -> Value {
-    // Any base64 will do: four letters stand for three bytes.
+    // Any base64 suffices: four characters encode three bytes.
     let value: String = (0..24).map(|_| rng.alphanumeric()).collect();
     json!({
         "apiVersion": "v1",

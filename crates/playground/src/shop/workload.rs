@@ -13,22 +13,22 @@ pub(super) struct Workload {
     pub(super) kind: Runs,
     pub(super) image: &'static str,
     pub(super) release: (u8, u8, u8),
-    /// What it listens on; without a port it has no service.
+    /// Port of its service; without one it has no service.
     pub(super) port: Option<u16>,
     pub(super) environment: &'static [(&'static str, &'static str)],
     pub(super) corner: bool,
 }
 
-/// How a program is run.
+/// Kind of workload that runs a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Runs {
-    /// As a Deployment, with so many replicas at night and by day.
+    /// Deployment, scaled between these numbers of replicas.
     Deployment { least: i64, most: i64 },
-    /// As a StatefulSet, with a volume each.
+    /// StatefulSet with a volume per replica.
     StatefulSet { replicas: i64 },
-    /// On every node.
+    /// DaemonSet.
     DaemonSet,
-    /// Every so many minutes, for so many seconds.
+    /// CronJob with this interval and run time.
     CronJob { minutes: u32, seconds: u32 },
 }
 
@@ -45,10 +45,10 @@ impl Workload {
         format!("{REGISTRY}/{}:{major}.{minor}.{patch}", self.image)
     }
 
-    /// The objects that run it, and those that belong to it.
+    /// Objects that run the program, and those that belong to it.
     pub(super) fn manifests(&self, shop: &Shop<'_>, rng: &mut fastrand::Rng) -> Vec<Value> {
         let (major, minor, patch) = self.release;
-        // Clusters are not all at the same release.
+        // Clusters differ in their releases.
         let image = self.image_of((major, minor, patch + rng.u8(..3)));
         let mut manifests = vec![self.account()];
         if !self.environment.is_empty() {
@@ -157,7 +157,7 @@ impl Workload {
         let schedule = match shop.size {
             Size::Full if minutes == 1 => "* * * * *".to_owned(),
             Size::Full => format!("{}-59/{minutes} * * * *", rng.u32(..minutes)),
-            // A thousand shops that reported every minute would do nothing else.
+            // A thousand shops with a job every minute would have no capacity for anything else.
             Size::Corner => format!("{} * * * *", rng.u32(..60)),
         };
         let mut template = self.template(image);

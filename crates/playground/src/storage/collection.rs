@@ -1,4 +1,4 @@
-//! The objects of one resource, as lists and watches see them: stored, or made up when asked for.
+//! Collections: the objects of one resource for lists and watches, stored or generated.
 
 use std::sync::{Arc, Weak};
 
@@ -11,31 +11,31 @@ use crate::cluster::Cluster;
 
 /// All objects of one resource.
 ///
-/// Bytes are compact JSON objects without `apiVersion` and `kind`, and never `{}`. They carry
-/// `metadata.resourceVersion`. Paths are `namespace/name`, or `name` for resources without namespaces; their byte
-/// order is the order of lists.
+/// Bytes are compact JSON objects without `apiVersion` and `kind`, and never `{}`. They contain
+/// `metadata.resourceVersion`. Paths are `namespace/name`, or `name` for cluster-scoped resources; lists are in their
+/// byte order.
 pub trait Collection: Send + Sync + 'static {
-    /// The newest version.
+    /// Newest revision.
     fn revision(&self) -> u64;
 
     /// One object.
     fn get(&self, path: &str) -> Option<Bytes>;
 
-    /// The objects at a version, or now; those of one namespace if a prefix such as `default/` is given, and of
-    /// these the ones after a path.
+    /// Objects at a revision, or now; those of one namespace if a prefix such as `default/` is given, and of these the
+    /// ones after a path.
     fn snapshot(&self, prefix: &str, after: Option<&str>, at: Option<u64>) -> Result<Snapshot, Gone>;
 
-    /// Changes after a version in their order, at most `limit`.
+    /// Changes after a revision in their order, at most `limit`.
     fn changes(&self, after: u64, limit: usize) -> Result<Changes, Stop>;
 
-    /// Wakes all that wait for changes, by [`Notify::notify_waiters`]; none if nothing will ever change.
+    /// Notifies of changes by [`Notify::notify_waiters`]; none if the collection never changes.
     fn changed(&self) -> Option<Arc<Notify>>;
 }
 
-/// Objects at one moment, made one by one as a list is written.
+/// Objects at one revision, generated one by one while a list is written.
 pub struct Snapshot {
     pub revision: u64,
-    /// How many there are, of those that were asked for.
+    /// Number of selected objects.
     pub count: u64,
     pub items: Box<dyn Iterator<Item = Item> + Send>,
 }
@@ -47,10 +47,10 @@ pub struct Item {
     pub object: Bytes,
 }
 
-/// What happened, and how far was looked.
+/// Changes, and the revision up to which they are complete.
 pub struct Changes {
     pub changes: Vec<Change>,
-    /// Nothing happened up to this version beside these changes.
+    /// No other changes happened up to this revision.
     pub position: u64,
 }
 
@@ -61,11 +61,11 @@ pub struct Change {
     pub kind: ChangeKind,
     pub path: Box<str>,
     pub object: Bytes,
-    /// The state before, from which watches with a selector see that an object came or went.
+    /// State before the change, by which watches with a selector detect that an object enters or leaves it.
     pub previous: Option<Bytes>,
 }
 
-/// The collection of a resource whose objects are in the cluster's store.
+/// Collection of a resource whose objects are in the cluster's store.
 pub(crate) struct Stored {
     cluster: Weak<Cluster>,
     resource: Arc<Resource>,
@@ -75,7 +75,7 @@ pub(crate) struct Stored {
 
 impl Stored {
     pub(crate) fn new(cluster: &Arc<Cluster>, resource: &Arc<Resource>) -> Self {
-        // The tables of custom resources come and go with their definitions.
+        // The tables of custom resources are opened and closed with their definitions.
         if Catalogue::is_builtin(&resource.storage) && !cluster.store().read().has(&resource.storage) {
             cluster.store().write().open(&resource.storage);
         }

@@ -1,4 +1,4 @@
-//! The last changes of a cluster, bounded in number and in bytes.
+//! The newest changes of a cluster, limited in number and in bytes.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::catalogue::TableId;
 
-/// What happened to an object.
+/// Kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ChangeKind {
     Added,
@@ -21,20 +21,20 @@ pub(crate) struct Event {
     pub(crate) table: TableId,
     pub(crate) path: Box<str>,
     pub(crate) kind: ChangeKind,
-    /// The object after the change; of a deleted one its last state.
+    /// The object after the change; for a deletion, its last state.
     pub(crate) object: Bytes,
     /// The object before the change.
     pub(crate) previous: Option<Bytes>,
 }
 
-/// How much is remembered.
+/// Limits of the history.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     pub(crate) changes: usize,
     pub(crate) bytes: usize,
 }
 
-/// A ring of changes without gaps: each has the version after that of its predecessor.
+/// Ring buffer of changes without gaps: each has its predecessor's revision plus one.
 pub(crate) struct History {
     events: VecDeque<Event>,
     bytes: usize,
@@ -50,7 +50,7 @@ impl History {
         Self { events: VecDeque::new(), bytes: 0, limits, forgotten: 0, compacted: 0 }
     }
 
-    /// Adds a change and gives the versions, per table, that had to be forgotten for it.
+    /// Adds a change; returns the table and revision of each change that was dropped for it.
     pub(crate) fn push(&mut self, event: Event) -> Vec<(TableId, u64)> {
         self.bytes += event.object.len();
         self.events.push_back(event);

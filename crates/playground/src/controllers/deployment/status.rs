@@ -1,4 +1,4 @@
-//! What a Deployment says of its rollout; `kubectl rollout status` reads it.
+//! Status of a Deployment's rollout, which `kubectl rollout status` reads.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::controllers::{
     turn::{Kind, Plan, Turn, condition},
 };
 
-/// How many pods there are, of the current template and of all.
+/// Number of pods, of the current template and of all.
 #[derive(Debug, PartialEq, Eq)]
 struct Counts {
     replicas: i64,
@@ -37,7 +37,7 @@ pub(super) fn update(
             progressing(plan, deployment, bounds, &counts, current, turn),
         ],
     });
-    // What is zero is left out, as Go does.
+    // Zero is omitted, as in Go.
     let unavailable = (bounds.replicas - counts.available).max(0);
     for (field, value) in [
         ("replicas", counts.replicas),
@@ -100,7 +100,7 @@ fn progressing(
     progressing
 }
 
-/// Whether nothing has moved for longer than the deployment allows; asks to be called again when it may be so.
+/// Whether the rollout made no progress for longer than `progressDeadlineSeconds`; requests a requeue for that time.
 fn is_late(plan: &mut Plan, deployment: &Value, progressing: Option<&Value>, now: Timestamp) -> bool {
     let limit = number(deployment, "/spec/progressDeadlineSeconds").unwrap_or(600);
     let Some(progressing) = progressing.filter(|old| text(old, "/reason") != "NewReplicaSetAvailable") else {

@@ -1,4 +1,4 @@
-//! Rollouts, one decision at a time.
+//! Rollouts, one reconciliation at a time.
 
 use super::*;
 use crate::controllers::turn::Tempo;
@@ -23,7 +23,7 @@ fn deployment(replicas: i64, image: &str) -> Value {
     })
 }
 
-/// The set that the deployment would create, with so many pods wanted and available.
+/// ReplicaSet that the deployment would create, with this number of pods wanted and available.
 fn set(image: &str, revision: i64, wanted: i64, available: i64) -> Value {
     let plan = plan(&deployment(1, image), &[]);
     let Some(Write::Create(Kind::ReplicaSet, set)) = plan.writes.into_iter().next() else {
@@ -36,7 +36,7 @@ fn set(image: &str, revision: i64, wanted: i64, available: i64) -> Value {
     set
 }
 
-/// The sizes that ReplicaSets are given, by their images.
+/// Replicas set on each ReplicaSet, by image.
 fn sizes(plan: &Plan) -> Vec<(String, i64)> {
     let size = |write: &Write| match write {
         Write::Create(Kind::ReplicaSet, set) | Write::Update(Kind::ReplicaSet, set) => Some((

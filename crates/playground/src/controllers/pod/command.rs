@@ -1,4 +1,4 @@
-//! What the containers of a pod do, read from their commands.
+//! Behaviour of a pod's containers, derived from their commands.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use crate::controllers::{
     turn::Turn,
 };
 
-/// The first container's behaviour; the others are taken to serve it.
+/// Behaviour of the first container; the others are assumed to follow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Command {
     pub(super) pullable: bool,
     pub(super) exit_code: i64,
     sleeps: Option<Duration>,
-    /// Whether it is expected to end.
+    /// Set if the command is expected to end.
     ends: bool,
 }
 
@@ -47,20 +47,21 @@ impl Command {
         Self { pullable, exit_code, sleeps, ends: !restarted || exit_code != 0 }
     }
 
-    /// How long it runs, unless it runs until it is stopped.
+    /// Duration until the command ends; none if it runs until it is stopped.
     pub(super) fn runs_for(&self, turn: &mut Turn<'_>) -> Option<Duration> {
         let limit = self.ends.then(|| self.sleeps.unwrap_or_else(|| turn.about(turn.tempo.job)));
         limit.filter(|limit| *limit < Duration::MAX)
     }
 
-    /// How much longer it sleeps, if it does.
+    /// Remaining duration of its `sleep`, if it sleeps.
     pub(super) fn sleeps_on(&self, since: Timestamp, now: Timestamp) -> Option<Duration> {
         let passed = Duration::try_from(now.duration_since(since)).unwrap_or_default();
         self.sleeps?.checked_sub(passed).filter(|left| !left.is_zero())
     }
 }
 
-/// Reads what `sleep` takes: `5`, `0.5s`, `5m`, `1h`, `2d`, `infinity`; what is too long for a clock is for ever.
+/// Parses an argument of `sleep`: `5`, `0.5s`, `5m`, `1h`, `2d`, `infinity`; durations that no clock can represent
+/// count as infinite.
 fn span(text: &str) -> Option<Duration> {
     let (number, unit) = match text.strip_suffix(['s', 'm', 'h', 'd']) {
         Some(number) => (number, text.chars().last()),

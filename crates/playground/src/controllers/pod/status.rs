@@ -1,4 +1,4 @@
-//! What a pod's status says at each stage of its life.
+//! Pod status at each stage of the lifecycle.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -8,15 +8,15 @@ use crate::controllers::{
     turn::Turn,
 };
 
-/// Where a pod is in its life.
+/// Stage of a pod's lifecycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     Unbound,
     Bound,
     Creating,
-    /// Its image cannot be pulled.
+    /// The image cannot be pulled.
     Stuck,
-    /// Its containers run and are not ready.
+    /// The containers run and are not ready.
     Starting,
     Running,
     Crashed,
@@ -24,7 +24,7 @@ pub(super) enum Stage {
     Done,
 }
 
-/// The end of a pod's first container; the kubelet goes on from there.
+/// Exit of a pod's first container; the simulated kubelet continues from there.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Crash {
     pub(crate) exit_code: i64,
@@ -34,7 +34,7 @@ pub(crate) struct Crash {
 // === impl Crash ===
 
 impl Crash {
-    /// Lets it happen to a pod whose container runs.
+    /// Applies the exit to a pod whose container runs.
     pub(crate) fn befall(self, pod: &mut Value) {
         if matches!(Stage::of(pod), Stage::Running | Stage::Starting) {
             let status = self.status(pod);
@@ -254,7 +254,7 @@ fn container_status(container: &Value, state: &Value, restarts: i64, ready: bool
         "state": state,
     });
     if state.get("waiting").is_none() {
-        // Made from the name, so that the same image has the same digest everywhere.
+        // Derived from the name, so that the same image has the same digest in all clusters.
         let seed =
             image.bytes().fold(7_u64, |hash, byte| hash.wrapping_mul(31).wrapping_add(u64::from(byte)));
         let mut rng = fastrand::Rng::with_seed(seed);

@@ -1,4 +1,4 @@
-//! Lives of pods, one turn after the other.
+//! Lifecycles of pods, one reconciliation at a time.
 
 use serde_json::json;
 
@@ -17,7 +17,7 @@ impl Life {
         Self { pod, rng: fastrand::Rng::with_seed(1), gone: false }
     }
 
-    /// Takes turns, timers included, until the pod is as wanted.
+    /// Reconciles, timers included, until the pod meets the condition.
     fn until(&mut self, what: &str, wanted: impl Fn(&Value) -> bool) {
         let nodes = [json!({ "metadata": { "name": "node-1", "labels": {} } })];
         let mut cause = Cause::Change;

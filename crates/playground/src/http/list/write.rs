@@ -1,4 +1,4 @@
-//! Writing a list as its objects come, so that even a list of a gigabyte needs little memory.
+//! Streaming writer of lists: even a list of a gigabyte needs little memory.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -25,17 +25,17 @@ use crate::object;
 use crate::status::Status;
 use crate::storage::collection::Item;
 
-/// Pieces of a body are about as large as this.
+/// Approximate size of a chunk.
 const PIECE: usize = 64 << 10;
 
-/// What a list says about itself.
+/// Metadata of a list.
 pub(super) struct Head {
     pub(super) revision: u64,
     pub(super) resume: Option<String>,
     pub(super) remaining: Option<u64>,
 }
 
-/// Writes one list.
+/// Writer of one list.
 pub(super) struct Writer {
     head: Option<Bytes>,
     items: Box<dyn Iterator<Item = Item> + Send>,
@@ -44,7 +44,7 @@ pub(super) struct Writer {
     ended: bool,
 }
 
-/// How an item is written.
+/// Format of an item.
 enum Rows {
     Objects(Dresser),
     Metadata,
@@ -85,7 +85,7 @@ impl Writer {
         Ok(Self { head: Some(opening.into()), items, rows, first: true, ended: false })
     }
 
-    /// The next piece of the body.
+    /// Returns the next chunk of the body.
     fn piece(&mut self) -> Option<Bytes> {
         if self.ended {
             return None;
@@ -109,7 +109,7 @@ impl Writer {
         Some(out.freeze())
     }
 
-    /// Small lists are sent whole; large ones in pieces, compressed if the client can read that.
+    /// Small lists are sent whole; large ones in chunks, compressed if the client accepts gzip.
     pub(super) fn respond(mut self, call: &Call) -> Response<Body> {
         let mut begin = BytesMut::new();
         while begin.len() <= GZIP_ABOVE {
@@ -145,7 +145,7 @@ fn metadata(head: &Head) -> Value {
     meta
 }
 
-/// Compresses pieces one by one; the last one brings the end of the stream.
+/// Compresses chunks one by one; the last one ends the gzip stream.
 fn packed(mut pieces: Box<dyn Iterator<Item = Bytes> + Send>) -> impl Iterator<Item = Bytes> + Send {
     let mut encoder = Some(GzEncoder::new(Vec::new(), Compression::fast()));
     std::iter::from_fn(move || {
@@ -186,7 +186,7 @@ struct OnlyMetadata<'a> {
     metadata: &'a RawValue,
 }
 
-/// Writes an object as `PartialObjectMetadata`, without parsing more than is needed.
+/// Writes an object as `PartialObjectMetadata`, parsing no more than necessary.
 pub(crate) fn write_metadata(bytes: &Bytes, out: &mut BytesMut) {
     let metadata = serde_json::from_slice::<OnlyMetadata<'_>>(bytes);
     let metadata = metadata.as_ref().map_or("{}", |object| object.metadata.get());

@@ -1,4 +1,4 @@
-//! Paths of fields: which an object has, where one leads, and how objects are merged along them.
+//! Field paths: those that an object sets, lookups, removal, and merges along them.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use super::{Fields, Path};
 use crate::catalogue::Resource;
 use crate::http::patch::{ListKind, is_atomic_object, list_kind};
 
-/// Fields of metadata that belong to the server.
+/// Metadata fields that belong to the server.
 const SERVER_FIELDS: &[&str] = &[
     "name",
     "namespace",
@@ -21,7 +21,7 @@ const SERVER_FIELDS: &[&str] = &[
     "generateName",
 ];
 
-/// The fields that an object sets, down to what is merged as a whole.
+/// Fields that an object sets, down to atomic values.
 pub(crate) fn paths_of(object: &Value, resource: &Resource) -> Fields {
     let mut fields = Fields::new();
     let Value::Object(top) = object else { return fields };
@@ -35,7 +35,7 @@ pub(crate) fn paths_of(object: &Value, resource: &Resource) -> Fields {
                     walk(value, "metadata", key, &mut path, &mut fields, true);
                 }
             }
-            // Lists of custom resources are replaced as a whole: their schema is not consulted.
+            // Lists of custom resources are atomic: their schema is not consulted.
             _ => walk(value, "", key, &mut vec![format!("f:{key}")], &mut fields, resource.custom.is_none()),
         }
     }
@@ -73,7 +73,7 @@ fn walk(value: &Value, parent: &str, field: &str, path: &mut Path, fields: &mut 
     }
 }
 
-/// The parts under which the items of a list are known; none if the list is merged as a whole.
+/// Path elements of the items of a list; none if the list is atomic.
 fn parts(parent: &str, field: &str, items: &[Value]) -> Option<Vec<String>> {
     match list_kind(parent, field) {
         ListKind::Atomic => None,
@@ -85,7 +85,7 @@ fn parts(parent: &str, field: &str, items: &[Value]) -> Option<Vec<String>> {
 fn key_of(item: &Value, keys: &[&str]) -> Option<String> {
     let mut named = Map::new();
     for key in keys {
-        // The one key that has a default.
+        // The only merge key with a default.
         let value = item.get(*key).cloned().or_else(|| (*key == "protocol").then(|| json!("TCP")))?;
         named.insert((*key).to_owned(), value);
     }
@@ -105,7 +105,7 @@ fn is_item(item: &Value, part: &str) -> bool {
     })
 }
 
-/// The value that a path leads to.
+/// Value at a path.
 pub(crate) fn find<'a>(object: &'a Value, path: &[String]) -> Option<&'a Value> {
     path.iter().try_fold(object, |value, part| match (value, part.strip_prefix("f:")) {
         (Value::Object(fields), Some(field)) => fields.get(field),
@@ -114,7 +114,7 @@ pub(crate) fn find<'a>(object: &'a Value, path: &[String]) -> Option<&'a Value> 
     })
 }
 
-/// Removes what a path leads to, and objects that are empty then; the first part always stays.
+/// Removes the value at a path, and objects that become empty; the first element always stays.
 pub(crate) fn remove(object: &mut Value, path: &[String]) {
     let Some((first, rest)) = path.split_first() else { return };
     match (object, first.strip_prefix("f:")) {
@@ -145,7 +145,7 @@ fn remove_below(value: &mut Value, path: &[String]) {
     remove(value, path);
 }
 
-/// Merges what is applied into what is there.
+/// Merges an applied value into the live one.
 pub(crate) fn merge(live: &mut Value, applied: &Value, parent: &str, field: &str, keyed: bool) {
     match applied {
         Value::Object(fields) if live.is_object() && (!keyed || !is_atomic_object(field)) => {
@@ -176,7 +176,7 @@ pub(crate) fn merge(live: &mut Value, applied: &Value, parent: &str, field: &str
     }
 }
 
-/// A path as errors spell it: `.spec.containers[name="a"].image`.
+/// A path as error messages write it: `.spec.containers[name="a"].image`.
 pub(crate) fn spell(path: &[String]) -> String {
     let mut text = String::new();
     for part in path {

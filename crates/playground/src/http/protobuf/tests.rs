@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 
-/// A field that holds bytes, of a number and length below 16 and 128.
+/// A length-delimited field with a number below 16 and a length below 128.
 fn bytes(number: u8, content: &[u8]) -> Vec<u8> {
     let mut field = vec![number << 3 | 2, u8::try_from(content.len()).expect("short contents")];
     field.extend(content);
@@ -68,7 +68,7 @@ fn what_is_broken_is_refused() {
     assert!(decode(&envelope("v1", "Unheard", b"")).is_err());
     let whole = envelope("v1", "ConfigMap", &bytes(1, &bytes(1, b"one")));
     for length in 0..whole.len() {
-        // Some are whole by chance, none may do harm.
+        // Some prefixes are complete messages by chance; none may panic.
         drop(decode(&whole[..length]));
     }
     assert!(decode(&envelope("v1", "ConfigMap", &bytes(1, &[0xff; 12]))).is_err());

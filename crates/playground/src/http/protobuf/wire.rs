@@ -1,10 +1,10 @@
-//! The wire format of protobuf: numbered fields, one after the other.
+//! Wire format of protobuf: a sequence of numbered fields.
 
-/// The bytes are no protobuf, or not that of the message that was expected.
+/// The bytes are not protobuf, or not the expected message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Broken;
 
-/// What a field holds.
+/// Value of a field.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Datum<'a> {
     Varint(u64),
@@ -18,7 +18,7 @@ pub(super) struct Reader<'a> {
     rest: &'a [u8],
 }
 
-/// All fields of a message.
+/// Returns all fields of a message.
 pub(super) fn read(bytes: &[u8]) -> Result<Vec<(u64, Datum<'_>)>, Broken> {
     let mut reader = Reader::new(bytes);
     let mut fields = Vec::new();
@@ -35,7 +35,7 @@ impl<'a> Reader<'a> {
         Self { rest: bytes }
     }
 
-    /// The number and the value of the next field; none at the end.
+    /// Returns the number and the value of the next field; none at the end.
     pub(super) fn next(&mut self) -> Result<Option<(u64, Datum<'a>)>, Broken> {
         if self.rest.is_empty() {
             return Ok(None);
