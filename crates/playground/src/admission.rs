@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use crate::catalogue::{Resource, establish};
-use crate::cluster::DEFINITIONS;
+use crate::catalogue::{DEFINITIONS, Resource, establish};
 
 mod allocate;
 mod defaults;

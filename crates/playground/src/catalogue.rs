@@ -66,6 +66,9 @@ pub struct Catalogue {
     resources: Vec<Arc<Resource>>,
 }
 
+/// Table of CustomResourceDefinitions.
+pub(crate) const DEFINITIONS: &str = "customresourcedefinitions.apiextensions.k8s.io";
+
 static BUILTIN: LazyLock<Arc<Catalogue>> = LazyLock::new(|| {
     let resources = builtin::resources().into_iter().map(Arc::new).collect();
     Arc::new(Catalogue { resources })

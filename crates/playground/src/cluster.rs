@@ -10,27 +10,31 @@ use parking_lot::{Mutex, RwLock};
 use serde_json::Value;
 use tokio::sync::Notify;
 
-use crate::catalogue::{Catalogue, Resource, TableId};
+use crate::catalogue::{Catalogue, DEFINITIONS, Resource, TableId};
 use crate::convert;
-use crate::http::layer::Layer;
-use crate::http::logs::LogSource;
-use crate::http::tokens::Tokens;
 use crate::object;
 use crate::status::Status;
-use crate::storage::collection::{Collection, Stored};
-use crate::storage::{Limits, Store};
+use crate::storage::{Limits, Store, collection::Collection};
 
 mod delete;
 mod garbage;
+mod layer;
+mod logs;
 mod seed;
+mod stored_collection;
 mod subscription;
 #[cfg(test)]
 mod tests;
+mod tokens;
 mod write;
 
 pub(crate) use delete::Deletion;
 pub use delete::{DeleteOptions, Propagation};
+pub use layer::{Body, BodyError, Cut, Layer, Next, RequestBody};
+pub use logs::{LogLine, LogSource, Run};
+use stored_collection::StoredCollection;
 pub use subscription::{Lagged, Notice, Subscription};
+pub(crate) use tokens::{IssuedToken, Tokens};
 pub(crate) use write::{Edit, Part};
 
 /// Simulated cluster; shared as `Arc<Cluster>`.
@@ -212,7 +216,7 @@ impl Cluster {
         if let Some(generated) = self.generated.read().get(&resource.storage) {
             return Arc::clone(generated);
         }
-        Arc::new(Stored::new(self, resource))
+        Arc::new(StoredCollection::new(self, resource))
     }
 
     fn collection_bytes(&self, resource: &Resource, path: &str) -> Option<Bytes> {
@@ -254,6 +258,3 @@ impl Cluster {
         *self.catalogue.write() = Catalogue::with_custom(custom);
     }
 }
-
-/// Table of CustomResourceDefinitions.
-pub(crate) const DEFINITIONS: &str = "customresourcedefinitions.apiextensions.k8s.io";

@@ -19,17 +19,17 @@ mod endpoints;
 pub(crate) mod fields;
 mod job;
 mod pod;
+mod reconcile;
 mod replica_set;
 mod stateful_set;
-mod turn;
 
-mod engine;
+mod control_loop;
+mod events;
+mod managed_cluster;
 mod namespace;
-mod notes;
-mod site;
 mod timers;
 
-pub use engine::Controllers;
+pub use control_loop::Controllers;
 pub(crate) use pod::Crash;
+pub use reconcile::Tempo;
 pub(crate) use timers::Timers;
-pub use turn::Tempo;

@@ -6,10 +6,10 @@
 //!               └─────────── inject, lift ◀── Script ────┘ also while a watch is open
 //! ```
 
-mod asked;
-mod body;
+mod error_response;
+mod faulty_body;
 mod odd;
-mod refusal;
+mod request_info;
 mod script;
 
 use std::{
@@ -26,15 +26,12 @@ use parking_lot::{Mutex, RwLock};
 use serde::Deserialize;
 use tokio::sync::watch;
 
-pub use asked::Verb;
 pub use odd::Odd;
+pub use request_info::Verb;
 pub use script::{Script, ScriptError};
 
-use crate::{
-    cluster::Cluster,
-    http::layer::{Body, Cut, Layer, Next, RequestBody},
-};
-use asked::Asked;
+use crate::cluster::{Body, Cluster, Cut, Layer, Next, RequestBody};
+use request_info::Asked;
 
 /// Faults of one cluster. Without any, all requests pass.
 pub struct Faults {
@@ -209,15 +206,17 @@ impl Layer for Gate {
                 match active.fault.effect {
                     Effect::Cut => return Err(Cut),
                     Effect::Freeze => faults.lifted(active.id).await,
-                    Effect::Status { code, retry_after } => return Ok(refusal::answer(code, retry_after)),
-                    Effect::Forget if asked.continues => return Ok(refusal::answer(410, None)),
+                    Effect::Status { code, retry_after } => {
+                        return Ok(error_response::answer(code, retry_after));
+                    }
+                    Effect::Forget if asked.continues => return Ok(error_response::answer(410, None)),
                     // Compressed bodies cannot be modified.
                     Effect::Odd(_) => drop(request.headers_mut().remove(http::header::ACCEPT_ENCODING)),
                     Effect::Forget | Effect::Slow { .. } => {}
                 }
             }
             let answer = next.run(request).await;
-            Ok(answer.map(|body| body::spoil(body, faults, asked, hit, seen)))
+            Ok(answer.map(|body| faulty_body::spoil(body, faults, asked, hit, seen)))
         }
         .boxed()
     }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use http::{Request, Response};
 
-use crate::cluster::Cluster;
+use crate::cluster::{Body, Cluster, Cut, Next, RequestBody};
 use crate::status::Status;
 
 pub(crate) mod access;
@@ -21,9 +21,8 @@ mod create;
 mod delete;
 mod discovery;
 mod get;
-pub(crate) mod layer;
 mod list;
-pub(crate) mod logs;
+mod logs;
 mod managed;
 mod negotiate;
 mod openapi;
@@ -37,11 +36,9 @@ mod review;
 mod route;
 mod scale;
 mod table;
-pub(crate) mod tokens;
 mod update;
 mod watch;
 
-use self::layer::{Body, Cut, Next, RequestBody};
 use self::request::Call;
 use self::route::{Route, Target};
 

@@ -22,6 +22,7 @@
 //! `docs/playground.md` lists what it does not imitate; `tests/contract/limits.rs` verifies the list.
 
 mod admission;
+mod builtin_schema;
 mod catalogue;
 mod cluster;
 mod controllers;
@@ -33,17 +34,16 @@ mod object;
 mod playground;
 mod population;
 mod selector;
-mod shape;
 mod shop;
 mod status;
 mod storage;
 
 pub use catalogue::{Catalogue, Resource, Scope, Subresource, TableId, Verbs};
+pub use cluster::{Body, BodyError, Cut, Layer, Next, RequestBody};
 pub use cluster::{Cluster, ClusterOptions, DeleteOptions, Key, Lagged, Notice, Propagation, Subscription};
+pub use cluster::{LogLine, LogSource, Run};
 pub use controllers::{Controllers, Tempo};
 pub use faults::{Effect, Fault, FaultId, Faults, Odd, Script, ScriptError, Verb};
-pub use http::layer::{Body, BodyError, Cut, Layer, Next, RequestBody};
-pub use http::logs::{LogLine, LogSource, Run};
 pub use playground::Playground;
 pub use population::{Load, Population, PopulationOptions, Producer, Template};
 pub use shop::{Life, Logs, Pace, Shop, Size, cluster_names};

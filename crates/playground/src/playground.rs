@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use crate::cluster::Cluster;
-use crate::http::layer::{Body, BodyError, Cut};
+use crate::cluster::{Body, BodyError, Cut};
 use crate::{Status, http as api};
 
 /// A listener and its clusters; clones share them.

@@ -13,8 +13,8 @@
 //!
 //! The name of a cluster and a seed determine its objects and its activity.
 
+mod activity;
 mod cluster_wide;
-mod life;
 mod logs;
 mod names;
 mod programs;
@@ -23,7 +23,7 @@ mod workload;
 
 use serde_json::Value;
 
-pub use life::{Life, Pace};
+pub use activity::{Life, Pace};
 pub use logs::Logs;
 pub use names::cluster_names;
 

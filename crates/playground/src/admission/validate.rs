@@ -3,8 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{names, schema};
-use crate::catalogue::Resource;
-use crate::cluster::DEFINITIONS;
+use crate::catalogue::{DEFINITIONS, Resource};
 use crate::object::{self, list, text};
 use crate::selector;
 use crate::status::Cause;

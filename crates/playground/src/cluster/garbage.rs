@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::delete::{Deletion, grace, is_free};
-use super::{Cluster, DEFINITIONS, DeleteOptions, Propagation};
-use crate::catalogue::{Catalogue, TableId, table_id};
+use super::{Cluster, DeleteOptions, Propagation};
+use crate::catalogue::{Catalogue, DEFINITIONS, TableId, table_id};
 use crate::object::{self, metadata, text};
 use crate::storage::Store;
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Cluster, DEFINITIONS, Key};
+use super::{Cluster, Key};
 use crate::admission;
-use crate::catalogue::Resource;
+use crate::catalogue::{DEFINITIONS, Resource};
 use crate::convert;
 use crate::object::{self, assign, metadata, text};
 use crate::status::{Cause, Status};

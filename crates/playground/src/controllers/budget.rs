@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     fields::{Round, count, is_deleted, is_ready, share, text},
-    turn::{Kind, Plan, Turn, condition},
+    reconcile::{Kind, Plan, Turn, condition},
 };
 use crate::selector::structured_matches;
 
@@ -58,7 +58,7 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::controllers::turn::{Tempo, Write};
+    use crate::controllers::reconcile::{Tempo, Write};
 
     fn allowed(spec: &Value, ready: &[bool]) -> Value {
         let pod = |ready: &bool| {

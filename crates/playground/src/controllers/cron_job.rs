@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{
     fields::{self, flag, has_condition, is_deleted, name, namespace, number, text, uid},
-    turn::{Kind, Plan, Turn, Write, owner},
+    reconcile::{Kind, Plan, Turn, Write, owner},
 };
 use schedule::Schedule;
 
@@ -119,7 +119,7 @@ fn status(plan: &mut Plan, cron: &Value, jobs: &[Value], running: &[&Value], sta
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::controllers::turn::Tempo;
+    use crate::controllers::reconcile::Tempo;
 
     fn decided(policy: &str, jobs: &[Value], now: &str) -> Plan {
         let cron = json!({

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     fields::{self, is_active, is_deleted, is_ready, label, matches, name, namespace, number, text},
-    turn::{Kind, Plan, Turn, Write, owner, pod_of, template_hash},
+    reconcile::{Kind, Plan, Turn, Write, owner, pod_of, template_hash},
 };
 
 const SOURCE: &str = "daemonset-controller";
@@ -80,7 +80,7 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::controllers::turn::Tempo;
+    use crate::controllers::reconcile::Tempo;
 
     #[test]
     fn old_pods_that_are_not_ready_do_not_block_their_replacement() {

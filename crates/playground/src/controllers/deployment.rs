@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     fields::{self, Round, annotation, count, flag, is_deleted, name, namespace, number, share, text},
-    turn::{Kind, Plan, Turn, Write, owner, template_hash},
+    reconcile::{Kind, Plan, Turn, Write, owner, template_hash},
 };
 
 pub(super) const REVISION: &str = "deployment.kubernetes.io/revision";

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     fields::{self, is_deleted, is_ready, list, matches, name, namespace, text, uid},
-    turn::{Kind, Plan, Write, owner},
+    reconcile::{Kind, Plan, Write, owner},
 };
 
 /// Pod behind a service, as both kinds describe it.

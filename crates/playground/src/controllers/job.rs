@@ -10,7 +10,7 @@ use super::{
         self, count, flag, has_condition, is_active, is_deleted, is_ready, list, name, namespace, number,
         text,
     },
-    turn::{Kind, Plan, Turn, Write, owner, pod_of},
+    reconcile::{Kind, Plan, Turn, Write, owner, pod_of},
 };
 
 const SOURCE: &str = "job-controller";
@@ -66,7 +66,7 @@ pub(super) fn decide(job: &Value, pods: &[Value], turn: &mut Turn<'_>) -> Plan {
         }
         let at = turn.stamp();
         let why = ("JobSuspended", "Job suspended");
-        let suspended = super::turn::condition(job, &at, "Suspended", true, why);
+        let suspended = super::reconcile::condition(job, &at, "Suspended", true, why);
         let mut status = progress.status(job, None);
         fields::set(&mut status, &["conditions"], vec![suspended]);
         plan.status(Kind::Job, job, status);
@@ -213,7 +213,7 @@ impl Progress {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::controllers::turn::Tempo;
+    use crate::controllers::reconcile::Tempo;
 
     fn decided(spec: &Value, phases: &[&str]) -> Plan {
         let job = json!({ "metadata": { "name": "report", "namespace": "shop", "uid": "j" }, "spec": spec });

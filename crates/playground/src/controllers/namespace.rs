@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     fields::{is_deleted, name},
-    turn::{Kind, Plan, Write},
+    reconcile::{Kind, Plan, Write},
 };
 
 /// Not a real certificate; pods only have to find a file.

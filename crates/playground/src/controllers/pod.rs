@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use super::{
     fields::{self, count, is_deleted, list, matches, name, namespace, number, text},
-    turn::{Kind, Plan, Turn, Write},
+    reconcile::{Kind, Plan, Turn, Write},
 };
 use command::Command;
 pub(crate) use status::Crash;

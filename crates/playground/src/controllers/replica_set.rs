@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     fields::{self, count, is_active, is_deleted, is_ready, name, namespace, number, text},
-    turn::{Kind, Plan, Turn, Write, owner, pod_of},
+    reconcile::{Kind, Plan, Turn, Write, owner, pod_of},
 };
 
 const SOURCE: &str = "replicaset-controller";
@@ -81,7 +81,7 @@ pub(super) fn until_available(pod: &Value, delay: Duration, now: Timestamp) -> O
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::controllers::turn::Tempo;
+    use crate::controllers::reconcile::Tempo;
 
     fn decided(wanted: i64, pods: &[Value]) -> Plan {
         let set = json!({

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     fields::{self, count, is_active, is_deleted, is_ready, label, list, name, namespace, number, text},
-    turn::{Kind, Plan, Turn, Write, owner, pod_of, template_hash},
+    reconcile::{Kind, Plan, Turn, Write, owner, pod_of, template_hash},
 };
 
 const SOURCE: &str = "statefulset-controller";
@@ -172,7 +172,7 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::controllers::turn::Tempo;
+    use crate::controllers::reconcile::Tempo;
 
     fn set(replicas: i64, image: &str) -> Value {
         json!({

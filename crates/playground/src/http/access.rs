@@ -4,12 +4,12 @@
 //! carries the token of a service account, has only the permissions of the roles bound to it.
 
 use http::HeaderMap;
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::request::Call;
 use super::route::Route;
-use super::tokens;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, IssuedToken, Key};
 use crate::object::{list, text};
 use crate::status::Status;
 
@@ -76,7 +76,7 @@ pub(crate) fn authenticate(cluster: &Cluster, headers: &HeaderMap) -> Result<Use
     let user = match header("authorization").strip_prefix("Bearer ") {
         None => User::admin(),
         Some(token) => {
-            let known = tokens::bearer(cluster, token.trim());
+            let known = user_of_token(cluster, token.trim());
             known.ok_or_else(|| Status::new(401, "Unauthorized", "Unauthorized"))?
         }
     };
@@ -116,6 +116,15 @@ pub(crate) fn authenticate(cluster: &Cluster, headers: &HeaderMap) -> Result<Use
         impersonated.groups.push(AUTHENTICATED.into());
     }
     Ok(impersonated)
+}
+
+/// User of a token; none if it has expired or its service account was deleted.
+pub(crate) fn user_of_token(cluster: &Cluster, token: &str) -> Option<User> {
+    let issued = cluster.tokens().lock().get(token)?;
+    let IssuedToken { namespace, name, uid, expires } = issued;
+    let account = cluster.get(&Key::new("", "serviceaccounts", &namespace, &name))?;
+    let valid = crate::object::uid(&account) == uid && Timestamp::now() < expires;
+    valid.then(|| User::service_account(&namespace, &name, &uid))
 }
 
 /// Rejects requests that the user is not authorized for.
@@ -255,4 +264,33 @@ fn denial(user: &User, attempt: &Attempt) -> Status {
         }
     }
     Status::new(403, "Forbidden", message).with_details(details)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+    use serde_json::json;
+
+    use super::*;
+
+    fn issue(cluster: &Cluster, uid: &str, seconds: i64) -> String {
+        let expires = Timestamp::now() + SignedDuration::from_secs(seconds);
+        let (namespace, name, uid) = ("default".to_owned(), "robot".to_owned(), uid.to_owned());
+        cluster.tokens().lock().issue(IssuedToken { namespace, name, uid, expires })
+    }
+
+    #[test]
+    fn a_token_is_valid_until_it_expires_or_its_account_is_deleted() {
+        let cluster = Cluster::new("a");
+        let account = json!({
+            "apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot", "namespace": "default"},
+        });
+        let uid = crate::object::uid(&cluster.create(account.clone()).unwrap()).to_owned();
+        let token = issue(&cluster, &uid, 600);
+        assert_eq!(user_of_token(&cluster, &token).unwrap().name, "system:serviceaccount:default:robot");
+        assert_eq!(user_of_token(&cluster, &issue(&cluster, &uid, -1)), None);
+        cluster.delete(&Key::new("", "serviceaccounts", "default", "robot")).unwrap();
+        cluster.create(account).unwrap();
+        assert_eq!(user_of_token(&cluster, &token), None, "another account of the same name");
+    }
 }

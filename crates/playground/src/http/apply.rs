@@ -4,15 +4,15 @@ use http::Response;
 use serde_json::{Value, json};
 
 use super::create::{check_namespace, check_type};
-use super::layer::Body;
 use super::managed::{self, Entry, Fields, Path};
 use super::request::{Call, Encoding, parse};
 use super::respond;
 use super::route::Target;
 use super::update::{check_name, edit};
+use crate::builtin_schema;
 use crate::catalogue::Resource;
+use crate::cluster::Body;
 use crate::object::{self, metadata};
-use crate::shape;
 use crate::status::{Cause, Status};
 
 pub(crate) fn apply(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
@@ -82,7 +82,7 @@ fn check_fields(resource: &Resource, applied: &mut Value) -> Result<(), Status> 
         let what = format!("failed to create typed patch object ({place}; {group_version}, Kind={kind})");
         Status::new(500, "", format!("{what}: {why}"))
     };
-    let unknown = shape::fit(&resource.api_version(), &resource.kind, applied);
+    let unknown = builtin_schema::fit(&resource.api_version(), &resource.kind, applied);
     match unknown.map_err(|misfit| refused(&misfit.to_string()))?.first() {
         Some(path) => Err(refused(&format!(".{path}: field not declared in schema"))),
         None => Ok(()),

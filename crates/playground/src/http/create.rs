@@ -3,12 +3,12 @@
 use http::Response;
 use serde_json::Value;
 
-use super::layer::Body;
 use super::managed;
 use super::request::Call;
 use super::respond;
 use super::route::Target;
 use crate::catalogue::Resource;
+use crate::cluster::Body;
 use crate::object::{self, metadata, text};
 use crate::status::Status;
 

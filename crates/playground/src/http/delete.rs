@@ -3,13 +3,13 @@
 use http::Response;
 use serde_json::{Value, json};
 
-use super::layer::Body;
 use super::list;
 use super::protobuf;
 use super::request::{Call, Encoding, parse};
 use super::respond;
 use super::route::Target;
 use crate::catalogue::Resource;
+use crate::cluster::Body;
 use crate::cluster::{DeleteOptions, Deletion, Propagation};
 use crate::convert;
 use crate::object::{self, text};

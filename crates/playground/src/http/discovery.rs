@@ -3,11 +3,11 @@
 use http::{HeaderValue, Response, header};
 use serde_json::{Value, json};
 
-use super::layer::Body;
 use super::negotiate::wants_aggregated_discovery;
 use super::request::Call;
 use super::respond;
 use crate::catalogue::{Catalogue, Resource, Subresource};
+use crate::cluster::Body;
 use crate::object;
 use crate::status::Status;
 

@@ -2,10 +2,10 @@
 
 use http::Response;
 
-use super::layer::Body;
 use super::request::Call;
 use super::respond;
 use super::route::Target;
+use crate::cluster::Body;
 use crate::convert;
 use crate::status::Status;
 

@@ -7,11 +7,11 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::Response;
 use serde_json::{Value, json};
 
-use super::layer::Body;
 use super::negotiate::{self, Amount};
 use super::request::Call;
 use super::route::Target;
 use crate::catalogue::Resource;
+use crate::cluster::Body;
 use crate::selector::{FieldSelector, Selector, parse_labels};
 use crate::status::{Cause, Status};
 use crate::storage::collection::{Collection, Item, Snapshot};

@@ -1,45 +1,20 @@
 //! Container logs.
 
 use futures::StreamExt as _;
-use futures::stream::BoxStream;
 use http::{HeaderValue, Response};
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use super::layer::{Body, BodyError};
 use super::request::Call;
 use super::respond;
 use super::route::Target;
 use crate::admission::container_names;
 use crate::catalogue::Resource;
+use crate::cluster::{Body, BodyError, LogLine, Run};
 use crate::object::{list, text};
 use crate::status::{Cause, Status};
-
-/// Source of container logs.
-pub trait LogSource: Send + Sync + 'static {
-    /// Lines of a container up to now, oldest first.
-    fn lines(&self, pod: &Value, container: &str, run: Run) -> Vec<LogLine>;
-
-    /// Lines from now on, until the container ends.
-    fn follow(&self, pod: &Value, container: &str) -> BoxStream<'static, LogLine>;
-}
-
-/// Run of a container.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Run {
-    Current,
-    /// The run before the last restart.
-    Previous,
-}
-
-/// One log line, without its line end.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LogLine {
-    pub time: Timestamp,
-    pub text: String,
-}
 
 /// Options of a log request.
 struct Wanted {

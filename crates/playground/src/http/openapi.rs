@@ -7,10 +7,10 @@
 use http::{HeaderValue, Response};
 use serde_json::{Map, Value, json};
 
-use super::layer::Body;
 use super::request::Call;
 use super::respond;
 use crate::catalogue::{Catalogue, Resource};
+use crate::cluster::Body;
 use crate::object;
 use crate::status::Status;
 

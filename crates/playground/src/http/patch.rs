@@ -6,12 +6,12 @@ use spindrift_kubernetes::{Object, apply_json_merge};
 
 use super::apply;
 use super::create::{check_namespace, check_type};
-use super::layer::Body;
 use super::managed;
 use super::request::{Call, Encoding, parse};
 use super::respond;
 use super::route::Target;
 use super::update::{check_name, edit};
+use crate::cluster::Body;
 use crate::object;
 use crate::status::{Cause, Status};
 

@@ -3,11 +3,11 @@
 use http::Response;
 use serde_json::{Value, json};
 
-use super::layer::Body;
 use super::request::Call;
 use super::respond;
 use super::route::Target;
 use crate::catalogue::Resource;
+use crate::cluster::Body;
 use crate::cluster::{DeleteOptions, Edit, Key, Part};
 use crate::object::{self, child, list, text};
 use crate::selector::structured_matches;

@@ -13,7 +13,7 @@ use base64::prelude::BASE64_STANDARD;
 use jiff::Timestamp;
 use serde_json::{Map, Number, Value, json};
 
-use crate::shape::fields::{self, Field, Kind};
+use crate::builtin_schema::fields::{self, Field, Kind};
 use wire::{Broken, Datum, Reader};
 
 pub(crate) const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";

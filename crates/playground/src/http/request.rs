@@ -8,12 +8,12 @@ use http_body_util::{BodyExt, Limited};
 use serde_json::Value;
 
 use super::access::{self, User};
-use super::layer::RequestBody;
 use super::protobuf;
 use super::query::Query;
+use crate::builtin_schema;
 use crate::catalogue::Resource;
 use crate::cluster::Cluster;
-use crate::shape;
+use crate::cluster::RequestBody;
 use crate::status::{Cause, Status};
 
 /// Body size limit of the real server.
@@ -95,7 +95,7 @@ impl Call {
         };
         let unknown = match &resource.custom {
             Some(_) => Vec::new(),
-            None => shape::fit(&resource.api_version(), &resource.kind, object)
+            None => builtin_schema::fit(&resource.api_version(), &resource.kind, object)
                 .map_err(|misfit| refused(&misfit.to_string()))?,
         };
         let unknown: Vec<String> = unknown.iter().map(|path| format!("unknown field {path:?}")).collect();

@@ -11,11 +11,11 @@ use http_body_util::{BodyExt, Full};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::layer::Body;
 use super::negotiate::{self, Amount, View};
 use super::request::Call;
 use super::table;
 use crate::catalogue::Resource;
+use crate::cluster::Body;
 use crate::object;
 use crate::status::Status;
 

@@ -6,12 +6,11 @@ use serde_json::{Value, json};
 
 use super::access::{self, Attempt, User};
 use super::create::check_type;
-use super::layer::Body;
 use super::request::Call;
 use super::respond;
 use super::route::Target;
-use super::tokens::{self, Issued};
 use crate::catalogue::{Resource, Verbs};
+use crate::cluster::{Body, IssuedToken};
 use crate::object::{self, child, list, text};
 use crate::status::Status;
 
@@ -37,7 +36,7 @@ pub(crate) fn create(call: &Call, target: &Target) -> Result<Response<Body>, Sta
             object::metadata(&mut review).insert("creationTimestamp".into(), object::now().into());
             json!({"userInfo": user_info(&call.user)})
         }
-        "TokenReview" => match tokens::bearer(&call.cluster, text(&review, "/spec/token")) {
+        "TokenReview" => match access::user_of_token(&call.cluster, text(&review, "/spec/token")) {
             Some(user) => json!({"authenticated": true, "user": user_info(&user)}),
             None => json!({"user": {}, "error": "invalid bearer token"}),
         },
@@ -108,7 +107,7 @@ pub(crate) fn token(call: &Call, target: &Target) -> Result<Response<Body>, Stat
     object::default(spec, "audiences", json!(["https://kubernetes.default.svc"]));
     spec.entry("boundObjectRef").or_insert(Value::Null);
     let expires = Timestamp::now() + SignedDuration::from_secs(seconds);
-    let token = call.cluster.tokens().lock().issue(Issued {
+    let token = call.cluster.tokens().lock().issue(IssuedToken {
         namespace: target.namespace.clone(),
         name: target.name.clone(),
         uid: object::uid(&account).to_owned(),

@@ -3,7 +3,6 @@
 use http::Response;
 use serde_json::{Value, json};
 
-use super::layer::Body;
 use super::managed;
 use super::patch;
 use super::request::Call;
@@ -11,6 +10,7 @@ use super::respond;
 use super::route::Target;
 use super::update::{check_name, edit};
 use crate::catalogue::{Resource, ScalePaths};
+use crate::cluster::Body;
 use crate::convert;
 use crate::object::{self, text};
 use crate::selector::structured_text;

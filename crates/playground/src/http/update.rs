@@ -4,12 +4,12 @@ use http::Response;
 use serde_json::Value;
 
 use super::create::{check_namespace, check_type};
-use super::layer::Body;
 use super::managed;
 use super::request::Call;
 use super::respond;
 use super::route::Target;
 use crate::catalogue::Resource;
+use crate::cluster::Body;
 use crate::cluster::{Edit, Part};
 use crate::object;
 use crate::status::{Cause, Status};

@@ -11,7 +11,6 @@ use http_body_util::{BodyExt, StreamBody};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::layer::{Body, BodyError};
 use super::list::{self, refuse_options};
 use super::negotiate::{self, Amount, View};
 use super::request::Call;
@@ -19,6 +18,7 @@ use super::respond;
 use super::route::Target;
 use super::table;
 use crate::catalogue::Resource;
+use crate::cluster::{Body, BodyError};
 use crate::convert::{self, Dresser};
 use crate::selector::Selector;
 use crate::status::{Cause, Status};

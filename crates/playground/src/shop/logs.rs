@@ -13,9 +13,8 @@ use serde_json::Value;
 use tokio::time::sleep;
 
 use crate::{
-    cluster::{Cluster, Key},
+    cluster::{Cluster, Key, LogLine, LogSource, Run},
     controllers::fields::{self, list, text},
-    http::logs::{LogLine, LogSource, Run},
 };
 
 /// Generates log lines; stores nothing.

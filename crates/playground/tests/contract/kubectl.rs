@@ -194,14 +194,14 @@ async fn nodes_are_drained_by_eviction() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What the decoder knows of Kubernetes' messages is printed by Kubernetes' own types.
+/// The field table of the decoder equals the one printed from Kubernetes' own types.
 #[tokio::test]
 async fn the_fields_of_protobuf_messages_are_those_of_kubernetes() -> anyhow::Result<()> {
     let printed = std::process::Command::new(testenv().await?).arg("fields").output()?;
-    let kept = include_str!("../../src/shape/fields.txt");
+    let kept = include_str!("../../src/builtin_schema/fields.txt");
     assert!(
         String::from_utf8(printed.stdout)? == kept,
-        "print them again: testenv fields > …/src/shape/fields.txt"
+        "print them again: testenv fields > …/src/builtin_schema/fields.txt"
     );
     Ok(())
 }
@@ -228,7 +228,7 @@ async fn deployments_scale_roll_out_and_roll_back() -> anyhow::Result<()> {
     assert_eq!(cluster.kubectl("rollout undo deployment/web").await?, "deployment.apps/web rolled back\n");
     rolled_out(&cluster).await?;
     let images = "get pods -l app=web -o jsonpath={.items[*].spec.containers[0].image}";
-    // Those of the other revision may still be on their way out.
+    // Pods of the other revision may still be terminating.
     eventually!("all pods are of the first revision", {
         let images = cluster.kubectl(images).await?;
         anyhow::ensure!(images.split_whitespace().all(|image| image == "web:1"), "{images}");

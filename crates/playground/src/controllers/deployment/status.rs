@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::Bounds;
 use crate::controllers::{
     fields::{self, count, flag, name, number, text},
-    turn::{Kind, Plan, Turn, condition},
+    reconcile::{Kind, Plan, Turn, condition},
 };
 
 /// Number of pods, of the current template and of all.

@@ -1,7 +1,7 @@
 //! Rollouts, one reconciliation at a time.
 
 use super::*;
-use crate::controllers::turn::Tempo;
+use crate::controllers::reconcile::Tempo;
 
 fn plan(deployment: &Value, sets: &[Value]) -> Plan {
     let mut rng = fastrand::Rng::with_seed(1);

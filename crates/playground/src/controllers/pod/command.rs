@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::controllers::{
     fields::{list, text},
-    turn::Turn,
+    reconcile::Turn,
 };
 
 /// Behaviour of the first container; the others are assumed to follow it.
@@ -82,7 +82,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::controllers::turn::Tempo;
+    use crate::controllers::reconcile::Tempo;
 
     fn command(words: &[&str], policy: &str, image: &str) -> Command {
         let container = json!({ "name": "c", "image": image, "command": words });

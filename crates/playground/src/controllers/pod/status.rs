@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::controllers::{
     fields::{self, count, is_ready, list, text},
-    turn::Turn,
+    reconcile::Turn,
 };
 
 /// Stage of a pod's lifecycle.

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::controllers::{fields::is_ready, turn::Tempo};
+use crate::controllers::{fields::is_ready, reconcile::Tempo};
 
 struct Life {
     pod: Value,

@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use spindrift_printer::Printer;
 
 use crate::catalogue::Resource;
+use crate::cluster::{Body, BodyError};
 use crate::convert::{self, Dresser};
-use crate::http::layer::{Body, BodyError};
 use crate::http::negotiate::View;
 use crate::http::request::Call;
 use crate::http::respond::{self, GZIP_ABOVE};

@@ -8,7 +8,7 @@ use std::{
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{fields, turn::Note};
+use super::{fields, reconcile::Note};
 use crate::cluster::{Cluster, Key};
 
 /// Recorder of a cluster's events; a new one replaces the oldest.

@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use http::{Request, Response};
 use http_body_util::combinators::UnsyncBoxBody;
 
-use crate::cluster::Cluster;
+use super::Cluster;
 
 /// Error that ends a body in the middle.
 pub type BodyError = std::io::Error;

@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use super::{
     budget, cron_job, daemon_set, deployment, endpoints,
+    events::Notes,
     fields::{self, matches, name, namespace, uid},
     job, namespace as namespaces,
-    notes::Notes,
     pod::{self, Cause},
+    reconcile::{Kind, Plan, Tempo, Turn, Write},
     replica_set, stateful_set,
-    turn::{Kind, Plan, Tempo, Turn, Write},
 };
 use crate::cluster::{Cluster, DeleteOptions, Key, Notice};
 

@@ -8,8 +8,8 @@ use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 use tokio::{sync::watch, time::sleep};
 
-use super::{Active, Asked, Effect, Faults, Verb, refusal};
-use crate::http::layer::{Body, BodyError, Cut};
+use super::{Active, Asked, Effect, Faults, Verb, error_response};
+use crate::cluster::{Body, BodyError, Cut};
 
 /// Body of a response, and the faults that apply to it.
 struct Spoiled {
@@ -71,7 +71,7 @@ impl Spoiled {
                 return None;
             }
             if self.is_forgotten() {
-                self.pending.push_back(refusal::expired_event());
+                self.pending.push_back(error_response::expired_event());
                 self.ends = true;
                 continue;
             }

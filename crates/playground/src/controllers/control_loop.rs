@@ -14,10 +14,10 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    managed_cluster::{Demand, Site, Work},
     pod::Cause,
-    site::{Demand, Site, Work},
+    reconcile::Tempo,
     timers::Timers,
-    turn::Tempo,
 };
 use crate::cluster::{Cluster, Lagged, Notice, Subscription};
 

@@ -7,7 +7,7 @@ use http::{HeaderValue, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
 
-use crate::http::layer::Body;
+use crate::cluster::Body;
 
 /// Error as the API server formats it.
 pub(super) fn answer(code: u16, retry_after: Option<Duration>) -> Response<Body> {
