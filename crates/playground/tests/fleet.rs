@@ -1,4 +1,4 @@
-//! Fleets, and how clients know them again.
+//! Fleets, and their identity across restarts.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 use std::{fs, time::Duration};

@@ -1,4 +1,4 @@
-//! Controllers at work on a cluster in this process.
+//! Controllers of an in-process cluster.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 use std::{sync::Arc, time::Duration};

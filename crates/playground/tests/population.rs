@@ -1,4 +1,4 @@
-//! Made-up pods, as clients see them.
+//! Generated pods, as clients see them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 use std::{collections::BTreeMap, fs, sync::Arc, time::Duration};
@@ -62,7 +62,7 @@ fn pods(namespace: Option<&str>) -> WatchTarget {
     WatchTarget::new(resource, namespace.map(Into::into))
 }
 
-/// Applies what is told until the listing is complete.
+/// Applies events until the initial list is complete.
 async fn listing(events: &mut EventStream) -> BTreeMap<String, String> {
     let mut told = BTreeMap::new();
     loop {

@@ -1,4 +1,4 @@
-//! Pods that are made up take no memory; alone in its process, which is what is measured.
+//! Generated pods take no memory; alone in its process, since it measures the memory of the process.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 use std::{fs, time::Duration};
@@ -12,7 +12,7 @@ use spindrift_process::shutdown::Shutdown;
 
 const PODS: u32 = 100_000;
 
-/// The most memory that this process ever had, in megabytes.
+/// Peak resident memory of this process in megabytes.
 fn peak() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.strip_suffix(" kB")).unwrap();
@@ -40,7 +40,7 @@ async fn a_hundred_thousand_pods_are_sent_and_never_held() {
         }
     }
     let grown = peak() - before;
-    // All of them would be 1,200.
+    // All pods together would have 1,200 MB.
     assert!(grown < 100, "{grown} MB for a list");
     shutdown.trigger();
     shutdown.wait(Duration::from_secs(10)).await.unwrap();

@@ -1,4 +1,4 @@
-//! Who may do what: refusals, roles, and questions about them.
+//! Authorization: denials, roles, and access reviews.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ facts![
 
 const RBAC: &str = "rbac.authorization.k8s.io/v1";
 
-/// A user that no other test knows.
+/// A user name that no other test uses.
 fn user(server: &Server) -> String {
     format!("user-of-{}", server.namespace())
 }

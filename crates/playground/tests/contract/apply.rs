@@ -1,4 +1,4 @@
-//! Server-side apply: fields have owners.
+//! Server-side apply: field ownership.
 
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ async fn refused(server: &Server, query: &str, body: Value) -> anyhow::Result<Va
     server.patch(APPLY, server.core(&format!("configmaps/one?{query}")), body).refused().await
 }
 
-/// What a manager owns.
+/// Fields that a manager owns.
 fn owned<'a>(object: &'a Value, manager: &str) -> &'a Value {
     let entries = object["metadata"]["managedFields"].as_array().unwrap();
     let entry = entries.iter().find(|entry| entry["manager"] == manager);

@@ -1,4 +1,4 @@
-//! Creating: names, defaults, and what is refused.
+//! Creation: names, defaults, and rejected objects.
 
 use serde_json::{Value, json};
 
@@ -64,7 +64,7 @@ async fn yaml_is_understood(server: &Server) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// As every typed client of client-go writes.
+/// The encoding of client-go's typed clients.
 async fn protobuf_is_understood(server: &Server) -> anyhow::Result<()> {
     let field = |number: u8, content: &[u8]| {
         [&[number << 3 | 2, u8::try_from(content.len()).unwrap()], content].concat()

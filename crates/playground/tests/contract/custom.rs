@@ -1,4 +1,4 @@
-//! Custom resources: a definition makes a kind, and takes it with it.
+//! Custom resources: a definition adds a kind, and its deletion removes the kind with its objects.
 
 mod definition;
 

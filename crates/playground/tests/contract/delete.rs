@@ -1,4 +1,4 @@
-//! Deleting: preconditions, finalizers, propagation, collections.
+//! Deletion: preconditions, finalizers, propagation, collections.
 
 use serde_json::{Value, json};
 
@@ -167,7 +167,7 @@ async fn namespaces_are_not_deleted_all_at_once(server: &Server) -> anyhow::Resu
 }
 
 async fn a_terminating_namespace_takes_nothing_new(server: &Server) -> anyhow::Result<()> {
-    // Holds the namespace back where a controller empties it.
+    // Keeps the namespace where a controller would empty it.
     let held = with(config_map("held"), "/metadata/finalizers", json!(["a.example/x"]));
     server.post(server.core("configmaps"), held).ok().await?;
     let namespace = server.namespace();

@@ -1,4 +1,4 @@
-//! What is served, and how clients find out.
+//! Discovery documents and the ways in which clients request them.
 
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGrou
 const ALL_VERBS: [&str; 8] =
     ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 
-/// The resources of a list without the hash by which API servers of one cluster compare themselves.
+/// The resources of a list without `storageVersionHash`, by which the API servers of one cluster compare their storage.
 async fn resources(server: &Server, path: &str) -> anyhow::Result<Vec<Value>> {
     let mut list = server.get(path).ok().await?;
     let resources = list["resources"].as_array_mut().unwrap();
@@ -162,7 +162,7 @@ async fn core_resources_have_kubectls_short_names_and_categories(server: &Server
 }
 
 async fn aggregated_discovery_tells_it_all_at_once(server: &Server) -> anyhow::Result<()> {
-    // As kubectl and client-go ask: the newest they know, and the old way as a last resort.
+    // As kubectl and client-go request it: aggregated discovery, with the legacy documents as the fallback.
     let answer = server.get("/apis").accept(&format!("{AGGREGATED},{JSON}")).answer().await?;
     assert_eq!(answer.header("content-type"), AGGREGATED);
     let list = answer.json()?;

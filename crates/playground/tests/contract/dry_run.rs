@@ -1,4 +1,4 @@
-//! Dry runs: the whole answer, and nothing happens.
+//! Dry runs: the complete response, and no effect.
 
 use serde_json::{Value, json};
 

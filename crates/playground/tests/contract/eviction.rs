@@ -1,4 +1,4 @@
-//! Eviction: a deletion that asks the disruption budgets first.
+//! Eviction: a deletion that respects disruption budgets.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The shapes in which an object can be had: metadata only, table, YAML, compressed.
+//! Formats of an object: metadata only, table, YAML, compressed.
 
 use serde_json::{Value, json};
 
@@ -77,7 +77,7 @@ async fn tables_have_the_columns_of_kubectl(server: &Server) -> anyhow::Result<(
     assert_eq!(table["rows"][0]["cells"][0], "one");
     assert_eq!(table["rows"][0]["cells"][1], 1);
 
-    // As kubectl asks.
+    // As kubectl requests it.
     let accept = format!("{TABLE},application/json;as=Table;g=meta.k8s.io;v=v1beta1,{JSON}");
     let table = server.get(server.core("pods")).accept(&accept).ok().await?;
     let of_pods = [
@@ -156,7 +156,7 @@ async fn unknown_formats_are_not_acceptable(server: &Server) -> anyhow::Result<(
     for accept in ["text/html", "application/*"] {
         let refused = server.get(server.core("configmaps/one")).accept(accept).refused().await?;
         let message = refused["message"].as_str().unwrap();
-        // The list of formats at the end is the server's own affair.
+        // The list of formats at the end differs between servers.
         let words = "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml";
         assert!(message.starts_with(words), "{accept}: {message}");
         assert_eq!(refused, failure(406, "NotAcceptable", message, json!({})));

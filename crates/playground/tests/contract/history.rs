@@ -1,4 +1,4 @@
-//! When the past is forgotten: 410, and how clients go on from there.
+//! Expired history: 410, and how clients continue from there.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::support::{Server, failure, kinds_and_names, names, version};
 
 facts![alone: forgotten_versions_are_gone];
 
-/// One fact rather than four, since the real server takes seconds to forget.
+/// One fact instead of four, since the real server takes seconds to compact.
 async fn forgotten_versions_are_gone(server: &Server) -> anyhow::Result<()> {
     let one = server.config_map("one").await?;
     let old = version(&one).to_owned();
@@ -14,7 +14,7 @@ async fn forgotten_versions_are_gone(server: &Server) -> anyhow::Result<()> {
     server.config_map("three").await?;
     let page = server.get(server.core("configmaps?limit=1")).ok().await?;
     assert_eq!(names(&page), ["one"]);
-    // So that the oldest version that is remembered is a newer one.
+    // So that the oldest available resource version is a newer one.
     server.delete(server.core("configmaps/three")).ok().await?;
     server.config_map("four").await?;
     server.forget_history().await?;

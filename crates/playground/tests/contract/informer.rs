@@ -8,11 +8,11 @@ use spindrift_testkit::{Daemon, FaultProxy, eventually, testenv};
 
 use crate::support::Living;
 
-/// How informers list: as client-go does since 1.35, and as it did before.
+/// Ways in which informers list: as client-go does since 1.35, and as it did before.
 const WAYS: [(&str, &str); 2] =
     [("KUBE_FEATURE_WatchListClient", "true"), ("KUBE_FEATURE_WatchListClient", "false")];
 
-/// A cluster, the link to it, and an informer of its secrets at the other end.
+/// A cluster, the proxy in front of it, and an informer of its secrets.
 struct Informed {
     cluster: Living,
     link: FaultProxy,

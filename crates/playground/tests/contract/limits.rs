@@ -1,5 +1,5 @@
-//! What the playground does not imitate, as `docs/playground.md` lists it. A test that fails here is good news: take the
-//! line out of the page, and make a fact of it.
+//! Differences from the real server, as `docs/playground.md` lists them. If a test fails here, the playground has
+//! improved: remove the line from the page, and turn the test into a fact.
 
 use serde_json::{Value, json};
 
@@ -117,7 +117,7 @@ async fn some_words_of_schemas_are_not_understood() -> anyhow::Result<()> {
 async fn the_past_is_counted_in_changes() -> anyhow::Result<()> {
     let server = Server::playground().await?;
     let first = server.config_map("first").await?;
-    // The default of `ClusterOptions`: the real server remembers five minutes, however many changes those are.
+    // The default of `ClusterOptions`; the real server keeps five minutes, whatever the number of changes.
     for number in 0..2_100 {
         let object = with(config_map("many"), "/metadata/namespace", server.namespace());
         let object = with(object, "/metadata/name", format!("many-{number}"));

@@ -1,4 +1,4 @@
-//! The text of logs: only on the playground, since it comes from nodes, of which the bare API server has none.
+//! Log content: only on the playground, since logs come from nodes, which the bare API server does not have.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use spindrift_playground::{LogLine, LogSource, Run};
 
 use crate::support::{MERGE, Server, pod, with};
 
-/// Five lines, one per minute, and two more for who follows.
+/// Five lines, one per minute, and two more for followers.
 struct Lines {
     last: Timestamp,
 }
@@ -29,7 +29,7 @@ impl LogSource for Lines {
     }
 }
 
-/// A server with a pod that runs and has run before.
+/// A server with a running pod that was restarted before.
 async fn logging() -> anyhow::Result<Server> {
     let server = Server::playground().await?;
     let last: Timestamp = "2026-01-02T03:04:05Z".parse()?;

@@ -1,4 +1,4 @@
-//! Logs of containers: what is refused. Texts come from nodes, of which the bare API server has none.
+//! Container logs: rejected requests. Log content comes from nodes, which the bare API server does not have.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The contract: what clients may expect of an API server, checked against the real one and against the playground.
+//! The contract of an API server with its clients, checked against the real server and against the playground.
 //!
 //! ```text
 //!                    ┌──▶ api_server::…   a real kube-apiserver on etcd (one for all tests)
@@ -6,15 +6,15 @@
 //!                    └──▶ playground::…   spindrift_playground, in this process (one per test)
 //! ```
 //!
-//! A fact is an async function that talks raw HTTP, so that status codes, headers and bodies are seen as they are; the
-//! macro `facts!` makes two tests of it. What a fact expects is what the real server answered when the fact was
-//! written: if the playground differs, the playground is wrong. Only what differs by nature (uids, versions, times) is
-//! taken out before bodies are compared.
+//! A fact is an async function that uses raw HTTP, so that it sees status codes, headers and bodies unchanged; the
+//! macro `facts!` makes two tests of it. The expected values are the real server's responses from the time when the
+//! fact was written: if the playground differs, the playground is wrong. Only values that differ by nature (uids,
+//! resource versions, times) are removed before bodies are compared.
 //!
-//! `kubectl` and `informer` are no facts: there the real clients work with a playground cluster. Neither is
-//! `log_texts`, since a bare API server has no node to ask for logs.
+//! `kubectl` and `informer` are not facts: there the real clients work with a playground cluster. Neither is
+//! `log_texts`, since a bare API server has no nodes and so no logs.
 //!
-//! What the playground does not imitate is listed in `docs/playground.md`; `limits` keeps that list honest.
+//! `docs/playground.md` lists the differences from the real server; `limits` verifies that list.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 #![allow(clippy::needless_pass_by_value, reason = "`json!` is written where it is sent")]
 #![allow(clippy::similar_names, reason = "a patch has a path")]

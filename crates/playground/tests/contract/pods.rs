@@ -1,4 +1,4 @@
-//! Pods end gracefully, are bound to nodes, and hardly change.
+//! Pods: graceful termination, binding to nodes, immutable fields.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The scale of workloads: one shape for all of them.
+//! The scale subresource: one schema for all workloads.
 
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ async fn a_scale_can_be_put(server: &Server) -> anyhow::Result<()> {
     let mut body = server.get(path.clone() + "/scale").ok().await?;
     body["spec"]["replicas"] = 3.into();
     assert_eq!(plain(&server.put(path.clone() + "/scale", body).ok().await?), scale(3));
-    // As autoscalers do that do not care for versions.
+    // Without a resource version, as some autoscalers write.
     let body = json!({"metadata": {"name": "web", "namespace": server.namespace()}, "spec": {"replicas": 4}});
     assert_eq!(plain(&server.put(path.clone() + "/scale", body).ok().await?), scale(4));
     assert_eq!(server.get(path).ok().await?["spec"]["replicas"], 4);

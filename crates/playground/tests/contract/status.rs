@@ -1,4 +1,4 @@
-//! Spec and status have writers of their own; the generation counts changes of the spec.
+//! Spec and status are written separately; the generation counts changes of the spec.
 
 use serde_json::{Value, json};
 

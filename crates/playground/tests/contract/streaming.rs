@@ -1,4 +1,4 @@
-//! Streaming lists: a watch that begins with what there is, and says when that ends.
+//! Streaming lists: a watch that begins with the existing objects, and marks their end by a bookmark.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The two servers, and how facts talk to them.
+//! The two servers, and the requests that facts send to them.
 
 mod api_server;
 mod call;
@@ -92,17 +92,17 @@ impl Server {
         &self.namespace
     }
 
-    /// The path of something of the core group in the test's namespace.
+    /// Path of a resource of the core group in the test's namespace.
     pub(crate) fn core(&self, rest: &str) -> String {
         format!("/api/v1/namespaces/{}/{rest}", self.namespace)
     }
 
-    /// The path of something of a named group, such as `apps/v1`, in the test's namespace.
+    /// Path of a resource of a named group, such as `apps/v1`, in the test's namespace.
     pub(crate) fn named(&self, group: &str, rest: &str) -> String {
         format!("/apis/{group}/namespaces/{}/{rest}", self.namespace)
     }
 
-    /// A client that comes with another token than the administrator's.
+    /// A client with another token than the administrator's.
     pub(crate) fn client_with_token(&self, token: &str) -> anyhow::Result<kube::Client> {
         let mut config = self.config.clone();
         config.auth_info = AuthInfo { token: Some(token.to_owned().into()), ..AuthInfo::default() };
@@ -129,7 +129,7 @@ impl Server {
         Call::new(&self.client, "DELETE", path.into())
     }
 
-    /// Creates a config map, the plainest of all objects.
+    /// Creates a config map, the simplest object.
     pub(crate) async fn config_map(&self, name: &str) -> anyhow::Result<Value> {
         self.post(self.core("configmaps"), config_map(name)).ok().await
     }
@@ -139,12 +139,12 @@ impl Server {
         self.watch(&self.core("configmaps"), query).await
     }
 
-    /// Opens a watch; the query is what follows `watch=1&`.
+    /// Opens a watch; `query` follows `watch=1&`.
     pub(crate) async fn watch(&self, path: &str, query: &str) -> anyhow::Result<Watch> {
         Watch::open(self.get(format!("{path}?watch=1&{query}"))).await
     }
 
-    /// The cluster behind a playground, for what has no API.
+    /// The playground's cluster, for operations without an API.
     pub(crate) fn playground_cluster(&self) -> &Cluster {
         match &self.machine {
             Machine::Playground(server) => server.cluster(),
@@ -152,7 +152,7 @@ impl Server {
         }
     }
 
-    /// Makes the server forget all past changes, as a real one does every five minutes.
+    /// Makes the server drop its history, as a real one does every five minutes.
     pub(crate) async fn forget_history(&self) -> anyhow::Result<()> {
         match &self.machine {
             Machine::ApiServer(server) => server.forget_history().await,
@@ -163,7 +163,7 @@ impl Server {
         }
     }
 
-    /// Repeats a call until its answer is as wished: what others decide (names, roles) takes effect a little later.
+    /// Repeats a call until its response meets the condition: names and roles take effect asynchronously.
     pub(crate) async fn until<F: Future<Output = anyhow::Result<Answer>>>(
         &self,
         what: &str,

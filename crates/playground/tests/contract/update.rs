@@ -1,4 +1,4 @@
-//! Replacing objects, with the version as the precondition.
+//! Updates with the resource version as precondition.
 
 use serde_json::{Value, json};
 
@@ -104,7 +104,7 @@ async fn another_uid_is_a_conflict(server: &Server) -> anyhow::Result<()> {
     let body = with(config_map("one"), "/metadata/uid", "another");
     let refused = server.put(server.core("configmaps/one"), body).refused().await?;
     assert_eq!((&refused["code"], &refused["reason"]), (&json!(409), &json!("Conflict")));
-    // In between stands the key in the store.
+    // The middle of the message is the key in etcd.
     let message = refused["message"].as_str().unwrap();
     assert!(message.starts_with("Operation cannot be fulfilled on configmaps \"one\": "), "{message}");
     assert!(message.contains("UID in precondition: another, UID in object meta: "), "{message}");

@@ -1,4 +1,4 @@
-//! Lists and reads at a version: at least, exactly, too new.
+//! Lists and reads at a resource version: at least, exactly, in the future.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ facts![
     broken_versions_are_refused,
 ];
 
-/// The version of a list's moment, in which `one` exists, before `two` comes.
+/// Resource version of a list at which `one` exists and `two` does not.
 async fn before_two(server: &Server) -> anyhow::Result<String> {
     let one = server.config_map("one").await?;
     server.config_map("two").await?;
@@ -49,7 +49,7 @@ async fn zero_and_not_older_than_give_the_newest(server: &Server) -> anyhow::Res
         format!("resourceVersion={before}"),
         format!("resourceVersion={before}&resourceVersionMatch=NotOlderThan"),
     ] {
-        // Any version will do for `0`, so that it may take a moment.
+        // Any resource version satisfies `0`, so the object may appear late.
         let answer = server
             .until(
                 "both are in the list",

@@ -1,4 +1,4 @@
-//! Watches: every change once, in order, from a version on.
+//! Watches: every change once, in order, from a resource version on.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! A follower as the agent is one: whatever goes wrong, it ends up with what the cluster has.
+//! A follower like the agent: whatever fails, its objects end up equal to the cluster's.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -14,7 +14,8 @@ use crate::support::{INITIAL, LONG, Stage, config_maps};
 
 type Objects = Arc<Mutex<BTreeMap<String, String>>>;
 
-/// Follows for ever: lists, watches, resumes what ended, and lists again what was lost or not understood.
+/// Follows until cancelled: lists, watches, resumes watches that ended, and lists again after lost or unparseable
+/// events.
 async fn follow(api: Api, objects: Objects) {
     let mut version = None;
     loop {
@@ -25,12 +26,12 @@ async fn follow(api: Api, objects: Objects) {
             Err(error) if error.is_gone() => None,
             Err(_) => version,
         };
-        // Not in a tight circle.
+        // Avoids a busy loop.
         sleep(Duration::from_millis(5)).await;
     }
 }
 
-/// Reads a watch to its end; gives where to go on, if that is known.
+/// Reads a watch to its end; returns the resource version to resume from, if there is one.
 async fn read(
     mut events: EventStream,
     mut listing: Option<BTreeMap<String, String>>,
@@ -103,7 +104,7 @@ async fn whatever_goes_wrong_a_follower_ends_up_right() {
     eventually!("the follower has what the cluster has", *told.lock() == told_by(&stage));
 }
 
-/// What the cluster itself says.
+/// Objects in the cluster itself.
 fn told_by(stage: &Stage) -> BTreeMap<String, String> {
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
     let objects = stage.cluster.list("", "configmaps", Some("default"));

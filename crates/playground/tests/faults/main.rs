@@ -1,4 +1,4 @@
-//! Faults do what they say, and the agent's own library survives them.
+//! Faults have their documented effects, and the agent's Kubernetes client survives them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod follower;

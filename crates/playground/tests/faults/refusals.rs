@@ -81,7 +81,7 @@ async fn slow_bodies_take_their_time() {
     stage.faults.inject(Fault::new(Effect::Slow { bytes_per_second: 20_000 }));
     let started = Instant::now();
     assert_eq!(list(&stage, 100).await.unwrap(), whole);
-    // Forty maps have more than eight thousand bytes.
+    // Forty config maps have more than eight thousand bytes.
     assert!(started.elapsed() > Duration::from_millis(300), "{:?}", started.elapsed());
 }
 
@@ -100,7 +100,7 @@ async fn odd_lists_are_not_understood_and_large_ones_are() {
     assert_eq!(list(&stage, 10).await.unwrap(), whole);
 }
 
-/// A request of a client that can read gzip.
+/// Sends a request that accepts gzip.
 async fn get(stage: &Stage, path: &str) -> reqwest::Response {
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
     let request = client.get(format!("{}{path}", stage.url)).header("accept-encoding", "gzip");

@@ -1,4 +1,4 @@
-//! A cluster behind faults, and the agent's library before them.
+//! A cluster behind faults, and the agent's Kubernetes client.
 
 use std::{sync::Arc, time::Duration};
 
@@ -24,7 +24,7 @@ pub(crate) struct Stage {
     pub(crate) cluster: Arc<Cluster>,
     pub(crate) faults: Arc<Faults>,
     pub(crate) api: Api,
-    /// Where the cluster answers.
+    /// URL of the cluster's API.
     pub(crate) url: String,
     _shutdown: Shutdown,
     _files: TempDir,
@@ -60,7 +60,7 @@ impl Stage {
         self.cluster.delete(&key(name)).unwrap();
     }
 
-    /// Watches from the beginning; gives the watch when it has told what there is.
+    /// Opens a watch from the beginning; returns it after the initial objects.
     pub(crate) async fn watch(&self) -> (EventStream, ResourceVersion) {
         let mut events = self.api.watch(&config_maps(), INITIAL, LONG).await.unwrap();
         loop {
@@ -100,7 +100,7 @@ pub(crate) async fn next(events: &mut EventStream) -> Option<Result<Event, ApiEr
     timeout(PATIENCE, events.next()).await.expect("something must come, if only the end")
 }
 
-/// The next object that is told, and what else comes before it.
+/// Returns the name of the next object, and the events before it.
 pub(crate) async fn next_object(events: &mut EventStream) -> (Vec<Event>, String) {
     let mut before = Vec::new();
     loop {

@@ -1,4 +1,4 @@
-//! Faults of watches that are open.
+//! Faults of open watches.
 
 use spindrift_kubernetes::{Event, WatchStart};
 use spindrift_playground::{Effect, Fault, Odd, Verb};
@@ -38,7 +38,7 @@ async fn history_is_forgotten_for_open_and_for_resumed_watches() {
     let mut resumed = resumed.unwrap();
     let Some(Ok(Event::Error(status))) = next(&mut resumed).await else { panic!("the watch is resumed") };
     assert!(status.is_gone());
-    // One that begins anew needs no history.
+    // A watch without a resource version needs no history.
     stage.watch().await;
 }
 

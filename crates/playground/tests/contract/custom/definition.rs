@@ -9,7 +9,7 @@ pub(super) const PATH: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefin
 /// A kind of a group that no other test uses.
 pub(super) struct Widgets {
     pub(super) group: String,
-    /// The collection in the test's namespace.
+    /// Path of the collection in the test's namespace.
     pub(super) path: String,
 }
 

@@ -5,7 +5,7 @@ use spindrift_testkit::Cluster;
 
 use super::call;
 
-/// A bare cluster: what controllers would do is not part of the contract.
+/// A bare cluster: the behaviour of controllers is not part of the contract.
 pub(super) enum ApiServer {
     Shared(&'static Cluster),
     Own(Box<Cluster>),
@@ -38,7 +38,7 @@ impl ApiServer {
 
     pub(super) async fn forget_history(&self) -> anyhow::Result<()> {
         self.cluster().compact().await?;
-        // Its watch cache would still remember.
+        // Its watch cache would still have the old events.
         self.cluster().restart_api_server().await
     }
 }

@@ -1,4 +1,4 @@
-//! One request and its answer, raw.
+//! One raw request and its response.
 
 use anyhow::{Context, ensure};
 use http::{HeaderMap, Request};
@@ -12,7 +12,7 @@ pub(crate) const MERGE: &str = "application/merge-patch+json";
 pub(crate) const STRATEGIC: &str = "application/strategic-merge-patch+json";
 pub(crate) const APPLY: &str = "application/apply-patch+yaml";
 
-/// A request that is being put together.
+/// A request under construction.
 pub(crate) struct Call<'a> {
     client: &'a kube::Client,
     method: &'static str,
@@ -21,7 +21,7 @@ pub(crate) struct Call<'a> {
     body: Vec<u8>,
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) code: u16,
@@ -33,7 +33,7 @@ pub(super) fn install_tls() {
     spindrift_process::tls::install_provider();
 }
 
-/// A client that repeats nothing by itself and takes no detours.
+/// A client without retries and redirects.
 pub(super) fn client(mut config: kube::Config) -> anyhow::Result<kube::Client> {
     config.proxy_url = None;
     config.default_retry = false;
@@ -64,13 +64,13 @@ impl<'a> Call<'a> {
         self.header("accept", media_type)
     }
 
-    /// Takes another client's way.
+    /// Uses another client.
     pub(crate) fn through(mut self, client: &'a kube::Client) -> Self {
         self.client = client;
         self
     }
 
-    /// Asks as another user, as the administrator may.
+    /// Impersonates a user, as the administrator may.
     pub(crate) fn by_user(self, user: &str) -> Self {
         self.header("impersonate-user", user)
     }
@@ -91,7 +91,7 @@ impl<'a> Call<'a> {
         self.client.send(request).await.context(what)
     }
 
-    /// Sends it, whatever comes back.
+    /// Sends the request and returns any response.
     pub(crate) async fn answer(self) -> anyhow::Result<Answer> {
         let what = format!("{} {}", self.method, self.path);
         let whole = async {
@@ -102,7 +102,7 @@ impl<'a> Call<'a> {
         tokio::time::timeout(PATIENCE, whole).await.with_context(|| format!("{what} has no end"))?
     }
 
-    /// Sends it and gives the object that a success must bring.
+    /// Sends the request, which must succeed, and returns the object.
     pub(crate) async fn ok(self) -> anyhow::Result<Value> {
         let what = format!("{} {}", self.method, self.path);
         let answer = self.answer().await?;
@@ -110,7 +110,7 @@ impl<'a> Call<'a> {
         answer.json()
     }
 
-    /// Sends it and gives the status that a failure must bring, whose code is that of the answer.
+    /// Sends the request, which must fail, and returns the status, whose code must equal that of the response.
     pub(crate) async fn refused(self) -> anyhow::Result<Value> {
         let what = format!("{} {}", self.method, self.path);
         let answer = self.answer().await?;
@@ -126,7 +126,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Writes what a URL may not contain; tests then write selectors as people do.
+/// Escapes characters that a URL may not contain, so that tests can write selectors unescaped.
 fn encode(path: &str) -> String {
     path.chars()
         .map(|c| match c {

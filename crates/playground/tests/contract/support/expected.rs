@@ -1,11 +1,11 @@
-//! What answers are compared with.
+//! Expected responses.
 
 use serde_json::{Value, json};
 
-/// One complaint of a 422: reason, field, message.
+/// One cause of a 422: reason, field, message.
 pub(crate) struct Cause(pub(crate) &'static str, pub(crate) &'static str, pub(crate) &'static str);
 
-/// The body of a refusal; reason and details may be missing (`""` and null).
+/// Body of an error; reason and details may be missing (`""` and null).
 pub(crate) fn failure(code: u16, reason: &str, message: &str, details: Value) -> Value {
     let mut status = json!({
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message, "code": code,
@@ -19,7 +19,7 @@ pub(crate) fn failure(code: u16, reason: &str, message: &str, details: Value) ->
     status
 }
 
-/// The body of a 422 of a kind (`ConfigMap`, `Deployment.apps`) with one complaint.
+/// Body of a 422 of a kind (`ConfigMap`, `Deployment.apps`) with one cause.
 pub(crate) fn invalid(kind: &str, name: &str, Cause(reason, field, message): Cause) -> Value {
     let mut details = json!({"causes": [{"reason": reason, "field": field, "message": message}]});
     if !name.is_empty() {
@@ -35,7 +35,7 @@ pub(crate) fn invalid(kind: &str, name: &str, Cause(reason, field, message): Cau
     failure(422, "Invalid", &format!("{kind} {name:?} is invalid: {field}: {message}"), details)
 }
 
-/// An object without what differs from test to test.
+/// An object without the values that differ from test to test.
 pub(crate) fn plain(object: &Value) -> Value {
     let mut object = object.clone();
     if let Some(metadata) = object["metadata"].as_object_mut() {

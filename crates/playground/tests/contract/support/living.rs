@@ -10,7 +10,7 @@ use spindrift_process::shutdown::Shutdown;
 use spindrift_testkit::{Daemon, Kubectl, scratch};
 use tempfile::TempDir;
 
-/// One cluster with a shop in it that is open, but has no customers: nothing happens unless the test does it.
+/// One cluster with a shop without activity: nothing changes unless the test changes it.
 pub(crate) struct Living {
     fleet: Fleet,
     kubectl: Kubectl,
@@ -41,7 +41,7 @@ impl Living {
         self.fleet.address()
     }
 
-    /// A kubeconfig that takes the way through a proxy.
+    /// A kubeconfig whose server is a proxy.
     pub(crate) fn kubeconfig_via(&self, proxy: std::net::SocketAddr) -> anyhow::Result<PathBuf> {
         let path: &Path = self.directory.path();
         let path = path.join("kubeconfig-via");
@@ -50,7 +50,7 @@ impl Living {
         Ok(path)
     }
 
-    /// Runs kubectl with a command line without quotes.
+    /// Runs kubectl; the arguments are separated by spaces, without quoting.
     pub(crate) async fn kubectl(&self, line: &str) -> anyhow::Result<String> {
         self.kubectl_stdin(line, "").await
     }
@@ -60,13 +60,13 @@ impl Living {
         self.kubectl.run(&args, input).await
     }
 
-    /// Runs kubectl, which must fail, and gives what it says.
+    /// Runs kubectl, which must fail, and returns its error output.
     pub(crate) async fn kubectl_fails(&self, line: &str, input: &str) -> String {
         let outcome = self.kubectl_stdin(line, input).await;
         outcome.expect_err("kubectl was to fail").to_string()
     }
 
-    /// Starts kubectl, which goes on until the value is dropped.
+    /// Starts kubectl, which runs until the value is dropped.
     pub(crate) fn kubectl_spawn(&self, line: &str) -> anyhow::Result<Daemon> {
         let args: Vec<&str> = line.split_whitespace().collect();
         self.kubectl.spawn(&args)

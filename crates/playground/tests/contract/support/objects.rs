@@ -1,4 +1,4 @@
-//! Objects for facts, and what facts look at.
+//! Objects for facts, and accessors.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ pub(crate) fn pod(name: &str) -> Value {
     })
 }
 
-/// Also the shape of ReplicaSets and StatefulSets.
+/// Also a valid body of ReplicaSets and StatefulSets.
 pub(crate) fn deployment(name: &str) -> Value {
     json!({
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name},
@@ -30,7 +30,7 @@ pub(crate) fn deployment(name: &str) -> Value {
     })
 }
 
-/// The object with another value at a JSON pointer, whose parents are made as needed.
+/// The object with another value at a JSON pointer; missing parents are created.
 pub(crate) fn with(mut object: Value, pointer: &str, value: impl Into<Value>) -> Value {
     let mut place = &mut object;
     for key in pointer.trim_start_matches('/').split('/') {
@@ -43,7 +43,7 @@ pub(crate) fn with(mut object: Value, pointer: &str, value: impl Into<Value>) ->
     object
 }
 
-/// The names in a list, in its order.
+/// Names in a list, in its order.
 pub(crate) fn names(list: &Value) -> Vec<&str> {
     let items = list["items"].as_array().unwrap();
     items.iter().map(|item| item["metadata"]["name"].as_str().unwrap()).collect()
@@ -53,7 +53,7 @@ pub(crate) fn version(object: &Value) -> &str {
     object["metadata"]["resourceVersion"].as_str().unwrap()
 }
 
-/// Clients may compare versions as numbers since Kubernetes 1.35.
+/// Clients may compare resource versions as numbers since Kubernetes 1.35.
 pub(crate) fn version_number(object: &Value) -> u64 {
     version(object).parse().unwrap()
 }

@@ -6,7 +6,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use spindrift_playground::{Cluster, Playground};
 use spindrift_process::shutdown::Shutdown;
 
-/// A listener with one cluster behind it, as quiet as a bare API server: no controllers.
+/// A listener with one cluster, without controllers, like a bare API server.
 pub(super) struct PlaygroundServer {
     playground: Playground,
     cluster: Arc<Cluster>,

@@ -15,7 +15,7 @@ pub(crate) struct Watch {
     buffer: VecDeque<u8>,
 }
 
-/// The events as `ADDED name`, to compare at a glance.
+/// The events as `ADDED name`, for short comparisons.
 pub(crate) fn kinds_and_names(events: &[Value]) -> Vec<String> {
     events
         .iter()
@@ -35,7 +35,7 @@ impl Watch {
         Ok(Self { body: response.into_body(), buffer: VecDeque::new() })
     }
 
-    /// The next event; none at the end of the stream.
+    /// Next event; none at the end of the stream.
     pub(crate) async fn next_or_end(&mut self) -> anyhow::Result<Option<Value>> {
         loop {
             if let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
@@ -57,7 +57,7 @@ impl Watch {
         self.next_or_end().await?.context("the stream has ended")
     }
 
-    /// The next changes, as many as are asked for; bookmarks may come at any time.
+    /// Next changes, `count` of them, without the bookmarks, which may come at any time.
     pub(crate) async fn take(&mut self, count: usize) -> anyhow::Result<Vec<Value>> {
         let mut changes = Vec::new();
         while changes.len() < count {
@@ -78,7 +78,7 @@ impl Watch {
         Ok(events)
     }
 
-    /// The events up to the one that marks the end of the initial ones, which is the last.
+    /// Events up to and including the bookmark that ends the initial ones.
     pub(crate) async fn initial(&mut self) -> anyhow::Result<Vec<Value>> {
         let mut events = Vec::new();
         loop {
