@@ -7,9 +7,9 @@
 //!        ──operate──▶ OperationResponse (bytes as they arrive), or a SubmitError with a Kubernetes Status
 //! ```
 
-mod answers;
 mod error;
 mod operations;
+mod responses;
 mod sse;
 mod watch;
 
@@ -19,11 +19,11 @@ use futures::{Stream, stream};
 use reqwest::{RequestBuilder, Response, Url};
 use serde::{Serialize, de::DeserializeOwned};
 
-pub(crate) use answers::{Account, Agent, ApiResource, DeletedObject, Object, Page, Release, WatchStatus};
 pub(crate) use error::HubError;
 pub(crate) use operations::{
     OperationFilter, OperationRecord, OperationRequest, OperationResponse, SubmitError,
 };
+pub(crate) use responses::{Account, Agent, ApiResource, DeletedObject, Object, Page, Release, WatchStatus};
 pub(crate) use watch::WatchEvent;
 
 /// Timeout of the TCP connection; a reachable host accepts sooner.

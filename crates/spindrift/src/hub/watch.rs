@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::{
     Client, HubError, Selection,
-    answers::{DeletedObject, Object},
+    responses::{DeletedObject, Object},
     sse::{Event, Parser},
 };
 
