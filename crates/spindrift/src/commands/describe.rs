@@ -53,7 +53,7 @@ impl Describe {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
         let hub = context.hub()?;
         let targets = resolve(&hub, &self.kind, &self.names).await?;
-        let knows_events = hub.api_resources().await?.iter().any(|resource| resource.kind == "Event");
+        let has_events = hub.api_resources().await?.iter().any(|resource| resource.kind == "Event");
         let fetch = Fetch { hub: &hub, query: &self.query, sort: None };
         let mut any = false;
         let mut missing = Vec::new();
@@ -61,7 +61,7 @@ impl Describe {
             let take = async |found: Vec<FetchedObject>| {
                 for neighbours in found.chunk_by(are_neighbours) {
                     let mut events = None;
-                    if knows_events {
+                    if has_events {
                         events = Some(Events::of(&hub, target, neighbours).await?);
                     }
                     for object in neighbours {

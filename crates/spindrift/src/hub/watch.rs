@@ -89,7 +89,7 @@ impl Watcher {
             };
             match link.next(&self.client).await {
                 Ok(Event { name, data, id }) => {
-                    let event = self.understand(&name, &data)?;
+                    let event = self.parse_event(&name, &data)?;
                     self.position = id.or(self.position.take());
                     if let Some(event) = event {
                         return Ok(event);
@@ -133,7 +133,7 @@ impl Watcher {
         }
     }
 
-    fn understand(&self, event: &str, data: &str) -> Result<Option<WatchEvent>, HubError> {
+    fn parse_event(&self, event: &str, data: &str) -> Result<Option<WatchEvent>, HubError> {
         let event = match event {
             "upsert" => serde_json::from_str(data).map(WatchEvent::Upsert),
             "delete" => serde_json::from_str(data).map(WatchEvent::Delete),

@@ -111,7 +111,7 @@ impl WatchPrinter<'_> {
         let mut rows = Vec::new();
         for object in items {
             let key = key(&object.account, &object.namespace, &object.name);
-            let (shown, value) = self.understand(object)?;
+            let (shown, value) = self.parse_object(object)?;
             if self.output.is_table() {
                 rows.push(shown.row.clone());
             } else if !self.watch.only {
@@ -139,7 +139,7 @@ impl WatchPrinter<'_> {
             return Ok(());
         }
         let event = if before.is_some() { "MODIFIED" } else { "ADDED" };
-        let (shown, value) = self.understand(object)?;
+        let (shown, value) = self.parse_object(object)?;
         if self.output.is_table() {
             self.rows.write(vec![shown.row.clone()], self.watch.events.then_some(event))?;
         } else {
@@ -197,7 +197,7 @@ impl WatchPrinter<'_> {
         Ok(())
     }
 
-    fn understand(&self, object: Object) -> anyhow::Result<(ShownObject, Value)> {
+    fn parse_object(&self, object: Object) -> anyhow::Result<(ShownObject, Value)> {
         let Object { version, resource_version, uid, .. } = object.clone();
         let FetchedObject { account, value } = FetchedObject::try_from(object)?;
         let created = value.pointer("/metadata/creationTimestamp").and_then(Value::as_str);

@@ -75,7 +75,7 @@ impl Fleet {
                 problems.push((name.as_str(), problem.clone()));
             }
             if account.cached_by.is_none() {
-                problems.push((name, "nobody caches it: is its agent running and connected?".into()));
+                problems.push((name, "no agent caches it: is the agent running?".into()));
             }
         }
         problems

@@ -41,7 +41,10 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, palette: Palette, now: 
     let area = frame.area();
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
         let (width, height) = SMALLEST;
-        frame.render_widget(Paragraph::new(format!("at least {width}x{height}, please")), area);
+        frame.render_widget(
+            Paragraph::new(format!("the terminal is too small: at least {width}x{height} is needed")),
+            area,
+        );
         return;
     }
     let banner = u16::from(state.lost.is_some());

@@ -100,7 +100,7 @@ impl ChangeCommand<'_> {
         &self,
         context: &Context,
         steps: impl AsyncFn(&AccountFanout<'_>, &str) -> Result<Vec<Step>, OperationError>,
-        understand: impl Fn(T, &AccountLine) -> Vec<ChangeReport>,
+        reports: impl Fn(T, &AccountLine) -> Vec<ChangeReport>,
     ) -> anyhow::Result<()> {
         let fanout = AccountFanout::new(context)?;
         let accounts = self.account_flags.accounts(fanout.hub()).await?;
@@ -119,7 +119,7 @@ impl ChangeCommand<'_> {
                     line.set_activity(&format!("{} {}", self.action.word(), step.title));
                     match self.step::<T>(&fanout, account, &step).await {
                         Ok(answer) => {
-                            for report in understand(answer, line) {
+                            for report in reports(answer, line) {
                                 self.show(report, line, &documents)?;
                             }
                         }

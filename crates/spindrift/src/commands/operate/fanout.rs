@@ -31,7 +31,7 @@ struct PendingOperation {
 
 /// Response of an operation, which is pending until this is dropped.
 pub(crate) struct OperationReply {
-    answer: OperationResponse,
+    response: OperationResponse,
     hub: Client,
     id: OperationId,
     pending: PendingOperations,
@@ -71,10 +71,10 @@ impl<'a> AccountFanout<'a> {
         let id = OperationId::fresh();
         let operation = PendingOperation { account: account.to_owned(), is_mutation: verb.is_mutation() };
         self.pending.borrow_mut().insert(id, operation);
-        let answer = self.hub.operate(&OperationRequest { id, account, verb, deadline }).await;
-        match answer {
-            Ok(answer) => {
-                Ok(OperationReply { answer, hub: self.hub.clone(), id, pending: Rc::clone(&self.pending) })
+        let response = self.hub.operate(&OperationRequest { id, account, verb, deadline }).await;
+        match response {
+            Ok(response) => {
+                Ok(OperationReply { response, hub: self.hub.clone(), id, pending: Rc::clone(&self.pending) })
             }
             Err(error) => {
                 self.pending.borrow_mut().remove(&id);
@@ -139,9 +139,9 @@ impl<'a> AccountFanout<'a> {
                 return;
             }
             // Only the agent can report whether the cancel request was too late.
-            let said = if matches!(cancelled, Ok(Ok(()))) { "cancelled" } else { "could not be cancelled" };
-            let how = format!("see: spindrift operations {id}");
-            self.context.note(format_args!("{account}: {said}; for the outcome, {how}"));
+            let result = if matches!(cancelled, Ok(Ok(()))) { "cancelled" } else { "could not be cancelled" };
+            self.context
+                .note(format_args!("{account}: {result}; for the outcome, see: spindrift operations {id}"));
         });
         join_all(each).await;
     }
@@ -152,7 +152,7 @@ impl<'a> AccountFanout<'a> {
 impl OperationReply {
     /// Next bytes, or `None` at the end.
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, OperationError> {
-        match self.answer.next().await {
+        match self.response.next().await {
             Ok(bytes) => Ok(bytes),
             Err(error) => Err(self.interruption_cause(error).await),
         }

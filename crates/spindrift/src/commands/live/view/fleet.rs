@@ -29,7 +29,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
     };
     let block = frame_of(&title, state.pane == Pane::Fleet, palette);
     if state.fleet.len() == 0 {
-        let text = "no accounts yet: no agent has announced any";
+        let text = "No accounts found: no agent has registered any yet";
         frame.render_widget(Paragraph::new(text).style(palette.dim()).block(block), area);
         return;
     }

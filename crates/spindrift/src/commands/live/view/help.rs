@@ -13,14 +13,14 @@ const TEXT: &str = "\
 tab           the other pane
 enter         only changes of the account at the cursor; again: of all
 /             only changes that contain a text; esc: all again
-p, space      pause the changes; what comes meanwhile is kept
+p, space      pause the changes; new ones are kept
 q, ctrl-c     quit
 
-live          every kind is listed, and followed
-syncing 8/12  8 of 12 kinds are listed; others are on the way
-2 denied      2 more kinds may not be read by the agent
-stale         no agent caches it now: what is shown may be old
-SEEN          when the agent that caches it was last heard of";
+live          every kind is listed and watched
+syncing 8/12  8 of 12 kinds are listed; the others follow
+2 denied      2 more kinds are forbidden to the agent
+stale         no agent caches it now: its objects may be outdated
+SEEN          time since the last message of its agent";
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, palette: Palette) {
     let (width, height) = (70, 14);

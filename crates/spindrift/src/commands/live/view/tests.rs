@@ -105,7 +105,7 @@ const SMALL: &str = r"
 │  shop-us   syncing 8/12         87       0.1                    █          3s│
 ╰──────────────────────────────────────────────────────────────────────────────╯
 ╭ Problems (1) ────────────────────────────────────────────────────────────────╮
-│shop-asia: nobody caches it: is its agent running and connected?              │
+│shop-asia: no agent caches it: is the agent running?                          │
 ╰──────────────────────────────────────────────────────────────────────────────╯
 ╭ Changes ─────────────────────────────────────────────────────────────────────╮
 │12:00:00 shop-eu deleted Pod        shop/web-5c7b-old                         │
@@ -141,7 +141,7 @@ const LARGE: &str = r"
 │                                                                                        ││11:59:56 shop-eu changed ReplicaSet shop/cart-7d9f-371                                                      │
 ╰────────────────────────────────────────────────────────────────────────────────────────╯│11:59:56 shop-eu changed ReplicaSet shop/cart-7d9f-370                                                      │
 ╭ Problems (1) ──────────────────────────────────────────────────────────────────────────╮│11:59:55 shop-eu changed ReplicaSet shop/cart-7d9f-363                                                      │
-│shop-asia: nobody caches it: is its agent running and connected?                        ││11:59:55 shop-eu changed ReplicaSet shop/cart-7d9f-362                                                      │
+│shop-asia: no agent caches it: is the agent running?                                    ││11:59:55 shop-eu changed ReplicaSet shop/cart-7d9f-362                                                      │
 ╰────────────────────────────────────────────────────────────────────────────────────────╯╰────────────────────────────────────────────────────────────────────────────────────────────────────────────╯
  q quit  ↑↓ move  ⏎ only this account  tab pane  / filter  p pause  ? help
 ";
@@ -150,10 +150,10 @@ const LARGE: &str = r"
 fn a_lost_connection_is_shown_until_the_reconnect() {
     let mut state = shop();
     let calm = screen(&state, 80, 24);
-    let away = || HubError::Rejected { status: 0, message: "no hub answers".into() };
+    let away = || HubError::Rejected { status: 0, message: "connection refused".into() };
     state.told(WatchEvent::Lost(away()), now() - SignedDuration::from_secs(5));
     let alarmed = screen(&state, 80, 24);
-    let banner = " reconnecting to http://localhost:7002 for 5s: no hub answers";
+    let banner = " reconnecting to http://localhost:7002 for 5s: connection refused";
     assert_eq!(alarmed.lines().nth(1).unwrap(), banner, "{alarmed}");
     assert!(alarmed.contains("web-5c7b-old"), "what was there is still shown: {alarmed}");
     state.told(WatchEvent::Back, now());
@@ -162,7 +162,7 @@ fn a_lost_connection_is_shown_until_the_reconnect() {
 
 #[test]
 fn a_failed_request_for_accounts_is_cleared_by_the_next_response() {
-    let away = || HubError::Rejected { status: 0, message: "no hub answers".into() };
+    let away = || HubError::Rejected { status: 0, message: "connection refused".into() };
     let mut state = State::new("http://localhost:7002", TimeZone::UTC);
     state.away(&away(), now());
     assert!(screen(&state, 80, 24).contains("reconnecting"));
@@ -222,7 +222,7 @@ fn changes_are_scrolled_and_paused() {
 fn help_is_shown_and_any_key_closes_it() {
     let mut state = shop();
     press(&mut state, KeyCode::Char('?'));
-    assert!(screen(&state, 80, 24).contains("SEEN          when the agent that caches it was last heard of"));
+    assert!(screen(&state, 80, 24).contains("SEEN          time since the last message of its agent"));
     assert_eq!(press(&mut state, KeyCode::Char('q')), KeyAction::Stay, "it only closes the help");
     assert!(!screen(&state, 80, 24).contains("Help"));
     assert_eq!(press(&mut state, KeyCode::Char('q')), KeyAction::Leave);
@@ -238,7 +238,7 @@ fn every_size_can_be_drawn() {
         assert!(width < 60 || screen.contains("▸ a-999"), "{width}x{height}:\n{screen}");
     }
     let empty = State::new("http://localhost:7002", TimeZone::UTC);
-    assert!(screen(&empty, 80, 24).contains("no accounts yet"));
+    assert!(screen(&empty, 80, 24).contains("No accounts found"));
 }
 
 #[test]
