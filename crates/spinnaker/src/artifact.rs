@@ -18,7 +18,7 @@ pub use pool::{Pool, Unbound, check_bound};
 
 /// Artifact in Spinnaker's JSON.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Written", rename_all = "camelCase")]
+#[serde(from = "ArtifactInput", rename_all = "camelCase")]
 pub struct Artifact {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r#type: Option<String>,
@@ -43,7 +43,7 @@ pub struct Artifact {
 /// Artifact of a request, with nulls and with keys that belong to its metadata.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Written {
+struct ArtifactInput {
     #[serde(deserialize_with = "lenient::text")]
     r#type: Option<String>,
     #[serde(deserialize_with = "lenient::flag")]
@@ -153,9 +153,9 @@ impl Artifact {
     }
 }
 
-impl From<Written> for Artifact {
-    fn from(written: Written) -> Self {
-        let Written {
+impl From<ArtifactInput> for Artifact {
+    fn from(written: ArtifactInput) -> Self {
+        let ArtifactInput {
             r#type,
             custom_kind,
             name,
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_deployment_makes_is_written_as_recorded() {
+    fn created_artifacts_are_as_recorded() {
         let replica_set = manifest(json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
             "metadata": {"name": "shop-rs", "namespace": "account1-testns00"}}));
         let created = Artifact::created(&replica_set, "account1", Some("v001"));

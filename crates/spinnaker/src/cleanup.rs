@@ -1,6 +1,6 @@
 //! Selection of old versions to delete when a manifest limits their number.
 
-use crate::{Artifact, Kind, Manifest, Wishes};
+use crate::{Artifact, Kind, Manifest, StrategyAnnotations};
 
 /// Versions of an object to clean up: those of its kind in the location of its artifact.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +24,7 @@ pub struct Outdated {
 impl Cleanup {
     /// Clean-up that a deployed object requests in its annotations.
     pub fn of(object: &Manifest) -> Option<Self> {
-        let keep = Wishes::of(object).max_version_history?;
+        let keep = StrategyAnnotations::of(object).max_version_history?;
         let artifact = Artifact::deployed(object)?;
         Some(Self {
             kind: object.kind().clone(),
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_keeps_everything() {
+    fn without_a_limit_all_versions_are_kept() {
         for history in ["many", "-1"] {
             assert!(Cleanup::of(&replica_set("x", "v000", "", history)).is_none(), "{history}");
         }

@@ -11,8 +11,8 @@
 
 use crate::{
     Artifact, Binding, Coordinates, DeployManifest, Failure, FullName, ImageMatch, Kind, KindRules, Line,
-    Lines, Manifest, Operation, OperationResult, Pool, Version, Wishes, bind, check_bound,
-    operation::RolloutStrategy, traffic, version,
+    Lines, Manifest, OperationResult, Pool, SpinnakerOperation, StrategyAnnotations, Version, bind,
+    check_bound, operation::RolloutStrategy, traffic, version,
 };
 
 mod delivery;
@@ -88,7 +88,7 @@ impl<'a> Deploy<'a> {
 
     /// Sorts manifests, whose namespaces are set already, into the order of deployment.
     pub fn begin(&mut self, mut manifests: Vec<Manifest>) -> Result<(), Failure> {
-        self.history.extend(Lines(Operation::DeployManifest).start(self.target.account));
+        self.history.extend(Lines(SpinnakerOperation::DeployManifest).start(self.target.account));
         self.say("Sorting manifests by priority...");
         let mut compared = Vec::new();
         let sorted = sort(&mut manifests, self.target.rules, |kind| compared.push(kind.clone()));
@@ -110,12 +110,12 @@ impl<'a> Deploy<'a> {
     /// Lookups for the next manifest; none if all are prepared.
     pub fn lookups(&self) -> Option<Vec<Lookup>> {
         let manifest = self.upcoming()?;
-        let wishes = Wishes::of(manifest);
+        let annotations = StrategyAnnotations::of(manifest);
         let mut lookups = Vec::new();
         if self.is_versioned(manifest) {
             let (kind, namespace) = (manifest.kind().clone(), manifest.namespace().to_owned());
             lookups.push(Lookup::List { kind, namespace });
-        } else if wishes.use_source_capacity && manifest.kind().has_source_capacity() {
+        } else if annotations.use_source_capacity && manifest.kind().has_source_capacity() {
             lookups.push(Lookup::Get(manifest.coordinates()));
         }
         let services = self.load_balancers(manifest).into_iter();
@@ -179,7 +179,9 @@ impl<'a> Deploy<'a> {
     fn check_history(&self, manifest: &Manifest) -> Result<(), Failure> {
         let strategy = self.request.strategy;
         let red_black = matches!(strategy, Some(RolloutStrategy::RedBlack | RolloutStrategy::BlueGreen));
-        if red_black && Wishes::of(manifest).max_version_history.is_some_and(|history| history < 2) {
+        if red_black
+            && StrategyAnnotations::of(manifest).max_version_history.is_some_and(|history| history < 2)
+        {
             return Err(Failure::runtime(
                 "The max version history specified in your manifest conflicts with the behavior of the Red/Black \
                  rollout strategy. Please update your strategy.spinnaker.io/max-version-history annotation to a value \
@@ -234,7 +236,7 @@ impl<'a> Deploy<'a> {
     }
 
     fn is_versioned(&self, manifest: &Manifest) -> bool {
-        Wishes::of(manifest).is_versioned(self.request.versioned, manifest, self.target.rules)
+        StrategyAnnotations::of(manifest).is_versioned(self.request.versioned, manifest, self.target.rules)
     }
 
     fn finding(&mut self, kind: &Kind) {
@@ -242,13 +244,14 @@ impl<'a> Deploy<'a> {
     }
 
     fn say(&mut self, status: impl Into<String>) {
-        self.history.push(Line::new(Operation::DeployManifest.phase(), status));
+        self.history.push(Line::new(SpinnakerOperation::DeployManifest.phase(), status));
     }
 }
 
 /// Copies the replicas of the live object if the manifest requests it: of the same name, or of the newest version.
 fn take_source_capacity(manifest: &mut Manifest, versioned: bool, live: &Live) {
-    let wanted = Wishes::of(manifest).use_source_capacity && manifest.kind().has_source_capacity();
+    let wanted =
+        StrategyAnnotations::of(manifest).use_source_capacity && manifest.kind().has_source_capacity();
     let coordinates = manifest.coordinates();
     let source = if versioned {
         version::latest(manifest, &live.listed)

@@ -92,7 +92,7 @@ impl Refusal {
     }
 
     /// User who may not use an account.
-    pub fn not_authorized(user: &str, account: &str, operation: crate::Operation) -> Self {
+    pub fn not_authorized(user: &str, account: &str, operation: crate::SpinnakerOperation) -> Self {
         let class = operation.description_class();
         Self::validation([format!("{user} is not authorized (account: {account}, description: {class})")])
     }
@@ -230,7 +230,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::Operation;
+    use crate::SpinnakerOperation;
 
     #[test]
     fn refusals_are_written_as_recorded() {
@@ -243,14 +243,15 @@ mod tests {
                 "message": "Account does not exist (name: nope)"})
         );
         assert_eq!(
-            written(Refusal::not_authorized("recorder", "wide", Operation::DeployManifest)),
+            written(Refusal::not_authorized("recorder", "wide", SpinnakerOperation::DeployManifest)),
             json!({"timestamp": "2026-11-15T20:37:54.599+00:00", "status": 400, "error": "Bad Request",
                 "exception": "com.netflix.spinnaker.clouddriver.deploy.DescriptionValidationException",
                 "message": "Validation Failed",
                 "errors": ["recorder is not authorized (account: wide, description: \
                             KubernetesDeployManifestDescription)"]})
         );
-        let nobody = Refusal::from(InvalidRequest::NoAccount { operation: Operation::ScaleManifest });
+        let nobody =
+            Refusal::from(InvalidRequest::NoAccount { operation: SpinnakerOperation::ScaleManifest });
         assert_eq!(
             written(nobody)["errors"],
             json!(["scaleKubernetesManifest.scaleKubernetesManifest.account.empty"])

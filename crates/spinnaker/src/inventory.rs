@@ -18,18 +18,18 @@ use crate::{
 #[derive(Debug)]
 pub struct Inventory<'a> {
     rows: Vec<&'a Row>,
-    owned: HashMap<Place<'a>, Vec<&'a Row>>,
+    owned: HashMap<ObjectPlace<'a>, Vec<&'a Row>>,
     instances: Vec<ListedInstance<'a>>,
     /// Indexes of the instances of each server group.
-    listed: HashMap<Place<'a>, Vec<usize>>,
+    listed: HashMap<ObjectPlace<'a>, Vec<usize>>,
     /// Load balancers by the workloads they send traffic to; the next field is the reverse.
-    balancers: HashMap<Place<'a>, Vec<&'a Row>>,
-    balanced: HashMap<Place<'a>, Vec<&'a Row>>,
+    balancers: HashMap<ObjectPlace<'a>, Vec<&'a Row>>,
+    balanced: HashMap<ObjectPlace<'a>, Vec<&'a Row>>,
 }
 
 /// Account, namespace, kind and name of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Place<'a> {
+struct ObjectPlace<'a> {
     account: &'a str,
     namespace: &'a str,
     kind: &'a Kind,
@@ -46,7 +46,7 @@ impl<'a> Inventory<'a> {
         let mut owned: HashMap<_, Vec<_>> = HashMap::new();
         for row in &rows {
             for owner in &row.owners {
-                let place = Place { kind: &owner.kind, name: &owner.name, ..Place::of(row) };
+                let place = ObjectPlace { kind: &owner.kind, name: &owner.name, ..ObjectPlace::of(row) };
                 owned.entry(place).or_default().push(*row);
             }
         }
@@ -61,14 +61,14 @@ impl<'a> Inventory<'a> {
     /// Adds instances for lists, in any order.
     #[must_use]
     pub fn with_instances(mut self, instances: impl IntoIterator<Item = ListedInstance<'a>>) -> Self {
-        let owners: HashMap<_, _> = self.rows.iter().map(|row| (Place::of(row), *row)).collect();
+        let owners: HashMap<_, _> = self.rows.iter().map(|row| (ObjectPlace::of(row), *row)).collect();
         let mut kinds = RowReader::default();
         for instance in instances {
             let (account, namespace) = (instance.account, &*instance.namespace);
             for (kind, name) in instance.owners() {
-                let place = Place { account, namespace, kind: &kinds.kind(kind), name };
+                let place = ObjectPlace { account, namespace, kind: &kinds.kind(kind), name };
                 if let Some(owner) = owners.get(&place) {
-                    self.listed.entry(Place::of(owner)).or_default().push(self.instances.len());
+                    self.listed.entry(ObjectPlace::of(owner)).or_default().push(self.instances.len());
                 }
             }
             self.instances.push(instance);
@@ -98,8 +98,8 @@ impl<'a> Inventory<'a> {
 
     /// One object.
     pub fn find(&self, account: &str, namespace: &str, kind: &Kind, name: &str) -> Option<&'a Row> {
-        let place = Place { account, namespace, kind, name };
-        self.rows.iter().copied().find(|row| Place::of(row) == place)
+        let place = ObjectPlace { account, namespace, kind, name };
+        self.rows.iter().copied().find(|row| ObjectPlace::of(row) == place)
     }
 
     pub(crate) fn instances_of(&self, row: &'a Row) -> impl Iterator<Item = &'a Row> {
@@ -111,7 +111,7 @@ impl<'a> Inventory<'a> {
         &'i self,
         row: &'i Row,
     ) -> impl Iterator<Item = &'i ListedInstance<'a>> {
-        let listed = self.listed.get(&Place::of(row)).map_or(&[][..], Vec::as_slice);
+        let listed = self.listed.get(&ObjectPlace::of(row)).map_or(&[][..], Vec::as_slice);
         listed.iter().filter_map(|number| self.instances.get(*number))
     }
 
@@ -120,20 +120,20 @@ impl<'a> Inventory<'a> {
     }
 
     pub(crate) fn load_balancers_of(&self, workload: &'a Row) -> &[&'a Row] {
-        self.balancers.get(&Place::of(workload)).map_or(&[], Vec::as_slice)
+        self.balancers.get(&ObjectPlace::of(workload)).map_or(&[], Vec::as_slice)
     }
 
     pub(crate) fn balanced_by(&self, load_balancer: &'a Row) -> &[&'a Row] {
-        self.balanced.get(&Place::of(load_balancer)).map_or(&[], Vec::as_slice)
+        self.balanced.get(&ObjectPlace::of(load_balancer)).map_or(&[], Vec::as_slice)
     }
 
     fn owned_by(&self, row: &'a Row, kind: SpinnakerKind) -> impl Iterator<Item = &'a Row> {
-        let owned = self.owned.get(&Place::of(row)).map_or(&[][..], Vec::as_slice);
+        let owned = self.owned.get(&ObjectPlace::of(row)).map_or(&[][..], Vec::as_slice);
         owned.iter().copied().filter(move |row| row.spinnaker_kind == kind)
     }
 }
 
-type Related<'a> = HashMap<Place<'a>, Vec<&'a Row>>;
+type Related<'a> = HashMap<ObjectPlace<'a>, Vec<&'a Row>>;
 
 /// Relates services to the workloads of their namespace that they send traffic to. A service is compared only with workloads
 /// that have the first label of its selector, or its name: some namespaces have thousands of both.
@@ -151,8 +151,8 @@ fn balance<'a>(rows: &[&'a Row]) -> (Related<'a>, Related<'a>) {
         for mark in label.into_iter().chain([Mark::Service(&service.object.name)]) {
             let near = candidates.get(&(&*service.account, &*service.object.namespace, mark));
             for workload in near.into_iter().flatten().filter(|workload| service.balances(workload)) {
-                balancers.entry(Place::of(workload)).or_default().push(service);
-                balanced.entry(Place::of(service)).or_default().push(*workload);
+                balancers.entry(ObjectPlace::of(workload)).or_default().push(service);
+                balanced.entry(ObjectPlace::of(service)).or_default().push(*workload);
             }
         }
     }
@@ -178,9 +178,9 @@ impl<'a> Mark<'a> {
     }
 }
 
-// === impl Place ===
+// === impl ObjectPlace ===
 
-impl<'a> Place<'a> {
+impl<'a> ObjectPlace<'a> {
     fn of(row: &'a Row) -> Self {
         let object = &row.object;
         Self { account: &row.account, namespace: &object.namespace, kind: &object.kind, name: &object.name }

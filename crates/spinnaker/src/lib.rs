@@ -4,7 +4,7 @@
 //! ```text
 //!   write                                                    read
 //!   ─────                                                    ────
-//!   Request ─▶ Submission ─▶ validate ─▶ task                object committed ─▶ Row::derive ─▶ columns + summary
+//!   OperationRequest ─▶ SubmittedOperation ─▶ validate ─▶ task    object committed ─▶ Row::derive ─▶ columns + summary
 //!                               │                                                                  │
 //!      ┌────────────────────────┘                            rows of an application, their ────────┘
 //!      ▼                                                     instances, services near them
@@ -71,12 +71,12 @@ pub use manifest::{Existing, Manifest};
 pub use moniker::{Moniker, NameParts};
 pub use name::{Coordinates, FullName, NotAFullName};
 pub use operation::{
-    DeployManifest, Description, Entries, InvalidRequest, Lines, Operation, OperationResult, Request,
-    Submission, Violation,
+    DeployManifest, Entries, InvalidRequest, Lines, OperationDescription, OperationRequest, OperationResult,
+    SpinnakerOperation, SubmittedOperation, Violation,
 };
 pub use row::{Aspect, HealthState, PodHealth, Row, RowKey, RowRules, Summary, Workload};
 pub use selector::{LabelSelector, LabelSelectors};
 pub use status::{Condition, Status, UnsupportedVersion, status};
-pub use strategy::{DeployStrategy, Wishes};
+pub use strategy::{DeployStrategy, StrategyAnnotations};
 pub use task::{Line, Task, TaskError, TaskOwner, TaskReference, TaskState};
 pub use version::Version;

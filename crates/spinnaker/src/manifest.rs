@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn pods_are_found_by_all_that_the_selector_says() {
+    fn the_pod_selector_has_labels_and_expressions() {
         let found = |selector: Value| {
             let spec = json!({"selector": selector});
             let set = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "spec": spec});

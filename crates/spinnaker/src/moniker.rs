@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_annotated_is_read_out_of_the_name() {
+    fn a_moniker_without_annotations_comes_from_the_name() {
         let read = moniker("replicaSet", "plain-v003", &[]);
         let json = serde_json::json!({"app": "plain", "cluster": "plain", "sequence": 3});
         assert_eq!(serde_json::to_value(read).unwrap(), json);

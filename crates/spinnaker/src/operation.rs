@@ -17,20 +17,20 @@ mod validate;
 
 pub use delete::{Cascade, DeleteOptions};
 pub use description::{
-    Capacity, CleanupArtifacts, DeleteManifest, DeployManifest, EnableManifest, PatchManifest, PatchOptions,
-    ResizeServerGroup, RolloutManifest, RolloutStrategy, RunJob, ScaleManifest, UndoRollout,
+    CleanupArtifacts, DeleteManifest, DeployManifest, EnableManifest, PatchManifest, PatchOptions,
+    ResizeCapacity, ResizeServerGroup, RolloutManifest, RolloutStrategy, RunJob, ScaleManifest, UndoRollout,
 };
 pub use entries::Entries;
 pub use lines::Lines;
 pub use patch::{MergeStrategy, PatchBody};
-pub use request::{AccountNames, Description, InvalidRequest, Request, Submission};
+pub use request::{AccountNames, InvalidRequest, OperationDescription, OperationRequest, SubmittedOperation};
 pub use result::OperationResult;
 pub use undo::pick_revision;
 pub use validate::{NamespaceRules, Violation, validate};
 
 /// Type of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Operation {
+pub enum SpinnakerOperation {
     CleanupArtifacts,
     RunJob,
     DeleteManifest,
@@ -48,7 +48,7 @@ pub enum Operation {
 
 // === impl Operation ===
 
-impl Operation {
+impl SpinnakerOperation {
     /// All operations, in the order of `/features/stages`.
     pub const ALL: [Self; 13] = [
         Self::CleanupArtifacts,
@@ -177,7 +177,7 @@ impl Operation {
     }
 }
 
-impl fmt::Display for Operation {
+impl fmt::Display for SpinnakerOperation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn operations_are_listed_as_recorded() {
-        let names: Vec<_> = Operation::ALL.into_iter().map(Operation::name).collect();
+        let names: Vec<_> = SpinnakerOperation::ALL.into_iter().map(SpinnakerOperation::name).collect();
         assert_eq!(
             names.join(" "),
             "cleanupArtifacts runJob deleteManifest deployManifest disableManifest enableManifest patchManifest \
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_name_may_carry_a_version() {
-        assert_eq!(Operation::parse("deployManifest@v2"), Some(Operation::DeployManifest));
-        assert_eq!(Operation::parse("wibbleManifest"), None);
+        assert_eq!(SpinnakerOperation::parse("deployManifest@v2"), Some(SpinnakerOperation::DeployManifest));
+        assert_eq!(SpinnakerOperation::parse("wibbleManifest"), None);
     }
 }

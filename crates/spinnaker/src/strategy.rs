@@ -20,7 +20,7 @@ pub enum DeployStrategy {
 
 /// Strategy annotations of a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wishes {
+pub struct StrategyAnnotations {
     /// `versioned`, if set.
     pub versioned: Option<bool>,
     /// Number of versions to keep.
@@ -30,9 +30,9 @@ pub struct Wishes {
     pub strategy: DeployStrategy,
 }
 
-// === impl Wishes ===
+// === impl StrategyAnnotations ===
 
-impl Wishes {
+impl StrategyAnnotations {
     pub fn of(manifest: &Manifest) -> Self {
         let flag = |key| manifest.annotation(key).is_some_and(is_true);
         let server_side = manifest.annotation(key::SERVER_SIDE_APPLY).unwrap_or_default();
@@ -97,7 +97,11 @@ mod tests {
             (json!({key("server-side-apply"): "wibble"}), Apply),
         ];
         for (annotations, strategy) in table {
-            assert_eq!(Wishes::of(&manifest(annotations.clone())).strategy, strategy, "{annotations}");
+            assert_eq!(
+                StrategyAnnotations::of(&manifest(annotations.clone())).strategy,
+                strategy,
+                "{annotations}"
+            );
         }
     }
 
@@ -112,14 +116,17 @@ mod tests {
         ];
         for (annotations, requested, versioned) in table {
             let manifest = manifest(annotations);
-            assert_eq!(Wishes::of(&manifest).is_versioned(requested, &manifest, &rules), versioned);
+            assert_eq!(
+                StrategyAnnotations::of(&manifest).is_versioned(requested, &manifest, &rules),
+                versioned
+            );
         }
     }
 
     #[test]
     fn a_history_that_is_no_number_is_no_wish() {
         let of = |text: &str| {
-            Wishes::of(&manifest(json!({"strategy.spinnaker.io/max-version-history": text})))
+            StrategyAnnotations::of(&manifest(json!({"strategy.spinnaker.io/max-version-history": text})))
                 .max_version_history
         };
         assert_eq!((of("2"), of("\"3\""), of("two"), of("")), (Some(2), Some(3), None, None));

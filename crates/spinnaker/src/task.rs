@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
 use serde_json::Value;
 
-use crate::{Failure, Operation};
+use crate::{Failure, SpinnakerOperation};
 
 /// Line of a task's history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,7 +87,7 @@ impl Line {
         Self::new(ORCHESTRATION, "Re-initializing Orchestration Task (failure is retryable)")
     }
 
-    pub fn processing(operation: Operation) -> Self {
+    pub fn processing(operation: SpinnakerOperation) -> Self {
         Self::new(ORCHESTRATION, format!("Processing op: {}", operation.class()))
     }
 
@@ -95,7 +95,7 @@ impl Line {
         Self::new(ORCHESTRATION, "Orchestration completed.")
     }
 
-    pub fn failed(operation: Operation, failure: &Failure) -> Self {
+    pub fn failed(operation: SpinnakerOperation, failure: &Failure) -> Self {
         let Failure { exception, message } = failure;
         let class = operation.class();
         Self::new(ORCHESTRATION, format!("Orchestration failed: {class} | {exception}: [{message}]"))
@@ -200,7 +200,7 @@ mod tests {
             state: TaskState::Completed,
             history: vec![
                 Line::initializing(),
-                Line::processing(Operation::CleanupArtifacts),
+                Line::processing(SpinnakerOperation::CleanupArtifacts),
                 Line::completed(),
             ],
             result_objects: vec![

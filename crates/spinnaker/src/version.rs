@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn content_that_nobody_shows_is_the_same_if_somebody_says_so() {
+    fn hidden_content_is_equal_if_the_agent_found_it_equal() {
         let named = |version: &str, created| {
             let mut secret = live("token", version, created, None);
             secret.set_name(&format!("token-{version}"));

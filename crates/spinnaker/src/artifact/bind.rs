@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Artifact, image_name,
-    places::{Place, visit},
+    places::{ArtifactField, visit},
 };
 use crate::{Kind, Manifest};
 
@@ -59,7 +59,7 @@ pub fn extract(object: &Manifest) -> Vec<Artifact> {
     let mut found: Vec<Artifact> = Vec::new();
     let mut body = object.as_map().clone();
     visit(object.kind(), &mut body, &mut |place, text| {
-        let name = if place == Place::Image { image_name(text) } else { &*text };
+        let name = if place == ArtifactField::Image { image_name(text) } else { &*text };
         let artifact = Artifact {
             r#type: Some(place.artifact_type().to_owned()),
             name: Some(name.to_owned()),
@@ -86,9 +86,9 @@ impl Binding<'_> {
                 && artifact.account().is_none_or(|account| account == self.account))
     }
 
-    fn fits(self, artifact: &Artifact, place: Place, text: &str) -> bool {
+    fn fits(self, artifact: &Artifact, place: ArtifactField, text: &str) -> bool {
         let wanted = match (place, self.images) {
-            (Place::Image, ImageMatch::MatchNameAndTag) => image_name(text),
+            (ArtifactField::Image, ImageMatch::MatchNameAndTag) => image_name(text),
             _ => text,
         };
         artifact.is_of_type(place.artifact_type()) && artifact.name.as_deref() == Some(wanted)

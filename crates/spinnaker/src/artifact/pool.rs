@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_a_name_wins_and_what_is_made_replaces_it() {
+    fn the_first_of_a_name_wins_and_a_created_one_replaces_it() {
         let mut pool = Pool::new(&[image("nginx", "nginx:1.27")], &[image("nginx", "nginx:1.20")]);
         assert_eq!(pool.artifacts(), [image("nginx", "nginx:1.27")]);
         pool.put(image("nginx", "nginx:2"));
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_required_and_not_bound_is_named_as_recorded() {
+    fn unbound_required_artifacts_are_named_as_recorded() {
         let nginx = image("nginx", "nginx:1.27");
         assert_eq!(check_bound(from_ref(&nginx), from_ref(&nginx)), Ok(()));
         let unbound = check_bound(&[nginx.clone(), nginx], &[image("nginx", "nginx:1.28")]).unwrap_err();

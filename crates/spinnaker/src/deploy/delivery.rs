@@ -1,8 +1,8 @@
 //! Objects of a prepared deployment, sent one after the other, and their results.
 
 use crate::{
-    DeployManifest, DeployStrategy, Failure, LabelSelectors, Line, Manifest, Operation, OperationResult,
-    Wishes,
+    DeployManifest, DeployStrategy, Failure, LabelSelectors, Line, Manifest, OperationResult,
+    SpinnakerOperation, StrategyAnnotations,
 };
 
 /// Object to send, and the method.
@@ -40,7 +40,7 @@ impl Delivery {
         let method = if manifest.name().is_none() && manifest.generate_name().is_some() {
             Method::Create
         } else {
-            Method::Strategy(Wishes::of(&manifest).strategy)
+            Method::Strategy(StrategyAnnotations::of(&manifest).strategy)
         };
         let selected = selectors.matches(|key| manifest.label(key));
         Self { manifest: manifest.without_nulls(), method, selected }
@@ -124,6 +124,6 @@ impl Deliveries {
     }
 
     fn say(&mut self, status: impl Into<String>) {
-        self.history.push(Line::new(Operation::DeployManifest.phase(), status));
+        self.history.push(Line::new(SpinnakerOperation::DeployManifest.phase(), status));
     }
 }

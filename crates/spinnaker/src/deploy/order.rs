@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_equal_stays_as_it_was_written() {
+    fn equal_priorities_keep_their_order() {
         let kinds = [("v1", "Service"), ("v1", "ConfigMap"), ("apps/v1", "Deployment"), ("v1", "Secret")];
         let many: Vec<_> = kinds.iter().copied().cycle().take(100).collect();
         for count in [2, 5, 17, 31, 32, 100] {
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_deployed_is_found_when_it_is_compared() {
+    fn a_kind_that_cannot_be_deployed_fails_when_it_is_compared() {
         let mut manifests = manifests(&[("v1", "Event"), ("v1", "ConfigMap")]);
         let mut asked = Vec::new();
         let error =

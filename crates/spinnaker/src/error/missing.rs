@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_said_as_recorded() {
+    fn not_found_messages_are_as_recorded() {
         let account = "account1";
         let kind = Kind::parse("rs");
         let table = [

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_kind_cannot_is_refused_with_its_coordinates() {
+    fn an_unsupported_capability_is_rejected_with_the_coordinates() {
         let service = Coordinates::new(Kind::parse("service"), "account1-testns00", "shop-api");
         assert_eq!(
             Capability::Scale.check(&service).unwrap_err().to_string(),

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_lives_in_namespaces_is_moved() {
+    fn only_namespaced_manifests_are_moved() {
         let kinds = [("v1", "ConfigMap"), ("v1", "Namespace"), ("x.com/v1", "Global"), ("x.com/v1", "Local")];
         let manifests = kinds.map(|(version, kind)| {
             json!({"apiVersion": version, "kind": kind, "metadata": {"name": "x", "namespace": "old"}})

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_mean_what_kubectl_makes_of_them() {
+    fn delete_options_are_parsed_as_by_kubectl() {
         let options = |cascade, grace_period_seconds| DeleteOptions { cascade, grace_period_seconds };
         let table = [
             (json!({}), options(None, None)),

@@ -168,11 +168,11 @@ pub struct ResizeServerGroup {
     pub server_group_name: String,
     #[serde(default, deserialize_with = "lenient::text_or_empty")]
     pub region: String,
-    pub capacity: Option<Capacity>,
+    pub capacity: Option<ResizeCapacity>,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Capacity {
+pub struct ResizeCapacity {
     #[serde(default, deserialize_with = "lenient::integer")]
     pub desired: Option<i64>,
 }

@@ -13,21 +13,21 @@ use serde::{
 pub struct Entries<T>(pub Vec<(String, T)>);
 
 /// One of the objects.
-struct Written<T>(Vec<(String, T)>);
+struct EntryObject<T>(Vec<(String, T)>);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Entries<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let objects = Vec::<Written<T>>::deserialize(deserializer)?;
-        Ok(Self(objects.into_iter().flat_map(|Written(entries)| entries).collect()))
+        let objects = Vec::<EntryObject<T>>::deserialize(deserializer)?;
+        Ok(Self(objects.into_iter().flat_map(|EntryObject(entries)| entries).collect()))
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Written<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for EntryObject<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct InOrder<T>(PhantomData<T>);
 
         impl<'de, T: Deserialize<'de>> Visitor<'de> for InOrder<T> {
-            type Value = Written<T>;
+            type Value = EntryObject<T>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object of operations by name")
@@ -38,7 +38,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Written<T> {
                 while let Some(entry) = map.next_entry()? {
                     entries.push(entry);
                 }
-                Ok(Written(entries))
+                Ok(EntryObject(entries))
             }
         }
 

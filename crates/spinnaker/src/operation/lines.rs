@@ -1,12 +1,12 @@
 //! Lines of a task's history, except those of deployments, which have their own. Orca copies them into its stage and Deck
 //! shows them, so that even the odd spots of the messages are kept.
 
-use super::Operation;
+use super::SpinnakerOperation;
 use crate::{Coordinates, Failure, Kind, Line};
 
 /// Lines of one operation.
 #[derive(Debug, Clone, Copy)]
-pub struct Lines(pub Operation);
+pub struct Lines(pub SpinnakerOperation);
 
 // === impl Lines ===
 
@@ -14,16 +14,18 @@ impl Lines {
     /// First line; a clean-up has none.
     pub fn start(self, account: &str) -> Option<Line> {
         Some(self.line(match self.0 {
-            Operation::CleanupArtifacts => return None,
-            Operation::DeployManifest => {
+            SpinnakerOperation::CleanupArtifacts => return None,
+            SpinnakerOperation::DeployManifest => {
                 format!("Beginning deployment of manifests in account {account} ...")
             }
-            Operation::RunJob => "Running Kubernetes job...".to_owned(),
-            Operation::PatchManifest => format!("Beginning patching of manifest in account {account}..."),
-            Operation::ResumeRolloutManifest => {
+            SpinnakerOperation::RunJob => "Running Kubernetes job...".to_owned(),
+            SpinnakerOperation::PatchManifest => {
+                format!("Beginning patching of manifest in account {account}...")
+            }
+            SpinnakerOperation::ResumeRolloutManifest => {
                 format!("Starting resume rollout operation in account {account} ...")
             }
-            Operation::ResizeServerGroup => "Starting resize operation...".to_owned(),
+            SpinnakerOperation::ResizeServerGroup => "Starting resize operation...".to_owned(),
             _ => format!("Starting {} operation in account {account}...", self.verb()),
         }))
     }
@@ -37,8 +39,8 @@ impl Lines {
     pub fn calling(self, target: &Coordinates) -> Line {
         let name = &target.name;
         self.line(match self.0 {
-            Operation::ResizeServerGroup => "Calling resize operation...".to_owned(),
-            Operation::RollingRestartManifest => {
+            SpinnakerOperation::ResizeServerGroup => "Calling resize operation...".to_owned(),
+            SpinnakerOperation::RollingRestartManifest => {
                 format!("Calling rolling restart operation for{name} in namespace {name}...")
             }
             _ => format!("Calling {} operation for {name} in namespace {name}...", self.verb()),
@@ -70,13 +72,13 @@ impl Lines {
     /// Last line; a resize has none.
     pub fn done(self) -> Option<Line> {
         let text = match self.0 {
-            Operation::ScaleManifest => "Scale operation completed successfully",
-            Operation::PauseRolloutManifest => "Pause rollout operation completed successfully",
-            Operation::ResumeRolloutManifest => "Resume rollout operation completed successfully",
-            Operation::RollingRestartManifest => "Rolling rollout operation completed successfully",
-            Operation::UndoRolloutManifest => "Undo rollout operation completed successfully",
-            Operation::PatchManifest => "Patch manifest operation completed successfully",
-            Operation::DeleteManifest => {
+            SpinnakerOperation::ScaleManifest => "Scale operation completed successfully",
+            SpinnakerOperation::PauseRolloutManifest => "Pause rollout operation completed successfully",
+            SpinnakerOperation::ResumeRolloutManifest => "Resume rollout operation completed successfully",
+            SpinnakerOperation::RollingRestartManifest => "Rolling rollout operation completed successfully",
+            SpinnakerOperation::UndoRolloutManifest => "Undo rollout operation completed successfully",
+            SpinnakerOperation::PatchManifest => "Patch manifest operation completed successfully",
+            SpinnakerOperation::DeleteManifest => {
                 " delete operation completed successfully for all applicable resources"
             }
             _ => return None,
@@ -127,7 +129,7 @@ impl Lines {
     }
 
     pub fn traffic_done(self, target: &Coordinates) -> Line {
-        let verb = if self.0 == Operation::EnableManifest { "Enable" } else { "Disable" };
+        let verb = if self.0 == SpinnakerOperation::EnableManifest { "Enable" } else { "Disable" };
         self.line(format!("{verb} operation for {target} succeeded"))
     }
 
@@ -140,13 +142,13 @@ impl Lines {
     pub fn failed(self, target: &Coordinates, said: &str) -> Failure {
         let Coordinates { kind, namespace, name } = target;
         let what = match self.0 {
-            Operation::PatchManifest => {
+            SpinnakerOperation::PatchManifest => {
                 return Failure::kubectl(format!(
                     "Patch failed for: {name} in namespace: {namespace}: {said}"
                 ));
             }
-            Operation::RollingRestartManifest => "complete rolling restart of",
-            Operation::ResizeServerGroup => "scale",
+            SpinnakerOperation::RollingRestartManifest => "complete rolling restart of",
+            SpinnakerOperation::ResizeServerGroup => "scale",
             _ => self.verb(),
         };
         Failure::kubectl(format!("Failed to {what} {kind}/{name} from {namespace}: {said}"))
@@ -154,18 +156,18 @@ impl Lines {
 
     fn verb(self) -> &'static str {
         match self.0 {
-            Operation::DeleteManifest => "delete",
-            Operation::DisableManifest => "disable",
-            Operation::EnableManifest => "enable",
-            Operation::PauseRolloutManifest => "pause rollout",
-            Operation::ResumeRolloutManifest => "resume rollout",
-            Operation::RollingRestartManifest => "rolling restart",
-            Operation::ScaleManifest => "scale",
-            Operation::UndoRolloutManifest => "undo rollout",
-            Operation::ResizeServerGroup => "resize",
-            Operation::PatchManifest => "patch",
-            Operation::DeployManifest | Operation::RunJob => "deploy",
-            Operation::CleanupArtifacts => "clean up",
+            SpinnakerOperation::DeleteManifest => "delete",
+            SpinnakerOperation::DisableManifest => "disable",
+            SpinnakerOperation::EnableManifest => "enable",
+            SpinnakerOperation::PauseRolloutManifest => "pause rollout",
+            SpinnakerOperation::ResumeRolloutManifest => "resume rollout",
+            SpinnakerOperation::RollingRestartManifest => "rolling restart",
+            SpinnakerOperation::ScaleManifest => "scale",
+            SpinnakerOperation::UndoRolloutManifest => "undo rollout",
+            SpinnakerOperation::ResizeServerGroup => "resize",
+            SpinnakerOperation::PatchManifest => "patch",
+            SpinnakerOperation::DeployManifest | SpinnakerOperation::RunJob => "deploy",
+            SpinnakerOperation::CleanupArtifacts => "clean up",
         }
     }
 

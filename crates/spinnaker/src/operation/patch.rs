@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn artifacts_are_bound_in_what_is_merged() {
+    fn artifacts_are_bound_in_merge_patches() {
         let nginx = json!({"type": "docker/image", "name": "nginx", "reference": "nginx:1.28"});
         let patch = prepare(json!({"options": {"mergeStrategy": "strategic"}, "patchBody": pods("nginx"),
             "requiredArtifacts": [nginx.clone()], "allArtifacts": [nginx.clone()]}))
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_json_patch_knows_three_steps() {
+    fn a_json_patch_supports_three_operations() {
         let step = |op: &str| {
             json!({"options": {"mergeStrategy": "json"},
             "patchBody": [{"op": op, "path": "/metadata/labels/x", "value": "y"}]})

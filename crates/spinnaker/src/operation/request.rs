@@ -6,22 +6,22 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwn
 use serde_json::Value;
 
 use super::{
-    CleanupArtifacts, DeleteManifest, DeployManifest, EnableManifest, Entries, Operation, PatchManifest,
-    ResizeServerGroup, RolloutManifest, RunJob, ScaleManifest, UndoRollout,
+    CleanupArtifacts, DeleteManifest, DeployManifest, EnableManifest, Entries, PatchManifest,
+    ResizeServerGroup, RolloutManifest, RunJob, ScaleManifest, SpinnakerOperation, UndoRollout,
 };
 use crate::FullName;
 
 /// Body of a request: `[{"<operation>": {…}}, …]`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Request(Vec<(String, Value)>);
+pub struct OperationRequest(Vec<(String, Value)>);
 
 /// Operation of a request with its account.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Submission {
-    pub operation: Operation,
+pub struct SubmittedOperation {
+    pub operation: SpinnakerOperation,
     /// Names in the request; the caller looks them up.
     pub account: AccountNames,
-    pub description: Description,
+    pub description: OperationDescription,
 }
 
 /// Accounts that a description names: `account` is used, or else `credentials`.
@@ -33,7 +33,7 @@ pub struct AccountNames {
 
 /// Parameters of an operation.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Description {
+pub enum OperationDescription {
     Deploy(DeployManifest),
     Delete(DeleteManifest),
     Scale(ScaleManifest),
@@ -56,9 +56,9 @@ pub enum InvalidRequest {
     )]
     UnknownOperation { name: String, provider: String },
     #[error("{operation} needs an account")]
-    NoAccount { operation: Operation },
+    NoAccount { operation: SpinnakerOperation },
     #[error("{operation}: {reason}")]
-    Undecodable { operation: Operation, reason: String },
+    Undecodable { operation: SpinnakerOperation, reason: String },
     #[error("{0}")]
     BadName(String),
 }
@@ -82,7 +82,7 @@ impl AccountNames {
 
 // === impl Request ===
 
-impl Request {
+impl OperationRequest {
     /// One operation.
     pub fn one(name: impl Into<String>, description: Value) -> Self {
         Self(vec![(name.into(), description)])
@@ -94,22 +94,22 @@ impl Request {
     }
 
     /// Parses all operations.
-    pub fn submissions(self, provider: &str) -> Result<Vec<Submission>, InvalidRequest> {
-        let submission = |(name, description): (String, Value)| match Operation::parse(&name) {
-            Some(operation) => Submission::parse(operation, description),
+    pub fn submissions(self, provider: &str) -> Result<Vec<SubmittedOperation>, InvalidRequest> {
+        let submission = |(name, description): (String, Value)| match SpinnakerOperation::parse(&name) {
+            Some(operation) => SubmittedOperation::parse(operation, description),
             None => Err(InvalidRequest::UnknownOperation { name, provider: provider.to_owned() }),
         };
         self.0.into_iter().map(submission).collect()
     }
 }
 
-impl Serialize for Request {
+impl Serialize for OperationRequest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.0.iter().map(|(name, description)| BTreeMap::from([(name, description)])))
     }
 }
 
-impl<'de> Deserialize<'de> for Request {
+impl<'de> Deserialize<'de> for OperationRequest {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Entries::deserialize(deserializer).map(|Entries(entries)| Self(entries))
     }
@@ -117,35 +117,35 @@ impl<'de> Deserialize<'de> for Request {
 
 // === impl Submission ===
 
-impl Submission {
-    pub fn parse(operation: Operation, description: Value) -> Result<Self, InvalidRequest> {
+impl SubmittedOperation {
+    pub fn parse(operation: SpinnakerOperation, description: Value) -> Result<Self, InvalidRequest> {
         let account = AccountNames::of(&description);
         if account.wanted().is_none() {
             return Err(InvalidRequest::NoAccount { operation });
         }
-        Ok(Self { operation, account, description: Description::parse(operation, description)? })
+        Ok(Self { operation, account, description: OperationDescription::parse(operation, description)? })
     }
 }
 
 // === impl Description ===
 
-impl Description {
-    fn parse(operation: Operation, value: Value) -> Result<Self, InvalidRequest> {
+impl OperationDescription {
+    fn parse(operation: SpinnakerOperation, value: Value) -> Result<Self, InvalidRequest> {
         let description = match operation {
-            Operation::DeployManifest => Self::Deploy(decode(operation, value)?),
-            Operation::DeleteManifest => Self::Delete(decode(operation, value)?),
-            Operation::ScaleManifest => Self::Scale(decode(operation, value)?),
-            Operation::PauseRolloutManifest
-            | Operation::ResumeRolloutManifest
-            | Operation::RollingRestartManifest => Self::Rollout(decode(operation, value)?),
-            Operation::UndoRolloutManifest => Self::Undo(decode(operation, value)?),
-            Operation::PatchManifest => Self::Patch(decode(operation, value)?),
-            Operation::EnableManifest | Operation::DisableManifest => {
+            SpinnakerOperation::DeployManifest => Self::Deploy(decode(operation, value)?),
+            SpinnakerOperation::DeleteManifest => Self::Delete(decode(operation, value)?),
+            SpinnakerOperation::ScaleManifest => Self::Scale(decode(operation, value)?),
+            SpinnakerOperation::PauseRolloutManifest
+            | SpinnakerOperation::ResumeRolloutManifest
+            | SpinnakerOperation::RollingRestartManifest => Self::Rollout(decode(operation, value)?),
+            SpinnakerOperation::UndoRolloutManifest => Self::Undo(decode(operation, value)?),
+            SpinnakerOperation::PatchManifest => Self::Patch(decode(operation, value)?),
+            SpinnakerOperation::EnableManifest | SpinnakerOperation::DisableManifest => {
                 Self::Traffic(decode(operation, value)?)
             }
-            Operation::CleanupArtifacts => Self::Cleanup(decode(operation, value)?),
-            Operation::RunJob => Self::RunJob(decode(operation, value)?),
-            Operation::ResizeServerGroup => Self::Resize(decode(operation, value)?),
+            SpinnakerOperation::CleanupArtifacts => Self::Cleanup(decode(operation, value)?),
+            SpinnakerOperation::RunJob => Self::RunJob(decode(operation, value)?),
+            SpinnakerOperation::ResizeServerGroup => Self::Resize(decode(operation, value)?),
         };
         match description.target() {
             Some(name) => {
@@ -171,7 +171,7 @@ impl Description {
     }
 }
 
-fn decode<T: DeserializeOwned>(operation: Operation, value: Value) -> Result<T, InvalidRequest> {
+fn decode<T: DeserializeOwned>(operation: SpinnakerOperation, value: Value) -> Result<T, InvalidRequest> {
     serde_json::from_value(value)
         .map_err(|error| InvalidRequest::Undecodable { operation, reason: error.to_string() })
 }
@@ -182,8 +182,8 @@ mod tests {
 
     use super::*;
 
-    fn parse(body: Value) -> Result<Vec<Submission>, InvalidRequest> {
-        serde_json::from_value::<Request>(body).unwrap().submissions("kubernetes")
+    fn parse(body: Value) -> Result<Vec<SubmittedOperation>, InvalidRequest> {
+        serde_json::from_value::<OperationRequest>(body).unwrap().submissions("kubernetes")
     }
 
     #[test]
@@ -196,7 +196,7 @@ mod tests {
             location: "ns".into(),
             replicas: Some(2),
         };
-        assert_eq!(submission.description, Description::Scale(scale));
+        assert_eq!(submission.description, OperationDescription::Scale(scale));
         assert_eq!(submission.account.wanted(), Some("account1"));
     }
 
@@ -208,7 +208,7 @@ mod tests {
             "scaleManifest",
             json!({"account": "a", "manifestName": "pod 1", "location": 7, "replicas": "2"}),
         );
-        let Description::Scale(scale) = scale.description else { panic!("{scale:?}") };
+        let OperationDescription::Scale(scale) = scale.description else { panic!("{scale:?}") };
         assert_eq!((scale.location.as_str(), scale.replicas), ("7", Some(2)));
         let selectors = json!({"selectors": [{"kind": "EQUALS", "key": 1, "values": [2, true, "x"]}]});
         let moniker = json!({"app": "a", "cluster": 1, "stack": true, "detail": 2.5, "sequence": "3"});
@@ -217,7 +217,7 @@ mod tests {
             json!({"account": "a", "manifests": [], "services": [1, "service b"], "moniker": moniker,
                 "labelSelectors": selectors}),
         );
-        let Description::Deploy(deploy) = deploy.description else { panic!("{deploy:?}") };
+        let OperationDescription::Deploy(deploy) = deploy.description else { panic!("{deploy:?}") };
         assert_eq!(deploy.services, ["1", "service b"]);
         assert_eq!(deploy.label_selectors.to_string(), "1 = 2");
         let text = |text: &str| Some(text.to_owned());
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_refused_by_name() {
+    fn an_invalid_description_is_rejected_by_name() {
         let table = [
             (
                 json!([{"wibbleManifest": {"account": "a"}}]),
@@ -263,13 +263,14 @@ mod tests {
     #[test]
     fn operations_keep_the_order_in_which_they_are_written() {
         let body = r#"[{"scaleManifest": 1, "deployManifest": 2}, {"cleanupArtifacts": 3}]"#;
-        let request: Request = serde_json::from_str(body).unwrap();
+        let request: OperationRequest = serde_json::from_str(body).unwrap();
         let names: Vec<_> = request.0.into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["scaleManifest", "deployManifest", "cleanupArtifacts"]);
-        let written = serde_json::to_string(&serde_json::from_str::<Request>(body).unwrap()).unwrap();
+        let written =
+            serde_json::to_string(&serde_json::from_str::<OperationRequest>(body).unwrap()).unwrap();
         assert_eq!(written, r#"[{"scaleManifest":1},{"deployManifest":2},{"cleanupArtifacts":3}]"#);
-        assert!(serde_json::from_str::<Request>(r#"{"deployManifest": {}}"#).is_err());
-        assert!(serde_json::from_str::<Request>(r#"["deployManifest"]"#).is_err());
+        assert!(serde_json::from_str::<OperationRequest>(r#"{"deployManifest": {}}"#).is_err());
+        assert!(serde_json::from_str::<OperationRequest>(r#"["deployManifest"]"#).is_err());
     }
 
     #[test]

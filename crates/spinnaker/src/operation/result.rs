@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::{Artifact, Coordinates, Failure, Manifest, Operation};
+use crate::{Artifact, Coordinates, Failure, Manifest, SpinnakerOperation};
 
 /// Result of a deployment, a deletion, a patch, a clean-up or a job.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -88,7 +88,7 @@ impl OperationResult {
 
 impl Failure {
     /// Result object of a failed operation.
-    pub fn result_object(&self, operation: Operation) -> Value {
+    pub fn result_object(&self, operation: SpinnakerOperation) -> Value {
         self.result_object_of(operation.class())
     }
 
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_of_a_secret_is_told() {
+    fn the_content_of_a_secret_is_left_out() {
         let secret = json!({"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": {"token": "Zm9v"},
             "stringData": {"password": "s3cr3t"},
             "metadata": {"name": "s-v000", "namespace": "ns", "managedFields": [{"manager": "x"}],
@@ -151,7 +151,7 @@ mod tests {
     fn a_failure_is_written_as_recorded() {
         let failure = Failure::illegal_argument("Only kind of Job is accepted for the Run Job operation.");
         assert_eq!(
-            failure.result_object(Operation::RunJob),
+            failure.result_object(SpinnakerOperation::RunJob),
             json!({"type": "EXCEPTION", "operation": "KubernetesRunJobOperation",
                 "message": "Only kind of Job is accepted for the Run Job operation.",
                 "cause": "Only kind of Job is accepted for the Run Job operation.",

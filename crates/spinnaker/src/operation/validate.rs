@@ -1,6 +1,6 @@
 //! Validation of a description before its task is created: `<context>.<context>.<attribute>.<code>`.
 
-use super::{Description, Operation};
+use super::{OperationDescription, SpinnakerOperation};
 use crate::{Manifest, manifest};
 
 /// Namespaces in which an account may be used.
@@ -43,20 +43,20 @@ impl Violation {
     }
 
     /// The account is missing.
-    pub fn account_empty(operation: Operation) -> Option<Self> {
+    pub fn account_empty(operation: SpinnakerOperation) -> Option<Self> {
         Some(Self::new(operation.validation_context()?, "account", "empty"))
     }
 
     /// The account does not exist, though another one that the description names does.
-    pub fn account_not_found(operation: Operation) -> Option<Self> {
+    pub fn account_not_found(operation: SpinnakerOperation) -> Option<Self> {
         Some(Self::new(operation.validation_context()?, "account", "notFound"))
     }
 }
 
 /// All errors of a description. `manifests` are those of a deployment, in their final namespaces.
 pub fn validate(
-    operation: Operation,
-    description: &Description,
+    operation: SpinnakerOperation,
+    description: &OperationDescription,
     manifests: &[Manifest],
     namespaces: &NamespaceRules,
 ) -> Vec<Violation> {
@@ -68,7 +68,7 @@ pub fn validate(
         violations.extend(violation);
     };
     match description {
-        Description::Deploy(deploy) => {
+        OperationDescription::Deploy(deploy) => {
             for manifest in manifests {
                 check(manifest.namespace());
             }
@@ -76,17 +76,17 @@ pub fn validate(
                 violations.push(empty("manifests"));
             }
         }
-        Description::Delete(delete) => check(&delete.location),
-        Description::Scale(scale) => check(&scale.location),
-        Description::Rollout(rollout) => check(&rollout.location),
-        Description::Traffic(traffic) => check(&traffic.location),
-        Description::Undo(undo) => {
+        OperationDescription::Delete(delete) => check(&delete.location),
+        OperationDescription::Scale(scale) => check(&scale.location),
+        OperationDescription::Rollout(rollout) => check(&rollout.location),
+        OperationDescription::Traffic(traffic) => check(&traffic.location),
+        OperationDescription::Undo(undo) => {
             check(&undo.location);
             if undo.revision.is_none() && undo.num_revisions_back.is_none() {
                 violations.push(empty("numRevisionsBack & revision"));
             }
         }
-        Description::Patch(patch) => {
+        OperationDescription::Patch(patch) => {
             check(&patch.location);
             if patch.patch_body.as_ref().is_none_or(serde_json::Value::is_null) {
                 violations.push(empty("patchBody"));
@@ -95,19 +95,19 @@ pub fn validate(
                 violations.push(empty("mergeStrategy"));
             }
         }
-        Description::Resize(resize) => {
+        OperationDescription::Resize(resize) => {
             check(&resize.region);
             if resize.capacity.as_ref().is_none_or(|capacity| capacity.desired.is_none()) {
                 violations.push(empty("capacity"));
             }
         }
-        Description::Cleanup(_) | Description::RunJob(_) => {}
+        OperationDescription::Cleanup(_) | OperationDescription::RunJob(_) => {}
     }
     violations.dedup();
     violations
 }
 
-impl Description {
+impl OperationDescription {
     /// Manifests of a deployment, before a namespace overrides theirs.
     pub fn manifests(&self) -> Result<Vec<Manifest>, manifest::InvalidManifest> {
         let Self::Deploy(deploy) = self else { return Ok(Vec::new()) };
@@ -124,12 +124,12 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::operation::Submission;
+    use crate::operation::SubmittedOperation;
 
     fn errors(operation: &str, mut description: Value) -> Vec<String> {
         description["account"] = "account1".into();
-        let operation = Operation::parse(operation).unwrap();
-        let submission = Submission::parse(operation, description).unwrap();
+        let operation = SpinnakerOperation::parse(operation).unwrap();
+        let submission = SubmittedOperation::parse(operation, description).unwrap();
         let manifests = submission.description.manifests().unwrap();
         let namespaces =
             NamespaceRules { only: vec!["default".into(), "testns".into()], omit: vec!["testns".into()] };
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_order_has_no_violations() {
+    fn a_valid_description_has_no_violations() {
         assert!(
             errors("scaleManifest", json!({"manifestName": "deployment x", "location": "default"}))
                 .is_empty()

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_to_be_kept_has_no_row() {
+    fn ignored_and_unmanaged_objects_have_no_row() {
         assert!(derive(&pod(json!({"caching.spinnaker.io/ignore": "true"})), false, false).is_none());
         assert!(derive(&pod(json!({"caching.spinnaker.io/ignore": "no"})), false, false).is_some());
         assert!(derive(&pod(json!({})), true, false).is_none(), "not managed");
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn namespaces_and_definitions_are_kept_whoever_manages_them() {
+    fn namespaces_and_definitions_always_have_rows() {
         let definition = ("apiextensions.k8s.io/v1", "CustomResourceDefinition");
         for (api_version, kind) in [("v1", "Namespace"), definition] {
             let body =
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_has_an_application_if_the_account_says_so() {
+    fn every_kind_has_an_application_if_the_account_is_configured_so() {
         let row = derive(&pod(json!({})), false, true).unwrap();
         assert_eq!(row.application.as_deref(), Some("shop"));
         assert_eq!(row.cluster, None);
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_that_is_not_what_its_kind_says_has_a_row_even_so() {
+    fn an_object_with_unexpected_fields_has_a_row() {
         let body = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "odd", "uid": "u"},
             "spec": {"replicas": "three", "template": 7}});
         let row = derive(&body, false, false).unwrap();
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_balances_what_has_all_its_labels() {
+    fn a_service_balances_workloads_with_all_its_labels() {
         let service = |selector: Value| {
             let body = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "svc", "uid": "u"},
                 "spec": {"selector": selector}});

@@ -11,7 +11,7 @@ use crate::FullName;
 /// Separator of concatenated rows: the ASCII record separator, which JSON text never contains.
 pub const RECORDS: u8 = 30;
 
-/// Stored rows of instances, in pieces: a single growing buffer would be copied again and again.
+/// ListedRow rows of instances, in pieces: a single growing buffer would be copied again and again.
 #[derive(Debug, Default)]
 pub struct InstanceRows {
     pieces: Vec<Piece>,
@@ -52,7 +52,7 @@ struct ContainerHealth<'a>(#[serde(borrow)] Cow<'a, str>, HealthState);
 
 /// Fields of a stored row that a list shows.
 #[derive(Deserialize)]
-struct Stored<'a>(
+struct ListedRow<'a>(
     #[serde(borrow)] Cow<'a, str>,
     #[serde(borrow)] Cow<'a, str>,
     #[serde(borrow)] Cow<'a, str>,
@@ -116,7 +116,7 @@ impl InstanceRows {
 
 impl<'a> ListedInstance<'a> {
     fn read(account: &'a str, stored: &'a [u8]) -> Result<Self, serde_json::Error> {
-        let Stored(kind, namespace, name, _, _, _, owners, summary) = serde_json::from_slice(stored)?;
+        let ListedRow(kind, namespace, name, _, _, _, owners, summary) = serde_json::from_slice(stored)?;
         let ShownOfSummary { uid, aspect } = summary;
         Ok(Self { account, kind, namespace, name, uid, health: aspect.instance, owners })
     }
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instance_is_listed_alike_of_its_row_and_of_what_is_stored_of_it() {
+    fn an_instance_is_listed_alike_from_its_row_and_from_stored_bytes() {
         let pods: Vec<_> = (0..1000).map(|number| pod(&format!("shop-5c6-{number}"))).collect();
         let (mut one_by_one, mut gathered) = (InstanceRows::default(), InstanceRows::default());
         for pod in &pods {
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_costs_only_itself() {
+    fn an_invalid_row_does_not_affect_others() {
         let mut rows = InstanceRows::default();
         rows.add("prod", &[&*pod("a").to_bytes(), b"{}", &*pod("b").to_bytes()].join(&RECORDS));
         rows.add("test", b"nonsense");

@@ -1,4 +1,4 @@
-//! Stored form of rows: a short JSON array, since a list of ten thousand pods parses as many of them.
+//! StoredRow form of rows: a short JSON array, since a list of ten thousand pods parses as many of them.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -9,7 +9,7 @@ use crate::{Coordinates, FullName, Kind, SpinnakerKind};
 
 /// Kind, namespace, name, classification, application, cluster, owners, summary.
 #[derive(Serialize, Deserialize)]
-struct Stored<'a>(
+struct StoredRow<'a>(
     #[serde(borrow)] Cow<'a, str>,
     String,
     String,
@@ -75,7 +75,7 @@ impl Row {
 impl RowReader {
     /// Parses a row of an account.
     pub fn read(&mut self, account: &str, bytes: &[u8]) -> Result<Row, serde_json::Error> {
-        let Stored(kind, namespace, name, spinnaker_kind, application, cluster, owners, summary) =
+        let StoredRow(kind, namespace, name, spinnaker_kind, application, cluster, owners, summary) =
             serde_json::from_slice(bytes)?;
         let owners = owners.into_iter().map(|Owner(kind, name)| FullName::new(self.kind(&kind), name));
         Ok(Row {

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_job_tells_what_ended_in_its_pods() {
+    fn a_failed_job_shows_the_failures_of_its_pods() {
         let failed = job(
             json!({"conditions": [{"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}]}),
         );

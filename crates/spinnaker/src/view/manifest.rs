@@ -67,7 +67,7 @@ mod tests {
     use crate::FullName;
 
     #[test]
-    fn events_are_found_by_the_kind_that_kubernetes_knows() {
+    fn events_are_selected_by_the_kubernetes_kind() {
         let selector = |name: &str| event_selector(&FullName::parse(name).unwrap().at("ns"));
         assert_eq!(
             selector("hpa shop"),

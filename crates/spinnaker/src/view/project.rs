@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_project_is_what_runs_of_its_applications_in_its_clusters() {
+    fn a_project_shows_the_clusters_of_its_applications() {
         let empty = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "empty", "uid": "e",
             "annotations": {"moniker.spinnaker.io/application": "shop", "moniker.spinnaker.io/cluster": "replicaSet shop"}}});
         let mut rows = vec![derive("prod", "idle", &empty)];

@@ -21,8 +21,8 @@ pub struct SecurityGroupSummary {
 pub struct SecurityGroup<'a> {
     class: &'static str,
     moniker: &'a Moniker,
-    inbound_rules: Vec<PortRule<'a>>,
-    outbound_rules: Vec<PortRule<'a>>,
+    inbound_rules: Vec<PortRuleView<'a>>,
+    outbound_rules: Vec<PortRuleView<'a>>,
     id: String,
     name: String,
     #[serde(flatten)]
@@ -38,7 +38,7 @@ pub struct SecurityGroup<'a> {
 
 #[derive(Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct PortRule<'a> {
+struct PortRuleView<'a> {
     class: &'static str,
     /// One port; none if the rule is for all ports.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,7 +56,7 @@ enum PortRange<'a> {
 
 const CLASS: &str = "com.netflix.spinnaker.clouddriver.kubernetes.caching.view.model.KubernetesSecurityGroup";
 const RULE_CLASS: &str =
-    "com.netflix.spinnaker.clouddriver.kubernetes.caching.view.model.KubernetesSecurityGroup$PortRule";
+    "com.netflix.spinnaker.clouddriver.kubernetes.caching.view.model.KubernetesSecurityGroup$PortRuleView";
 
 /// Summaries by account and namespace, sorted by name. The routes differ in how many of these levels they show.
 pub fn security_groups<'a>(
@@ -90,8 +90,8 @@ impl<'a> SecurityGroup<'a> {
         Self {
             class: CLASS,
             moniker: &row.summary.moniker,
-            inbound_rules: PortRule::each_once(inbound),
-            outbound_rules: PortRule::each_once(outbound),
+            inbound_rules: PortRuleView::each_once(inbound),
+            outbound_rules: PortRuleView::each_once(outbound),
             id: row.full_name(),
             name: row.full_name(),
             common: Common::of(row),
@@ -105,9 +105,9 @@ impl<'a> SecurityGroup<'a> {
     }
 }
 
-// === impl PortRule ===
+// === impl PortRuleView ===
 
-impl<'a> PortRule<'a> {
+impl<'a> PortRuleView<'a> {
     /// Removes duplicates: rules also differ by peers, which are not shown.
     fn each_once(rules: &'a [row::PortRule]) -> Vec<Self> {
         let mut shown = Vec::new();
@@ -143,7 +143,7 @@ mod tests {
         let ports = json!([{"protocol": "TCP", "port": 80}, {"protocol": "TCP"}, {"protocol": "TCP", "port": 80},
             {"protocol": "UDP", "port": "dns"}]);
         let rules: Vec<row::PortRule> = serde_json::from_value(ports).unwrap();
-        let shown = serde_json::to_value(PortRule::each_once(&rules)).unwrap();
+        let shown = serde_json::to_value(PortRuleView::each_once(&rules)).unwrap();
         let rule = |protocol: &str, ranges: Value| json!({"class": RULE_CLASS, "portRanges": ranges, "protocol": protocol});
         let names = json!([{"startPortName": "dns", "endPortName": "dns"}]);
         assert_eq!(

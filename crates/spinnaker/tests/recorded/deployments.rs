@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use spindrift_spinnaker::{
-    Coordinates, Delivery, Deploy, DeployManifest, DeployStrategy, Description, Failure, ImageMatch, Kind,
-    KindRules, Labelling, Line, Lines, Live, Lookup, Manifest, Method, Operation, OperationResult,
-    Submission, Target, manifest,
+    Coordinates, Delivery, Deploy, DeployManifest, DeployStrategy, Failure, ImageMatch, Kind, KindRules,
+    Labelling, Line, Lines, Live, Lookup, Manifest, Method, OperationDescription, OperationResult,
+    SpinnakerOperation, SubmittedOperation, Target, manifest,
 };
 
 use crate::{assert_same, entries};
@@ -55,7 +55,7 @@ fn deployments_are_prepared_as_recorded() {
 }
 
 #[test]
-fn a_deployment_without_a_moniker_fails_with_what_it_lacks() {
+fn a_deployment_without_a_moniker_names_the_missing_field() {
     let description = json!({"account": "account1", "manifests": [
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "namespace": "ns"}}]});
     let deployed =
@@ -76,7 +76,7 @@ fn selectors_and_replacement_do_not_go_together() {
 }
 
 #[test]
-fn without_binding_only_what_the_deployment_makes_is_bound() {
+fn without_binding_only_created_artifacts_are_bound() {
     let template =
         json!({"spec": {"containers": [{"image": "nginx"}], "volumes": [{"configMap": {"name": "cm"}}]}});
     let description = json!({"account": "account1", "moniker": {"app": "shop"}, "enableArtifactBinding": false,
@@ -113,18 +113,18 @@ fn a_replica_set_takes_the_capacity_of_the_version_before() {
 
 impl Cluster {
     fn run(&mut self, entry: &Value) -> Deployed {
-        let operation = Operation::parse(entry["operation"].as_str().unwrap()).unwrap();
-        let submission = Submission::parse(operation, entry["description"].clone()).unwrap();
+        let operation = SpinnakerOperation::parse(entry["operation"].as_str().unwrap()).unwrap();
+        let submission = SubmittedOperation::parse(operation, entry["description"].clone()).unwrap();
         let account = submission.account.wanted().unwrap().to_owned();
         match &submission.description {
-            Description::Deploy(request) => {
+            OperationDescription::Deploy(request) => {
                 let mut manifests = submission.description.manifests().unwrap();
                 let namespace = request.namespace_override.as_deref().unwrap_or_default();
                 let rules = KindRules::default();
                 manifest::override_namespace(&mut manifests, namespace, &rules, |_| None);
                 self.deploy(&account, request, manifests)
             }
-            Description::RunJob(job) => {
+            OperationDescription::RunJob(job) => {
                 let mut history: Vec<_> = Lines(operation).start(&account).into_iter().collect();
                 match job.deployment() {
                     Ok((request, manifest)) => {

@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 use spindrift_spinnaker::{
-    Binding, Cleanup, Coordinates, Description, Failure, FullName, ImageMatch, Line, Lines, Manifest,
-    Operation, OperationResult, Submission, Task, TaskState,
+    Binding, Cleanup, Coordinates, Failure, FullName, ImageMatch, Line, Lines, Manifest,
+    OperationDescription, OperationResult, SpinnakerOperation, SubmittedOperation, Task, TaskState,
     operation::{
         CleanupArtifacts, DeleteManifest, DeleteOptions, EnableManifest, MergeStrategy, PatchBody,
         PatchManifest, UndoRollout, pick_revision,
@@ -16,7 +16,7 @@ use crate::{assert_same, entries};
 
 /// Operation that runs.
 struct Run<'a> {
-    operation: Operation,
+    operation: SpinnakerOperation,
     account: String,
     /// Recorded end.
     recorded: &'a Value,
@@ -26,12 +26,12 @@ struct Run<'a> {
 type Outcome = Result<Option<OperationResult>, Failure>;
 
 #[test]
-fn operations_say_and_leave_what_was_recorded() {
+fn operations_write_the_recorded_history_and_results() {
     let entries = entries(include_str!("operations.jsonl"));
     assert_eq!(entries.len(), 39);
     for entry in entries {
-        let operation = Operation::parse(entry["operation"].as_str().unwrap()).unwrap();
-        let submission = Submission::parse(operation, entry["description"].clone()).unwrap();
+        let operation = SpinnakerOperation::parse(entry["operation"].as_str().unwrap()).unwrap();
+        let submission = SubmittedOperation::parse(operation, entry["description"].clone()).unwrap();
         let account = submission.account.wanted().unwrap().to_owned();
         let history = vec![Line::initializing(), Line::processing(operation)];
         let mut run = Run { operation, account, recorded: &entry, history };
@@ -50,21 +50,21 @@ fn operations_say_and_leave_what_was_recorded() {
 // === impl Run ===
 
 impl Run<'_> {
-    fn run(&mut self, description: &Description) -> Outcome {
+    fn run(&mut self, description: &OperationDescription) -> Outcome {
         self.history.extend(self.lines().start(&self.account));
         let target = |location: &str| FullName::parse(description.target().unwrap()).unwrap().at(location);
         match description {
-            Description::Scale(scale) => {
+            OperationDescription::Scale(scale) => {
                 let replicas = scale.replicas.unwrap_or(0);
                 self.simple(&target(&scale.location), |lines, target| lines.calling_scale(target, replicas))
             }
-            Description::Resize(resize) => self.simple(&target(&resize.region), Lines::calling),
-            Description::Rollout(rollout) => self.simple(&target(&rollout.location), Lines::calling),
-            Description::Undo(undo) => self.undo(undo, &target(&undo.location)),
-            Description::Patch(patch) => self.patch(patch, &target(&patch.location)),
-            Description::Traffic(switch) => self.switch(switch, &target(&switch.location)),
-            Description::Delete(delete) => self.delete(delete),
-            Description::Cleanup(cleanup) => Ok(Some(self.clean_up(cleanup))),
+            OperationDescription::Resize(resize) => self.simple(&target(&resize.region), Lines::calling),
+            OperationDescription::Rollout(rollout) => self.simple(&target(&rollout.location), Lines::calling),
+            OperationDescription::Undo(undo) => self.undo(undo, &target(&undo.location)),
+            OperationDescription::Patch(patch) => self.patch(patch, &target(&patch.location)),
+            OperationDescription::Traffic(switch) => self.switch(switch, &target(&switch.location)),
+            OperationDescription::Delete(delete) => self.delete(delete),
+            OperationDescription::Cleanup(cleanup) => Ok(Some(self.clean_up(cleanup))),
             other => panic!("{other:?} is a deployment"),
         }
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use spindrift_spinnaker::{
-    KindRules, Refusal, Request, Submission, manifest,
+    KindRules, OperationRequest, Refusal, SubmittedOperation, manifest,
     operation::{NamespaceRules, validate},
     view::KUBERNETES,
 };
@@ -30,13 +30,13 @@ fn requests_are_refused_as_recorded() {
 }
 
 /// Validates a request as the hub does before it creates a task.
-fn admit(provider: &str, body: Value) -> Result<Vec<Submission>, Refusal> {
+fn admit(provider: &str, body: Value) -> Result<Vec<SubmittedOperation>, Refusal> {
     if provider != KUBERNETES {
         return Err(Refusal::unknown_provider(provider));
     }
-    let request: Request = serde_json::from_value(body).unwrap();
+    let request: OperationRequest = serde_json::from_value(body).unwrap();
     let submissions = request.submissions(provider)?;
-    for Submission { operation, account, description } in &submissions {
+    for SubmittedOperation { operation, account, description } in &submissions {
         let account = account.wanted().unwrap();
         let texts = |texts: &[&str]| texts.iter().map(ToString::to_string).collect();
         let namespaces = match account {
@@ -45,7 +45,7 @@ fn admit(provider: &str, body: Value) -> Result<Vec<Submission>, Refusal> {
             unknown => return Err(Refusal::unknown_account(unknown, ["account1", "wide"])),
         };
         let mut manifests = description.manifests()?;
-        if let spindrift_spinnaker::Description::Deploy(deploy) = description {
+        if let spindrift_spinnaker::OperationDescription::Deploy(deploy) = description {
             let namespace = deploy.namespace_override.as_deref().unwrap_or_default();
             manifest::override_namespace(&mut manifests, namespace, &KindRules::default(), |_| None);
         }

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use serde::Serialize;
-use spindrift_spinnaker::Operation;
+use spindrift_spinnaker::SpinnakerOperation;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::rest::RestState;
@@ -20,6 +20,6 @@ pub(super) fn routes() -> OpenApiRouter<RestState> {
 /// The supported operations, for Orca's stages.
 #[utoipa::path(get, path = "/features/stages", responses((status = 200)))]
 async fn stages() -> Json<Vec<Feature>> {
-    let feature = |operation: Operation| Feature { name: operation.name(), enabled: true };
-    Json(Operation::ALL.into_iter().map(feature).collect())
+    let feature = |operation: SpinnakerOperation| Feature { name: operation.name(), enabled: true };
+    Json(SpinnakerOperation::ALL.into_iter().map(feature).collect())
 }

@@ -7,7 +7,7 @@ use axum::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use spindrift_spinnaker::{Problem, Refusal, Request, TaskReference};
+use spindrift_spinnaker::{OperationRequest, Problem, Refusal, TaskReference};
 use utoipa::IntoResponses;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -40,7 +40,7 @@ struct Submitted {
 
 #[derive(IntoResponses)]
 #[expect(dead_code, reason = "describes the responses in /openapi.json")]
-enum Submission {
+enum SubmitResponses {
     /// Task that runs the operations: `id` and `resourceUri`
     #[response(status = 200)]
     Accepted,
@@ -58,7 +58,7 @@ enum Submission {
     path = "/{cloudProvider}/ops",
     params(("clientRequestId" = Option<String>, Query, description = "Id chosen by the caller: a second request with it starts nothing and returns the task of the first")),
     request_body(content = Vec<Object>, description = "Operations by name, such as `[{\"scaleManifest\": {\"account\": \"prod\", \"manifestName\": \"deployment web\", \"location\": \"shop\", \"replicas\": 3}}]`"),
-    responses(Submission)
+    responses(SubmitResponses)
 )]
 async fn submit(
     State(state): State<RestState>,
@@ -74,7 +74,7 @@ async fn submit(
     path = "/{cloudProvider}/ops/{name}",
     params(("name" = String, Path, description = "Name of the operation, such as `scaleManifest`"), ("clientRequestId" = Option<String>, Query)),
     request_body(content = Object, description = "Description of the operation"),
-    responses(Submission)
+    responses(SubmitResponses)
 )]
 async fn submit_one(
     State(state): State<RestState>,
@@ -90,7 +90,7 @@ async fn submit_one(
     path = "/ops",
     params(("clientRequestId" = Option<String>, Query)),
     request_body(content = Vec<Object>, description = "Operations by name, each with `cloudProvider`"),
-    responses(Submission)
+    responses(SubmitResponses)
 )]
 async fn submit_legacy(
     State(state): State<RestState>,
@@ -105,7 +105,7 @@ async fn submit_legacy(
     path = "/ops/{name}",
     params(("name" = String, Path, description = "Name of the operation, such as `scaleManifest`"), ("clientRequestId" = Option<String>, Query)),
     request_body(content = Object, description = "Description of the operation, with `cloudProvider`"),
-    responses(Submission)
+    responses(SubmitResponses)
 )]
 async fn submit_one_legacy(
     State(state): State<RestState>,
@@ -139,7 +139,7 @@ impl Submitted {
         let Self { parameters, caller, body } = self;
         let request = match name {
             None => read(body, parameters.path()).await?,
-            Some(name) => Request::one(name, read_object(body, parameters.path()).await?),
+            Some(name) => OperationRequest::one(name, read_object(body, parameters.path()).await?),
         };
         let provider = provider.map_or_else(|| provider_of(&request), Ok)?;
         let client_request = parameters.word("clientRequestId");
@@ -148,7 +148,7 @@ impl Submitted {
 }
 
 /// Provider that all operations of a request name.
-fn provider_of(request: &Request) -> Result<String, Refusal> {
+fn provider_of(request: &OperationRequest) -> Result<String, Refusal> {
     let mut all = request.providers();
     let first = all.next().unwrap_or(Some("kubernetes"));
     let first =

@@ -11,7 +11,8 @@ mod words;
 use serde_json::Value;
 use spindrift_model::{Get, List, OperationError, Verb};
 use spindrift_spinnaker::{
-    Coordinates, Description, Failure, FullName, Kind, Line, Lines, Manifest, Operation, OperationResult,
+    Coordinates, Failure, FullName, Kind, Line, Lines, Manifest, OperationDescription, OperationResult,
+    SpinnakerOperation,
 };
 use tracing::warn;
 
@@ -25,7 +26,7 @@ use crate::clouddriver::{
 pub(super) struct Act<'a> {
     steps: &'a mut Steps,
     account: &'a Account,
-    operation: Operation,
+    operation: SpinnakerOperation,
 }
 
 /// Which objects are read.
@@ -51,13 +52,17 @@ pub(super) type Outcome = Result<Option<OperationResult>, Halt>;
 // === impl Act ===
 
 impl<'a> Act<'a> {
-    pub(super) fn new(steps: &'a mut Steps, account: &'a Account, operation: Operation) -> Self {
+    pub(super) fn new(steps: &'a mut Steps, account: &'a Account, operation: SpinnakerOperation) -> Self {
         Self { steps, account, operation }
     }
 
     /// Does it. `manifests` are those of a deployment, in their namespaces.
-    pub(super) async fn run(&mut self, description: &Description, manifests: Vec<Manifest>) -> Outcome {
-        if let Description::Deploy(request) = description {
+    pub(super) async fn run(
+        &mut self,
+        description: &OperationDescription,
+        manifests: Vec<Manifest>,
+    ) -> Outcome {
+        if let OperationDescription::Deploy(request) = description {
             return self.deploy(request, manifests).await.map(Some);
         }
         self.say_all(self.lines().start(self.account.name.as_str()));
@@ -66,28 +71,28 @@ impl<'a> Act<'a> {
             name.map(|name| name.at(location)).map_err(|error| Failure::illegal_argument(error.to_string()))
         };
         match description {
-            Description::Deploy(_) => Ok(None),
-            Description::RunJob(job) => {
+            OperationDescription::Deploy(_) => Ok(None),
+            OperationDescription::RunJob(job) => {
                 let (request, manifest) = job.deployment()?;
                 let result = self.deploy(&request, vec![manifest]).await?;
                 Ok(Some(result.of_job()))
             }
-            Description::Scale(scale) => {
+            OperationDescription::Scale(scale) => {
                 let target = target(&scale.location)?;
                 let replicas = scale.replicas.unwrap_or_default();
                 self.scale(&target, replicas, self.lines().calling_scale(&target, replicas)).await
             }
-            Description::Resize(resize) => {
+            OperationDescription::Resize(resize) => {
                 let target = target(&resize.region)?;
                 let desired = resize.capacity.as_ref().and_then(|capacity| capacity.desired);
                 self.scale(&target, desired.unwrap_or_default(), self.lines().calling(&target)).await
             }
-            Description::Rollout(rollout) => self.roll_out(&target(&rollout.location)?).await,
-            Description::Undo(undo) => self.undo(undo, &target(&undo.location)?).await,
-            Description::Patch(patch) => self.patch(patch, &target(&patch.location)?).await,
-            Description::Traffic(switch) => self.switch(switch, &target(&switch.location)?).await,
-            Description::Delete(delete) => self.delete(delete).await.map(Some),
-            Description::Cleanup(cleanup) => self.clean_up(cleanup).await.map(Some),
+            OperationDescription::Rollout(rollout) => self.roll_out(&target(&rollout.location)?).await,
+            OperationDescription::Undo(undo) => self.undo(undo, &target(&undo.location)?).await,
+            OperationDescription::Patch(patch) => self.patch(patch, &target(&patch.location)?).await,
+            OperationDescription::Traffic(switch) => self.switch(switch, &target(&switch.location)?).await,
+            OperationDescription::Delete(delete) => self.delete(delete).await.map(Some),
+            OperationDescription::Cleanup(cleanup) => self.clean_up(cleanup).await.map(Some),
         }
     }
 

@@ -5,7 +5,7 @@ use std::{convert::Infallible, sync::Arc};
 use bytes::Bytes;
 use serde_json::Value;
 use spindrift_process::report;
-use spindrift_spinnaker::{Failure, Line, OperationResult, Request, Submission, TaskState};
+use spindrift_spinnaker::{Failure, Line, OperationRequest, OperationResult, SubmittedOperation, TaskState};
 use tracing::{info, warn};
 
 use super::{
@@ -34,7 +34,7 @@ pub(super) struct Run {
 
 /// Request of a task.
 enum StoredRequest {
-    Readable(Request),
+    Readable(OperationRequest),
     /// It was encrypted with a key that this hub does not have.
     Unreadable,
     /// The task has ended.
@@ -156,9 +156,9 @@ impl Run {
 async fn operate(
     steps: &mut Steps,
     accounts: &[Arc<Account>],
-    submission: &Submission,
+    submission: &SubmittedOperation,
 ) -> Result<Option<OperationResult>, Halt> {
-    let Submission { operation, description, .. } = submission;
+    let SubmittedOperation { operation, description, .. } = submission;
     let account =
         account_of(accounts, submission).map_err(|refusal| Failure::illegal_argument(refusal.message))?;
     let mut act = Act::new(steps, account, *operation);

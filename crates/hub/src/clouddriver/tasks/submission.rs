@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use spindrift_process::report;
 use spindrift_spinnaker::{
-    Description, InvalidRequest, Kind, Manifest, Refusal, Request, Submission, TaskError, Violation,
+    InvalidRequest, Kind, Manifest, OperationDescription, OperationRequest, Refusal, SubmittedOperation,
+    TaskError, Violation,
     manifest::{self, InvalidManifest},
     operation::validate,
 };
@@ -30,7 +31,7 @@ pub enum Rejected {
 pub(super) async fn check(
     accounts: &Accounts,
     provider: &str,
-    request: Request,
+    request: OperationRequest,
     caller: &Caller,
 ) -> Result<(), Rejected> {
     if provider != PROVIDER {
@@ -40,7 +41,7 @@ pub(super) async fn check(
     let names: Vec<&str> = submissions.iter().filter_map(|submission| submission.account.wanted()).collect();
     let accounts = accounts.all_with(&names).await?;
     for submission in submissions {
-        let Submission { operation, account: names, description } = &submission;
+        let SubmittedOperation { operation, account: names, description } = &submission;
         let account = account_of(&accounts, &submission)?;
         let is_known = |name: &String| accounts.iter().any(|account| account.name.as_str() == name);
         let unknown = names.credentials.as_ref().filter(|name| !is_known(name));
@@ -63,7 +64,7 @@ pub(super) async fn check(
 /// Account of an operation.
 pub(super) fn account_of<'a>(
     accounts: &'a [Arc<Account>],
-    submission: &Submission,
+    submission: &SubmittedOperation,
 ) -> Result<&'a Account, Refusal> {
     let wanted = submission.account.wanted().unwrap_or_default();
     let found = accounts.iter().find(|account| account.name.as_str() == wanted);
@@ -75,11 +76,11 @@ pub(super) fn account_of<'a>(
 /// Manifests of a deployment in their final namespaces; `is_namespaced` decides for kinds without rules.
 pub(super) fn manifests(
     account: &Account,
-    description: &Description,
+    description: &OperationDescription,
     is_namespaced: impl Fn(&Kind) -> Option<bool>,
 ) -> Result<Vec<Manifest>, InvalidManifest> {
     let mut manifests = description.manifests()?;
-    if let Description::Deploy(deploy) = description {
+    if let OperationDescription::Deploy(deploy) = description {
         let namespace = deploy.namespace_override.as_deref().unwrap_or_default();
         manifest::override_namespace(&mut manifests, namespace, &account.settings.kinds, is_namespaced);
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 use serde_json::Value;
-use spindrift_spinnaker::{Entries, Operation};
+use spindrift_spinnaker::{Entries, SpinnakerOperation};
 
 use super::plan::OperationsForm;
 
@@ -55,7 +55,7 @@ impl OperationAccount {
     fn is_ours(&self, has: &impl Fn(&str) -> bool) -> bool {
         match &self.account {
             Some(account) => has(account),
-            None => Operation::parse(&self.operation).is_some(),
+            None => SpinnakerOperation::parse(&self.operation).is_some(),
         }
     }
 }

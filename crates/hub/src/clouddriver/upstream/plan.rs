@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_path_decides_who_serves_a_request() {
+    fn method_and_path_choose_the_plan() {
         use RoutePlan::{Merge, Ours, OursFirst, Theirs};
         let account = |name: &str| RoutePlan::Account(name.into());
         let task = |id: &str| RoutePlan::Task(id.into());

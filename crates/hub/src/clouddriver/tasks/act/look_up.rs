@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 use spindrift_model::{Discover, ErrorKind, Matches, Verb};
-use spindrift_spinnaker::{Artifact, Coordinates, Description, Kind, Live, Lookup, Manifest, Version};
+use spindrift_spinnaker::{
+    Artifact, Coordinates, Kind, Live, Lookup, Manifest, OperationDescription, Version,
+};
 
 use super::{Act, Listing};
 use crate::clouddriver::{object_ref::object_ref, tasks::halt::Halt};
@@ -14,9 +16,9 @@ impl Act<'_> {
     /// cannot be asked is taken to have none: what is wrong with it is told when something is sent there.
     pub(in crate::clouddriver::tasks) async fn without_namespaces(
         &mut self,
-        description: &Description,
+        description: &OperationDescription,
     ) -> Result<Vec<Kind>, Halt> {
-        let Description::Deploy(deploy) = description else { return Ok(Vec::new()) };
+        let OperationDescription::Deploy(deploy) = description else { return Ok(Vec::new()) };
         let manifests = match deploy.namespace_override.as_deref().map(str::trim) {
             None | Some("") => return Ok(Vec::new()),
             Some(_) => description.manifests().unwrap_or_default(),

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use spindrift_model::{DryRun, Rollout, RolloutAction, Scale, Verb};
 use spindrift_spinnaker::{
-    Coordinates, Failure, Line, Operation,
+    Coordinates, Failure, Line, SpinnakerOperation,
     operation::{UndoRollout, pick_revision},
 };
 
@@ -36,8 +36,8 @@ impl Act<'_> {
         self.look_at(target)?;
         self.say(self.lines().calling(target));
         let action = match self.operation {
-            Operation::PauseRolloutManifest => RolloutAction::Pause,
-            Operation::ResumeRolloutManifest => RolloutAction::Resume,
+            SpinnakerOperation::PauseRolloutManifest => RolloutAction::Pause,
+            SpinnakerOperation::ResumeRolloutManifest => RolloutAction::Resume,
             _ => RolloutAction::Restart,
         };
         self.call(target, rollout(target, action)).await

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use spindrift_model::PatchKind;
 use spindrift_spinnaker::{
-    Coordinates, Failure, Kind, Manifest, Operation,
+    Coordinates, Failure, Kind, Manifest, SpinnakerOperation,
     operation::EnableManifest,
     traffic::{self, Traffic},
 };
@@ -53,7 +53,7 @@ impl Act<'_> {
         object: &Manifest,
         target: &Coordinates,
     ) -> Result<(), Halt> {
-        let on = self.operation == Operation::EnableManifest;
+        let on = self.operation == SpinnakerOperation::EnableManifest;
         let patch = traffic::patch(if on { Traffic::On } else { Traffic::Off }, service, object);
         if patch.is_empty() {
             return Ok(());

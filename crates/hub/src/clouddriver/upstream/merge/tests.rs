@@ -47,7 +47,7 @@ fn applications_that_differ_in_case_are_two() {
 }
 
 #[test]
-fn each_tells_what_of_a_project_runs_in_its_own_accounts() {
+fn each_side_fills_in_the_clusters_of_its_own_accounts() {
     let entry = |account: &str, by: &str| json!({ "account": account, "by": by });
     let ours = json!([entry("prod", "us"), entry("aws", "us")]);
     let theirs = json!([entry("prod", "them"), entry("aws", "them")]);
@@ -58,7 +58,7 @@ fn each_tells_what_of_a_project_runs_in_its_own_accounts() {
 }
 
 #[test]
-fn what_it_is_not_asked_for_it_does_not_tell() {
+fn entries_of_other_accounts_are_left_out() {
     let entry = |account: &str| json!({ "account": account, "name": account });
     let theirs = json!([entry("foreign"), entry("aws")]);
     assert_eq!(merged(MergedList::Entries, json!([]), theirs.clone()), json!([entry("aws")]));
@@ -100,7 +100,7 @@ fn entries_keep_their_writing_and_those_of_our_accounts_are_ours() {
 }
 
 #[test]
-fn each_list_is_merged_by_what_it_is() {
+fn each_list_is_merged_by_its_format() {
     let by_name = |names: &[&str]| -> Value { names.iter().map(|name| json!({ "name": name })).collect() };
     let credentials = merged(MergedList::Credentials, by_name(&["prod"]), by_name(&["aws", "prod"]));
     assert_eq!(credentials, by_name(&["prod", "aws"]));
@@ -128,7 +128,7 @@ fn each_list_is_merged_by_what_it_is() {
 }
 
 #[test]
-fn a_page_of_search_counts_what_it_holds() {
+fn a_search_page_counts_its_hits() {
     let page = |platform: &str, results: Value| {
         let total = results.as_array().unwrap().len();
         json!([{ "pageNumber": 1, "pageSize": 10, "platform": platform, "query": "shop", "results": results,
