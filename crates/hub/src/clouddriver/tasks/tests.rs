@@ -74,7 +74,7 @@ async fn a_corrupt_row_is_an_error_and_not_a_task_without_results() {
     let (tasks, _shutdown) = start(&database).await;
     let task = resumed(&tasks, r#"[{"wibbleManifest": {"account": "prod"}}]"#).await;
     assert!(!task.result_objects.is_empty());
-    database.execute("UPDATE spindrift_task SET results = '[{'").await.unwrap();
+    database.execute("UPDATE spindrift_task SET results = X'5B7B'").await.unwrap();
     let found = tasks.find(&task.id).await;
     assert!(matches!(found, Err(Rejected::Store(StoreError::Json { column: "results", .. }))), "{found:?}");
 }
