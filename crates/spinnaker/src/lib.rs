@@ -4,9 +4,9 @@
 //! ```text
 //!   write                                                    read
 //!   ─────                                                    ────
-//!   OperationRequest ─▶ SubmittedOperation ─▶ validate ─▶ task    object committed ─▶ Row::derive ─▶ columns + summary
-//!                               │                                                                  │
-//!      ┌────────────────────────┘                            rows of an application, their ────────┘
+//!   TaskRequest ─▶ SubmittedOperation ─▶ validate ─▶ task    object committed ─▶ Row::derive ─▶ columns + summary
+//!                                           │                                                      │
+//!      ┌────────────────────────────────────┘                rows of an application, their ────────┘
 //!      ▼                                                     instances, services near them
 //!   Deploy: sort ─▶ bind ─▶ version ─▶ annotate ─▶ traffic          │
 //!      │  (requests Lookup, receives Live)                          ▼
@@ -71,8 +71,8 @@ pub use manifest::{Existing, Manifest};
 pub use moniker::{Moniker, NameParts};
 pub use name::{Coordinates, FullName, NotAFullName};
 pub use operation::{
-    DeployManifest, Entries, InvalidRequest, Lines, OperationDescription, OperationRequest, OperationResult,
-    SpinnakerOperation, SubmittedOperation, Violation,
+    DeployManifest, Entries, InvalidRequest, Lines, OperationDescription, OperationResult,
+    SpinnakerOperation, SubmittedOperation, TaskRequest, Violation,
 };
 pub use row::{Aspect, HealthState, PodHealth, Row, RowKey, RowRules, Summary, Workload};
 pub use selector::{LabelSelector, LabelSelectors};

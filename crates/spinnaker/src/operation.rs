@@ -23,7 +23,7 @@ pub use description::{
 pub use entries::Entries;
 pub use lines::Lines;
 pub use patch::{MergeStrategy, PatchBody};
-pub use request::{AccountNames, InvalidRequest, OperationDescription, OperationRequest, SubmittedOperation};
+pub use request::{AccountNames, InvalidRequest, OperationDescription, SubmittedOperation, TaskRequest};
 pub use result::OperationResult;
 pub use undo::pick_revision;
 pub use validate::{NamespaceRules, Violation, validate};

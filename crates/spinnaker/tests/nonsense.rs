@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use spindrift_model::ObjectKey;
 use spindrift_spinnaker::{
     Deploy, DeployManifest, ImageMatch, KindRules, Labelling, Live, Manifest, Row, RowRules, Target,
-    operation::OperationRequest, status, view::ManifestView,
+    operation::TaskRequest, status, view::ManifestView,
 };
 
 /// Any JSON, with significant keys at many depths.
@@ -126,7 +126,7 @@ proptest! {
         body in nonsense(),
     ) {
         let body = json!([{name: body}]);
-        let request: OperationRequest = serde_json::from_value(body).expect("it is a list of objects");
+        let request: TaskRequest = serde_json::from_value(body).expect("it is a list of objects");
         if let Err(refused) = request.submissions("kubernetes") {
             prop_assert!(!refused.to_string().is_empty());
         }

@@ -30,7 +30,7 @@ use spindrift_process::{
     report,
     shutdown::{Shutdown, TaskGroup},
 };
-use spindrift_spinnaker::{Line, OperationRequest, Refusal, Task, TaskError, TaskReference, TaskState};
+use spindrift_spinnaker::{Line, Refusal, Task, TaskError, TaskReference, TaskRequest, TaskState};
 use tracing::error;
 
 pub use submission::Rejected;
@@ -113,7 +113,7 @@ impl Tasks {
     pub async fn submit(
         &self,
         provider: &str,
-        request: OperationRequest,
+        request: TaskRequest,
         client_request: Option<&str>,
         caller: &Caller,
     ) -> Result<TaskReference, Rejected> {
@@ -176,7 +176,7 @@ impl Tasks {
         &self,
         id: &str,
         provider: &str,
-        request: OperationRequest,
+        request: TaskRequest,
         caller: &Caller,
     ) -> Result<TaskReference, Rejected> {
         if !self.shared.row(id).await?.state.is_retryable() {

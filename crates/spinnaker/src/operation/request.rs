@@ -13,7 +13,7 @@ use crate::FullName;
 
 /// Body of a request: `[{"<operation>": {…}}, …]`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct OperationRequest(Vec<(String, Value)>);
+pub struct TaskRequest(Vec<(String, Value)>);
 
 /// Operation of a request with its account.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,7 +82,7 @@ impl AccountNames {
 
 // === impl Request ===
 
-impl OperationRequest {
+impl TaskRequest {
     /// One operation.
     pub fn one(name: impl Into<String>, description: Value) -> Self {
         Self(vec![(name.into(), description)])
@@ -103,13 +103,13 @@ impl OperationRequest {
     }
 }
 
-impl Serialize for OperationRequest {
+impl Serialize for TaskRequest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.0.iter().map(|(name, description)| BTreeMap::from([(name, description)])))
     }
 }
 
-impl<'de> Deserialize<'de> for OperationRequest {
+impl<'de> Deserialize<'de> for TaskRequest {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Entries::deserialize(deserializer).map(|Entries(entries)| Self(entries))
     }
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     fn parse(body: Value) -> Result<Vec<SubmittedOperation>, InvalidRequest> {
-        serde_json::from_value::<OperationRequest>(body).unwrap().submissions("kubernetes")
+        serde_json::from_value::<TaskRequest>(body).unwrap().submissions("kubernetes")
     }
 
     #[test]
@@ -263,14 +263,13 @@ mod tests {
     #[test]
     fn operations_keep_the_order_in_which_they_are_written() {
         let body = r#"[{"scaleManifest": 1, "deployManifest": 2}, {"cleanupArtifacts": 3}]"#;
-        let request: OperationRequest = serde_json::from_str(body).unwrap();
+        let request: TaskRequest = serde_json::from_str(body).unwrap();
         let names: Vec<_> = request.0.into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["scaleManifest", "deployManifest", "cleanupArtifacts"]);
-        let written =
-            serde_json::to_string(&serde_json::from_str::<OperationRequest>(body).unwrap()).unwrap();
+        let written = serde_json::to_string(&serde_json::from_str::<TaskRequest>(body).unwrap()).unwrap();
         assert_eq!(written, r#"[{"scaleManifest":1},{"deployManifest":2},{"cleanupArtifacts":3}]"#);
-        assert!(serde_json::from_str::<OperationRequest>(r#"{"deployManifest": {}}"#).is_err());
-        assert!(serde_json::from_str::<OperationRequest>(r#"["deployManifest"]"#).is_err());
+        assert!(serde_json::from_str::<TaskRequest>(r#"{"deployManifest": {}}"#).is_err());
+        assert!(serde_json::from_str::<TaskRequest>(r#"["deployManifest"]"#).is_err());
     }
 
     #[test]

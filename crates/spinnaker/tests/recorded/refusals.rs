@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use spindrift_spinnaker::{
-    KindRules, OperationRequest, Refusal, SubmittedOperation, manifest,
+    KindRules, Refusal, SubmittedOperation, TaskRequest, manifest,
     operation::{NamespaceRules, validate},
     view::KUBERNETES,
 };
@@ -34,7 +34,7 @@ fn admit(provider: &str, body: Value) -> Result<Vec<SubmittedOperation>, Refusal
     if provider != KUBERNETES {
         return Err(Refusal::unknown_provider(provider));
     }
-    let request: OperationRequest = serde_json::from_value(body).unwrap();
+    let request: TaskRequest = serde_json::from_value(body).unwrap();
     let submissions = request.submissions(provider)?;
     for SubmittedOperation { operation, account, description } in &submissions {
         let account = account.wanted().unwrap();

@@ -7,7 +7,7 @@ use axum::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use spindrift_spinnaker::{OperationRequest, Problem, Refusal, TaskReference};
+use spindrift_spinnaker::{Problem, Refusal, TaskReference, TaskRequest};
 use utoipa::IntoResponses;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -139,7 +139,7 @@ impl Submitted {
         let Self { parameters, caller, body } = self;
         let request = match name {
             None => read(body, parameters.path()).await?,
-            Some(name) => OperationRequest::one(name, read_object(body, parameters.path()).await?),
+            Some(name) => TaskRequest::one(name, read_object(body, parameters.path()).await?),
         };
         let provider = provider.map_or_else(|| provider_of(&request), Ok)?;
         let client_request = parameters.word("clientRequestId");
@@ -148,7 +148,7 @@ impl Submitted {
 }
 
 /// Provider that all operations of a request name.
-fn provider_of(request: &OperationRequest) -> Result<String, Refusal> {
+fn provider_of(request: &TaskRequest) -> Result<String, Refusal> {
     let mut all = request.providers();
     let first = all.next().unwrap_or(Some("kubernetes"));
     let first =

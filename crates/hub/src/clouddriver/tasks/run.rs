@@ -5,7 +5,7 @@ use std::{convert::Infallible, sync::Arc};
 use bytes::Bytes;
 use serde_json::Value;
 use spindrift_process::report;
-use spindrift_spinnaker::{Failure, Line, OperationRequest, OperationResult, SubmittedOperation, TaskState};
+use spindrift_spinnaker::{Failure, Line, OperationResult, SubmittedOperation, TaskRequest, TaskState};
 use tracing::{info, warn};
 
 use super::{
@@ -34,7 +34,7 @@ pub(super) struct Run {
 
 /// Request of a task.
 enum StoredRequest {
-    Readable(OperationRequest),
+    Readable(TaskRequest),
     /// It was encrypted with a key that this hub does not have.
     Unreadable,
     /// The task has ended.

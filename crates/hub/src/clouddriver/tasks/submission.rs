@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use spindrift_process::report;
 use spindrift_spinnaker::{
-    InvalidRequest, Kind, Manifest, OperationDescription, OperationRequest, Refusal, SubmittedOperation,
-    TaskError, Violation,
+    InvalidRequest, Kind, Manifest, OperationDescription, Refusal, SubmittedOperation, TaskError,
+    TaskRequest, Violation,
     manifest::{self, InvalidManifest},
     operation::validate,
 };
@@ -31,7 +31,7 @@ pub enum Rejected {
 pub(super) async fn check(
     accounts: &Accounts,
     provider: &str,
-    request: OperationRequest,
+    request: TaskRequest,
     caller: &Caller,
 ) -> Result<(), Rejected> {
     if provider != PROVIDER {

@@ -1,4 +1,4 @@
-//! delete, and the clean-up of old versions.
+//! Delete, and the clean-up of old versions.
 
 use serde_json::Value;
 use spindrift_model::{Delete, DryRun, Preconditions, Propagation, Verb};
@@ -8,7 +8,7 @@ use spindrift_spinnaker::{
 };
 
 use super::{Act, Forbidden, Listing, or_default};
-use crate::clouddriver::tasks::halt::Halt;
+use crate::clouddriver::{object_ref::api_version_and_kind, tasks::halt::Halt};
 
 // === impl Act ===
 
@@ -35,7 +35,7 @@ impl Act<'_> {
         Ok(result)
     }
 
-    /// Deletes what is too old of the versions of what was just deployed.
+    /// Deletes old versions of the objects that were just deployed.
     pub(super) async fn clean_up(&mut self, cleanup: &CleanupArtifacts) -> Result<OperationResult, Halt> {
         let mut result = OperationResult::of_cleanup();
         let objects = cleanup.manifests.iter().filter_map(|object| Manifest::try_from(object.clone()).ok());
@@ -53,7 +53,7 @@ impl Act<'_> {
         Ok(result)
     }
 
-    /// Deletes an object, if it is there.
+    /// Deletes an object, if it exists.
     pub(super) async fn remove(&mut self, target: &Coordinates) -> Result<(), Halt> {
         let removed = self.change(self.deletion(target, None, DeleteOptions::default())).await;
         let Coordinates { kind, namespace, name } = target;
@@ -65,19 +65,20 @@ impl Act<'_> {
     fn deletion(&self, target: &Coordinates, label_selector: Option<String>, options: DeleteOptions) -> Verb {
         let Coordinates { kind, namespace, name } = target;
         let DeleteOptions { cascade, grace_period_seconds } = options;
+        let (api_version, kind_ref) = api_version_and_kind(kind);
         let has_name = !name.is_empty();
-        // The agent knows whether what has a name is in a namespace, and which one is meant. Labels without one are looked
-        // for in all of them.
+        // For a name without a namespace the agent chooses the namespace, if the kind has one. Labels without a namespace
+        // would match in all of them.
         let by_agent = namespace.is_empty()
             && (has_name || self.account.settings.kinds.is_namespaced(kind) == Some(false));
         Verb::Delete(Delete {
-            api_version: None,
-            kind: kind.to_string(),
+            api_version,
+            kind: kind_ref,
             namespace: (!by_agent).then(|| or_default(namespace)),
             name: has_name.then(|| name.clone()),
             label_selector,
             field_selector: None,
-            // A negative one is the object's own wish, to kubectl.
+            // For kubectl, a negative value means the object's own grace period.
             grace_period_seconds: grace_period_seconds.and_then(|seconds| u64::try_from(seconds).ok()),
             force: false,
             propagation_policy: cascade.map(|cascade| match cascade {

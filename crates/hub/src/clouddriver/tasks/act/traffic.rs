@@ -1,4 +1,4 @@
-//! enable and disable: load balancers find a workload, and its pods, by their labels.
+//! Enable and disable: adds or removes the labels by which load balancers select a workload and its pods.
 
 use serde_json::Value;
 use spindrift_model::PatchKind;
@@ -14,7 +14,7 @@ use crate::clouddriver::tasks::halt::Halt;
 // === impl Act ===
 
 impl Act<'_> {
-    /// Turns traffic on or off.
+    /// Enables or disables traffic.
     pub(super) async fn switch(&mut self, switch: &EnableManifest, target: &Coordinates) -> Outcome {
         let lines = self.lines();
         let object = self.get(target).await?.ok_or_else(|| Failure::no_such_manifest(target))?;
