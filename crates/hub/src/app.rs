@@ -16,7 +16,7 @@ use tokio::net::TcpListener;
 use tracing::info;
 
 use crate::{
-    clouddriver::{Accounts, Front50, RuleBook, Upstream},
+    clouddriver::{AccountRowRules, Accounts, Front50, Upstream},
     config::HubConfig,
     dispatch::{Vault, open_vault},
     ingest::Feed,
@@ -123,7 +123,7 @@ impl Hub {
             tenant,
             metrics,
         };
-        let rules = RuleBook::new(parts.accounts.clone());
+        let rules = AccountRowRules::new(parts.accounts.clone());
         parts.start_background(&rules, self.schedule);
         let dispatch = parts.start_dispatch();
         let encrypted = self.tls.is_some();

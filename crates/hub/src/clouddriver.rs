@@ -27,9 +27,9 @@ pub use accounts::{Account, Accounts, Caller};
 pub use artifacts::{ArtifactAccount, Artifacts, Fetched};
 pub use front50::Front50;
 pub use live::{Answer, Live};
-pub use rows::{Derivation, Deriving, RuleBook};
+pub use rows::{AccountRowRules, Derivation, RowRederivation};
 pub use staleness::Staleness;
 pub use tasks::{RETENTION, Rejected, Tasks, TasksConfig};
 pub use upstream::{Upstream, UpstreamError};
 
-use live::AGAIN;
+use live::RETRY;

@@ -17,7 +17,8 @@ use tokio::net::TcpListener;
 use super::background::{Cleanup, History, Housekeeping, Polling};
 use crate::{
     clouddriver::{
-        Accounts, Artifacts, Deriving, Front50, Live, RuleBook, Staleness, Tasks, TasksConfig, Upstream,
+        AccountRowRules, Accounts, Artifacts, Front50, Live, RowRederivation, Staleness, Tasks, TasksConfig,
+        Upstream,
     },
     config::HubConfig,
     dispatch::{Dispatch, DispatchConfig, Vault},
@@ -79,9 +80,10 @@ struct GrpcEndpoint {
 
 impl Parts {
     /// Starts the periodic tasks on the store.
-    pub(super) fn start_background(&self, rules: &RuleBook, schedule: Schedule) {
+    pub(super) fn start_background(&self, rules: &AccountRowRules, schedule: Schedule) {
         let Self { config, shutdown, store, .. } = self;
-        let deriving = Deriving::new(store.clone(), rules.clone(), self.tenant.clone(), self.id.clone());
+        let deriving =
+            RowRederivation::new(store.clone(), rules.clone(), self.tenant.clone(), self.id.clone());
         shutdown.spawn("store.rows", deriving.run(shutdown.token()));
         let polling = Polling {
             store: store.clone(),
@@ -118,7 +120,7 @@ impl Parts {
     }
 
     /// Starts the task that commits batches.
-    pub(super) fn start_ingest(&self, rules: &RuleBook) -> Arc<Ingest> {
+    pub(super) fn start_ingest(&self, rules: &AccountRowRules) -> Arc<Ingest> {
         let (committer, writer) = Committer::new(
             self.store.clone(),
             self.feed.clone(),
@@ -159,7 +161,7 @@ impl Parts {
     /// Builds the service that agents call.
     pub(super) fn sessions(
         &self,
-        rules: RuleBook,
+        rules: AccountRowRules,
         ingest: Arc<Ingest>,
         dispatch: &Dispatch,
         subjects: SubjectFilter,

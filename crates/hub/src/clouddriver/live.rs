@@ -1,4 +1,4 @@
-//! Live calls: a verb sent to an agent of an account, and its whole answer.
+//! Live calls: sends a verb to an agent of an account and collects the whole response.
 
 use std::time::Duration;
 
@@ -13,30 +13,30 @@ use tracing::warn;
 
 use crate::dispatch::{Dispatch, Event, OperationRequest};
 
-/// The longest answer. It is put together in memory, and becomes several times as large there if it is parsed; the list
-/// of a namespace with 10,000 replica sets has some 40 MiB.
+/// Size of a response. It is collected in memory, and takes several times as much when it is parsed; the list of a
+/// namespace with 10,000 replica sets has some 40 MiB.
 const LARGEST_ANSWER: usize = 64 * 1024 * 1024;
 
-/// The clusters themselves, by way of their agents.
+/// Live access to clusters through their agents.
 #[derive(Debug, Clone)]
 pub struct Live {
     dispatch: Dispatch,
-    /// How long a read is tried again that the hub itself does not take on.
-    patience: Duration,
+    /// Duration for which a read that the hub does not accept is retried.
+    retry_for: Duration,
 }
 
-/// How long it is waited before the hub is asked again that did not take something on.
-pub(super) const AGAIN: BackoffConfig = BackoffConfig {
+/// Pause between two attempts at an operation that the hub does not accept.
+pub(super) const RETRY: BackoffConfig = BackoffConfig {
     base: Duration::from_millis(500),
     multiplier: 2.0,
     jitter: 0.2,
     max: Duration::from_secs(10),
 };
 
-/// What came of a verb.
+/// Response to a verb.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// The API server's HTTP status.
+    /// HTTP status of the API server.
     pub code: u16,
     pub content: Content,
     pub body: Bytes,
@@ -46,16 +46,16 @@ pub struct Answer {
 
 impl Live {
     pub fn new(dispatch: Dispatch) -> Self {
-        Self { dispatch, patience: Duration::ZERO }
+        Self { dispatch, retry_for: Duration::ZERO }
     }
 
-    /// The same for who rather waits than hears that the hub has too much to do, or its store does not answer.
+    /// Client that retries reads while the hub is overloaded or its store is unavailable.
     #[must_use]
-    pub(super) fn patient(&self, patience: Duration) -> Self {
-        Self { patience, ..self.clone() }
+    pub(super) fn retrying(&self, retry_for: Duration) -> Self {
+        Self { retry_for, ..self.clone() }
     }
 
-    /// One verb. With an id of the caller's own, what was asked before is not done again, and answered the same.
+    /// Sends a verb. With an id of the caller, a repeated call does nothing again and returns the same response.
     pub async fn call(
         &self,
         account: &AccountName,
@@ -63,8 +63,8 @@ impl Live {
         id: Option<OperationId>,
         deadline: Option<Duration>,
     ) -> Result<Answer, OperationError> {
-        let give_up = Instant::now() + self.patience;
-        let mut again = Backoff::new(AGAIN);
+        let give_up = Instant::now() + self.retry_for;
+        let mut again = Backoff::new(RETRY);
         loop {
             match self.try_once(account, verb.clone(), id, deadline).await {
                 // A caller with an id of its own decides itself which errors are final.
@@ -104,7 +104,7 @@ impl Live {
         Err(OperationError::hub(ErrorKind::HubStopping, "the hub stops"))
     }
 
-    /// One object, if there is one. That there is no such kind or account is another matter.
+    /// Reads one object, if it exists. A kind or account that does not exist is an error.
     pub async fn get(&self, account: &AccountName, get: Get) -> Result<Option<Value>, OperationError> {
         match self.call(account, Verb::Get(get), None, None).await {
             Ok(answer) => answer.json().map(Some),
@@ -113,7 +113,7 @@ impl Live {
         }
     }
 
-    /// The objects that a list has.
+    /// Reads the items of a list.
     pub async fn list(&self, account: &AccountName, list: List) -> Result<Vec<Value>, OperationError> {
         let answer = self.call(account, Verb::List(list), None, None).await?;
         match answer.json()? {
@@ -125,15 +125,14 @@ impl Live {
         }
     }
 
-    /// What a container has written.
+    /// Reads the log of a container.
     pub async fn logs(&self, account: &AccountName, logs: Logs) -> Result<String, OperationError> {
         let answer = self.call(account, Verb::Logs(logs), None, None).await?;
         Ok(String::from_utf8_lossy(&answer.body).into_owned())
     }
 }
 
-/// The next piece of an answer, unless it gets too long: then it is given up, and nothing is lost. What changes something
-/// never answers so much.
+/// Appends a piece of a response, unless it gets too large. Only reads have responses of that size, so that nothing is lost.
 fn add(body: &mut BytesMut, piece: &[u8]) -> Result<(), OperationError> {
     if body.len() + piece.len() > LARGEST_ANSWER {
         let message = format!("the answer is longer than {} MiB", LARGEST_ANSWER / 1024 / 1024);
@@ -146,7 +145,7 @@ fn add(body: &mut BytesMut, piece: &[u8]) -> Result<(), OperationError> {
 // === impl Answer ===
 
 impl Answer {
-    /// The document that it is.
+    /// Parses the body.
     pub fn json(&self) -> Result<Value, OperationError> {
         serde_json::from_slice(&self.body).map_err(|error| {
             let message = format!("the answer is not JSON: {error}");
@@ -160,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_that_is_too_long_is_given_up() {
+    fn a_response_that_is_too_large_is_an_error() {
         let mut body = BytesMut::zeroed(LARGEST_ANSWER - 1);
         add(&mut body, b"x").unwrap();
         let error = add(&mut body, b"x").unwrap_err();

@@ -28,23 +28,23 @@ const ABANDONED: Duration = Duration::from_secs(30);
 
 /// Row rules of all accounts, as they were last read; clones share them.
 #[derive(Debug, Clone)]
-pub struct RuleBook {
+pub struct AccountRowRules {
     accounts: Accounts,
     by_account: Arc<RwLock<HashMap<AccountName, Arc<Derivation>>>>,
 }
 
 /// Background task that re-derives the rows of accounts whose rules changed.
 #[derive(Debug)]
-pub struct Deriving {
+pub struct RowRederivation {
     store: Store,
-    rules: RuleBook,
+    rules: AccountRowRules,
     tenant: TenantId,
     hub: HubId,
 }
 
-// === impl RuleBook ===
+// === impl AccountRowRules ===
 
-impl RuleBook {
+impl AccountRowRules {
     pub fn new(accounts: Accounts) -> Self {
         Self { accounts, by_account: Arc::default() }
     }
@@ -55,7 +55,7 @@ impl RuleBook {
     }
 
     /// Reads the rules of an account that is to be written. If that fails, its rows are derived again later.
-    async fn learn(&self, account: &AccountName) {
+    async fn refresh(&self, account: &AccountName) {
         match self.accounts.read(account).await {
             Ok(Some(found)) => {
                 let derivation = Arc::new(Derivation::new(found.row_rules()));
@@ -68,7 +68,7 @@ impl RuleBook {
         }
     }
 
-    async fn learn_all(&self) -> Result<(), StoreError> {
+    async fn refresh_all(&self) -> Result<(), StoreError> {
         let accounts = self.accounts.all().await?;
         let derivation = |account: &Account| Arc::new(Derivation::new(account.row_rules()));
         let derivations: Vec<_> = accounts.iter().map(|it| (it.name.clone(), derivation(it))).collect();
@@ -77,13 +77,13 @@ impl RuleBook {
     }
 }
 
-impl RulesByAccount for RuleBook {
+impl RulesByAccount for AccountRowRules {
     fn rules(&self, account: &AccountName) -> Arc<dyn DeriveRows> {
         self.of(account)
     }
 
     fn attached<'a>(&'a self, account: &'a AccountName) -> BoxFuture<'a, ()> {
-        self.learn(account).boxed()
+        self.refresh(account).boxed()
     }
 
     fn announced(&self) -> BoxFuture<'_, ()> {
@@ -91,10 +91,10 @@ impl RulesByAccount for RuleBook {
     }
 }
 
-// === impl Deriving ===
+// === impl RowRederivation ===
 
-impl Deriving {
-    pub fn new(store: Store, rules: RuleBook, tenant: TenantId, hub: HubId) -> Self {
+impl RowRederivation {
+    pub fn new(store: Store, rules: AccountRowRules, tenant: TenantId, hub: HubId) -> Self {
         Self { store, rules, tenant, hub }
     }
 
@@ -115,7 +115,7 @@ impl Deriving {
     }
 
     async fn rederive(&self) -> Result<(), StoreError> {
-        self.rules.learn_all().await?;
+        self.rules.refresh_all().await?;
         for state in self.store.row_states(&self.tenant).await? {
             let derivation = self.rules.of(&state.account);
             if state.is_current(&*derivation) || !self.is_ours(&state) {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! POST ─▶ submission: parsed? account? valid? allowed? ─▶ row in the store ─▶ Run
-//! Run ─▶ each operation (Act) ─▶ Steps: say, learn, change ─▶ end: results and state at once
+//! Run ─▶ each operation (OperationExecutor) ─▶ Steps: say, learn, change ─▶ end: results and state at once
 //! ```
 //!
 //! A run is a function of the request and of the results of its reads. Those are written to the journal before a change that
@@ -10,10 +10,10 @@
 //! of a hub that is gone, or of its own earlier incarnation, runs it again from the beginning: reads return the journaled
 //! results, changes return their first outcome, and nothing is done or written to the history twice.
 
-mod act;
-mod halt;
+mod executor;
 mod reconcile;
 mod run;
+mod step_error;
 mod steps;
 mod submission;
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::json;
-use spindrift_hub::clouddriver::{Accounts, Derivation, Deriving, RuleBook};
+use spindrift_hub::clouddriver::{AccountRowRules, Accounts, Derivation, RowRederivation};
 use spindrift_hub::store::{
     AccountWrite, DeriveRows, ObjectQuery, ObjectWrite, Rederived, RowSearch, RowState, Store,
 };
@@ -273,7 +273,8 @@ async fn an_account_whose_rows_are_never_derived_holds_up_no_other() -> anyhow::
                     WHEN (NEW.account = 'bad') EXECUTE FUNCTION too_slow()";
         bench.database.execute(slow).await?;
         let accounts = Accounts::new(bench.store.clone(), tenant(), Arc::default());
-        let deriving = Deriving::new(bench.store.clone(), RuleBook::new(accounts), tenant(), hub("hub"));
+        let deriving =
+            RowRederivation::new(bench.store.clone(), AccountRowRules::new(accounts), tenant(), hub("hub"));
         let mut tasks = JoinSet::new();
         tasks.spawn(deriving.run(CancellationToken::new()));
         eventually!("the others are derived", {

@@ -10,8 +10,8 @@ use tracing::{info, warn};
 
 use super::{
     RunningAttempt, TasksShared,
-    act::Act,
-    halt::Halt,
+    executor::OperationExecutor,
+    step_error::StepError,
     steps::Steps,
     submission::{PROVIDER, account_of, manifests},
 };
@@ -90,8 +90,8 @@ impl Run {
                     steps.say(Line::completed());
                     results.extend(result.map(|result| serde_json::to_value(result).unwrap_or_default()));
                 }
-                Err(halt) => {
-                    let Some(failure) = halt.into_failure() else { return Ok(()) };
+                Err(error) => {
+                    let Some(failure) = error.into_failure() else { return Ok(()) };
                     steps.say(Line::failed(submission.operation, &failure));
                     // Earlier results are dropped: a reader would take them for all results.
                     results = vec![failure.result_object(submission.operation)];
@@ -108,8 +108,8 @@ impl Run {
         match steps.end(state, results).await {
             Ok(()) => info!(task = %self.id, attempt = self.attempt, ?state, "task ended"),
             // The store rejects the results. The task ends with that message instead, so that callers do not wait forever.
-            Err(Halt::Failed(failure)) => {
-                steps.forget_unsaid();
+            Err(StepError::Failed(failure)) => {
+                steps.drop_new_lines();
                 steps.say(Line::abandoned(&failure));
                 if steps.end(TaskState::Failed, &[failure.result_object_of("")]).await.is_ok() {
                     info!(task = %self.id, attempt = self.attempt, "task ended without its results");
@@ -157,13 +157,13 @@ async fn operate(
     steps: &mut Steps,
     accounts: &[Arc<Account>],
     submission: &SubmittedOperation,
-) -> Result<Option<OperationResult>, Halt> {
+) -> Result<Option<OperationResult>, StepError> {
     let SubmittedOperation { operation, description, .. } = submission;
     let account =
         account_of(accounts, submission).map_err(|refusal| Failure::illegal_argument(refusal.message))?;
-    let mut act = Act::new(steps, account, *operation);
-    let global = act.without_namespaces(description).await?;
-    let manifests = manifests(account, description, |kind| global.contains(kind).then_some(false));
+    let mut executor = OperationExecutor::new(steps, account, *operation);
+    let cluster_scoped = executor.cluster_scoped(description).await?;
+    let manifests = manifests(account, description, |kind| cluster_scoped.contains(kind).then_some(false));
     let manifests = manifests.map_err(|error| Failure::illegal_argument(error.to_string()))?;
-    act.run(description, manifests).await
+    executor.run(description, manifests).await
 }

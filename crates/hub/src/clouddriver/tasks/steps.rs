@@ -1,4 +1,4 @@
-//! The steps of a run: what it says, learns and changes, and what of that an earlier run did before.
+//! Steps of a run: history lines, reads and changes. Those of an earlier run are taken from the journal.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -12,56 +12,57 @@ use spindrift_spinnaker::{Failure, Line, TaskState};
 use tokio::time::{Instant, sleep};
 use tracing::warn;
 
-use super::{TasksShared, halt::Halt};
+use super::{TasksShared, step_error::StepError};
 use crate::{
-    clouddriver::{AGAIN, Live},
+    clouddriver::{Live, RETRY},
     config::Kubernetes,
     dispatch::SealedItem,
     store::{StoreError, TaskEntry, TaskId, TaskSeat},
 };
 
-/// As long as kubectl may take before Clouddriver kills it.
-const LONGEST: Duration = Duration::from_mins(10);
+/// Deadline of a step: Clouddriver's limit for kubectl.
+const STEP_DEADLINE: Duration = Duration::from_mins(10);
 
-/// A store that is away for a moment is waited for; if it is away for longer, the task is taken up again later.
+/// Attempts to write the journal; if the store is unavailable for longer, the task is resumed later.
 const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// How a change that was not accepted is retried.
+/// Retry of a change that was not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Retry {
-    /// Under its id: the hub answers with what became of it, or accepts it now.
+    /// With the same id: the hub returns the outcome, or accepts it now.
     SameId,
-    /// Under the next id: this one has ended.
+    /// With the next id: this one has ended.
     NewId,
 }
 
-/// Some bytes of a digest.
+/// Bytes of the digest in an operation id.
 const STEP_BYTES: usize = 10;
 
-/// The steps of one attempt at a task.
+/// Steps of one attempt at a task.
 #[derive(Debug)]
 pub(super) struct Steps {
     shared: Arc<TasksShared>,
     id: TaskId,
     attempt: u32,
-    /// The number of the next step.
+    /// Number of the next step.
     step: u32,
-    /// The number of the next entry in the journal.
+    /// Number of the next entry in the journal.
     entry: u32,
-    /// How many lines an earlier run has said, that this one has yet to come to.
-    said_before: usize,
-    /// What an earlier run has learned, by step.
-    known: BTreeMap<u32, Value>,
-    /// What is not in the journal yet.
-    unsaid: Vec<Line>,
-    learned: BTreeMap<u32, Value>,
+    /// Lines of an earlier run that this one has not reached yet.
+    lines_before: usize,
+    /// Results of an earlier run's reads, by step.
+    journaled: BTreeMap<u32, Value>,
+    /// Lines that are not in the journal yet.
+    new_lines: Vec<Line>,
+    /// Results of reads that are not in the journal yet.
+    new_results: BTreeMap<u32, Value>,
 }
 
 // === impl Steps ===
 
 impl Steps {
-    /// From the beginning, with the journal of what earlier runs said and learned.
+    /// Starts from the beginning, with the journal of earlier runs.
     pub(super) async fn begin(
         shared: Arc<TasksShared>,
         id: TaskId,
@@ -70,15 +71,15 @@ impl Steps {
         let entries = shared.store.task_entries(&shared.config.tenant, id, attempt).await?;
         let mut steps = Self::after(&entries, shared, id, attempt);
         for TaskEntry { number, said, learned } in &entries {
-            steps.said_before += serde_json::from_slice::<Vec<Line>>(said).map_or(0, |lines| lines.len());
+            steps.lines_before += serde_json::from_slice::<Vec<Line>>(said).map_or(0, |lines| lines.len());
             if !learned.is_empty() {
-                steps.known.extend(steps.open(*number, learned)?);
+                steps.journaled.extend(steps.open(*number, learned)?);
             }
         }
         Ok(steps)
     }
 
-    /// After all that earlier runs said, whatever that was: only an end can follow.
+    /// Starts after all entries of earlier runs, to end the task.
     pub(super) async fn at_the_end(
         shared: Arc<TasksShared>,
         id: TaskId,
@@ -95,123 +96,124 @@ impl Steps {
             attempt,
             step: 0,
             entry: entries.last().map_or(0, |last| last.number + 1),
-            said_before: 0,
-            known: BTreeMap::new(),
-            unsaid: Vec::new(),
-            learned: BTreeMap::new(),
+            lines_before: 0,
+            journaled: BTreeMap::new(),
+            new_lines: Vec::new(),
+            new_results: BTreeMap::new(),
         }
     }
 
-    /// The clusters themselves, to be read.
+    /// Live access for reads.
     pub(super) fn live(&self) -> Live {
-        self.shared.live.patient(LONGEST)
+        self.shared.live.retrying(STEP_DEADLINE)
     }
 
-    /// How things are deployed.
+    /// Settings of deployments.
     pub(super) fn settings(&self) -> Arc<Kubernetes> {
         self.shared.config.kubernetes.clone()
     }
 
-    /// Says something, unless an earlier run did.
+    /// Adds a line to the history, unless an earlier run did.
     pub(super) fn say(&mut self, line: Line) {
-        match self.said_before.checked_sub(1) {
-            Some(left) => self.said_before = left,
-            None => self.unsaid.push(line),
+        match self.lines_before.checked_sub(1) {
+            Some(left) => self.lines_before = left,
+            None => self.new_lines.push(line),
         }
     }
 
-    /// Drops what is not in the journal yet.
-    pub(super) fn forget_unsaid(&mut self) {
-        self.unsaid.clear();
+    /// Drops lines that are not in the journal yet.
+    pub(super) fn drop_new_lines(&mut self) {
+        self.new_lines.clear();
     }
 
-    /// Learns something of a cluster, or remembers what an earlier run learned.
-    pub(super) async fn learn<T: Serialize + DeserializeOwned>(
+    /// Performs a read, or returns the result of an earlier run.
+    pub(super) async fn read<T: Serialize + DeserializeOwned>(
         &mut self,
-        asking: impl Future<Output = Result<T, OperationError>>,
-    ) -> Result<T, Halt> {
+        reading: impl Future<Output = Result<T, OperationError>>,
+    ) -> Result<T, StepError> {
         let step = self.next();
-        if let Some(known) = self.known.remove(&step)
+        if let Some(known) = self.journaled.remove(&step)
             && let Ok(known) = serde_json::from_value(known)
         {
             return Ok(known);
         }
-        let found = asking.await?;
-        self.learned.insert(step, serde_json::to_value(&found).unwrap_or_default());
+        let found = reading.await?;
+        self.new_results.insert(step, serde_json::to_value(&found).unwrap_or_default());
         Ok(found)
     }
 
-    /// Changes something, once, however often this step is taken; the answer is always the same.
+    /// Performs a change once, however often this step runs; the response is always the same.
     ///
-    /// What the hub itself refuses for a moment is tried again. Where that may be the last word on an id, it is tried
-    /// under the next one, which is written down before: a later run must not begin with an id that came to nothing here.
-    pub(super) async fn change(&mut self, account: &AccountName, verb: Verb) -> Result<Value, Halt> {
+    /// A change that the hub does not accept for a moment is retried. If its id has ended, the next id is used, which is
+    /// written to the journal before: a later run must not start with an id that has ended.
+    pub(super) async fn change(&mut self, account: &AccountName, verb: Verb) -> Result<Value, StepError> {
         let step = self.next();
-        let mut turn = self.known.remove(&step).and_then(|turn| turn.as_u64()).unwrap_or_default();
-        let give_up = Instant::now() + LONGEST;
-        let mut again = Backoff::new(AGAIN);
+        let mut turn = self.journaled.remove(&step).and_then(|turn| turn.as_u64()).unwrap_or_default();
+        let give_up = Instant::now() + STEP_DEADLINE;
+        let mut again = Backoff::new(RETRY);
         loop {
-            self.write_down().await?;
+            self.write_journal().await?;
             let id = self.operation(step, turn);
-            let error = match self.shared.live.call(account, verb.clone(), Some(id), Some(LONGEST)).await {
-                Ok(answer) => return Ok(answer.json()?),
-                Err(error) => error,
-            };
+            let error =
+                match self.shared.live.call(account, verb.clone(), Some(id), Some(STEP_DEADLINE)).await {
+                    Ok(answer) => return Ok(answer.json()?),
+                    Err(error) => error,
+                };
             let Some(retry) = Retry::after(error.kind).filter(|_| Instant::now() < give_up) else {
                 return Err(error.into());
             };
             warn!(task = %self.id, %error, "a step of a task was not accepted, retrying");
             if retry == Retry::NewId {
                 turn += 1;
-                self.learned.insert(step, turn.into());
+                self.new_results.insert(step, turn.into());
             }
             sleep(again.next()).await;
         }
     }
 
-    /// Ends the task: with it, all that is left to say and what it leaves behind are there at once.
-    pub(super) async fn end(&mut self, state: TaskState, results: &[Value]) -> Result<(), Halt> {
-        let last = TaskEntry { number: self.entry, said: json(&self.unsaid), learned: Bytes::new() };
+    /// Ends the task: state, results and remaining lines are written in one transaction.
+    pub(super) async fn end(&mut self, state: TaskState, results: &[Value]) -> Result<(), StepError> {
+        let last = TaskEntry { number: self.entry, said: json(&self.new_lines), learned: Bytes::new() };
         let results = json(results);
         for attempt in 1.. {
             match self.shared.store.end_task(&self.seat(), state, &last, &results).await {
                 Ok(true) => break,
-                Ok(false) => return Err(Halt::Lost),
+                Ok(false) => return Err(StepError::Lost),
                 Err(error) => self.again(attempt, &error).await?,
             }
         }
         Ok(())
     }
 
-    /// Writes down what was said and learned, before something is changed because of it.
-    async fn write_down(&mut self) -> Result<(), Halt> {
-        if self.unsaid.is_empty() && self.learned.is_empty() {
+    /// Writes new lines and results to the journal, before a change that depends on them.
+    async fn write_journal(&mut self) -> Result<(), StepError> {
+        if self.new_lines.is_empty() && self.new_results.is_empty() {
             return Ok(());
         }
-        let learned = if self.learned.is_empty() { Bytes::new() } else { self.seal()? };
-        let entry = TaskEntry { number: self.entry, said: json(&self.unsaid), learned };
+        let learned = if self.new_results.is_empty() { Bytes::new() } else { self.seal()? };
+        let entry = TaskEntry { number: self.entry, said: json(&self.new_lines), learned };
         for attempt in 1.. {
             match self.shared.store.append_task(&self.seat(), &entry).await {
                 Ok(true) => break,
-                Ok(false) => return Err(Halt::Lost),
+                Ok(false) => return Err(StepError::Lost),
                 Err(error) => self.again(attempt, &error).await?,
             }
         }
         self.entry += 1;
-        self.unsaid.clear();
-        self.learned.clear();
+        self.new_lines.clear();
+        self.new_results.clear();
         Ok(())
     }
 
-    async fn again(&self, attempt: u32, error: &StoreError) -> Result<(), Halt> {
-        warn!(task = %self.id, error = %report(error), "the journal of a task was not written");
-        // What is there already was written by us, and not answered, or by an earlier life.
+    async fn again(&self, attempt: u32, error: &StoreError) -> Result<(), StepError> {
+        warn!(task = %self.id, error = %report(error), "the journal of a task could not be written");
+        // A duplicate was written by this run without an acknowledgement, or by an earlier incarnation.
         if error.is_refusal() && !error.is_duplicate() {
             let message = format!("what the task said and learned cannot be written down: {}", report(error));
             return Err(Failure::illegal_state(message).into());
         }
         if attempt >= ATTEMPTS || !error.is_retryable() {
-            return Err(Halt::Lost);
+            return Err(StepError::Lost);
         }
         sleep(PAUSE).await;
         Ok(())
@@ -227,7 +229,7 @@ impl Steps {
         TaskSeat { tenant: &config.tenant, id: self.id, attempt: self.attempt, driver: &config.hub }
     }
 
-    /// The id of what a step asks of an agent, the first time and each time after that came to nothing.
+    /// Id of the operation of a step; `turn` counts the ids that have ended.
     fn operation(&self, step: u32, turn: u64) -> OperationId {
         let again = if turn == 0 { String::new() } else { format!("/{turn}") };
         let name = format!("{}/{}/{step}{again}", self.id, self.attempt);
@@ -241,11 +243,11 @@ impl Steps {
         SealedItem::Learned { attempt: self.attempt, entry }
     }
 
-    fn seal(&self) -> Result<Bytes, Halt> {
-        let sealed = self.shared.vault.seal(self.id.ulid(), self.place(self.entry), &json(&self.learned));
+    fn seal(&self) -> Result<Bytes, StepError> {
+        let sealed = self.shared.vault.seal(self.id.ulid(), self.place(self.entry), &json(&self.new_results));
         sealed.map_err(|failure| {
-            warn!(task = %self.id, error = %report(&failure), "what a task learned could not be encrypted");
-            Halt::Lost
+            warn!(task = %self.id, error = %report(&failure), "the journal of a task could not be encrypted");
+            StepError::Lost
         })
     }
 

@@ -3,7 +3,7 @@
 use axum::http::Method;
 use percent_encoding::percent_decode_str;
 
-/// Who serves a request.
+/// Destination of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RoutePlan {
     /// This hub alone.

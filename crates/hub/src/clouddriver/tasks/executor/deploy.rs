@@ -1,4 +1,4 @@
-//! deploy: everything is prepared before anything is sent, and the first error ends it.
+//! Deploy: all objects are prepared before any is sent, and the first error ends it.
 
 use serde_json::Value;
 use spindrift_model::{Apply, ApplyMode, Create, DryRun, KubectlAction, Replace, Validation, Verb};
@@ -6,18 +6,18 @@ use spindrift_spinnaker::{
     Delivery, Deploy, DeployManifest, DeployStrategy, Failure, Manifest, Method, OperationResult, Target,
 };
 
-use super::{Act, words};
-use crate::clouddriver::tasks::halt::Halt;
+use super::{OperationExecutor, kubectl_messages};
+use crate::clouddriver::tasks::step_error::StepError;
 
-// === impl Act ===
+// === impl OperationExecutor ===
 
-impl Act<'_> {
-    /// Deploys manifests that are in their namespaces.
+impl OperationExecutor<'_> {
+    /// Deploys manifests whose namespaces are set.
     pub(super) async fn deploy(
         &mut self,
         request: &DeployManifest,
         manifests: Vec<Manifest>,
-    ) -> Result<OperationResult, Halt> {
+    ) -> Result<OperationResult, StepError> {
         let settings = self.steps.settings();
         let target = Target {
             account: self.account.name.as_str(),
@@ -53,34 +53,34 @@ impl Act<'_> {
         Ok(result?)
     }
 
-    /// Sends one object, and tells what the cluster has then.
-    async fn deliver(&mut self, delivery: &Delivery, by_name: bool) -> Result<Manifest, Halt> {
+    /// Sends one object and returns it as it is in the cluster.
+    async fn deliver(&mut self, delivery: &Delivery, by_name: bool) -> Result<Manifest, StepError> {
         let recreates = delivery.method == Method::Strategy(DeployStrategy::Recreate);
-        // As kubectl would: it deletes nothing where a name and a selector come together.
+        // As kubectl does, which deletes nothing if it gets both a name and a selector.
         if recreates
             && by_name
-            // If something is still there after that, applying it will say what is wrong.
-            && let Err(Halt::Lost) = self.remove(&delivery.manifest.coordinates()).await
+            // If the deletion fails, the apply that follows reports the reason.
+            && let Err(StepError::Lost) = self.remove(&delivery.manifest.coordinates()).await
         {
-            return Err(Halt::Lost);
+            return Err(StepError::Lost);
         }
         let answer = match self.change(verb(delivery)).await {
             Ok(answer) => answer,
-            Err(Halt::Operation(error)) => {
-                let (action, is_there) = self.action(delivery).await?;
-                let said = words::undelivered(&error, action, &delivery.manifest);
-                return Err(delivery.failed(&said, is_there).into());
+            Err(StepError::Operation(error)) => {
+                let (action, exists) = self.action(delivery).await?;
+                let said = kubectl_messages::undelivered(&error, action, &delivery.manifest);
+                return Err(delivery.failed(&said, exists).into());
             }
-            Err(halt) => return Err(halt),
+            Err(error) => return Err(error),
         };
         let object = answer.get("object").cloned().unwrap_or_default();
         Manifest::try_from(object).map_err(|error| {
-            Failure::illegal_state(format!("what the cluster answered is no object: {error}")).into()
+            Failure::illegal_state(format!("the cluster's response is not an object: {error}")).into()
         })
     }
 
-    /// What kubectl says that it was doing, and whether the object is there: that decides whether it creates.
-    async fn action(&mut self, delivery: &Delivery) -> Result<(KubectlAction, bool), Halt> {
+    /// Action in kubectl's error message, and whether the object exists, which decides between create and patch.
+    async fn action(&mut self, delivery: &Delivery) -> Result<(KubectlAction, bool), StepError> {
         let to_existing = match delivery.method {
             Method::Create => return Ok((KubectlAction::Other("creating"), false)),
             Method::Strategy(DeployStrategy::ServerSideApply { .. }) => {
@@ -89,13 +89,13 @@ impl Act<'_> {
             Method::Strategy(DeployStrategy::Replace) => "replacing",
             Method::Strategy(DeployStrategy::Apply | DeployStrategy::Recreate) => "patching",
         };
-        let is_there = match self.get(&delivery.manifest.coordinates()).await {
+        let exists = match self.get(&delivery.manifest.coordinates()).await {
             Ok(found) => found.is_some(),
-            Err(Halt::Lost) => return Err(Halt::Lost),
-            // Where nothing can be seen, nothing was found missing.
+            Err(StepError::Lost) => return Err(StepError::Lost),
+            // If it cannot be read, a replace counts as one of an existing object.
             Err(_) => delivery.method == Method::Strategy(DeployStrategy::Replace),
         };
-        Ok((KubectlAction::Other(if is_there { to_existing } else { "creating" }), is_there))
+        Ok((KubectlAction::Other(if exists { to_existing } else { "creating" }), exists))
     }
 }
 
@@ -125,7 +125,7 @@ fn verb(delivery: &Delivery) -> Verb {
             });
         }
         Method::Strategy(DeployStrategy::ServerSideApply { force }) => (ApplyMode::ServerSide, force),
-        // Who asks for nothing else gets what the agent is configured to do.
+        // The agent's configuration chooses between client-side and server-side apply.
         Method::Strategy(DeployStrategy::Apply | DeployStrategy::Recreate) => (ApplyMode::Configured, false),
     };
     Verb::Apply(Apply {

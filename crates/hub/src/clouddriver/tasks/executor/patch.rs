@@ -1,4 +1,4 @@
-//! patch: with artifacts bound in it, if it is merged.
+//! Patch; artifacts are bound in merge patches.
 
 use serde_json::{Value, json};
 use spindrift_model::{DryRun, Manifest, Patch, PatchKind, Verb};
@@ -7,16 +7,16 @@ use spindrift_spinnaker::{
     operation::{MergeStrategy, PatchBody, PatchManifest},
 };
 
-use super::{Act, Outcome, words};
-use crate::clouddriver::{object_ref::object_ref, tasks::halt::Halt};
+use super::{OperationExecutor, Outcome, kubectl_messages};
+use crate::clouddriver::{object_ref::object_ref, tasks::step_error::StepError};
 
-/// What `kubectl --record` writes: who is to blame.
+/// Annotation that `kubectl --record` writes.
 const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
 
-// === impl Act ===
+// === impl OperationExecutor ===
 
-impl Act<'_> {
-    /// Changes parts of an object.
+impl OperationExecutor<'_> {
+    /// Runs a patch operation.
     pub(super) async fn patch(&mut self, patch: &PatchManifest, target: &Coordinates) -> Outcome {
         let lines = self.lines();
         self.say(lines.finding_patch_handler(target));
@@ -33,13 +33,13 @@ impl Act<'_> {
             self.say(lines.submitting_patch(target));
         }
         let cause = change_cause(target, strategy, &body);
-        if let Err(halt) = self.send(target, kind(strategy), body).await {
-            return Err(self.unpatched(halt, target, strategy).await);
+        if let Err(error) = self.send(target, kind(strategy), body).await {
+            return Err(self.unpatched(error, target, strategy).await);
         }
         if options.and_then(|options| options.record) == Some(true) {
             let record = json!({ "metadata": { "annotations": { CHANGE_CAUSE: cause } } });
             let recorded = self.send(target, PatchKind::Merge, record).await;
-            recorded.map_err(|halt| halt.told(|said| lines.failed(target, said)))?;
+            recorded.map_err(|error| error.or_failure(|said| lines.failed(target, said)))?;
         }
         self.say_all(lines.done());
         let mut result = OperationResult::new();
@@ -48,13 +48,13 @@ impl Act<'_> {
         Ok(Some(result))
     }
 
-    /// Patches an object as it is told to.
+    /// Sends a patch of an object.
     pub(super) async fn send(
         &mut self,
         target: &Coordinates,
         kind: PatchKind,
         body: Value,
-    ) -> Result<(), Halt> {
+    ) -> Result<(), StepError> {
         let patch = Patch {
             target: object_ref(target),
             kind,
@@ -66,21 +66,26 @@ impl Act<'_> {
         self.change(Verb::Patch(patch)).await.map(drop)
     }
 
-    /// Kubectl says of a kind that cannot be merged so which kind that is.
-    async fn unpatched(&mut self, halt: Halt, target: &Coordinates, strategy: MergeStrategy) -> Halt {
+    /// Failure of a patch: for an unsupported patch type, kubectl names the kind.
+    async fn unpatched(
+        &mut self,
+        error: StepError,
+        target: &Coordinates,
+        strategy: MergeStrategy,
+    ) -> StepError {
         let lines = self.lines();
-        let Halt::Operation(error) = &halt else { return halt };
-        if words::is_unsupported_media_type(error) {
+        let StepError::Operation(error) = &error else { return error };
+        if kubectl_messages::is_unsupported_media_type(error) {
             match self.peek(target).await {
                 Ok(Some(object)) => {
-                    let said = words::unsupported_patch(strategy.content_type(), &object, error);
+                    let said = kubectl_messages::unsupported_patch(strategy.content_type(), &object, error);
                     return lines.failed(target, &said).into();
                 }
                 Ok(None) => {}
                 Err(lost) => return lost,
             }
         }
-        halt.told(|said| lines.failed(target, said))
+        error.or_failure(|said| lines.failed(target, said))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a deployment has to know of the cluster.
+//! Reads of the cluster that a deployment needs.
 
 use serde_json::Value;
 use spindrift_model::{Discover, ErrorKind, Matches, Verb};
@@ -6,18 +6,18 @@ use spindrift_spinnaker::{
     Artifact, Coordinates, Kind, Live, Lookup, Manifest, OperationDescription, Version,
 };
 
-use super::{Act, Listing};
-use crate::clouddriver::{object_ref::object_ref, tasks::halt::Halt};
+use super::{Listing, OperationExecutor};
+use crate::clouddriver::{object_ref::object_ref, tasks::step_error::StepError};
 
-// === impl Act ===
+// === impl OperationExecutor ===
 
-impl Act<'_> {
-    /// The kinds without namespaces among those that are to be put into one, and that nobody described. A cluster that
-    /// cannot be asked is taken to have none: what is wrong with it is told when something is sent there.
-    pub(in crate::clouddriver::tasks) async fn without_namespaces(
+impl OperationExecutor<'_> {
+    /// Cluster-scoped kinds among the unknown kinds of a deployment with a namespace override. If discovery fails, none: the
+    /// first request that is sent to the cluster reports the error.
+    pub(in crate::clouddriver::tasks) async fn cluster_scoped(
         &mut self,
         description: &OperationDescription,
-    ) -> Result<Vec<Kind>, Halt> {
+    ) -> Result<Vec<Kind>, StepError> {
         let OperationDescription::Deploy(deploy) = description else { return Ok(Vec::new()) };
         let manifests = match deploy.namespace_override.as_deref().map(str::trim) {
             None | Some("") => return Ok(Vec::new()),
@@ -30,31 +30,32 @@ impl Act<'_> {
             return Ok(Vec::new());
         }
         let (live, account) = (self.steps.live(), self.account.name.clone());
-        let asking = async {
+        let reading = async {
             let answer = live.call(&account, Verb::Discover(Discover {}), None, None).await;
             match answer.and_then(|answer| answer.json()) {
-                Ok(served) => Ok(global(&served).filter(|kind| unknown.contains(&kind)).collect()),
+                Ok(served) => {
+                    Ok(served_cluster_scoped(&served).filter(|kind| unknown.contains(&kind)).collect())
+                }
                 Err(error) if error.kind == ErrorKind::HubStopping => Err(error),
                 Err(_) => Ok(Vec::new()),
             }
         };
-        self.steps.learn(asking).await
+        self.steps.read(reading).await
     }
 
-    /// Finds out what has to be known to prepare a manifest.
+    /// Performs the lookups that a manifest needs.
     pub(super) async fn look_up(
         &mut self,
         manifest: Option<&Manifest>,
         lookups: &[Lookup],
-    ) -> Result<Live, Halt> {
+    ) -> Result<Live, StepError> {
         let mut live = Live::default();
         let Some(manifest) = manifest else { return Ok(live) };
         for lookup in lookups {
             match lookup {
                 Lookup::Get(target) => live.got.extend(self.get(target).await?),
                 Lookup::List { kind, namespace } => {
-                    // As if there were none, the next would be the first, and overwrite that: who may not read them
-                    // deploys nothing that has versions.
+                    // A forbidden list is an error: with no versions, the next would be the first and overwrite an existing one.
                     let is_version = |object: &Manifest| {
                         let name = Artifact::deployed(object).and_then(|artifact| artifact.name);
                         name.is_some() && name.as_deref() == manifest.name()
@@ -69,9 +70,9 @@ impl Act<'_> {
         Ok(live)
     }
 
-    /// The oldest version of a Secret that was applied with the same content. Its values do not leave the cluster: the
-    /// agent compares.
-    async fn same(&mut self, manifest: &Manifest, versions: &[Manifest]) -> Result<Vec<String>, Halt> {
+    /// Oldest version of a Secret that was applied with the same content. The agent compares, so that its values do not
+    /// leave the cluster.
+    async fn same(&mut self, manifest: &Manifest, versions: &[Manifest]) -> Result<Vec<String>, StepError> {
         for name in Version::names(manifest, versions) {
             let target = Coordinates { name: name.clone(), ..manifest.coordinates() };
             let matches = Matches {
@@ -79,10 +80,10 @@ impl Act<'_> {
                 manifest: Some(spindrift_model::Manifest(Value::from(manifest.clone()))),
                 other: None,
             };
-            // What was never applied holds something, too; but nobody knows what it was made from.
+            // Only objects that were applied count: for others the original manifest is unknown.
             let is_same = |answer: &Value| answer["matches"] == true && answer["by"] == "lastApplied";
-            let found = self.ask(Verb::Matches(matches), is_same).await;
-            if found.map_err(|halt| halt.told(|said| super::unread(&target, said)))? {
+            let found = self.read(Verb::Matches(matches), is_same).await;
+            if found.map_err(|error| error.or_failure(|said| super::unread(&target, said)))? {
                 return Ok(vec![name]);
             }
         }
@@ -90,8 +91,8 @@ impl Act<'_> {
     }
 }
 
-/// The kinds without namespaces that a cluster serves.
-fn global(served: &Value) -> impl Iterator<Item = Kind> {
+/// Cluster-scoped kinds that a cluster serves.
+fn served_cluster_scoped(served: &Value) -> impl Iterator<Item = Kind> {
     let resources = served["resources"].as_array().into_iter().flatten();
     resources
         .filter(|resource| resource["namespaced"] == false)

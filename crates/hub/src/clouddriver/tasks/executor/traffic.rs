@@ -8,12 +8,12 @@ use spindrift_spinnaker::{
     traffic::{self, Traffic},
 };
 
-use super::{Act, Listing, Outcome};
-use crate::clouddriver::tasks::halt::Halt;
+use super::{Listing, OperationExecutor, Outcome};
+use crate::clouddriver::tasks::step_error::StepError;
 
-// === impl Act ===
+// === impl OperationExecutor ===
 
-impl Act<'_> {
+impl OperationExecutor<'_> {
     /// Enables or disables traffic.
     pub(super) async fn switch(&mut self, switch: &EnableManifest, target: &Coordinates) -> Outcome {
         let lines = self.lines();
@@ -39,7 +39,7 @@ impl Act<'_> {
         Ok(None)
     }
 
-    async fn pods(&mut self, replica_set: &Manifest, namespace: &str) -> Result<Vec<Manifest>, Halt> {
+    async fn pods(&mut self, replica_set: &Manifest, namespace: &str) -> Result<Vec<Manifest>, StepError> {
         let Some(selector) = replica_set.pod_selector() else { return Ok(Vec::new()) };
         let is_own = |pod: &Manifest| traffic::is_pod_of(pod, replica_set);
         let pod = Kind::parse("pod");
@@ -52,7 +52,7 @@ impl Act<'_> {
         service: &Manifest,
         object: &Manifest,
         target: &Coordinates,
-    ) -> Result<(), Halt> {
+    ) -> Result<(), StepError> {
         let on = self.operation == SpinnakerOperation::EnableManifest;
         let patch = traffic::patch(if on { Traffic::On } else { Traffic::Off }, service, object);
         if patch.is_empty() {
@@ -62,6 +62,8 @@ impl Act<'_> {
         let failed = |said: &str| {
             Failure::kubectl(format!("Patch failed for: {name} in namespace: {namespace}: {said}"))
         };
-        self.send(target, PatchKind::Json, Value::Array(patch)).await.map_err(|halt| halt.told(failed))
+        self.send(target, PatchKind::Json, Value::Array(patch))
+            .await
+            .map_err(|error| error.or_failure(failed))
     }
 }

@@ -1,4 +1,4 @@
-//! scale, resize, pause, resume, restart and undo: one call each, by name.
+//! Scale, resize, pause, resume, restart and undo: one verb each.
 
 use serde_json::Value;
 use spindrift_model::{DryRun, Rollout, RolloutAction, Scale, Verb};
@@ -7,15 +7,15 @@ use spindrift_spinnaker::{
     operation::{UndoRollout, pick_revision},
 };
 
-use super::{Act, Outcome, words};
-use crate::clouddriver::{object_ref::object_ref, tasks::halt::Halt};
+use super::{OperationExecutor, Outcome, kubectl_messages};
+use crate::clouddriver::{object_ref::object_ref, tasks::step_error::StepError};
 
-// === impl Act ===
+// === impl OperationExecutor ===
 
-impl Act<'_> {
+impl OperationExecutor<'_> {
     /// Sets the number of replicas.
     pub(super) async fn scale(&mut self, target: &Coordinates, replicas: i64, calling: Line) -> Outcome {
-        self.look_at(target)?;
+        self.check_kind(target)?;
         self.say(calling);
         let count = u32::try_from(replicas).map_err(|_| {
             let said = "error: The --replicas=COUNT flag is required, and COUNT must be greater than or equal to 0\n";
@@ -33,7 +33,7 @@ impl Act<'_> {
 
     /// Pauses, resumes or restarts.
     pub(super) async fn roll_out(&mut self, target: &Coordinates) -> Outcome {
-        self.look_at(target)?;
+        self.check_kind(target)?;
         self.say(self.lines().calling(target));
         let action = match self.operation {
             SpinnakerOperation::PauseRolloutManifest => RolloutAction::Pause,
@@ -43,16 +43,17 @@ impl Act<'_> {
         self.call(target, rollout(target, action)).await
     }
 
-    /// Goes back, to a revision or by so many.
+    /// Rolls back, to a revision or by a number of revisions.
     pub(super) async fn undo(&mut self, undo: &UndoRollout, target: &Coordinates) -> Outcome {
-        self.look_at(target)?;
+        self.check_kind(target)?;
         let lines = self.lines();
         let revision = match undo.num_revisions_back {
             Some(back) => {
                 self.say(lines.looking_up_history());
                 let history = rollout(target, RolloutAction::History { revision: None });
-                let revisions = self.ask(history, revisions).await;
-                let revisions = revisions.map_err(|halt| halt.told(|said| lines.failed(target, said)))?;
+                let revisions = self.read(history, revisions).await;
+                let revisions =
+                    revisions.map_err(|error| error.or_failure(|said| lines.failed(target, said)))?;
                 let revision = pick_revision(revisions, back)?;
                 self.say(lines.picked_revision(revision));
                 revision
@@ -64,26 +65,28 @@ impl Act<'_> {
             lines.failed(target, &format!("error: revision must be a positive integer: {revision}\n"))
         })?;
         let undo = rollout(target, RolloutAction::Undo { to_revision: Some(to_revision) });
-        if let Err(halt) = self.change(undo).await {
-            return Err(self.not_undone(halt, target).await);
+        if let Err(error) = self.change(undo).await {
+            return Err(self.not_undone(error, target).await);
         }
         self.say_all(lines.done());
         Ok(None)
     }
 
-    /// Kubectl has warned of going back from what was applied before it says what is wrong.
-    async fn not_undone(&mut self, halt: Halt, target: &Coordinates) -> Halt {
+    /// Failure of an undo: kubectl prints its warning about applied objects before the error.
+    async fn not_undone(&mut self, error: StepError, target: &Coordinates) -> StepError {
         let lines = self.lines();
-        let Halt::Operation(_) = &halt else { return halt };
+        let StepError::Operation(_) = &error else { return error };
         let warning = match self.peek(target).await {
-            Ok(object) => object.and_then(|object| words::rollback_warning(&object)).unwrap_or_default(),
+            Ok(object) => {
+                object.and_then(|object| kubectl_messages::rollback_warning(&object)).unwrap_or_default()
+            }
             Err(lost) => return lost,
         };
-        halt.told(|said| lines.failed(target, &format!("{warning}{said}")))
+        error.or_failure(|said| lines.failed(target, &format!("{warning}{said}")))
     }
 
-    /// Whether its kind can that at all.
-    fn look_at(&mut self, target: &Coordinates) -> Result<(), Failure> {
+    /// Checks that the kind of the target supports the operation.
+    fn check_kind(&mut self, target: &Coordinates) -> Result<(), Failure> {
         self.say(self.lines().looking_up());
         self.operation.capability().map_or(Ok(()), |capability| capability.check(target))?;
         Ok(())
@@ -91,7 +94,7 @@ impl Act<'_> {
 
     async fn call(&mut self, target: &Coordinates, verb: Verb) -> Outcome {
         let lines = self.lines();
-        self.change(verb).await.map_err(|halt| halt.told(|said| lines.failed(target, said)))?;
+        self.change(verb).await.map_err(|error| error.or_failure(|said| lines.failed(target, said)))?;
         self.say_all(lines.done());
         Ok(None)
     }

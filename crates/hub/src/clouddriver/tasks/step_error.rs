@@ -1,12 +1,12 @@
-//! Why a run does not go on.
+//! Error that ends a run of a task.
 
 use spindrift_model::{ErrorKind, OperationError};
 use spindrift_spinnaker::Failure;
 
-/// Why a run does not go on.
+/// Error that ends a run of a task.
 #[derive(Debug)]
-pub(super) enum Halt {
-    /// The task is not this hub's any more, or the hub stops: whoever has it next goes on.
+pub(super) enum StepError {
+    /// Another hub runs the task now, or this hub shuts down: the next hub continues it.
     Lost,
     /// An operation on the cluster failed.
     Operation(OperationError),
@@ -14,18 +14,18 @@ pub(super) enum Halt {
     Failed(Failure),
 }
 
-// === impl Halt ===
+// === impl StepError ===
 
-impl Halt {
-    /// Makes the failure of an operation of what kubectl would have said.
-    pub(super) fn told(self, failure: impl FnOnce(&str) -> Failure) -> Self {
+impl StepError {
+    /// Converts an error of the cluster to a failure with kubectl's message.
+    pub(super) fn or_failure(self, failure: impl FnOnce(&str) -> Failure) -> Self {
         match self {
             Self::Operation(error) => Self::Failed(failure(&error.stderr())),
-            halt => halt,
+            error => error,
         }
     }
 
-    /// What the operation failed with; none if the run is another's to end.
+    /// Failure of the operation; none if another hub ends the run.
     pub(super) fn into_failure(self) -> Option<Failure> {
         match self {
             Self::Lost => None,
@@ -35,13 +35,13 @@ impl Halt {
     }
 }
 
-impl From<OperationError> for Halt {
+impl From<OperationError> for StepError {
     fn from(error: OperationError) -> Self {
         if error.kind == ErrorKind::HubStopping { Self::Lost } else { Self::Operation(error) }
     }
 }
 
-impl From<Failure> for Halt {
+impl From<Failure> for StepError {
     fn from(failure: Failure) -> Self {
         Self::Failed(failure)
     }

@@ -1,12 +1,12 @@
-//! What kubectl adds to the words of an API server.
+//! Messages of kubectl for errors of the API server.
 
 use spindrift_model::{ErrorKind, KubectlAction, OperationError, StatusSource};
 use spindrift_spinnaker::{Manifest, annotation};
 
-/// Where kubectl has manifests from.
+/// Source of manifests in kubectl's messages.
 const SOURCE: &str = "STDIN";
 
-/// An object that was not taken.
+/// Message for an object that was rejected.
 pub(super) fn undelivered(error: &OperationError, action: KubectlAction, manifest: &Manifest) -> String {
     if error.kind == ErrorKind::NoKindMatch {
         let (name, namespace, version) =
@@ -25,12 +25,12 @@ pub(super) fn undelivered(error: &OperationError, action: KubectlAction, manifes
     format!("{}\n", status.about(action, SOURCE))
 }
 
-/// Whether the API server does not merge objects of this kind so.
+/// Whether the API server does not support the patch type for this kind.
 pub(super) fn is_unsupported_media_type(error: &OperationError) -> bool {
     error.is_failure() && error.code == 415
 }
 
-/// A patch of a kind that is not merged so.
+/// Message for an unsupported patch type.
 pub(super) fn unsupported_patch(content_type: &str, object: &Manifest, error: &OperationError) -> String {
     let message = error.message();
     let kind = object.as_map().get("kind").and_then(serde_json::Value::as_str).unwrap_or_default();
@@ -38,7 +38,7 @@ pub(super) fn unsupported_patch(content_type: &str, object: &Manifest, error: &O
     format!("error: {content_type} is not supported by {version}, Kind={kind}: {message}\n")
 }
 
-/// What kubectl says before it rolls back what was applied.
+/// Warning of kubectl before it rolls back an applied object.
 pub(super) fn rollback_warning(object: &Manifest) -> Option<String> {
     object.annotation(annotation::LAST_APPLIED)?;
     let (kind, name) = (object.kind().to_string().to_lowercase(), object.shown_name());
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_delivered_is_told_as_recorded() {
+    fn rejected_objects_have_the_recorded_messages() {
         let deployment = manifest("apps/v1", "Deployment", "err");
         let strict = "Deployment in version \"v1\" cannot be handled as a Deployment: strict decoding error: unknown field \
                       \"spec.replicaz\"";
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn who_goes_back_from_what_was_applied_is_warned_as_recorded() {
+    fn a_rollback_of_an_applied_object_has_the_recorded_warning() {
         // recording 375
         let mut applied = manifest("apps/v1", "Deployment", "shop-web");
         assert_eq!(rollback_warning(&applied), None);

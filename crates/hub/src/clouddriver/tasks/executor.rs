@@ -1,12 +1,12 @@
-//! Operations, done: each in the order in which Clouddriver does it, since its history tells of every step.
+//! Execution of operations, in the order of Clouddriver's steps, which a task's history shows.
 
 mod delete;
 mod deploy;
+mod kubectl_messages;
 mod look_up;
 mod patch;
 mod rollout;
 mod traffic;
-mod words;
 
 use serde_json::Value;
 use spindrift_model::{Get, List, OperationError, Verb};
@@ -16,20 +16,20 @@ use spindrift_spinnaker::{
 };
 use tracing::warn;
 
-use super::{halt::Halt, steps::Steps};
+use super::{step_error::StepError, steps::Steps};
 use crate::clouddriver::{
     Account,
     object_ref::{DEFAULT_NAMESPACE, api_version_and_kind, object_ref},
 };
 
-/// One operation, in one account.
-pub(super) struct Act<'a> {
+/// Executor of one operation in one account.
+pub(super) struct OperationExecutor<'a> {
     steps: &'a mut Steps,
     account: &'a Account,
     operation: SpinnakerOperation,
 }
 
-/// Which objects are read.
+/// List of objects to read.
 struct Listing<'a> {
     kind: &'a Kind,
     namespace: &'a str,
@@ -37,26 +37,26 @@ struct Listing<'a> {
     forbidden: Forbidden,
 }
 
-/// What objects are that nobody lets the account read.
+/// Treatment of objects that the account may not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Forbidden {
-    /// They may be there, and that matters.
+    /// They may exist, so that the operation fails.
     IsFailure,
-    /// As if there were none.
+    /// They count as missing.
     IsNothing,
 }
 
-/// What becomes of an operation; some leave nothing behind.
-pub(super) type Outcome = Result<Option<OperationResult>, Halt>;
+/// Result of an operation; some have none.
+pub(super) type Outcome = Result<Option<OperationResult>, StepError>;
 
-// === impl Act ===
+// === impl OperationExecutor ===
 
-impl<'a> Act<'a> {
+impl<'a> OperationExecutor<'a> {
     pub(super) fn new(steps: &'a mut Steps, account: &'a Account, operation: SpinnakerOperation) -> Self {
         Self { steps, account, operation }
     }
 
-    /// Does it. `manifests` are those of a deployment, in their namespaces.
+    /// Runs the operation. `manifests` are those of a deployment, with their namespaces.
     pub(super) async fn run(
         &mut self,
         description: &OperationDescription,
@@ -108,29 +108,29 @@ impl<'a> Act<'a> {
         lines.into_iter().for_each(|line| self.steps.say(line));
     }
 
-    /// Reads one object, if there is one.
-    async fn get(&mut self, target: &Coordinates) -> Result<Option<Manifest>, Halt> {
+    /// Reads one object, if it exists.
+    async fn get(&mut self, target: &Coordinates) -> Result<Option<Manifest>, StepError> {
         let (live, account) = (self.steps.live(), self.account.name.clone());
         let get = Get { target: object_ref(target), reveal: false, anywhere: false };
-        let found = self.steps.learn(live.get(&account, get)).await;
-        let found: Option<Value> = found.map_err(|halt| halt.told(|said| unread(target, said)))?;
+        let found = self.steps.read(live.get(&account, get)).await;
+        let found: Option<Value> = found.map_err(|error| error.or_failure(|said| unread(target, said)))?;
         Ok(found.and_then(|object| Manifest::try_from(object).ok()))
     }
 
-    /// What is there now, if that can be seen: only to say better why something failed.
-    async fn peek(&mut self, target: &Coordinates) -> Result<Option<Manifest>, Halt> {
+    /// Reads one object for an error message; none if it cannot be read.
+    async fn peek(&mut self, target: &Coordinates) -> Result<Option<Manifest>, StepError> {
         match self.get(target).await {
-            Err(Halt::Lost) => Err(Halt::Lost),
+            Err(StepError::Lost) => Err(StepError::Lost),
             found => Ok(found.ok().flatten()),
         }
     }
 
-    /// Reads the objects of a kind that are of interest.
+    /// Reads the objects of a kind for which `is_wanted` is true.
     async fn list(
         &mut self,
         listing: Listing<'_>,
         is_wanted: impl Fn(&Manifest) -> bool,
-    ) -> Result<Vec<Manifest>, Halt> {
+    ) -> Result<Vec<Manifest>, StepError> {
         let (live, account) = (self.steps.live(), self.account.name.clone());
         let Listing { kind, namespace, selector, forbidden } = listing;
         let (api_version, kind_ref) = api_version_and_kind(kind);
@@ -142,10 +142,10 @@ impl<'a> Act<'a> {
             field_selector: None,
             anywhere: false,
         };
-        let asking = async {
+        let reading = async {
             let objects = match live.list(&account, list).await {
                 Err(error) if forbidden == Forbidden::IsNothing && error.is_forbidden() => {
-                    warn!(%account, %kind, namespace, %error, "objects were not listed, and are taken to be none");
+                    warn!(%account, %kind, namespace, %error, "objects could not be listed and count as missing");
                     Vec::new()
                 }
                 objects => objects?,
@@ -155,23 +155,23 @@ impl<'a> Act<'a> {
         };
         let unread =
             |said: &str| Failure::kubectl(format!("Failed to read [{kind}] from {namespace}: {said}"));
-        self.steps.learn(asking).await.map_err(|halt| halt.told(unread))
+        self.steps.read(reading).await.map_err(|error| error.or_failure(unread))
     }
 
-    /// Asks something else that changes nothing, and makes something of the answer.
-    async fn ask<T>(&mut self, verb: Verb, make: impl FnOnce(&Value) -> T) -> Result<T, Halt>
+    /// Sends a verb that only reads, and converts its response.
+    async fn read<T>(&mut self, verb: Verb, make: impl FnOnce(&Value) -> T) -> Result<T, StepError>
     where
         T: serde::Serialize + serde::de::DeserializeOwned,
     {
         let (live, account) = (self.steps.live(), self.account.name.clone());
-        let asking = async {
+        let reading = async {
             let answer = live.call(&account, verb, None, None).await?.json()?;
             Ok::<_, OperationError>(make(&answer))
         };
-        self.steps.learn(asking).await
+        self.steps.read(reading).await
     }
 
-    async fn change(&mut self, verb: Verb) -> Result<Value, Halt> {
+    async fn change(&mut self, verb: Verb) -> Result<Value, StepError> {
         let account = &self.account.name;
         self.steps.change(account, verb).await
     }
@@ -180,13 +180,13 @@ impl<'a> Act<'a> {
 // === impl Listing ===
 
 impl<'a> Listing<'a> {
-    /// All of a kind in a namespace.
+    /// All objects of a kind in a namespace.
     fn of(kind: &'a Kind, namespace: &'a str) -> Self {
         Self { kind, namespace, selector: None, forbidden: Forbidden::IsFailure }
     }
 }
 
-/// For what means all namespaces if it names none, and kubectl's default here.
+/// Kubectl's default namespace, for verbs to which an empty one means all namespaces.
 fn or_default(namespace: &str) -> String {
     if namespace.is_empty() { DEFAULT_NAMESPACE.to_owned() } else { namespace.to_owned() }
 }

@@ -7,14 +7,14 @@ use spindrift_spinnaker::{
     operation::{Cascade, CleanupArtifacts, DeleteManifest, DeleteOptions},
 };
 
-use super::{Act, Forbidden, Listing, or_default};
-use crate::clouddriver::{object_ref::api_version_and_kind, tasks::halt::Halt};
+use super::{Forbidden, Listing, OperationExecutor, or_default};
+use crate::clouddriver::{object_ref::api_version_and_kind, tasks::step_error::StepError};
 
-// === impl Act ===
+// === impl OperationExecutor ===
 
-impl Act<'_> {
+impl OperationExecutor<'_> {
     /// Deletes an object by its name, or some by their labels, and waits until they are gone.
-    pub(super) async fn delete(&mut self, delete: &DeleteManifest) -> Result<OperationResult, Halt> {
+    pub(super) async fn delete(&mut self, delete: &DeleteManifest) -> Result<OperationResult, StepError> {
         let lines = self.lines();
         let mut result = OperationResult::new();
         result.names_in(&delete.location);
@@ -26,7 +26,7 @@ impl Act<'_> {
             delete.check(&target).map_err(failed)?;
             let selector = Some(delete.label_selectors.to_string()).filter(|_| target.name.is_empty());
             let answer = self.change(self.deletion(&target, selector, options)).await;
-            for name in deleted(&answer.map_err(|halt| halt.told(failed))?) {
+            for name in deleted(&answer.map_err(|error| error.or_failure(failed))?) {
                 result.add_name(&Coordinates { name, ..target.clone() });
             }
             self.say(lines.deleted(&target));
@@ -36,7 +36,10 @@ impl Act<'_> {
     }
 
     /// Deletes old versions of the objects that were just deployed.
-    pub(super) async fn clean_up(&mut self, cleanup: &CleanupArtifacts) -> Result<OperationResult, Halt> {
+    pub(super) async fn clean_up(
+        &mut self,
+        cleanup: &CleanupArtifacts,
+    ) -> Result<OperationResult, StepError> {
         let mut result = OperationResult::of_cleanup();
         let objects = cleanup.manifests.iter().filter_map(|object| Manifest::try_from(object.clone()).ok());
         for cleanup in objects.filter_map(|object| Cleanup::of(&object)) {
@@ -54,12 +57,12 @@ impl Act<'_> {
     }
 
     /// Deletes an object, if it exists.
-    pub(super) async fn remove(&mut self, target: &Coordinates) -> Result<(), Halt> {
+    pub(super) async fn remove(&mut self, target: &Coordinates) -> Result<(), StepError> {
         let removed = self.change(self.deletion(target, None, DeleteOptions::default())).await;
         let Coordinates { kind, namespace, name } = target;
         let failed =
             |said: &str| Failure::kubectl(format!("Failed to delete {kind}/{name} from {namespace}: {said}"));
-        removed.map(drop).map_err(|halt| halt.told(failed))
+        removed.map(drop).map_err(|error| error.or_failure(failed))
     }
 
     fn deletion(&self, target: &Coordinates, label_selector: Option<String>, options: DeleteOptions) -> Verb {
