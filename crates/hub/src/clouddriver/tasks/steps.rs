@@ -12,7 +12,7 @@ use spindrift_spinnaker::{Failure, Line, TaskState};
 use tokio::time::{Instant, sleep};
 use tracing::warn;
 
-use super::{TasksShared, step_error::StepError};
+use super::{TasksShared, parse_list, step_error::StepError};
 use crate::{
     clouddriver::{Live, RETRY},
     config::Kubernetes,
@@ -71,7 +71,7 @@ impl Steps {
         let entries = shared.store.task_entries(&shared.config.tenant, id, attempt).await?;
         let mut steps = Self::after(&entries, shared, id, attempt);
         for TaskEntry { number, said, learned } in &entries {
-            steps.lines_before += serde_json::from_slice::<Vec<Line>>(said).map_or(0, |lines| lines.len());
+            steps.lines_before += parse_list::<Line>("said", said)?.len();
             if !learned.is_empty() {
                 steps.journaled.extend(steps.open(*number, learned)?);
             }
