@@ -17,16 +17,15 @@ use tokio::{net::TcpListener, sync::watch};
 use tracing::info;
 
 use crate::{
-    account::Accounts,
-    board::Board,
+    accounts::Accounts,
+    accounts::configured::Roster,
+    accounts::reload::{Configuration, Reload, Source},
     endpoints::{self, EndpointState},
     metrics::Metrics,
     operate::Executor,
-    reload::{Configuration, Reload, Source},
-    roster::Roster,
-    uplink::{Bearer, Dialer, Link, Uplink},
+    status::Board,
+    uplink::{Bearer, Dialer, Link, Uplink, zone},
     watch::Budgets,
-    zone::zone,
 };
 
 /// An agent whose ports are bound and whose files are read.

@@ -15,7 +15,11 @@ use serde_json::{Value, json};
 use spindrift_process::{logging::Logging, shutdown::Shutdown};
 use tokio::sync::watch;
 
-use crate::{account::Accounts, board::Board, reload::Configuration, uplink::Link};
+use crate::{
+    accounts::{Accounts, reload::Configuration},
+    status::Board,
+    uplink::Link,
+};
 
 /// What the endpoints read from.
 #[derive(Debug, Clone)]

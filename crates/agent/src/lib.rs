@@ -8,23 +8,19 @@
 //! files ──▶ reload ──▶ roster (which accounts there are)
 //! ```
 
-pub mod account;
+pub mod accounts;
 pub mod app;
-pub mod board;
 pub mod check;
 pub mod config;
 pub mod endpoints;
 pub mod metrics;
 pub mod operate;
-pub mod reload;
-pub mod roster;
+pub mod status;
 pub mod uplink;
 pub mod watch;
 
-mod attended;
 #[cfg(test)]
 mod testing;
-mod zone;
 
 /// This build's release.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -5,10 +5,10 @@ use std::{alloc::System, path::PathBuf, process::ExitCode, time::Duration};
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 use spindrift_agent::{
+    accounts::reload::Source,
     app::{Agent, agent_id},
     check,
     config::AgentConfig,
-    reload::Source,
 };
 use spindrift_process::{
     allocator,

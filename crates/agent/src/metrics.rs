@@ -15,8 +15,8 @@ use prometheus_client::{
 use spindrift_model::{Item, Outcome, Resource, Upsert};
 
 use crate::{
-    board::{Board, WatchState},
-    watch::Meter,
+    status::{Board, WatchState},
+    uplink::Meter,
 };
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]

@@ -6,7 +6,7 @@ use spindrift_kubernetes::{Api, ApiOptions, Credentials, Redactions, Resolver, S
 use spindrift_model::{AccountDescription, AccountName, ClusterIdentity};
 
 use crate::{
-    account::Account,
+    accounts::Account,
     config::{AccountConfig, AgentConfig},
     watch::{Budgets, Permissions},
 };

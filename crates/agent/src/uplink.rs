@@ -10,9 +10,11 @@ mod bearer;
 mod caching;
 mod channels;
 mod dial;
+mod flow;
 mod frames;
 mod namespaces;
 mod session;
+mod zone;
 
 use std::{sync::Arc, time::Duration};
 
@@ -28,9 +30,11 @@ use tracing::{info, warn};
 
 pub use bearer::{Bearer, BearerError};
 pub use dial::{DialError, Dialer};
+pub use flow::{Credit, Credited, Hold, Meter, Outlet, OutletOptions, Place};
 use session::Session;
+pub(crate) use zone::zone;
 
-use crate::{account::Accounts, board::Board, config::Clouddriver, metrics::Metrics, operate::Executor};
+use crate::{accounts::Accounts, config::Clouddriver, metrics::Metrics, operate::Executor, status::Board};
 
 /// A session that lived this long was a good one; shorter ones in a row are taken up with growing pauses.
 const STEADY: Duration = Duration::from_secs(10);

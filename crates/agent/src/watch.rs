@@ -8,12 +8,11 @@
 
 mod budget;
 mod filter;
-mod outlet;
 mod permissions;
 mod quota;
 mod scope;
 mod selection;
-mod stand_ins;
+mod synthetic;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -30,12 +29,12 @@ use spindrift_model::{
 use spindrift_process::{
     backoff::{Backoff, BackoffConfig},
     report,
+    supervisor::{Attended, Death, News},
 };
 use tokio::{sync::Notify, time::sleep};
 use tracing::{debug, error, info, warn};
 
 pub use budget::{AccountBudget, Budgets, Limits};
-pub use outlet::{Credit, Credited, Hold, Meter, Outlet, OutletOptions, Place};
 pub use permissions::Permissions;
 
 use filter::NamespaceFilter;
@@ -44,10 +43,10 @@ use scope::{ScopePlan, ScopeWatch};
 use selection::Chosen;
 
 use crate::{
-    account::Account,
-    attended::{Attended, Death, News},
-    board::{Board, WatchState},
+    accounts::Account,
     metrics::Metrics,
+    status::{Board, WatchState},
+    uplink::Outlet,
 };
 
 /// CRDs tell when they change; whatever else changes what is served (an aggregated API, an upgrade) is found by this.

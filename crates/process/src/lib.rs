@@ -28,6 +28,7 @@ pub mod readiness;
 mod report;
 pub mod serve;
 pub mod shutdown;
+pub mod supervisor;
 pub mod tls;
 
 mod file_uri;

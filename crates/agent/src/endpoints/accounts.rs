@@ -6,7 +6,7 @@ use axum::{
 };
 
 use super::{EndpointState, Wrong};
-use crate::board::{AccountState, AccountView};
+use crate::status::{AccountState, AccountView};
 
 /// Which accounts are asked for.
 #[derive(Debug, Default, PartialEq)]
@@ -85,7 +85,7 @@ fn expected(name: &str, what: &str, value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::board::Board;
+    use crate::status::Board;
 
     fn ask(query: &[(&str, &str)]) -> Result<Vec<String>, String> {
         let board = Board::default();

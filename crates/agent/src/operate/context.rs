@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    account::Account,
+    accounts::Account,
     config::{Retries, ServerSideApply},
     metrics::Metrics,
 };

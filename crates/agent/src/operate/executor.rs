@@ -27,7 +27,7 @@ use tracing::{debug, info};
 use self::execution::Execution;
 use super::{queue::KeyedQueue, results::Results, target::ResolvedTarget};
 use crate::{
-    account::Accounts,
+    accounts::Accounts,
     config::{AgentConfig, Retries, ServerSideApply},
     metrics::Metrics,
 };

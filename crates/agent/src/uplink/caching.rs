@@ -12,13 +12,11 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
-use super::channels::EventsSender;
-use crate::{
-    account::Account,
-    board::Board,
-    metrics::Metrics,
-    watch::{Credited, Engine, Hold, Outlet, OutletOptions, Place},
+use super::{
+    channels::EventsSender,
+    flow::{Credited, Hold, Outlet, OutletOptions, Place},
 };
+use crate::{accounts::Account, metrics::Metrics, status::Board, watch::Engine};
 
 /// An attachment that ends is taken up again at this pace.
 const REATTACH: BackoffConfig = BackoffConfig {
@@ -253,7 +251,7 @@ mod tests {
     use spindrift_protocol::{flow, v1};
 
     use super::*;
-    use crate::watch::{Credit, Meter};
+    use crate::uplink::{Credit, Meter};
 
     const SCOPE: ScopeId = ScopeId(1);
 

@@ -20,8 +20,8 @@ use tonic::{
 };
 use tracing::debug;
 
-use super::{Bearer, BearerError, DialError, Dialer, frames::Frames};
-use crate::{metrics::Metrics, watch::Credit};
+use super::{Bearer, BearerError, DialError, Dialer, flow::Credit, frames::Frames};
+use crate::metrics::Metrics;
 
 /// Until the hub has told its pace, a dead link is noticed at this one.
 const FIRST_HEARTBEAT: Duration = Duration::from_secs(5);

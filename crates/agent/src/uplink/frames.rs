@@ -85,7 +85,7 @@ mod tests {
     use spindrift_protocol::Assembler;
 
     use super::*;
-    use crate::board::Board;
+    use crate::status::Board;
 
     fn message(account: &str) -> v1::EventsMessage {
         let attach = v1::Attach { account: account.into() };

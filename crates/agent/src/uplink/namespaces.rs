@@ -11,7 +11,7 @@ use tokio::{
 };
 use tracing::debug;
 
-use crate::{account::Account, config::AccountConfig, metrics::Metrics};
+use crate::{accounts::Account, config::AccountConfig, metrics::Metrics};
 
 /// As often as Clouddriver does.
 const LOOK: Duration = Duration::from_secs(30);

@@ -10,7 +10,10 @@ use std::{
 };
 
 use spindrift_model::{AccountName, Verb};
-use spindrift_process::shutdown::Shutdown;
+use spindrift_process::{
+    shutdown::Shutdown,
+    supervisor::{Attended, News},
+};
 use spindrift_protocol::{
     ControlDown, ControlUp, EventsDown, InvalidMessage, Operations, Registration, ResultsDown, SUPPORTED,
     Welcome, v1,
@@ -28,11 +31,7 @@ use super::{
     channels::{Channels, OpenError},
     namespaces::Told,
 };
-use crate::{
-    account::Account,
-    attended::{Attended, News},
-    operate::Results,
-};
+use crate::{accounts::Account, operate::Results};
 
 /// After this many pings, accounts that the hub has refused are announced again: with its pace, every minute.
 const REFUSED_PINGS: u64 = 12;

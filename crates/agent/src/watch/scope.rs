@@ -3,8 +3,8 @@
 //! What it does is a [`State`]; each step of [`ScopeWatch::run`] does it and gives the next. What follows when something
 //! ends is decided in `state.rs`, how it is told to the hub in `tell.rs`.
 
+mod report;
 mod state;
-mod tell;
 
 use std::{
     convert::Infallible,
@@ -19,13 +19,13 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tracing::{debug, info, warn};
 
 use self::{
+    report::Teller,
     state::{Ended, Patience, Position, State, Unlisted},
-    tell::Teller,
 };
 use super::{
-    Shared, budget::Turn, filter::NamespaceFilter, quota::Quota, selection::Chosen, stand_ins::StandIns,
+    Shared, budget::Turn, filter::NamespaceFilter, quota::Quota, selection::Chosen, synthetic::StandIns,
 };
-use crate::{account::Account, board::WatchState, metrics::Relist};
+use crate::{accounts::Account, metrics::Relist, status::WatchState};
 
 /// API servers end watches after some minutes anyway; shorter than most proxies' patience. Spread, so that watches
 /// that began together do not end together.

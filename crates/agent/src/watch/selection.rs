@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use spindrift_kubernetes::Discovery;
 use spindrift_model::{CacheKinds, Resource, Scope};
 
-use super::stand_ins::StandIns;
+use super::synthetic::StandIns;
 use crate::config::AccountConfig;
 
 /// A scope that is to be kept in the hub.

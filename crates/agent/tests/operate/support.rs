@@ -5,8 +5,8 @@ use std::{collections::HashMap, path::Path, sync::Arc, time::Duration};
 use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
 use spindrift_agent::{
-    account::Accounts, board::Board, config::AgentConfig, metrics::Metrics, operate::Executor,
-    roster::Roster, watch::Budgets,
+    accounts::Accounts, accounts::configured::Roster, config::AgentConfig, metrics::Metrics,
+    operate::Executor, status::Board, watch::Budgets,
 };
 use spindrift_model::{AccountName, Ending, OperationError, OperationId, Outcome};
 use spindrift_process::shutdown::Shutdown;

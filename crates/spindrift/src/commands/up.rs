@@ -14,9 +14,9 @@ use std::{
 use anyhow::Context as _;
 use clap::Args;
 use spindrift_agent::{
+    accounts::reload::Source,
     app::{Agent, agent_id},
     config::AgentConfig,
-    reload::Source,
 };
 use spindrift_hub::{
     app::{Hub, hub_id},

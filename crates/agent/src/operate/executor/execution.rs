@@ -13,7 +13,7 @@ use tracing::{debug, info};
 
 use super::Shared;
 use crate::{
-    account::Account,
+    accounts::Account,
     operate::{
         Answer, OperationContext, errors,
         queue::QueuePosition,

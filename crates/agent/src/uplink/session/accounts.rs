@@ -3,6 +3,7 @@
 use std::{future::pending, sync::Arc};
 
 use spindrift_model::{AccountDescription, AccountName};
+use spindrift_process::supervisor::Death;
 use spindrift_protocol::{ControlUp, Verdict};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -10,8 +11,7 @@ use tracing::{error, info, warn};
 
 use super::{Served, Session};
 use crate::{
-    account::Account,
-    attended::Death,
+    accounts::Account,
     uplink::{
         caching::CachingAccount,
         namespaces::{Lookout, are_looked_up},

@@ -15,11 +15,11 @@ use tonic::{Request, Response, Streaming, transport::Server};
 
 use super::*;
 use crate::{
-    account::Accounts,
-    board::{AccountState, Board},
+    accounts::Accounts,
     config::{AgentConfig, Clouddriver},
     metrics::Metrics,
     operate::Executor,
+    status::{AccountState, Board},
     testing,
     uplink::{Bearer, Dialer},
 };

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, fmt, io::IsTerminal, time::Duration};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use spindrift_agent::board::{Board, Progress as Listed};
+use spindrift_agent::status::{Board, Progress as Listed};
 use tokio::time::{self, MissedTickBehavior};
 
 use super::say;

@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use spindrift_process::backoff::{Backoff, BackoffConfig};
+use crate::backoff::{Backoff, BackoffConfig};
 use tokio::{
     task::{AbortHandle, Id, JoinError, JoinSet},
     time::{Instant, sleep_until},
@@ -26,7 +26,7 @@ const PACE: BackoffConfig =
 
 /// Tasks by their keys; all of them end when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Attended<K, T> {
+pub struct Attended<K, T> {
     tasks: JoinSet<T>,
     keys: HashMap<Id, K>,
     lives: HashMap<K, Life>,
@@ -48,7 +48,7 @@ struct Life {
 
 /// What happened to a task.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum News<K, T> {
+pub enum News<K, T> {
     /// It came to its end.
     Ended(K, T),
     /// It panicked.
@@ -59,18 +59,18 @@ pub(crate) enum News<K, T> {
 
 /// A task that panicked.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Death<K> {
-    pub(crate) key: K,
+pub struct Death<K> {
+    pub key: K,
     /// The panic's text.
-    pub(crate) words: String,
+    pub words: String,
     /// It is due after this.
-    pub(crate) pause: Duration,
+    pub pause: Duration,
 }
 
 // === impl Attended ===
 
 impl<K: Clone + Eq + Hash, T: Send + 'static> Attended<K, T> {
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self::with_pace(PACE)
     }
 
@@ -86,7 +86,7 @@ impl<K: Clone + Eq + Hash, T: Send + 'static> Attended<K, T> {
     }
 
     /// Starts the task of a key that has none.
-    pub(crate) fn start(&mut self, key: K, task: impl Future<Output = T> + Send + 'static) {
+    pub fn start(&mut self, key: K, task: impl Future<Output = T> + Send + 'static) {
         let task = self.tasks.spawn(task);
         self.keys.insert(task.id(), key.clone());
         let before = self.lives.remove(&key);
@@ -95,12 +95,12 @@ impl<K: Clone + Eq + Hash, T: Send + 'static> Attended<K, T> {
     }
 
     /// Whether the key's task has died and is not due yet.
-    pub(crate) fn rests(&self, key: &K) -> bool {
+    pub fn rests(&self, key: &K) -> bool {
         self.resting.contains_key(key)
     }
 
     /// Ends the key's task, waits for its end and forgets it, also one that has died.
-    pub(crate) async fn stop(&mut self, key: &K) {
+    pub async fn stop(&mut self, key: &K) {
         let Some(Life { task, .. }) = self.lives.remove(key) else { return };
         self.resting.remove(key);
         self.news.retain(|news| news.key() != key);
@@ -113,7 +113,7 @@ impl<K: Clone + Eq + Hash, T: Send + 'static> Attended<K, T> {
     }
 
     /// Waits for what happens next; for ever, if nothing can.
-    pub(crate) async fn next(&mut self) -> News<K, T> {
+    pub async fn next(&mut self) -> News<K, T> {
         loop {
             if let Some(news) = self.news.pop_front() {
                 return news;

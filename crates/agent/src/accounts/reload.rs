@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use crate::{
+    accounts::configured::{Changes, Roster},
     config::AgentConfig,
-    roster::{Changes, Roster},
 };
 
 /// What is taken over without a restart; a change of anything else is only told.

@@ -7,7 +7,7 @@ use spindrift_model::{Generation, Item, Resource, ResourceVersion, Scope, ScopeI
 use tokio::time::Instant;
 use tracing::warn;
 
-use crate::watch::{Shared, filter::NamespaceFilter, quota::Quota, stand_ins::StandIns};
+use crate::watch::{Shared, filter::NamespaceFilter, quota::Quota, synthetic::StandIns};
 
 /// Bookmarks come every minute; the store need not hear of each, only often enough for resume points to stay young.
 const PROGRESS_INTERVAL: Duration = Duration::from_mins(2);

@@ -15,10 +15,10 @@ use tokio::sync::watch;
 use tracing::warn;
 
 use crate::{
-    account::{Accounts, Preparation},
-    board::Board,
+    accounts::{Accounts, Preparation},
     config::{AccountConfig, AgentConfig},
     metrics::Metrics,
+    status::Board,
     watch::{Budgets, Pace},
 };
 

@@ -3,7 +3,7 @@ use prometheus_client::registry::Registry;
 use spindrift_model::{ScopeId, Upsert};
 
 use super::*;
-use crate::board::Board;
+use crate::status::Board;
 
 fn upsert(size: usize) -> Item {
     Item::Upsert(Upsert {

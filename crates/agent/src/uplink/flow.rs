@@ -6,7 +6,7 @@
 //! ```
 
 mod credit;
-mod recall;
+mod known_objects;
 
 use std::sync::{
     Arc,
@@ -22,7 +22,7 @@ use tokio::{
 };
 
 pub use credit::{Credit, Hold, Meter};
-use recall::Recall;
+use known_objects::Recall;
 
 use crate::metrics::Metrics;
 

@@ -20,9 +20,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::{
-    board::Board,
     config::AccountConfig,
     metrics::Metrics,
+    status::Board,
     watch::{AccountBudget, Budgets, Pace, Permissions},
 };
 
