@@ -48,7 +48,8 @@ fn pod(bytes: usize) -> Item {
         Item::Upsert(Upsert { scope: SCOPE, namespace, name, uid, resource_version: "1".into(), body })
     };
     let overhead = flow::cost(&upsert(Bytes::new()));
-    let body = format!("{:<1$}", "{}", bytes - overhead);
+    let mut body = b"{}".to_vec();
+    body.resize(bytes - overhead, b' ');
     upsert(body.into())
 }
 
