@@ -10,7 +10,7 @@ use prometheus_client::registry::Registry;
 use regex::Regex;
 use spindrift_model::{AgentId, HubId, TenantId};
 use spindrift_process::{
-    config::Env, daemon::host_name, readiness::Readiness, serve, shutdown::Shutdown, tls::ServerTls,
+    config::Env, daemon::host_name, readiness::Readiness, schedule::Schedule, serve, shutdown::Shutdown, tls::ServerTls,
 };
 use tokio::net::TcpListener;
 use tracing::info;
@@ -21,7 +21,6 @@ use crate::{
     dispatch::{Vault, open_vault},
     ingest::Feed,
     metrics::Metrics,
-    schedule::Schedule,
     session::SubjectFilter,
     store::{Store, StoreConfig},
 };
@@ -67,7 +66,7 @@ impl Hub {
         let store = Store::open(&store).await.context("open the store (sql.url)")?;
         let vault = open_vault(&config)?;
         let cron = &config.kubesvc.jobs.operation_history.purge.cron;
-        let schedule = cron.parse().context("kubesvc.jobs.operation-history.purge.cron")?;
+        let schedule = Schedule::spring(cron).context("kubesvc.jobs.operation-history.purge.cron")?;
         config.kubesvc.runtime.check().map_err(anyhow::Error::msg)?;
         let (grpc_address, rest_address) = (grpc.local_addr()?, rest.local_addr()?);
         Ok(Self {

@@ -23,7 +23,6 @@ pub mod check;
 pub mod config;
 mod hex;
 pub mod metrics;
-mod schedule;
 
 /// Release of this build.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -2,7 +2,6 @@
 
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
-use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 use spindrift_hub::{
     app::{Hub, hub_id},
@@ -54,13 +53,7 @@ fn main() -> ExitCode {
     allocator::start_with(&ALLOCATOR);
     let arguments = Arguments::parse();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    match runtime.context("start the hub's threads").and_then(|runtime| runtime.block_on(run(arguments))) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("spindrift-hub: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    daemon::run("spindrift-hub", runtime, run(arguments))
 }
 
 async fn run(Arguments { config, command }: Arguments) -> anyhow::Result<()> {

@@ -1,4 +1,4 @@
-//! What both daemons need to be good processes.
+//! Foundation of both daemons: configuration, logging, TLS, listening, tasks, shutdown.
 //!
 //! ```text
 //! config ─▶ logging ─▶ tls ─▶ serve ─▶ shutdown::wait
@@ -6,9 +6,8 @@
 //! env       format     files  sniff    drained at the end
 //! ```
 //!
-//! Beside that way lie `readiness` (what is still awaited), `metrics` (what a scrape shows), `proxy` (the way out),
-//! `backoff` (how long to wait before the next attempt) and `fair_semaphore` (a semaphore whose queues take turns). `check` is
-//! for the day on which something does not work: what is right, what is wrong, and what to do about it.
+//! Besides these: `readiness`, `metrics`, `proxy` (outgoing connections), `backoff`, `schedule` (cron), `supervisor` (restarts of
+//! tasks), `fair_semaphore` (queues that take turns) and `check`, the preflight check of a daemon.
 
 #![warn(missing_docs)]
 
@@ -26,6 +25,7 @@ pub mod program;
 pub mod proxy;
 pub mod readiness;
 mod report;
+pub mod schedule;
 pub mod serve;
 pub mod shutdown;
 pub mod supervisor;

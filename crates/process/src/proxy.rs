@@ -17,6 +17,7 @@ mod tests;
 use std::fmt;
 
 use base64::{Engine, prelude::BASE64_STANDARD};
+use percent_encoding::percent_decode_str;
 
 pub use self::error::ProxyError;
 use self::exception::Exception;
@@ -30,7 +31,7 @@ pub struct Proxies {
     exceptions: Vec<Exception>,
 }
 
-/// A proxy that passes on whatever is sent through it, once it was asked to `CONNECT`.
+/// An HTTP proxy that tunnels a connection after `CONNECT`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Proxy {
     host: String,
@@ -39,7 +40,7 @@ pub struct Proxy {
     authorization: Option<String>,
 }
 
-/// What is spoken at the end of the way.
+/// Protocol of the destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Speaks {
     /// Plaintext: `HTTP_PROXY` is meant.
@@ -48,7 +49,7 @@ pub enum Speaks {
     Https,
 }
 
-/// A variable that is set. What it says is only read if it is used: a mistake there harms nobody else.
+/// A variable that is set. Its value is parsed only when it is used, so that an error affects nothing else.
 #[derive(Clone)]
 struct Named {
     variable: &'static str,
@@ -92,7 +93,7 @@ impl Proxies {
 impl Proxy {
     /// Reads `http://user:password@host:port`; the scheme, the port and the user may be left out.
     ///
-    /// The setting is where the address stands: errors name it, and never quote what it says.
+    /// Errors name the setting, and never quote its value.
     pub fn parse(setting: &str, url: &str) -> Result<Self, ProxyError> {
         let wrong = |problem| ProxyError::Address { setting: setting.to_owned(), problem };
         let (scheme, rest) = url.trim().split_once("://").unwrap_or(("http", url.trim()));
@@ -120,7 +121,8 @@ impl Proxy {
         }
         let authorization = user.map(|user| {
             let (name, password) = user.split_once(':').unwrap_or((user, ""));
-            let plain = [&percent_decode(name)[..], b":", &percent_decode(password)].concat();
+            let decode = |text: &str| percent_decode_str(text).collect::<Vec<u8>>();
+            let plain = [decode(name), b":".to_vec(), decode(password)].concat();
             format!("Basic {}", BASE64_STANDARD.encode(plain))
         });
         Ok(Self { host, port, authorization })
@@ -150,21 +152,4 @@ impl fmt::Debug for Named {
         // The address may hold a password.
         f.write_str(self.variable)
     }
-}
-
-/// What is not a well-formed escape stays as it is.
-fn percent_decode(text: &str) -> Vec<u8> {
-    let mut decoded = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        let escaped =
-            (byte == b'%').then(|| after.split_at_checked(2)).flatten().and_then(|(digits, after)| {
-                let digits = std::str::from_utf8(digits).ok()?;
-                Some((u8::from_str_radix(digits, 16).ok()?, after))
-            });
-        let (byte, after) = escaped.unwrap_or((byte, after));
-        decoded.push(byte);
-        rest = after;
-    }
-    decoded
 }

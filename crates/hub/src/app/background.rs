@@ -4,14 +4,13 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use spindrift_model::{AccountName, HubId, TenantId};
-use spindrift_process::{readiness::ReadinessGuard, report, shutdown::Shutdown};
+use spindrift_process::{readiness::ReadinessGuard, report, schedule::Schedule, shutdown::Shutdown};
 use tokio::time::{Instant, MissedTickBehavior};
 use tracing::{info, warn};
 
 use crate::{
     clouddriver::{self, Accounts},
     ingest::Feed,
-    schedule::Schedule,
     store::{Forgotten, Store, StoreError},
 };
 

@@ -2,7 +2,12 @@
 
 use std::{collections::BTreeMap, fmt, str::FromStr};
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use spindrift_model::{AccountName, Seq};
+
+/// Bytes of account names that are escaped: names may hold anything; an event id must not hold line ends, nor our own
+/// separators.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
 
 /// A reader's position in each account's feed: `prod-eu=1042;prod-us=77`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -19,7 +24,7 @@ impl fmt::Display for Positions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, (account, seq)) in self.0.iter().enumerate() {
             let separator = if i == 0 { "" } else { ";" };
-            write!(f, "{separator}{}={seq}", escape(account.as_str()))?;
+            write!(f, "{separator}{}={seq}", utf8_percent_encode(account.as_str(), ESCAPED))?;
         }
         Ok(())
     }
@@ -40,29 +45,15 @@ impl FromStr for Positions {
     }
 }
 
-/// Account names may hold anything; an event id may not hold line ends, nor our own separators.
-fn escape(name: &str) -> String {
-    name.bytes()
-        .map(|byte| match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => char::from(byte).to_string(),
-            other => format!("%{other:02X}"),
-        })
-        .collect()
-}
-
+/// Decodes an account name; none if an escape is malformed.
 fn unescape(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'%' => {
-                let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
-                u8::try_from(digit(rest.next())? << 4 | digit(rest.next())?).ok()?
-            }
-            byte => byte,
-        });
+    // The decoder leaves a malformed escape as it is, but a name never contains a bare percent sign.
+    let escapes = text.split('%').skip(1);
+    let is_escape = |after: &str| after.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2;
+    if !escapes.into_iter().all(is_escape) {
+        return None;
     }
-    String::from_utf8(bytes).ok()
+    percent_decode_str(text).decode_utf8().ok().map(Into::into)
 }
 
 #[cfg(test)]

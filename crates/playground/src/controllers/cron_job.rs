@@ -1,17 +1,15 @@
 //! CronJobs: creates a job at each scheduled time.
 
-mod schedule;
-
 use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use spindrift_process::schedule::Schedule;
 
 use super::{
     fields::{self, flag, has_condition, is_deleted, name, namespace, number, text, uid},
     reconcile::{Kind, Plan, Turn, Write, owner},
 };
-use schedule::Schedule;
 
 const SOURCE: &str = "cronjob-controller";
 const SCHEDULED: &str = "batch.kubernetes.io/cronjob-scheduled-timestamp";
@@ -25,8 +23,7 @@ pub(super) fn decide(cron: &Value, jobs: &[Value], turn: &mut Turn<'_>) -> Plan 
     let running: Vec<_> = jobs.iter().filter(|job| !is_finished(job) && !is_deleted(job)).collect();
     let mut started = None;
     // A schedule that cannot be parsed never fires, like a suspended one.
-    if let (false, Some(schedule)) =
-        (flag(cron, "/spec/suspend"), Schedule::parse(text(cron, "/spec/schedule")))
+    if let (false, Ok(schedule)) = (flag(cron, "/spec/suspend"), Schedule::cron(text(cron, "/spec/schedule")))
     {
         let since = fields::time(cron, "/status/lastScheduleTime")
             .or_else(|| fields::time(cron, "/metadata/creationTimestamp"))

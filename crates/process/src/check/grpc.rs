@@ -1,4 +1,4 @@
-//! One gRPC call by hand: what a library hides (status, date, who answered) is what a check wants to know.
+//! One gRPC call without a library: a check needs the status, date and server that a library hides.
 
 use std::io;
 
@@ -8,6 +8,7 @@ use hyper::body::Bytes;
 use hyper::client::conn::http2::{self, SendRequest};
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use percent_encoding::percent_decode_str;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -28,20 +29,20 @@ pub struct GrpcConnection {
     _driver: JoinSet<()>,
 }
 
-/// What came back.
+/// Response of a gRPC call.
 #[derive(Debug, Clone)]
 pub struct GrpcAnswer {
-    /// The status of HTTP, which is 200 for all that gRPC says.
+    /// HTTP status, which is 200 for every gRPC response.
     pub http: u16,
-    /// Whether it is gRPC that answered, and not just some server of HTTP/2.
+    /// Set if the response is gRPC, and not that of any other HTTP/2 server.
     pub is_grpc: bool,
-    /// What the server calls itself.
+    /// `Server` header.
     pub server: Option<String>,
     /// The server's clock.
     pub date: Option<String>,
     /// gRPC's own status.
     pub code: Option<u32>,
-    /// What goes with the status.
+    /// Message of the status.
     pub message: String,
     /// The first message, encoded.
     pub reply: Bytes,
@@ -60,7 +61,7 @@ impl GrpcConnection {
         let (sender, connection) = handshake.map_err(io::Error::other)?;
         let mut driver = JoinSet::new();
         driver.spawn(async move {
-            // The call that was under way says why it broke.
+            // The pending call returns the error.
             connection.await.ok();
         });
         Ok(Self { sender, authority: authority.to_owned(), authorization: None, _driver: driver })
@@ -117,22 +118,9 @@ fn without_frame(mut body: Bytes) -> Bytes {
     body.split_off(body.len().min(5))
 }
 
-/// gRPC's messages are percent-encoded where they are not plain ASCII.
+/// Decodes a gRPC message, which is percent-encoded where it is not plain ASCII.
 fn percent_decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        let code = (byte == b'%').then(|| after.get(..2)).flatten();
-        let code = code.and_then(|digits| std::str::from_utf8(digits).ok());
-        if let Some(decoded) = code.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            bytes.push(decoded);
-            rest = after.get(2..).unwrap_or_default();
-        } else {
-            bytes.push(byte);
-            rest = after;
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]
