@@ -1,4 +1,4 @@
-//! Accounts: from the configuration files to accounts whose API server has answered.
+//! Accounts: from the configuration files to accounts that can be served.
 //!
 //! ```text
 //! files ──▶ reload ──▶ configured (which accounts exist) ──▶ account (credentials, identity, version)

@@ -1,4 +1,4 @@
-//! The agent put together: everything is read and bound before anything runs.
+//! Assembly of the agent: reads all files and binds all ports before anything runs.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -13,22 +13,30 @@ use spindrift_process::{
     shutdown::Shutdown,
     tls::ServerTls,
 };
-use tokio::{net::TcpListener, sync::watch};
+use tokio::{
+    net::TcpListener,
+    sync::{mpsc, watch as latest},
+};
 use tracing::info;
 
 use crate::{
-    accounts::Accounts,
-    accounts::configured::Roster,
-    accounts::reload::{Configuration, Reload, Source},
+    accounts::{
+        Accounts,
+        configured::ConfiguredAccounts,
+        reload::{Configuration, Reload, Source},
+    },
     endpoints::{self, EndpointState},
     metrics::Metrics,
     operate::Executor,
-    status::Board,
+    status::AgentStatus,
     uplink::{Bearer, Dialer, Link, Uplink, zone},
-    watch::Budgets,
+    watch::{self, Budgets},
 };
 
-/// An agent whose ports are bound and whose files are read.
+/// Attached accounts whose watches have not started: starting one takes no time.
+const ATTACHED_ACCOUNTS: usize = 16;
+
+/// An agent whose files are read and whose ports are bound.
 pub struct Agent {
     source: Source,
     id: AgentId,
@@ -38,9 +46,9 @@ pub struct Agent {
     tls: Option<ServerTls>,
     prometheus: Option<TcpListener>,
     pprof: Option<TcpListener>,
-    /// What operators see of it.
-    pub board: Board,
-    /// Where health and administration listen.
+    /// Status that operators see.
+    pub status: AgentStatus,
+    /// Address of the health and administration endpoints.
     pub address: SocketAddr,
 }
 
@@ -70,48 +78,54 @@ impl Agent {
             "" => zone(id.as_str(), pod_namespace(env).as_deref()),
             zone => zone.to_owned(),
         };
-        let (address, board) = (endpoints.local_addr()?, Board::default());
-        Ok(Self { source, id, zone, dialer, endpoints, tls, prometheus, pprof, board, address })
+        let (address, status) = (endpoints.local_addr()?, AgentStatus::default());
+        Ok(Self { source, id, zone, dialer, endpoints, tls, prometheus, pprof, status, address })
     }
 
-    /// Starts everything; it ends with the shutdown.
+    /// Starts all tasks; they end with the shutdown.
     pub fn start(self, shutdown: &Shutdown) {
-        let Self { source, id, zone, dialer, endpoints, tls, prometheus, pprof, board, address } = self;
+        let Self { source, id, zone, dialer, endpoints, tls, prometheus, pprof, status, address } = self;
         let config = source.loaded.settings.clone();
         let mut registry = Registry::default();
-        let metrics = Arc::new(Metrics::register(&mut registry, board.clone()));
+        let metrics = Arc::new(Metrics::register(&mut registry, status.clone()));
         spindrift_process::metrics::register_process(&mut registry);
         let registry = Arc::new(registry);
-        let (ready_tx, ready_rx) = watch::channel(Accounts::new());
-        let (link_tx, link_rx) = watch::channel(Link::default());
-        let (shown_tx, shown_rx) = watch::channel(Configuration::default());
+        let (ready_tx, ready_rx) = latest::channel(Accounts::new());
+        let (link_tx, link_rx) = latest::channel(Link::default());
+        let (shown_tx, shown_rx) = latest::channel(Configuration::default());
         let logging = source.logging.clone();
 
         let budgets = Budgets::new(config.limits());
-        let roster = Roster::new(ready_tx, board.clone(), metrics.clone(), budgets, shutdown.clone());
-        let reload = Reload { source, roster, shown_tx };
+        let configured =
+            ConfiguredAccounts::new(ready_tx, status.clone(), metrics.clone(), budgets, shutdown.clone());
+        let reload = Reload { source, configured, shown_tx };
         shutdown.spawn("accounts", reload.run(shutdown.token()));
+
+        // The uplink sends every attached account to the watch engine, which sends items back through its flow control.
+        let (attached_tx, attached_rx) = mpsc::channel(ATTACHED_ACCOUNTS);
+        shutdown.spawn("watch", watch::run(attached_rx, status.clone(), metrics.clone()));
 
         let executor = Executor::new(&config, ready_rx.clone(), metrics.clone(), shutdown);
         let uplink = Uplink {
             dialer,
             bearer: Bearer::new(config.clouddriver.auth.clone()),
             config: config.clouddriver.clone(),
-            pause: config.kubernetes.reconnect_timeout_ms.map(Duration::from_millis),
+            min_pause: config.kubernetes.reconnect_timeout_ms.map(Duration::from_millis),
             agent: id.clone(),
             incarnation: Incarnation::fresh(),
             zone,
             ready_rx: ready_rx.clone(),
-            board: board.clone(),
+            status: status.clone(),
             metrics,
             executor,
+            attached_tx,
             link_tx,
         };
-        let pace = BackoffConfig::from(&config.clouddriver.backoff);
-        shutdown.spawn("uplink", uplink.run(pace, shutdown.clone()));
+        let reconnect = BackoffConfig::from(&config.clouddriver.backoff);
+        shutdown.spawn("uplink", uplink.run(reconnect, shutdown.clone()));
 
         let (tasks, remote_changes) = (shutdown.clone(), config.server.remote_changes);
-        let state = EndpointState { board, ready_rx, link_rx, shown_rx, logging, remote_changes, tasks };
+        let state = EndpointState { status, ready_rx, link_rx, shown_rx, logging, remote_changes, tasks };
         let routes =
             endpoints::router(state.clone()).merge(spindrift_process::metrics::router(registry.clone()));
         let serve = |name, setting, listener, tls: Option<ServerTls>, routes| {
@@ -131,7 +145,7 @@ impl Agent {
     }
 }
 
-/// What this agent is called: the pod's name, or the machine's.
+/// Returns the name of this agent: that of its pod, or of its machine.
 pub fn agent_id(env: &Env) -> anyhow::Result<AgentId> {
     AgentId::parse(&host_name(env).unwrap_or_else(|| "spindrift-agent".into())).context("HOSTNAME")
 }

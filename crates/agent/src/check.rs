@@ -1,4 +1,4 @@
-//! `spindrift-agent check`: what is right and wrong, from the configuration to the hub.
+//! `spindrift-agent check`: preflight check, from the configuration to the hub.
 //!
 //! ```text
 //! configuration ─┬─▶ account (credentials ─▶ dial ─▶ TLS ─▶ version ─▶ identity, RBAC), all accounts beside each other
@@ -6,7 +6,7 @@
 //!                └─▶ endpoints (the agent's own ports)
 //! ```
 //!
-//! Nothing is changed anywhere: no session is opened, and API servers are only asked.
+//! The check changes nothing: it opens no session, and only reads from API servers.
 
 mod account;
 mod hub;
@@ -28,7 +28,7 @@ use crate::config::{AgentConfig, Kubernetes};
 /// Accounts that are checked at a time: each holds a few connections.
 const ACCOUNTS_AT_A_TIME: usize = 16;
 
-/// Checks everything; whatever is wrong is in the report.
+/// Runs all checks; problems are in the report.
 pub async fn check(files: &ConfigFiles, env: &Env) -> Report {
     tls::install_provider();
     let mut report = Report::new("spindrift-agent", crate::VERSION);

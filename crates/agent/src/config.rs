@@ -38,17 +38,17 @@ pub use spinnaker::{CustomKind, RawResources};
 pub struct AgentConfig {
     /// The connection to the hub.
     pub clouddriver: Clouddriver,
-    /// What is watched.
+    /// Accounts and their watches.
     pub kubernetes: Kubernetes,
-    /// How much is started at once.
+    /// Concurrency of the start.
     pub tasks: Tasks,
-    /// Where health and administration listen.
+    /// Port of health and administration.
     pub server: Server,
-    /// Where metrics listen.
+    /// Port of metrics.
     pub prometheus: Prometheus,
-    /// Where debugging has a port of its own.
+    /// Port of debugging.
     pub pprof: Pprof,
-    /// What the agent logs.
+    /// Logging of the agent.
     pub logging: LoggingConfig,
     /// Where the agent runs, for choosing among agents. If empty: `<deployment>_<namespace>` as the name of the pod
     /// tells them, else the agent's name.
@@ -69,19 +69,19 @@ pub struct Clouddriver {
     pub insecure: Option<bool>,
     /// TLS.
     pub tls: Tls,
-    /// Whether to ignore the proxies of the environment.
+    /// Ignore the proxies of the environment.
     pub no_proxy: bool,
-    /// Whether events are compressed, if the hub can read that; off, they can be read on the wire.
+    /// Compress events, if the hub supports it; off, they can be read on the wire.
     pub compression: bool,
     /// A bearer token to show to the hub, or to a proxy before it.
     pub auth: Auth,
-    /// How reconnects are paced.
+    /// Backoff of reconnects.
     pub backoff: BackoffSettings,
-    /// How often to ping the hub; the hub's own pace if that is quicker. 0 leaves it to the hub.
+    /// Interval of pings; the hub's own if that is shorter. 0 leaves it to the hub.
     pub keep_alive_heartbeat_seconds: u64,
     /// A hub that is silent for this long is gone; 0 is three pings.
     pub keep_alive_time_out_seconds: u64,
-    /// How results of operations are sent again.
+    /// Retries of results of operations.
     pub response_retries: ResponseRetries,
 }
 
@@ -89,10 +89,9 @@ pub struct Clouddriver {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ResponseRetries {
-    /// Whether results of operations that did not arrive are sent again: to the next
-    /// session, and if nobody acknowledges them.
+    /// Resend results of operations that were not acknowledged: after a while, and in the next session.
     pub enabled: bool,
-    /// How often at most.
+    /// Largest number of retries.
     pub max_retries: u32,
     /// The pause between two attempts.
     pub back_off_ms: u64,
@@ -104,7 +103,7 @@ pub struct ResponseRetries {
 pub struct Tls {
     /// The name that the hub's certificate must show; the host that is dialled if absent.
     pub server_name: Option<String>,
-    /// Whether to accept every certificate.
+    /// Accept every certificate.
     pub insecure_skip_verify: bool,
     /// The CAs to trust (PEM); the system's if absent.
     pub cacert_file: Option<String>,
@@ -123,7 +122,7 @@ pub struct Tls {
 pub struct BackoffSettings {
     /// The first delay between attempts to register, in nanoseconds as the original has it; at least a millisecond.
     pub base_delay: u64,
-    /// How much longer each delay is than the one before; at least 1.
+    /// Factor between one delay and the next; at least 1.
     pub multiplier: f64,
     /// The share by which a delay is randomly shortened or lengthened.
     pub jitter: f64,
@@ -137,15 +136,15 @@ pub struct BackoffSettings {
 pub struct Kubernetes {
     /// The clusters, or sets of namespaces in them.
     pub accounts: Vec<AccountConfig>,
-    /// Whether to ignore proxies for every cluster. A change restarts all accounts.
+    /// Ignore proxies for every cluster. A change restarts all accounts.
     pub no_proxy: bool,
     /// Values that never leave any cluster, by kind.
     pub redact: Vec<RedactRule>,
-    /// How many accounts start their watches together; 0 is all of them.
+    /// Number of accounts that start their watches together; 0 is all of them.
     pub cache_group_size: u32,
     /// The pause between two such groups; 0 is none.
     pub cache_group_delay_ms: u64,
-    /// How patient watches are.
+    /// Timeouts of watches.
     pub watches: Watches,
     /// The service accounts that accounts may assume, as `namespace/name`; `*` stands for any text without a slash.
     /// None by default.
@@ -153,9 +152,9 @@ pub struct Kubernetes {
     /// The least time between the end of a session and the next attempt. If absent, a session that worked is taken up
     /// again at once: what was sent before is not sent again.
     pub reconnect_timeout_ms: Option<u64>,
-    /// How failed requests of operations are repeated.
+    /// Retries of failed requests of operations.
     pub retries: Retries,
-    /// How manifests are applied.
+    /// Server-side apply of manifests.
     pub server_side_apply: ServerSideApply,
 }
 
@@ -163,13 +162,13 @@ pub struct Kubernetes {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Retries {
-    /// Whether failed requests of operations are repeated: reads, and changes that cannot happen twice.
+    /// Retry failed requests of operations: reads, and changes that cannot happen twice.
     pub enabled: bool,
-    /// How often at most.
+    /// Largest number of retries.
     pub max_retries: u32,
     /// The pause between two attempts.
     pub back_off_ms: u64,
-    /// Whether every error is worth a repetition.
+    /// Retry every error.
     pub retry_any_error: bool,
     /// Parts of the errors that are; used only if `retryAnyError` is false.
     pub retryable_errors: Vec<String>,
@@ -256,7 +255,7 @@ impl Schema for AgentConfig {
 // === impl Kubernetes ===
 
 impl Kubernetes {
-    /// An account with what holds for all accounts.
+    /// Returns an account with the settings for all accounts.
     pub fn effective(&self, account: &AccountConfig) -> AccountConfig {
         let redact = [&self.redact[..], &account.redact].concat();
         AccountConfig { redact, ..account.clone() }
@@ -271,7 +270,7 @@ impl Clouddriver {
         if self.no_proxy { Proxies::default() } else { Proxies::of(env) }
     }
 
-    /// How often to ping, given the pace that the hub asks for.
+    /// Returns the interval of pings, given the one that the hub sent.
     pub fn heartbeat(&self, of_hub: Duration) -> Duration {
         match self.keep_alive_heartbeat_seconds {
             0 => of_hub,
@@ -279,11 +278,11 @@ impl Clouddriver {
         }
     }
 
-    /// After how much silence the hub is gone, given how often it is pinged.
+    /// Returns the time without a message after which the hub counts as gone, given the interval of pings.
     pub fn silence(&self, heartbeat: Duration) -> Duration {
         match self.keep_alive_time_out_seconds {
             0 => heartbeat * MISSED_HEARTBEATS,
-            // An answer needs at least the time between two pings.
+            // A response needs at least the time between two pings.
             seconds => Duration::from_secs(seconds).max(heartbeat * 2),
         }
     }

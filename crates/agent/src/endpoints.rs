@@ -17,33 +17,33 @@ use tokio::sync::watch;
 
 use crate::{
     accounts::{Accounts, reload::Configuration},
-    status::Board,
+    status::AgentStatus,
     uplink::Link,
 };
 
-/// What the endpoints read from.
+/// State that the endpoints read.
 #[derive(Debug, Clone)]
 pub struct EndpointState {
     /// Accounts and watches.
-    pub board: Board,
-    /// The accounts that can be served.
+    pub status: AgentStatus,
+    /// Accounts that can be served.
     pub ready_rx: watch::Receiver<Accounts>,
-    /// How the link to the hub is.
+    /// State of the link to the hub.
     pub link_rx: watch::Receiver<Link>,
-    /// The state of the configuration.
+    /// State of the configuration.
     pub shown_rx: watch::Receiver<Configuration>,
-    /// The logging of this process, if it is ours.
+    /// Logging of this process, if the agent has set it up.
     pub logging: Option<Logging>,
-    /// Whether everybody may change what can be changed.
+    /// Set if changes are accepted from every client.
     pub remote_changes: bool,
-    /// What runs.
+    /// Running tasks.
     pub tasks: Shutdown,
 }
 
-/// An answer that says what is wrong with the question.
-struct Wrong(StatusCode, String);
+/// Error response with its message.
+struct ErrorResponse(StatusCode, String);
 
-/// All routes but those of metrics.
+/// Returns all routes except those of metrics.
 pub fn router(state: EndpointState) -> Router {
     Router::new()
         .route("/health", get(health))
@@ -57,7 +57,7 @@ pub fn router(state: EndpointState) -> Router {
         .with_state(state)
 }
 
-/// What is there for those who look for a fault in the agent itself.
+/// Returns the routes for debugging the agent itself.
 pub(crate) fn debug() -> Router<EndpointState> {
     Router::new()
         .route("/debug/tasks", get(debug::tasks))
@@ -66,7 +66,7 @@ pub(crate) fn debug() -> Router<EndpointState> {
         .route("/debug/pprof/{*profile}", get(debug::pprof))
 }
 
-/// Ready as soon as it runs: what is wrong is shown, but restarting the agent would not help.
+/// Reports healthy as soon as the agent runs: problems are shown, but restarting the agent would not help.
 async fn health(State(state): State<EndpointState>) -> Json<Value> {
     let Link { connected, since, error } = state.link_rx.borrow().clone();
     let hub = if connected { "connected" } else { "disconnected" };
@@ -78,36 +78,36 @@ async fn health(State(state): State<EndpointState>) -> Json<Value> {
 async fn account_version(
     State(state): State<EndpointState>,
     Path(name): Path<String>,
-) -> Result<Json<Value>, Wrong> {
+) -> Result<Json<Value>, ErrorResponse> {
     match state.ready_rx.borrow().get(name.as_str()) {
         Some(account) => Ok(Json(json!({ "version": account.description.kubernetes_version }))),
-        None => Err(Wrong(StatusCode::NOT_FOUND, format!("account {name} is not discovered"))),
+        None => Err(ErrorResponse(StatusCode::NOT_FOUND, format!("account {name} is not discovered"))),
     }
 }
 
-/// Empty: the Scale Agent has it, and what runs here is told by the hub.
+/// Returns an empty list: the Armory agent has this route, and here the hub shows the operations.
 async fn operations() -> Json<[Value; 0]> {
     Json([])
 }
 
 async fn watches(State(state): State<EndpointState>) -> Response {
-    Json(state.board.watches()).into_response()
+    Json(state.status.watches()).into_response()
 }
 
 async fn version() -> Json<Value> {
     Json(json!({ "version": crate::VERSION }))
 }
 
-// === impl Wrong ===
+// === impl ErrorResponse ===
 
-impl Wrong {
-    /// The question itself is wrong.
+impl ErrorResponse {
+    /// Returns a 400 with this message.
     fn bad_request(message: impl Into<String>) -> Self {
         Self(StatusCode::BAD_REQUEST, message.into())
     }
 }
 
-impl IntoResponse for Wrong {
+impl IntoResponse for ErrorResponse {
     fn into_response(self) -> Response {
         let Self(status, message) = self;
         (status, Json(json!({ "message": message }))).into_response()

@@ -1,26 +1,40 @@
-//! The agent: watches Kubernetes, and streams what changes to the hub. A pipe, not a cache: it keeps no objects.
+//! The agent: watches Kubernetes, and streams changes to the hub. It keeps no objects.
 //!
 //! ```text
-//! API server ──▶ watch (a state machine per scope; bodies arrive scrubbed) ──▶ uplink (batches, credit) ══gRPC══▶ hub
-//!                   ▲                                                             │
-//!                account (credentials, discovery)          board (what operators see) ──▶ endpoints
-//!                   ▲
-//! files ──▶ reload ──▶ roster (which accounts there are)
+//! files ──▶ config ──▶ accounts (configured, reloaded, prepared until their API server responds)
+//!                         │
+//!                         ▼              items
+//! API server ──▶ watch (a state machine per scope) ──▶ uplink (session, flow control, batches) ◀══gRPC══▶ hub
+//!                         ▲                            │     │
+//!                         └──── attached accounts ─────┘     └──▶ operate (operations of the hub) ──▶ API server
+//!
+//! all of them ──▶ status, metrics ──▶ endpoints
 //! ```
+//!
+//! `app` builds the parts and joins them by channels; `check` is the preflight check.
+
+pub mod config;
 
 pub mod accounts;
-pub mod app;
-pub mod check;
-pub mod config;
-pub mod endpoints;
-pub mod metrics;
-pub mod operate;
-pub mod status;
-pub mod uplink;
+
 pub mod watch;
+
+pub mod uplink;
+
+pub mod operate;
+
+pub mod status;
+
+pub mod metrics;
+
+pub mod endpoints;
+
+pub mod app;
+
+pub mod check;
 
 #[cfg(test)]
 mod testing;
 
-/// This build's release.
+/// Release of this build.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

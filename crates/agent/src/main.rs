@@ -1,8 +1,7 @@
-//! `spindrift-agent`: reads its configuration, runs until a signal; or checks everything and says what is wrong.
+//! `spindrift-agent`: reads its configuration and runs until a signal, or runs the preflight check.
 
 use std::{alloc::System, path::PathBuf, process::ExitCode, time::Duration};
 
-use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 use spindrift_agent::{
     accounts::reload::Source,
@@ -19,20 +18,20 @@ use spindrift_process::{
 };
 use zeroizing_alloc::ZeroAlloc;
 
-/// Wipes memory when it is given back. What a Secret's annotations repeat of its values passes through buffers of TLS
-/// and HTTP, which nobody else wipes, and would stay in the allocator's free lists for hours.
+/// Wipes memory when it is freed. Values of a Secret that its annotations repeat pass through buffers of TLS and HTTP, which
+/// nothing else wipes, and would stay in the allocator's free lists for hours.
 #[global_allocator]
 static MEMORY: ZeroAlloc<System> = ZeroAlloc(System);
 
-/// Which is more than a megabyte of what the agent would hold. Its threads share one arena and hardly ever meet there.
-const THRIFT: [(&str, &str); 3] =
+/// Settings of the allocator that save more than a megabyte. The threads share one arena and hardly ever contend for it.
+const ALLOCATOR: [(&str, &str); 3] =
     [("MALLOC_ARENA_MAX", "1"), ("MALLOC_TRIM_THRESHOLD_", "65536"), ("MALLOC_TOP_PAD_", "16384")];
 
-/// Watches Kubernetes and streams changes to a Spindrift hub.
+/// Watch Kubernetes and stream changes to a Spindrift hub
 #[derive(Debug, Parser)]
 #[command(name = "spindrift-agent", version)]
 struct Arguments {
-    /// The configuration file; otherwise `armory-agent.yml` is looked for.
+    /// Path of the configuration file; by default `armory-agent.yml` is looked for
     #[arg(long, global = true, env = "SPINDRIFT_AGENT_CONFIG")]
     config: Option<PathBuf>,
     #[command(subcommand)]
@@ -41,43 +40,36 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Says what is right and what is wrong: configuration, accounts, API servers, the hub. Exits with 1 if anything is
-    /// wrong.
+    /// Run a preflight check of the configuration, accounts, API servers and the hub; exits with 1 on any problem
     Check(Check),
 }
 
 #[derive(Debug, Args)]
 struct Check {
-    /// `text` or `json`.
+    /// Output format: text or json
     #[arg(long, short, default_value = "text")]
     output: Format,
-    /// Prints problems only.
+    /// Print problems only
     #[arg(long, short)]
     quiet: bool,
 }
 
-/// Threads for the agent's work, however many cores its node has: each takes memory of its own (a stack, an arena of the
-/// allocator), and one is enough for many clusters.
+/// Worker threads, independent of the cores of the node: each takes memory of its own (a stack, an arena of the allocator),
+/// and one is enough for many clusters.
 const WORKERS: usize = 2;
 
-/// Threads for what blocks, such as credential plugins; they end when they are idle.
+/// Threads for blocking work, such as credential plugins; they end when they are idle.
 const BLOCKING: usize = 16;
 
 fn main() -> ExitCode {
-    allocator::start_with(&THRIFT);
+    allocator::start_with(&ALLOCATOR);
     let arguments = Arguments::parse();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
         .max_blocking_threads(BLOCKING)
         .enable_all()
         .build();
-    match runtime.context("start the agent's threads").and_then(|runtime| runtime.block_on(run(arguments))) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("spindrift-agent: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    daemon::run("spindrift-agent", runtime, run(arguments))
 }
 
 async fn run(Arguments { config, command }: Arguments) -> anyhow::Result<()> {

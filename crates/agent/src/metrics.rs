@@ -1,4 +1,4 @@
-//! What a scrape of the agent shows, under the original's names.
+//! Metrics of the agent, under the names of the Armory agent where it has them.
 
 use std::{sync::atomic::AtomicU64, time::Duration};
 
@@ -15,8 +15,8 @@ use prometheus_client::{
 use spindrift_model::{Item, Outcome, Resource, Upsert};
 
 use crate::{
-    status::{Board, WatchState},
-    uplink::Meter,
+    status::{AgentStatus, WatchState},
+    uplink::UsageGauges,
 };
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -40,65 +40,65 @@ struct Reason {
     reason: &'static str,
 }
 
-/// Why a scope is listed.
+/// Reason for which a scope is listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Relist {
-    /// The hub has nothing of it.
+    /// The hub has no state of it.
     First,
-    /// What the hub has is older than `maxResumableResourceAgeMs`.
+    /// The hub's state is older than `maxResumableResourceAgeMs`.
     Expired,
-    /// It is read in another version, or by other rules, than what the hub has.
+    /// The hub's state has another API version, or was made by other rules.
     Changed,
-    /// The API server has forgotten what happened since (410).
+    /// The API server has no history from that version on (410).
     Gone,
-    /// The cluster's own store was set back.
+    /// The cluster's etcd was restored from a backup.
     Restored,
-    /// An event could not be read.
+    /// An event could not be parsed.
     Unreadable,
-    /// The listing before did not come to its end.
+    /// The list before was interrupted.
     BrokeOff,
-    /// It may be read again.
+    /// It is allowed again.
     Allowed,
 }
 
-/// The agent's counters. Some of the original's counters have no `_total` in their names; they are gauges here, since
-/// the encoder would add it.
+/// Metrics of the agent. Some counters of the Armory agent have no `_total` in their names; they are gauges here, since the
+/// encoder would add it.
 #[derive(Debug)]
 pub struct Metrics {
     /// Connections made.
     pub connections: Gauge,
     /// Connections lost.
     pub disconnections: Counter,
-    /// The same, as the original's dashboard asks for it.
+    /// The same, under the name that the Armory agent's dashboard queries.
     disconnections_for_dashboard: Gauge,
-    /// How long the hub took to answer the last ping.
+    /// Round-trip time of the last ping.
     pub ping_seconds: Gauge<f64, AtomicU64>,
     /// Requests to API servers.
     pub kubernetes_requests: Gauge,
-    /// Events that could not be read.
+    /// Events that could not be parsed.
     pub unparseable_events: Counter,
-    /// Objects that the hub's store would not take.
+    /// Objects that the hub's store rejected.
     pub rejected_objects: Counter,
-    /// Complete listings.
+    /// Complete lists.
     pub listings: Counter,
     /// Values that were cut or redacted.
     pub scrubbed_values: Counter,
-    /// Objects of listings that the hub had already.
+    /// Objects of lists that the hub already had.
     pub mentioned_objects: Counter,
     /// Bytes of events before compression.
     pub raw_bytes: Counter,
     /// Bytes of events on the wire.
     pub wire_bytes: Counter,
-    /// What was read and is not acknowledged.
-    pub lag: Meter,
-    /// What was read and is not sent.
-    pub queue: Meter,
-    /// How often a watch had to wait for credit.
+    /// Items that were read and are not acknowledged.
+    pub lag: UsageGauges,
+    /// Items that were read and are not sent.
+    pub queue: UsageGauges,
+    /// Number of times a watch had to wait for credit.
     pub window_stalls: Counter,
     window_stall_seconds: Counter<f64, AtomicU64>,
     /// The same without the first of each scope, by reason.
     relists: Family<Reason, Counter>,
-    /// Watches that fell silent, and were taken up anew.
+    /// Watches that were frozen, and were reopened.
     pub frozen_watches: Counter,
     events: Family<Kind, Counter>,
     bytes: Family<Group, Counter>,
@@ -106,15 +106,15 @@ pub struct Metrics {
     operation_seconds: Family<Operated, Counter<f64, AtomicU64>>,
 }
 
-/// Sizes are read off the board when asked for, so they cannot drift.
+/// Collector of sizes, which reads the status at every scrape, so that they cannot drift.
 #[derive(Debug)]
-struct Watches(Board);
+struct WatchCollector(AgentStatus);
 
 // === impl Metrics ===
 
 impl Metrics {
     /// Registers the agent's metrics.
-    pub fn register(registry: &mut Registry, board: Board) -> Self {
+    pub fn register(registry: &mut Registry, status: AgentStatus) -> Self {
         let metrics = Self {
             connections: Gauge::default(),
             disconnections: Counter::default(),
@@ -128,8 +128,8 @@ impl Metrics {
             mentioned_objects: Counter::default(),
             raw_bytes: Counter::default(),
             wire_bytes: Counter::default(),
-            lag: Meter::default(),
-            queue: Meter::default(),
+            lag: UsageGauges::default(),
+            queue: UsageGauges::default(),
             window_stalls: Counter::default(),
             window_stall_seconds: Counter::default(),
             relists: Family::default(),
@@ -194,7 +194,7 @@ impl Metrics {
             "How long they took",
             metrics.operation_seconds.clone(),
         );
-        registry.register_collector(Box::new(Watches(board)));
+        registry.register_collector(Box::new(WatchCollector(status)));
         metrics.register_wire(registry);
         metrics
     }
@@ -226,26 +226,26 @@ impl Metrics {
         }
     }
 
-    /// A watch had to wait for credit.
+    /// Records that a watch had to wait for credit.
     pub fn stalled(&self, waited: Duration) {
         self.window_stalls.inc();
         self.window_stall_seconds.inc_by(waited.as_secs_f64());
     }
 
-    /// A connection to the hub was lost.
+    /// Records that the connection to the hub was lost.
     pub fn disconnected(&self) {
         self.disconnections.inc();
         self.disconnections_for_dashboard.inc();
     }
 
-    /// An operation ended.
+    /// Records the end of an operation.
     pub fn operated(&self, verb: &'static str, outcome: &Outcome, took: Duration) {
         let operated = Operated { verb, outcome: outcome.word() };
         self.operations.get_or_create(&operated).inc();
         self.operation_seconds.get_or_create(&operated).inc_by(took.as_secs_f64());
     }
 
-    /// A listing begins.
+    /// Records the begin of a list.
     pub fn listed(&self, why: Relist) {
         self.listings.inc();
         if why != Relist::First {
@@ -253,7 +253,7 @@ impl Metrics {
         }
     }
 
-    /// An event goes to the hub.
+    /// Records an item that is sent to the hub.
     pub fn sent(&self, resource: &Resource, item: &Item) {
         let bytes = match item {
             Item::Upsert(Upsert { body, .. }) => body.len() as u64,
@@ -282,9 +282,9 @@ impl Relist {
     }
 }
 
-// === impl Watches ===
+// === impl WatchCollector ===
 
-impl Collector for Watches {
+impl Collector for WatchCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
         let watches = self.0.watch_counts();
         let count = |state| watches.get(&state).copied().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What operators see of the agent: accounts with their state and problems, watches with theirs.
+//! Status of the agent for operators: accounts with their state and problems, watches with theirs.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -9,66 +9,66 @@ use parking_lot::RwLock;
 use serde::Serialize;
 use spindrift_model::{AccountName, Scope};
 
-/// Problems kept per account; the newest push out the oldest.
+/// Problems kept per account; the newest replace the oldest.
 const PROBLEMS: usize = 20;
 
-/// The shared board; every part of the agent writes its own lines, the endpoints read.
+/// Status that all parts of the agent write and the endpoints read.
 #[derive(Debug, Clone, Default)]
-pub struct Board {
-    accounts: Arc<RwLock<BTreeMap<String, AccountLines>>>,
+pub struct AgentStatus {
+    accounts: Arc<RwLock<BTreeMap<String, AccountStatus>>>,
 }
 
 #[derive(Debug, Default)]
-struct AccountLines {
+struct AccountStatus {
     state: AccountState,
     error: Option<String>,
     caching: bool,
     kinds: Vec<String>,
-    watches: BTreeMap<Scope, WatchLine>,
+    watches: BTreeMap<Scope, WatchStatus>,
     problems: VecDeque<String>,
     unparseable: u64,
     rejected: u64,
 }
 
-/// The state of an account, in the original's words.
+/// State of an account, in the words of the Armory agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub enum AccountState {
-    /// Its configuration was read; its API server has not answered yet.
+    /// Its configuration was read; its API server has not responded yet.
     #[default]
     ConfigLoaded,
-    /// It is discovered.
+    /// Its API server has responded.
     Healthy,
     /// It cannot be used now.
     DiscoveryError,
 }
 
-/// The state of a watch.
+/// State of a watch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum WatchState {
-    /// It waits for its turn to be listed.
+    /// It waits for the permit to list.
     Queued,
-    /// A complete listing is under way.
+    /// A complete list is running.
     Listing,
-    /// Changes are followed.
+    /// Changes are reported.
     Watching,
-    /// The stream ended; the API server is asked to go on where it did.
+    /// The stream ended; a watch from its last version is being opened.
     Resuming,
     /// The credentials do not allow it.
     Denied,
-    /// It failed, and waits before it tries again.
+    /// It failed, and waits before the next attempt.
     Waiting,
 }
 
-/// One watch.
+/// Status of one watch.
 #[derive(Debug, Clone, Serialize)]
-pub struct WatchLine {
-    /// What it does.
+pub struct WatchStatus {
+    /// Its state.
     #[serde(skip)]
     pub state: WatchState,
-    /// Complete listings so far.
+    /// Complete lists so far.
     pub listings: u64,
-    /// Why it does not watch, if so.
+    /// Reason for which it does not watch, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -77,21 +77,21 @@ pub struct WatchLine {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct AccountView {
-    /// How it was configured.
+    /// Its configuration.
     pub config: ConfigView,
-    /// How it is.
+    /// Its state.
     pub state: StateView,
-    /// The kinds that are cached.
+    /// Kinds that are cached.
     pub kinds: Vec<String>,
-    /// Whether this agent caches it now.
+    /// Set while this agent caches it.
     pub caching: bool,
-    /// What the credentials do not allow to read, and why.
+    /// Scopes that the credentials do not allow, with the reason.
     pub denied: Vec<String>,
-    /// The newest problems, oldest first.
+    /// Newest problems, oldest first.
     pub problems: Vec<String>,
-    /// Events that could not be read.
+    /// Number of events that could not be parsed.
     pub unparseable_events: u64,
-    /// Objects that the hub's store would not take.
+    /// Number of objects that the hub's store rejected.
     pub rejected_objects: u64,
 }
 
@@ -101,7 +101,7 @@ pub struct AccountView {
 pub struct ConfigView {
     /// Its name.
     pub name: String,
-    /// Whether it came from the hub; not yet.
+    /// Set if it came from the hub; not supported yet.
     pub dynamic: bool,
 }
 
@@ -109,14 +109,14 @@ pub struct ConfigView {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct StateView {
-    /// In one word.
+    /// Name of the state.
     pub name: AccountState,
-    /// What is wrong, if so.
+    /// Reason for a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// One line of `/watches`.
+/// One watch of `/watches`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WatchView {
@@ -124,181 +124,184 @@ pub struct WatchView {
     group: String,
     namespace: String,
     #[serde(flatten)]
-    line: WatchLine,
+    status: WatchStatus,
 }
 
-/// How far the first listing of an account has got.
+/// Progress of the first lists of an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
     /// Its name.
     pub account: String,
-    /// Scopes that are followed.
+    /// Scopes that are watched.
     pub watching: usize,
     /// Scopes that cannot be read: the credentials do not allow it, or the API server fails.
     pub unreadable: usize,
-    /// All scopes that it has; zero before they are known.
+    /// All its scopes; zero before they are known.
     pub scopes: usize,
-    /// Why it cannot be used now, if so.
+    /// Reason for which it cannot be used now, if so.
     pub error: Option<String>,
 }
 
-// === impl Board ===
+// === impl AgentStatus ===
 
-impl Board {
-    /// Changes the lines of an account that is configured; what is still said of one that has left is of no interest.
-    fn write(&self, account: &str, change: impl FnOnce(&mut AccountLines)) {
-        if let Some(lines) = self.accounts.write().get_mut(account) {
-            change(lines);
+impl AgentStatus {
+    /// Changes the status of a configured account; ignores one that was removed.
+    fn write(&self, account: &str, change: impl FnOnce(&mut AccountStatus)) {
+        if let Some(status) = self.accounts.write().get_mut(account) {
+            change(status);
         }
     }
 
-    /// An account was configured.
+    /// Adds a configured account.
     pub fn configured(&self, account: &str) {
         self.accounts.write().entry(account.to_owned()).or_default();
     }
 
-    /// An account is no longer configured.
+    /// Removes an account that is no longer configured.
     pub fn removed(&self, account: &str) {
         self.accounts.write().remove(account);
     }
 
-    /// An account's API server answered.
+    /// Records that an account's API server responded.
     pub fn discovered(&self, account: &str) {
-        self.write(account, |lines| (lines.state, lines.error) = (AccountState::Healthy, None));
+        self.write(account, |account| (account.state, account.error) = (AccountState::Healthy, None));
     }
 
-    /// An account cannot be used now.
+    /// Records that an account cannot be used now.
     pub fn failed(&self, account: &str, error: String) {
-        self.write(account, |lines| (lines.state, lines.error) = (AccountState::DiscoveryError, Some(error)));
+        self.write(account, |account| {
+            (account.state, account.error) = (AccountState::DiscoveryError, Some(error));
+        });
     }
 
-    /// Something the operator should see, though the account works.
+    /// Adds a problem of an account that works otherwise.
     pub fn problem(&self, account: &AccountName, problem: String) {
-        self.write(account.as_str(), |lines| {
-            // What is said again is not another one: it would drive out what was said once.
-            lines.problems.retain(|known| *known != problem);
-            lines.problems.push_back(problem);
-            if lines.problems.len() > PROBLEMS {
-                lines.problems.pop_front();
+        self.write(account.as_str(), |account| {
+            // A repeated problem counts once, so that it does not replace others.
+            account.problems.retain(|known| *known != problem);
+            account.problems.push_back(problem);
+            if account.problems.len() > PROBLEMS {
+                account.problems.pop_front();
             }
         });
     }
 
-    /// An event could not be read.
+    /// Counts an event that could not be parsed.
     pub fn unparseable(&self, account: &AccountName) {
-        self.write(account.as_str(), |lines| lines.unparseable += 1);
+        self.write(account.as_str(), |account| account.unparseable += 1);
     }
 
-    /// The hub's store would not take objects.
+    /// Counts objects that the hub's store rejected.
     pub fn rejected(&self, account: &AccountName, count: usize) {
-        self.write(account.as_str(), |lines| lines.rejected += count as u64);
+        self.write(account.as_str(), |account| account.rejected += count as u64);
     }
 
-    /// What this agent caches of the account from here on; its watches begin anew.
+    /// Records the kinds that this agent caches of the account from now on.
     pub fn caching(&self, account: &AccountName, kinds: Vec<String>) {
-        self.write(account.as_str(), |lines| {
-            lines.caching = true;
-            lines.kinds = kinds;
+        self.write(account.as_str(), |account| {
+            account.caching = true;
+            account.kinds = kinds;
         });
     }
 
-    /// This agent no longer caches the account.
+    /// Records that this agent no longer caches the account.
     pub fn not_caching(&self, account: &AccountName) {
-        self.write(account.as_str(), |lines| {
-            lines.caching = false;
-            lines.watches.clear();
+        self.write(account.as_str(), |account| {
+            account.caching = false;
+            account.watches.clear();
         });
     }
 
-    /// A watch is in this state; what one still says whose account was let go is of no interest.
+    /// Records the state of a watch; ignores one whose account is no longer cached.
     pub fn watch(&self, account: &AccountName, scope: &Scope, state: WatchState, error: Option<String>) {
-        self.write(account.as_str(), |lines| {
-            if !lines.caching {
+        self.write(account.as_str(), |account| {
+            if !account.caching {
                 return;
             }
-            let line = WatchLine { state, listings: 0, error: None };
-            let line = lines.watches.entry(scope.clone()).or_insert(line);
-            line.listings += u64::from(state == WatchState::Listing);
-            (line.state, line.error) = (state, error);
+            let watch = WatchStatus { state, listings: 0, error: None };
+            let watch = account.watches.entry(scope.clone()).or_insert(watch);
+            watch.listings += u64::from(state == WatchState::Listing);
+            (watch.state, watch.error) = (state, error);
         });
     }
 
-    /// A watch has ended for good.
+    /// Removes a watch that has stopped.
     pub fn unwatched(&self, account: &AccountName, scope: &Scope) {
-        self.write(account.as_str(), |lines| {
-            lines.watches.remove(scope);
+        self.write(account.as_str(), |account| {
+            account.watches.remove(scope);
         });
     }
 
-    /// All accounts.
+    /// Returns all accounts.
     pub fn accounts(&self) -> Vec<AccountView> {
-        let view = |(name, lines): (&String, &AccountLines)| AccountView {
+        let view = |(name, account): (&String, &AccountStatus)| AccountView {
             config: ConfigView { name: name.clone(), dynamic: false },
-            state: StateView { name: lines.state, error: lines.error.clone() },
-            kinds: lines.kinds.clone(),
-            caching: lines.caching,
-            denied: lines.denied().collect(),
-            problems: lines.problems.iter().cloned().collect(),
-            unparseable_events: lines.unparseable,
-            rejected_objects: lines.rejected,
+            state: StateView { name: account.state, error: account.error.clone() },
+            kinds: account.kinds.clone(),
+            caching: account.caching,
+            denied: account.denied().collect(),
+            problems: account.problems.iter().cloned().collect(),
+            unparseable_events: account.unparseable,
+            rejected_objects: account.rejected,
         };
         self.accounts.read().iter().map(view).collect()
     }
 
-    /// All watches, by account and state.
+    /// Returns all watches, by account and state.
     pub fn watches(&self) -> BTreeMap<String, BTreeMap<WatchState, Vec<WatchView>>> {
         let mut watches = BTreeMap::new();
-        for (account, lines) in self.accounts.read().iter() {
-            let states: &mut BTreeMap<_, Vec<_>> = watches.entry(account.clone()).or_default();
-            for (scope, line) in &lines.watches {
+        for (name, account) in self.accounts.read().iter() {
+            let states: &mut BTreeMap<_, Vec<_>> = watches.entry(name.clone()).or_default();
+            for (scope, watch) in &account.watches {
                 let namespace = scope.namespace.as_deref().unwrap_or("(all namespaces)").to_owned();
                 let view = WatchView {
                     kind: scope.kind.to_string(),
                     group: scope.group.to_string(),
                     namespace,
-                    line: line.clone(),
+                    status: watch.clone(),
                 };
-                states.entry(line.state).or_default().push(view);
+                states.entry(watch.state).or_default().push(view);
             }
         }
         watches
     }
 
-    /// How far each account has got, by name.
+    /// Returns the progress of each account, by name.
     pub fn progress(&self) -> Vec<Progress> {
-        let count =
-            |lines: &AccountLines, state| lines.watches.values().filter(|line| line.state == state).count();
-        let progress = |(account, lines): (&String, &AccountLines)| Progress {
-            account: account.clone(),
-            watching: count(lines, WatchState::Watching),
-            unreadable: count(lines, WatchState::Denied) + count(lines, WatchState::Waiting),
-            scopes: if lines.caching { lines.kinds.len().max(lines.watches.len()) } else { 0 },
-            error: lines.error.clone(),
+        let count = |account: &AccountStatus, state| {
+            account.watches.values().filter(|watch| watch.state == state).count()
+        };
+        let progress = |(name, account): (&String, &AccountStatus)| Progress {
+            account: name.clone(),
+            watching: count(account, WatchState::Watching),
+            unreadable: count(account, WatchState::Denied) + count(account, WatchState::Waiting),
+            scopes: if account.caching { account.kinds.len().max(account.watches.len()) } else { 0 },
+            error: account.error.clone(),
         };
         self.accounts.read().iter().map(progress).collect()
     }
 
-    /// How many watches are in which state.
+    /// Returns the number of watches in each state.
     pub fn watch_counts(&self) -> BTreeMap<WatchState, usize> {
         let mut counts = BTreeMap::new();
-        for line in self.accounts.read().values().flat_map(|lines| lines.watches.values()) {
-            *counts.entry(line.state).or_default() += 1;
+        for watch in self.accounts.read().values().flat_map(|account| account.watches.values()) {
+            *counts.entry(watch.state).or_default() += 1;
         }
         counts
     }
 
-    /// How many accounts cannot be used now.
+    /// Returns the number of accounts that cannot be used now.
     pub fn failed_accounts(&self) -> usize {
-        self.accounts.read().values().filter(|lines| lines.state == AccountState::DiscoveryError).count()
+        self.accounts.read().values().filter(|account| account.state == AccountState::DiscoveryError).count()
     }
 }
 
-// === impl AccountLines ===
+// === impl AccountStatus ===
 
-impl AccountLines {
+impl AccountStatus {
     fn denied(&self) -> impl Iterator<Item = String> {
-        let denied = self.watches.iter().filter(|(_, line)| line.state == WatchState::Denied);
-        denied.map(|(scope, line)| format!("{scope}: {}", line.error.as_deref().unwrap_or_default()))
+        let denied = self.watches.iter().filter(|(_, watch)| watch.state == WatchState::Denied);
+        denied.map(|(scope, watch)| format!("{scope}: {}", watch.error.as_deref().unwrap_or_default()))
     }
 }
 
@@ -306,31 +309,31 @@ impl AccountLines {
 mod tests {
     use super::*;
 
-    fn board() -> (Board, AccountName) {
-        let board = Board::default();
-        board.configured("main");
-        (board, AccountName::parse("main").unwrap())
+    fn status() -> (AgentStatus, AccountName) {
+        let status = AgentStatus::default();
+        status.configured("main");
+        (status, AccountName::parse("main").unwrap())
     }
 
     #[test]
-    fn problems_that_alternate_drive_out_no_others() {
-        let (board, main) = board();
-        board.problem(&main, "once".into());
+    fn repeated_problems_do_not_replace_others() {
+        let (status, main) = status();
+        status.problem(&main, "once".into());
         for group in ["a", "b"].repeat(PROBLEMS) {
-            board.problem(&main, group.into());
+            status.problem(&main, group.into());
         }
-        assert_eq!(board.accounts()[0].problems, ["once", "a", "b"]);
+        assert_eq!(status.accounts()[0].problems, ["once", "a", "b"]);
     }
 
     #[test]
-    fn nothing_is_shown_of_watches_whose_account_was_let_go() {
-        let (board, main) = board();
+    fn watches_of_an_account_that_is_no_longer_cached_are_not_shown() {
+        let (status, main) = status();
         let scope = Scope { group: "".into(), kind: "Pod".into(), namespace: None };
-        board.caching(&main, vec!["Pod".into()]);
-        board.watch(&main, &scope, WatchState::Watching, None);
-        assert_eq!(board.watch_counts().len(), 1);
-        board.not_caching(&main);
-        board.watch(&main, &scope, WatchState::Resuming, None);
-        assert!(board.watch_counts().is_empty());
+        status.caching(&main, vec!["Pod".into()]);
+        status.watch(&main, &scope, WatchState::Watching, None);
+        assert_eq!(status.watch_counts().len(), 1);
+        status.not_caching(&main);
+        status.watch(&main, &scope, WatchState::Resuming, None);
+        assert!(status.watch_counts().is_empty());
     }
 }

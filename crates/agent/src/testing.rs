@@ -1,4 +1,4 @@
-//! What tests of several modules need.
+//! Fixtures of the tests of several modules.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use spindrift_model::{AccountDescription, AccountName, ClusterIdentity};
 use crate::{
     accounts::Account,
     config::{AccountConfig, AgentConfig},
-    watch::{Budgets, Permissions},
+    watch::{Budgets, KnownPermissions},
 };
 
-/// Nobody listens there.
+/// Kubeconfig of an address at which nothing listens.
 const KUBECONFIG: &str = "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c}}], \
     clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]}";
 
-/// An account that is ready, though its API server has gone.
+/// An account that is ready, though its API server is gone.
 pub(crate) async fn account(name: &str) -> Account {
     let credentials = Credentials::Contents { kubeconfig: KUBECONFIG.into(), context: None };
     let config = AgentConfig::default();
@@ -34,8 +34,8 @@ pub(crate) async fn account(name: &str) -> Account {
         resolver: Resolver::default(),
         paged_lists_only: false.into(),
         schemas: Schemas::default(),
-        permissions: Permissions::default(),
+        permissions: KnownPermissions::default(),
         budget: Budgets::new(config.limits()).account(),
-        pace: config.kubernetes.watches.pace(),
+        timeouts: config.kubernetes.watches.timeouts(),
     }
 }

@@ -1,11 +1,14 @@
-//! The one connection to the hub: dial, register, open the channels, and begin again when it breaks.
+//! The one connection to the hub: dial, register, open the channels, and reconnect when it breaks.
 //!
 //! ```text
 //! dial ──▶ Register ──▶ session ─┬─ control: pings, announcements, operations
-//!   ▲                            ├─ events: one task per account (attach ▶ engine ▶ batches)
-//!   └── backoff ◀── it broke ────┴─ results: answers of operations
+//!   ▲                            ├─ events: one task per account (attach ▶ watched ▶ flow control ▶ batches)
+//!   └── backoff ◀── it broke ────┴─ results: results of operations
 //! ```
+//!
+//! An attached account goes through a channel to the watch engine, which sends its items to the account's flow control.
 
+mod attached;
 mod bearer;
 mod caching;
 mod channels;
@@ -25,57 +28,65 @@ use spindrift_process::{
     report,
     shutdown::Shutdown,
 };
-use tokio::{sync::watch, time::Instant};
+use tokio::{
+    sync::{mpsc, watch},
+    time::Instant,
+};
 use tracing::{info, warn};
 
+pub use attached::AttachedAccount;
 pub use bearer::{Bearer, BearerError};
 pub use dial::{DialError, Dialer};
-pub use flow::{Credit, Credited, Hold, Meter, Outlet, OutletOptions, Place};
+pub use flow::{Credit, CreditHold, CreditedItem, FlowControl, FlowOptions, SendReservation, UsageGauges};
 use session::Session;
 pub(crate) use zone::zone;
 
-use crate::{accounts::Accounts, config::Clouddriver, metrics::Metrics, operate::Executor, status::Board};
+use crate::{
+    accounts::Accounts, config::Clouddriver, metrics::Metrics, operate::Executor, status::AgentStatus,
+};
 
-/// A session that lived this long was a good one; shorter ones in a row are taken up with growing pauses.
-const STEADY: Duration = Duration::from_secs(10);
+/// Duration after which a session counts as healthy; shorter ones in a row are followed by growing pauses.
+const HEALTHY: Duration = Duration::from_secs(10);
 
-/// What the uplink works with.
+/// Parts from which the uplink is built.
 #[derive(Debug)]
 pub struct Uplink {
-    /// How the hub is reached.
+    /// Dialer of the hub.
     pub dialer: Dialer,
-    /// What is shown to it.
+    /// Source of the token that is sent to the hub.
     pub bearer: Bearer,
-    /// How the link is kept.
+    /// Settings of the link.
     pub config: Clouddriver,
-    /// The least time between two sessions, if there is one.
-    pub pause: Option<Duration>,
-    /// Who we are.
+    /// Least time between two sessions, if there is one.
+    pub min_pause: Option<Duration>,
+    /// Name of this agent.
     pub agent: AgentId,
-    /// This life of the process.
+    /// Incarnation of this process.
     pub incarnation: Incarnation,
-    /// Where we run.
+    /// Zone that the agent runs in.
     pub zone: String,
-    /// The accounts that can be served.
+    /// Accounts that can be served.
     pub ready_rx: watch::Receiver<Accounts>,
-    /// Where operators look.
-    pub board: Board,
-    /// The agent's counters.
+    /// Status that operators see.
+    pub status: AgentStatus,
+    /// Metrics of the agent.
     pub metrics: Arc<Metrics>,
-    /// Who does what the hub asks for.
+    /// Executor of the hub's operations.
     pub executor: Executor,
-    /// How the link is, for the health endpoint.
+    /// Receives each account when it is attached, to watch it.
+    pub attached_tx: mpsc::Sender<AttachedAccount>,
+    /// State of the link, for the health endpoint.
     pub link_tx: watch::Sender<Link>,
 }
 
-/// How the link to the hub is.
+/// State of the link to the hub.
 #[derive(Debug, Clone, Default)]
 pub struct Link {
-    /// Whether a session is open.
+    /// Set while a session is open.
     pub connected: bool,
-    /// Since when, or since when not.
+    /// Time of the last change.
     pub since: Option<Timestamp>,
-    /// Why there is none.
+    /// Reason for which there is no session.
     pub error: Option<String>,
 }
 
@@ -90,12 +101,12 @@ impl Link {
 // === impl Uplink ===
 
 impl Uplink {
-    /// Keeps a session with the hub for as long as the process lives.
-    pub async fn run(self, pace: BackoffConfig, shutdown: Shutdown) -> anyhow::Result<()> {
+    /// Keeps a session with the hub open until shutdown.
+    pub async fn run(self, reconnect: BackoffConfig, shutdown: Shutdown) -> anyhow::Result<()> {
         let token = shutdown.token();
-        let mut backoff = Backoff::new(pace);
+        let mut backoff = Backoff::new(reconnect);
         loop {
-            // Without an account there is nothing to say, and so no reason to call.
+            // Without an account there is nothing to send, and so no reason to connect.
             let mut ready_rx = self.ready_rx.clone();
             let ready = async { ready_rx.wait_for(|accounts| !accounts.is_empty()).await.is_ok() };
             if token.run_until_cancelled(ready).await != Some(true) {
@@ -122,20 +133,20 @@ impl Uplink {
                         "server has stopped sending ops: session ended"
                     );
                     let soon = Duration::from_millis(fastrand::u64(20..200));
-                    let pause = if started.elapsed() >= STEADY {
-                        // It worked, so the hub is there: come back at once, but not in step with all others.
+                    let pause = if started.elapsed() >= HEALTHY {
+                        // It worked, so the hub is available: reconnect at once, but not in step with all others.
                         backoff.reset();
                         soon
                     } else {
                         backoff.next()
                     };
-                    ended.retry_after.unwrap_or_default().max(pause).max(self.pause.unwrap_or_default())
+                    ended.retry_after.unwrap_or_default().max(pause).max(self.min_pause.unwrap_or_default())
                 }
                 Err(error) => {
                     backoff.ended_after(started.elapsed());
                     let wait = backoff.next();
                     warn!(hub = self.dialer.address(), error = %report(&error), retry_in = ?wait, "registration failed");
-                    wait.max(self.pause.unwrap_or_default())
+                    wait.max(self.min_pause.unwrap_or_default())
                 }
             };
             if token.run_until_cancelled(tokio::time::sleep(retry_after)).await.is_none() {
@@ -144,7 +155,7 @@ impl Uplink {
         }
     }
 
-    /// There is no session now; gives whether there was one.
+    /// Records that no session is open; returns whether there was one.
     fn lost(&self, error: String) -> bool {
         let mut was_connected = false;
         self.link_tx.send_modify(|link| {

@@ -1,4 +1,4 @@
-//! The agent starts with a thrifty allocator, or with what its environment says.
+//! The agent starts with its own settings of the allocator, or with those of its environment.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::{
@@ -30,7 +30,7 @@ impl Agent {
         fs::write(&config, text).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_spindrift-agent"));
         command.arg("--config").arg(config).stdout(Stdio::null()).stderr(Stdio::null());
-        // Whatever the machine's own settings are.
+        // Independent of the machine's own settings.
         for name in ["GLIBC_TUNABLES", "MALLOC_ARENA_MAX", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_"] {
             command.env_remove(name);
         }
@@ -68,7 +68,7 @@ async fn the_allocator_is_thrifty_unless_the_environment_says_otherwise() {
     assert_eq!(generous.setting().await, "8");
 }
 
-/// What a credential plugin finds in its environment.
+/// Environment of a credential plugin.
 async fn seen_by_a_plugin(env: &[(&str, &str)]) -> String {
     let directory = tempfile::tempdir().unwrap();
     let (kubeconfig, seen) = (directory.path().join("kubeconfig"), directory.path().join("seen"));

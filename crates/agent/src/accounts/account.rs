@@ -1,4 +1,4 @@
-//! From a configured account to one that can be served: credentials, identity, version, kinds.
+//! Preparation of a configured account until it can be served: credentials, identity, version, kinds.
 
 use std::{
     collections::BTreeMap,
@@ -17,71 +17,71 @@ use spindrift_process::{
 };
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use crate::{
     config::AccountConfig,
     metrics::Metrics,
-    status::Board,
-    watch::{AccountBudget, Budgets, Pace, Permissions},
+    status::AgentStatus,
+    watch::{AccountBudget, Budgets, KnownPermissions, WatchTimeouts},
 };
 
-/// Failed accounts are tried again at this pace: a cluster that comes up is found soon, one that is gone costs little.
+/// Backoff of accounts that failed: a cluster that comes up is found soon, one that is gone costs little.
 const RETRY: BackoffConfig =
     BackoffConfig { base: Duration::from_secs(1), multiplier: 2.0, jitter: 0.2, max: Duration::from_mins(1) };
 
-/// An account whose API server has answered.
+/// An account whose API server has responded.
 pub struct Account {
-    /// What the hub is told.
+    /// Description for the hub.
     pub description: AccountDescription,
-    /// How it was configured.
+    /// Its configuration.
     pub config: AccountConfig,
-    /// What never leaves its cluster.
+    /// Values that never leave its cluster.
     pub redactions: Redactions,
-    /// Its API server.
+    /// Client of its API server.
     pub api: Api,
-    /// Which resources it serves, as far as operations had to know.
+    /// Resources that it serves, as far as operations needed them.
     pub resolver: Resolver,
-    /// Whether its API server cannot send a list through a watch; learnt once.
+    /// Set once its API server turned out not to support lists by watch.
     pub paged_lists_only: AtomicBool,
-    /// What its credentials are known not to allow; learnt over sessions.
-    pub permissions: Permissions,
-    /// How many of its lists may run at once.
+    /// Scopes that its credentials do not allow, as far as known; kept over sessions.
+    pub permissions: KnownPermissions,
+    /// Limits of its concurrent lists.
     pub budget: AccountBudget,
-    /// How patient its watches are.
-    pub pace: Pace,
-    /// How the fields of its kinds are merged; learnt when something is applied.
+    /// Timeouts of its watches.
+    pub timeouts: WatchTimeouts,
+    /// Merge schemas of its kinds, loaded when something is applied.
     pub schemas: Schemas,
 }
 
-/// The accounts that can be served; grows as API servers answer.
+/// Accounts that can be served; grows as API servers respond.
 pub type Accounts = BTreeMap<AccountName, Arc<Account>>;
 
-/// What it takes to get an account ready.
+/// Preparation of an account until it can be served.
 pub struct Preparation {
-    /// How it was configured.
+    /// Its configuration.
     pub config: AccountConfig,
-    /// Ceiling for one request.
+    /// Options of its client, such as the timeout of a request.
     pub options: ApiOptions,
-    /// Where its state is shown.
-    pub board: Board,
-    /// The agent's counters.
+    /// Status that operators see.
+    pub status: AgentStatus,
+    /// Metrics of the agent.
     pub metrics: Arc<Metrics>,
-    /// What all accounts together may start at once.
+    /// Limits of the concurrent lists and starts of all accounts.
     pub budgets: Arc<Budgets>,
-    /// How patient its watches are.
-    pub pace: Pace,
+    /// Timeouts of its watches.
+    pub timeouts: WatchTimeouts,
 }
 
 // === impl Account ===
 
 impl Account {
-    /// What is watched of a resource, with no more of each object than may leave the cluster.
+    /// Returns the watch target of a resource, without the values that must not leave the cluster.
     pub fn target(&self, resource: Resource, namespace: Option<Arc<str>>) -> WatchTarget {
         WatchTarget::new(resource, namespace).redacted(&self.redactions)
     }
 
-    /// The kinds that settings name and the API server does not serve, with the setting.
+    /// Returns the configured kinds that the API server does not serve, with their settings.
     pub fn unserved_kinds<'a>(
         &'a self,
         discovery: &'a Discovery,
@@ -92,7 +92,7 @@ impl Account {
 }
 
 impl Account {
-    /// Its namespaces as they are now: those that are configured, else those that there are.
+    /// Returns its current namespaces: those that are configured, else those of the cluster.
     pub async fn namespaces(&self) -> Result<Vec<String>, ApiError> {
         namespaces(&self.config, &self.api).await
     }
@@ -115,7 +115,7 @@ impl fmt::Debug for Account {
 // === impl Preparation ===
 
 impl Preparation {
-    /// Tries until the account can be served, then publishes it. One account's trouble is its own.
+    /// Retries until the account can be served, then publishes it. A failure affects no other account.
     pub async fn run(
         self,
         ready_tx: watch::Sender<Accounts>,
@@ -131,10 +131,10 @@ impl Preparation {
                         let name = account.description.name.clone();
                         info!(account = %name, cluster = %account.description.cluster,
                             version = account.description.kubernetes_version, "account discovered");
-                        self.board.discovered(name.as_str());
+                        self.status.discovered(name.as_str());
                         if let (_, Some(problem)) = self.config.permissions() {
                             warn!(account = %name, "{problem}");
-                            self.board.problem(&name, problem);
+                            self.status.problem(&name, problem);
                         }
                         ready_tx.send_modify(|accounts| {
                             accounts.insert(name, Arc::new(account));
@@ -146,7 +146,7 @@ impl Preparation {
             };
             let wait = backoff.next();
             warn!(account = self.config.name, error = failure, retry_in = ?wait, "Notifying account discovery error for {}", self.config.name);
-            self.board.failed(&self.config.name, failure);
+            self.status.failed(&self.config.name, failure);
             if shutdown.run_until_cancelled(tokio::time::sleep(wait)).await.is_none() {
                 return Ok(());
             }
@@ -158,7 +158,7 @@ impl Preparation {
         let name = AccountName::parse(&config.name).map_err(|invalid| invalid.to_string())?;
         config.check_scope()?;
         config.check_spinnaker()?;
-        // Before anything is read: an account whose rules are not understood sends nothing.
+        // Before anything is read: an account with invalid rules must not send anything.
         let redactions = Redactions::compile(&config.redact).map_err(|invalid| report(&invalid))?;
         let credentials = config.credentials()?;
         let connecting = Api::connect(&credentials, &self.options);
@@ -166,13 +166,16 @@ impl Preparation {
         let failed = |error| report(&error);
         self.metrics.kubernetes_requests.inc_by(3);
         if !redactions.is_empty() {
-            // Nothing is answered before it is known which kinds the rules mean.
+            // Operations must not return objects before the kinds of the rules are resolved.
             redactions.add_short_names(&api.discover().await.map_err(failed)?);
         }
         let kubernetes_version = api.version().await.map_err(failed)?;
         let cluster = api.identity().await.map_err(failed)?;
-        // Not being allowed to list namespaces is no failure: they are only shown.
-        let namespaces = namespaces(&config, &api).await.unwrap_or_default();
+        // Failing to list namespaces does not fail the account: they are only shown.
+        let namespaces = namespaces(&config, &api).await.unwrap_or_else(|error| {
+            debug!(account = %name, error = %report(&error), "namespaces were not listed");
+            Vec::new()
+        });
         let description = AccountDescription {
             name,
             cluster,
@@ -188,9 +191,9 @@ impl Preparation {
             api,
             resolver: Resolver::default(),
             paged_lists_only: AtomicBool::new(false),
-            permissions: Permissions::default(),
+            permissions: KnownPermissions::default(),
             budget: self.budgets.account(),
-            pace: self.pace,
+            timeouts: self.timeouts,
             schemas: Schemas::default(),
         })
     }

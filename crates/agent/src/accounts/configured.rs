@@ -1,4 +1,4 @@
-//! Which accounts are configured: started, changed in place and ended, one change after the other.
+//! Configured accounts: prepared, re-prepared and removed when the configuration changes, one change after the other.
 
 use std::{
     collections::{BTreeMap, btree_map},
@@ -18,128 +18,134 @@ use crate::{
     accounts::{Accounts, Preparation},
     config::{AccountConfig, AgentConfig},
     metrics::Metrics,
-    status::Board,
-    watch::{Budgets, Pace},
+    status::AgentStatus,
+    watch::{Budgets, WatchTimeouts},
 };
 
-/// The accounts of the configuration that holds now.
-pub struct Roster {
-    entries: BTreeMap<String, Entry>,
+/// Accounts of the current configuration.
+pub struct ConfiguredAccounts {
+    accounts: BTreeMap<String, ConfiguredAccount>,
     ready_tx: watch::Sender<Accounts>,
-    board: Board,
+    status: AgentStatus,
     metrics: Arc<Metrics>,
     budgets: Arc<Budgets>,
     shutdown: Shutdown,
 }
 
-struct Entry {
-    wanted: Wanted,
-    /// Gets the account ready, and tries again until it is.
+struct ConfiguredAccount {
+    desired: DesiredAccount,
+    /// Task that prepares the account and retries until it is ready.
     preparing: TaskGroup,
 }
 
-/// All that an account depends on: if nothing of it changes, the account feels nothing.
+/// All settings that an account depends on: a change of any other setting does not affect it.
 #[derive(Debug, Clone, PartialEq)]
-struct Wanted {
+struct DesiredAccount {
     config: AccountConfig,
     options: ApiOptions,
-    pace: Pace,
-    /// Why it is not even tried.
-    refused: Option<String>,
+    timeouts: WatchTimeouts,
+    /// Reason for which it is not even tried.
+    rejected: Option<String>,
 }
 
-/// What a configuration changed, by name.
+/// Changes that a configuration made, by name.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Changes {
-    /// Accounts that were not there.
+pub struct AccountChanges {
+    /// Accounts that are new.
     pub added: Vec<String>,
-    /// Accounts that begin again.
+    /// Accounts that are prepared again.
     pub changed: Vec<String>,
     /// Accounts that are gone.
     pub removed: Vec<String>,
-    /// What is wrong with the list as a whole.
+    /// Problems of the list as a whole.
     pub problems: Vec<String>,
 }
 
-// === impl Roster ===
+// === impl ConfiguredAccounts ===
 
-impl Roster {
-    /// Without any account yet; those that can be served are published.
+impl ConfiguredAccounts {
+    /// Returns an empty set; accounts that can be served are published.
     pub fn new(
         ready_tx: watch::Sender<Accounts>,
-        board: Board,
+        status: AgentStatus,
         metrics: Arc<Metrics>,
         budgets: Arc<Budgets>,
         shutdown: Shutdown,
     ) -> Self {
-        Self { entries: BTreeMap::new(), ready_tx, board, metrics, budgets, shutdown }
+        Self { accounts: BTreeMap::new(), ready_tx, status, metrics, budgets, shutdown }
     }
 
-    /// Makes the accounts those of the configuration.
-    pub async fn apply(&mut self, config: &AgentConfig, missing: &[Problem]) -> Changes {
-        let mut changes = Changes::default();
-        let wanted = wanted(config, missing, &mut changes.problems);
-        let names: Vec<_> = self.entries.keys().cloned().collect();
+    /// Applies a configuration: removes, prepares again and adds accounts.
+    pub async fn apply(&mut self, config: &AgentConfig, missing: &[Problem]) -> AccountChanges {
+        let mut changes = AccountChanges::default();
+        let desired = desired(config, missing, &mut changes.problems);
+        let names: Vec<_> = self.accounts.keys().cloned().collect();
         for name in names {
-            match wanted.get(&name) {
-                Some(wanted) if self.entries.get(&name).is_some_and(|entry| entry.wanted == *wanted) => {
+            match desired.get(&name) {
+                Some(desired)
+                    if self.accounts.get(&name).is_some_and(|account| account.desired == *desired) =>
+                {
                     continue;
                 }
                 Some(_) => changes.changed.push(name.clone()),
                 None => changes.removed.push(name.clone()),
             }
-            self.end(&name).await;
+            self.remove(&name).await;
         }
-        for (name, wanted) in wanted {
-            if !self.entries.contains_key(&name) {
+        for (name, desired) in desired {
+            if !self.accounts.contains_key(&name) {
                 if !changes.changed.contains(&name) {
                     changes.added.push(name.clone());
                 }
-                self.start(name, wanted);
+                self.start(name, desired);
             }
         }
         changes
     }
 
-    fn start(&mut self, name: String, wanted: Wanted) {
-        self.board.configured(&name);
+    fn start(&mut self, name: String, desired: DesiredAccount) {
+        self.status.configured(&name);
         let preparing = self.shutdown.group(format!("account {name}"));
-        if let Some(reason) = &wanted.refused {
+        if let Some(reason) = &desired.rejected {
             warn!(account = name, error = reason, "Notifying account discovery error for {name}");
-            self.board.failed(&name, reason.clone());
+            self.status.failed(&name, reason.clone());
         } else {
             let preparation = Preparation {
-                config: wanted.config.clone(),
-                options: wanted.options.clone(),
-                board: self.board.clone(),
+                config: desired.config.clone(),
+                options: desired.options.clone(),
+                status: self.status.clone(),
                 metrics: self.metrics.clone(),
                 budgets: self.budgets.clone(),
-                pace: wanted.pace,
+                timeouts: desired.timeouts,
             };
             preparing.spawn("preparation", preparation.run(self.ready_tx.clone(), preparing.token()));
         }
-        self.entries.insert(name, Entry { wanted, preparing });
+        self.accounts.insert(name, ConfiguredAccount { desired, preparing });
     }
 
-    async fn end(&mut self, name: &str) {
-        let Some(entry) = self.entries.remove(name) else { return };
-        // It must not publish an account that was just taken back.
-        if let Err(error) = entry.preparing.cancel_and_wait().await {
+    async fn remove(&mut self, name: &str) {
+        let Some(account) = self.accounts.remove(name) else { return };
+        // It must not publish an account that was just removed.
+        if let Err(error) = account.preparing.cancel_and_wait().await {
             warn!(account = name, %error, "the preparation of an account failed");
         }
         self.ready_tx.send_modify(|accounts| accounts.retain(|ready, _| ready.as_str() != name));
-        self.board.removed(name);
+        self.status.removed(name);
     }
 }
 
-/// The accounts of a configuration; of two with the same name, the first.
-fn wanted(config: &AgentConfig, missing: &[Problem], problems: &mut Vec<String>) -> BTreeMap<String, Wanted> {
-    let mut wanted = BTreeMap::new();
+/// Returns the accounts of a configuration; of two with the same name, the first.
+fn desired(
+    config: &AgentConfig,
+    missing: &[Problem],
+    problems: &mut Vec<String>,
+) -> BTreeMap<String, DesiredAccount> {
+    let mut desired = BTreeMap::new();
     for (index, account) in config.kubernetes.accounts.iter().enumerate() {
-        match wanted.entry(account.name.clone()) {
+        match desired.entry(account.name.clone()) {
             btree_map::Entry::Vacant(place) => {
                 let prefix = format!("kubernetes.accounts[{index}].");
-                place.insert(Wanted::new(config, account, missing.iter().find_map(|problem| {
+                place.insert(DesiredAccount::new(config, account, missing.iter().find_map(|problem| {
                     let key = problem.key.strip_prefix(&prefix)?;
                     Some(format!("{key}: {}", problem.message))
                 })));
@@ -150,22 +156,22 @@ fn wanted(config: &AgentConfig, missing: &[Problem], problems: &mut Vec<String>)
             )),
         }
     }
-    wanted
+    desired
 }
 
-// === impl Wanted ===
+// === impl DesiredAccount ===
 
-impl Wanted {
+impl DesiredAccount {
     fn new(config: &AgentConfig, account: &AccountConfig, missing: Option<String>) -> Self {
         let impersonated = account.impersonated(&config.kubernetes.assumable_service_accounts);
-        let refused = missing.or_else(|| impersonated.as_ref().err().cloned());
+        let rejected = missing.or_else(|| impersonated.as_ref().err().cloned());
         let options = api_options(config, account, impersonated.ok().flatten());
-        let pace = config.kubernetes.watches.pace();
-        Self { config: config.kubernetes.effective(account), options, pace, refused }
+        let timeouts = config.kubernetes.watches.timeouts();
+        Self { config: config.kubernetes.effective(account), options, timeouts, rejected }
     }
 }
 
-/// How an account's API server is talked to.
+/// Returns the options of the client of an account.
 fn api_options(config: &AgentConfig, account: &AccountConfig, impersonate: Option<String>) -> ApiOptions {
     ApiOptions {
         request_timeout: (config.timeout_seconds > 0).then(|| Duration::from_secs(config.timeout_seconds)),
@@ -186,56 +192,61 @@ mod tests {
         serde_json::from_value(json!({ "kubernetes": { "accounts": accounts } })).unwrap()
     }
 
-    fn roster() -> (Roster, Board) {
-        let board = Board::default();
-        let metrics = Arc::new(Metrics::register(&mut Registry::default(), board.clone()));
+    fn configured() -> (ConfiguredAccounts, AgentStatus) {
+        let status = AgentStatus::default();
+        let metrics = Arc::new(Metrics::register(&mut Registry::default(), status.clone()));
         let ready_tx = watch::channel(Accounts::new()).0;
         let budgets = Budgets::new(AgentConfig::default().limits());
-        let roster = Roster::new(ready_tx, board.clone(), metrics, budgets, Shutdown::new());
-        (roster, board)
+        let configured = ConfiguredAccounts::new(ready_tx, status.clone(), metrics, budgets, Shutdown::new());
+        (configured, status)
     }
 
-    fn names(board: &Board) -> Vec<String> {
-        board.accounts().into_iter().map(|account| account.config.name).collect()
+    fn names(status: &AgentStatus) -> Vec<String> {
+        status.accounts().into_iter().map(|account| account.config.name).collect()
     }
 
     #[tokio::test]
-    async fn only_what_differs_is_touched() {
-        let (mut roster, board) = roster();
+    async fn only_accounts_that_differ_are_changed() {
+        let (mut configured, status) = configured();
         let account = |name: &str, context: &str| json!({ "name": name, "kubeconfigFile": "/none", "context": context });
         let first = config(&json!([account("a", "x"), account("b", "x"), account("c", "x")]));
-        let changes = roster.apply(&first, &[]).await;
+        let changes = configured.apply(&first, &[]).await;
         assert_eq!(changes.added, ["a", "b", "c"]);
-        assert_eq!(roster.apply(&first, &[]).await, Changes::default());
+        assert_eq!(configured.apply(&first, &[]).await, AccountChanges::default());
 
         let second = config(&json!([account("b", "y"), account("d", "x"), account("a", "x")]));
-        let changes = roster.apply(&second, &[]).await;
+        let changes = configured.apply(&second, &[]).await;
         assert_eq!(
             (changes.added, changes.changed, changes.removed),
             (vec!["d".into()], vec!["b".into()], vec!["c".into()])
         );
-        assert_eq!(names(&board), ["a", "b", "d"]);
+        assert_eq!(names(&status), ["a", "b", "d"]);
 
         let mut slower = second.clone();
         slower.timeout_seconds = 7;
-        assert_eq!(roster.apply(&slower, &[]).await.changed, ["a", "b", "d"], "what all share touches all");
+        assert_eq!(
+            configured.apply(&slower, &[]).await.changed,
+            ["a", "b", "d"],
+            "a setting that all share changes all"
+        );
     }
 
     #[tokio::test]
-    async fn an_account_that_cannot_be_tried_says_why_and_leaves_the_others_alone() {
-        let (mut roster, board) = roster();
+    async fn an_account_that_cannot_be_tried_shows_the_reason_and_does_not_affect_others() {
+        let (mut configured, status) = configured();
         let accounts = json!([
             { "name": "secret", "kubeconfigFile": "/none" },
             { "name": "bold", "kubeconfigFile": "/none", "assumeServiceAccount": "kube-system/admin" },
             { "name": "bold", "serviceAccount": true },
         ]);
         let missing = Problem { key: "kubernetes.accounts[0].context".into(), message: "no vault".into() };
-        let changes = roster.apply(&config(&accounts), &[missing]).await;
+        let changes = configured.apply(&config(&accounts), &[missing]).await;
         assert_eq!(changes.problems.len(), 1, "{changes:?}");
         assert!(
             changes.problems[0].contains("kubernetes.accounts[2].name: another account is called \"bold\"")
         );
-        let errors: Vec<_> = board.accounts().into_iter().filter_map(|account| account.state.error).collect();
+        let errors: Vec<_> =
+            status.accounts().into_iter().filter_map(|account| account.state.error).collect();
         assert!(
             errors[0].starts_with("assumeServiceAccount: kube-system/admin is not allowed"),
             "{errors:?}"

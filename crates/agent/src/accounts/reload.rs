@@ -1,4 +1,4 @@
-//! The configuration while the agent runs: what can change does, and what cannot says that a restart is needed.
+//! Reload of the configuration while the agent runs; a change that needs a restart is reported.
 
 use std::path::PathBuf;
 
@@ -16,11 +16,11 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use crate::{
-    accounts::configured::{Changes, Roster},
+    accounts::configured::{AccountChanges, ConfiguredAccounts},
     config::AgentConfig,
 };
 
-/// What is taken over without a restart; a change of anything else is only told.
+/// Settings that change without a restart.
 const LIVE: [&str; 7] = [
     "kubernetes.accounts",
     "kubernetes.assumableServiceAccounts",
@@ -31,15 +31,15 @@ const LIVE: [&str; 7] = [
     "timeoutSeconds",
 ];
 
-/// The state of the configuration, as `/health` shows it.
+/// State of the configuration, as `/health` shows it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Configuration {
-    /// The files that hold now.
+    /// Files in use.
     pub files: Vec<PathBuf>,
-    /// When they were read.
+    /// Time at which they were read.
     pub read_at: Option<Timestamp>,
-    /// Why the files as they are now cannot be used; those that were read before still hold.
+    /// Reason for which the current files cannot be used; those that were read before stay in use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Keys that have changed and wait for a restart.
@@ -53,33 +53,33 @@ pub struct Configuration {
     pub warnings: Vec<String>,
 }
 
-/// The files that the configuration came from, and what follows them.
+/// Source of the configuration.
 pub struct Source {
-    /// What was read at start.
+    /// Configuration at start.
     pub loaded: Loaded<AgentConfig>,
-    /// Where it was read from; none if it never changes.
+    /// Follower of its files; none if it never changes.
     pub follower: Option<Follower<AgentConfig>>,
-    /// The logging of this process, if it is ours.
+    /// Logging of this process, if the agent has set it up.
     pub logging: Option<Logging>,
 }
 
-/// Keeps accounts and log level those of the files.
+/// Keeps accounts and log level as the files have them.
 pub(crate) struct Reload {
     pub(crate) source: Source,
-    pub(crate) roster: Roster,
+    pub(crate) configured: ConfiguredAccounts,
     pub(crate) shown_tx: watch::Sender<Configuration>,
 }
 
 // === impl Source ===
 
 impl Source {
-    /// A configuration that never changes.
+    /// Returns a configuration that never changes.
     pub fn fixed(config: AgentConfig) -> Self {
         let loaded = Loaded { settings: config, files: vec![], warnings: vec![], problems: vec![] };
         Self { loaded, follower: None, logging: None }
     }
 
-    /// A configuration that is read again when its files change.
+    /// Returns a configuration that is reloaded when its files change.
     pub fn files(files: ConfigFiles, loaded: Loaded<AgentConfig>, logging: Logging) -> Self {
         let follower = Follower::new(files, &loaded);
         Self { loaded, follower: Some(follower), logging: Some(logging) }
@@ -89,31 +89,31 @@ impl Source {
 // === impl Reload ===
 
 impl Reload {
-    /// Starts the accounts, then takes over each change, one after the other.
+    /// Starts the accounts, then applies each change, one after the other.
     pub(crate) async fn run(self, token: CancellationToken) -> anyhow::Result<()> {
-        let Self { source: Source { loaded, mut follower, logging }, mut roster, shown_tx } = self;
+        let Self { source: Source { loaded, mut follower, logging }, mut configured, shown_tx } = self;
         if loaded.settings.kubernetes.accounts.is_empty() {
             warn!("no accounts are configured (kubernetes.accounts); the agent has nothing to do");
         }
-        let changes = roster.apply(&loaded.settings, &loaded.problems).await;
+        let changes = configured.apply(&loaded.settings, &loaded.problems).await;
         shown_tx.send_replace(shown(&loaded, &changes, vec![]));
         let started_with = loaded.settings;
         while let Some(follower) = &mut follower {
             let Some(next) = token.run_until_cancelled(follower.next()).await else { return Ok(()) };
             match next {
                 Ok(loaded) => {
-                    daemon::tell(&loaded);
-                    let changes = roster.apply(&loaded.settings, &loaded.problems).await;
+                    daemon::log_settings(&loaded);
+                    let changes = configured.apply(&loaded.settings, &loaded.problems).await;
                     if let Some(logging) = &logging
                         && let Err(error) = logging.follow(&loaded.settings.logging)
                     {
-                        warn!(error = %report(&error), "the level of the log stays as it is");
+                        warn!(error = %report(&error), "the log level is unchanged");
                     }
                     let restart_needed = restart_needed(&started_with, &loaded.settings);
-                    tell(&changes, &restart_needed);
+                    log(&changes, &restart_needed);
                     shown_tx.send_replace(shown(&loaded, &changes, restart_needed));
                 }
-                Err(wrong) => keep(&shown_tx, &wrong),
+                Err(error) => keep(&shown_tx, &error),
             }
         }
         token.cancelled().await;
@@ -121,8 +121,8 @@ impl Reload {
     }
 }
 
-fn tell(changes: &Changes, restart_needed: &[String]) {
-    let Changes { added, changed, removed, problems } = changes;
+fn log(changes: &AccountChanges, restart_needed: &[String]) {
+    let AccountChanges { added, changed, removed, problems } = changes;
     for problem in problems {
         error!("{problem}");
     }
@@ -132,14 +132,18 @@ fn tell(changes: &Changes, restart_needed: &[String]) {
     info!(?added, ?changed, ?removed, "configuration taken over");
 }
 
-/// What was read before still holds.
-fn keep(shown_tx: &watch::Sender<Configuration>, wrong: &ConfigError) {
-    let wrong = report(wrong);
-    error!(error = wrong, "the configuration cannot be used; the last good one is kept");
-    shown_tx.send_modify(|shown| shown.error = Some(wrong));
+/// Reports an error of the files; the configuration that was read before stays in use.
+fn keep(shown_tx: &watch::Sender<Configuration>, error: &ConfigError) {
+    let error = report(error);
+    error!(error, "the configuration cannot be used; the last good one is kept");
+    shown_tx.send_modify(|shown| shown.error = Some(error));
 }
 
-fn shown(loaded: &Loaded<AgentConfig>, changes: &Changes, restart_needed: Vec<String>) -> Configuration {
+fn shown(
+    loaded: &Loaded<AgentConfig>,
+    changes: &AccountChanges,
+    restart_needed: Vec<String>,
+) -> Configuration {
     let Loaded { settings: _, files, warnings, problems } = loaded;
     let problems = problems.iter().map(ToString::to_string).chain(changes.problems.clone());
     Configuration {
@@ -152,9 +156,10 @@ fn shown(loaded: &Loaded<AgentConfig>, changes: &Changes, restart_needed: Vec<St
     }
 }
 
-/// Names the keys that differ and need a restart.
+/// Returns the keys that differ and need a restart.
 fn restart_needed(running: &AgentConfig, wanted: &AgentConfig) -> Vec<String> {
     let mut keys = Vec::new();
+    // Settings are plain data with string keys, so that serialising them cannot fail.
     let as_value = |config: &AgentConfig| serde_json::to_value(config).unwrap_or_default();
     differences("", &as_value(running), &as_value(wanted), &mut keys);
     // Secrets are never serialised, so they look alike.
@@ -181,7 +186,7 @@ fn differences(path: &str, was: &Value, is: &Value, keys: &mut Vec<String>) {
         keys.push(path.to_owned());
         return;
     };
-    // Both come from one type, so they have the same keys, but for those that users choose.
+    // Both are of one type, so they have the same keys, except for those that users choose.
     for key in was.keys().chain(is.keys().filter(|key| !was.contains_key(*key))) {
         let below = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
         let value = |side: &serde_json::Map<String, Value>| side.get(key).cloned().unwrap_or_default();
@@ -200,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_a_restart_is_named_by_its_key_and_secrets_are_compared_too() {
+    fn settings_that_need_a_restart_are_named_by_key_and_secrets_are_compared_too() {
         let running = config(json!({}));
         let wanted = config(json!({
             "kubernetes": { "accounts": [{ "name": "a" }], "noProxy": true, "retries": { "maxRetries": 9 } },

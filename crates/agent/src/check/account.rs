@@ -1,4 +1,4 @@
-//! One account: from its credentials to what its API server lets it do.
+//! Check of one account: from its credentials to its permissions.
 
 use std::net::SocketAddr;
 
@@ -151,7 +151,7 @@ fn client_certificate(name: &str, pem: &[u8], section: &mut Section) {
     });
 }
 
-/// Where the API server, or the proxy before it, takes connections.
+/// Returns the address of the API server, or of the proxy in front of it.
 async fn reach(config: &AccountConfig, inspection: &Inspection, section: &mut Section) -> Option<SocketAddr> {
     let name = &config.name;
     let Inspection { server, proxy, .. } = inspection;
@@ -172,7 +172,7 @@ async fn reach(config: &AccountConfig, inspection: &Inspection, section: &mut Se
     place.reach(section).await
 }
 
-/// Whether the API server can be trusted.
+/// Checks the certificate of the API server.
 async fn secure(config: &AccountConfig, inspection: &Inspection, address: SocketAddr, section: &mut Section) {
     let name = &config.name;
     let Inspection { server, authorities, insecure, server_name, proxy, .. } = inspection;
@@ -219,7 +219,7 @@ async fn secure(config: &AccountConfig, inspection: &Inspection, address: Socket
     section.push(handshake.certificate(&words, Timestamp::now()));
 }
 
-/// Uses the credentials for the first question; the lines `version` and `clock`.
+/// Uses the credentials for the first request; reports the lines `version` and `clock`.
 async fn connect(
     config: &AccountConfig,
     credentials: &Credentials,
@@ -258,7 +258,7 @@ async fn connect(
     }
 }
 
-/// Why the credentials cannot be used, and what to do about it; the errors themselves keep secrets out.
+/// Returns the problem of the credentials and its remedy; the errors contain no secrets.
 fn unusable(name: &str, inspection: &Inspection, error: &ConnectError) -> (String, String) {
     let ConnectError::Unusable { source, .. } = error else {
         return (report(error), format!("correct the user in the kubeconfigFile of account {name}"));

@@ -1,4 +1,4 @@
-//! The hub: what is really at the address that `clouddriver.grpc` names.
+//! Check of the hub at the address of `clouddriver.grpc`.
 
 mod call;
 mod secure;
@@ -19,14 +19,14 @@ use tokio::net::TcpStream;
 
 use crate::config::Clouddriver;
 
-/// What to do about something that only speaks HTTP/1.
+/// Remedy for a server that only supports HTTP/1.
 const PASS_HTTP2: &str = "let the proxy pass HTTP/2 through to the hub (nginx: grpc_pass; HAProxy: alpn h2; an ALB: a target group of \
                           gRPC), or point clouddriver.grpc past it";
-/// What to do about an address where there is no hub.
+/// Remedy for an address without a hub.
 const CORRECT_ADDRESS: &str =
     "set clouddriver.grpc to host and port of the hub's gRPC server (kubesvc.grpc.server.port, 9091)";
 
-/// What is looked at once the hub is reached.
+/// Checks that follow once the hub is reached.
 const REST: [&str; 7] = ["tls", "certificate", "identity", "http2", "grpc", "protocol", "clock"];
 
 /// The hub as it is dialled.
@@ -72,7 +72,7 @@ pub(super) async fn section(config: &Clouddriver, env: &Env) -> Section {
     section
 }
 
-/// The proxy on the way; what is behind it is seen when the agent runs.
+/// Checks the proxy; the hub behind it is only reached when the agent runs.
 async fn through(proxy: &Proxy, section: &mut Section) {
     section.ok("proxy", format!("the way to the hub goes through {proxy}"));
     if let Some(place) = Place::parse(&proxy.to_string(), None, "HTTPS_PROXY (clouddriver.noProxy)") {
@@ -126,7 +126,7 @@ impl Dialled<'_> {
     }
 }
 
-/// A hub behind a proxy says that it was spoken to in HTTP/1; whatever else answers is no hub.
+/// Whether a hub behind a proxy reports a request in HTTP/1; any other server is no hub.
 fn http1_only(address: SocketAddr, answer: &str, body: &str) -> Line {
     if body.contains("speaks HTTP/2 only") {
         let found =

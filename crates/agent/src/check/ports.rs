@@ -9,7 +9,7 @@ use spindrift_process::check::{
 
 use crate::config::AgentConfig;
 
-/// What only the agent's `/health` has.
+/// Field that only the agent's `/health` has.
 #[derive(Deserialize)]
 struct Health {
     hub: String,

@@ -1,4 +1,4 @@
-//! What the account may list and watch, and the rule to add where it may not.
+//! Check of the permissions to list and watch, with the rule to add where one is missing.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use spindrift_process::{check::Section, report};
 
 use crate::config::AccountConfig;
 
-/// A watch needs both.
+/// Verbs that a watch needs.
 const VERBS: [&str; 2] = ["list", "watch"];
 
-/// Questions at a time; each is small, and there are two per kind and namespace.
+/// Concurrent reviews; each is small, and there are two per kind and namespace.
 const QUESTIONS_AT_A_TIME: usize = 8;
 
 /// The verbs that are missing, by namespace; the empty one stands for all.
@@ -71,7 +71,7 @@ pub(super) async fn check(config: &AccountConfig, api: &Api, user: &str, section
     cluster_uid(api, user, section).await;
 }
 
-/// Without the hub's word (it is given to registered agents only) its defaults are taken, or what the account names.
+/// Kinds that the hub caches by default, or those that the account names: the hub sends its own only to registered agents.
 fn is_cached(config: &AccountConfig, resource: &Resource, short_names: &[String]) -> bool {
     let defaults = CacheKinds {
         kinds: DEFAULT_CACHE_KINDS.iter().map(|kind| KindPattern::parse(kind)).collect(),
@@ -133,7 +133,7 @@ fn rule(user: &str, resource: &Resource, missing: &Missing) -> String {
     }
 }
 
-/// How the hub tells clusters apart.
+/// Checks the identity by which the hub distinguishes clusters.
 async fn cluster_uid(api: &Api, user: &str, section: &mut Section) {
     let resource = Resource::namespaces();
     let access = Access {

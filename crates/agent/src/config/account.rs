@@ -24,28 +24,28 @@ pub struct AccountConfig {
     pub kubeconfig_contents: Option<String>,
     /// The context in it; the current one if absent.
     pub context: Option<String>,
-    /// Whether to use the pod's own credentials.
+    /// Use the pod's own credentials.
     pub service_account: bool,
-    /// Whether to accept every certificate of the API server.
+    /// Accept every certificate of the API server.
     pub insecure: bool,
     /// The service account to act as, as `namespace/name`, by Kubernetes' impersonation. It must be one that
     /// `kubernetes.assumableServiceAccounts` allows.
     pub assume_service_account: Option<String>,
-    /// Whether to ignore proxies.
+    /// Ignore proxies.
     pub no_proxy: bool,
     /// The namespaces it is limited to; all if empty.
     pub namespaces: Vec<String>,
     /// Namespaces that are left out, with all that is in them.
     pub omit_namespaces: Vec<String>,
-    /// Whether kinds without namespaces are left alone; `namespaces` must be given then.
+    /// Leave out cluster-scoped kinds; requires `namespaces`.
     pub only_namespaced_resources: bool,
     /// Custom resources to make known where their definitions may not be listed.
     pub custom_resource_definitions: Vec<CustomResource>,
-    /// The kinds to cache; what the hub asks for if empty.
+    /// The kinds to cache; those of the hub if empty.
     pub kinds: Vec<String>,
     /// Kinds not to cache.
     pub omit_kinds: Vec<String>,
-    /// How many objects of a kind are cached at most.
+    /// Largest number of cached objects of a kind.
     pub caching_policies: Vec<CachingPolicy>,
     /// Values that never leave the cluster, by kind; those of `kubernetes.redact` hold too.
     pub redact: Vec<RedactRule>,
@@ -58,17 +58,17 @@ pub struct AccountConfig {
     pub environment: Option<String>,
     /// The type that Spinnaker shows; the account's name if absent.
     pub account_type: Option<String>,
-    /// Whether Spinnaker sees only what it deployed; if absent, the hub's `kubesvc.runtime` decides.
+    /// Show Spinnaker only objects that it deployed; if absent, the hub's `kubesvc.runtime` decides.
     pub only_spinnaker_managed: Option<bool>,
-    /// What custom resources are to Spinnaker; they are cached, too. If absent, the hub's `kubesvc.runtime` decides.
+    /// Custom resources and their Spinnaker kinds; they are cached, too. If absent, the hub's `kubesvc.runtime` decides.
     pub custom_resources: Option<Vec<CustomKind>>,
-    /// Whether objects of every kind belong to their application, which `/rawResources` shows.
+    /// Show objects of every kind with their application in `/rawResources`.
     pub cache_all_application_relationships: bool,
-    /// What `/rawResources` shows.
+    /// Filter of `/rawResources`.
     pub raw_resources_endpoint_config: RawResources,
-    /// Whether the API server is asked what the account may read before it is read. If not, it is tried.
+    /// Review the account's permissions before its kinds are read. If not, each kind is tried.
     pub check_permissions_on_startup: bool,
-    /// Whether Spinnaker reads the metrics of pods.
+    /// Let Spinnaker read the metrics of pods.
     pub metrics: bool,
     /// Shown to Spinnaker, and no more: nothing is polled.
     pub cache_threads: u32,
@@ -88,7 +88,7 @@ pub struct CustomResource {
     pub scope: CustomResourceScope,
 }
 
-/// Where the objects of a custom resource live.
+/// Scope of a custom resource.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, Default, PartialEq, Eq)]
 pub enum CustomResourceScope {
     /// In namespaces.
@@ -150,7 +150,7 @@ impl AccountConfig {
         }
     }
 
-    /// Whose hand the account is served with.
+    /// Returns the service account that the account acts as.
     pub fn credentials(&self) -> Result<Credentials, String> {
         let kubeconfig = |path| Credentials::Kubeconfig { path, context: self.context.clone() };
         match (&self.kubeconfig_file, &self.kubeconfig_contents, self.service_account) {
@@ -193,7 +193,7 @@ impl AccountConfig {
         Ok(Some(format!("system:serviceaccount:{namespace}:{name}")))
     }
 
-    /// Who may see and change it. What cannot be read shuts everybody out, with the reason.
+    /// Returns the roles that may see and change it. Permissions that cannot be parsed deny everyone, with the reason.
     pub fn permissions(&self) -> (Permissions, Option<String>) {
         match Permissions::parse(&self.permissions) {
             Ok(permissions) => (permissions, None),
@@ -203,7 +203,7 @@ impl AccountConfig {
         }
     }
 
-    /// Whether what the account is limited to makes sense.
+    /// Checks the limits of the account.
     pub fn check_scope(&self) -> Result<(), String> {
         if self.only_namespaced_resources && self.namespaces.is_empty() {
             return Err("onlyNamespacedResources needs namespaces: expected at least one".into());
@@ -237,7 +237,7 @@ impl AccountConfig {
         all.filter(move |(_, text)| !is_served(text))
     }
 
-    /// The kinds of `customResources`, which are cached whatever the hub asks for.
+    /// Returns the kinds of `customResources`, which are always cached.
     pub fn custom_kinds(&self) -> impl Iterator<Item = KindPattern> {
         self.custom_resources.iter().flatten().map(|custom| KindPattern::parse(&custom.kubernetes_kind))
     }
@@ -258,7 +258,7 @@ impl AccountConfig {
         Duration::from_millis(self.max_resumable_resource_age_ms)
     }
 
-    /// What the hub is told beside the cluster: a JSON object.
+    /// Returns the properties for the hub, besides the cluster: a JSON object.
     pub fn properties(&self) -> String {
         json!({
             "permissions": self.permissions().0,

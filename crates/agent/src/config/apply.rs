@@ -9,9 +9,9 @@ pub struct ServerSideApply {
     /// `always`, `never`, or `allowed`: where the kind, or the manifest's annotation
     /// `agent-k8s.armory.io/serverside-apply`, asks for it. A request that says how beats all.
     pub enabled: Choice,
-    /// Whether the agent becomes the only owner of all fields.
+    /// Make the agent the only owner of all fields.
     pub clear_managed_fields: Choice,
-    /// Whether defaults that the API server knows are filled in, for clusters older than 1.22.
+    /// Fill in the API server's defaults, for clusters older than 1.22.
     pub manifest_defaults: Choice,
     /// Kinds for which it is otherwise.
     pub kinds: Vec<KindApply>,
@@ -31,7 +31,7 @@ pub struct KindApply {
     pub manifest_defaults: Choice,
 }
 
-/// Whether something is done.
+/// Condition for an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub enum Choice {

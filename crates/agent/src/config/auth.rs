@@ -24,13 +24,13 @@ pub struct TokenCommand {
     pub command: Option<String>,
     /// Its arguments.
     pub args: Vec<String>,
-    /// What it prints: `raw` is the token itself, `json` an object with the field `token`.
+    /// Format of its output: `raw` is the token itself, `json` an object with the field `token`.
     pub format: TokenFormat,
-    /// How long a token is used for further sessions; 0 runs the program for each.
+    /// Time for which a token is used for further sessions; 0 runs the program for each.
     pub refresh_interval_seconds: u64,
 }
 
-/// What a token command prints.
+/// Output format of a token command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub enum TokenFormat {
@@ -45,7 +45,7 @@ pub enum TokenFormat {
 // === impl TokenCommand ===
 
 impl TokenCommand {
-    /// How long a token is used for further sessions.
+    /// Returns the time for which a token is used for further sessions.
     pub fn refresh_interval(&self) -> Duration {
         Duration::from_secs(self.refresh_interval_seconds)
     }

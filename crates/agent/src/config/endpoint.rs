@@ -16,8 +16,8 @@ pub struct Server {
     pub port: u16,
     /// TLS.
     pub ssl: Ssl,
-    /// Whether `PUT /logging/level` is taken from everybody who reaches the port. Otherwise only from this machine (in
-    /// Kubernetes: by `kubectl port-forward` or `exec`), and from clients that show a certificate (`ssl.clientAuth`).
+    /// Accept `PUT /logging/level` from every client that reaches the port. Otherwise only from this machine (in
+    /// Kubernetes: by `kubectl port-forward` or `exec`), and from clients that send a certificate (`ssl.clientAuth`).
     pub remote_changes: bool,
 }
 
@@ -25,7 +25,7 @@ pub struct Server {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Ssl {
-    /// Whether the port speaks TLS; probes must then have `scheme: HTTPS`.
+    /// Serve TLS; probes must then have `scheme: HTTPS`.
     pub enabled: bool,
     /// The agent's certificate and those up to the root (PEM).
     pub cert_file: Option<String>,
@@ -36,7 +36,7 @@ pub struct Ssl {
     pub key_file_password: Option<String>,
     /// The CAs that clients' certificates must come from (PEM); the system's if absent.
     pub ca_cert_file: Option<String>,
-    /// Whether clients show a certificate: `none`, `want` or `request`, `need` or `any`.
+    /// Client certificates: `none`, `want` or `request`, `need` or `any`.
     pub client_auth: ClientAuth,
 }
 
@@ -44,7 +44,7 @@ pub struct Ssl {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Prometheus {
-    /// Whether metrics have a port of their own; `server.port` always has them too.
+    /// Serve metrics on a port of their own; `server.port` always has them too.
     pub enabled: bool,
     /// That port; plaintext.
     pub port: u16,
@@ -54,8 +54,8 @@ pub struct Prometheus {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Pprof {
-    /// Whether `/debug` has a port of its own; `server.port` always has it too. There are no profiles of Go:
-    /// `/debug/tasks` says what runs.
+    /// Serve `/debug` on a port of its own; `server.port` always has it too. There are no profiles of Go:
+    /// `/debug/tasks` lists the running tasks.
     pub enabled: bool,
     /// That port; plaintext.
     pub port: u16,

@@ -5,9 +5,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::AgentConfig;
-use crate::watch::{Limits, Pace};
+use crate::watch::{Limits, WatchTimeouts};
 
-/// As good as never; what is longer would be beyond the end of the clock.
+/// Practically never; a longer duration would be beyond the end of the clock.
 const LONGEST: Duration = Duration::from_hours(24 * 365);
 
 /// `tasks.*`.
@@ -29,14 +29,14 @@ pub struct Watches {
     /// A watch on which nothing came for this long is taken for frozen and opened anew; API servers send bookmarks
     /// about every minute.
     pub silence_ms: u64,
-    /// What the credentials do not allow is asked for again after this long.
+    /// Interval at which forbidden kinds are checked again.
     pub denied_retry_ms: u64,
 }
 
 // === impl AgentConfig ===
 
 impl AgentConfig {
-    /// How much may be started at once.
+    /// Returns the limits of concurrent lists and starts.
     pub fn limits(&self) -> Limits {
         Limits {
             total: self.tasks.total_budget,
@@ -65,8 +65,8 @@ impl Default for Watches {
 
 impl Watches {
     /// The same as times.
-    pub fn pace(&self) -> Pace {
+    pub fn timeouts(&self) -> WatchTimeouts {
         let time = |ms: u64| Duration::from_millis(ms.max(1)).min(LONGEST);
-        Pace { silence: time(self.silence_ms), denied_retry: time(self.denied_retry_ms) }
+        WatchTimeouts { silence: time(self.silence_ms), denied_retry: time(self.denied_retry_ms) }
     }
 }

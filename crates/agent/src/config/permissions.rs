@@ -1,4 +1,4 @@
-//! Who may see and change an account: Fiat's roles, in both shapes that users write.
+//! Permissions of an account: Fiat's roles, in both shapes that users write.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use serde_json::Value;
 /// account to everybody.
 const NOBODY: &str = "spindrift:nobody";
 
-/// Roles by what they allow.
+/// Roles by permission.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub struct Permissions {
-    /// Who may see it.
+    /// Roles that may see it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub read: Vec<String>,
-    /// Who may change it.
+    /// Roles that may change it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub write: Vec<String>,
     /// Fiat's other two, which mean nothing for accounts; who writes them is not shut out for it.
@@ -46,13 +46,13 @@ impl Permissions {
         Ok(permissions)
     }
 
-    /// What shuts everybody out.
+    /// Returns permissions that deny everyone.
     pub fn nobody() -> Self {
         Self { read: vec![NOBODY.into()], write: vec![NOBODY.into()], ..Self::default() }
     }
 
     fn add<'v>(&mut self, entries: impl Iterator<Item = (&'v String, &'v Value)>) -> Result<(), String> {
-        // In one order, whatever the map's.
+        // In a fixed order, independent of the map's.
         for (authorization, roles) in entries.collect::<BTreeMap<_, _>>() {
             let known = match authorization.trim().to_ascii_uppercase().as_str() {
                 "READ" => &mut self.read,

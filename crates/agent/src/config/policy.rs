@@ -18,7 +18,7 @@ pub struct CachingPolicy {
 // === impl CachingPolicy ===
 
 impl CachingPolicy {
-    /// Whether it makes sense; what does not is named.
+    /// Checks the policy; an error names the invalid value.
     pub(super) fn check(&self) -> Result<(), &'static str> {
         if self.kubernetes_kind.trim().is_empty() {
             return Err("kubernetesKind: expected Kind or Kind.group, found nothing");
@@ -30,7 +30,7 @@ impl CachingPolicy {
 // === impl AccountConfig ===
 
 impl AccountConfig {
-    /// How many objects of a resource are cached at most, by the first policy that names it.
+    /// Returns the largest number of cached objects of a resource, by the first policy that names it.
     pub fn most_entries(&self, resource: &Resource, short_names: &[impl AsRef<str>]) -> Option<usize> {
         let is_meant = |policy: &&CachingPolicy| {
             KindPattern::parse(&policy.kubernetes_kind).matches_with(resource, short_names)

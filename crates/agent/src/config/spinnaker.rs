@@ -1,4 +1,4 @@
-//! What Spinnaker is to make of an account: the agent checks it and tells the hub, which goes by it.
+//! Spinnaker settings of an account: the agent checks them and sends them to the hub, which applies them.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,15 +10,15 @@ use super::AccountConfig;
 pub struct CustomKind {
     /// `kind.group`. Required.
     pub kubernetes_kind: String,
-    /// What Spinnaker takes its objects for: `serverGroups`, `serverGroupManagers`, `instances`, `loadBalancers`,
+    /// Spinnaker kind of its objects: `serverGroups`, `serverGroupManagers`, `instances`, `loadBalancers`,
     /// `securityGroups`, `configs` or `unclassified`.
     pub spinnaker_kind: String,
     /// When its objects are deployed, compared with others of the same operation: a number, or the name of a step such
     /// as `WORKLOAD_CONTROLLER_PRIORITY`.
     pub deploy_priority: String,
-    /// Whether each deployment makes a new object.
+    /// Each deployment creates a new object.
     pub versioned: bool,
-    /// Whether its objects live in namespaces.
+    /// Its objects are namespaced.
     pub namespaced: bool,
 }
 
@@ -78,7 +78,7 @@ impl CustomKind {
 // === impl AccountConfig ===
 
 impl AccountConfig {
-    /// Whether what Spinnaker is told makes sense. The expressions of `rawResourcesEndpointConfig` are the hub's to
+    /// Checks the Spinnaker settings. The expressions of `rawResourcesEndpointConfig` are the hub's to
     /// read: the agent has no other use for regular expressions.
     pub fn check_spinnaker(&self) -> Result<(), String> {
         for (index, custom) in self.custom_resources.iter().flatten().enumerate() {

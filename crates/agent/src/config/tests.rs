@@ -1,4 +1,4 @@
-//! What users of the original have in their files.
+//! Configuration files of users of the Armory agent.
 
 use spindrift_process::config::{ConfigFiles, Env, Loaded};
 
@@ -185,14 +185,14 @@ fn options_of_the_watch_engine_are_read_without_a_warning() {
     let limits = config.limits();
     assert_eq!((limits.total, limits.per_account, limits.group_size), (7, 0, 5));
     assert_eq!(limits.group_delay, Duration::from_secs(5));
-    assert_eq!(config.kubernetes.watches.pace().denied_retry, Duration::from_mins(5));
+    assert_eq!(config.kubernetes.watches.timeouts().denied_retry, Duration::from_mins(5));
     let endless = load(&[(
         "armory-agent.yml",
         "kubernetes: { cacheGroupDelayMs: 18446744073709551615, watches: { deniedRetryMs: 18446744073709551615 } }",
     )]);
     let now = tokio::time::Instant::now();
     assert!(now.checked_add(endless.limits().group_delay).is_some(), "the clock reaches that far");
-    assert!(now.checked_add(endless.kubernetes.watches.pace().denied_retry).is_some());
+    assert!(now.checked_add(endless.kubernetes.watches.timeouts().denied_retry).is_some());
     let scopes =
         config.kubernetes.accounts[0].custom_resource_definitions.iter().map(|declared| declared.scope);
     assert_eq!(scopes.collect::<Vec<_>>(), [CustomResourceScope::Cluster, CustomResourceScope::Namespaced]);

@@ -1,4 +1,4 @@
-//! Options of the original that are understood and have no effect; whoever sets one is told why.
+//! Options of the Armory agent that are accepted and have no effect; setting one logs the reason.
 
 use spindrift_process::config::Unused;
 

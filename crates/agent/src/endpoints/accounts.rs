@@ -1,16 +1,16 @@
-//! `/accounts`: filtered and paged, with the original's parameters.
+//! `/accounts`: filtered and paged, with the parameters of the Armory agent.
 
 use axum::{
     Json,
     extract::{Query, State},
 };
 
-use super::{EndpointState, Wrong};
+use super::{EndpointState, ErrorResponse};
 use crate::status::{AccountState, AccountView};
 
-/// Which accounts are asked for.
+/// Filter and page of a request.
 #[derive(Debug, Default, PartialEq)]
-struct Wanted {
+struct AccountFilter {
     name: Option<String>,
     dynamic: Option<bool>,
     state: Option<AccountState>,
@@ -21,27 +21,27 @@ struct Wanted {
 pub(super) async fn list(
     State(state): State<EndpointState>,
     Query(parameters): Query<Vec<(String, String)>>,
-) -> Result<Json<Vec<AccountView>>, Wrong> {
-    let wanted = Wanted::parse(&parameters).map_err(Wrong::bad_request)?;
-    Ok(Json(wanted.choose(state.board.accounts())))
+) -> Result<Json<Vec<AccountView>>, ErrorResponse> {
+    let filter = AccountFilter::parse(&parameters).map_err(ErrorResponse::bad_request)?;
+    Ok(Json(filter.choose(state.status.accounts())))
 }
 
-// === impl Wanted ===
+// === impl AccountFilter ===
 
-impl Wanted {
+impl AccountFilter {
     fn parse(parameters: &[(String, String)]) -> Result<Self, String> {
-        let mut wanted = Self::default();
+        let mut filter = Self::default();
         for (name, value) in parameters {
             match name.to_ascii_lowercase().as_str() {
-                "config.name" => wanted.name = Some(value.clone()),
+                "config.name" => filter.name = Some(value.clone()),
                 "config.dynamic" => {
                     let dynamic = value.parse().map_err(|_| expected(name, "true or false", value))?;
-                    wanted.dynamic = Some(dynamic);
+                    filter.dynamic = Some(dynamic);
                 }
-                "state.name" => wanted.state = Some(state(name, value)?),
-                "limit" => wanted.limit = Some(number(name, value)?),
-                // The original's notes spell it wrong, and so may its users.
-                "offset" | "offtset" => wanted.offset = number(name, value)?,
+                "state.name" => filter.state = Some(state(name, value)?),
+                "limit" => filter.limit = Some(number(name, value)?),
+                // The Armory agent's release notes misspell it, and so may its users.
+                "offset" | "offtset" => filter.offset = number(name, value)?,
                 _ => {
                     return Err(format!(
                         "unknown parameter {name}; there are Config.Name, Config.Dynamic, State.Name, limit and offset"
@@ -49,7 +49,7 @@ impl Wanted {
                 }
             }
         }
-        Ok(wanted)
+        Ok(filter)
     }
 
     fn choose(&self, accounts: Vec<AccountView>) -> Vec<AccountView> {
@@ -85,19 +85,19 @@ fn expected(name: &str, what: &str, value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::status::Board;
+    use crate::status::AgentStatus;
 
     fn ask(query: &[(&str, &str)]) -> Result<Vec<String>, String> {
-        let board = Board::default();
+        let status = AgentStatus::default();
         for name in ["a", "b", "c", "d"] {
-            board.configured(name);
+            status.configured(name);
         }
-        board.discovered("b");
-        board.discovered("d");
-        board.failed("c", "no route".into());
+        status.discovered("b");
+        status.discovered("d");
+        status.failed("c", "no route".into());
         let parameters: Vec<_> =
             query.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        let chosen = Wanted::parse(&parameters)?.choose(board.accounts());
+        let chosen = AccountFilter::parse(&parameters)?.choose(status.accounts());
         Ok(chosen.into_iter().map(|account| account.config.name).collect())
     }
 
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_wrong_parameter_is_named() {
-        for (parameter, value, says) in [
+        for (parameter, value, expected) in [
             ("limit", "-1", "limit: expected a number, found \"-1\""),
             ("offtset", "x", "offtset: expected a number"),
             ("Config.Dynamic", "maybe", "Config.Dynamic: expected true or false"),
@@ -130,7 +130,7 @@ mod tests {
             ("name", "b", "unknown parameter name; there are Config.Name"),
         ] {
             let error = ask(&[(parameter, value)]).unwrap_err();
-            assert!(error.starts_with(says), "{error}");
+            assert!(error.starts_with(expected), "{error}");
         }
     }
 }

@@ -1,10 +1,10 @@
-//! `/debug`: what runs in the agent. The original has Go's profiles there, which nothing but Go can give.
+//! `/debug`: running tasks. The Armory agent has Go's profiles there, which only a Go program can provide.
 
 use axum::{Json, extract::State, http::StatusCode};
 
 use super::EndpointState;
 
-/// The tasks of the process, by name; watches are at `/watches`.
+/// Returns the tasks of the process, by name; watches are at `/watches`.
 pub(super) async fn tasks(State(state): State<EndpointState>) -> Json<Vec<String>> {
     Json(state.tasks.running())
 }

@@ -1,4 +1,4 @@
-//! The token that the agent shows to the hub, or to a proxy before it: written down, or printed by a program.
+//! Bearer token that the agent sends to the hub, or to a proxy in front of it: configured, or printed by a program.
 
 use std::{io, process::Stdio, time::Duration};
 
@@ -15,65 +15,65 @@ use tonic::{
 
 use crate::config::{Auth, TokenCommand, TokenFormat};
 
-/// A program that asks a cloud for a token needs seconds; one that asks a person would wait for ever.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Deadline of the token program: one that requests a token from a cloud needs seconds; one that prompts would never end.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// As much of a program's own words as fits into a line of the log.
-const WORDS: usize = 300;
+/// Characters of the program's standard error that are repeated in the error: they fit into a line of the log.
+const STDERR_CHARS: usize = 300;
 
-/// Where tokens come from.
+/// Source of bearer tokens.
 #[derive(Debug, Default)]
 pub struct Bearer {
     auth: Auth,
-    /// The last token that the program printed, and when.
+    /// Last token that the program printed, with its time.
     printed: Mutex<Option<(Instant, Authorization)>>,
 }
 
-/// Puts the token, if there is one, on every call of a connection.
+/// Interceptor that adds the token, if there is one, to every call of a connection.
 #[derive(Debug, Clone)]
 pub(super) struct Authorization(Option<MetadataValue<Ascii>>);
 
-/// A token that cannot be had.
+/// Error for a token that is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum BearerError {
-    /// The program is not there, or cannot be run.
+    /// The program does not exist, or cannot be run.
     #[error("clouddriver.auth.tokenCommand: run {command:?}")]
     Run {
         /// The program.
         command: String,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The program did not end.
     #[error(
-        "clouddriver.auth.tokenCommand: {command:?} did not end within {PATIENCE:?}; it must not ask questions"
+        "clouddriver.auth.tokenCommand: {command:?} did not end within {COMMAND_TIMEOUT:?}; it must not prompt"
     )]
     Slow {
         /// The program.
         command: String,
     },
-    /// The program failed; these are its own words.
-    #[error("clouddriver.auth.tokenCommand: {command:?} ended with {status}: {words}")]
+    /// The program failed.
+    #[error("clouddriver.auth.tokenCommand: {command:?} ended with {status}: {stderr}")]
     Failed {
         /// The program.
         command: String,
-        /// How it ended.
+        /// Exit status.
         status: std::process::ExitStatus,
-        /// The end of what it wrote to standard error.
-        words: String,
+        /// Beginning of its standard error.
+        stderr: String,
     },
-    /// What the program printed is no token. It is not shown: it might be one after all.
+    /// The output of the program is no token. It is not shown: it might be one after all.
     #[error("clouddriver.auth.tokenCommand: {command:?} did not print {expected}")]
     Printed {
         /// The program.
         command: String,
-        /// What it should have printed.
+        /// Expected output.
         expected: &'static str,
     },
-    /// The token has letters that no header can carry.
-    #[error("{setting}: the token has letters that cannot be sent")]
-    Letters {
-        /// Where it came from.
+    /// The token has characters that are not valid in a header.
+    #[error("{setting}: the token has characters that are not valid in an HTTP header")]
+    InvalidHeader {
+        /// Setting that the token came from.
         setting: &'static str,
     },
 }
@@ -81,23 +81,24 @@ pub enum BearerError {
 // === impl Bearer ===
 
 impl Bearer {
-    /// Tokens as they are configured.
+    /// Returns the source of the configured tokens.
     pub fn new(auth: Auth) -> Self {
         Self { auth, printed: Mutex::new(None) }
     }
 
-    /// The header to show, for those who speak without our client.
+    /// Returns the `authorization` header, for requests that do not go through the gRPC client.
     pub async fn header(&self) -> Result<Option<HeaderValue>, BearerError> {
         let Authorization(value) = self.authorization().await?;
-        Ok(value.and_then(|value| HeaderValue::from_bytes(value.as_bytes()).ok()))
+        let invalid = |_| BearerError::InvalidHeader { setting: "clouddriver.auth" };
+        value.map(|value| HeaderValue::from_bytes(value.as_bytes()).map_err(invalid)).transpose()
     }
 
-    /// Forgets a token that was not accepted, however young it is: the program may know a better one.
+    /// Drops a token that was not accepted, however young it is: the program may print another one.
     pub(super) fn refused(&self) {
         *self.printed.lock() = None;
     }
 
-    /// What to show on the next connection.
+    /// Returns the authorization of the next connection.
     pub(super) async fn authorization(&self) -> Result<Authorization, BearerError> {
         let Auth { token, token_command } = &self.auth;
         if let Some(command) = token_command.command.as_deref().filter(|command| !command.is_empty()) {
@@ -122,15 +123,15 @@ impl Bearer {
 async fn print(command: &str, options: &TokenCommand) -> Result<String, BearerError> {
     let run = program(command).args(&options.args).stdin(Stdio::null()).kill_on_drop(true).output();
     let command = command.to_owned();
-    let output = match timeout(PATIENCE, run).await {
+    let output = match timeout(COMMAND_TIMEOUT, run).await {
         Ok(Ok(output)) => output,
         Ok(Err(source)) => return Err(BearerError::Run { command, source }),
         Err(_) => return Err(BearerError::Slow { command }),
     };
     if !output.status.success() {
-        let words = String::from_utf8_lossy(&output.stderr);
-        let words: String = words.trim().chars().take(WORDS).collect();
-        return Err(BearerError::Failed { command, status: output.status, words });
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let stderr: String = stderr.trim().chars().take(STDERR_CHARS).collect();
+        return Err(BearerError::Failed { command, status: output.status, stderr });
     }
     let text = String::from_utf8_lossy(&output.stdout);
     let (token, expected) = match options.format {
@@ -153,8 +154,8 @@ fn token_of(text: &str) -> Option<String> {
 impl Authorization {
     fn new(token: &str, setting: &'static str) -> Result<Self, BearerError> {
         let mut value: MetadataValue<Ascii> =
-            format!("Bearer {token}").parse().map_err(|_| BearerError::Letters { setting })?;
-        // Not shown by whoever prints a request, and not kept in HPACK's table.
+            format!("Bearer {token}").parse().map_err(|_| BearerError::InvalidHeader { setting })?;
+        // Neither printed with a request nor kept in HPACK's table.
         value.set_sensitive(true);
         Ok(Self(Some(value)))
     }
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_token_is_taken_as_written_or_as_printed() {
+    async fn a_token_is_configured_or_printed_by_a_program() {
         let written = Bearer::new(Auth { token: Some(" abc\n".into()), ..Auth::default() });
         assert_eq!(shown(&written).await, "Bearer abc");
         assert_eq!(shown(&shell("echo abc", TokenFormat::Raw, 0)).await, "Bearer abc");
@@ -212,8 +213,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_program_that_fails_does_so_in_its_own_words_and_never_shows_what_it_printed() {
-        for (script, format, says) in [
+    async fn the_error_of_a_program_has_its_stderr_and_never_its_output() {
+        for (script, format, expected) in [
             (
                 "echo hunter2; echo 'log in first' >&2; exit 3",
                 TokenFormat::Raw,
@@ -221,10 +222,14 @@ mod tests {
             ),
             ("echo hunter2", TokenFormat::Json, "did not print a JSON object with the field `token`"),
             ("true", TokenFormat::Raw, "did not print a token"),
-            ("printf 'hun\\001ter2'", TokenFormat::Raw, "the token has letters that cannot be sent"),
+            (
+                "printf 'hun\\001ter2'",
+                TokenFormat::Raw,
+                "the token has characters that are not valid in an HTTP header",
+            ),
         ] {
             let error = shell(script, format, 0).authorization().await.unwrap_err().to_string();
-            assert!(error.contains(says) && !error.contains("hunter2"), "{script}: {error}");
+            assert!(error.contains(expected) && !error.contains("hunter2"), "{script}: {error}");
         }
         let command = TokenCommand { command: Some("/none/token".into()), ..TokenCommand::default() };
         let error =

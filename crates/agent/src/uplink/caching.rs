@@ -1,4 +1,4 @@
-//! One account of a session: attached, watched, its items sent in batches, again and again.
+//! One account of a session: attached, its items sent in batches, re-attached when the attachment ends.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -13,12 +13,14 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
 use super::{
+    AttachedAccount,
+    attached::AttachedWatches,
     channels::EventsSender,
-    flow::{Credited, Hold, Outlet, OutletOptions, Place},
+    flow::{CreditHold, CreditedItem, FlowControl, FlowOptions, SendReservation},
 };
-use crate::{accounts::Account, metrics::Metrics, status::Board, watch::Engine};
+use crate::{accounts::Account, metrics::Metrics, status::AgentStatus};
 
-/// An attachment that ends is taken up again at this pace.
+/// Backoff between the end of an attachment and the next attach.
 const REATTACH: BackoffConfig = BackoffConfig {
     base: Duration::from_millis(100),
     multiplier: 2.0,
@@ -26,8 +28,8 @@ const REATTACH: BackoffConfig = BackoffConfig {
     max: Duration::from_secs(30),
 };
 
-/// Unacknowledged batches of an account: one that the hub commits, one on its way. What comes meanwhile goes together in
-/// the next, so that a lone event goes at once and a flood in few transactions.
+/// Unacknowledged batches of an account: one that the hub commits, one on its way. Items that come meanwhile go together
+/// in the next, so that a lone event goes at once and a flood in few transactions.
 const BATCHES_IN_FLIGHT: usize = 2;
 
 /// An account in a session; ends with it.
@@ -35,82 +37,101 @@ pub(super) struct CachingAccount {
     pub(super) account: Arc<Account>,
     pub(super) kinds: CacheKinds,
     pub(super) batch_bytes: usize,
+    /// Receives the account whenever it is attached, to watch it.
+    pub(super) attached_tx: mpsc::Sender<AttachedAccount>,
     pub(super) up_tx: EventsSender,
     pub(super) down_rx: mpsc::UnboundedReceiver<EventsDown>,
-    pub(super) board: Board,
+    pub(super) status: AgentStatus,
     pub(super) metrics: Arc<Metrics>,
-    /// Cancelled when the account is no longer to be cached, though the session lives.
+    /// Cancelled when the account is no longer to be cached, though the session continues.
     pub(super) stop: CancellationToken,
 }
 
 /// Batches that are sent and not acknowledged, with the credit they hold.
 struct InFlight {
     next: Cursor,
-    sent: VecDeque<(Seq, Vec<Hold>)>,
+    sent: VecDeque<(Seq, Vec<CreditHold>)>,
 }
 
-/// A batch in the making, with all that its items hold.
+/// A batch in the making, with the credit and the send budget that its items hold.
 #[derive(Default)]
-struct Filled {
+struct PendingBatch {
     items: Vec<Item>,
-    credits: Vec<Hold>,
-    places: Vec<Place>,
+    credits: Vec<CreditHold>,
+    reservations: Vec<SendReservation>,
 }
 
-/// The session is over; the task is about to be dropped.
+/// The session has ended; the task is about to be dropped.
 struct SessionOver;
 
-/// Why an account is no longer cached.
-enum Ended {
+/// Reason for which an account is no longer cached.
+enum CachingEnd {
     SessionOver,
     Stopped,
+}
+
+/// Reason for which an attachment ended while the session continues.
+enum AttachmentEnd {
+    /// The hub ended it, for this reason.
+    Detached(String),
+    /// The watches stopped by themselves.
+    WatchesStopped,
 }
 
 // === impl CachingAccount ===
 
 impl CachingAccount {
-    /// Attaches and caches, for as long as the session lives or until it is stopped.
+    /// Attaches and caches until the session ends or the account is stopped.
     pub(super) async fn run(mut self) {
         let name = self.account.description.name.clone();
         let ended = self.attach_until_stopped().await;
-        if matches!(ended, Ended::SessionOver) || self.send(EventsUp::Detach(name)).await.is_err() {
-            // The session drops this task when it ends, so there is nothing to say when it does.
+        if matches!(ended, CachingEnd::SessionOver) || self.send(EventsUp::Detach(name)).await.is_err() {
+            // The session drops this task when it ends, and does not wait for an event.
             std::future::pending::<()>().await;
         }
     }
 
-    /// Stops only where no answer to an attach is awaited: whoever comes after must not take it for their own.
-    async fn attach_until_stopped(&mut self) -> Ended {
+    /// Stops only where no answer to an attach is awaited: a later attach must not take it for its own.
+    async fn attach_until_stopped(&mut self) -> CachingEnd {
         let mut backoff = Backoff::new(REATTACH);
         let stop = self.stop.clone();
         while !stop.is_cancelled() {
             let name = self.account.description.name.clone();
-            let Ok(()) = self.send(EventsUp::Attach(name.clone())).await else { return Ended::SessionOver };
+            let Ok(()) = self.send(EventsUp::Attach(name.clone())).await else {
+                return CachingEnd::SessionOver;
+            };
             match self.answer().await {
                 Ok(Ok((attachment, credit_bytes))) => {
                     let started = Instant::now();
-                    info!(account = %name, epoch = %attachment.cursor.epoch, resumable = attachment.resume_points.len(), "account attached");
-                    let Some(ended) = stop.run_until_cancelled(self.cache(attachment, credit_bytes)).await
-                    else {
-                        break;
+                    info!(account = %name, epoch = %attachment.cursor.epoch,
+                        resumable = attachment.resume_points.len(), "account attached");
+                    let reason = match self.cache(attachment, credit_bytes).await {
+                        Ok(Some(AttachmentEnd::Detached(reason))) => reason,
+                        Ok(Some(AttachmentEnd::WatchesStopped)) => {
+                            let Ok(()) = self.send(EventsUp::Detach(name.clone())).await else {
+                                return CachingEnd::SessionOver;
+                            };
+                            "internal error: the watch engine panicked".into()
+                        }
+                        Ok(None) => break,
+                        Err(SessionOver) => return CachingEnd::SessionOver,
                     };
-                    let Ok(reason) = ended else { return Ended::SessionOver };
                     info!(account = %name, reason, "account detached");
-                    self.board.problem(&name, format!("detached: {reason}"));
-                    self.board.not_caching(&name);
+                    self.status.problem(&name, format!("detached: {reason}"));
+                    self.status.not_caching(&name);
                     backoff.ended_after(started.elapsed());
                     stop.run_until_cancelled(sleep(backoff.next())).await;
                 }
                 Ok(Err(retry_after)) => {
                     stop.run_until_cancelled(sleep(retry_after)).await;
                 }
-                Err(SessionOver) => return Ended::SessionOver,
+                Err(SessionOver) => return CachingEnd::SessionOver,
             }
         }
-        Ended::Stopped
+        CachingEnd::Stopped
     }
 
-    /// Waits for the answer to an attach; what belongs to an attachment that is over is passed by.
+    /// Waits for the answer to an attach; skips messages of an attachment that has ended.
     async fn answer(&mut self) -> Result<Result<(Attachment, u32), Duration>, SessionOver> {
         loop {
             match self.down_rx.recv().await.ok_or(SessionOver)? {
@@ -126,24 +147,37 @@ impl CachingAccount {
         }
     }
 
-    /// Watches and sends until the hub ends the attachment; gives the reason.
-    async fn cache(&mut self, attachment: Attachment, credit_bytes: u32) -> Result<String, SessionOver> {
+    /// Has the account watched and sends its items until the attachment ends; returns none if the account was stopped.
+    async fn cache(
+        &mut self,
+        attachment: Attachment,
+        credit_bytes: u32,
+    ) -> Result<Option<AttachmentEnd>, SessionOver> {
         let Attachment { cursor, resume_points } = attachment;
-        let (outlet, mut items_rx) = Outlet::new(OutletOptions {
+        let (flow, items_rx) = FlowControl::new(FlowOptions {
             credit_bytes,
             fingerprints: self.up_tx.fingerprints,
-            room: self.up_tx.room.clone(),
+            send_budget: self.up_tx.send_budget.clone(),
             metrics: self.metrics.clone(),
         });
-        let engine = Engine::new(
-            self.account.clone(),
-            self.kinds.clone(),
-            resume_points,
-            outlet.clone(),
-            self.board.clone(),
-            self.metrics.clone(),
-        );
-        let mut engine = std::pin::pin!(engine.run());
+        let (attached, watches) =
+            AttachedAccount::new(self.account.clone(), self.kinds.clone(), resume_points, flow.clone());
+        // Without a receiver the agent is stopping, which also ends the session.
+        self.attached_tx.send(attached).await.map_err(|_| SessionOver)?;
+        let stop = self.stop.clone();
+        let ended = stop.run_until_cancelled(self.exchange(cursor, &flow, items_rx, &watches)).await;
+        watches.stop().await;
+        ended.transpose()
+    }
+
+    /// Sends the items of the watches and handles the hub's answers until the attachment ends.
+    async fn exchange(
+        &mut self,
+        cursor: Cursor,
+        flow: &FlowControl,
+        mut items_rx: mpsc::UnboundedReceiver<CreditedItem>,
+        watches: &AttachedWatches,
+    ) -> Result<AttachmentEnd, SessionOver> {
         let mut in_flight = InFlight { next: cursor, sent: VecDeque::new() };
         loop {
             tokio::select! {
@@ -153,27 +187,35 @@ impl CachingAccount {
                         in_flight.acknowledged(cursor);
                         self.show_rejected(rejected);
                         if let Some(bytes) = credit_bytes {
-                            outlet.set_credit(bytes);
+                            flow.set_credit(bytes);
                         }
                     }
-                    EventsDown::Fingerprints { epoch, known, .. } if epoch == cursor.epoch => outlet.tell(known),
-                    EventsDown::Detached { epoch, reason, .. } if epoch == cursor.epoch => return Ok(reason),
+                    EventsDown::Fingerprints { epoch, known, .. } if epoch == cursor.epoch => {
+                        flow.add_known(known);
+                    }
+                    EventsDown::Detached { epoch, reason, .. } if epoch == cursor.epoch => {
+                        return Ok(AttachmentEnd::Detached(reason));
+                    }
                     _ => {}
                 },
                 Some(first) = items_rx.recv(), if in_flight.sent.len() < BATCHES_IN_FLIGHT => {
-                    let Filled { items, credits, places } = self.fill(first, &mut items_rx);
+                    let PendingBatch { items, credits, reservations } = self.fill(first, &mut items_rx);
                     let batch = in_flight.batch(self.account.description.name.clone(), items, credits);
                     self.send(EventsUp::Batch(batch)).await?;
-                    drop(places);
+                    drop(reservations);
                 }
-                () = &mut engine => {}
+                () = watches.stopped() => return Ok(AttachmentEnd::WatchesStopped),
             }
         }
     }
 
-    /// Takes what is there, up to the size of a batch: a lone event goes at once, a flood goes in bulk.
-    fn fill(&self, first: Credited, items_rx: &mut mpsc::UnboundedReceiver<Credited>) -> Filled {
-        let mut filled = Filled::default();
+    /// Takes the items that are queued, up to the size of a batch: a lone event goes at once, a flood goes in bulk.
+    fn fill(
+        &self,
+        first: CreditedItem,
+        items_rx: &mut mpsc::UnboundedReceiver<CreditedItem>,
+    ) -> PendingBatch {
+        let mut pending = PendingBatch::default();
         let mut bytes = 0;
         let mut next = Some(first);
         while let Some(credited) = next {
@@ -181,21 +223,21 @@ impl CachingAccount {
             if let Item::Mention { uids, .. } = &credited.item {
                 self.metrics.mentioned_objects.inc_by(uids.len() as u64);
             }
-            filled.push(credited);
+            pending.push(credited);
             next = if bytes < self.batch_bytes { items_rx.try_recv().ok() } else { None };
         }
-        filled
+        pending
     }
 
     fn show_rejected(&self, rejected: Vec<Rejected>) {
         let account = &self.account.description.name;
         self.metrics.rejected_objects.inc_by(rejected.len() as u64);
         if !rejected.is_empty() {
-            self.board.rejected(account, rejected.len());
+            self.status.rejected(account, rejected.len());
         }
         for Rejected { object, reason } in rejected {
-            warn!(%account, object, reason, "the hub would not store an object");
-            self.board.problem(account, format!("the hub would not store {object}: {reason}"));
+            warn!(%account, object, reason, "the hub rejected an object");
+            self.status.problem(account, format!("the hub rejected {object}: {reason}"));
         }
     }
 
@@ -204,14 +246,14 @@ impl CachingAccount {
     }
 }
 
-// === impl Filled ===
+// === impl PendingBatch ===
 
-impl Filled {
-    /// Mentions of one scope that follow each other are one item.
-    fn push(&mut self, credited: Credited) {
-        let Credited { item, bytes: _, credit, place } = credited;
+impl PendingBatch {
+    /// Adds an item. Consecutive mentions of one scope are merged into one.
+    fn push(&mut self, credited: CreditedItem) {
+        let CreditedItem { item, bytes: _, credit, reservation } = credited;
         self.credits.push(credit);
-        self.places.push(place);
+        self.reservations.push(reservation);
         match (self.items.last_mut(), item) {
             (Some(Item::Mention { scope, uids }), Item::Mention { scope: same, uids: more })
                 if *scope == same =>
@@ -226,14 +268,14 @@ impl Filled {
 // === impl InFlight ===
 
 impl InFlight {
-    fn batch(&mut self, account: AccountName, items: Vec<Item>, credits: Vec<Hold>) -> Batch {
+    fn batch(&mut self, account: AccountName, items: Vec<Item>, credits: Vec<CreditHold>) -> Batch {
         let cursor = self.next;
         self.next.seq = self.next.seq.next();
         self.sent.push_back((cursor.seq, credits));
         Batch { account, cursor, items }
     }
 
-    /// Gives back the credit of this batch and of all before it.
+    /// Frees the credit of this batch and of all before it.
     fn acknowledged(&mut self, cursor: Cursor) {
         if cursor.epoch != self.next.epoch {
             return;
@@ -251,7 +293,7 @@ mod tests {
     use spindrift_protocol::{flow, v1};
 
     use super::*;
-    use crate::uplink::{Credit, Meter};
+    use crate::uplink::{Credit, UsageGauges};
 
     const SCOPE: ScopeId = ScopeId(1);
 
@@ -261,11 +303,11 @@ mod tests {
 
     #[tokio::test]
     async fn the_hub_counts_for_a_batch_what_its_items_took_of_the_credit() {
-        let metrics = Arc::new(Metrics::register(&mut Registry::default(), Board::default()));
-        let room = Credit::new(usize::MAX, Meter::default());
+        let metrics = Arc::new(Metrics::register(&mut Registry::default(), AgentStatus::default()));
+        let send_budget = Credit::new(usize::MAX, UsageGauges::default());
         let options =
-            OutletOptions { credit_bytes: 100_000, fingerprints: false, room, metrics: metrics.clone() };
-        let (outlet, mut items_rx) = Outlet::new(options);
+            FlowOptions { credit_bytes: 100_000, fingerprints: false, send_budget, metrics: metrics.clone() };
+        let (flow, mut items_rx) = FlowControl::new(options);
         let (namespace, name, uid) = ("n".into(), "a".into(), "u".into());
         let body = "{\"kind\":\"Pod\"}".into();
         for item in [
@@ -277,17 +319,17 @@ mod tests {
             mention("third"),
             Item::End { scope: SCOPE, generation: Generation(1), resource_version: "1".into() },
         ] {
-            outlet.send(item).await;
+            flow.send(item).await;
         }
-        let mut filled = Filled::default();
+        let mut pending = PendingBatch::default();
         while let Ok(credited) = items_rx.try_recv() {
-            filled.push(credited);
+            pending.push(credited);
         }
-        assert_eq!(filled.items.len(), 6, "mentions are merged");
+        assert_eq!(pending.items.len(), 6, "mentions are merged");
 
         let cursor = Cursor { epoch: spindrift_model::Epoch(1), seq: Seq(1) };
         let account = AccountName::parse("prod").unwrap();
-        let batch = EventsUp::Batch(Batch { account, cursor, items: filled.items });
+        let batch = EventsUp::Batch(Batch { account, cursor, items: pending.items });
         let EventsUp::Batch(received) = EventsUp::try_from(v1::EventsMessage::from(batch)).unwrap() else {
             panic!("a batch")
         };

@@ -1,4 +1,4 @@
-//! Registering, and opening the three channels of the session with their tokens.
+//! Registration, and the three channels of the session, each opened with its token.
 
 use std::{error::Error, sync::Arc, time::Duration};
 
@@ -23,16 +23,17 @@ use tracing::debug;
 use super::{Bearer, BearerError, DialError, Dialer, flow::Credit, frames::Frames};
 use crate::metrics::Metrics;
 
-/// Until the hub has told its pace, a dead link is noticed at this one.
+/// Heartbeat of the connection until the hub has sent its own.
 const FIRST_HEARTBEAT: Duration = Duration::from_secs(5);
-/// The hub may have to store some thousand accounts.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// Deadline of a registration: the hub may have to store some thousand accounts.
+const REGISTER_TIMEOUT: Duration = Duration::from_mins(1);
 /// Messages of events that wait for the connection, beside the one that is being cut: with batches of about 128 KB, a
 /// ping or a result waits behind little, and one large object is cut into chunks, between which others get their turn.
 const EVENTS_QUEUE: usize = 1;
-/// What all accounts together may have read and not sent: some batches, so that the next one is full when it can go.
-const ROOM_BYTES: usize = 1024 * 1024;
-/// Pieces of answers that wait for the connection: 64 KB at most.
+/// Bytes that all accounts together may have read and not sent: some batches, so that the next one is full when it can
+/// be sent.
+const SEND_BUDGET_BYTES: usize = 1024 * 1024;
+/// Pieces of results that wait for the connection: 64 KB at most.
 const RESULTS_QUEUE: usize = 1;
 /// Pings and announcements; the hub answers each.
 const CONTROL_QUEUE: usize = 16;
@@ -48,32 +49,34 @@ pub(super) struct Channels {
     pub(super) results_down: Streaming<v1::ResultsDown>,
 }
 
-/// Where the accounts of a session put what they have to say.
+/// Sender of the Events channel, which the accounts of a session share.
 #[derive(Debug, Clone)]
 pub(super) struct EventsSender {
     /// Whole messages: accounts share the channel, and chunks of two messages must not mix.
     pub(super) messages_tx: mpsc::Sender<v1::EventsMessage>,
-    /// What all of them together may hold back.
-    pub(super) room: Arc<Credit>,
-    /// Whether the hub tells what it has of a scope when its listing begins.
+    /// Bytes that all accounts together may have read and not sent.
+    pub(super) send_budget: Arc<Credit>,
+    /// Set if the hub sends fingerprints of its objects when a list begins.
     pub(super) fingerprints: bool,
 }
 
-/// A session that did not come about.
+/// Error for a session that could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum OpenError {
     #[error(transparent)]
     Dial(#[from] DialError),
     #[error(transparent)]
     Bearer(#[from] BearerError),
-    #[error("register: the hub did not answer within {PATIENCE:?}")]
+    #[error("register: the hub did not respond within {REGISTER_TIMEOUT:?}")]
     Slow,
     #[error("register: {}", .0.message())]
     Register(Status),
     #[error("register: the connection ended before the hub answered{hint}: {cause}")]
     Unanswered { hint: &'static str, cause: String },
-    #[error("register: the hub's answer makes no sense")]
-    Answer(#[from] InvalidMessage),
+    #[error("register: the hub sent an invalid response")]
+    Response(#[from] InvalidMessage),
+    #[error("open the {channel} channel: metadata {name} is not valid in a gRPC header")]
+    Metadata { channel: Channel, name: &'static str },
     #[error("open the {channel} channel: {}", status.message())]
     Channel { channel: Channel, status: Status },
 }
@@ -89,7 +92,7 @@ impl Channels {
         metrics: &Arc<Metrics>,
     ) -> Result<(Welcome, Self), OpenError> {
         let opening = Self::register(dialer, bearer, registration, metrics);
-        timeout(PATIENCE, opening).await.map_err(|_| OpenError::Slow)?
+        timeout(REGISTER_TIMEOUT, opening).await.map_err(|_| OpenError::Slow)?
     }
 
     async fn register(
@@ -112,30 +115,34 @@ impl Channels {
         let session = &welcome.session;
 
         let (control_tx, control_rx) = mpsc::channel(CONTROL_QUEUE);
-        let request = opened_with(session, &welcome.tokens.control, ReceiverStream::new(control_rx));
+        let token = &welcome.tokens.control;
+        let request = channel_request(Channel::Control, session, token, ReceiverStream::new(control_rx))?;
         let control_down = client.control(request).await.map_err(at(Channel::Control))?.into_inner();
 
         let (messages_tx, messages_rx) = mpsc::channel(EVENTS_QUEUE);
         let (agreed_tx, agreed_rx) = oneshot::channel();
         let frames = Frames::new(agreed_rx, messages_rx, metrics.clone());
-        let mut request = opened_with(session, &welcome.tokens.events, frames.into_stream());
+        let token = &welcome.tokens.events;
+        let mut request = channel_request(Channel::Events, session, token, frames.into_stream())?;
         if dialer.compresses() {
-            insert(request.metadata_mut(), DICTIONARY_METADATA, Dictionary::offer());
+            insert(Channel::Events, request.metadata_mut(), DICTIONARY_METADATA, Dictionary::offer())?;
         }
-        insert(request.metadata_mut(), FINGERPRINTS_METADATA, "yes".into());
+        insert(Channel::Events, request.metadata_mut(), FINGERPRINTS_METADATA, "yes".into())?;
         let answer = client.events(request).await.map_err(at(Channel::Events))?;
-        // What the hub that serves this channel does not speak of, it does not know.
-        let said = |name| answer.metadata().get(name).and_then(|value| value.to_str().ok());
-        let dictionary = said(DICTIONARY_METADATA).and_then(Dictionary::choose);
-        let fingerprints = said(FINGERPRINTS_METADATA) == Some("yes");
-        debug!(?dictionary, fingerprints, "the Events channel is open");
+        // A feature that the hub which serves this channel does not repeat is not supported by it.
+        let offered = |name| answer.metadata().get(name).and_then(|value| value.to_str().ok());
+        let dictionary = offered(DICTIONARY_METADATA).and_then(Dictionary::choose);
+        let fingerprints = offered(FINGERPRINTS_METADATA) == Some("yes");
+        debug!(?dictionary, fingerprints, "Events channel opened");
+        // The receiver is dropped only with the request, of which the response has just arrived.
         agreed_tx.send(dictionary).ok();
         let events_down = answer.into_inner();
-        let room = Credit::new(ROOM_BYTES, metrics.queue.clone());
-        let events_tx = EventsSender { messages_tx, room, fingerprints };
+        let send_budget = Credit::new(SEND_BUDGET_BYTES, metrics.queue.clone());
+        let events_tx = EventsSender { messages_tx, send_budget, fingerprints };
 
         let (results_tx, results_rx) = mpsc::channel(RESULTS_QUEUE);
-        let request = opened_with(session, &welcome.tokens.results, ReceiverStream::new(results_rx));
+        let token = &welcome.tokens.results;
+        let request = channel_request(Channel::Results, session, token, ReceiverStream::new(results_rx))?;
         let results_down = client.results(request).await.map_err(at(Channel::Results))?.into_inner();
 
         let channels = Self { control_tx, control_down, events_tx, events_down, results_tx, results_down };
@@ -147,16 +154,42 @@ fn at(channel: Channel) -> impl Fn(Status) -> OpenError {
     move |status| OpenError::Channel { channel, status }
 }
 
-fn opened_with<S>(session: &SessionId, token: &ChannelToken, up: S) -> Request<S> {
+fn channel_request<S>(
+    channel: Channel,
+    session: &SessionId,
+    token: &ChannelToken,
+    up: S,
+) -> Result<Request<S>, OpenError> {
     let mut request = Request::new(up);
-    insert(request.metadata_mut(), SESSION_METADATA, session.to_string());
-    insert(request.metadata_mut(), TOKEN_METADATA, token.to_metadata());
-    request
+    insert(channel, request.metadata_mut(), SESSION_METADATA, session.to_string())?;
+    insert(channel, request.metadata_mut(), TOKEN_METADATA, token.to_metadata())?;
+    Ok(request)
 }
 
-fn insert(metadata: &mut MetadataMap, name: &'static str, value: String) {
-    // All of ours are ASCII by construction; the hub refuses what it cannot read.
-    if let Ok(value) = MetadataValue::try_from(value) {
-        metadata.insert(name, value);
+fn insert(
+    channel: Channel,
+    metadata: &mut MetadataMap,
+    name: &'static str,
+    value: String,
+) -> Result<(), OpenError> {
+    let value = MetadataValue::try_from(value).map_err(|_| OpenError::Metadata { channel, name })?;
+    metadata.insert(name, value);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metadata_that_is_no_header_value_is_an_error() {
+        let mut metadata = MetadataMap::new();
+        insert(Channel::Events, &mut metadata, SESSION_METADATA, "a".into()).unwrap();
+        let error = insert(Channel::Events, &mut metadata, TOKEN_METADATA, "a\nb".into()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "open the Events channel: metadata spindrift-token is not valid in a gRPC header"
+        );
+        assert_eq!(metadata.len(), 1);
     }
 }

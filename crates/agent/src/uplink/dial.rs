@@ -1,4 +1,4 @@
-//! Reaching the hub: directly or through a proxy, plaintext or TLS, and a hint when the other side speaks something else.
+//! Connection to the hub: direct or through a proxy, plaintext or TLS, with a hint if the other side uses another protocol.
 
 use std::{io, time::Duration};
 
@@ -15,14 +15,14 @@ use tokio::{
 use tonic::transport::{Channel, Endpoint, Uri};
 use tower::service_fn;
 
-/// A hub that does not even take the connection is not there.
+/// Deadline of a connect: a hub that does not even accept the connection is unavailable.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What the kernel may hold of what we say: it has no priorities, so a ping waits behind all of it. Enough for 2 MB/s
-/// over a link of 100 ms, and that is of compressed bytes.
+/// Bytes that the kernel may hold of our output: it has no priorities, so a ping waits behind all of it. Enough for 2 MB/s
+/// over a link of 100 ms, and those bytes are compressed.
 const SEND_BUFFER: u32 = 256 * 1024;
 
-/// How the hub is reached.
+/// Opens connections to the hub.
 #[derive(Debug, Clone)]
 pub struct Dialer {
     address: String,
@@ -31,25 +31,25 @@ pub struct Dialer {
     compression: bool,
 }
 
-/// A hub that cannot be reached.
+/// Error for a hub that cannot be reached.
 #[derive(Debug, thiserror::Error)]
 pub enum DialError {
-    /// The address makes no sense.
+    /// The address is invalid.
     #[error("clouddriver.grpc: expected host:port, found {address:?}")]
     Address {
-        /// What was configured.
+        /// Configured address.
         address: String,
-        /// What is wrong with it.
+        /// Cause.
         source: tonic::transport::Error,
     },
-    /// Nothing, or something else, is there.
+    /// No hub is listening at the address.
     #[error("connect to the hub at {address}{hint}")]
     Connect {
-        /// What was configured.
+        /// Configured address.
         address: String,
-        /// What to change, if that can be told.
+        /// Setting to change, if the cause is known.
         hint: &'static str,
-        /// What happened.
+        /// Cause.
         source: tonic::transport::Error,
     },
 }
@@ -60,18 +60,18 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 // === impl Dialer ===
 
 impl Dialer {
-    /// `host:port`, with or without TLS; no proxy is on the way.
+    /// Returns a dialer of `host:port`, with or without TLS, without a proxy.
     pub fn new(address: impl Into<String>, tls: Option<RotatingClientTls>) -> Self {
         Self { address: address.into(), tls, proxies: Proxies::default(), compression: true }
     }
 
-    /// Takes the way through one of these proxies, if it is meant for the hub.
+    /// Connects through one of these proxies, if it applies to the hub.
     #[must_use]
     pub fn through(self, proxies: Proxies) -> Self {
         Self { proxies, ..self }
     }
 
-    /// Whether to offer compression.
+    /// Sets whether compression is offered.
     #[must_use]
     pub fn with_compression(self, compression: bool) -> Self {
         Self { compression, ..self }
@@ -81,18 +81,18 @@ impl Dialer {
         self.compression
     }
 
-    /// What was configured.
+    /// Returns the configured address.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// One HTTP/2 connection; what is opened on it ends with it.
+    /// Opens one HTTP/2 connection; its channels end with it.
     pub async fn dial(&self, heartbeat: Duration) -> Result<Channel, DialError> {
         let bare = self.address.trim_start_matches("http://").trim_start_matches("https://");
         let endpoint = Endpoint::from_shared(format!("http://{bare}"))
             .map_err(|source| DialError::Address { address: self.address.clone(), source })?
             .connect_timeout(CONNECT_TIMEOUT)
-            // A half-open link is noticed by both sides: here, and by the hub's own pings.
+            // Both sides notice a half-open link: the agent here, the hub by its own pings.
             .http2_keep_alive_interval(heartbeat)
             .keep_alive_timeout(heartbeat * 2)
             .keep_alive_while_idle(true);
@@ -124,7 +124,7 @@ impl Dialer {
     }
 
     async fn reach(&self, host: &str, port: u16) -> io::Result<TcpStream> {
-        // gRPC is taken for HTTPS also in plaintext, as the original does.
+        // gRPC counts as HTTPS also in plaintext, as in the Armory agent.
         if let Some(proxy) = self.proxies.to(host, port, Speaks::Https).map_err(io::Error::other)? {
             let (its_host, its_port) = proxy.place();
             let tunnel = proxy.tunnel_by(connect(its_host, its_port), host, port);
@@ -135,20 +135,20 @@ impl Dialer {
         Ok(tcp)
     }
 
-    /// The usual mistakes are a wrong `insecure` on one of both sides; libraries describe them in riddles.
+    /// Returns a hint for the usual mistake, a wrong `insecure` on one of both sides, which the libraries' errors do not name.
     fn hint(&self, error: &tonic::transport::Error) -> &'static str {
         let text = spindrift_process::report(error);
-        // The alert is what our own hub says where it speaks plaintext.
-        let riddles = ["InvalidContentType", "corrupt message", "HandshakeFailure"];
-        if self.tls.is_some() && riddles.iter().any(|riddle| text.contains(riddle)) {
+        // `HandshakeFailure` is the alert that our own hub sends where it serves plaintext.
+        let not_tls = ["InvalidContentType", "corrupt message", "HandshakeFailure"];
+        if self.tls.is_some() && not_tls.iter().any(|error| text.contains(error)) {
             " (it may not speak TLS there: set clouddriver.insecure: true, or switch on the hub's kubesvc.grpc.server.security)"
         } else {
             ""
         }
     }
 
-    /// What to change if a connection was taken and then ended without an answer. Plaintext is not refused when it
-    /// connects, but at the first words.
+    /// Returns a hint for a connection that was accepted and then closed without a response. A TLS server refuses plaintext
+    /// not at the connect, but at the first bytes.
     pub(super) fn unanswered_hint(&self) -> &'static str {
         match &self.tls {
             Some(_) => "",
@@ -157,7 +157,7 @@ impl Dialer {
     }
 }
 
-/// Tries the host's addresses in turn; the error is that of the last one.
+/// Connects to the first of the host's addresses that accepts; returns the error of the last one.
 async fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     for address in lookup_host((host, port)).await? {
@@ -181,30 +181,30 @@ mod tests {
 
     use super::*;
 
-    /// How much the kernel may hold of what is said.
+    /// Size of the kernel's send buffer.
     fn send_buffer(stream: TcpStream) -> u32 {
         TcpSocket::from_std_stream(stream.into_std().unwrap()).send_buffer_size().unwrap()
     }
 
     #[tokio::test]
-    async fn the_kernel_holds_no_more_for_a_proxy_than_for_the_hub_itself() {
+    async fn the_send_buffer_is_as_small_to_a_proxy_as_to_the_hub() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let env: Env = [("HTTPS_PROXY", format!("http://{address}"))].into_iter().collect();
         let dialer = Dialer::new("hub.example.com:9091", None).through(Proxies::of(&env));
         let proxy = async {
-            let (mut asked, _) = listener.accept().await.unwrap();
-            let mut question = [0; 512];
-            let read = asked.read(&mut question).await.unwrap();
-            assert!(question[..read].starts_with(b"CONNECT hub.example.com:9091 "));
-            asked.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
-            asked
+            let (mut accepted, _) = listener.accept().await.unwrap();
+            let mut request = [0; 512];
+            let read = accepted.read(&mut request).await.unwrap();
+            assert!(request[..read].starts_with(b"CONNECT hub.example.com:9091 "));
+            accepted.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
+            accepted
         };
-        let (tunnel, _asked) = tokio::join!(dialer.reach("hub.example.com", 9091), proxy);
+        let (tunnel, _accepted) = tokio::join!(dialer.reach("hub.example.com", 9091), proxy);
         let direct = connect("127.0.0.1", address.port()).await.unwrap();
         let usual = TcpStream::connect(address).await.unwrap();
         let bounded = send_buffer(direct);
         assert_eq!(send_buffer(tunnel.unwrap()), bounded);
-        assert_ne!(send_buffer(usual), bounded, "else this proves nothing");
+        assert_ne!(send_buffer(usual), bounded, "otherwise this proves nothing");
     }
 }

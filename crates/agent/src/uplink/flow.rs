@@ -1,8 +1,8 @@
-//! Where scopes put their items: bounded by credit, so that a slow hub makes the watches stop reading.
+//! Flow control of the items of an attached account: without credit from the hub, its watches stop reading.
 //!
 //! ```text
-//! scope ──▶ recall (what the hub has is only mentioned) ──▶ credit of the account ──▶ room of the agent ──▶ batches
-//!                                    given back by the acknowledgement ──┘               └── given back when sent
+//! scope ──▶ known objects (only mentioned) ──▶ credit of the account ──▶ send budget of the agent ──▶ batches
+//!                            freed by the acknowledgement ──┘                └── freed when sent
 //! ```
 
 mod credit;
@@ -21,134 +21,133 @@ use tokio::{
     time::Instant,
 };
 
-pub use credit::{Credit, Hold, Meter};
-use known_objects::Recall;
+pub use credit::{Credit, CreditHold, UsageGauges};
+use known_objects::KnownObjects;
 
 use crate::metrics::Metrics;
 
-/// The way from the scopes of an account to its batches.
+/// Path of items from the scopes of an attached account to its batches.
 ///
-/// An item takes credit of its account when it is put in, and gives it back when its batch is acknowledged: that bounds
-/// what waits for the hub. It also takes room, of which the whole agent has little, until it is on the connection: that
-/// bounds what a slow hub costs in memory, however many accounts there are. An account of which nothing waits need not
-/// wait for room, so that one that is stuck never blocks another.
+/// An item takes credit of its account when it is sent here, and frees it when its batch is acknowledged: that bounds
+/// the items that wait for the hub. It also takes a part of the send budget, which all accounts of the agent share, until
+/// it is on the connection: that bounds the memory that a slow hub costs, however many accounts there are. An account
+/// without queued items need not wait for the send budget, so that an account that is stuck never blocks another.
 #[derive(Debug, Clone)]
-pub struct Outlet {
-    shared: Arc<Shared>,
+pub struct FlowControl {
+    state: Arc<FlowState>,
 }
 
 #[derive(Debug)]
-struct Shared {
-    recall: Option<Recall>,
+struct FlowState {
+    known_objects: Option<KnownObjects>,
     credit: Arc<Credit>,
-    room: Arc<Credit>,
-    /// Items of this account that are in the room.
+    send_budget: Arc<Credit>,
+    /// Number of items of this account that hold a part of the send budget.
     queued: Arc<AtomicUsize>,
-    /// First come, first served: a large object is not overtaken by small ones for ever.
-    turn: Mutex<()>,
-    items_tx: mpsc::UnboundedSender<Credited>,
+    /// First come, first served: small objects cannot overtake a large one for ever.
+    order: Mutex<()>,
+    items_tx: mpsc::UnboundedSender<CreditedItem>,
     metrics: Arc<Metrics>,
 }
 
-/// What an attachment begins with.
+/// Parameters of the flow control of one attachment.
 #[derive(Debug)]
-pub struct OutletOptions {
-    /// How many bytes may be unacknowledged.
+pub struct FlowOptions {
+    /// Number of bytes that may be unacknowledged.
     pub credit_bytes: u32,
-    /// Whether the hub tells what it has.
+    /// Set if the hub sends fingerprints of its objects when a list begins.
     pub fingerprints: bool,
-    /// What the whole agent may hold back.
-    pub room: Arc<Credit>,
-    /// The agent's counters.
+    /// Bytes that all accounts of the agent may have read and not sent.
+    pub send_budget: Arc<Credit>,
+    /// Metrics of the agent.
     pub metrics: Arc<Metrics>,
 }
 
-/// An item with what it holds.
+/// An item with the credit and the part of the send budget that it holds.
 #[derive(Debug)]
-pub struct Credited {
+pub struct CreditedItem {
     /// The item.
     pub item: Item,
-    /// About how many bytes it has on the wire.
+    /// Cost of the item in credit, which is about its size on the wire.
     pub bytes: usize,
-    /// Dropped when it is acknowledged.
-    pub credit: Hold,
-    /// Dropped when it is sent.
-    pub place: Place,
+    /// Dropped when the item is acknowledged.
+    pub credit: CreditHold,
+    /// Dropped when the item is sent.
+    pub reservation: SendReservation,
 }
 
-/// An item's place in the agent's memory.
+/// Part of the send budget that an item holds until it is sent.
 #[derive(Debug)]
-pub struct Place {
+pub struct SendReservation {
     queued: Arc<AtomicUsize>,
-    _room: Hold,
+    _send_budget: CreditHold,
 }
 
-// === impl Outlet ===
+// === impl FlowControl ===
 
-impl Outlet {
-    /// An outlet for an attachment. The channel needs no bound of its own: credit is one.
-    pub fn new(options: OutletOptions) -> (Self, mpsc::UnboundedReceiver<Credited>) {
-        let OutletOptions { credit_bytes, fingerprints, room, metrics } = options;
+impl FlowControl {
+    /// Returns the flow control of an attachment, and its items. The channel needs no bound of its own: credit is one.
+    pub fn new(options: FlowOptions) -> (Self, mpsc::UnboundedReceiver<CreditedItem>) {
+        let FlowOptions { credit_bytes, fingerprints, send_budget, metrics } = options;
         let (items_tx, items_rx) = mpsc::unbounded_channel();
-        let shared = Shared {
-            recall: fingerprints.then(Recall::default),
+        let state = FlowState {
+            known_objects: fingerprints.then(KnownObjects::default),
             credit: Credit::new(credit_bytes as usize, metrics.lag.clone()),
-            room,
+            send_budget,
             queued: Arc::default(),
-            turn: Mutex::new(()),
+            order: Mutex::new(()),
             items_tx,
             metrics,
         };
-        (Self { shared: Arc::new(shared) }, items_rx)
+        (Self { state: Arc::new(state) }, items_rx)
     }
 
-    /// Puts an item in as soon as there is credit and room for it; one larger than all credit passes alone.
+    /// Queues an item as soon as credit and send budget allow it. An item larger than the whole credit passes alone.
     pub async fn send(&self, item: Item) {
-        let Shared { recall, credit, room, queued, turn, items_tx, metrics } = &*self.shared;
-        let item = match recall {
-            Some(recall) => recall.shorten(item).await,
+        let FlowState { known_objects, credit, send_budget, queued, order, items_tx, metrics } = &*self.state;
+        let item = match known_objects {
+            Some(known_objects) => known_objects.replace_known(item).await,
             None => item,
         };
         let bytes = flow::cost(&item);
-        let entry = async {
-            let _turn = turn.lock().await;
+        let reserve = async {
+            let _order = order.lock().await;
             let credit = credit.take(bytes, || false).await;
-            let room = room.take(bytes, || queued.load(Ordering::Acquire) == 0).await;
+            let held = send_budget.take(bytes, || queued.load(Ordering::Acquire) == 0).await;
             queued.fetch_add(1, Ordering::AcqRel);
-            (credit, Place { queued: queued.clone(), _room: room })
+            (credit, SendReservation { queued: queued.clone(), _send_budget: held })
         };
-        let mut entry = std::pin::pin!(entry);
-        let (credit, place) = if let Some(entered) = entry.as_mut().now_or_never() {
-            entered
+        let mut reserve = std::pin::pin!(reserve);
+        let (credit, reservation) = if let Some(reserved) = reserve.as_mut().now_or_never() {
+            reserved
         } else {
             let since = Instant::now();
-            let entered = entry.await;
+            let reserved = reserve.await;
             metrics.stalled(since.elapsed());
-            entered
+            reserved
         };
-        // A channel without a reader is an attachment that is over: its watches are about to be dropped, and what they
-        // still say is of no use.
-        items_tx.send(Credited { item, bytes, credit, place }).ok();
+        // Without a receiver the attachment has ended: its watches are about to be dropped, and their items are of no use.
+        items_tx.send(CreditedItem { item, bytes, credit, reservation }).ok();
     }
 
-    /// The hub gives the account another credit.
+    /// Changes the credit of the account.
     pub fn set_credit(&self, bytes: u32) {
-        self.shared.credit.set_limit(bytes as usize);
+        self.state.credit.set_limit(bytes as usize);
     }
 
-    /// The hub tells what it has of a scope that is being listed.
-    pub fn tell(&self, known: Known) {
-        if let Some(recall) = &self.shared.recall {
-            recall.answer(known);
+    /// Adds fingerprints of objects that the hub has of a scope whose list has begun.
+    pub fn add_known(&self, known: Known) {
+        if let Some(known_objects) = &self.state.known_objects {
+            known_objects.add(known);
         }
     }
 }
 
-// === impl Place ===
+// === impl SendReservation ===
 
-impl Drop for Place {
+impl Drop for SendReservation {
     fn drop(&mut self) {
-        // Before the room is given back, which wakes those who look at this.
+        // Before the budget is freed, which wakes those that look at this.
         self.queued.fetch_sub(1, Ordering::AcqRel);
     }
 }

@@ -1,4 +1,4 @@
-//! From messages to what travels on the Events channel: compressed as agreed, in chunks, with an end after silence.
+//! Messages of the Events channel, compressed as negotiated and cut into chunks; an idle channel ends its zstd frame.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,7 +12,7 @@ use tokio::{
 
 use crate::metrics::Metrics;
 
-/// What goes up on one Events channel, once the hub has said how.
+/// Chunks of one Events channel, once the compression is negotiated.
 pub(super) struct Frames {
     agreed_rx: oneshot::Receiver<Option<Dictionary>>,
     messages_rx: mpsc::Receiver<v1::EventsMessage>,
@@ -20,7 +20,7 @@ pub(super) struct Frames {
     idle: Duration,
 }
 
-struct Speaking {
+struct FrameWriter {
     cutter: Cutter,
     messages_rx: mpsc::Receiver<v1::EventsMessage>,
     metrics: Arc<Metrics>,
@@ -38,25 +38,25 @@ impl Frames {
         Self { agreed_rx, messages_rx, metrics, idle: IDLE_FRAME }
     }
 
-    /// Ends with the messages, or if the channel does not come about.
+    /// Returns the chunks. The stream ends with the messages, or if the channel could not be opened.
     pub(super) fn into_stream(self) -> impl Stream<Item = v1::EventsUp> + Send + 'static {
         let Self { agreed_rx, messages_rx, metrics, idle } = self;
         let agreed = async move {
             let cutter = Cutter::new(agreed_rx.await.ok()?);
-            Some(Speaking { cutter, messages_rx, metrics, idle })
+            Some(FrameWriter { cutter, messages_rx, metrics, idle })
         };
-        let speaking = stream::once(agreed).filter_map(std::future::ready);
-        speaking.flat_map(|speaking| {
-            stream::unfold(speaking, async |mut speaking| Some((speaking.next().await?, speaking)))
+        let writers = stream::once(agreed).filter_map(std::future::ready);
+        writers.flat_map(|writer| {
+            stream::unfold(writer, async |mut writer| Some((writer.next().await?, writer)))
                 .flat_map(stream::iter)
         })
     }
 }
 
-// === impl Speaking ===
+// === impl FrameWriter ===
 
-impl Speaking {
-    /// The chunks of the next message, or the end of the frame if none comes for a while.
+impl FrameWriter {
+    /// Returns the chunks of the next message, or the end of the frame after the idle time.
     async fn next(&mut self) -> Option<Vec<v1::EventsUp>> {
         let message = if self.cutter.is_open() {
             let Ok(message) = timeout(self.idle, self.messages_rx.recv()).await else {
@@ -85,7 +85,7 @@ mod tests {
     use spindrift_protocol::Assembler;
 
     use super::*;
-    use crate::status::Board;
+    use crate::status::AgentStatus;
 
     fn message(account: &str) -> v1::EventsMessage {
         let attach = v1::Attach { account: account.into() };
@@ -93,9 +93,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_frame_ends_when_nothing_is_said_and_begins_again_with_the_next_word() {
+    async fn a_frame_ends_when_the_channel_is_idle_and_begins_again_with_the_next_message() {
         let agreed = Dictionary::choose(&Dictionary::offer());
-        let metrics = Arc::new(Metrics::register(&mut Registry::default(), Board::default()));
+        let metrics = Arc::new(Metrics::register(&mut Registry::default(), AgentStatus::default()));
         let (messages_tx, messages_rx) = mpsc::channel(8);
         let (agreed_tx, agreed_rx) = oneshot::channel();
         let frames =
@@ -107,7 +107,7 @@ mod tests {
             messages_tx.send(message(account)).await.unwrap();
             let frame = frames.next().await.unwrap();
             assert_eq!(assembler.push(frame), Ok(Some(message(account))));
-            let end = frames.next().await.expect("it comes by itself, after a while");
+            let end = frames.next().await.expect("the end follows after the idle time");
             assert_eq!(assembler.push(end), Ok(None));
         }
         drop(messages_tx);

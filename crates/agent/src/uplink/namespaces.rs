@@ -1,5 +1,5 @@
-//! The namespaces of an account that does not cache them: looked up again and again, and told when they have changed.
-//! Where they are cached, the hub knows them from there.
+//! Namespaces of an account that does not cache them: polled, and announced when they have changed. Where they are
+//! cached, the hub has them as objects.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,47 +13,47 @@ use tracing::debug;
 
 use crate::{accounts::Account, config::AccountConfig, metrics::Metrics};
 
-/// As often as Clouddriver does.
-const LOOK: Duration = Duration::from_secs(30);
+/// Interval of the polls, which is Clouddriver's.
+const POLL_INTERVAL: Duration = Duration::from_secs(30);
 
-/// An account, and all its namespaces.
-pub(super) type Told = (AccountName, Vec<String>);
+/// An account and all its namespaces.
+pub(super) type NamespaceUpdate = (AccountName, Vec<String>);
 
-/// Looks up the namespaces of an account, for as long as it is cached.
-pub(super) struct Lookout {
+/// Polls the namespaces of an account while it is cached.
+pub(super) struct NamespacePoller {
     pub(super) account: Arc<Account>,
     pub(super) metrics: Arc<Metrics>,
-    pub(super) told_tx: mpsc::Sender<Told>,
+    pub(super) updates_tx: mpsc::Sender<NamespaceUpdate>,
 }
 
-// === impl Lookout ===
+// === impl NamespacePoller ===
 
-impl Lookout {
-    /// Never ends.
+impl NamespacePoller {
+    /// Polls until it is dropped.
     pub(super) async fn run(self) {
         let name = &self.account.description.name;
-        let mut told = self.account.description.namespaces.clone();
-        let mut look = interval(LOOK);
-        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut sent = self.account.description.namespaces.clone();
+        let mut poll = interval(POLL_INTERVAL);
+        poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            look.tick().await;
+            poll.tick().await;
             self.metrics.kubernetes_requests.inc();
             match self.account.namespaces().await {
-                Ok(namespaces) if namespaces != told => {
-                    told.clone_from(&namespaces);
-                    // A session that is over drops this task, too.
-                    self.told_tx.send((name.clone(), namespaces)).await.ok();
+                Ok(namespaces) if namespaces != sent => {
+                    sent.clone_from(&namespaces);
+                    // Without a receiver the session has ended, which drops this task, too.
+                    self.updates_tx.send((name.clone(), namespaces)).await.ok();
                 }
                 Ok(_) => {}
-                // They may not be listed, or not now; they are only shown.
+                // Listing them may be forbidden or fail; they are only shown.
                 Err(error) => debug!(account = %name, error = %report(&error), "namespaces were not listed"),
             }
         }
     }
 }
 
-/// Whether the namespaces of an account are neither fixed nor among what is cached of it.
-pub(super) fn are_looked_up(config: &AccountConfig, kinds: &CacheKinds) -> bool {
+/// Whether the namespaces of an account are neither configured nor cached as objects.
+pub(super) fn must_poll(config: &AccountConfig, kinds: &CacheKinds) -> bool {
     let resource = Resource::namespaces();
     let short_names = resource.short_names();
     config.namespaces.is_empty()
@@ -67,16 +67,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn namespaces_that_are_cached_or_fixed_are_not_looked_up() {
-        let looked_up = |config: &str, wanted: &str| {
+    fn namespaces_that_are_cached_or_configured_are_not_polled() {
+        let polled = |config: &str, wanted: &str| {
             let kinds = CacheKinds { kinds: vec![KindPattern::parse(wanted)], ..CacheKinds::default() };
-            are_looked_up(&serde_json::from_str(config).unwrap(), &kinds)
+            must_poll(&serde_json::from_str(config).unwrap(), &kinds)
         };
-        assert!(!looked_up("{}", "Namespace"));
-        assert!(!looked_up(r#"{"kinds":["ns"]}"#, "Namespace"));
-        assert!(!looked_up(r#"{"namespaces":["shop"]}"#, "Pod"));
-        assert!(looked_up("{}", "Pod"));
-        assert!(looked_up(r#"{"kinds":["Pod"]}"#, "Namespace"));
-        assert!(looked_up(r#"{"omitKinds":["Namespace"],"omitNamespaces":["shop"]}"#, "Namespace"));
+        assert!(!polled("{}", "Namespace"));
+        assert!(!polled(r#"{"kinds":["ns"]}"#, "Namespace"));
+        assert!(!polled(r#"{"namespaces":["shop"]}"#, "Pod"));
+        assert!(polled("{}", "Pod"));
+        assert!(polled(r#"{"kinds":["Pod"]}"#, "Namespace"));
+        assert!(polled(r#"{"omitKinds":["Namespace"],"omitNamespaces":["shop"]}"#, "Namespace"));
     }
 }

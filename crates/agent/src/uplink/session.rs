@@ -1,4 +1,4 @@
-//! One session: registered, with its channels open, until something breaks.
+//! One session: registered, with open channels, until one of them breaks.
 
 mod accounts;
 
@@ -12,7 +12,7 @@ use std::{
 use spindrift_model::{AccountName, Verb};
 use spindrift_process::{
     shutdown::Shutdown,
-    supervisor::{Attended, News},
+    supervisor::{Supervisor, TaskEvent},
 };
 use spindrift_protocol::{
     ControlDown, ControlUp, EventsDown, InvalidMessage, Operations, Registration, ResultsDown, SUPPORTED,
@@ -29,64 +29,65 @@ use tracing::{debug, info};
 use super::{
     Link, Uplink,
     channels::{Channels, OpenError},
-    namespaces::Told,
+    namespaces::NamespaceUpdate,
 };
 use crate::{accounts::Account, operate::Results};
 
-/// After this many pings, accounts that the hub has refused are announced again: with its pace, every minute.
+/// Number of pings after which accounts that the hub has refused are announced again: with its heartbeat, every minute.
 const REFUSED_PINGS: u64 = 12;
 
-/// Accounts whose namespaces have changed and that the session has not looked at; the others wait.
-const NAMESPACES: usize = 16;
+/// Queued changes of namespaces that the session has not handled; further pollers wait.
+const NAMESPACE_UPDATES: usize = 16;
 
-/// How long an agent that stops waits for the hub to take the answers of what it has done.
-const FAREWELL: Duration = Duration::from_secs(5);
+/// Time for which an agent that stops waits for the hub to receive the results of finished operations.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A session that is open.
+/// An open session.
 pub(super) struct Session<'a> {
     uplink: &'a Uplink,
     welcome: Welcome,
     channels: Channels,
-    /// What waits for the Control channel: pings, and for each account at most that it leaves and comes.
-    outbox: VecDeque<ControlUp>,
-    /// The last ping, and when it was made.
+    /// Messages that wait for the Control channel: pings, and at most a withdrawal and an announcement per account.
+    control_queue: VecDeque<ControlUp>,
+    /// Nonce and time of the last ping.
     pinged: (u64, Instant),
-    /// The accounts that the hub has been told of, as they were then.
+    /// Accounts that were announced to the hub, in the form in which they were announced.
     announced: HashMap<AccountName, Arc<Account>>,
-    /// Those of them that it has refused, and why: what is in their way may go.
+    /// Announced accounts that the hub has refused, with its reason, which may pass.
     refused: HashMap<AccountName, String>,
-    /// Those that it has accepted.
-    accounts: HashMap<AccountName, Served>,
-    /// One task per account that is cached; they end when they are stopped, or with the session.
-    caching: Attended<AccountName, ()>,
-    /// Namespaces that have changed since the hub was told of them.
-    namespaces: (mpsc::Sender<Told>, mpsc::Receiver<Told>),
-    /// Operations of which not all parts have come.
+    /// Announced accounts that the hub has accepted.
+    accounts: HashMap<AccountName, ServedAccount>,
+    /// One task per cached account; it ends when it is stopped, or with the session.
+    caching: Supervisor<AccountName, ()>,
+    /// Changes of namespaces since the account was announced.
+    namespaces: (mpsc::Sender<NamespaceUpdate>, mpsc::Receiver<NamespaceUpdate>),
+    /// Operations of which not all parts have arrived.
     operations: Operations,
-    heard: Instant,
+    /// Time of the last message on the Control channel.
+    last_received: Instant,
 }
 
-/// An account that is cached, or stands by.
-struct Served {
-    /// Where it hears from the hub. Unbounded, but the hub only speaks when spoken to: an answer to an attach, and an
-    /// acknowledgement of a batch that credit has bounded.
+/// An account that is cached, or on standby.
+struct ServedAccount {
+    /// Messages of the hub for this account. Unbounded, but the hub only answers: one message per attach, one
+    /// acknowledgement per batch, which credit bounds, and the fingerprints of the scopes that are being listed.
     down_tx: mpsc::UnboundedSender<EventsDown>,
-    /// Ends its task.
+    /// Stops its task.
     stop: CancellationToken,
 }
 
-/// A session that was open, and is over.
-pub(super) struct Ended {
+/// End of a session that was open.
+pub(super) struct SessionEnd {
     pub(super) reason: String,
-    /// When the hub wants to see us again.
+    /// Delay that the hub asked for before the next session.
     pub(super) retry_after: Option<Duration>,
 }
 
 // === impl Session ===
 
 impl<'a> Session<'a> {
-    /// Registers and serves until something breaks; an error if it did not come about at all.
-    pub(super) async fn run(uplink: &'a Uplink, shutdown: &Shutdown) -> Result<Ended, OpenError> {
+    /// Registers and serves until a channel breaks; returns an error if the session could not be opened.
+    pub(super) async fn run(uplink: &'a Uplink, shutdown: &Shutdown) -> Result<SessionEnd, OpenError> {
         let accounts: Vec<_> = uplink.ready_rx.borrow().values().cloned().collect();
         let hub = uplink.dialer.address();
         info!(hub, "connecting to {hub}");
@@ -102,7 +103,7 @@ impl<'a> Session<'a> {
         };
         let opening = Channels::open(&uplink.dialer, &uplink.bearer, registration, &uplink.metrics);
         let Some(opened) = shutdown.token().run_until_cancelled(opening).await else {
-            return Ok(Ended::because("the agent stops"));
+            return Ok(SessionEnd::because("the agent is stopping"));
         };
         let (welcome, channels) = opened?;
         info!(hub = %welcome.hub, version = welcome.hub_version, session = %welcome.session, "connected to {}", uplink.dialer.address());
@@ -114,94 +115,94 @@ impl<'a> Session<'a> {
             uplink,
             welcome,
             channels,
-            outbox: VecDeque::new(),
+            control_queue: VecDeque::new(),
             pinged: (0, Instant::now()),
             announced,
             refused: HashMap::new(),
             accounts: HashMap::new(),
-            caching: Attended::new(),
-            namespaces: mpsc::channel(NAMESPACES),
+            caching: Supervisor::new(),
+            namespaces: mpsc::channel(NAMESPACE_UPDATES),
             operations: Operations::default(),
-            heard: Instant::now(),
+            last_received: Instant::now(),
         };
         for verdict in std::mem::take(&mut session.welcome.accounts) {
-            session.judge(verdict);
+            session.apply_verdict(verdict);
         }
         let results = uplink.executor.results();
         results.begin_session();
         let ended = session.serve(shutdown).await;
         results.end_session();
         let Self { accounts, caching, .. } = session;
-        // Nothing of theirs may be shown as running afterwards.
+        // None of their watches may be shown as running afterwards.
         drop(caching);
         for account in accounts.keys() {
-            uplink.board.not_caching(account);
+            uplink.status.not_caching(account);
         }
         Ok(ended)
     }
 
-    async fn serve(&mut self, shutdown: &Shutdown) -> Ended {
+    async fn serve(&mut self, shutdown: &Shutdown) -> SessionEnd {
         let token = shutdown.token();
         let heartbeat = self.uplink.config.heartbeat(self.welcome.pacing.heartbeat);
         let silence = self.uplink.config.silence(heartbeat);
         let mut ping = interval(heartbeat);
         ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut ready_rx = self.uplink.ready_rx.clone();
-        // What changed while we registered is not seen as a change.
+        // A change during the registration would otherwise be missed.
         ready_rx.mark_changed();
         let control_tx = self.channels.control_tx.clone();
         let results = self.uplink.executor.results();
-        let mut answers = pin!(send_answers(results, self.channels.results_tx.clone()));
-        let mut farewell = pin!(async {
+        let mut sending = pin!(send_results(results, self.channels.results_tx.clone()));
+        let mut drained = pin!(async {
             token.cancelled().await;
-            // What was begun is told, so that nobody has to wonder what came of it.
-            timeout(FAREWELL, results.settled()).await.ok();
+            // Results of operations that have begun are sent, so that their outcome is known.
+            timeout(DRAIN_TIMEOUT, results.settled()).await.ok();
         });
         let mut nonce = 0;
         loop {
             let step = tokio::select! {
                 biased;
-                () = &mut farewell => return Ended::because("the agent stops"),
-                permit = control_tx.reserve(), if !self.outbox.is_empty() => match permit {
+                () = &mut drained => return SessionEnd::because("the agent is stopping"),
+                permit = control_tx.reserve(), if !self.control_queue.is_empty() => match permit {
                     Ok(permit) => {
-                        if let Some(message) = self.outbox.pop_front() {
+                        if let Some(message) = self.control_queue.pop_front() {
                             permit.send(message.into());
                         }
                         Ok(())
                     }
-                    Err(_) => Err(Ended::because("the Control channel broke")),
+                    Err(_) => Err(SessionEnd::because("the Control channel broke")),
                 },
                 down = self.channels.control_down.message() => self.control(down),
                 down = self.channels.events_down.message() => self.events(down),
                 down = self.channels.results_down.message() => self.results(down),
-                () = &mut answers => Err(Ended::because("the Results channel broke")),
-                news = self.caching.next() => {
-                    match news {
-                        News::Ended(account, ()) => self.stopped(&account),
-                        News::Died(death) => self.died(&death),
-                        News::Due(account) => self.announce_again(&account),
+                () = &mut sending => Err(SessionEnd::because("the Results channel broke")),
+                event = self.caching.next() => {
+                    match event {
+                        TaskEvent::Ended(account, ()) => self.stopped(&account),
+                        TaskEvent::Panicked(panicked) => self.panicked(&panicked),
+                        TaskEvent::RestartDue(account) => self.announce_again(&account),
                     }
                     Ok(())
                 }
                 _ = ping.tick() => {
                     nonce += 1;
-                    if self.heard.elapsed() > silence {
-                        Err(Ended::because(format!("no word from the hub for {:?}", self.heard.elapsed())))
+                    if self.last_received.elapsed() > silence {
+                        Err(SessionEnd::because(format!("no message from the hub for {:?}", self.last_received.elapsed())))
                     } else {
                         self.pinged = (nonce, Instant::now());
-                        self.outbox.push_back(ControlUp::Ping { nonce });
+                        self.control_queue.push_back(ControlUp::Ping { nonce });
                         if nonce % REFUSED_PINGS == 0 {
-                            self.ask_again();
+                            self.announce_refused();
                         }
                         Ok(())
                     }
                 }
                 Some((account, namespaces)) = self.namespaces.1.recv() => {
-                    self.tell_namespaces(&account, namespaces);
+                    self.announce_namespaces(&account, namespaces);
                     Ok(())
                 }
                 Ok(()) = ready_rx.changed() => {
-                    self.follow_roster();
+                    self.follow_accounts();
                     Ok(())
                 }
             };
@@ -214,19 +215,21 @@ impl<'a> Session<'a> {
     fn control(
         &mut self,
         down: Result<Option<spindrift_protocol::v1::ControlDown>, Status>,
-    ) -> Result<(), Ended> {
+    ) -> Result<(), SessionEnd> {
         let message = down
             .map_err(|status| broken(&status))?
-            .ok_or_else(|| Ended::because("the hub closed the Control channel"))?;
-        self.heard = Instant::now();
-        match ControlDown::try_from(message).map_err(|invalid| nonsense(&invalid))? {
+            .ok_or_else(|| SessionEnd::because("the hub closed the Control channel"))?;
+        self.last_received = Instant::now();
+        match ControlDown::try_from(message).map_err(|invalid| invalid_message(&invalid))? {
             ControlDown::Pong { nonce } => self.ponged(nonce),
-            ControlDown::Verdict(verdict) => self.judge(verdict),
+            ControlDown::Verdict(verdict) => self.apply_verdict(verdict),
             ControlDown::Disconnect { reason, retry_after } => {
-                return Err(Ended { reason, retry_after: Some(retry_after) });
+                return Err(SessionEnd { reason, retry_after: Some(retry_after) });
             }
             ControlDown::Operation(part) => {
-                if let Some(request) = self.operations.push(part).map_err(|invalid| nonsense(&invalid))? {
+                if let Some(request) =
+                    self.operations.push(part).map_err(|invalid| invalid_message(&invalid))?
+                {
                     self.uplink.executor.submit(request);
                 }
             }
@@ -246,56 +249,56 @@ impl<'a> Session<'a> {
     fn events(
         &mut self,
         down: Result<Option<spindrift_protocol::v1::EventsDown>, Status>,
-    ) -> Result<(), Ended> {
+    ) -> Result<(), SessionEnd> {
         let message = down
             .map_err(|status| broken(&status))?
-            .ok_or_else(|| Ended::because("the hub closed the Events channel"))?;
-        let message = EventsDown::try_from(message).map_err(|invalid| nonsense(&invalid))?;
+            .ok_or_else(|| SessionEnd::because("the hub closed the Events channel"))?;
+        let message = EventsDown::try_from(message).map_err(|invalid| invalid_message(&invalid))?;
         let account = message.account();
         let Some(served) = self.accounts.get(account) else {
-            debug!(%account, "the hub speaks of an account that has left");
+            debug!(%account, "message for an account that is not served any more");
             return Ok(());
         };
-        // The account's task has just ended, and with it the need to know.
+        // The account's task may have just ended.
         if served.down_tx.send(message).is_err() {
-            debug!("nobody hears this any more");
+            debug!("message for an account whose task has ended");
         }
         Ok(())
     }
 
-    fn results(&mut self, down: Result<Option<v1::ResultsDown>, Status>) -> Result<(), Ended> {
+    fn results(&mut self, down: Result<Option<v1::ResultsDown>, Status>) -> Result<(), SessionEnd> {
         let message = down
             .map_err(|status| broken(&status))?
-            .ok_or_else(|| Ended::because("the hub closed the Results channel"))?;
-        let message = ResultsDown::try_from(message).map_err(|invalid| nonsense(&invalid))?;
+            .ok_or_else(|| SessionEnd::because("the hub closed the Results channel"))?;
+        let message = ResultsDown::try_from(message).map_err(|invalid| invalid_message(&invalid))?;
         self.uplink.executor.results().acknowledge(message);
         Ok(())
     }
 }
 
-// === impl Ended ===
+// === impl SessionEnd ===
 
-impl Ended {
+impl SessionEnd {
     fn because(reason: impl Into<String>) -> Self {
         Self { reason: reason.into(), retry_after: None }
     }
 }
 
-/// Sends what there is to answer, until the channel breaks.
-async fn send_answers(results: &Results, results_tx: mpsc::Sender<v1::ResultsUp>) {
+/// Sends results of operations until the channel breaks.
+async fn send_results(results: &Results, results_tx: mpsc::Sender<v1::ResultsUp>) {
     loop {
-        // The place first: a piece that was taken out is on its way.
+        // The permit first: a piece that was taken from the queue is on its way.
         let Ok(permit) = results_tx.reserve().await else { return };
         permit.send(results.next().await.into());
     }
 }
 
-fn broken(status: &Status) -> Ended {
-    Ended::because(format!("the link broke: {}", status.message()))
+fn broken(status: &Status) -> SessionEnd {
+    SessionEnd::because(format!("the link broke: {}", status.message()))
 }
 
-fn nonsense(invalid: &InvalidMessage) -> Ended {
-    Ended::because(format!("the hub said something that makes no sense: {invalid}"))
+fn invalid_message(invalid: &InvalidMessage) -> SessionEnd {
+    SessionEnd::because(format!("the hub sent an invalid message: {invalid}"))
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
-//! Where an agent runs, where nobody said so: its Deployment and namespace, told from the name of its pod.
+//! Default zone of an agent: its Deployment and namespace, derived from the name of its pod.
 
-/// `<deployment>_<namespace>`, or as much of that as is known.
+/// Returns `<deployment>_<namespace>`, or as much of that as is known.
 ///
-/// The original asks the API server for the pod's owners; the pod's name says the same, and needs no permission.
+/// The Armory agent reads the pod's owners from the API server; the pod's name has the same information and needs no
+/// permission.
 pub(crate) fn zone(pod: &str, namespace: Option<&str>) -> String {
     match (deployment(pod), namespace) {
         (Some(deployment), Some(namespace)) => format!("{deployment}_{namespace}"),
@@ -11,7 +12,7 @@ pub(crate) fn zone(pod: &str, namespace: Option<&str>) -> String {
     }
 }
 
-/// The name of the Deployment in `<deployment>-<hash of the template>-<5 random letters>`.
+/// Returns the name of the Deployment in `<deployment>-<hash of the template>-<5 random letters>`.
 fn deployment(pod: &str) -> Option<&str> {
     let (rest, random) = pod.rsplit_once('-')?;
     let (deployment, hash) = rest.rsplit_once('-')?;

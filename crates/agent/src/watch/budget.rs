@@ -1,10 +1,10 @@
-//! Who may list when: many accounts start at once, and each list costs memory here and work there.
+//! Concurrency of lists: many accounts start at once, and each list costs memory here and work on the API server.
 //!
 //! ```text
-//! account attached ──▶ Groups (so many accounts at a time) ──▶ scopes ──turn──▶ own budget ──▶ total budget ──▶ room
+//! account attached ──▶ Groups (so many accounts at a time) ──▶ scopes ──▶ own budget ──▶ total budget ──▶ open lists
 //! ```
 //!
-//! Whoever waits is served in the order of arrival; nothing is polled.
+//! Waiters are served in the order of arrival; nothing is polled.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,16 +14,17 @@ use tokio::{
     time::{Instant, sleep_until, timeout},
 };
 
-/// Lists that are open at once, whatever the budgets allow: each has some 128 KB of its body in buffers, so that all of
+/// Largest number of open lists, independent of the budgets: each has some 128 KB of its body in buffers, so that all of
 /// them together stay within 4 MB, and a machine has no more cores than that.
-const ROOM: usize = 32;
+const OPEN_LISTS: usize = 32;
 /// Accounts that load their credentials at once: each parses a kubeconfig, in a thread and an arena of its own, and with a
-/// hundred of them at once the memory would never come back.
+/// hundred of them at once the memory would never be returned.
 const LOADING: usize = 4;
-/// Who waits longer goes on without room: those that have it may hang on servers, or plugins, that do not answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Longest wait for an open list or for loading, after which it continues without a permit: the holders may hang on servers
+/// or plugins that do not respond.
+const MAX_WAIT: Duration = Duration::from_secs(10);
 
-/// How much may be started at once.
+/// Limits of concurrent lists and of starting accounts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Lists of all accounts; zero is no limit.
@@ -32,65 +33,65 @@ pub struct Limits {
     pub per_account: usize,
     /// Accounts whose watches are started together; zero is all.
     pub group_size: u32,
-    /// The pause between two such groups.
+    /// Pause between two such groups.
     pub group_delay: Duration,
 }
 
-/// The budgets that all accounts share.
+/// Budgets that all accounts share.
 #[derive(Debug)]
 pub struct Budgets {
     limits: Limits,
     total: Arc<Semaphore>,
-    room: Arc<Semaphore>,
+    open: Arc<Semaphore>,
     loading: Semaphore,
-    patience: Duration,
+    max_wait: Duration,
     groups: Mutex<Groups>,
 }
 
-/// The budget of one account.
+/// Budget of one account.
 #[derive(Debug)]
 pub struct AccountBudget {
     own: Arc<Semaphore>,
     shared: Arc<Budgets>,
 }
 
-/// The right to list, until it is dropped.
+/// Permit to list; freed when dropped.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub(crate) struct ListPermit {
     _own: Option<OwnedSemaphorePermit>,
     _total: Option<OwnedSemaphorePermit>,
-    _room: Option<OwnedSemaphorePermit>,
+    _open: Option<OwnedSemaphorePermit>,
 }
 
-/// The group that accounts are starting in.
+/// Current group of accounts that start together.
 #[derive(Debug, Default)]
 struct Groups {
-    /// When it starts, and how many accounts are in it.
+    /// Its start, and the number of its accounts.
     current: Option<(Instant, u32)>,
 }
 
 // === impl Budgets ===
 
 impl Budgets {
-    /// Budgets within these limits.
+    /// Returns budgets with these limits.
     pub fn new(limits: Limits) -> Arc<Self> {
-        Arc::new(Self::with_patience(limits, PATIENCE))
+        Arc::new(Self::with_max_wait(limits, MAX_WAIT))
     }
 
-    fn with_patience(limits: Limits, patience: Duration) -> Self {
+    fn with_max_wait(limits: Limits, max_wait: Duration) -> Self {
         let total = Arc::new(Semaphore::new(permits(limits.total)));
-        let room = Arc::new(Semaphore::new(ROOM));
+        let open = Arc::new(Semaphore::new(OPEN_LISTS));
         let loading = Semaphore::new(LOADING);
-        Self { limits, total, room, loading, patience, groups: Mutex::default() }
+        Self { limits, total, open, loading, max_wait, groups: Mutex::default() }
     }
 
-    /// Loads credentials when there is room for it.
+    /// Loads credentials within the limit of concurrent loads.
     pub(crate) async fn load<T>(&self, loading: impl Future<Output = T>) -> T {
-        let _room = timeout(self.patience, self.loading.acquire()).await;
+        let _permit = timeout(self.max_wait, self.loading.acquire()).await;
         loading.await
     }
 
-    /// The budget of one more account.
+    /// Returns the budget of one more account.
     pub fn account(self: &Arc<Self>) -> AccountBudget {
         AccountBudget {
             own: Arc::new(Semaphore::new(permits(self.limits.per_account))),
@@ -116,21 +117,21 @@ impl AccountBudget {
         }
     }
 
-    /// Waits for the right to list.
-    pub(crate) async fn turn(&self) -> Turn {
-        // None of them is ever closed. The own budget comes first, so that an account with many scopes does not stand in
-        // the common queue with all of them.
+    /// Waits for the permit to list.
+    pub(crate) async fn list_permit(&self) -> ListPermit {
+        // None of them is ever closed. The own budget comes first, so that an account with many scopes does not fill the
+        // common queue with all of them.
         let own = self.own.clone().acquire_owned().await.ok();
         let total = self.shared.total.clone().acquire_owned().await.ok();
-        let room = timeout(self.shared.patience, self.shared.room.clone().acquire_owned()).await;
-        Turn { _own: own, _total: total, _room: room.ok().and_then(Result::ok) }
+        let open = timeout(self.shared.max_wait, self.shared.open.clone().acquire_owned()).await;
+        ListPermit { _own: own, _total: total, _open: open.ok().and_then(Result::ok) }
     }
 }
 
 // === impl Groups ===
 
 impl Groups {
-    /// Puts one more account into a group, and tells when that starts.
+    /// Adds one more account to a group, and returns its start.
     fn join(&mut self, now: Instant, size: u32, delay: Duration) -> Instant {
         let (start, accounts) = match self.current {
             Some((start, accounts)) if accounts < size && now < start + delay => (start, accounts + 1),
@@ -154,29 +155,32 @@ mod tests {
     async fn lists_run_within_both_budgets() {
         let budgets = Budgets::new(Limits { total: 3, per_account: 2, ..NO_LIMITS });
         let (one, other) = (budgets.account(), budgets.account());
-        let first = one.turn().await;
-        let _second = one.turn().await;
-        assert!(one.turn().now_or_never().is_none(), "the account's own budget is used up");
-        let third = other.turn().await;
-        assert!(other.turn().now_or_never().is_none(), "the total budget is used up");
+        let first = one.list_permit().await;
+        let _second = one.list_permit().await;
+        assert!(one.list_permit().now_or_never().is_none(), "the account's own budget is used up");
+        let third = other.list_permit().await;
+        assert!(other.list_permit().now_or_never().is_none(), "the total budget is used up");
         drop(first);
-        assert!(other.turn().now_or_never().is_some(), "a list that ends makes place for any account");
+        assert!(
+            other.list_permit().now_or_never().is_some(),
+            "a list that ends frees its permit for any account"
+        );
         drop(third);
-        assert!(one.turn().now_or_never().is_some());
+        assert!(one.list_permit().now_or_never().is_some());
     }
 
     #[tokio::test]
     async fn lists_that_hang_do_not_keep_others_from_starting() {
-        let patience = Duration::from_millis(50);
-        let budgets = Arc::new(Budgets::with_patience(NO_LIMITS, patience));
+        let max_wait = Duration::from_millis(50);
+        let budgets = Arc::new(Budgets::with_max_wait(NO_LIMITS, max_wait));
         let (slow, quick) = (budgets.account(), budgets.account());
         let mut hanging = Vec::new();
-        for _ in 0..ROOM {
-            hanging.push(slow.turn().await);
+        for _ in 0..OPEN_LISTS {
+            hanging.push(slow.list_permit().await);
         }
-        let asked = Instant::now();
-        quick.turn().await;
-        assert!(asked.elapsed() >= patience, "there was no room, and it waited for some");
+        let requested = Instant::now();
+        quick.list_permit().await;
+        assert!(requested.elapsed() >= max_wait, "it waited for the others first");
     }
 
     #[test]
@@ -186,6 +190,6 @@ mod tests {
         let starts: Vec<_> = (0..5).map(|_| groups.join(now, 2, delay) - now).collect();
         assert_eq!(starts, [0, 0, 5, 5, 10].map(Duration::from_secs));
         let later = now + Duration::from_mins(1);
-        assert_eq!(groups.join(later, 2, delay), later, "nobody waits when nobody else starts");
+        assert_eq!(groups.join(later, 2, delay), later, "a lone account does not wait");
     }
 }

@@ -1,4 +1,4 @@
-//! Objects that are read and not told, because the account leaves out their namespace.
+//! Filter of objects whose namespace the account leaves out.
 
 use spindrift_kubernetes::RawObject;
 use spindrift_model::{Resource, ScrubRevision};
@@ -6,10 +6,10 @@ use spindrift_model::{Resource, ScrubRevision};
 use super::stable_hash;
 use crate::config::AccountConfig;
 
-/// The namespaces of an account, as a test for the objects of one kind.
+/// Namespaces of an account, as a filter for the objects of one kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct NamespaceFilter {
-    /// Whether the objects are namespaces themselves.
+    /// Set if the objects are namespaces themselves.
     by_name: bool,
     only: Vec<String>,
     omitted: Vec<String>,
@@ -30,14 +30,14 @@ impl NamespaceFilter {
         Self { by_name, only, omitted }
     }
 
-    /// Whether the hub is told of the object.
+    /// Whether the object is sent to the hub.
     pub(super) fn admits(&self, object: &RawObject) -> bool {
         let namespace = if self.by_name { &*object.name } else { &*object.namespace };
         let among = |names: &[String]| names.iter().any(|name| name == namespace);
         (self.only.is_empty() || among(&self.only)) && !among(&self.omitted)
     }
 
-    /// Another filter gives another revision: what the hub has by the old one has to be listed again.
+    /// Returns the scrub revision with this filter. Another filter has another revision, so that the scope is listed again.
     pub(super) fn revise(&self, by_rules: ScrubRevision) -> ScrubRevision {
         if self.only.is_empty() && self.omitted.is_empty() {
             return by_rules;
@@ -48,7 +48,7 @@ impl NamespaceFilter {
             names.join(",")
         };
         let hash = stable_hash([&*sorted(&self.only), &*sorted(&self.omitted)]);
-        // The lower half is as good as the whole: two filters of one account have to differ, not all there could be.
+        // The lower half is enough: two filters of one account have to differ, not all possible ones.
         let half = u32::try_from(hash & u64::from(u32::MAX)).unwrap_or_default();
         ScrubRevision(by_rules.0 ^ half)
     }

@@ -1,7 +1,7 @@
-//! What an account may read: asked in one question per namespace, learnt from refusals, remembered over sessions.
+//! Scopes that an account may read: reviewed once per namespace, updated by refusals, kept over sessions.
 //!
 //! A kind is watched only if it may be both listed and watched. An access review spares the API server requests that it
-//! would refuse (and its audit log the entries), but only a real answer decides: reviews may know less than the server.
+//! would refuse (and its audit log the entries), but only a real request decides: a review may be incomplete.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -13,46 +13,47 @@ use spindrift_process::report;
 use tokio::time::{Instant, timeout};
 use tracing::debug;
 
-/// A watch needs both.
+/// Verbs that a watch needs.
 const VERBS: [&str; 2] = ["list", "watch"];
-/// Questions at a time; there is one per namespace.
-const QUESTIONS_AT_A_TIME: usize = 8;
-/// A server that does not answer a review in time is not waited for: its watches find out by themselves.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// What may be done everywhere is part of the answer for every namespace; this one is always there.
+/// Concurrent reviews; there is one per namespace.
+const CONCURRENT_REVIEWS: usize = 8;
+/// Deadline of a review. Without a response the watches find out by themselves.
+const REVIEW_TIMEOUT: Duration = Duration::from_secs(5);
+/// Namespace of the review for scopes of all namespaces: cluster-wide rules are part of every review, and this namespace
+/// always exists.
 const ANY_NAMESPACE: &str = "default";
 
-/// What one account is known to be denied.
+/// Permissions of one account, as far as they are known.
 #[derive(Debug, Default)]
-pub struct Permissions {
-    known: Mutex<BTreeMap<Scope, Known>>,
+pub struct KnownPermissions {
+    known: Mutex<BTreeMap<Scope, Permission>>,
 }
 
 #[derive(Debug, Clone)]
-enum Known {
-    /// Nothing speaks against it.
+enum Permission {
+    /// No review and no request has denied it.
     Allowed,
-    /// It was read.
+    /// A watch has read it.
     Read,
     Denied(Denial),
 }
 
-/// Why a scope may not be read.
+/// Denial of a scope.
 #[derive(Debug, Clone)]
 pub(crate) struct Denial {
     pub(crate) reason: String,
-    /// When it was last asked for.
-    pub(crate) asked: Instant,
-    /// Whether the operator was told.
-    announced: bool,
+    /// Time of the last check.
+    pub(crate) checked: Instant,
+    /// Set once it was logged.
+    reported: bool,
 }
 
-// === impl Permissions ===
+// === impl KnownPermissions ===
 
-impl Permissions {
-    /// Asks about scopes of which nothing is known yet, once in the life of the process: a session that begins again
-    /// must not wait for what was asked before.
-    pub(crate) async fn examine(&self, api: &Api, scopes: Vec<(Scope, Resource)>) {
+impl KnownPermissions {
+    /// Reviews scopes of which nothing is known yet, once per process: a new session must not wait for reviews that were
+    /// done before.
+    pub(crate) async fn review(&self, api: &Api, scopes: Vec<(Scope, Resource)>) {
         let mut by_namespace: BTreeMap<Arc<str>, Vec<(Scope, Resource)>> = BTreeMap::new();
         {
             let known = self.known.lock();
@@ -61,30 +62,30 @@ impl Permissions {
                 by_namespace.entry(namespace).or_default().push((scope, resource));
             }
         }
-        let questions: Vec<BoxFuture<'_, ()>> = by_namespace
+        let reviews: Vec<BoxFuture<'_, ()>> = by_namespace
             .into_iter()
-            .map(|(namespace, scopes)| self.examine_namespace(api, namespace, scopes).boxed())
+            .map(|(namespace, scopes)| self.review_namespace(api, namespace, scopes).boxed())
             .collect();
-        let answers = stream::iter(questions).buffer_unordered(QUESTIONS_AT_A_TIME).collect::<()>();
-        if timeout(PATIENCE * 2, answers).await.is_err() {
-            debug!("the API server is slow to say what is allowed; what it has not said is tried");
+        let answers = stream::iter(reviews).buffer_unordered(CONCURRENT_REVIEWS).collect::<()>();
+        if timeout(REVIEW_TIMEOUT * 2, answers).await.is_err() {
+            debug!("access reviews exceeded their deadline; scopes without a review are tried");
         }
     }
 
-    async fn examine_namespace(&self, api: &Api, namespace: Arc<str>, scopes: Vec<(Scope, Resource)>) {
-        let rules = match timeout(PATIENCE, api.access_rules(&namespace)).await {
+    async fn review_namespace(&self, api: &Api, namespace: Arc<str>, scopes: Vec<(Scope, Resource)>) {
+        let rules = match timeout(REVIEW_TIMEOUT, api.access_rules(&namespace)).await {
             Ok(Ok(rules)) => Some(rules),
             Ok(Err(error)) => {
-                debug!(%namespace, error = report(&error), "the API server does not say what is allowed");
+                debug!(%namespace, error = report(&error), "access review failed");
                 None
             }
             Err(_) => None,
         };
         for (scope, resource) in scopes {
-            let doubtful = |rules: &AccessRules| VERBS.iter().any(|verb| rules.lack(verb, &resource));
-            // Rules are a summary that some authorizers do not take part in; the access review asks them all.
+            let lacks = |rules: &AccessRules| VERBS.iter().any(|verb| rules.lack(verb, &resource));
+            // Rules are a summary that some authorizers do not contribute to; the access review involves all of them.
             let denied = match &rules {
-                Some(rules) if doubtful(rules) => denied(api, &scope, &resource).await,
+                Some(rules) if lacks(rules) => denied(api, &scope, &resource).await,
                 _ => None,
             };
             match denied {
@@ -94,7 +95,7 @@ impl Permissions {
         }
     }
 
-    /// Asks again about a scope that was denied; true unless the API server is sure that nothing has changed.
+    /// Reviews a denied scope again. Returns true unless the API server still denies it.
     pub(crate) async fn may_be_allowed(&self, api: &Api, scope: &Scope, resource: &Resource) -> bool {
         match denied(api, scope, resource).await {
             Some(reason) => {
@@ -107,50 +108,50 @@ impl Permissions {
 
     pub(crate) fn deny(&self, scope: &Scope, reason: String) {
         let mut known = self.known.lock();
-        let announced = matches!(known.get(scope), Some(Known::Denied(Denial { announced: true, .. })));
-        let denial = Denial { reason, asked: Instant::now(), announced };
-        known.insert(scope.clone(), Known::Denied(denial));
+        let reported = matches!(known.get(scope), Some(Permission::Denied(Denial { reported: true, .. })));
+        let denial = Denial { reason, checked: Instant::now(), reported };
+        known.insert(scope.clone(), Permission::Denied(denial));
     }
 
-    /// True once per denial: sessions come and go, and the log need not repeat it.
-    pub(crate) fn is_news(&self, scope: &Scope) -> bool {
+    /// Whether the denial was not logged yet; true once per denial, also over sessions.
+    pub(crate) fn is_unreported(&self, scope: &Scope) -> bool {
         match self.known.lock().get_mut(scope) {
-            Some(Known::Denied(denial)) => !std::mem::replace(&mut denial.announced, true),
+            Some(Permission::Denied(denial)) => !std::mem::replace(&mut denial.reported, true),
             _ => false,
         }
     }
 
     pub(crate) fn allow(&self, scope: &Scope) {
-        self.known.lock().insert(scope.clone(), Known::Allowed);
+        self.known.lock().insert(scope.clone(), Permission::Allowed);
     }
 
     pub(crate) fn read(&self, scope: &Scope) {
-        self.known.lock().insert(scope.clone(), Known::Read);
+        self.known.lock().insert(scope.clone(), Permission::Read);
     }
 
     pub(crate) fn was_read(&self, scope: &Scope) -> bool {
-        matches!(self.known.lock().get(scope), Some(Known::Read))
+        matches!(self.known.lock().get(scope), Some(Permission::Read))
     }
 
-    /// The scope is no longer there; should it come back, it is asked about anew.
-    pub(crate) fn forget(&self, scope: &Scope) {
+    /// Removes a scope that does not exist any more; should it come back, it is reviewed again.
+    pub(crate) fn remove(&self, scope: &Scope) {
         self.known.lock().remove(scope);
     }
 
     pub(crate) fn denial(&self, scope: &Scope) -> Option<Denial> {
         match self.known.lock().get(scope) {
-            Some(Known::Denied(denial)) => Some(denial.clone()),
-            Some(Known::Allowed | Known::Read) | None => None,
+            Some(Permission::Denied(denial)) => Some(denial.clone()),
+            Some(Permission::Allowed | Permission::Read) | None => None,
         }
     }
 }
 
-/// Why the scope may not be listed and watched; none if it may, or if the API server does not say.
+/// Returns the reason for which the scope may not be listed and watched; none if it may, or if the review fails.
 async fn denied(api: &Api, scope: &Scope, resource: &Resource) -> Option<String> {
     let mut missing = Vec::new();
     for verb in VERBS {
         let access = Access { verb, resource, namespace: scope.namespace.as_deref(), name: None };
-        let allowed = timeout(PATIENCE, api.may(access)).await.ok()?.ok()?;
+        let allowed = timeout(REVIEW_TIMEOUT, api.may(access)).await.ok()?.ok()?;
         if !allowed {
             missing.push(verb);
         }

@@ -1,7 +1,7 @@
-//! One scope: listed once, then watched for good, whatever happens in between.
+//! One scope: listed once, then watched, and resumed or listed again after every failure.
 //!
-//! What it does is a [`State`]; each step of [`ScopeWatch::run`] does it and gives the next. What follows when something
-//! ends is decided in `state.rs`, how it is told to the hub in `tell.rs`.
+//! Each step of [`ScopeWatch::run`] carries out a [`ScopeState`] and returns the next. `state.rs` decides which state follows
+//! when a stream ends; `report.rs` sends the items to the hub.
 
 mod report;
 mod state;
@@ -19,44 +19,45 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tracing::{debug, info, warn};
 
 use self::{
-    report::Teller,
-    state::{Ended, Patience, Position, State, Unlisted},
+    report::ScopeReporter,
+    state::{Position, RetryPolicy, ScopeState, StreamEnd, Unlisted},
 };
 use super::{
-    Shared, budget::Turn, filter::NamespaceFilter, quota::Quota, selection::Chosen, synthetic::StandIns,
+    EngineContext, budget::ListPermit, filter::NamespaceFilter, quota::Quota, selection::SelectedScope,
+    synthetic::SyntheticObjects,
 };
 use crate::{accounts::Account, metrics::Relist, status::WatchState};
 
-/// API servers end watches after some minutes anyway; shorter than most proxies' patience. Spread, so that watches
-/// that began together do not end together.
+/// Seconds after which the API server is asked to end a watch: it would do so after some minutes anyway, and most proxies
+/// have longer timeouts. Spread, so that watches that began together do not end together.
 const WATCH_TIMEOUT: std::ops::Range<u64> = 240..290;
-/// A listing may take long on a large cluster behind a slow link; if it is cut short, all of it is to do again.
+/// Deadline of a list: it may take long on a large cluster behind a slow link, and has to start over if it is cut short.
 const LIST_TIMEOUT: Duration = Duration::from_hours(1);
-/// Within a listing a server has always something to say.
+/// Longest pause within a list, where a server always has something to send.
 const LIST_SILENCE: Duration = Duration::from_secs(30);
-/// A stream that closes sooner and tells nothing is no watch; whoever keeps doing that is given time.
-const SHORT_LIFE: Duration = Duration::from_secs(1);
-/// Objects of one page, where lists cannot be streamed.
+/// A stream that closes sooner and without an event counts as a failure, so that it is retried with backoff.
+const SHORT_STREAM: Duration = Duration::from_secs(1);
+/// Objects of one page, if lists cannot be streamed.
 const PAGE_SIZE: u32 = 250;
 
 pub(super) struct ScopeWatch {
-    shared: Arc<Shared>,
+    context: Arc<EngineContext>,
     scope: Scope,
     target: WatchTarget,
-    tell: Teller,
-    patience: Patience,
-    /// Whether it is read at all, or only what stands in for it is told.
+    reporter: ScopeReporter,
+    retry: RetryPolicy,
+    /// Unset if only synthetic objects are reported for the scope.
     read: bool,
-    /// What is told while it may not be read.
-    stand_ins: Option<StandIns>,
+    /// Objects that are reported while the scope is forbidden.
+    synthetic: Option<SyntheticObjects>,
     begin: Position,
 }
 
-/// What it takes to watch a scope.
+/// Parameters of a scope's watch.
 pub(super) struct ScopePlan {
     pub(super) id: ScopeId,
     pub(super) scope: Scope,
-    pub(super) chosen: Chosen,
+    pub(super) selected: SelectedScope,
     pub(super) target: WatchTarget,
     pub(super) filter: NamespaceFilter,
     pub(super) quota: Option<Arc<Quota>>,
@@ -67,72 +68,72 @@ pub(super) struct ScopePlan {
 // === impl ScopeWatch ===
 
 impl ScopeWatch {
-    pub(super) fn new(shared: Arc<Shared>, plan: ScopePlan) -> Self {
-        let begin = position(&shared, &plan);
-        let Account { permissions, pace, .. } = &*shared.account;
+    pub(super) fn new(context: Arc<EngineContext>, plan: ScopePlan) -> Self {
+        let begin = position(&context, &plan);
+        let Account { permissions, timeouts, .. } = &*context.account;
         let was_read = match permissions.denial(&plan.scope) {
             Some(_) => false,
             None => matches!(begin, Position::UpTo(_)) || permissions.was_read(&plan.scope),
         };
-        let patience = Patience::new(was_read, pace.denied_retry);
-        let ScopePlan { id, scope, chosen, target, filter, quota, .. } = plan;
-        let Chosen { resource, read, stand_ins, .. } = chosen;
-        let tell = Teller::new(shared.clone(), id, scope.clone(), resource, filter, quota);
-        Self { shared, scope, target, tell, patience, read, stand_ins, begin }
+        let retry = RetryPolicy::new(was_read, timeouts.denied_retry);
+        let ScopePlan { id, scope, selected, target, filter, quota, .. } = plan;
+        let SelectedScope { resource, read, synthetic, .. } = selected;
+        let reporter = ScopeReporter::new(context.clone(), id, scope.clone(), resource, filter, quota);
+        Self { context, scope, target, reporter, retry, read, synthetic, begin }
     }
 
     /// Runs until it is aborted.
     pub(super) async fn run(mut self) -> Infallible {
         if !self.read {
-            return self.stand_in().await;
+            return self.report_synthetic().await;
         }
-        let denial = self.shared.account.permissions.denial(&self.scope);
+        let denial = self.context.account.permissions.denial(&self.scope);
         let begin = self.begin.clone();
         let mut state = match denial {
-            Some(denial) => State::Denied { reason: denial.reason, then: begin },
-            None => begin.go_on(),
+            Some(denial) => ScopeState::Denied { reason: denial.reason, then: begin },
+            None => begin.start(),
         };
         loop {
             self.show(&state);
             state = match state {
-                State::Queued(unlisted) => {
-                    let turn = self.shared.account.budget.turn().await;
-                    State::Listing(unlisted, turn)
+                ScopeState::Queued(unlisted) => {
+                    let permit = self.context.account.budget.list_permit().await;
+                    ScopeState::Listing(unlisted, permit)
                 }
-                State::Listing(unlisted, turn) => self.list(unlisted, turn).await,
-                State::Resuming(version) => self.resume(version).await,
-                State::Watching(version, events) => self.watch(version, events).await,
-                State::Denied { reason, then } => self.denied(reason, then).await,
-                State::Waiting { pause, then, .. } => {
+                ScopeState::Listing(unlisted, permit) => self.list(unlisted, permit).await,
+                ScopeState::Resuming(version) => self.resume(version).await,
+                ScopeState::Watching(version, events) => self.watch(version, events).await,
+                ScopeState::Denied { reason, then } => self.denied(reason, then).await,
+                ScopeState::Waiting { pause, then, .. } => {
                     sleep(pause).await;
-                    then.go_on()
+                    then.start()
                 }
             };
         }
     }
 
-    /// Tells what stands in for the scope; that never changes.
-    async fn stand_in(&mut self) -> Infallible {
-        if let Some(stand_ins) = &self.stand_ins {
-            self.tell.stand_ins(stand_ins).await;
+    /// Reports the synthetic objects of the scope, which never change.
+    async fn report_synthetic(&mut self) -> Infallible {
+        if let Some(synthetic) = &self.synthetic {
+            self.reporter.report_synthetic(synthetic).await;
         }
         self.show_as(WatchState::Watching, None);
         std::future::pending().await
     }
 
-    /// Tells everything there is. A streamed listing goes over into a watch at the bookmark that ends it.
-    async fn list(&mut self, mut unlisted: Unlisted, _turn: Turn) -> State {
-        self.shared.metrics.listed(unlisted.why);
-        self.shared.metrics.kubernetes_requests.inc();
+    /// Reports all objects. A streamed list becomes a watch at the bookmark that ends it.
+    async fn list(&mut self, mut unlisted: Unlisted, _permit: ListPermit) -> ScopeState {
+        self.context.metrics.listed(unlisted.why);
+        self.context.metrics.kubernetes_requests.inc();
         let paged =
-            self.shared.account.paged_lists_only.load(Ordering::Relaxed) || self.patience.prefers_pages();
+            self.context.account.paged_lists_only.load(Ordering::Relaxed) || self.retry.prefers_pages();
         match self.list_all(&mut unlisted, paged).await {
-            Ok((version, _)) if paged => State::Resuming(version),
-            Ok((version, events)) => State::Watching(version, events),
+            Ok((version, _)) if paged => ScopeState::Resuming(version),
+            Ok((version, events)) => ScopeState::Watching(version, events),
             Err(ended) => {
-                if matches!(ended, Ended::NotStreamed) {
-                    info!(account = %self.shared.account.description.name, "the API server cannot stream lists; they are paged");
-                    self.shared.account.paged_lists_only.store(true, Ordering::Relaxed);
+                if matches!(ended, StreamEnd::NotStreamed) {
+                    info!(account = %self.context.account.description.name, "the API server cannot stream lists; listing in pages");
+                    self.context.account.paged_lists_only.store(true, Ordering::Relaxed);
                 }
                 self.ended(Position::Nothing(unlisted), ended)
             }
@@ -143,8 +144,8 @@ impl ScopeWatch {
         &mut self,
         unlisted: &mut Unlisted,
         paged: bool,
-    ) -> Result<(ResourceVersion, EventStream), Ended> {
-        let api = &self.shared.account.api;
+    ) -> Result<(ResourceVersion, EventStream), StreamEnd> {
+        let api = &self.context.account.api;
         let not_older_than = unlisted.not_older_than.clone();
         let mut events = if paged {
             api.list(&self.target, ListStart { not_older_than, page_size: PAGE_SIZE })
@@ -152,193 +153,197 @@ impl ScopeWatch {
             let start = WatchStart::InitialEvents { not_older_than };
             api.watch(&self.target, start, LIST_TIMEOUT).await.map_err(|error| self.failed(&error))?
         };
-        // Nothing is begun before the first word: a listing that is refused leaves the hub's resume point alone.
+        // The list begins with the first event: one that is refused leaves the hub's resume point alone.
         unlisted.begun = false;
-        let mut spoilt = false;
+        let mut unparseable = false;
         let mut objects = 0_u64;
         loop {
-            let event = self.next(&mut events, LIST_SILENCE.min(self.shared.account.pace.silence)).await?;
+            let event =
+                self.next(&mut events, LIST_SILENCE.min(self.context.account.timeouts.silence)).await?;
             if !unlisted.begun {
                 unlisted.begun = true;
-                // Should it break off: what was told by then must not become older, so only the newest state will do.
+                // Should it be interrupted: objects reported by then must not become older, so only the newest state will do.
                 unlisted.not_older_than = None;
-                self.tell.begin().await;
+                self.reporter.begin().await;
             }
             match event {
                 Event::Object(object) => {
                     objects += 1;
-                    self.tell.upsert(object).await;
+                    self.reporter.upsert(object).await;
                 }
-                Event::Deleted(object) => self.tell.delete(object).await,
+                Event::Deleted(object) => self.reporter.delete(object).await,
                 Event::Bookmark { resource_version, initial_events_end: true } => {
-                    info!(account = %self.shared.account.description.name, scope = %self.scope,
+                    info!(account = %self.context.account.description.name, scope = %self.scope,
                         "Watcher: full kind recache with {objects} objects");
-                    self.tell.end(resource_version.clone()).await;
-                    self.patience.listed(spoilt);
+                    self.reporter.end(resource_version.clone()).await;
+                    self.retry.listed(unparseable);
                     return Ok((resource_version, events));
                 }
-                // Servers before 1.27 that take the question for an ordinary watch never say that they have told all.
-                Event::Bookmark { initial_events_end: false, .. } => return Err(Ended::NotStreamed),
+                // Servers before 1.27 treat the request as an ordinary watch and never mark the end of the list.
+                Event::Bookmark { initial_events_end: false, .. } => return Err(StreamEnd::NotStreamed),
                 Event::Unparseable { error, bytes } => {
-                    self.tell.unreadable(&error, bytes);
-                    if !self.patience.bears_spoilt() {
-                        return Err(Ended::Spoilt);
+                    self.reporter.unparseable(&error, bytes);
+                    if !self.retry.tolerates_unparseable() {
+                        return Err(StreamEnd::Unparseable);
                     }
-                    spoilt = true;
+                    unparseable = true;
                 }
-                Event::Error(status) => return Err(Ended::from(&status)),
+                Event::Error(status) => return Err(StreamEnd::from(&status)),
             }
         }
     }
 
-    /// Asks the API server to go on after a version.
-    async fn resume(&mut self, version: ResourceVersion) -> State {
-        let api = &self.shared.account.api;
-        self.shared.metrics.kubernetes_requests.inc_by(2);
+    /// Opens a watch that resumes after a version.
+    async fn resume(&mut self, version: ResourceVersion) -> ScopeState {
+        let api = &self.context.account.api;
+        self.context.metrics.kubernetes_requests.inc_by(2);
         let limit = Duration::from_secs(fastrand::u64(WATCH_TIMEOUT));
         let opened = async {
-            // A watch from a version in the future is accepted and stays silent, so it has to be asked beforehand.
+            // The API server accepts a watch from a version in the future and sends nothing, so it is checked beforehand.
             if !api.has_reached(&self.target, &version).await.map_err(|error| self.failed(&error))? {
-                return Err(Ended::Ahead);
+                return Err(StreamEnd::Ahead);
             }
             let start = WatchStart::Resume(version.clone());
             api.watch(&self.target, start, limit).await.map_err(|error| self.failed(&error))
         };
         match opened.await {
-            Ok(events) => State::Watching(version, events),
+            Ok(events) => ScopeState::Watching(version, events),
             Err(ended) => self.ended(Position::UpTo(version), ended),
         }
     }
 
-    /// Tells what changes, until the stream ends.
-    async fn watch(&mut self, mut version: ResourceVersion, mut events: EventStream) -> State {
+    /// Reports changes until the stream ends.
+    async fn watch(&mut self, mut version: ResourceVersion, mut events: EventStream) -> ScopeState {
         let (started, began_at) = (Instant::now(), version.clone());
-        self.shared.account.permissions.read(&self.scope);
-        self.patience.admitted();
+        self.context.account.permissions.read(&self.scope);
+        self.retry.allowed();
         let ended = loop {
-            match self.next(&mut events, self.shared.account.pace.silence).await {
+            match self.next(&mut events, self.context.account.timeouts.silence).await {
                 Ok(Event::Object(object)) => {
                     version = object.resource_version.clone();
-                    self.tell.upsert(object).await;
+                    self.reporter.upsert(object).await;
                 }
                 Ok(Event::Deleted(object)) => {
                     version = object.resource_version.clone();
-                    self.tell.delete(object).await;
+                    self.reporter.delete(object).await;
                 }
                 Ok(Event::Bookmark { resource_version, .. }) => {
                     let moved = resource_version != version;
                     version = resource_version;
                     if moved {
-                        self.tell.progress(&version).await;
+                        self.reporter.progress(&version).await;
                     }
                 }
                 Ok(Event::Unparseable { error, bytes }) => {
-                    self.tell.unreadable(&error, bytes);
-                    // Where something can never be read, listing all the rest again would not help.
-                    if !self.patience.bears_spoilt() {
-                        break Ended::Spoilt;
+                    self.reporter.unparseable(&error, bytes);
+                    // If an object can never be parsed, listing all others again would not help.
+                    if !self.retry.tolerates_unparseable() {
+                        break StreamEnd::Unparseable;
                     }
                 }
-                Ok(Event::Error(status)) => break Ended::from(&status),
+                Ok(Event::Error(status)) => break StreamEnd::from(&status),
                 Err(ended) => break ended,
             }
-            self.patience.heard();
+            self.retry.received();
         };
-        self.patience.lived(started.elapsed());
-        let at_once = version == began_at && started.elapsed() < SHORT_LIFE;
-        let ended = if at_once && matches!(ended, Ended::Closed) { Ended::ClosedAtOnce } else { ended };
+        self.retry.streamed_for(started.elapsed());
+        let at_once = version == began_at && started.elapsed() < SHORT_STREAM;
+        let ended =
+            if at_once && matches!(ended, StreamEnd::Closed) { StreamEnd::ClosedAtOnce } else { ended };
         self.ended(Position::UpTo(version), ended)
     }
 
-    /// Shows that it may not be read, and asks again from time to time.
-    async fn denied(&mut self, reason: String, then: Position) -> State {
-        let account = self.shared.account.clone();
+    /// Reports that the scope is forbidden, and checks it from time to time.
+    async fn denied(&mut self, reason: String, then: Position) -> ScopeState {
+        let account = self.context.account.clone();
         let permissions = &account.permissions;
         if permissions.denial(&self.scope).is_none() {
             permissions.deny(&self.scope, reason.clone());
         }
-        if permissions.is_news(&self.scope) {
+        if permissions.is_unreported(&self.scope) {
             warn!(account = %account.description.name, scope = %self.scope, error = reason, "not allowed to list and watch");
-            self.shared.board.problem(&account.description.name, format!("{}: {reason}", self.scope));
+            self.context.status.problem(&account.description.name, format!("{}: {reason}", self.scope));
         }
-        self.shared.redeclare.notify_one();
-        let then = match &self.stand_ins {
-            Some(stand_ins) => {
-                self.tell.stand_ins(stand_ins).await;
+        self.context.redeclare.notify_one();
+        let then = match &self.synthetic {
+            Some(synthetic) => {
+                self.reporter.report_synthetic(synthetic).await;
                 Position::Nothing(Unlisted::because(Relist::Allowed))
             }
             None => then,
         };
         while let Some(denial) = permissions.denial(&self.scope) {
-            sleep_until(denial.asked + account.pace.denied_retry).await;
+            sleep_until(denial.checked + account.timeouts.denied_retry).await;
             if permissions.may_be_allowed(&account.api, &self.scope, &self.target.resource).await {
                 break;
             }
         }
-        debug!(account = %account.description.name, scope = %self.scope, "it may be allowed to list and watch by now");
+        debug!(account = %account.description.name, scope = %self.scope, "the scope may be allowed by now");
         permissions.allow(&self.scope);
-        self.shared.redeclare.notify_one();
-        then.go_on()
+        self.context.redeclare.notify_one();
+        then.start()
     }
 
-    /// The next event; nothing is read ahead of it.
-    async fn next(&self, events: &mut EventStream, patience: Duration) -> Result<Event, Ended> {
+    /// Returns the next event; nothing is read ahead of it.
+    async fn next(&self, events: &mut EventStream, silence: Duration) -> Result<Event, StreamEnd> {
         let removed_values = events.removed_values();
-        let next = timeout(patience, events.next()).await;
-        self.shared.metrics.scrubbed_values.inc_by(events.removed_values() - removed_values);
+        let next = timeout(silence, events.next()).await;
+        self.context.metrics.scrubbed_values.inc_by(events.removed_values() - removed_values);
         match next {
-            Err(_) => Err(Ended::Silent),
-            Ok(None) => Err(Ended::Closed),
+            Err(_) => Err(StreamEnd::Silent),
+            Ok(None) => Err(StreamEnd::Closed),
             Ok(Some(Err(error))) => Err(self.failed(&error)),
-            Ok(Some(Ok(Event::Error(status)))) => Err(Ended::from(&status)),
+            Ok(Some(Ok(Event::Error(status)))) => Err(StreamEnd::from(&status)),
             Ok(Some(Ok(event))) => Ok(event),
         }
     }
 
-    fn failed(&self, error: &ApiError) -> Ended {
-        // The kind may be gone: whoever knows what is served will end this watch.
+    fn failed(&self, error: &ApiError) -> StreamEnd {
+        // The kind may be gone: discovery then stops this watch.
         if error.is_not_found() {
-            self.shared.rediscover.notify_one();
+            self.context.rediscover.notify_one();
         }
-        Ended::from(error)
+        StreamEnd::from(error)
     }
 
-    fn ended(&mut self, position: Position, ended: Ended) -> State {
-        let (account, scope) = (&self.shared.account.description.name, &self.scope);
+    fn ended(&mut self, position: Position, ended: StreamEnd) -> ScopeState {
+        let (account, scope) = (&self.context.account.description.name, &self.scope);
         match &ended {
-            Ended::Failed { reason, .. } => debug!(%account, %scope, error = reason, "watch failed"),
+            StreamEnd::Failed { reason, .. } => debug!(%account, %scope, error = reason, "watch failed"),
             ended => debug!(%account, %scope, ?ended, "watch ended"),
         }
-        if let (Position::UpTo(_), Ended::Silent) = (&position, &ended) {
-            self.shared.metrics.frozen_watches.inc();
+        if let (Position::UpTo(_), StreamEnd::Silent) = (&position, &ended) {
+            self.context.metrics.frozen_watches.inc();
         }
-        self.patience.next(position, ended)
+        self.retry.next(position, ended)
     }
 
-    fn show(&self, state: &State) {
+    fn show(&self, state: &ScopeState) {
         let (state, error) = match state {
-            State::Queued(_) => (WatchState::Queued, None),
-            State::Listing(..) => (WatchState::Listing, None),
-            State::Resuming(_) => (WatchState::Resuming, None),
-            State::Watching(..) => (WatchState::Watching, None),
-            State::Denied { reason, .. } => (WatchState::Denied, Some(reason.clone())),
-            State::Waiting { reason, .. } => (WatchState::Waiting, Some(reason.clone())),
+            ScopeState::Queued(_) => (WatchState::Queued, None),
+            ScopeState::Listing(..) => (WatchState::Listing, None),
+            ScopeState::Resuming(_) => (WatchState::Resuming, None),
+            ScopeState::Watching(..) => (WatchState::Watching, None),
+            ScopeState::Denied { reason, .. } => (WatchState::Denied, Some(reason.clone())),
+            ScopeState::Waiting { reason, .. } => (WatchState::Waiting, Some(reason.clone())),
         };
         self.show_as(state, error);
     }
 
     fn show_as(&self, state: WatchState, error: Option<String>) {
-        self.shared.board.watch(&self.shared.account.description.name, &self.scope, state, error);
+        self.context.status.watch(&self.context.account.description.name, &self.scope, state, error);
     }
 }
 
-/// Where a scope is taken up, by what the hub has of it.
-fn position(shared: &Shared, plan: &ScopePlan) -> Position {
-    let oldest = shared.account.config.max_resumable_age();
+/// Returns the position at which a scope starts, by the resume point of the hub.
+fn position(context: &EngineContext, plan: &ScopePlan) -> Position {
+    let oldest = context.account.config.max_resumable_age();
     let unlisted = match plan.resume.clone() {
         None => Unlisted::because(Relist::First),
-        Some(point) if StandIns::is_version(&point.resource_version) => Unlisted::because(Relist::Allowed),
-        // Objects of another version are other bytes, whatever their resource versions say.
+        Some(point) if SyntheticObjects::is_version(&point.resource_version) => {
+            Unlisted::because(Relist::Allowed)
+        }
+        // Objects of another API version are other bytes, also with the same resource version.
         Some(point) if point.api_version != plan.target.resource.version => {
             Unlisted::because(Relist::Changed)
         }

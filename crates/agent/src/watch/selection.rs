@@ -1,31 +1,31 @@
-//! Which scopes an account has: what is served, what the hub wants, what the account admits, in which namespaces.
+//! Scopes of an account: kinds that the API server serves, the hub caches and the account admits, by namespace.
 
 use std::collections::BTreeMap;
 
 use spindrift_kubernetes::Discovery;
 use spindrift_model::{CacheKinds, Resource, Scope};
 
-use super::synthetic::StandIns;
+use super::synthetic::SyntheticObjects;
 use crate::config::AccountConfig;
 
-/// A scope that is to be kept in the hub.
+/// A scope that the hub caches.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Chosen {
+pub(super) struct SelectedScope {
     pub(super) resource: Resource,
-    /// Whether it is read at all: a declared kind without namespaces may be left alone.
+    /// Unset for a declared cluster-scoped kind of an account with `onlyNamespacedResources`.
     pub(super) read: bool,
-    /// What is told in its place while it cannot be read.
-    pub(super) stand_ins: Option<StandIns>,
-    /// How many objects of its kind are told at most.
-    pub(super) most: Option<usize>,
+    /// Objects that are reported while the scope cannot be read.
+    pub(super) synthetic: Option<SyntheticObjects>,
+    /// Largest number of objects of its kind that are reported.
+    pub(super) limit: Option<usize>,
 }
 
 pub(super) fn scopes(
     config: &AccountConfig,
     kinds: &CacheKinds,
     discovery: &Discovery,
-) -> BTreeMap<Scope, Chosen> {
-    // What a custom resource is to Spinnaker would mean nothing if its objects were not there.
+) -> BTreeMap<Scope, SelectedScope> {
+    // The Spinnaker kind of a custom resource would have no effect if its objects were not cached.
     let kinds = kinds.with(config.custom_kinds());
     let mut scopes = BTreeMap::new();
     for resource in &discovery.resources {
@@ -33,19 +33,19 @@ pub(super) fn scopes(
         if !kinds.wants(resource, short_names) || !config.admits(resource, short_names) {
             continue;
         }
-        let stand_ins = StandIns::of(resource, config, discovery);
+        let synthetic = SyntheticObjects::of(resource, config, discovery);
         let read = resource.namespaced || !config.only_namespaced_resources;
-        if !read && stand_ins.is_none() {
+        if !read && synthetic.is_none() {
             continue;
         }
-        let most = config.most_entries(resource, short_names);
-        let chosen = Chosen { resource: resource.clone(), read, stand_ins, most };
+        let limit = config.most_entries(resource, short_names);
+        let selected = SelectedScope { resource: resource.clone(), read, synthetic, limit };
         if !resource.namespaced || config.namespaces.is_empty() {
-            scopes.insert(scope_of(resource, None), chosen);
+            scopes.insert(scope_of(resource, None), selected);
             continue;
         }
         for namespace in config.namespaces.iter().filter(|name| !config.omit_namespaces.contains(name)) {
-            scopes.insert(scope_of(resource, Some(namespace)), chosen.clone());
+            scopes.insert(scope_of(resource, Some(namespace)), selected.clone());
         }
     }
     scopes

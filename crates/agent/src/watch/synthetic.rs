@@ -1,7 +1,7 @@
-//! Namespaces and CustomResourceDefinitions that the configuration declares because the agent may not read them.
+//! Synthetic Namespaces and CustomResourceDefinitions, declared in the configuration because the agent may not read them.
 //!
-//! Spinnaker must know them to offer them. They are told like objects that were listed, on the same way to the store;
-//! when the real ones can be read, they take these ones' place.
+//! Spinnaker needs them to offer them. They are reported like objects that were listed; when the real ones can be read,
+//! these replace them.
 
 use serde_json::{Value, json};
 use spindrift_kubernetes::{Discovery, RawObject};
@@ -10,24 +10,24 @@ use spindrift_model::{Resource, ResourceVersion};
 use super::stable_hash;
 use crate::config::{AccountConfig, CustomResource, CustomResourceScope};
 
-/// Tells a stand-in from the real thing.
-const MARK: &str = "spindrift.io/synthetic";
+/// Annotation of synthetic objects.
+const ANNOTATION: &str = "spindrift.io/synthetic";
 
-/// No API server has such versions.
+/// Prefix of their resource versions, which no API server uses.
 const VERSION_PREFIX: &str = "synthetic-";
 
-/// The objects of a scope that stand in for what cannot be read.
+/// Synthetic objects of a scope.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct StandIns {
+pub(crate) struct SyntheticObjects {
     pub(crate) objects: Vec<RawObject>,
-    /// Changes if any of them does.
+    /// Version of the list; changes if any object does.
     pub(crate) version: ResourceVersion,
 }
 
-// === impl StandIns ===
+// === impl SyntheticObjects ===
 
-impl StandIns {
-    /// What the account declares of this resource, if it is one of those that can be declared.
+impl SyntheticObjects {
+    /// Returns the objects that the account declares of this resource, if any.
     pub(crate) fn of(resource: &Resource, config: &AccountConfig, discovery: &Discovery) -> Option<Self> {
         let objects: Vec<_> = match (&*resource.group, &*resource.kind) {
             ("", "Namespace") => config.namespaces.iter().map(|name| namespace(name)).collect(),
@@ -42,7 +42,7 @@ impl StandIns {
         (!objects.is_empty()).then_some(Self { objects, version })
     }
 
-    /// Whether a version is not the API server's, so that it cannot be resumed.
+    /// Whether a version is synthetic, so that no watch can resume from it.
     pub(crate) fn is_version(version: &ResourceVersion) -> bool {
         version.as_str().starts_with(VERSION_PREFIX)
     }
@@ -53,10 +53,10 @@ fn namespace(name: &str) -> RawObject {
     object("v1", "Namespace", name, &labels, json!({ "spec": {}, "status": { "phase": "Active" } }))
 }
 
-/// None if it is not declared as `Kind.group`.
+/// Returns none if it is not declared as `Kind.group`.
 fn definition(declared: &CustomResource, discovery: &Discovery) -> Option<RawObject> {
     let (kind, group) = declared.kind.trim().split_once('.')?;
-    // What is served can be discovered by everybody, and is the truth if it is there.
+    // Discovery needs no permission, and prevails over the configuration.
     let served = discovery
         .resources
         .iter()
@@ -81,7 +81,7 @@ fn definition(declared: &CustomResource, discovery: &Discovery) -> Option<RawObj
     Some(object("apiextensions.k8s.io/v1", "CustomResourceDefinition", &name, &json!({}), rest))
 }
 
-/// Uid and version are the same at every start, and the version is another one if the content is.
+/// Builds an object whose uid and version are the same at every start; the version changes with the content.
 fn object(api_version: &str, kind: &str, name: &str, labels: &Value, rest: Value) -> RawObject {
     let uid = format!("synthetic:{kind}:{name}");
     let version = stable_hash([name, &labels.to_string(), &rest.to_string()]).to_string();
@@ -93,7 +93,7 @@ fn object(api_version: &str, kind: &str, name: &str, labels: &Value, rest: Value
             "uid": uid,
             "resourceVersion": version,
             "labels": labels,
-            "annotations": { MARK: "true" },
+            "annotations": { ANNOTATION: "true" },
         },
     });
     if let (Some(object), Value::Object(rest)) = (object.as_object_mut(), rest) {
@@ -127,30 +127,31 @@ mod tests {
     }
 
     #[test]
-    fn declared_namespaces_stand_in_with_stable_uids_and_versions() {
+    fn declared_namespaces_have_stable_uids_and_versions() {
         let config = config(json!({ "namespaces": ["shop", "stage"] }));
-        let tell = || StandIns::of(&resource("", "Namespace"), &config, &Discovery::default()).unwrap();
-        assert_eq!(tell(), tell());
-        let [shop, _] = &tell().objects[..] else { panic!("two namespaces") };
+        let synthetic =
+            || SyntheticObjects::of(&resource("", "Namespace"), &config, &Discovery::default()).unwrap();
+        assert_eq!(synthetic(), synthetic());
+        let [shop, _] = &synthetic().objects[..] else { panic!("two namespaces") };
         let body: Value = serde_json::from_slice(&shop.body).unwrap();
-        assert_eq!(body["metadata"]["annotations"][MARK], "true");
+        assert_eq!(body["metadata"]["annotations"][ANNOTATION], "true");
         assert_eq!(body["status"]["phase"], "Active");
-        assert_eq!(StandIns::of(&resource("", "Pod"), &config, &Discovery::default()), None);
+        assert_eq!(SyntheticObjects::of(&resource("", "Pod"), &config, &Discovery::default()), None);
     }
 
     #[test]
-    fn declared_custom_resources_are_namespaced_unless_said_otherwise() {
+    fn declared_custom_resources_are_namespaced_by_default() {
         let crds = resource("apiextensions.k8s.io", "CustomResourceDefinition");
-        let tell = |declared: Value| {
+        let synthetic = |declared: Value| {
             let config = config(json!({ "customResourceDefinitions": [declared] }));
-            StandIns::of(&crds, &config, &Discovery::default())
-                .map(|told| serde_json::from_slice::<Value>(&told.objects[0].body).unwrap())
+            SyntheticObjects::of(&crds, &config, &Discovery::default())
+                .map(|found| serde_json::from_slice::<Value>(&found.objects[0].body).unwrap())
         };
-        let cart = tell(json!({ "kind": "Cart.shop.example.com" })).unwrap();
+        let cart = synthetic(json!({ "kind": "Cart.shop.example.com" })).unwrap();
         assert_eq!(cart["metadata"]["name"], "carts.shop.example.com");
         assert_eq!(cart["spec"]["scope"], "Namespaced");
-        let wide = tell(json!({ "kind": "Till.shop.example.com", "scope": "Cluster" })).unwrap();
+        let wide = synthetic(json!({ "kind": "Till.shop.example.com", "scope": "Cluster" })).unwrap();
         assert_eq!(wide["spec"]["scope"], "Cluster");
-        assert_eq!(tell(json!({ "kind": "NoGroup" })), None);
+        assert_eq!(synthetic(json!({ "kind": "NoGroup" })), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Watches that die: no input is known that makes one of ours panic, so tests bring their own.
+//! Watches that panic: no input is known that makes one of ours panic, so tests bring their own.
 
 use std::future::pending;
 
@@ -7,9 +7,12 @@ use spindrift_model::Resource;
 use tokio::sync::mpsc;
 
 use super::*;
-use crate::testing::account;
+use crate::{
+    testing::account,
+    uplink::{Credit, CreditedItem, FlowOptions, UsageGauges},
+};
 
-fn chosen(kind: &str, plural: &str) -> (Scope, Chosen) {
+fn selected(kind: &str, plural: &str) -> (Scope, SelectedScope) {
     let scope = Scope { group: "".into(), kind: kind.into(), namespace: None };
     let resource = Resource {
         group: "".into(),
@@ -18,42 +21,43 @@ fn chosen(kind: &str, plural: &str) -> (Scope, Chosen) {
         plural: plural.into(),
         namespaced: true,
     };
-    (scope, Chosen { resource, read: true, stand_ins: None, most: None })
+    (scope, SelectedScope { resource, read: true, synthetic: None, limit: None })
 }
 
-async fn engine() -> (Engine, mpsc::UnboundedReceiver<Credited>, Board) {
-    let board = Board::default();
-    board.configured("main");
-    let metrics = Arc::new(Metrics::register(&mut Registry::default(), board.clone()));
-    let (outlet, items_rx) = Outlet::new(OutletOptions {
+async fn engine() -> (Engine, mpsc::UnboundedReceiver<CreditedItem>, AgentStatus) {
+    let status = AgentStatus::default();
+    status.configured("main");
+    let metrics = Arc::new(Metrics::register(&mut Registry::default(), status.clone()));
+    let (flow, items_rx) = FlowControl::new(FlowOptions {
         credit_bytes: u32::MAX,
         fingerprints: false,
-        room: Credit::new(usize::MAX, Meter::default()),
+        send_budget: Credit::new(usize::MAX, UsageGauges::default()),
         metrics: metrics.clone(),
     });
     let account = Arc::new(account("main").await);
-    board.caching(&account.description.name, Vec::new());
-    (Engine::new(account, CacheKinds::default(), Vec::new(), outlet, board.clone(), metrics), items_rx, board)
+    status.caching(&account.description.name, Vec::new());
+    let options = EngineOptions { account, kinds: CacheKinds::default(), resume_points: Vec::new(), flow };
+    (Engine::new(options, status.clone(), metrics), items_rx, status)
 }
 
 #[tokio::test]
-async fn a_watch_that_dies_is_started_again_and_the_others_go_on() {
-    let (mut engine, mut items_rx, board) = engine().await;
-    let (pods, secrets) = (chosen("Pod", "pods"), chosen("Secret", "secrets"));
-    for ((scope, chosen), dies) in [(pods.clone(), true), (secrets.clone(), false)] {
-        let ScopePlan { id, chosen, scrub_revision, .. } = engine.plan(scope.clone(), chosen);
-        engine.running.insert(scope.clone(), Running { id, chosen, scrub_revision });
+async fn a_watch_that_panics_is_restarted_and_the_others_continue() {
+    let (mut engine, mut items_rx, status) = engine().await;
+    let (pods, secrets) = (selected("Pod", "pods"), selected("Secret", "secrets"));
+    for ((scope, selected), panics) in [(pods.clone(), true), (secrets.clone(), false)] {
+        let ScopePlan { id, selected, scrub_revision, .. } = engine.plan(scope.clone(), selected);
+        engine.running.insert(scope.clone(), RunningScope { id, selected, scrub_revision });
         engine.tasks.start(scope, async move {
-            assert!(!dies, "a bug");
+            assert!(!panics, "a bug");
             pending().await
         });
     }
 
     let watches = async {
         let declared = items_rx.recv().await.unwrap().item;
-        // The new one is a real watch: it has tried to list.
+        // The restarted one is a real watch: it has tried to list.
         loop {
-            let watches = serde_json::to_value(board.watches()).unwrap();
+            let watches = serde_json::to_value(status.watches()).unwrap();
             if watches["main"]["waiting"][0]["listings"] == 1 {
                 return declared;
             }
@@ -66,7 +70,11 @@ async fn a_watch_that_dies_is_started_again_and_the_others_go_on() {
     };
     let Item::Declare(Declaration { scopes, .. }) = declared else { panic!("{declared:?}") };
     let scopes: Vec<_> = scopes.iter().map(|scope| (scope.id, scope.scope())).collect();
-    assert_eq!(scopes, [(ScopeId(2), secrets.0), (ScopeId(3), pods.0)], "only the dead one is another now");
-    let problems = board.accounts().remove(0).problems;
-    assert_eq!(problems[0], "the watch of Pod in (all namespaces) has died and is started again: a bug");
+    assert_eq!(
+        scopes,
+        [(ScopeId(2), secrets.0), (ScopeId(3), pods.0)],
+        "only the one that panicked has a new id"
+    );
+    let problems = status.accounts().remove(0).problems;
+    assert_eq!(problems[0], "the watch of Pod in (all namespaces) panicked and is restarted: a bug");
 }

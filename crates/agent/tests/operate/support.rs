@@ -5,8 +5,8 @@ use std::{collections::HashMap, path::Path, sync::Arc, time::Duration};
 use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
 use spindrift_agent::{
-    accounts::Accounts, accounts::configured::Roster, config::AgentConfig, metrics::Metrics,
-    operate::Executor, status::Board, watch::Budgets,
+    accounts::Accounts, accounts::configured::ConfiguredAccounts, config::AgentConfig, metrics::Metrics,
+    operate::Executor, status::AgentStatus, watch::Budgets,
 };
 use spindrift_model::{AccountName, Ending, OperationError, OperationId, Outcome};
 use spindrift_process::shutdown::Shutdown;
@@ -19,7 +19,7 @@ pub(crate) const ACCOUNT: &str = "prod";
 /// An agent's half of operations, without a link.
 pub(crate) struct Bench {
     pub(crate) executor: Executor,
-    _roster: Roster,
+    _configured: ConfiguredAccounts,
     shutdown: Shutdown,
 }
 
@@ -46,16 +46,22 @@ impl Bench {
         merge(&mut config, agent);
         let config: AgentConfig = serde_json::from_value(config).unwrap();
         let shutdown = Shutdown::new();
-        let metrics = Arc::new(Metrics::register(&mut Registry::default(), Board::default()));
+        let metrics = Arc::new(Metrics::register(&mut Registry::default(), AgentStatus::default()));
         let (ready_tx, mut ready_rx) = watch::channel(Accounts::new());
         let budgets = Budgets::new(config.limits());
-        let mut roster = Roster::new(ready_tx, Board::default(), metrics.clone(), budgets, shutdown.clone());
-        let changes = roster.apply(&config, &[]).await;
+        let mut configured = ConfiguredAccounts::new(
+            ready_tx,
+            AgentStatus::default(),
+            metrics.clone(),
+            budgets,
+            shutdown.clone(),
+        );
+        let changes = configured.apply(&config, &[]).await;
         assert!(changes.problems.is_empty(), "{changes:?}");
         timeout(PATIENCE, ready_rx.wait_for(|accounts| !accounts.is_empty())).await.unwrap().unwrap();
         let executor = Executor::new(&config, ready_rx, metrics, &shutdown);
         executor.results().begin_session();
-        Self { executor, _roster: roster, shutdown }
+        Self { executor, _configured: configured, shutdown }
     }
 
     /// Asks for something, and gives its id.

@@ -133,7 +133,7 @@ impl Up {
         config.server.port = self.agent_port;
         config.server.host = LOOPBACK.into();
         let agent = Agent::build(Source::fixed(config), agent_id, &env).await.map_err(other_port)?;
-        let (board, endpoints) = (agent.board.clone(), agent.address);
+        let (status, endpoints) = (agent.status.clone(), agent.address);
         hub.start(&shutdown);
         agent.start(&shutdown);
 
@@ -143,7 +143,7 @@ impl Up {
         } else {
             let welcome = Welcome { url: &url, grpc, endpoints, data_dir: &data_dir, clusters: &clusters };
             say(&welcome.addresses());
-            let progress = SyncProgress::new(board, Client::new(url.parse()?)?, context);
+            let progress = SyncProgress::new(status, Client::new(url.parse()?)?, context);
             if shutdown.token().run_until_cancelled(progress.show()).await.is_some() {
                 say(&welcome.next_steps());
             }

@@ -1,4 +1,4 @@
-//! Whether gRPC is understood, by a hub that speaks our protocol and has our time.
+//! Check of gRPC: a hub responds, supports our protocol version, and its clock agrees with ours.
 
 use std::ops::RangeInclusive;
 
@@ -23,11 +23,11 @@ use crate::uplink::Bearer;
 const HEALTH: &str = "/grpc.health.v1.Health/Check";
 const REGISTER: &str = "/spindrift.v1.Hub/Register";
 
-/// gRPC's codes for what a hub says to our registration.
+/// gRPC codes of a hub's response to our registration.
 const PERMISSION_DENIED: u32 = 7;
 const FAILED_PRECONDITION: u32 = 9;
 
-/// A protocol version that no hub will ever speak: who registers with it learns the hub's versions, and gets no session.
+/// A protocol version that no hub will ever support: the response to it names the hub's versions, and opens no session.
 const IMPOSSIBLE_VERSION: u32 = u32::MAX;
 
 // === impl Dialled ===
@@ -65,7 +65,7 @@ impl Dialled<'_> {
         }
     }
 
-    /// The line `token`, where one is configured.
+    /// Returns the line `token`, if one is configured.
     async fn token(&self, section: &mut Section) -> Option<HeaderValue> {
         match Bearer::new(self.config.auth.clone()).header().await {
             Ok(None) => None,
@@ -82,7 +82,7 @@ impl Dialled<'_> {
     }
 }
 
-/// The registration of nobody.
+/// Registration without accounts.
 fn registration() -> Vec<u8> {
     let request = RegisterRequest {
         agent_id: "spindrift-check".into(),
@@ -95,7 +95,7 @@ fn registration() -> Vec<u8> {
     request.encode_to_vec()
 }
 
-/// The line `grpc`: whether it is a hub that answers.
+/// Returns the line `grpc`: whether a hub responds.
 fn understood(health: &GrpcAnswer, registered: &GrpcAnswer, section: &mut Section) -> bool {
     const CHECK: &str = "grpc";
     let GrpcAnswer { http, is_grpc, server, .. } = registered;
@@ -124,7 +124,7 @@ fn understood(health: &GrpcAnswer, registered: &GrpcAnswer, section: &mut Sectio
     true
 }
 
-/// The line `protocol`: whether this agent would be let in.
+/// Returns the line `protocol`: whether this agent would be accepted.
 fn protocol(registered: &GrpcAnswer, section: &mut Section) {
     const CHECK: &str = "protocol";
     let GrpcAnswer { code, message, .. } = registered;
@@ -154,7 +154,7 @@ fn have_common(theirs: &RangeInclusive<u32>) -> bool {
     theirs.start() <= SUPPORTED.end() && SUPPORTED.start() <= theirs.end()
 }
 
-/// Reads `the hub (0.1.0) speaks 1 to 1`, which is what a hub says to versions that it does not speak.
+/// Parses `the hub (0.1.0) speaks 1 to 1`, the hub's error for a version that it does not support.
 fn versions(message: &str) -> Option<(String, RangeInclusive<u32>)> {
     let (_, hub) = message.split_once("the hub (")?;
     let (build, rest) = hub.split_once(") speaks ")?;

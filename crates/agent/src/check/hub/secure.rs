@@ -1,4 +1,4 @@
-//! The way to the hub by TLS: its certificate, our certificate, and HTTP/2 by ALPN.
+//! Check of TLS to the hub: its certificate, our certificate, and HTTP/2 by ALPN.
 
 use std::io;
 
@@ -102,7 +102,7 @@ impl Dialled<'_> {
         section.push(handshake.certificate(&words, Timestamp::now()));
     }
 
-    /// The other side has no h2 to offer; once more with HTTP/1 on offer, to see what it is.
+    /// Retries with HTTP/1 on offer, to find out what a server without h2 is.
     async fn no_http2(&self, files: &ClientTlsFiles, section: &mut Section) {
         let both = ClientTlsFiles { alpn: ServerTls::http(), ..files.clone() };
         let handshake = match TlsProbe::open(both) {
@@ -136,7 +136,7 @@ impl Dialled<'_> {
         }
     }
 
-    /// The handshake failed: plaintext, a foreign language, or a refusal.
+    /// Reports a failed handshake: plaintext, another protocol, or a refusal.
     async fn no_tls(&self, files: &ClientTlsFiles, error: &io::Error, section: &mut Section) {
         let address = self.address;
         match greet_plain(address).await {
@@ -162,7 +162,7 @@ impl Dialled<'_> {
     }
 }
 
-/// What the hub thinks of the certificate that we show.
+/// Reports whether the hub accepts our certificate.
 fn identity(files: &ClientTlsFiles, refusal: Option<AlertDescription>, section: &mut Section) {
     const CHECK: &str = "identity";
     let own = files.certificate.as_ref().and_then(own_certificate);
@@ -196,7 +196,7 @@ fn identity(files: &ClientTlsFiles, refusal: Option<AlertDescription>, section: 
     }
 }
 
-/// The certificate that the agent shows; whether it can be used was found out before.
+/// Returns the certificate of the agent, which was checked before.
 fn own_certificate(file: &PemFile) -> Option<Certificate> {
     file.certificates().ok()?.first().and_then(|der| Certificate::parse(der))
 }

@@ -1,4 +1,4 @@
-//! A bound in bytes that many may share, and whose limit may change while it is in use.
+//! Weighted semaphore in bytes whose limit can change while it is in use.
 
 use std::sync::Arc;
 
@@ -7,32 +7,32 @@ use prometheus_client::metrics::gauge::Gauge;
 use spindrift_protocol::flow;
 use tokio::sync::Notify;
 
-/// So many bytes may be held at once; one that is larger passes alone.
+/// Bytes that may be held at once. A request larger than the limit passes alone.
 #[derive(Debug)]
 pub struct Credit {
-    state: Mutex<State>,
+    state: Mutex<CreditState>,
     freed: Notify,
-    meter: Meter,
+    gauges: UsageGauges,
 }
 
-/// What is held now, for all to see.
+/// Metrics of the bytes that are held now.
 #[derive(Debug, Clone, Default)]
-pub struct Meter {
-    /// How many items.
+pub struct UsageGauges {
+    /// Number of items.
     pub items: Gauge,
-    /// How many bytes they have.
+    /// Bytes of these items.
     pub bytes: Gauge,
 }
 
-/// Part of a credit; given back when dropped.
+/// Part of a credit; freed when dropped.
 #[derive(Debug)]
-pub struct Hold {
+pub struct CreditHold {
     credit: Arc<Credit>,
     bytes: usize,
 }
 
 #[derive(Debug)]
-struct State {
+struct CreditState {
     used: usize,
     limit: usize,
 }
@@ -40,15 +40,15 @@ struct State {
 // === impl Credit ===
 
 impl Credit {
-    /// A credit of which nothing is held.
-    pub fn new(limit: usize, meter: Meter) -> Arc<Self> {
-        Arc::new(Self { state: Mutex::new(State { used: 0, limit }), freed: Notify::new(), meter })
+    /// Returns a credit of which nothing is held.
+    pub fn new(limit: usize, gauges: UsageGauges) -> Arc<Self> {
+        Arc::new(Self { state: Mutex::new(CreditState { used: 0, limit }), freed: Notify::new(), gauges })
     }
 
-    /// Waits until there is room for so many bytes, or until an exception is made.
-    pub async fn take(self: &Arc<Self>, bytes: usize, exception: impl Fn() -> bool) -> Hold {
+    /// Waits until so many bytes are free, or until `exception` returns true.
+    pub async fn take(self: &Arc<Self>, bytes: usize, exception: impl Fn() -> bool) -> CreditHold {
         loop {
-            // Made before the look at the state, so that what is freed in between is not missed.
+            // Registered before the state is read, so that bytes freed in between are not missed.
             let freed = self.freed.notified();
             if let Some(hold) = self.try_take(bytes, exception()) {
                 return hold;
@@ -57,33 +57,33 @@ impl Credit {
         }
     }
 
-    fn try_take(self: &Arc<Self>, bytes: usize, exception: bool) -> Option<Hold> {
+    fn try_take(self: &Arc<Self>, bytes: usize, exception: bool) -> Option<CreditHold> {
         let mut state = self.state.lock();
         let fits = exception || flow::fits(state.used, bytes, state.limit);
         if !fits {
             return None;
         }
         state.used += bytes;
-        self.meter.items.inc();
-        self.meter.bytes.inc_by(signed(bytes));
-        Some(Hold { credit: self.clone(), bytes })
+        self.gauges.items.inc();
+        self.gauges.bytes.inc_by(signed(bytes));
+        Some(CreditHold { credit: self.clone(), bytes })
     }
 
-    /// From here on so much may be held. What is held beyond a smaller limit stays held.
+    /// Changes the limit. Bytes that are held beyond a smaller limit stay held.
     pub fn set_limit(&self, limit: usize) {
         self.state.lock().limit = limit;
         self.freed.notify_waiters();
     }
 }
 
-// === impl Hold ===
+// === impl CreditHold ===
 
-impl Drop for Hold {
+impl Drop for CreditHold {
     fn drop(&mut self) {
         let Self { credit, bytes } = self;
         credit.state.lock().used -= *bytes;
-        credit.meter.items.dec();
-        credit.meter.bytes.dec_by(signed(*bytes));
+        credit.gauges.items.dec();
+        credit.gauges.bytes.dec_by(signed(*bytes));
         credit.freed.notify_waiters();
     }
 }
@@ -103,22 +103,22 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_limit_that_shrinks_binds_whoever_comes_next_and_one_that_grows_wakes_who_waits() {
-        let credit = Credit::new(1000, Meter::default());
+    async fn a_smaller_limit_binds_the_next_request_and_a_larger_one_wakes_those_that_wait() {
+        let credit = Credit::new(1000, UsageGauges::default());
         let first = credit.take(600, never).await;
         credit.set_limit(500);
         let mut second = Box::pin(credit.take(300, never));
         assert!(second.as_mut().now_or_never().is_none(), "600 are held, of 500");
         credit.set_limit(900);
-        let second = second.as_mut().now_or_never().expect("there is room now");
-        assert_eq!((credit.meter.items.get(), credit.meter.bytes.get()), (2, 900));
+        let second = second.as_mut().now_or_never().expect("enough is free now");
+        assert_eq!((credit.gauges.items.get(), credit.gauges.bytes.get()), (2, 900));
         drop((first, second));
-        assert_eq!((credit.meter.items.get(), credit.meter.bytes.get()), (0, 0));
+        assert_eq!((credit.gauges.items.get(), credit.gauges.bytes.get()), (0, 0));
     }
 
     #[tokio::test]
     async fn an_exception_may_overdraw() {
-        let credit = Credit::new(1000, Meter::default());
+        let credit = Credit::new(1000, UsageGauges::default());
         let _all = credit.take(1000, never).await;
         assert!(credit.take(1, never).now_or_never().is_none());
         assert!(credit.take(1, || true).now_or_never().is_some());

@@ -1,4 +1,4 @@
-//! What the hub has already: objects of a listing that need only be mentioned.
+//! Objects that the hub already has: a list only mentions them.
 
 use std::collections::HashMap;
 
@@ -9,25 +9,25 @@ use spindrift_model::{
 use spindrift_protocol::{Known, flow::MAX_FINGERPRINTS};
 use tokio::sync::Notify;
 
-/// What the hub said it has of the scopes that are being listed.
+/// Fingerprints of the hub's objects, for the scopes that are being listed.
 ///
-/// The hub answers every beginning of a listing with the fingerprints of what it has; objects of that listing wait for
-/// the answer. Eight bytes per object are held until the listing ends.
+/// The hub answers every `Begin` with the fingerprints of the objects that it has; objects of that list wait for the
+/// answer. Eight bytes per object are held until the list ends.
 #[derive(Debug, Default)]
-pub(super) struct Recall {
-    scopes: Mutex<HashMap<ScopeId, Scope>>,
+pub(super) struct KnownObjects {
+    scopes: Mutex<HashMap<ScopeId, DeclaredScope>>,
     answered: Notify,
 }
 
 #[derive(Debug)]
-struct Scope {
+struct DeclaredScope {
     api_version: ApiVersion,
     scrub_revision: ScrubRevision,
-    listing: Option<Listing>,
+    list: Option<CurrentList>,
 }
 
 #[derive(Debug)]
-struct Listing {
+struct CurrentList {
     generation: Generation,
     salt: Salt,
     /// Sorted, once the answer is complete.
@@ -35,16 +35,16 @@ struct Listing {
     complete: bool,
 }
 
-// === impl Recall ===
+// === impl KnownObjects ===
 
-impl Recall {
-    /// Follows a scope's items; an object that the hub has as it is becomes a mention.
-    pub(super) async fn shorten(&self, item: Item) -> Item {
+impl KnownObjects {
+    /// Replaces an object that the hub has in this version by a mention; keeps track of the scopes and their lists.
+    pub(super) async fn replace_known(&self, item: Item) -> Item {
         match &item {
             Item::Declare(declaration) => self.declare(declaration),
             Item::Begin { scope, generation } => self.begin(*scope, *generation),
             Item::End { scope, .. } => self.end(*scope),
-            Item::Upsert(upsert) if self.knows(upsert).await => {
+            Item::Upsert(upsert) if self.is_known(upsert).await => {
                 return Item::Mention { scope: upsert.scope, uids: vec![upsert.uid.clone()] };
             }
             Item::Upsert(_) | Item::Mention { .. } | Item::Delete { .. } | Item::Progress { .. } => {}
@@ -52,21 +52,21 @@ impl Recall {
         item
     }
 
-    /// Takes a part of the hub's answer.
-    pub(super) fn answer(&self, answer: Known) {
+    /// Adds a part of the hub's answer.
+    pub(super) fn add(&self, answer: Known) {
         let Known { scope, generation, salt, fingerprints, last } = answer;
         let mut scopes = self.scopes.lock();
-        let listing = scopes.get_mut(&scope).and_then(|scope| scope.listing.as_mut());
-        // That of a listing which broke off, and began again, comes to nothing.
-        let Some(listing) = listing.filter(|listing| listing.generation == generation) else { return };
-        listing.salt = salt;
-        if listing.known.len() + fingerprints.len() <= MAX_FINGERPRINTS {
-            listing.known.extend(fingerprints);
+        let list = scopes.get_mut(&scope).and_then(|scope| scope.list.as_mut());
+        // The answer to a list that was interrupted and began again is dropped.
+        let Some(list) = list.filter(|list| list.generation == generation) else { return };
+        list.salt = salt;
+        if list.known.len() + fingerprints.len() <= MAX_FINGERPRINTS {
+            list.known.extend(fingerprints);
         }
         if last {
-            listing.known.shrink_to_fit();
-            listing.known.sort_unstable();
-            listing.complete = true;
+            list.known.shrink_to_fit();
+            list.known.sort_unstable();
+            list.complete = true;
             self.answered.notify_waiters();
         }
     }
@@ -75,40 +75,42 @@ impl Recall {
         let mut scopes = self.scopes.lock();
         let mut before = std::mem::take(&mut *scopes);
         for declared in &declaration.scopes {
-            let listing = before.remove(&declared.id).and_then(|scope| scope.listing);
+            let list = before.remove(&declared.id).and_then(|scope| scope.list);
             let api_version = declared.resource.version.clone();
-            scopes
-                .insert(declared.id, Scope { api_version, scrub_revision: declared.scrub_revision, listing });
+            scopes.insert(
+                declared.id,
+                DeclaredScope { api_version, scrub_revision: declared.scrub_revision, list },
+            );
         }
     }
 
     fn begin(&self, scope: ScopeId, generation: Generation) {
         if let Some(scope) = self.scopes.lock().get_mut(&scope) {
-            let listing = Listing { generation, salt: Salt(0), known: Vec::new(), complete: false };
-            scope.listing = Some(listing);
+            let list = CurrentList { generation, salt: Salt(0), known: Vec::new(), complete: false };
+            scope.list = Some(list);
         }
     }
 
     fn end(&self, scope: ScopeId) {
         if let Some(scope) = self.scopes.lock().get_mut(&scope) {
-            scope.listing = None;
+            scope.list = None;
         }
     }
 
-    /// Whether the hub has this very version, as soon as its answer is there.
-    async fn knows(&self, upsert: &Upsert) -> bool {
+    /// Whether the hub has the object in this version. Waits for the hub's answer.
+    async fn is_known(&self, upsert: &Upsert) -> bool {
         loop {
             let answered = self.answered.notified();
             {
                 let scopes = self.scopes.lock();
                 let Some(scope) = scopes.get(&upsert.scope) else { return false };
-                let Some(listing) = &scope.listing else { return false };
-                if listing.complete {
+                let Some(list) = &scope.list else { return false };
+                if list.complete {
                     let Upsert { uid, resource_version, .. } = upsert;
-                    let salt = listing.salt;
+                    let salt = list.salt;
                     let fingerprint =
                         salt.fingerprint(uid, resource_version, &scope.api_version, scope.scrub_revision);
-                    return listing.known.binary_search(&fingerprint).is_ok();
+                    return list.known.binary_search(&fingerprint).is_ok();
                 }
             }
             answered.await;
@@ -163,44 +165,48 @@ mod tests {
         Known { scope: SCOPE, generation: Generation(generation), salt, fingerprints, last: true }
     }
 
-    async fn is_mentioned(recall: &Recall, uid: &str, version: &str) -> bool {
-        matches!(recall.shorten(pod(uid, version)).await, Item::Mention { uids, .. } if uids == [uid.into()])
+    async fn is_mentioned(known_objects: &KnownObjects, uid: &str, version: &str) -> bool {
+        matches!(known_objects.replace_known(pod(uid, version)).await, Item::Mention { uids, .. } if uids == [uid.into()])
     }
 
     #[tokio::test]
-    async fn objects_of_a_listing_wait_for_the_answer_and_those_that_the_hub_has_are_mentioned() {
-        let recall = Recall::default();
+    async fn objects_of_a_list_wait_for_the_answer_and_those_that_the_hub_has_are_mentioned() {
+        let known_objects = KnownObjects::default();
         for item in [declaration(), begin(1)] {
-            recall.shorten(item).await;
+            known_objects.replace_known(item).await;
         }
-        let mut waiting = Box::pin(is_mentioned(&recall, "1", "10"));
+        let mut waiting = Box::pin(is_mentioned(&known_objects, "1", "10"));
         assert!(waiting.as_mut().now_or_never().is_none(), "the hub has not answered");
-        recall.answer(answer(1, &[("1", "10"), ("2", "20")]));
+        known_objects.add(answer(1, &[("1", "10"), ("2", "20")]));
         assert!(waiting.await);
-        assert!(is_mentioned(&recall, "2", "20").await);
-        assert!(!is_mentioned(&recall, "2", "21").await, "another version");
-        assert!(!is_mentioned(&recall, "3", "10").await, "another object");
+        assert!(is_mentioned(&known_objects, "2", "20").await);
+        assert!(!is_mentioned(&known_objects, "2", "21").await, "another version");
+        assert!(!is_mentioned(&known_objects, "3", "10").await, "another object");
 
-        recall
-            .shorten(Item::End { scope: SCOPE, generation: Generation(1), resource_version: "30".into() })
+        known_objects
+            .replace_known(Item::End {
+                scope: SCOPE,
+                generation: Generation(1),
+                resource_version: "30".into(),
+            })
             .await;
-        assert!(!is_mentioned(&recall, "1", "10").await, "a watch says all it has to say");
+        assert!(!is_mentioned(&known_objects, "1", "10").await, "a watch sends every change");
     }
 
     #[tokio::test]
-    async fn a_listing_that_begins_again_forgets_the_answer_to_the_one_before() {
-        let recall = Recall::default();
+    async fn a_list_that_begins_again_drops_the_answer_to_the_one_before() {
+        let known_objects = KnownObjects::default();
         for item in [declaration(), begin(1)] {
-            recall.shorten(item).await;
+            known_objects.replace_known(item).await;
         }
-        recall.answer(answer(1, &[("1", "10")]));
-        recall.shorten(begin(2)).await;
-        recall.answer(answer(1, &[("1", "10")]));
+        known_objects.add(answer(1, &[("1", "10")]));
+        known_objects.replace_known(begin(2)).await;
+        known_objects.add(answer(1, &[("1", "10")]));
         assert!(
-            is_mentioned(&recall, "1", "10").now_or_never().is_none(),
-            "the late answer is not this one's"
+            is_mentioned(&known_objects, "1", "10").now_or_never().is_none(),
+            "the late answer belongs to the first list"
         );
-        recall.answer(answer(2, &[]));
-        assert!(!is_mentioned(&recall, "1", "10").await);
+        known_objects.add(answer(2, &[]));
+        assert!(!is_mentioned(&known_objects, "1", "10").await);
     }
 }

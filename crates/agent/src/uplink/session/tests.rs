@@ -1,4 +1,4 @@
-//! An account whose caching dies. No input is known that makes it panic, so the test brings a task of its own.
+//! An account whose caching panics. No input is known that makes it panic, so the test brings a task of its own.
 
 use std::{future::pending, pin::Pin};
 
@@ -19,18 +19,18 @@ use crate::{
     config::{AgentConfig, Clouddriver},
     metrics::Metrics,
     operate::Executor,
-    status::{AccountState, Board},
+    status::{AccountState, AgentStatus},
     testing,
     uplink::{Bearer, Dialer},
 };
 
-/// A hub that accepts whatever is announced, and passes on what it hears.
+/// A hub that accepts every account, and passes on the messages it receives.
 struct Hub {
-    heard_tx: mpsc::UnboundedSender<Heard>,
+    received_tx: mpsc::UnboundedSender<Received>,
 }
 
 #[derive(Debug, PartialEq)]
-enum Heard {
+enum Received {
     Withdraw(String),
     Announce(Vec<String>),
     Attach(String),
@@ -63,17 +63,17 @@ impl hub_server::Hub for Hub {
         &self,
         request: Request<Streaming<v1::ControlUp>>,
     ) -> Result<Response<Down<v1::ControlDown>>, Status> {
-        let heard_tx = self.heard_tx.clone();
+        let received_tx = self.received_tx.clone();
         let answers = request.into_inner().flat_map(move |message| {
             let answers = match ControlUp::try_from(message.unwrap()).unwrap() {
                 ControlUp::Ping { nonce } => vec![ControlDown::Pong { nonce }],
                 ControlUp::Withdraw(name) => {
-                    heard_tx.send(Heard::Withdraw(name.to_string())).unwrap();
+                    received_tx.send(Received::Withdraw(name.to_string())).unwrap();
                     Vec::new()
                 }
                 ControlUp::Announce(accounts) => {
                     let names = accounts.iter().map(|account| account.name.to_string());
-                    heard_tx.send(Heard::Announce(names.collect())).unwrap();
+                    received_tx.send(Received::Announce(names.collect())).unwrap();
                     let accept = |account: AccountName| Verdict { account, refused: None };
                     accounts.into_iter().map(|account| ControlDown::Verdict(accept(account.name))).collect()
                 }
@@ -88,15 +88,15 @@ impl hub_server::Hub for Hub {
         &self,
         request: Request<Streaming<v1::EventsUp>>,
     ) -> Result<Response<Down<v1::EventsDown>>, Status> {
-        let (heard_tx, mut assembler) = (self.heard_tx.clone(), Assembler::new(None));
-        let silence = request.into_inner().filter_map(move |frame| {
+        let (received_tx, mut assembler) = (self.received_tx.clone(), Assembler::new(None));
+        let no_answer = request.into_inner().filter_map(move |frame| {
             let message = assembler.push(frame.unwrap()).unwrap();
             if let Some(Ok(EventsUp::Attach(name))) = message.map(EventsUp::try_from) {
-                heard_tx.send(Heard::Attach(name.to_string())).unwrap();
+                received_tx.send(Received::Attach(name.to_string())).unwrap();
             }
             std::future::ready(None)
         });
-        Ok(Response::new(silence.boxed()))
+        Ok(Response::new(no_answer.boxed()))
     }
 
     type ResultsStream = Down<v1::ResultsDown>;
@@ -108,43 +108,44 @@ impl hub_server::Hub for Hub {
     }
 }
 
-/// An uplink with these accounts, to a hub of which the test hears.
-async fn uplink(names: &[&str]) -> (Uplink, mpsc::UnboundedReceiver<Heard>, tokio::task::JoinSet<()>) {
+/// An uplink with these accounts, and the messages that its hub receives.
+async fn uplink(names: &[&str]) -> (Uplink, mpsc::UnboundedReceiver<Received>, tokio::task::JoinSet<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let (heard_tx, heard_rx) = mpsc::unbounded_channel();
+    let (received_tx, received_rx) = mpsc::unbounded_channel();
     let mut tasks = tokio::task::JoinSet::new();
-    let server = Server::builder().add_service(hub_server::HubServer::new(Hub { heard_tx }));
+    let server = Server::builder().add_service(hub_server::HubServer::new(Hub { received_tx }));
     tasks.spawn(async move { server.serve_with_incoming(TcpListenerStream::new(listener)).await.unwrap() });
-    let board = Board::default();
+    let status = AgentStatus::default();
     let mut accounts = Accounts::new();
     for name in names {
-        board.configured(name);
+        status.configured(name);
         let account = testing::account(name).await;
         accounts.insert(account.description.name.clone(), Arc::new(account));
     }
     let ready_rx = watch::channel(accounts).1;
-    let metrics = Arc::new(Metrics::register(&mut Registry::default(), board.clone()));
+    let metrics = Arc::new(Metrics::register(&mut Registry::default(), status.clone()));
     let uplink = Uplink {
         dialer: Dialer::new(address.to_string(), None),
         bearer: Bearer::default(),
         config: Clouddriver::default(),
-        pause: None,
+        min_pause: None,
         agent: AgentId::parse("agent").unwrap(),
         incarnation: Incarnation::fresh(),
         zone: String::new(),
         executor: Executor::new(&AgentConfig::default(), ready_rx.clone(), metrics.clone(), &Shutdown::new()),
+        attached_tx: mpsc::channel(1).0,
         ready_rx,
         metrics,
-        board,
+        status,
         link_tx: watch::channel(Link::default()).0,
     };
-    (uplink, heard_rx, tasks)
+    (uplink, received_rx, tasks)
 }
 
 #[tokio::test]
-async fn an_account_whose_caching_dies_leaves_and_comes_again_and_the_session_goes_on() {
-    let (uplink, mut heard_rx, _tasks) = uplink(&["bad", "steady"]).await;
+async fn an_account_whose_caching_panics_is_withdrawn_and_announced_again_and_the_session_continues() {
+    let (uplink, mut received_rx, _tasks) = uplink(&["bad", "steady"]).await;
     let registration = Registration {
         agent: uplink.agent.clone(),
         incarnation: uplink.incarnation,
@@ -160,18 +161,18 @@ async fn an_account_whose_caching_dies_leaves_and_comes_again_and_the_session_go
         uplink: &uplink,
         welcome,
         channels,
-        outbox: VecDeque::new(),
+        control_queue: VecDeque::new(),
         pinged: (0, Instant::now()),
         announced: uplink.ready_rx.borrow().clone().into_iter().collect(),
         refused: HashMap::new(),
         accounts: HashMap::new(),
-        caching: Attended::new(),
-        namespaces: mpsc::channel(NAMESPACES),
+        caching: Supervisor::new(),
+        namespaces: mpsc::channel(NAMESPACE_UPDATES),
         operations: Operations::default(),
-        heard: Instant::now(),
+        last_received: Instant::now(),
     };
     for name in ["bad", "steady"].map(|name| AccountName::parse(name).unwrap()) {
-        let served = Served { down_tx: mpsc::unbounded_channel().0, stop: CancellationToken::new() };
+        let served = ServedAccount { down_tx: mpsc::unbounded_channel().0, stop: CancellationToken::new() };
         session.accounts.insert(name.clone(), served);
         session.caching.start(name.clone(), async move {
             assert!(name.as_str() != "bad", "a bug");
@@ -179,16 +180,16 @@ async fn an_account_whose_caching_dies_leaves_and_comes_again_and_the_session_go
         });
     }
 
-    let state = |index: usize| uplink.board.accounts().remove(index).state;
-    let story = async {
-        assert_eq!(heard_rx.recv().await, Some(Heard::Withdraw("bad".into())));
+    let state = |index: usize| uplink.status.accounts().remove(index).state;
+    let expected = async {
+        assert_eq!(received_rx.recv().await, Some(Received::Withdraw("bad".into())));
         let shown = state(0);
         assert_eq!(shown.name, AccountState::DiscoveryError);
-        assert_eq!(shown.error.unwrap(), "its caching has died and is started again: a bug");
-        assert_eq!(heard_rx.recv().await, Some(Heard::Announce(vec!["bad".into()])));
+        assert_eq!(shown.error.unwrap(), "caching panicked and is restarted: a bug");
+        assert_eq!(received_rx.recv().await, Some(Received::Announce(vec!["bad".into()])));
         assert_eq!(
-            heard_rx.recv().await,
-            Some(Heard::Attach("bad".into())),
+            received_rx.recv().await,
+            Some(Received::Attach("bad".into())),
             "it is served by a task of its own"
         );
         assert_eq!(state(0).name, AccountState::Healthy);
@@ -196,7 +197,7 @@ async fn an_account_whose_caching_dies_leaves_and_comes_again_and_the_session_go
     let shutdown = Shutdown::new();
     tokio::select! {
         ended = session.serve(&shutdown) => panic!("{}", ended.reason),
-        () = story => {}
+        () = expected => {}
     }
-    assert_eq!(session.accounts.len(), 2, "the other one has felt nothing");
+    assert_eq!(session.accounts.len(), 2, "the other account is not affected");
 }

@@ -1,4 +1,4 @@
-//! What a scope tells the hub, item by item.
+//! Items of a scope for the hub.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,29 +7,30 @@ use spindrift_model::{Generation, Item, Resource, ResourceVersion, Scope, ScopeI
 use tokio::time::Instant;
 use tracing::warn;
 
-use crate::watch::{Shared, filter::NamespaceFilter, quota::Quota, synthetic::StandIns};
+use crate::watch::{EngineContext, filter::NamespaceFilter, quota::Quota, synthetic::SyntheticObjects};
 
-/// Bookmarks come every minute; the store need not hear of each, only often enough for resume points to stay young.
+/// Interval of progress items: bookmarks come every minute, and resume points only have to stay young.
 const PROGRESS_INTERVAL: Duration = Duration::from_mins(2);
 
-pub(super) struct Teller {
-    shared: Arc<Shared>,
+/// Sends the objects and changes of a scope, filtered, to the flow control.
+pub(super) struct ScopeReporter {
+    context: Arc<EngineContext>,
     id: ScopeId,
     scope: Scope,
     resource: Resource,
     filter: NamespaceFilter,
     quota: Option<Arc<Quota>>,
-    /// Objects of the listing for which there was no place.
+    /// Objects of the list that are beyond the quota.
     left_out: u64,
     generation: Generation,
     progress_sent: Instant,
 }
 
-// === impl Teller ===
+// === impl ScopeReporter ===
 
-impl Teller {
+impl ScopeReporter {
     pub(super) fn new(
-        shared: Arc<Shared>,
+        context: Arc<EngineContext>,
         id: ScopeId,
         scope: Scope,
         resource: Resource,
@@ -37,10 +38,10 @@ impl Teller {
         quota: Option<Arc<Quota>>,
     ) -> Self {
         let (generation, progress_sent) = (Generation(0), Instant::now());
-        Self { shared, id, scope, resource, filter, quota, left_out: 0, generation, progress_sent }
+        Self { context, id, scope, resource, filter, quota, left_out: 0, generation, progress_sent }
     }
 
-    /// A complete listing begins.
+    /// Begins a complete list.
     pub(super) async fn begin(&mut self) {
         self.generation = self.generation.next();
         self.left_out = 0;
@@ -50,11 +51,11 @@ impl Teller {
         self.send(Item::Begin { scope: self.id, generation: self.generation }).await;
     }
 
-    /// The listing is complete.
+    /// Completes the list.
     pub(super) async fn end(&self, resource_version: ResourceVersion) {
         if self.left_out > 0 {
-            warn!(account = %self.shared.account.description.name, scope = %self.scope, left_out = self.left_out,
-                "objects are left out, as cachingPolicies want it");
+            warn!(account = %self.context.account.description.name, scope = %self.scope, left_out = self.left_out,
+                "objects beyond the limit of cachingPolicies are left out");
         }
         self.send(Item::End { scope: self.id, generation: self.generation, resource_version }).await;
     }
@@ -73,15 +74,15 @@ impl Teller {
 
     pub(super) async fn delete(&self, object: RawObject) {
         self.changed();
-        let is_told = self.quota.as_ref().is_none_or(|quota| quota.release(&self.scope, &object.uid));
-        if !is_told || !self.filter.admits(&object) {
+        let was_sent = self.quota.as_ref().is_none_or(|quota| quota.release(&self.scope, &object.uid));
+        if !was_sent || !self.filter.admits(&object) {
             return;
         }
         let RawObject { namespace, name, uid, resource_version, body: _ } = object;
         self.send(Item::Delete { scope: self.id, namespace, name, uid, resource_version }).await;
     }
 
-    /// Nothing changed up to this version.
+    /// Reports that nothing changed up to this version.
     pub(super) async fn progress(&mut self, resource_version: &ResourceVersion) {
         if self.progress_sent.elapsed() >= PROGRESS_INTERVAL {
             self.progress_sent = Instant::now();
@@ -89,9 +90,9 @@ impl Teller {
         }
     }
 
-    /// Tells what stands in for the objects that may not be read, as if it had been listed.
-    pub(super) async fn stand_ins(&mut self, stand_ins: &StandIns) {
-        let StandIns { objects, version } = stand_ins;
+    /// Reports synthetic objects as if they had been listed.
+    pub(super) async fn report_synthetic(&mut self, synthetic: &SyntheticObjects) {
+        let SyntheticObjects { objects, version } = synthetic;
         self.begin().await;
         for object in objects.iter().filter(|object| self.filter.admits(object)) {
             self.send(self.upsert_item(object.clone())).await;
@@ -99,15 +100,15 @@ impl Teller {
         self.end(version.clone()).await;
     }
 
-    /// Shows that something could not be read.
-    pub(super) fn unreadable(&self, error: &str, bytes: usize) {
-        let account = &self.shared.account.description.name;
+    /// Reports an event that could not be parsed.
+    pub(super) fn unparseable(&self, error: &str, bytes: usize) {
+        let account = &self.context.account.description.name;
         let scope = &self.scope;
         warn!(%account, %scope, error, bytes, "an event could not be read");
-        self.shared.metrics.unparseable_events.inc();
-        self.shared.board.unparseable(account);
-        self.shared
-            .board
+        self.context.metrics.unparseable_events.inc();
+        self.context.status.unparseable(account);
+        self.context
+            .status
             .problem(account, format!("{scope}: an event of {bytes} bytes could not be read: {error}"));
     }
 
@@ -116,15 +117,15 @@ impl Teller {
         Item::Upsert(Upsert { scope: self.id, namespace, name, uid, resource_version, body })
     }
 
-    /// A CRD that came, went or changed changes what there is to watch.
+    /// Triggers discovery if a CRD was created, changed or deleted: the served kinds change with it.
     fn changed(&self) {
         if &*self.resource.kind == "CustomResourceDefinition" {
-            self.shared.rediscover.notify_one();
+            self.context.rediscover.notify_one();
         }
     }
 
     async fn send(&self, item: Item) {
-        self.shared.metrics.sent(&self.resource, &item);
-        self.shared.outlet.send(item).await;
+        self.context.metrics.sent(&self.resource, &item);
+        self.context.flow.send(item).await;
     }
 }

@@ -1,14 +1,14 @@
-//! Where a scope stands, and where it goes from there.
+//! State machine of a scope.
 //!
 //! ```text
-//!      ┌────────────── 410, a restored store, an event that cannot be read ──────────────┐
+//!      ┌────────────── 410, a restored store, an event that cannot be parsed ────────────┐
 //!      ▼                                                                                 │
-//! ──▶ Queued ──its turn──▶ Listing ──all told──▶ Watching ◀──version is known── Resuming ┤ ◀──
+//! ──▶ Queued ──permit────▶ Listing ──complete──▶ Watching ◀──version is known── Resuming ┤ ◀──
 //!      ▲                      │                     │                              ▲     │
-//!      └──── broke off ───────┘                     └─ closed, cut, silent ────────┘     │
+//!      └──── interrupted ─────┘                     └─ closed, cut, silent ────────┘     │
 //!                                                                                        │
-//!      any of them ──403──▶ Denied ──allowed──▶ where it was       429, 5xx, no connection, a first 403, …
-//!                                                                           └──▶ Waiting ──▶ where it was
+//!      any of them ──403──▶ Denied ──allowed──▶ previous position  429, 5xx, no connection, a first 403, …
+//!                                                                           └──▶ Waiting ──▶ previous position
 //! ```
 
 use std::time::Duration;
@@ -21,46 +21,46 @@ use spindrift_process::{
 };
 use tokio::time::Instant;
 
-use crate::{metrics::Relist, watch::budget::Turn};
+use crate::{metrics::Relist, watch::budget::ListPermit};
 
-/// A watch that fails is taken up again at this pace.
+/// Backoff of failed watches.
 const RETRY: BackoffConfig = BackoffConfig {
     base: Duration::from_millis(200),
     multiplier: 2.0,
     jitter: 0.3,
     max: Duration::from_secs(30),
 };
-/// After this many streamed listings that did not come to their end, the scope is listed in pages.
-const UNFINISHED_LISTINGS: u32 = 2;
-/// After this many listings in a row with events that cannot be read, one is taken as it is: the object that is
-/// missing then is visible as a problem, and all others are live again.
-const SPOILT_LISTINGS: u32 = 3;
-/// A stream that lived this long was a good one, also if nothing was to be told in it.
+/// Number of streamed lists that did not complete after which the scope is listed in pages.
+const UNFINISHED_LISTS: u32 = 2;
+/// Number of lists in a row with unparseable events after which a list is accepted without them: the missing object is
+/// reported as a problem, and all others are live again.
+const UNPARSEABLE_LISTS: u32 = 3;
+/// Duration after which a stream counts as healthy, even without an event.
 const HEALTHY: Duration = Duration::from_secs(10);
-/// What was read before and is forbidden now is asked for again for this long, before it is taken for denied: bindings
-/// are deleted and made anew, and an API server that has just started does not know all of them yet.
-const DOUBT: Duration = Duration::from_secs(90);
+/// Time for which a scope that was read before and is forbidden now is retried before it counts as denied: bindings are
+/// deleted and re-created, and an API server that has just started has not loaded all of them yet.
+const FORBIDDEN_GRACE: Duration = Duration::from_secs(90);
 
-/// What a scope does.
-pub(super) enum State {
-    /// Everything has to be told, as soon as it is this scope's turn.
+/// State of a scope.
+pub(super) enum ScopeState {
+    /// Waits for the permit to list.
     Queued(Unlisted),
-    /// Everything is being told.
-    Listing(Unlisted, Turn),
-    /// All up to this version was told; the API server is asked to go on from there.
+    /// All objects are being reported.
+    Listing(Unlisted, ListPermit),
+    /// All changes up to this version were reported; a watch from there is being opened.
     Resuming(ResourceVersion),
-    /// What changes after this version is told as it comes.
+    /// Changes after this version are reported as they come.
     Watching(ResourceVersion, EventStream),
-    /// The credentials do not allow it. It is asked for again, rarely.
+    /// The credentials do not allow it. It is checked again, rarely.
     Denied { reason: String, then: Position },
-    /// It failed; it is left alone for a while.
+    /// It failed, and is retried after a pause.
     Waiting { pause: Duration, reason: String, then: Position },
 }
 
-/// What was told of the scope so far: all that has to be known to take it up again.
+/// Part of the scope that was reported so far, from which it continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Position {
-    /// Nothing that could be built on.
+    /// Nothing, or nothing complete.
     Nothing(Unlisted),
     /// Everything up to this version.
     UpTo(ResourceVersion),
@@ -69,58 +69,58 @@ pub(super) enum Position {
 /// A scope that has to be listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Unlisted {
-    /// What was told before must not become older.
+    /// Version of objects reported before, which must not become older.
     pub(super) not_older_than: Option<ResourceVersion>,
-    /// Why.
+    /// Reason for the list.
     pub(super) why: Relist,
-    /// Whether something of the listing was told.
+    /// Set once a part of the list was reported.
     pub(super) begun: bool,
 }
 
-/// Why a listing or a watch came to its end.
+/// Reason for which a list or a watch ended.
 #[derive(Debug)]
-pub(super) enum Ended {
-    /// The API server closed it in good order.
+pub(super) enum StreamEnd {
+    /// The API server closed it regularly.
     Closed,
-    /// The API server closed it at once, without a word.
+    /// The API server closed it at once, without an event.
     ClosedAtOnce,
-    /// Not a byte came for longer than a server that lives would be silent.
+    /// No byte arrived for longer than a healthy server would pause.
     Silent,
-    /// The version is too old, or the page of a list was asked for too late.
+    /// The version is too old, or the continue token of a list has expired.
     Gone,
-    /// The version is from the future: the cluster's own store was set back.
+    /// The version is from the future: etcd was restored from a backup.
     Ahead,
-    /// Something arrived that could not be read: what it said is lost.
-    Spoilt,
-    /// The server does not know how to list through a watch.
+    /// An event could not be parsed, and its change is lost.
+    Unparseable,
+    /// The server does not support lists by watch (`sendInitialEvents`).
     NotStreamed,
     /// The credentials do not allow it.
     Forbidden(String),
-    /// It failed; the server may have said when to come back.
+    /// It failed; the server may have sent `Retry-After`.
     Failed { reason: String, retry_after: Option<Duration> },
 }
 
-/// How often things went wrong, and so how patient to be.
+/// Failures of a scope so far, which decide the state that follows the next one.
 #[derive(Debug)]
-pub(super) struct Patience {
+pub(super) struct RetryPolicy {
     backoff: Backoff,
     unfinished: u32,
-    spoilt: u32,
-    /// How long a refusal of what was read before is doubted.
-    doubt: Duration,
+    unparseable: u32,
+    /// Time for which a scope that was read before may be forbidden without being denied.
+    grace: Duration,
     was_read: bool,
-    /// Since when it is refused although it was read before.
-    refused: Option<Instant>,
+    /// Time since which it is forbidden although it was read before.
+    forbidden_since: Option<Instant>,
 }
 
 // === impl Position ===
 
 impl Position {
-    /// Takes the scope up from here.
-    pub(super) fn go_on(self) -> State {
+    /// Returns the state that continues from here.
+    pub(super) fn start(self) -> ScopeState {
         match self {
-            Self::Nothing(unlisted) => State::Queued(unlisted),
-            Self::UpTo(version) => State::Resuming(version),
+            Self::Nothing(unlisted) => ScopeState::Queued(unlisted),
+            Self::UpTo(version) => ScopeState::Resuming(version),
         }
     }
 }
@@ -128,118 +128,122 @@ impl Position {
 // === impl Unlisted ===
 
 impl Unlisted {
-    /// With the newest state, whatever was told before.
+    /// A list of the newest state.
     pub(super) fn because(why: Relist) -> Self {
         Self { not_older_than: None, why, begun: false }
     }
 
-    /// With a state that is not older than what was told before.
+    /// A list of a state that is not older than the one that was reported before.
     pub(super) fn after(version: ResourceVersion, why: Relist) -> Self {
         Self { not_older_than: Some(version), why, begun: false }
     }
 }
 
-// === impl Patience ===
+// === impl RetryPolicy ===
 
-impl Patience {
-    /// For a scope that was read before, or not; nothing is doubted for longer than denials last.
+impl RetryPolicy {
+    /// Returns the policy of a scope that was read before, or not. The grace is never longer than the interval of denied scopes.
     pub(super) fn new(was_read: bool, denied_retry: Duration) -> Self {
         let backoff = Backoff::new(RETRY);
-        let doubt = DOUBT.min(denied_retry);
-        Self { backoff, unfinished: 0, spoilt: 0, doubt, was_read, refused: None }
+        let grace = FORBIDDEN_GRACE.min(denied_retry);
+        Self { backoff, unfinished: 0, unparseable: 0, grace, was_read, forbidden_since: None }
     }
 
-    /// Whether streamed listings have broken off so often that pages are tried.
+    /// Whether so many streamed lists were interrupted that the scope is listed in pages.
     pub(super) fn prefers_pages(&self) -> bool {
-        self.unfinished >= UNFINISHED_LISTINGS
+        self.unfinished >= UNFINISHED_LISTS
     }
 
-    /// Whether what comes is to be taken as it is, even if something in it cannot be read.
-    pub(super) fn bears_spoilt(&self) -> bool {
-        self.spoilt >= SPOILT_LISTINGS
+    /// Whether unparseable events are left out instead of causing another list.
+    pub(super) fn tolerates_unparseable(&self) -> bool {
+        self.unparseable >= UNPARSEABLE_LISTS
     }
 
-    /// The server lets us read.
-    pub(super) fn admitted(&mut self) {
-        (self.was_read, self.refused) = (true, None);
+    /// Records that the server allows the scope.
+    pub(super) fn allowed(&mut self) {
+        (self.was_read, self.forbidden_since) = (true, None);
     }
 
-    /// The server speaks to us.
-    pub(super) fn heard(&mut self) {
+    /// Records an event.
+    pub(super) fn received(&mut self) {
         self.backoff.reset();
     }
 
-    /// A stream has ended that lived this long.
-    pub(super) fn lived(&mut self, life: Duration) {
-        if life >= HEALTHY {
+    /// Records a stream that ended after so long.
+    pub(super) fn streamed_for(&mut self, duration: Duration) {
+        if duration >= HEALTHY {
             self.backoff.reset();
         }
     }
 
-    /// A listing came to its end. If something in it could not be read, the next thing that cannot be is no news.
-    pub(super) fn listed(&mut self, spoilt: bool) {
-        self.admitted();
+    /// Records a complete list. If events of it were left out, the next unparseable event causes no other list.
+    pub(super) fn listed(&mut self, unparseable: bool) {
+        self.allowed();
         self.backoff.reset();
         self.unfinished = 0;
-        self.spoilt = if spoilt { self.spoilt } else { 0 };
+        self.unparseable = if unparseable { self.unparseable } else { 0 };
     }
 
-    /// The one place that decides what follows when a listing or a watch has ended.
-    pub(super) fn next(&mut self, position: Position, ended: Ended) -> State {
+    /// Decides which state follows when a list or a watch has ended. The only place that does.
+    pub(super) fn next(&mut self, position: Position, ended: StreamEnd) -> ScopeState {
         use Position::{Nothing, UpTo};
         match (ended, position) {
-            (Ended::Closed | Ended::Silent, UpTo(version)) => State::Resuming(version),
-            (Ended::Closed | Ended::Silent, Nothing(unlisted)) => {
+            (StreamEnd::Closed | StreamEnd::Silent, UpTo(version)) => ScopeState::Resuming(version),
+            (StreamEnd::Closed | StreamEnd::Silent, Nothing(unlisted)) => {
                 self.unfinished += 1;
-                State::Queued(Unlisted { why: Relist::BrokeOff, ..unlisted })
+                ScopeState::Queued(Unlisted { why: Relist::BrokeOff, ..unlisted })
             }
-            (Ended::ClosedAtOnce, position) => {
+            (StreamEnd::ClosedAtOnce, position) => {
                 self.unfinished += u32::from(matches!(position, Nothing(_)));
-                self.wait("the API server closed the stream without a word".into(), None, position)
+                self.wait("the API server closed the stream at once without an event".into(), None, position)
             }
-            (Ended::NotStreamed, position) => position.go_on(),
-            (Ended::Gone, UpTo(version)) => State::Queued(Unlisted::after(version, Relist::Gone)),
-            // A listing that is too old itself cannot be bounded by a version.
-            (Ended::Gone, Nothing(_)) => self.list_after_pause("the list's history is gone", Relist::Gone),
-            // Versions that the hub knows mean nothing any more.
-            (Ended::Ahead, _) => self.list_after_pause("resource versions went backwards", Relist::Restored),
-            (Ended::Spoilt, _) => {
-                self.spoilt += 1;
+            (StreamEnd::NotStreamed, position) => position.start(),
+            (StreamEnd::Gone, UpTo(version)) => ScopeState::Queued(Unlisted::after(version, Relist::Gone)),
+            // A list that is too old itself cannot be bounded by a version.
+            (StreamEnd::Gone, Nothing(_)) => {
+                self.list_after_pause("the list's history is gone", Relist::Gone)
+            }
+            // The versions of the hub's objects are not valid any more.
+            (StreamEnd::Ahead, _) => {
+                self.list_after_pause("resource versions went backwards", Relist::Restored)
+            }
+            (StreamEnd::Unparseable, _) => {
+                self.unparseable += 1;
                 self.list_after_pause("an event could not be read", Relist::Unreadable)
             }
-            (Ended::Forbidden(reason), then) if self.is_doubtful() => self.wait(reason, None, then),
-            (Ended::Forbidden(reason), then) => {
-                (self.was_read, self.refused) = (false, None);
-                State::Denied { reason, then }
+            (StreamEnd::Forbidden(reason), then) if self.is_within_grace() => self.wait(reason, None, then),
+            (StreamEnd::Forbidden(reason), then) => {
+                (self.was_read, self.forbidden_since) = (false, None);
+                ScopeState::Denied { reason, then }
             }
-            (Ended::Failed { reason, retry_after }, Nothing(unlisted)) if unlisted.begun => {
+            (StreamEnd::Failed { reason, retry_after }, Nothing(unlisted)) if unlisted.begun => {
                 self.unfinished += 1;
                 let then = Nothing(Unlisted { why: Relist::BrokeOff, ..unlisted });
                 self.wait(reason, retry_after, then)
             }
-            (Ended::Failed { reason, retry_after }, then) => self.wait(reason, retry_after, then),
+            (StreamEnd::Failed { reason, retry_after }, then) => self.wait(reason, retry_after, then),
         }
     }
 
-    /// Whether a refusal may be gone in a moment.
-    fn is_doubtful(&mut self) -> bool {
-        self.was_read && self.refused.get_or_insert_with(Instant::now).elapsed() < self.doubt
+    /// Whether the scope may be allowed again in a moment.
+    fn is_within_grace(&mut self) -> bool {
+        self.was_read && self.forbidden_since.get_or_insert_with(Instant::now).elapsed() < self.grace
     }
 
-    fn list_after_pause(&mut self, reason: &str, why: Relist) -> State {
+    fn list_after_pause(&mut self, reason: &str, why: Relist) -> ScopeState {
         self.wait(reason.into(), None, Position::Nothing(Unlisted::because(why)))
     }
 
-    fn wait(&mut self, reason: String, retry_after: Option<Duration>, then: Position) -> State {
+    fn wait(&mut self, reason: String, retry_after: Option<Duration>, then: Position) -> ScopeState {
         let pause = self.backoff.next().max(retry_after.unwrap_or_default());
-        State::Waiting { pause, reason, then }
+        ScopeState::Waiting { pause, reason, then }
     }
 }
 
-// === impl Ended ===
+// === impl StreamEnd ===
 
-/// The same word for the same thing, whether it came as an answer or as an event.
-impl From<&Status> for Ended {
+/// The same reason, whether the status came as a response or as an event.
+impl From<&Status> for StreamEnd {
     fn from(status: &Status) -> Self {
         match status {
             status if status.is_gone() => Self::Gone,
@@ -251,7 +255,7 @@ impl From<&Status> for Ended {
     }
 }
 
-impl From<&ApiError> for Ended {
+impl From<&ApiError> for StreamEnd {
     fn from(error: &ApiError) -> Self {
         match error.status().map(Self::from) {
             Some(Self::Forbidden(_)) => Self::Forbidden(report(error)),

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, fmt, io::IsTerminal, time::Duration};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use spindrift_agent::status::{Board, Progress as Listed};
+use spindrift_agent::status::{AgentStatus, Progress as Listed};
 use tokio::time::{self, MissedTickBehavior};
 
 use super::say;
@@ -17,7 +17,7 @@ const BAR_WIDTH: usize = 24;
 
 /// Shows the progress of the clusters until all are listed.
 pub(super) struct SyncProgress {
-    board: Board,
+    status: AgentStatus,
     hub: Client,
     /// Set if lines can be redrawn; else each is written once, when its cluster is listed.
     terminal: bool,
@@ -36,13 +36,13 @@ struct AccountProgress {
 // === impl SyncProgress ===
 
 impl SyncProgress {
-    pub(super) fn new(board: Board, hub: Client, context: &Context) -> Self {
-        Self { board, hub, terminal: std::io::stdout().is_terminal(), color: context.color }
+    pub(super) fn new(status: AgentStatus, hub: Client, context: &Context) -> Self {
+        Self { status, hub, terminal: std::io::stdout().is_terminal(), color: context.color }
     }
 
     /// Returns when every cluster is listed or unavailable.
     pub(super) async fn show(self) {
-        let accounts = self.board.progress();
+        let accounts = self.status.progress();
         let widest = accounts.iter().map(|listed| listed.account.len()).max().unwrap_or_default();
         let screen = MultiProgress::with_draw_target(ProgressDrawTarget::stdout());
         let mut bars: HashMap<String, ProgressBar> = HashMap::new();
@@ -99,7 +99,7 @@ impl SyncProgress {
                 listed,
             }
         };
-        self.board.progress().into_iter().map(account).collect()
+        self.status.progress().into_iter().map(account).collect()
     }
 }
 
