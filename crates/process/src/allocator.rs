@@ -1,17 +1,17 @@
-//! How a process is to keep its memory.
+//! Allocator settings of a process.
 //!
-//! glibc keeps an arena for each thread and is slow to give memory back. It can be told otherwise, but only by the
-//! environment in which a process starts; so ours start themselves again, as the same process, with what they want there.
-//! Programs that they run do not get that.
+//! glibc keeps an arena for each thread and is slow to free memory. Only the environment in which a process starts can change
+//! that, so the daemons re-execute themselves, as the same process, with the settings in their environment. Programs that
+//! they run do not inherit them.
 
 use std::{env, os::unix::process::CommandExt, process::Command};
 
 use crate::program::ADDED;
 
-/// Starts the program again with these settings, which `mallopt(3)` explains, unless the environment already has some;
-/// whoever set them decides. To be called before there are threads.
+/// Re-executes the program with these settings, which `mallopt(3)` explains, unless the environment already has some, which
+/// then prevail. To be called before there are threads.
 ///
-/// If it cannot be started again, it goes on as it is: it works as well, and takes more.
+/// If the program cannot be re-executed, it continues as it is: it works as well, and takes more memory.
 pub fn start_with(settings: &[(&str, &str)]) {
     let is_set = |name: &str| env::var_os(name).is_some();
     if is_set("GLIBC_TUNABLES") || settings.iter().any(|(name, _)| is_set(name)) {

@@ -1,16 +1,16 @@
-//! How long to wait before the next attempt.
+//! Delay before the next attempt.
 
 use std::time::Duration;
 
 /// An attempt that lived this long was healthy, so the next failure starts from the shortest delay again.
 const HEALTHY: Duration = Duration::from_mins(1);
 
-/// How delays grow, with the names and defaults of gRPC's connection backoff.
+/// Growth of delays, with the names and defaults of gRPC's connection backoff.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BackoffConfig {
     /// The first delay.
     pub base: Duration,
-    /// How much longer each delay is than the one before.
+    /// Factor between one delay and the next.
     pub multiplier: f64,
     /// The share by which a delay is randomly shortened or lengthened, from zero to one.
     pub jitter: f64,

@@ -1,4 +1,4 @@
-//! One page that says what is right and wrong, each wrong line with its remedy.
+//! Preflight check: one page of results, with a remedy for each problem.
 //!
 //! ```text
 //! configuration ─▶ sections of the daemon ─▶ Report ─▶ render: text or JSON ─▶ exit code
@@ -28,10 +28,10 @@ mod tests;
 
 pub use self::configuration::configuration;
 
-/// How long one step of a probe may take: longer than a handshake over a bad line, shorter than patience.
+/// Deadline of one step: longer than a handshake over a bad line, shorter than an operator would wait.
 pub const DEADLINE: Duration = Duration::from_secs(5);
 
-/// What a daemon's check found.
+/// Report of a daemon's check.
 #[derive(Debug, Clone)]
 pub struct Report {
     program: &'static str,
@@ -39,7 +39,7 @@ pub struct Report {
     sections: Vec<Section>,
 }
 
-/// What was found about one thing: the configuration, an account, the hub, the database.
+/// Results for one subject: the configuration, an account, the hub, the database.
 #[derive(Debug, Clone, Serialize)]
 pub struct Section {
     name: String,
@@ -49,17 +49,17 @@ pub struct Section {
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Line {
-    /// What was looked at: a short word that stays the same over releases.
+    /// Name of the check: a short word that stays the same over releases.
     pub check: &'static str,
-    /// How it is.
+    /// Its state.
     pub state: State,
-    /// What was found, or why nothing was looked for.
+    /// Finding, or the reason for which it was skipped.
     pub found: String,
-    /// What to do about it.
+    /// Remedy.
     pub remedy: Option<String>,
 }
 
-/// How something is.
+/// State of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
@@ -83,12 +83,12 @@ pub enum Format {
     Json,
 }
 
-/// How much of the page is printed.
+/// Part of the page that is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     /// All lines.
     Everything,
-    /// Only warnings and what is wrong.
+    /// Only warnings and failures.
     Problems,
 }
 
@@ -146,22 +146,22 @@ impl Section {
         self.checks.push(line);
     }
 
-    /// Adds what is as it should be.
+    /// Adds a check that passed.
     pub fn ok(&mut self, check: &'static str, found: impl Into<String>) {
         self.push(Line::ok(check, found));
     }
 
-    /// Adds what is wrong.
+    /// Adds a check that failed.
     pub fn wrong(&mut self, check: &'static str, found: impl Into<String>, remedy: impl Into<String>) {
         self.push(Line::wrong(check, found, remedy));
     }
 
-    /// Adds what works but should be looked after.
+    /// Adds a warning.
     pub fn warn(&mut self, check: &'static str, found: impl Into<String>, remedy: impl Into<String>) {
         self.push(Line::warn(check, found, remedy));
     }
 
-    /// Adds what was not looked at, all for the same reason.
+    /// Adds checks that were skipped, all for the same reason.
     pub fn skip(&mut self, checks: &[&'static str], because: &str) {
         for check in checks {
             self.push(Line {
@@ -177,17 +177,17 @@ impl Section {
 // === impl Line ===
 
 impl Line {
-    /// Says that something is as it should be.
+    /// Returns a line for a check that passed.
     pub fn ok(check: &'static str, found: impl Into<String>) -> Self {
         Self { check, state: State::Ok, found: found.into(), remedy: None }
     }
 
-    /// Says that something works, but should be looked after.
+    /// Returns a line for a warning.
     pub fn warn(check: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { check, state: State::Warn, found: found.into(), remedy: Some(remedy.into()) }
     }
 
-    /// Says that something does not work, and what to do about it.
+    /// Returns a line for a failed check, with its remedy.
     pub fn wrong(check: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { check, state: State::Wrong, found: found.into(), remedy: Some(remedy.into()) }
     }

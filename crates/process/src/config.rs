@@ -1,4 +1,4 @@
-//! Configuration from YAML files, profiles and the environment, as Spring users know it.
+//! Configuration from YAML files, profiles and the environment, as in Spring.
 //!
 //! ```text
 //! locate ─▶ parse ─▶ canonical ─▶ merge ─▶ overrides ─▶ placeholder ─▶ secrets ─▶ read ─▶ settings
@@ -48,7 +48,7 @@ pub struct ConfigFiles {
     env: Env,
 }
 
-/// Settings, the files they came from and what the operator should know about them.
+/// Settings, the files they came from, and their warnings and problems.
 #[derive(Debug, Clone)]
 pub struct Loaded<T> {
     /// The settings.
@@ -57,16 +57,16 @@ pub struct Loaded<T> {
     pub files: Vec<PathBuf>,
     /// Sentences for the log, which cannot be written before the settings are known.
     pub warnings: Vec<String>,
-    /// Values that are missing because what they refer to cannot be had.
+    /// Values that are missing because their reference cannot be resolved.
     pub problems: Vec<Problem>,
 }
 
-/// A value that is missing because what it refers to cannot be had.
+/// A value that is missing because its reference cannot be resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// The path of the key, such as `kubernetes.accounts[0].kubeconfigFile`.
     pub key: String,
-    /// Why, and what to do.
+    /// Reason and remedy.
     pub message: String,
 }
 
@@ -178,7 +178,7 @@ fn read_file(file: &Path) -> Result<Tree, ConfigError> {
 /// The extra file that `spring.config.import` names.
 struct Import {
     path: PathBuf,
-    /// Whether it need not be there.
+    /// Set if the file is optional.
     optional: bool,
 }
 

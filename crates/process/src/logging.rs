@@ -28,12 +28,12 @@ use crate::config::Env;
 /// Logging that cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum LoggingError {
-    /// The level is not one we know.
+    /// The level is unknown.
     #[error("{setting}: unknown log level `{level}`; use error, warn, info, debug or trace")]
     Level {
         /// `LOG_LEVEL` or `logging.level`.
         setting: &'static str,
-        /// What was written there.
+        /// Configured value.
         level: String,
     },
     /// The file cannot be written.
@@ -41,7 +41,7 @@ pub enum LoggingError {
     File {
         /// The file.
         file: PathBuf,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// Logging was set up before.

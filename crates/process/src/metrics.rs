@@ -1,4 +1,4 @@
-//! What a scrape shows.
+//! Metrics endpoint and process metrics.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ mod process;
 
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Registers what the operating system knows about this process: memory, CPU, file descriptors, start.
+/// Registers metrics of the operating system about this process: memory, CPU, file descriptors, start.
 pub fn register_process(registry: &mut Registry) {
     registry.register_collector(Box::new(process::ProcessCollector));
 }

@@ -1,4 +1,4 @@
-//! Files for what only this process may read: secrets that others insist on being given as a path.
+//! Files that only this process may read, for secrets that have to be passed as a path.
 //!
 //! They are in memory, not on any disk, and go with the process, however that ends.
 
@@ -37,7 +37,7 @@ fn fresh(content: &[u8]) -> io::Result<File> {
     let mut file = File::from(memfd_create("spindrift-secret", flags)?);
     file.set_permissions(Permissions::from_mode(0o600))?;
     file.write_all(content)?;
-    // Whoever opens the path gets what was written, whatever others do with it.
+    // The path always leads to the written content, independent of other processes.
     let seals = SealFlag::F_SEAL_WRITE | SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SHRINK;
     fcntl(&file, FcntlArg::F_ADD_SEALS(seals))?;
     Ok(file)

@@ -1,10 +1,10 @@
-//! Other programs that the process runs: they get its environment, without what it has put there for itself.
+//! Programs that the process runs: they get its environment, without the variables that it has added for itself.
 
 use std::{env, ffi::OsStr};
 
 use tokio::process::Command;
 
-/// Names what a process has added to its own environment, separated by commas, when it started itself again.
+/// Variable with the names, separated by commas, that a process added to its environment when it re-executed itself.
 pub const ADDED: &str = "SPINDRIFT_ADDED_TO_ENVIRONMENT";
 
 /// A program to be run.

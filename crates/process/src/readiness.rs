@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// What the process still waits for before it may be called ready.
+/// Conditions that the process awaits before it is ready.
 ///
-/// Each part registers what it needs to do first and drops the guard when that is done, so a part that fails
+/// Each part registers its condition and drops the guard when it is met, so a part that fails
 /// to come up cannot be forgotten.
 #[derive(Debug, Clone, Default)]
 pub struct Readiness {
@@ -45,12 +45,12 @@ impl Readiness {
         ReadinessGuard { awaited: Arc::clone(&self.awaited), id }
     }
 
-    /// Says whether nothing is awaited.
+    /// Whether nothing is awaited.
     pub fn is_ready(&self) -> bool {
         self.awaited.lock().names.is_empty()
     }
 
-    /// Names what is still awaited, in the order of registration.
+    /// Returns the names of awaited conditions, in the order of registration.
     pub fn awaited(&self) -> Vec<String> {
         self.awaited.lock().names.values().cloned().collect()
     }

@@ -6,8 +6,8 @@
 //!                     └── refuse ◀────┘   one sentence to the peer and to the log
 //! ```
 //!
-//! A peer that speaks the wrong thing is the most common mistake of an installation and the hardest to see from
-//! the errors that libraries give. So the first bytes are looked at, and the answer says which setting to change.
+//! A peer that uses the wrong protocol is the most common mistake of an installation and the hardest to see from
+//! the errors that libraries give. So the first bytes are inspected, and the response names the setting to change.
 
 use std::io;
 use std::sync::Arc;
@@ -34,14 +34,14 @@ pub use self::bind::{BindError, bind};
 pub use self::connection::{Connection, PeerInfo};
 pub use self::http::serve_http;
 
-/// What a port is for and which settings shape it; the words end up in logs and answers.
+/// Purpose and settings of a port, as logs and responses name them.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
-    /// What users call it: `gRPC`, `REST`.
+    /// Its name: `gRPC`, `REST`.
     pub name: &'static str,
     /// The setting of the port, such as `kubesvc.grpc.server.port`.
     pub setting: &'static str,
-    /// What peers have to speak.
+    /// Expected protocol.
     pub expects: Expects,
     /// TLS; plaintext if absent.
     pub tls: Option<ServerTls>,
@@ -49,7 +49,7 @@ pub struct Endpoint {
     pub tls_setting: Option<&'static str>,
 }
 
-/// What the peers of a port have to speak.
+/// Protocol that a port expects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expects {
     /// HTTP/2 only, as gRPC needs it; the peers are agents.
@@ -58,9 +58,9 @@ pub enum Expects {
     AnyHttp,
 }
 
-/// Accepts connections until shutdown: TLS is done and the peer speaks what the port expects.
+/// Accepts connections until shutdown: TLS is done and the peer uses the expected protocol.
 ///
-/// Handshakes run beside each other, so a slow peer delays nobody. The stream ends with the shutdown; it never
+/// Handshakes run concurrently, so a slow peer delays no other. The stream ends with the shutdown; it never
 /// gives an error, but servers want that form.
 pub fn incoming(
     listener: TcpListener,

@@ -4,7 +4,7 @@
 //! Shutdown ─┬─ spawn("serve.rest")        fails, panics or ends early ─▶ the process goes down, by name
 //!           └─ group("session a1b2") ─┬─ spawn("reader")   fails ─▶ only the group ends
 //!                                     └─ spawn("writer")
-//! wait(grace): first failure, trigger or signal ─▶ token cancelled ─▶ drain ─▶ abort and name what is left
+//! wait(grace): first failure, trigger or signal ─▶ token cancelled ─▶ drain ─▶ abort and name the rest
 //! ```
 
 use std::borrow::Cow;
@@ -33,7 +33,7 @@ use self::scope::{Ending, Scope};
 #[derive(Debug, Clone)]
 pub struct Shutdown {
     scope: Arc<Scope>,
-    /// Cancelled when nobody wants to wait for the drain any longer.
+    /// Cancelled by a second signal, which ends the drain.
     hurry: CancellationToken,
 }
 
@@ -104,7 +104,7 @@ impl Shutdown {
 
     /// Waits for the end: the first failure, a trigger or a signal, then for all tasks within the grace period.
     ///
-    /// What runs after that is aborted and named. The first failure is the result.
+    /// Tasks that still run after that are aborted and named. The first failure is the result.
     pub async fn wait(&self, grace: Duration) -> Result<(), TaskFailed> {
         self.scope.token.cancelled().await;
         let stuck = tokio::select! {

@@ -1,6 +1,6 @@
 //! TLS for servers and clients from PEM files, with rustls and aws-lc-rs.
 //!
-//! Settings come as [`PemFile`]s, which know the key they were written under, so each error tells the operator
+//! Settings come as [`PemFile`]s, which carry the key they were written under, so each error names for the operator
 //! which setting and which file to look at.
 
 use std::sync::Arc;

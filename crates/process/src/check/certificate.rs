@@ -1,4 +1,4 @@
-//! What a certificate says: whose it is, for which names, by whom, until when.
+//! Contents of a certificate: subject, names, issuer, validity.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use super::Line;
 /// Enough time to renew a certificate without hurry.
 const SOON: Duration = Duration::from_hours(14 * 24);
 
-/// A certificate, as far as people have to know it.
+/// Fields of a certificate that operators need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Certificate {
-    /// Whose it is, such as `CN=hub`.
+    /// Subject, such as `CN=hub`.
     pub subject: String,
-    /// Who has signed it.
+    /// Issuer.
     pub issuer: String,
     /// The host names and addresses it is for.
     pub names: Vec<String>,
@@ -43,7 +43,7 @@ impl Certificate {
         })
     }
 
-    /// Says whether a certificate is valid now and for some time to come. `whose` is such as "the hub's certificate",
+    /// Reports whether a certificate is valid now and for some time to come. `whose` is such as "the hub's certificate",
     /// `remedy` where to put the new one.
     pub fn validity(&self, check: &'static str, whose: &str, now: Timestamp, remedy: &str) -> Line {
         let Self { subject, issuer, names: _, not_before, not_after } = self;
@@ -83,7 +83,7 @@ fn host(name: &GeneralName<'_>) -> Option<String> {
     }
 }
 
-/// A duration as people say it, by its largest unit: `3 days`, `1 minute`.
+/// Returns a duration in its largest unit: `3 days`, `1 minute`.
 pub fn in_words(duration: Duration) -> String {
     let seconds = duration.as_secs();
     let (count, unit) = match seconds {

@@ -1,4 +1,4 @@
-//! How far two clocks are apart.
+//! Difference between two clocks.
 
 use std::time::Duration;
 

@@ -43,7 +43,7 @@ pub fn configuration<T: Schema>(files: &ConfigFiles) -> (Section, Option<T>) {
     (section, Some(settings))
 }
 
-/// Which check failed, and what to do.
+/// Failed check, and its remedy.
 fn judge(error: &ConfigError) -> (&'static str, String) {
     match error {
         ConfigError::Read { .. } | ConfigError::Emptied { .. } | ConfigError::Vanished => {

@@ -1,4 +1,4 @@
-//! What answers at an address, told from how it takes the first words of HTTP/2, of HTTP/1 and of TLS.
+//! Protocol of a server, detected by its responses to the first bytes of HTTP/2, HTTP/1 and TLS.
 
 use std::io;
 use std::net::SocketAddr;
@@ -29,12 +29,12 @@ const LARGEST_FRAME: u64 = 64 * 1024;
 /// More than the health or the description of any of our daemons.
 const LARGEST_BODY: usize = 1024 * 1024;
 
-/// How the other side takes the first words of HTTP/2.
+/// Response of the other side to the first bytes of HTTP/2.
 #[derive(Debug)]
 pub enum Greeting {
-    /// It speaks HTTP/2.
+    /// It supports HTTP/2.
     Http2,
-    /// It speaks HTTP/2 well enough to say why it does not want to.
+    /// It supports HTTP/2 and refuses with a reason.
     Goodbye(String),
     /// It answers in HTTP/1.
     Http1,
@@ -51,13 +51,13 @@ pub enum Greeting {
 pub struct Http1Answer {
     /// The status.
     pub status: u16,
-    /// What the server calls itself.
+    /// `Server` header.
     pub server: Option<String>,
     /// The body, as far as it is text.
     pub body: String,
 }
 
-/// Says hello in HTTP/2 and waits until that is acknowledged.
+/// Sends the HTTP/2 preface and waits until it is acknowledged.
 pub async fn greet<IO: AsyncRead + AsyncWrite + Unpin>(stream: &mut IO) -> Greeting {
     match timeout(DEADLINE, exchange(stream)).await {
         Ok(Ok(greeting)) => greeting,
@@ -66,7 +66,7 @@ pub async fn greet<IO: AsyncRead + AsyncWrite + Unpin>(stream: &mut IO) -> Greet
     }
 }
 
-/// Dials, and says hello in plaintext.
+/// Dials, and sends the preface in plaintext.
 pub async fn greet_plain(address: SocketAddr) -> Greeting {
     match timeout(DEADLINE, TcpStream::connect(address)).await {
         Ok(Ok(mut stream)) => greet(&mut stream).await,
@@ -154,7 +154,7 @@ impl Http1Answer {
         serde_json::from_str(&self.body).ok()
     }
 
-    /// Says who answered and with which status.
+    /// Returns the server and the status of the response.
     pub fn describe(&self) -> String {
         match &self.server {
             Some(server) => format!("{server} answers with {}", self.status),

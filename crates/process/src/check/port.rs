@@ -1,4 +1,4 @@
-//! Whether a port can be listened on, or who is there already.
+//! Check of a port: it can be bound, or something already listens on it.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -12,7 +12,7 @@ use super::{Line, Section};
 pub struct Port<'a> {
     /// The name of the line.
     pub check: &'static str,
-    /// What it is for, such as `REST`.
+    /// Its purpose, such as `REST`.
     pub name: &'a str,
     /// The setting of the port.
     pub setting: &'a str,
@@ -22,12 +22,12 @@ pub struct Port<'a> {
     pub port: u16,
 }
 
-/// What became of an attempt to listen.
+/// Result of an attempt to listen.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Binding {
-    /// Nobody is there.
+    /// The port is free.
     Free,
-    /// Somebody is there, and can be asked at this address.
+    /// The port is taken; its holder can be reached at this address.
     Taken(SocketAddr),
     /// It can never be listened on.
     Impossible,
@@ -36,7 +36,7 @@ pub enum Binding {
 // === impl Port ===
 
 impl Port<'_> {
-    /// Tries to listen. All but a taken port is said at once; who takes it is for the caller to find out.
+    /// Tries to listen. Reports every result except a taken port, whose holder the caller finds out.
     pub async fn bind(&self, section: &mut Section) -> Binding {
         let Self { check, name, setting, host, port } = *self;
         match serve::bind(name, setting, host, port).await {
@@ -54,7 +54,7 @@ impl Port<'_> {
         }
     }
 
-    /// Says that the port is taken by a stranger.
+    /// Reports that another program holds the port.
     pub fn taken(&self, who: &str) -> Line {
         let Self { check, name, setting, port, .. } = self;
         Line::wrong(

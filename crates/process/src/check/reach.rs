@@ -15,14 +15,14 @@ const ADDRESSES: usize = 3;
 /// Packets that a firewall drops are not answered at all.
 const DIAL: Duration = Duration::from_secs(3);
 
-/// Where something is expected to listen, and what an operator has to change if it does not.
+/// Expected listener, and the setting to change if there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// The name or address.
     pub host: String,
     /// The port.
     pub port: u16,
-    /// The setting, or the file, that says so.
+    /// Setting or file that names it.
     pub setting: String,
 }
 
@@ -41,7 +41,7 @@ impl Place {
         (!host.is_empty()).then(|| Self { host: host.to_owned(), port, setting: setting.to_owned() })
     }
 
-    /// Resolves the name and dials; the lines `dns` and `dial` tell how it went.
+    /// Resolves the name and dials; reports the results as the lines `dns` and `dial`.
     pub async fn reach(&self, section: &mut Section) -> Option<SocketAddr> {
         let Some(addresses) = self.resolve(section).await else {
             section.skip(&["dial"], "the name is not known");

@@ -18,7 +18,7 @@ struct Page<'a> {
     sections: Vec<Section>,
 }
 
-/// How many lines there are of each state, whatever is shown of them.
+/// Number of lines of each state, also of those that are not shown.
 #[derive(Serialize, Default)]
 struct Counts {
     ok: usize,
@@ -41,7 +41,7 @@ impl Report {
             let width = looked_at.map(|line| line.check.len()).max().unwrap_or_default();
             let blank = if page.is_empty() { "" } else { "\n" };
             writeln!(page, "{blank}{}", section.name).expect(INFALLIBLE);
-            // What was skipped in a row for one reason is one line: the reason stands above it.
+            // Consecutive lines that were skipped for one reason are shown as one: the reason stands above it.
             for group in section.checks.chunk_by(Line::is_skipped_like) {
                 let names: Vec<_> = group.iter().map(|line| line.check).collect();
                 if let Some(line) = group.first() {
@@ -108,7 +108,7 @@ impl Line {
         let Self { check: _, state, found, remedy } = self;
         let (before, after) = if colours { (state.colour(), "\x1b[0m") } else { ("", "") };
         let word = state.word();
-        // What a library or a server says may have several lines; the page is read by columns.
+        // Errors of libraries and servers may have several lines; the page has one line per result.
         let found = found.split_whitespace().collect::<Vec<_>>().join(" ");
         let found = if *state == State::Skipped { format!("({found})") } else { found };
         writeln!(page, "  {before}{word:STATE_WIDTH$}{after}  {names:width$}  {found}").expect(INFALLIBLE);

@@ -20,7 +20,7 @@ use super::certificate::Certificate;
 use super::{DEADLINE, Line};
 use crate::tls::{ClientTls, ClientTlsFiles, TlsError, anyone, native_roots, trusting};
 
-/// A TLS client that judges the server as configured, but connects whatever the judgement is.
+/// A TLS client that verifies the server as configured, but connects also if the verification fails.
 #[derive(Debug)]
 pub struct TlsProbe {
     tls: ClientTls,
@@ -32,7 +32,7 @@ pub struct TlsProbe {
 pub struct Handshake {
     /// The certificates that the server has shown, its own first.
     pub chain: Vec<CertificateDer<'static>>,
-    /// Whether a careful client would trust them.
+    /// Result of the verification.
     pub judgement: Result<(), TlsFailure>,
     /// The protocol that was agreed on, such as `h2`.
     pub alpn: Option<String>,
@@ -40,20 +40,20 @@ pub struct Handshake {
     pub stream: TlsStream<TcpStream>,
 }
 
-/// How operators know the server, its certificate and what they trust.
+/// Names of the server, its certificate and its trust anchors in the report.
 #[derive(Debug, Clone)]
 pub struct Words {
     /// Such as "the hub's certificate".
     pub certificate: &'static str,
     /// The name that it was dialled by.
     pub host: String,
-    /// What is trusted, such as "clouddriver.tls.cacertFile (/etc/ca.pem)".
+    /// Trust anchors, such as "clouddriver.tls.cacertFile (/etc/ca.pem)".
     pub trust: String,
-    /// What to do if the issuer is not trusted.
+    /// Remedy for an issuer that is not trusted.
     pub untrusted: String,
-    /// What to do if the name does not fit.
+    /// Remedy for a name that does not match.
     pub misnamed: String,
-    /// What to do if it has expired or will soon.
+    /// Remedy for a certificate that has expired or will soon.
     pub renew: String,
 }
 
@@ -121,7 +121,7 @@ impl TlsProbe {
 // === impl Handshake ===
 
 impl Handshake {
-    /// Says whether the server's certificate is to be trusted, and for how long.
+    /// Reports whether the server's certificate is trusted, and for how long.
     pub fn certificate(&self, words: &Words, now: Timestamp) -> Line {
         const CHECK: &str = "certificate";
         let Words { certificate: whose, host, trust, untrusted, misnamed, renew } = words;
@@ -226,7 +226,7 @@ pub fn alert(error: &io::Error) -> Option<AlertDescription> {
     }
 }
 
-/// Whether the server does not speak any of the protocols that were offered.
+/// Whether the server supports none of the offered protocols.
 pub fn is_no_common_protocol(error: &io::Error) -> bool {
     let failure = error.get_ref().and_then(|inner| inner.downcast_ref::<TlsFailure>());
     alert(error) == Some(AlertDescription::NoApplicationProtocol)

@@ -27,7 +27,7 @@ impl Canonical {
         self.tree(tree, keys, "")
     }
 
-    /// Says each unknown key, and each without effect, once.
+    /// Returns a warning for each unknown key, and for each without effect, once.
     pub(crate) fn into_warnings(self) -> Vec<String> {
         let unused =
             self.unused.iter().map(|Unused { path, because }| format!("`{path}` has no effect: {because}"));
@@ -91,7 +91,7 @@ impl Canonical {
     }
 }
 
-/// Whether a value asks for nothing: whoever writes the default of an option without effect need not be told.
+/// Whether a value is the default of an option without effect, which needs no warning.
 fn is_off(tree: &Tree) -> bool {
     match &tree.value {
         Value::Null => true,

@@ -11,7 +11,7 @@ pub enum ConfigError {
     Read {
         /// The file.
         file: PathBuf,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// A file is not the YAML it should be.
@@ -23,10 +23,10 @@ pub enum ConfigError {
         line: u64,
         /// The column, from one.
         column: u64,
-        /// What the parser did not like.
+        /// Error of the parser.
         message: String,
     },
-    /// A file that said something before says nothing now; it may be about to be written.
+    /// A file that had content is empty now; it may be about to be written.
     #[error("{} has become empty; write `{{}}` into it if that is meant", file.display())]
     Emptied {
         /// The file.
@@ -48,12 +48,12 @@ pub enum ConfigError {
     Invalid {
         /// The path of the key, such as `kubernetes.accounts[0].name`.
         key: String,
-        /// What was found and what was expected.
+        /// Found and expected value.
         message: String,
         /// The file and line or the environment variable that set it.
         place: String,
     },
-    /// The settings type cannot tell its keys, which is a mistake in this program.
+    /// The settings type does not list its keys, which is a bug.
     #[error("settings cannot be described")]
     Schema(#[source] serde_json::Error),
 }

@@ -33,32 +33,32 @@ const POLL: Duration = Duration::from_secs(10);
 /// An editor, or kubelet's swap of a ConfigMap, makes several changes in a row: they are one.
 const QUIET: Duration = Duration::from_millis(200);
 
-/// Whoever never stops writing is read all the same.
+/// Longest wait for a quiet moment: files that are written continuously are read after it.
 const RESTLESS: Duration = Duration::from_secs(2);
 
 /// Follows the files of a configuration.
 #[derive(Debug)]
 pub struct Follower<T> {
     files: ConfigFiles,
-    /// The files of the last configuration that could be used, with what they import.
+    /// Files of the last valid configuration, with their imports.
     used: Vec<PathBuf>,
     seen: Content,
-    /// What was wrong when it was last tried. It may mend itself without a change of the files that are followed.
+    /// Error of the last attempt. It may pass without a change of the files that are followed.
     wrong: Option<String>,
-    /// Files that said something when they were last used.
+    /// Files that had content when they were last used.
     written: BTreeSet<PathBuf>,
     hints: Option<Hints>,
     settings: PhantomData<fn() -> T>,
 }
 
-/// What the files contain: a hash for each, or none if it cannot be read.
+/// Contents of the files: a hash for each, or none if it cannot be read.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Content(BTreeMap<PathBuf, Option<u64>>);
 
 // === impl Follower ===
 
 impl<T: Schema> Follower<T> {
-    /// Follows the files from what was loaded on.
+    /// Follows the files from the loaded state on.
     pub fn new(files: ConfigFiles, loaded: &Loaded<T>) -> Self {
         let hints = Hints::new().inspect_err(|error| debug!(%error, "no notifications of files")).ok();
         let mut follower = Self {
@@ -76,10 +76,10 @@ impl<T: Schema> Follower<T> {
         follower
     }
 
-    /// Waits until the files say something else, and reads them.
+    /// Waits until the files have changed, and reads them.
     ///
     /// An error is a configuration that cannot be used: the last one stays good, and it is tried again with the next
-    /// change, and from time to time without one. What is wrong is told once.
+    /// change, and from time to time without one. Each error is reported once.
     pub async fn next(&mut self) -> Result<Loaded<T>, ConfigError> {
         loop {
             self.hint().await;
@@ -108,7 +108,7 @@ impl<T: Schema> Follower<T> {
     }
 
     fn load(&self) -> Result<Loaded<T>, ConfigError> {
-        // A file is emptied before it is written anew; taken at its word, it would remove every account.
+        // A file is truncated before it is rewritten; an empty file would remove every account.
         if let Some(file) = self.written.iter().find(|file| is_empty(file)) {
             return Err(ConfigError::Emptied { file: file.clone() });
         }
@@ -146,7 +146,7 @@ impl<T: Schema> Follower<T> {
         }
     }
 
-    /// What is named now, and what was used last.
+    /// Files that are named now, and those that were used last.
     fn followed(&self) -> BTreeSet<PathBuf> {
         self.files.named().into_iter().chain(self.used.iter().cloned()).collect()
     }

@@ -20,7 +20,7 @@ pub(crate) struct Place {
     directories: Vec<PathBuf>,
 }
 
-/// What was found: the files to read in order, and the warning if there are none.
+/// Files to read, in order, and the warning if there are none.
 #[derive(Debug)]
 pub(crate) struct Located {
     pub(crate) files: Vec<PathBuf>,

@@ -27,7 +27,7 @@ fn variable(path: &[String]) -> String {
     path.iter().map(|segment| relaxed(segment).to_uppercase()).collect::<Vec<_>>().join("_")
 }
 
-/// Tells the variables that the kubelet sets for each service of the namespace.
+/// Whether it is a variable that the kubelet sets for each service of the namespace.
 ///
 /// A service named `prometheus` gives `PROMETHEUS_PORT=tcp://10.0.0.1:9090`, which is not our `prometheus.port`.
 fn is_service_link(name: &str, value: &str) -> bool {

@@ -50,7 +50,7 @@ impl Source<'_> {
     fn syntax(&self, error: &serde_saphyr::Error) -> ConfigError {
         let (line, column) = error.location().map_or((1, 1), |at| (at.line(), at.column()));
         let text = error.to_string();
-        // The place is said once, in front, where editors and people look for it.
+        // The position is named once, in front, where editors and people look for it.
         let message = text.split(" at line ").next().unwrap_or(&text).to_owned();
         ConfigError::Syntax { file: self.file.to_path_buf(), line, column, message }
     }

@@ -5,7 +5,7 @@ use super::error::ConfigError;
 use super::schema::{Keys, join};
 use super::tree::{Kind, Scalar, Tree, Value};
 
-/// What placeholders may refer to.
+/// Values that placeholders may refer to.
 pub(crate) struct Placeholders<'c> {
     keys: &'c Keys,
     /// The configuration in canonical spelling.

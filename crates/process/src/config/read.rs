@@ -1,4 +1,4 @@
-//! Tree to settings: a deserialiser that lets the type decide what a scalar is and that knows where it failed.
+//! Deserialiser from the tree to settings: the type decides how a scalar is read, and errors name its position.
 
 use serde::de::value::StringDeserializer;
 use serde::de::{self, DeserializeOwned, Deserializer, IntoDeserializer, Unexpected, Visitor};

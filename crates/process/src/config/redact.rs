@@ -2,7 +2,7 @@
 
 use serde::Serializer;
 
-/// What is written in place of a secret.
+/// Text that replaces a secret.
 const REDACTED: &str = "<redacted>";
 
 /// Writes a marker in place of a secret: `#[serde(serialize_with = "redact::secret")]`.

@@ -1,10 +1,10 @@
-//! Which keys a settings type knows.
+//! Keys of a settings type.
 
 use std::collections::BTreeMap;
 
 use serde::{Serialize, de::DeserializeOwned};
 
-/// A settings type that can tell its keys.
+/// A settings type that lists its keys.
 ///
 /// The keys are read off a serialised example, so they cannot drift from the fields. Paths are written as users
 /// write them, lists as `[]`: `kubernetes.accounts[].name`.
@@ -25,7 +25,7 @@ pub trait Schema: Serialize + DeserializeOwned {
         &[]
     }
 
-    /// Lists options that others know and that have no effect here; whoever sets one is told why.
+    /// Lists options of other programs that have no effect here; setting one logs the reason.
     fn unused() -> &'static [Unused] {
         &[]
     }
@@ -135,7 +135,7 @@ impl Keys {
     }
 }
 
-/// Reduces a key to what relaxed binding compares: no case, no dashes, no underscores.
+/// Reduces a key to the form that relaxed binding compares: no case, no dashes, no underscores.
 pub(crate) fn relaxed(key: &str) -> String {
     key.chars().filter(|c| !matches!(c, '-' | '_')).flat_map(char::to_lowercase).collect()
 }

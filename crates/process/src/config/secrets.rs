@@ -11,7 +11,7 @@ mod reference;
 
 use reference::{Engine, Form, Reference};
 
-/// Puts secrets in place of references; what cannot be had is left out, and told.
+/// Replaces references by secrets; those that are not available are left out and reported.
 pub(crate) fn resolve(tree: &mut Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
     follow(tree, "", &mut problems);

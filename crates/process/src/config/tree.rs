@@ -13,7 +13,7 @@ pub(crate) struct Tree {
     pub(crate) origin: Origin,
 }
 
-/// What a value is.
+/// A value.
 #[derive(Debug, Clone)]
 pub(crate) enum Value {
     Null,
@@ -24,14 +24,14 @@ pub(crate) enum Value {
 
 /// A scalar as it was written and as YAML understands it.
 ///
-/// Both are kept because only the reader knows which is wanted: a role named `0123` is text, a port is not.
+/// Both are kept because only the settings type decides between them: a role named `0123` is text, a port is not.
 #[derive(Debug, Clone)]
 pub(crate) struct Scalar {
     pub(crate) text: String,
     pub(crate) kind: Kind,
 }
 
-/// How YAML understands a scalar.
+/// YAML's interpretation of a scalar.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Kind {
     Bool(bool),
@@ -98,7 +98,7 @@ impl Tree {
     }
 }
 
-/// Puts a value into a map, merged with what is there already.
+/// Puts a value into a map, merged with an existing one.
 pub(crate) fn insert(entries: &mut BTreeMap<String, Tree>, key: String, tree: Tree) {
     match entries.entry(key) {
         Entry::Vacant(place) => {
@@ -111,7 +111,7 @@ pub(crate) fn insert(entries: &mut BTreeMap<String, Tree>, key: String, tree: Tr
 // === impl Value ===
 
 impl Value {
-    /// Names the kind of value in words an operator knows.
+    /// Returns the kind of value in words for operators.
     pub(crate) fn describe(&self) -> &'static str {
         match self {
             Self::Null => "nothing",

@@ -7,28 +7,28 @@ use serde::{Deserialize, Serialize};
 
 use super::rotation::Rotation;
 
-/// How and where to log; the keys and defaults are those of the Armory Agent.
+/// Logging; the keys and defaults are those of the Armory Agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct LoggingConfig {
     /// The least important level to show: `error`, `warn`, `info`, `debug` or `trace`, or directives such as
     /// `info,kube=debug`. The environment variable `LOG_LEVEL` wins. An agent needs no restart for a change.
     pub level: String,
-    /// How lines look: `text` or `json`.
+    /// Format of lines: `text` or `json`.
     pub format: Format,
     /// The file to write to; standard output if absent.
     pub file: Option<PathBuf>,
-    /// Whether to write to standard output beside the file.
+    /// Write to standard output besides the file.
     pub multi_write: bool,
     /// The size at which the file is set aside and a new one begun; 0 is 100.
     pub max_size_mb: u64,
     /// The age at which files that were set aside are removed; 0 is never.
     pub max_age_days: u64,
-    /// How many files that were set aside are kept; 0 is all.
+    /// Number of rotated files that are kept; 0 is all.
     pub max_backups: u64,
-    /// Whether their names tell the local time, instead of UTC.
+    /// Use the local time in their names, instead of UTC.
     pub local_time: bool,
-    /// Whether they are compressed (gzip).
+    /// Compress them (gzip).
     pub compress: bool,
     /// Fields to add to each line. `agentCluster` and `agentNamespace` without a value are found out.
     pub fields: BTreeMap<String, Option<String>>,
@@ -36,7 +36,7 @@ pub struct LoggingConfig {
     pub remote: RemoteLogging,
 }
 
-/// How a log line looks.
+/// Format of a log line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
@@ -66,7 +66,7 @@ pub struct RemoteLogging {
 impl LoggingConfig {
     pub(super) fn rotation(&self) -> Rotation {
         Rotation {
-            // The original knows no file without end either: zero is its default.
+            // The Armory agent has no unlimited file either: zero is its default.
             max_bytes: if self.max_size_mb == 0 { 100 } else { self.max_size_mb }.saturating_mul(1024 * 1024),
             max_backups: usize::try_from(self.max_backups).unwrap_or(usize::MAX),
             max_age_days: self.max_age_days,

@@ -18,7 +18,7 @@ pub(super) fn constants(
     of_process.chain(configured).collect()
 }
 
-/// Finds out what the original finds out, by the names that it gives them.
+/// Finds the values that the Armory agent adds to its log, under its names.
 fn detect(name: &str, env: &Env) -> Option<String> {
     match name {
         "agentCluster" => {

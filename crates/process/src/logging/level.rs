@@ -1,4 +1,4 @@
-//! What is important enough to be logged, and how that changes while the process runs.
+//! Log level, which can change while the process runs.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use tracing_subscriber::{EnvFilter, Registry, reload};
 use super::{LoggingConfig, LoggingError};
 use crate::config::Env;
 
-/// Libraries that say too much at debug; whoever wants them asks by `LOG_LEVEL=debug,h2=debug`.
+/// Libraries that log too much at debug; `LOG_LEVEL=debug,h2=debug` includes them.
 const QUIET_LIBRARIES: [&str; 5] = ["h2", "hyper", "hyper_util", "rustls", "tower"];
 
 /// The environment variable that wins over `logging.level`.
@@ -21,14 +21,14 @@ const LEVEL_SETTING: &str = "logging.level";
 #[derive(Debug, Clone)]
 pub struct Logging {
     handle: reload::Handle<EnvFilter, Registry>,
-    /// What was asked for last, and by whom.
+    /// Last requested level, and its source.
     asked: Arc<Mutex<Asked>>,
 }
 
 #[derive(Debug)]
 struct Asked {
     level: String,
-    /// What the configuration said last; only a change of it is followed.
+    /// Last level of the configuration; only a change of it is followed.
     configured: String,
     by_environment: bool,
 }
@@ -59,7 +59,7 @@ impl Logging {
         self.asked.lock().level.clone()
     }
 
-    /// Changes the level until the process ends, or the configuration says another.
+    /// Changes the level until the process exits, or the configuration changes it.
     pub fn set_level(&self, level: &str) -> Result<(), LoggingError> {
         let filter = filter("level", level)?;
         // Fails only if there is no subscriber any more, and then there is nothing to change.

@@ -1,4 +1,4 @@
-//! How a line looks: that of the original, so that its users' searches and parsers find what they know.
+//! Format of a line: that of the Armory agent, so that its users' searches and parsers still work.
 //!
 //! ```text
 //! time="2026-11-16T09:00:00.000Z" level=info msg="account discovered" agentId=agent-7 account=prod
@@ -22,7 +22,7 @@ use super::Format;
 #[derive(Debug)]
 pub(super) struct Line {
     pub(super) format: Format,
-    /// What every line carries.
+    /// Fields of every line.
     pub(super) constants: Vec<(String, String)>,
 }
 

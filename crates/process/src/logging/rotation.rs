@@ -1,4 +1,4 @@
-//! A log file that is set aside when it is full; what was set aside goes when there is too much of it.
+//! Rotation of a log file by size; the oldest rotated files are removed.
 //!
 //! `agent.log` becomes `agent-2026-11-16T09-00-00.000.log`, and then perhaps `….log.gz`.
 
@@ -21,13 +21,13 @@ const DAY: Duration = Duration::from_hours(24);
 pub(super) struct Rotation {
     /// The size at which it is set aside.
     pub(super) max_bytes: u64,
-    /// How many are kept; zero is all.
+    /// Number of rotated files that are kept; zero is all.
     pub(super) max_backups: usize,
-    /// How long they are kept; zero is for good.
+    /// Time for which they are kept; zero is for ever.
     pub(super) max_age_days: u64,
-    /// Whether their names tell the local time.
+    /// Set if their names have the local time.
     pub(super) local_time: bool,
-    /// Whether they are compressed.
+    /// Set if they are compressed.
     pub(super) compress: bool,
 }
 
@@ -86,7 +86,7 @@ impl RotatingFile {
         fs::rename(&self.path, &aside)?;
         *open = Open::at(&self.path)?;
         let tidying = Tidying { rotation: self.rotation, aside, prefix: format!("{stem}-"), extension };
-        // Compressing takes a while, and the lock is held by whoever logs.
+        // Compressing takes a while, and every log line needs the lock.
         thread::Builder::new().name("log rotation".into()).spawn(move || tidying.run())?;
         Ok(())
     }
@@ -109,7 +109,7 @@ impl Open {
     }
 }
 
-/// What is left to do after a file was set aside.
+/// Work that is left after a rotation.
 struct Tidying {
     rotation: Rotation,
     aside: PathBuf,

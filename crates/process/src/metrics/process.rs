@@ -11,7 +11,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 /// Ticks per second in `/proc`; the kernel fixes `USER_HZ` at this value on all platforms we run on.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// Shows the standard process metrics; what cannot be read, on other systems all of it, is left out.
+/// Collects the standard process metrics; those that cannot be read, on other systems all of them, are left out.
 #[derive(Debug)]
 pub(super) struct ProcessCollector;
 

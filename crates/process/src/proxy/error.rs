@@ -10,18 +10,18 @@ pub enum ProxyError {
     Address {
         /// Where the address stands.
         setting: String,
-        /// What is wrong with it.
+        /// Problem.
         problem: &'static str,
     },
-    /// Nobody answers there.
+    /// The proxy is unavailable.
     #[error("reach the proxy {proxy}")]
     Unreachable {
         /// The proxy.
         proxy: String,
-        /// What happened.
+        /// Cause.
         source: io::Error,
     },
-    /// It wants to know who asks, or does not like the answer.
+    /// It requires authentication, or rejects the credentials.
     #[error("the proxy {proxy} wants other credentials (407); write them as http://user:password@host:port")]
     Credentials {
         /// The proxy.
@@ -37,7 +37,7 @@ pub enum ProxyError {
         /// Its words, such as `403 Forbidden`.
         answer: String,
     },
-    /// It speaks something else.
+    /// It uses another protocol.
     #[error("the proxy {proxy} does not answer like a proxy of HTTP")]
     Nonsense {
         /// The proxy.
@@ -50,7 +50,7 @@ pub enum ProxyError {
         proxy: String,
         /// Where to.
         target: String,
-        /// What happened.
+        /// Cause.
         source: io::Error,
     },
 }

@@ -25,7 +25,7 @@ pub(super) fn is_here(host: &str) -> bool {
 // === impl Exception ===
 
 impl Exception {
-    /// Reads a list with commas; what makes no sense covers nothing.
+    /// Parses a list with commas; an invalid entry covers nothing.
     pub(super) fn parse_list(list: &str) -> Vec<Self> {
         list.split(',').map(str::trim).filter(|entry| !entry.is_empty()).filter_map(Self::parse).collect()
     }

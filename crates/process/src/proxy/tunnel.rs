@@ -13,7 +13,7 @@ const LONGEST_ANSWER: usize = 16 * 1024;
 // === impl Proxy ===
 
 impl Proxy {
-    /// Connects to a host through the proxy; what follows on the stream is between the caller and that host.
+    /// Connects to a host through the proxy; the stream then belongs to the caller and that host.
     pub async fn tunnel(&self, host: &str, port: u16) -> Result<TcpStream, ProxyError> {
         self.tunnel_by(TcpStream::connect(self.place()), host, port).await
     }
@@ -54,10 +54,10 @@ impl Proxy {
         }
         question.push_str("\r\n");
         stream.write_all(question.as_bytes()).await?;
-        // Byte by byte, once per connection: a server that speaks first must not lose its words to us.
+        // Byte by byte, once per connection: the first bytes of a server that sends first must not be consumed here.
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") && !head.ends_with(b"\n\n") {
-            // Whoever speaks something else may go on forever, or wait for us.
+            // A server of another protocol may send for ever, or wait for us.
             if head.len() == LONGEST_ANSWER || !is_beginning(&head) {
                 break;
             }

@@ -29,7 +29,7 @@ const HANDSHAKE_DEADLINE: Duration = Duration::from_secs(10);
 /// backlog of the listener.
 const MAX_HANDSHAKES: usize = 1024;
 
-/// How long to wait when accepting fails, usually because the process has no file descriptors left.
+/// Pause after a failed accept, which usually means that the process has no file descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 
 /// Accepts sockets and prepares them in tasks of its own.

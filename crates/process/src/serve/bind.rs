@@ -8,22 +8,22 @@ use tokio::net::TcpListener;
 /// A port that cannot be listened on.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    /// Somebody else listens there.
+    /// Another process listens there.
     #[error("port {port} ({name}) is taken by another process; stop it or change {setting}")]
     Taken {
-        /// What the port is for.
+        /// Purpose of the port.
         name: String,
         /// The port.
         port: u16,
         /// The setting of the port.
         setting: String,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// Anything else, such as an address that this machine does not have.
     #[error("listen on {host}:{port} ({name}, {setting})")]
     Listen {
-        /// What the port is for.
+        /// Purpose of the port.
         name: String,
         /// The address or name to listen on.
         host: String,
@@ -31,7 +31,7 @@ pub enum BindError {
         port: u16,
         /// The setting of the port.
         setting: String,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: io::Error,
     },
 }

@@ -14,7 +14,7 @@ use tonic::transport::server::Connected;
 
 use super::rewind::Rewind;
 
-/// Who is at the other end; an extension of every request.
+/// Peer of a connection; an extension of every request.
 #[derive(Debug, Clone)]
 pub struct PeerInfo {
     /// The address of the peer, or of the proxy in between.
@@ -23,7 +23,7 @@ pub struct PeerInfo {
     pub certificates: Option<Arc<Vec<CertificateDer<'static>>>>,
 }
 
-/// A connection whose peer speaks what the port expects, with TLS done.
+/// A connection of the expected protocol, after the TLS handshake.
 #[derive(Debug)]
 pub struct Connection {
     stream: Stream,
@@ -52,7 +52,7 @@ impl Connection {
         Self { stream: Stream::Secure(Box::new(stream)), peer: PeerInfo { remote, certificates } }
     }
 
-    /// Says who is at the other end.
+    /// Returns the peer.
     pub fn peer(&self) -> &PeerInfo {
         &self.peer
     }

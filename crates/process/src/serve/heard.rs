@@ -1,4 +1,4 @@
-//! Says the same thing about the same peer only now and then.
+//! Deduplicates log lines about the same peer.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -13,7 +13,7 @@ const QUIET: Duration = Duration::from_mins(10);
 /// Peers to remember: an address and a sentence are about 200 bytes, so 200 KB.
 const CAPACITY: usize = 1024;
 
-/// The sentences said lately.
+/// Recent log lines.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
     said: Mutex<HashMap<(IpAddr, String), Instant>>,
@@ -22,7 +22,7 @@ pub(super) struct Heard {
 // === impl Heard ===
 
 impl Heard {
-    /// Says whether the operator has not been told yet.
+    /// Whether the line was not logged recently.
     pub(super) fn is_news(&self, peer: IpAddr, sentence: &str) -> bool {
         let mut said = self.said.lock();
         let now = Instant::now();

@@ -19,7 +19,7 @@ use tracing::{debug, warn};
 use super::{Endpoint, incoming};
 use crate::shutdown::Shutdown;
 
-/// How long a peer may take for the head of a request; the bodies are the handlers' affair.
+/// Deadline for the head of a request; handlers have their own for the body.
 const HEAD_DEADLINE: Duration = Duration::from_secs(30);
 
 /// Serves a router until shutdown, then lets requests in flight finish.

@@ -1,4 +1,4 @@
-//! What is said to a peer that cannot be served, in its own language and in the log.
+//! Responses to a peer that cannot be served, in its own protocol and in the log.
 
 use std::io;
 
@@ -14,10 +14,10 @@ const HTTP2_INADEQUATE_SECURITY: u32 = 0xc;
 /// A fatal `handshake_failure` of TLS 1.2; an alert cannot carry text, so the sentence is for the log only.
 const TLS_ALERT: [u8; 7] = [0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x28];
 
-/// What a refused peer may still send before the connection is cut.
+/// Bytes that a refused peer may still send before the connection is closed.
 const LAST_WORDS: u64 = 64 * 1024;
 
-/// What the peer got wrong.
+/// Mistake of the peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Mistake {
     /// TLS to a plaintext port.
@@ -33,7 +33,7 @@ pub(super) enum Mistake {
 // === impl Mistake ===
 
 impl Mistake {
-    /// Says what is wrong and which setting fixes it.
+    /// Returns the problem and the setting that fixes it.
     pub(super) fn sentence(self, endpoint: &Endpoint) -> String {
         let Endpoint { name, setting, tls_setting, expects, .. } = endpoint;
         // Agents are the peers of gRPC ports; their settings can be named too.
@@ -106,7 +106,7 @@ fn bad_request(sentence: &str) -> BytesMut {
     BytesMut::from(format!("{head}Content-Length: {length}\r\n\r\n{sentence}\n").as_bytes())
 }
 
-/// Says why a handshake failed, if it was the peer's or our settings and not the network.
+/// Returns the reason of a failed handshake, if the peer's or our settings caused it and not the network.
 pub(super) fn handshake_sentence(error: &io::Error, endpoint: &Endpoint) -> Option<String> {
     let failure = error.get_ref()?.downcast_ref::<TlsFailure>()?;
     let Endpoint { name, setting, expects, .. } = endpoint;

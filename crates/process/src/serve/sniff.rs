@@ -1,4 +1,4 @@
-//! What a peer speaks, told from its first bytes.
+//! Protocol of a peer, detected by its first bytes.
 
 use std::io;
 
@@ -7,25 +7,25 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 use super::rewind::Rewind;
 
-/// How every connection of HTTP/2 begins.
+/// Preface of every HTTP/2 connection.
 const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0";
 
 /// No method of HTTP is longer; the longest registered one has 17 letters.
 const LONGEST_METHOD: usize = 20;
 
-/// What the peer speaks.
+/// Protocol of the peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Speech {
     Tls,
     Http1,
     Http2,
-    /// Nothing we know.
+    /// An unknown protocol.
     Other,
-    /// The peer went away before it could be told, as health checks of load balancers do.
+    /// The peer closed the connection before that, as health checks of load balancers do.
     Silence,
 }
 
-/// Reads until it is clear what the peer speaks; the bytes are not lost.
+/// Reads until the protocol of the peer is clear; the bytes are not lost.
 pub(super) async fn sniff<IO: AsyncRead + Unpin>(mut stream: IO) -> io::Result<(Speech, Rewind<IO>)> {
     let mut ahead = BytesMut::with_capacity(64);
     let speech = loop {
@@ -39,7 +39,7 @@ pub(super) async fn sniff<IO: AsyncRead + Unpin>(mut stream: IO) -> io::Result<(
     Ok((speech, Rewind::new(ahead.freeze(), stream)))
 }
 
-/// Tells the speech, or nothing if more bytes are needed.
+/// Returns the protocol, or none if more bytes are needed.
 fn classify(bytes: &[u8]) -> Option<Speech> {
     match bytes {
         [] | [0x16] => return None,

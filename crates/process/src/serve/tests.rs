@@ -29,7 +29,7 @@ fn endpoint(expects: Expects, tls: Option<ServerTls>) -> Endpoint {
     Endpoint { name: "gRPC", setting: "grpc.port", expects, tls, tls_setting: Some("grpc.tls") }
 }
 
-/// Serves a router that tells callers who they are.
+/// Serves a router that returns the peer of each request.
 async fn start(endpoint: Endpoint) -> (SocketAddr, Shutdown) {
     let router = Router::new().route(
         "/",
@@ -48,7 +48,7 @@ async fn start_router(endpoint: Endpoint, router: Router) -> (SocketAddr, Shutdo
     (address, shutdown)
 }
 
-/// Says something and reads all of the answer.
+/// Sends bytes and reads the whole response.
 async fn say<IO: AsyncRead + AsyncWrite + Unpin>(mut stream: IO, words: &[u8]) -> Vec<u8> {
     stream.write_all(words).await.unwrap();
     let mut answer = Vec::new();
@@ -169,7 +169,7 @@ async fn garbage_is_cut_off() {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(b"EHLO\r\n").await.unwrap();
     let mut answer = Vec::new();
-    // Cut off by a reset or by an end, depending on what was read before.
+    // Closed by a reset or by an end, depending on the bytes read before.
     if stream.read_to_end(&mut answer).await.is_ok() {
         assert!(answer.is_empty());
     }

@@ -14,7 +14,7 @@ pub enum TaskFailed {
     Failed {
         /// The name of the task.
         task: Cow<'static, str>,
-        /// What it returned.
+        /// Its error.
         source: BoxError,
     },
     /// The task panicked.

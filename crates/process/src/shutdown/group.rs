@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::failure::{BoxError, TaskFailed};
 use super::scope::Scope;
 
-/// How long the tasks of a group may take to end; shorter than any grace period of the process.
+/// Time for the tasks of a group to end; shorter than any grace period of the process.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// Tasks that end together: when one fails, when the group is dropped or when the process stops.

@@ -23,11 +23,11 @@ pub(super) struct Scope {
     ending: Ending,
     parent: Option<Arc<Scope>>,
     tasks: Mutex<Tasks>,
-    /// Told whenever a task has ended.
+    /// Notified whenever a task has ended.
     ended: Notify,
 }
 
-/// What it means that a task ends well before anybody asked.
+/// Meaning of a task that returns before the shutdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
     Failure,
@@ -99,7 +99,7 @@ impl Scope {
             if let Some(failure) = failure {
                 scope.fail(failure);
             }
-            // Only now, so that whoever sees the scope empty sees the failure too.
+            // Only now, so that an empty scope implies that the failure is visible.
             drop(entries);
         });
         for (scope, id) in ids {
@@ -141,7 +141,7 @@ impl Scope {
         }
     }
 
-    /// Aborts what still runs and names it.
+    /// Aborts the running tasks and returns their names.
     pub(super) fn abort_rest(&self) -> Vec<String> {
         let tasks = self.tasks.lock();
         for abort in tasks.running.values().filter_map(|running| running.abort.as_ref()) {
@@ -150,7 +150,7 @@ impl Scope {
         tasks.running.values().map(|running| running.name.to_string()).collect()
     }
 
-    /// Names what runs now.
+    /// Returns the names of the running tasks.
     pub(super) fn running(&self) -> Vec<String> {
         self.tasks.lock().running.values().map(|running| running.name.to_string()).collect()
     }
@@ -196,7 +196,7 @@ impl Scope {
 
 impl Drop for Scope {
     fn drop(&mut self) {
-        // Nobody joined the group, or it failed after that; the failure must not vanish.
+        // The group was not joined, or it failed after that; the failure must not be lost.
         if let Some(failure) = self.tasks.get_mut().failure.take() {
             let group = self.name.as_deref().unwrap_or("process");
             warn!(group, error = &failure as &dyn std::error::Error, "task failed and nobody asked");

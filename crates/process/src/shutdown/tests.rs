@@ -1,4 +1,4 @@
-//! How tasks end, and what ends with them.
+//! Ends of tasks, groups and processes.
 
 use std::convert::Infallible;
 use std::future::pending;

@@ -23,9 +23,9 @@ const REMEMBERED_SESSIONS: usize = 4;
 pub struct ClientTlsFiles {
     /// The name to expect of the server instead of the one that is dialled.
     pub server_name: Option<String>,
-    /// Whether any server certificate is accepted.
+    /// Accept every server certificate.
     pub insecure_skip_verify: bool,
-    /// Who is trusted to sign the server's certificate; the system's certificates if absent.
+    /// Trusted issuers of the server's certificate; the system's certificates if absent.
     pub ca: Option<PemFile>,
     /// The certificate to show to the server.
     pub certificate: Option<PemFile>,
@@ -35,12 +35,12 @@ pub struct ClientTlsFiles {
     pub alpn: Vec<Vec<u8>>,
 }
 
-/// What a client's TLS is made of, for those who have it in memory and not in files of its own.
+/// Parts of a client's TLS, for callers that have them in memory instead of files.
 #[derive(Debug, Default)]
 pub struct ClientTlsParts {
     /// The name to expect of the server instead of the one that is dialled.
     pub server_name: Option<String>,
-    /// Who is believed to be the server.
+    /// Verification of the server.
     pub trust: Trust,
     /// The certificate to show to the server, with those that have signed it, and its key.
     pub identity: Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>,
@@ -48,10 +48,10 @@ pub struct ClientTlsParts {
     pub alpn: Vec<Vec<u8>>,
 }
 
-/// Who is believed to be the server.
+/// Verification of the server.
 #[derive(Debug, Default)]
 pub enum Trust {
-    /// Whoever the operating system trusts.
+    /// By the trust store of the operating system.
     #[default]
     System,
     /// Those whose certificate one of these (DER) has signed.
@@ -70,7 +70,7 @@ pub struct ClientTls {
 // === impl ClientTlsFiles ===
 
 impl ClientTlsFiles {
-    /// Who judges the server's certificate.
+    /// Verifier of the server's certificate.
     pub(crate) fn verifier(&self) -> Result<Arc<dyn ServerCertVerifier>, TlsError> {
         if self.insecure_skip_verify {
             return Ok(anyone());

@@ -20,9 +20,9 @@ const END: &str = "-----END ENCRYPTED PRIVATE KEY-----";
 
 const PBES2: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x05, 0x0d];
 const PBKDF2: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x05, 0x0c];
-/// The last byte tells the hash: 7 is SHA-1, 9 is SHA-256.
+/// The last byte is the hash: 7 is SHA-1, 9 is SHA-256.
 const HMAC: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x02];
-/// The last byte tells the length of the key.
+/// The last byte is the length of the key.
 const AES_CBC: &[u8] = &[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x01];
 
 const SEQUENCE: u8 = 0x30;
@@ -36,7 +36,7 @@ const MOST_ITERATIONS: u32 = 10_000_000;
 const UNSUPPORTED: &str = "only PKCS#8 with PBKDF2 and AES-CBC can be opened; convert it with `openssl pkcs8 -topk8 -v2 aes-256-cbc`";
 const WRONG_PASSWORD: &str = "the password does not open it";
 
-/// Tells the two forms of keys under a password: PKCS#8, and the older one of OpenSSL.
+/// Whether the key is encrypted: as PKCS#8, or in the older form of OpenSSL.
 pub(super) fn is_encrypted(text: &[u8]) -> bool {
     let text = String::from_utf8_lossy(text);
     text.contains(BEGIN) || text.contains("Proc-Type: 4,ENCRYPTED")
@@ -59,14 +59,14 @@ pub(super) fn open(text: &[u8], password: Option<&str>) -> Result<PrivateKeyDer<
     let mut plain = ciphertext.to_vec();
     let iv = DecryptionContext::Iv128(FixedLength::from(iv));
     let plain = key.decrypt(&mut plain, iv).map_err(|_| WRONG_PASSWORD)?;
-    // By chance a wrong password leaves a good padding; then what is there is no key.
+    // A wrong password may leave a valid padding by chance; then the content is no key.
     if Der(plain).next(SEQUENCE).is_none() {
         return Err(WRONG_PASSWORD);
     }
     Ok(PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(plain.to_vec())))
 }
 
-/// What is needed to open a key.
+/// Parameters for decrypting a key.
 struct Parameters<'d> {
     hash: pbkdf2::Algorithm,
     salt: &'d [u8],

@@ -15,7 +15,7 @@ pub enum TlsError {
         setting: String,
         /// The file.
         file: PathBuf,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// A file is not PEM.
@@ -25,17 +25,17 @@ pub enum TlsError {
         setting: String,
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// Problem.
         source: pem::Error,
     },
-    /// A file holds nothing of what the setting is for.
+    /// A file does not contain the expected kind of item.
     #[error("{setting}: {} holds no {wanted}", file.display())]
     Empty {
         /// The setting that names the file.
         setting: String,
         /// The file.
         file: PathBuf,
-        /// What was looked for.
+        /// Expected item.
         wanted: &'static str,
     },
     /// The private key is protected by a password, and cannot be opened.
@@ -55,7 +55,7 @@ pub enum TlsError {
         setting: String,
         /// The file.
         file: PathBuf,
-        /// What rustls said.
+        /// Error of rustls.
         source: rustls::Error,
     },
     /// One of certificate and key is set without the other.
@@ -63,13 +63,13 @@ pub enum TlsError {
     Alone {
         /// The setting that is there.
         setting: String,
-        /// What is not there.
+        /// Missing setting.
         missing: &'static str,
     },
     /// The system has no trusted certificates.
     #[error("no trusted certificates on this system ({problems}); name a file of them in the TLS settings")]
     NoRoots {
-        /// What was tried and failed.
+        /// Failed step.
         problems: String,
     },
     /// The verifier of client certificates could not be made.

@@ -1,4 +1,4 @@
-//! PEM files that know which setting named them.
+//! PEM files, with the setting that names them.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -110,7 +110,7 @@ impl PemFile {
     }
 }
 
-/// Collects the certificates that can be used. Bundles have old and odd ones in them, which nobody needs; an error if
+/// Collects the certificates that can be used. Bundles contain old and odd ones, which are not needed; an error if
 /// not even one is left.
 pub(super) fn usable_roots(
     certificates: Vec<CertificateDer<'static>>,

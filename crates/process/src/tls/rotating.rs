@@ -8,7 +8,7 @@ use tracing::warn;
 use super::{ClientTls, ClientTlsFiles, TlsError};
 use crate::report;
 
-/// TLS of a client that dials again and again; clones share what was read last.
+/// TLS of a client that reconnects; clones share the files that were read last.
 #[derive(Debug, Clone)]
 pub struct RotatingClientTls {
     files: ClientTlsFiles,
@@ -24,7 +24,7 @@ impl RotatingClientTls {
         Ok(Self { files, last })
     }
 
-    /// What the files say now. Files that cannot be used, such as those that are just being replaced, change nothing.
+    /// Returns the TLS of the current files. Files that cannot be used, such as those being replaced, change nothing.
     pub fn current(&self) -> ClientTls {
         match ClientTls::open(self.files.clone()) {
             Ok(tls) => *self.last.lock() = tls,
@@ -35,7 +35,7 @@ impl RotatingClientTls {
         self.last()
     }
 
-    /// What the files said when they were last read.
+    /// Returns the TLS of the files when they were last read.
     pub fn last(&self) -> ClientTls {
         self.last.lock().clone()
     }

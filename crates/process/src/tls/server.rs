@@ -21,7 +21,7 @@ use crate::report;
 /// Files are read again no more often than this.
 const LOOK: Duration = Duration::from_mins(1);
 
-/// Whether clients show a certificate.
+/// Client certificates: not requested, requested, or required.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", try_from = "String")]
 pub enum ClientAuth {
@@ -41,9 +41,9 @@ pub struct ServerTlsFiles {
     pub certificate_chain: PemFile,
     /// The key of the certificate.
     pub private_key: PemFile,
-    /// Whether clients show a certificate.
+    /// Client certificates: not requested, requested, or required.
     pub client_auth: ClientAuth,
-    /// Who is trusted to sign clients' certificates; the system's certificates if absent.
+    /// Trusted issuers of clients' certificates; the system's certificates if absent.
     pub trust: Option<PemFile>,
     /// The protocols to offer, best first; [`ServerTls::http`] unless there is a reason.
     pub alpn: Vec<Vec<u8>>,
@@ -63,7 +63,7 @@ pub struct ServerTls {
 impl FromStr for ClientAuth {
     type Err = String;
 
-    /// Knows the words of both daemons in any case: grpc-spring's and those of the agent's `server.ssl`.
+    /// Parses the values of both daemons in any case: grpc-spring's and those of the agent's `server.ssl`.
     fn from_str(text: &str) -> Result<Self, String> {
         match text.to_ascii_lowercase().as_str() {
             "" | "none" => Ok(Self::None),
@@ -87,7 +87,7 @@ impl TryFrom<String> for ClientAuth {
 impl ServerTls {
     /// Names HTTP/2 and HTTP/1.1 as the protocols to offer.
     ///
-    /// Also right for gRPC: a client of HTTP/1.1 then gets an answer that says what is wrong instead of an alert.
+    /// Also right for gRPC: a client of HTTP/1.1 then gets a response that names the problem instead of an alert.
     pub fn http() -> Vec<Vec<u8>> {
         vec![b"h2".to_vec(), b"http/1.1".to_vec()]
     }

@@ -11,7 +11,7 @@ fn server(pki: &Pki, client_auth: ClientAuth) -> ServerTls {
     ServerTls::open(pki.server_files(client_auth)).unwrap()
 }
 
-/// Shakes hands over a pipe; gives the number of certificates the server saw, or what went wrong.
+/// Performs a handshake over a pipe; returns the number of client certificates, or the error.
 async fn handshake(server: &ServerTls, client: ClientTlsFiles) -> Result<usize, String> {
     handshake_of(server, ClientTls::open(client).unwrap()).await
 }
@@ -137,7 +137,7 @@ async fn files_of_a_client_that_are_replaced_hold_from_the_next_connection_on() 
     handshake_of(&before, client.current()).await.unwrap();
     handshake_of(&after, client.current()).await.unwrap_err();
 
-    // Half of a change cannot be used, so what was read before still is.
+    // Half of a change cannot be used, so the files read before stay in use.
     std::fs::write(pki.path("client.key"), "").unwrap();
     handshake_of(&before, client.current()).await.unwrap();
     for name in ["ca.pem", "client.pem", "client.key"] {
@@ -182,7 +182,7 @@ async fn files_of_a_server_that_are_replaced_hold_for_later_connections() {
     server.look_now();
     handshake(&server, client.clone()).await.unwrap();
 
-    // What is broken changes nothing.
+    // Broken files change nothing.
     std::fs::write(pki.path("server.pem"), "").unwrap();
     server.look_now();
     handshake(&server, client).await.unwrap();

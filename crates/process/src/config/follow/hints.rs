@@ -31,7 +31,7 @@ impl Hints {
     /// Listens to a directory, if it is there.
     pub(super) fn watch(&self, directory: &Path) {
         use AddWatchFlags as On;
-        // Not being opened or read: that is what we do ourselves.
+        // Except opening and reading, which this process does itself.
         let changes =
             On::IN_CLOSE_WRITE | On::IN_MODIFY | On::IN_ATTRIB | On::IN_CREATE | On::IN_DELETE | On::IN_MOVE;
         let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };

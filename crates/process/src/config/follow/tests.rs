@@ -1,4 +1,4 @@
-//! What counts as a change, and what becomes of one that cannot be used.
+//! Changes of the files, and changes that cannot be used.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -102,7 +102,7 @@ async fn touching_a_file_or_its_permissions_is_no_change() {
     followed.write("armory-agent.yml", "name: a");
     fs::set_permissions(followed.path("armory-agent.yml"), fs::Permissions::from_mode(0o600)).unwrap();
     followed.write("unrelated.txt", "whatever");
-    // The change that follows is the first one that is told.
+    // The next change is the first one that is reported.
     let told = tokio::select! {
         biased;
         told = followed.follower.next() => told,

@@ -1,4 +1,4 @@
-//! How serde walks through lists, maps and variants.
+//! Access of serde to lists, maps and variants.
 
 use std::collections::{BTreeMap, btree_map};
 use std::vec;
@@ -23,12 +23,12 @@ pub(super) struct Entries {
     current: Option<(String, Tree)>,
 }
 
-/// What a key without a value (`accounts:` and nothing below) stands for.
+/// Meaning of a key without a value (`accounts:` and nothing below).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nulls {
-    /// The default, whatever its type.
+    /// The default of its type.
     Default,
-    /// Nothing, said on purpose: where users choose the keys.
+    /// An explicit null, where users choose the keys.
     Kept,
 }
 

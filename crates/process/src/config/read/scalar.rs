@@ -1,4 +1,4 @@
-//! What a scalar can stand for.
+//! Values that a scalar can have.
 
 use serde::de::Unexpected;
 

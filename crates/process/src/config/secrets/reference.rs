@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-/// What is wanted: the secret, or a file that holds it.
+/// Form of the result: the secret, or a file that holds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Value,
     File,
 }
 
-/// Who keeps the secret.
+/// Store of the secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Engine {
     Vault,
