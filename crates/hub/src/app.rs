@@ -10,7 +10,8 @@ use prometheus_client::registry::Registry;
 use regex::Regex;
 use spindrift_model::{AgentId, HubId, TenantId};
 use spindrift_process::{
-    config::Env, daemon::host_name, readiness::Readiness, schedule::Schedule, serve, shutdown::Shutdown, tls::ServerTls,
+    config::Env, daemon::host_name, readiness::Readiness, schedule::Schedule, serve, shutdown::Shutdown,
+    tls::ServerTls,
 };
 use tokio::net::TcpListener;
 use tracing::info;

@@ -105,7 +105,7 @@ impl Schedule {
         let mut date = after.date();
         for _ in 0..DAYS_AHEAD {
             let start = if date == after.date() { after.time() } else { Time::midnight() };
-            let mut times = self.times_from(start).map(|time| DateTime::from_parts(date, time));
+            let mut times = self.times_from(start).map(move |time| DateTime::from_parts(date, time));
             if self.has_day(date)
                 && let Some(next) = times.find(|time| *time > after)
             {

@@ -39,7 +39,7 @@ pub async fn run(
                 engines.start(key, async move {
                     // Dropped after the engine and all its watches, also after a panic.
                     let _watching = watching;
-                    detached.run_until_cancelled(engine.run()).await;
+                    detached.run_until_cancelled(Box::pin(engine.run())).await;
                 });
             }
         }

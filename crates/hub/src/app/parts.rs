@@ -7,6 +7,7 @@ use prometheus_client::registry::Registry;
 use spindrift_model::{HubId, TenantId};
 use spindrift_process::{
     readiness::{Readiness, ReadinessGuard},
+    schedule::Schedule,
     serve::{self, Endpoint, Expects},
     shutdown::Shutdown,
     tls::ServerTls,
@@ -25,7 +26,6 @@ use crate::{
     ingest::{Committer, CommitterConfig, CreditBudget, Feed, Ingest, IngestConfig},
     metrics::Metrics,
     rest::{self, RestState},
-    schedule::Schedule,
     session::{Context, HubService, SessionConfig, Sessions, SubjectFilter},
     store::Store,
 };

@@ -48,9 +48,9 @@ impl FromStr for Positions {
 /// Decodes an account name; none if an escape is malformed.
 fn unescape(text: &str) -> Option<String> {
     // The decoder leaves a malformed escape as it is, but a name never contains a bare percent sign.
-    let escapes = text.split('%').skip(1);
+    let mut escapes = text.split('%').skip(1);
     let is_escape = |after: &str| after.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2;
-    if !escapes.into_iter().all(is_escape) {
+    if !escapes.all(is_escape) {
         return None;
     }
     percent_decode_str(text).decode_utf8().ok().map(Into::into)
