@@ -8,11 +8,11 @@ use std::fmt;
 
 use serde_json::{Map, Number, Value};
 
-use fields::Kind;
+use fields::FieldType;
 
 /// Error of the decoder.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Misfit {
+pub(crate) enum DecodeError {
     Type {
         found: String,
         /// Struct and path as Go writes them: `Container.spec.containers.image`.
@@ -24,7 +24,7 @@ pub(crate) enum Misfit {
 
 /// Position of the decoder.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct FieldPosition<'a> {
     /// Struct that contains the field.
     owner: &'static str,
     /// `spec.containers[0].image`.
@@ -33,7 +33,7 @@ struct Place<'a> {
 
 /// Removes the fields that a kind does not have and returns their paths; objects of kinds without a schema stay
 /// unchanged.
-pub(crate) fn fit(api_version: &str, kind: &str, object: &mut Value) -> Result<Vec<String>, Misfit> {
+pub(crate) fn fit(api_version: &str, kind: &str, object: &mut Value) -> Result<Vec<String>, DecodeError> {
     let mut unknown = Vec::new();
     let Some(message) = fields::message_of(api_version, kind) else { return Ok(unknown) };
     let Value::Object(members) = object else { return Ok(unknown) };
@@ -50,13 +50,13 @@ fn fit_message(
     members: &mut Map<String, Value>,
     path: &str,
     unknown: &mut Vec<String>,
-) -> Result<(), Misfit> {
+) -> Result<(), DecodeError> {
     let mut strangers = Vec::new();
     for (name, value) in members.iter_mut() {
         let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
         if let Some(field) = fields::named(message, name) {
             let owner = message.rsplit('.').next().unwrap_or(message);
-            fit_value(&field.kind, value, Place { owner, path: &path }, unknown)?;
+            fit_value(&field.kind, value, FieldPosition { owner, path: &path }, unknown)?;
         } else {
             unknown.push(path);
             strangers.push(name.clone());
@@ -69,35 +69,35 @@ fn fit_message(
 }
 
 fn fit_value(
-    kind: &Kind,
+    kind: &FieldType,
     value: &mut Value,
-    place: Place<'_>,
+    place: FieldPosition<'_>,
     unknown: &mut Vec<String>,
-) -> Result<(), Misfit> {
+) -> Result<(), DecodeError> {
     match (kind, value) {
         // Null is always allowed; types with their own decoder are checked where they are used.
         (_, Value::Null)
-        | (Kind::Either | Kind::Json | Kind::List, _)
-        | (Kind::Text | Kind::Bytes | Kind::Time { .. }, Value::String(_))
-        | (Kind::Bool, Value::Bool(_))
-        | (Kind::Float | Kind::Quantity, Value::Number(_)) => Ok(()),
-        (Kind::Int(name), Value::Number(number)) if is_integer(name, number) => Ok(()),
-        (Kind::Quantity, Value::String(text)) if is_quantity(text) => Ok(()),
-        (Kind::Quantity, _) => Err(Misfit::Quantity),
-        (Kind::Message(message), Value::Object(members)) => {
+        | (FieldType::Either | FieldType::Json | FieldType::List, _)
+        | (FieldType::Text | FieldType::Bytes | FieldType::Time { .. }, Value::String(_))
+        | (FieldType::Bool, Value::Bool(_))
+        | (FieldType::Float | FieldType::Quantity, Value::Number(_)) => Ok(()),
+        (FieldType::Int(name), Value::Number(number)) if is_integer(name, number) => Ok(()),
+        (FieldType::Quantity, Value::String(text)) if is_quantity(text) => Ok(()),
+        (FieldType::Quantity, _) => Err(DecodeError::Quantity),
+        (FieldType::Message(message), Value::Object(members)) => {
             fit_message(message, members, place.path, unknown)
         }
-        (Kind::Many(item), Value::Array(items)) => {
+        (FieldType::Many(item), Value::Array(items)) => {
             for (index, value) in items.iter_mut().enumerate() {
                 let path = format!("{}[{index}]", place.path);
-                fit_value(item, value, Place { path: &path, ..place }, unknown)?;
+                fit_value(item, value, FieldPosition { path: &path, ..place }, unknown)?;
             }
             Ok(())
         }
-        (Kind::Map(kind), Value::Object(members)) => {
+        (FieldType::Map(kind), Value::Object(members)) => {
             members.values_mut().try_for_each(|value| fit_value(kind, value, place, unknown))
         }
-        (kind, value) => Err(Misfit::new(kind, value, place)),
+        (kind, value) => Err(DecodeError::new(kind, value, place)),
     }
 }
 
@@ -115,14 +115,14 @@ fn is_quantity(text: &str) -> bool {
     rest.len() < unsigned.len() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-// === impl Misfit ===
+// === impl DecodeError ===
 
-impl Misfit {
-    fn new(kind: &Kind, value: &Value, place: Place<'_>) -> Self {
+impl DecodeError {
+    fn new(kind: &FieldType, value: &Value, place: FieldPosition<'_>) -> Self {
         let found = match value {
             Value::Null => "null".to_owned(),
             Value::Bool(_) => "bool".to_owned(),
-            Value::Number(number) if matches!(kind, Kind::Int(_)) => format!("number {number}"),
+            Value::Number(number) if matches!(kind, FieldType::Int(_)) => format!("number {number}"),
             Value::Number(_) => "number".to_owned(),
             Value::String(_) => "string".to_owned(),
             Value::Array(_) => "array".to_owned(),
@@ -138,23 +138,23 @@ impl Misfit {
 }
 
 /// Name of a field's type in Go.
-fn go_name(kind: &Kind) -> String {
+fn go_name(kind: &FieldType) -> String {
     match kind {
-        Kind::Text | Kind::Time { .. } | Kind::Quantity => "string".to_owned(),
-        Kind::Bytes => "[]uint8".to_owned(),
-        Kind::Bool => "bool".to_owned(),
-        Kind::Int(name) => (*name).to_owned(),
-        Kind::Float => "float64".to_owned(),
-        Kind::Message(message) => message.split_once('.').map_or(*message, |(_, name)| name).to_owned(),
-        Kind::Many(item) => format!("[]{}", go_name(item)),
-        Kind::Map(value) => format!("map[string]{}", go_name(value)),
-        Kind::Either => "int32".to_owned(),
-        Kind::Json => "map[string]interface {}".to_owned(),
-        Kind::List => "[]string".to_owned(),
+        FieldType::Text | FieldType::Time { .. } | FieldType::Quantity => "string".to_owned(),
+        FieldType::Bytes => "[]uint8".to_owned(),
+        FieldType::Bool => "bool".to_owned(),
+        FieldType::Int(name) => (*name).to_owned(),
+        FieldType::Float => "float64".to_owned(),
+        FieldType::Message(message) => message.split_once('.').map_or(*message, |(_, name)| name).to_owned(),
+        FieldType::Many(item) => format!("[]{}", go_name(item)),
+        FieldType::Map(value) => format!("map[string]{}", go_name(value)),
+        FieldType::Either => "int32".to_owned(),
+        FieldType::Json => "map[string]interface {}".to_owned(),
+        FieldType::List => "[]string".to_owned(),
     }
 }
 
-impl fmt::Display for Misfit {
+impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Type { found, field, wanted } => {
@@ -215,7 +215,7 @@ mod tests {
         let why = "number 3000000000 into Go struct field DeploymentSpec.spec.replicas of type int32";
         assert_eq!(misfit.to_string(), format!("json: cannot unmarshal {why}"));
         let mut lots = pod(&json!({"resources": {"limits": {"cpu": "lots"}}}));
-        assert_eq!(fit("v1", "Pod", &mut lots), Err(Misfit::Quantity));
+        assert_eq!(fit("v1", "Pod", &mut lots), Err(DecodeError::Quantity));
     }
 
     #[test]

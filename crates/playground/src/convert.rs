@@ -13,12 +13,12 @@ use crate::object::{fields, text};
 /// Parses stored bytes into an object of the resource's version.
 pub(crate) fn present(resource: &Resource, bytes: &Bytes) -> Option<Value> {
     let mut object = serde_json::from_slice(bytes).ok()?;
-    dress(resource, &mut object);
+    set_type(resource, &mut object);
     Some(object)
 }
 
 /// Sets `apiVersion` and `kind`, and converts the fields to the resource's version.
-pub(crate) fn dress(resource: &Resource, object: &mut Value) {
+pub(crate) fn set_type(resource: &Resource, object: &mut Value) {
     from_storage(resource, object);
     let fields = fields(object);
     fields.insert("apiVersion".into(), resource.api_version().into());
@@ -27,13 +27,13 @@ pub(crate) fn dress(resource: &Resource, object: &mut Value) {
 
 /// Writes stored objects with the type of the resource.
 #[derive(Debug, Clone)]
-pub(crate) struct Dresser {
+pub(crate) struct ObjectWriter {
     head: Bytes,
     converts: bool,
     resource: std::sync::Arc<Resource>,
 }
 
-impl Dresser {
+impl ObjectWriter {
     pub(crate) fn new(resource: &std::sync::Arc<Resource>) -> Self {
         let head = format!("{{\"kind\":{:?},\"apiVersion\":{:?},", resource.kind, resource.api_version());
         Self { head: head.into(), converts: converts(resource), resource: std::sync::Arc::clone(resource) }

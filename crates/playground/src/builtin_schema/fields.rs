@@ -10,12 +10,12 @@ pub(crate) struct Field {
     pub(crate) name: &'static str,
     /// Set if JSON omits a zero value.
     pub(crate) omit_zero: bool,
-    pub(crate) kind: Kind,
+    pub(crate) kind: FieldType,
 }
 
 /// Type of a field.
 #[derive(Debug)]
-pub(crate) enum Kind {
+pub(crate) enum FieldType {
     Text,
     Bytes,
     Bool,
@@ -23,9 +23,9 @@ pub(crate) enum Kind {
     Int(&'static str),
     Float,
     Message(&'static str),
-    Many(Box<Kind>),
+    Many(Box<FieldType>),
     /// With string keys.
-    Map(Box<Kind>),
+    Map(Box<FieldType>),
     Time {
         fraction: bool,
     },
@@ -39,7 +39,7 @@ pub(crate) enum Kind {
 }
 
 #[derive(Default)]
-struct Table {
+struct FieldTable {
     /// By version and kind.
     kinds: HashMap<(&'static str, &'static str), &'static str>,
     /// By message and number.
@@ -53,7 +53,7 @@ struct Table {
 /// Printed by `testenv fields`; the contract suite compares them.
 const TEXT: &str = include_str!("fields.txt");
 
-static TABLE: LazyLock<Table> = LazyLock::new(|| Table::parse(TEXT));
+static TABLE: LazyLock<FieldTable> = LazyLock::new(|| FieldTable::parse(TEXT));
 
 /// Message that encodes a kind.
 pub(crate) fn message_of(api_version: &str, kind: &str) -> Option<&'static str> {
@@ -74,9 +74,9 @@ pub(crate) fn named(message: &'static str, name: &str) -> Option<&'static Field>
     TABLE.inline.get(message)?.iter().find_map(|inline| named(inline, name))
 }
 
-// === impl Table ===
+// === impl FieldTable ===
 
-impl Table {
+impl FieldTable {
     fn parse(text: &'static str) -> Self {
         let mut table = Self::default();
         for line in text.lines() {
@@ -92,7 +92,7 @@ impl Table {
                 Some(message) => {
                     for (number, field) in words.filter_map(Field::parse) {
                         match &field.kind {
-                            Kind::Message(inline) if field.name.is_empty() => {
+                            FieldType::Message(inline) if field.name.is_empty() => {
                                 table.inline.entry(message).or_default().push(*inline);
                             }
                             _ => drop(table.names.insert((message, field.name), number)),
@@ -115,13 +115,13 @@ impl Field {
         let (number, rest) = word.split_once(':')?;
         let (name, kind) = rest.split_once(':')?;
         let (name, omit_zero) = name.strip_suffix('?').map_or((name, false), |name| (name, true));
-        Some((number.parse().ok()?, Self { name, omit_zero, kind: Kind::parse(kind) }))
+        Some((number.parse().ok()?, Self { name, omit_zero, kind: FieldType::parse(kind) }))
     }
 }
 
-// === impl Kind ===
+// === impl FieldType ===
 
-impl Kind {
+impl FieldType {
     fn parse(word: &'static str) -> Self {
         if let Some(item) = word.strip_prefix('*') {
             return Self::Many(Box::new(Self::parse(item)));

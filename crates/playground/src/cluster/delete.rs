@@ -83,16 +83,16 @@ impl Cluster {
         if options.dry_run {
             drop(store);
             let mut object = object;
-            convert::dress(resource, &mut object);
+            convert::set_type(resource, &mut object);
             return Ok(Deletion::Done(object));
         }
         let mut queue = Queue::default();
-        let mut deletion = self.doom(&mut store, &resource.storage, &path, options, &mut queue);
+        let mut deletion = self.begin_deletion(&mut store, &resource.storage, &path, options, &mut queue);
         self.collect(&mut store, queue);
         self.changed.notify_waiters();
         drop(store);
         let (Deletion::Done(object) | Deletion::Pending(object)) = &mut deletion;
-        convert::dress(resource, object);
+        convert::set_type(resource, object);
         Ok(deletion)
     }
 }

@@ -22,7 +22,7 @@ pub(super) struct Queue {
 
 impl Cluster {
     /// Removes an object, or marks it as terminating if finalizers or a grace period keep it.
-    pub(super) fn doom(
+    pub(super) fn begin_deletion(
         &self,
         store: &mut Store,
         table: &TableId,
@@ -90,7 +90,7 @@ impl Cluster {
             // does not recurse deeply.
             for (table, path) in dependents {
                 if !store.value(&table, &path).is_some_and(|object| object::is_terminating(&object)) {
-                    self.doom(store, &table, &path, &DeleteOptions::default(), queue);
+                    self.begin_deletion(store, &table, &path, &DeleteOptions::default(), queue);
                 }
             }
             release(store, table, path, FOREGROUND, queue);
@@ -110,7 +110,7 @@ impl Cluster {
         for table in tables {
             let paths: Vec<String> = store.scan(&table, &prefix).map(|(path, _)| path.to_owned()).collect();
             for path in paths {
-                self.doom(store, &table, &path, &DeleteOptions::default(), queue);
+                self.begin_deletion(store, &table, &path, &DeleteOptions::default(), queue);
             }
         }
     }
@@ -157,7 +157,7 @@ impl Cluster {
         if others {
             orphan(store, &[(table.clone(), path.into())], owner);
         } else if !object::is_terminating(&object) {
-            self.doom(store, table, path, &DeleteOptions::default(), queue);
+            self.begin_deletion(store, table, path, &DeleteOptions::default(), queue);
         }
     }
 

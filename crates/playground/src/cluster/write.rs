@@ -113,7 +113,7 @@ impl Cluster {
             self.after_write(&mut store, resource);
         }
         drop(store);
-        convert::dress(resource, &mut object);
+        convert::set_type(resource, &mut object);
         Ok(object)
     }
 
@@ -133,7 +133,7 @@ impl Cluster {
             return Err(Status::not_found(resource, name));
         };
         let mut current = stored.clone();
-        convert::dress(resource, &mut current);
+        convert::set_type(resource, &mut current);
         let mut wanted = change(&current)?;
         convert::to_storage(resource, &mut wanted);
         keep(resource, part, &stored, &mut wanted);
@@ -161,7 +161,7 @@ impl Cluster {
             wanted = stored;
         }
         drop(store);
-        convert::dress(resource, &mut wanted);
+        convert::set_type(resource, &mut wanted);
         Ok(wanted)
     }
 
@@ -184,7 +184,7 @@ fn check_measure(object: &Value) -> Result<(), Status> {
     if object::depth(object) > object::MAX_DEPTH {
         return Err(Status::bad_request("the object is nested too deeply"));
     }
-    let mut size = Size(0);
+    let mut size = ByteCounter(0);
     // Writing to a counter does not fail.
     if serde_json::to_writer(&mut size, object).is_err() || size.0 > MAX_SIZE {
         return Err(Status::new(500, "", "etcdserver: request is too large"));
@@ -193,9 +193,9 @@ fn check_measure(object: &Value) -> Result<(), Status> {
 }
 
 /// Counts the bytes written to it.
-struct Size(usize);
+struct ByteCounter(usize);
 
-impl std::io::Write for Size {
+impl std::io::Write for ByteCounter {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0 += bytes.len();
         Ok(bytes.len())

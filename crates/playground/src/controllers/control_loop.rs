@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     managed_cluster::{Demand, Site, Work},
-    pod::Cause,
+    pod::Trigger,
     reconcile::Tempo,
     timers::Timers,
 };
@@ -32,7 +32,7 @@ struct Engine {
     sites: Vec<Site>,
     notices: SelectAll<BoxStream<'static, Heard>>,
     timers: Timers<(usize, Work)>,
-    queue: VecDeque<(usize, Work, Cause)>,
+    queue: VecDeque<(usize, Work, Trigger)>,
     /// Items that are queued because of a change, so that each is queued once.
     queued: BTreeSet<(usize, Work)>,
 }
@@ -126,7 +126,7 @@ impl Engine {
 
     fn demand(&mut self, number: usize, work: Work) {
         if self.queued.insert((number, work.clone())) {
-            self.queue.push_back((number, work, Cause::Change));
+            self.queue.push_back((number, work, Trigger::Change));
         }
     }
 
@@ -134,7 +134,7 @@ impl Engine {
     fn ring(&mut self) {
         let now = Instant::now();
         while let Some((number, work)) = self.timers.pop(now) {
-            self.queue.push_back((number, work, Cause::Timer));
+            self.queue.push_back((number, work, Trigger::Timer));
         }
     }
 
@@ -143,7 +143,7 @@ impl Engine {
         for _ in 0..BATCH {
             let Some((number, work, cause)) = self.queue.pop_front() else { return false };
             let key = (number, work);
-            if cause == Cause::Change {
+            if cause == Trigger::Change {
                 self.queued.remove(&key);
             }
             let Some(site) = self.sites.get_mut(number) else { continue };

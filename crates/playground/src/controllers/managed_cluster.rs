@@ -11,7 +11,7 @@ use super::{
     events::Notes,
     fields::{self, matches, name, namespace, uid},
     job, namespace as namespaces,
-    pod::{self, Cause},
+    pod::{self, Trigger},
     reconcile::{Kind, Plan, Tempo, Turn, Write},
     replica_set, stateful_set,
 };
@@ -42,7 +42,7 @@ pub(crate) enum Demand {
 
 /// Fields of an object that determine which controllers it affects.
 #[derive(Debug, Deserialize)]
-struct Head {
+struct ObjectHead {
     metadata: Metadata,
 }
 
@@ -121,7 +121,9 @@ impl Site {
         if !matches!(kind, Kind::Pod | Kind::ReplicaSet | Kind::Job) {
             return demands;
         }
-        let Ok(Head { metadata }) = serde_json::from_slice::<Head>(object) else { return demands };
+        let Ok(ObjectHead { metadata }) = serde_json::from_slice::<ObjectHead>(object) else {
+            return demands;
+        };
         for owner in metadata.owner_references.iter().filter(|owner| owner.controller) {
             let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
             if let Some(kind) = Kind::of(group, &owner.kind) {
@@ -145,7 +147,7 @@ impl Site {
     }
 
     /// Reconciles an object; returns the delay after which to reconcile it again.
-    pub(crate) fn perform(&mut self, work: &Work, cause: Cause) -> Option<std::time::Duration> {
+    pub(crate) fn perform(&mut self, work: &Work, cause: Trigger) -> Option<std::time::Duration> {
         let object = self.cluster.get(&work.key())?;
         let mut rng = self.rng.fork();
         let mut turn =
@@ -168,7 +170,7 @@ impl Site {
         (nodes * PODS_PER_NODE).saturating_sub(self.cluster.count("", "pods")).min(PODS_PER_TURN)
     }
 
-    fn decide(&self, work: &Work, object: &Value, cause: Cause, turn: &mut Turn<'_>) -> Plan {
+    fn decide(&self, work: &Work, object: &Value, cause: Trigger, turn: &mut Turn<'_>) -> Plan {
         let of = |kind: Kind| self.dependents(object, kind);
         match work.kind {
             Kind::Deployment => deployment::decide(object, &of(Kind::ReplicaSet), turn),

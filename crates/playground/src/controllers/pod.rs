@@ -34,12 +34,12 @@ const LONGEST_BACK_OFF: Duration = Duration::from_mins(5);
 
 /// Reason of a reconciliation: the object changed, or a requested requeue is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Cause {
+pub(crate) enum Trigger {
     Change,
     Timer,
 }
 
-pub(super) fn decide(pod: &Value, nodes: &[Value], cause: Cause, turn: &mut Turn<'_>) -> Plan {
+pub(super) fn decide(pod: &Value, nodes: &[Value], cause: Trigger, turn: &mut Turn<'_>) -> Plan {
     let mut plan = Plan::default();
     if is_deleted(pod) {
         stop(&mut plan, pod, cause, turn);
@@ -52,36 +52,36 @@ pub(super) fn decide(pod: &Value, nodes: &[Value], cause: Cause, turn: &mut Turn
             plan.status(Kind::Pod, pod, status::creating(pod, turn));
             plan.later(turn.about(turn.tempo.start));
         }
-        (Stage::Creating, Cause::Change) => plan.later(turn.about(turn.tempo.start)),
-        (Stage::Creating, Cause::Timer) if !command.pullable => {
+        (Stage::Creating, Trigger::Change) => plan.later(turn.about(turn.tempo.start)),
+        (Stage::Creating, Trigger::Timer) if !command.pullable => {
             let image = text(pod, "/spec/containers/0/image");
             plan.note(pod, KUBELET, "Failed", format!("Failed to pull image \"{image}\": not found"));
             plan.note(pod, KUBELET, "BackOff", format!("Back-off pulling image \"{image}\""));
             plan.status(Kind::Pod, pod, status::not_pulled(pod, turn));
         }
-        (Stage::Creating, Cause::Timer) => start(&mut plan, pod, turn),
-        (Stage::Starting | Stage::Crashed, Cause::Change) => plan.later(turn.about(turn.tempo.ready)),
-        (Stage::Starting, Cause::Timer) => plan.status(Kind::Pod, pod, status::ready(pod, turn)),
-        (Stage::Running, Cause::Change) => {
+        (Stage::Creating, Trigger::Timer) => start(&mut plan, pod, turn),
+        (Stage::Starting | Stage::Crashed, Trigger::Change) => plan.later(turn.about(turn.tempo.ready)),
+        (Stage::Starting, Trigger::Timer) => plan.status(Kind::Pod, pod, status::ready(pod, turn)),
+        (Stage::Running, Trigger::Change) => {
             if let Some(limit) = command.runs_for(turn) {
                 plan.later(limit);
             }
         }
-        (Stage::Running, Cause::Timer) => end(&mut plan, pod, command, turn),
-        (Stage::Crashed, Cause::Timer) if restarts(pod) == 0 => {
+        (Stage::Running, Trigger::Timer) => end(&mut plan, pod, command, turn),
+        (Stage::Crashed, Trigger::Timer) if restarts(pod) == 0 => {
             plan.note(pod, KUBELET, "Started", format!("Started container {}", first(pod)));
             plan.status(Kind::Pod, pod, status::restarted(pod, turn));
         }
-        (Stage::Crashed, Cause::Timer) => {
+        (Stage::Crashed, Trigger::Timer) => {
             let told = format!("Back-off restarting failed container {}", first(pod));
             plan.note(pod, KUBELET, "BackOff", told);
             plan.status(Kind::Pod, pod, status::backing_off(pod, turn));
         }
-        (Stage::BackingOff, Cause::Change) => {
+        (Stage::BackingOff, Trigger::Change) => {
             let doublings = u32::try_from(restarts(pod).clamp(0, 10)).unwrap_or(0);
             plan.later((turn.tempo.back_off * 2_u32.pow(doublings)).min(LONGEST_BACK_OFF));
         }
-        (Stage::BackingOff, Cause::Timer) => plan.status(Kind::Pod, pod, status::restarted(pod, turn)),
+        (Stage::BackingOff, Trigger::Timer) => plan.status(Kind::Pod, pod, status::restarted(pod, turn)),
         (Stage::Stuck | Stage::Done, _) => {}
     }
     plan
@@ -153,10 +153,10 @@ fn end(plan: &mut Plan, pod: &Value, command: Command, turn: &mut Turn<'_>) {
     plan.status(Kind::Pod, pod, status);
 }
 
-fn stop(plan: &mut Plan, pod: &Value, cause: Cause, turn: &mut Turn<'_>) {
+fn stop(plan: &mut Plan, pod: &Value, cause: Trigger, turn: &mut Turn<'_>) {
     let grace = number(pod, "/metadata/deletionGracePeriodSeconds").unwrap_or(30);
     let never_ran = matches!(Stage::of(pod), Stage::Unbound | Stage::Bound | Stage::Done);
-    if cause == Cause::Timer || never_ran || grace == 0 {
+    if cause == Trigger::Timer || never_ran || grace == 0 {
         let (namespace, name) = (namespace(pod).to_owned(), name(pod).to_owned());
         plan.write(Write::Remove { kind: Kind::Pod, namespace, name });
         return;

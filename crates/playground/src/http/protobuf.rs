@@ -13,7 +13,7 @@ use base64::prelude::BASE64_STANDARD;
 use jiff::Timestamp;
 use serde_json::{Map, Number, Value, json};
 
-use crate::builtin_schema::fields::{self, Field, Kind};
+use crate::builtin_schema::fields::{self, Field, FieldType};
 use wire::{Broken, Datum, Reader};
 
 pub(crate) const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
@@ -74,20 +74,20 @@ fn insert(
     depth: usize,
 ) -> Result<(), Broken> {
     match &field.kind {
-        Kind::Many(item) => {
+        FieldType::Many(item) => {
             let item = to_json(item, datum, depth)?;
             if let Value::Array(items) = object.entry(field.name).or_insert_with(|| json!([])) {
                 items.push(item);
             }
         }
-        Kind::Map(kind) => {
+        FieldType::Map(kind) => {
             let (key, value) = entry(kind, datum, depth)?;
             if let Value::Object(entries) = object.entry(field.name).or_insert_with(|| json!({})) {
                 entries.insert(key, value);
             }
         }
         // An inline field, such as the source of a volume, has no name in JSON.
-        Kind::Message(message) if field.name.is_empty() => {
+        FieldType::Message(message) if field.name.is_empty() => {
             object.extend(message_to_json(message, datum.bytes()?, depth + 1)?);
         }
         kind => {
@@ -109,29 +109,29 @@ fn is_zero(value: &Value) -> bool {
     }
 }
 
-fn to_json(kind: &Kind, datum: Datum<'_>, depth: usize) -> Result<Value, Broken> {
+fn to_json(kind: &FieldType, datum: Datum<'_>, depth: usize) -> Result<Value, Broken> {
     Ok(match kind {
-        Kind::Text => text(datum)?.into(),
-        Kind::Bytes => BASE64_STANDARD.encode(datum.bytes()?).into(),
-        Kind::Bool => (datum.integer()? != 0).into(),
-        Kind::Int(_) => datum.integer()?.into(),
-        Kind::Float => Number::from_f64(datum.float()?).ok_or(Broken)?.into(),
-        Kind::Message(message) => message_to_json(message, datum.bytes()?, depth + 1)?.into(),
-        Kind::Time { fraction } => time(datum.bytes()?, *fraction)?,
-        Kind::Quantity => {
+        FieldType::Text => text(datum)?.into(),
+        FieldType::Bytes => BASE64_STANDARD.encode(datum.bytes()?).into(),
+        FieldType::Bool => (datum.integer()? != 0).into(),
+        FieldType::Int(_) => datum.integer()?.into(),
+        FieldType::Float => Number::from_f64(datum.float()?).ok_or(Broken)?.into(),
+        FieldType::Message(message) => message_to_json(message, datum.bytes()?, depth + 1)?.into(),
+        FieldType::Time { fraction } => time(datum.bytes()?, *fraction)?,
+        FieldType::Quantity => {
             first(datum.bytes()?)?.map_or(Ok(json!("0")), |datum| text(datum).map(Value::from))?
         }
-        Kind::Either => either(datum.bytes()?)?,
-        Kind::Json => match first(datum.bytes()?)? {
+        FieldType::Either => either(datum.bytes()?)?,
+        FieldType::Json => match first(datum.bytes()?)? {
             Some(raw) => serde_json::from_slice(raw.bytes()?).map_err(|_| Broken)?,
             None => Value::Null,
         },
-        Kind::List => {
+        FieldType::List => {
             let items = wire::read(datum.bytes()?)?;
             items.into_iter().map(|(_, item)| text(item).map(Value::from)).collect::<Result<_, _>>()?
         }
         // Kubernetes has no lists of lists and no maps of maps.
-        Kind::Many(_) | Kind::Map(_) => return Err(Broken),
+        FieldType::Many(_) | FieldType::Map(_) => return Err(Broken),
     })
 }
 
@@ -145,7 +145,7 @@ fn first(bytes: &[u8]) -> Result<Option<Datum<'_>>, Broken> {
 }
 
 /// One entry of a map.
-fn entry(kind: &Kind, datum: Datum<'_>, depth: usize) -> Result<(String, Value), Broken> {
+fn entry(kind: &FieldType, datum: Datum<'_>, depth: usize) -> Result<(String, Value), Broken> {
     let (mut key, mut value) = (String::new(), Value::Null);
     for (number, datum) in wire::read(datum.bytes()?)? {
         match number {

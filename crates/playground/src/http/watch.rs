@@ -19,7 +19,7 @@ use super::route::Target;
 use super::table;
 use crate::catalogue::Resource;
 use crate::cluster::{Body, BodyError};
-use crate::convert::{self, Dresser};
+use crate::convert::{self, ObjectWriter};
 use crate::selector::Selector;
 use crate::status::{Cause, Status};
 use crate::storage::collection::{Change, Collection, Item};
@@ -68,7 +68,7 @@ struct Pending {
 /// Format of events.
 struct Format {
     resource: Arc<Resource>,
-    dresser: Dresser,
+    writer: ObjectWriter,
     view: View,
     include: table::Include,
     /// Columns are sent with the first row only.
@@ -102,7 +102,7 @@ pub(crate) fn watch(call: &Call, target: &Target) -> Result<Response<Body>, Stat
         selector,
         format: Format {
             resource: Arc::clone(&target.resource),
-            dresser: Dresser::new(&target.resource),
+            writer: ObjectWriter::new(&target.resource),
             view,
             include: table::Include::parse(call)?,
             columns_sent: false,
@@ -333,7 +333,7 @@ impl Format {
         out.extend_from_slice(kind.as_bytes());
         out.extend_from_slice(b"\",\"object\":");
         match self.view {
-            View::Object | View::Yaml => self.dresser.write(bytes, out),
+            View::Object | View::Yaml => self.writer.write(bytes, out),
             View::Metadata => list::write_metadata(bytes, out),
             View::Table => {
                 let object = convert::present(&self.resource, bytes).unwrap_or_default();

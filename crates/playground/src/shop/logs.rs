@@ -24,7 +24,7 @@ pub struct Logs {
 
 /// Attributes of a container that determine its log.
 #[derive(Debug, Clone)]
-struct Writer {
+struct LoggedContainer {
     key: Key,
     app: String,
     uid: String,
@@ -47,12 +47,12 @@ impl Logs {
 
 impl LogSource for Logs {
     fn lines(&self, pod: &Value, container: &str, run: Run) -> Vec<LogLine> {
-        let writer = Writer::new(pod, container);
+        let writer = LoggedContainer::new(pod, container);
         seconds(pod, container, run).map(|seconds| writer.lines(seconds)).unwrap_or_default()
     }
 
     fn follow(&self, pod: &Value, container: &str) -> BoxStream<'static, LogLine> {
-        let writer = Writer::new(pod, container);
+        let writer = LoggedContainer::new(pod, container);
         let start = (self.cluster.clone(), writer, Timestamp::now().as_second());
         let batches = stream::unfold(start, |(cluster, writer, from)| async move {
             sleep(Duration::from_secs(1)).await;
@@ -78,9 +78,9 @@ fn seconds(pod: &Value, container: &str, run: Run) -> Option<Range<i64>> {
     Some(started.max(until - LONGEST)..until)
 }
 
-// === impl Writer ===
+// === impl LoggedContainer ===
 
-impl Writer {
+impl LoggedContainer {
     fn new(pod: &Value, container: &str) -> Self {
         let app = match fields::label(pod, "app") {
             "" => container,
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn lines_do_not_change_when_they_are_read_again() {
         let pod = json!({ "metadata": { "uid": "u", "labels": { "app": "checkout" } } });
-        let writer = Writer::new(&pod, "checkout");
+        let writer = LoggedContainer::new(&pod, "checkout");
         let all = writer.lines(1_000..1_100);
         assert!((20..80).contains(&all.len()), "{}", all.len());
         assert_eq!([writer.lines(1_000..1_050), writer.lines(1_050..1_100)].concat(), all);

@@ -5,13 +5,13 @@ use serde_json::json;
 use super::*;
 use crate::controllers::{fields::is_ready, reconcile::Tempo};
 
-struct Life {
+struct PodUnderTest {
     pod: Value,
     rng: fastrand::Rng,
     gone: bool,
 }
 
-impl Life {
+impl PodUnderTest {
     fn new(spec: &Value) -> Self {
         let pod = json!({ "metadata": { "name": "web", "namespace": "shop" }, "spec": spec, "status": { "phase": "Pending" } });
         Self { pod, rng: fastrand::Rng::with_seed(1), gone: false }
@@ -20,7 +20,7 @@ impl Life {
     /// Reconciles, timers included, until the pod meets the condition.
     fn until(&mut self, what: &str, wanted: impl Fn(&Value) -> bool) {
         let nodes = [json!({ "metadata": { "name": "node-1", "labels": {} } })];
-        let mut cause = Cause::Change;
+        let mut cause = Trigger::Change;
         for _ in 0..20 {
             if wanted(&self.pod) {
                 return;
@@ -28,13 +28,17 @@ impl Life {
             let now = "2026-01-01T00:00:00Z".parse().unwrap();
             let mut turn = Turn { now, tempo: Tempo::HASTE, rng: &mut self.rng, room: 500 };
             let plan = decide(&self.pod, &nodes, cause, &mut turn);
-            cause = if plan.again.is_some() && cause == Cause::Change { Cause::Timer } else { Cause::Change };
+            cause = if plan.again.is_some() && cause == Trigger::Change {
+                Trigger::Timer
+            } else {
+                Trigger::Change
+            };
             for write in plan.writes {
                 match write {
                     Write::Update(_, pod) => self.pod = pod,
                     Write::Status(_, pod) => {
                         self.pod = pod;
-                        cause = Cause::Change;
+                        cause = Trigger::Change;
                     }
                     Write::Remove { .. } => self.gone = true,
                     _ => {}
@@ -56,7 +60,7 @@ fn container(command: &[&str]) -> Value {
 fn a_pod_is_bound_started_made_ready_and_stopped() {
     let mut containers = container(&[]);
     containers[0]["readinessProbe"] = json!({});
-    let mut life = Life::new(&json!({ "containers": containers }));
+    let mut life = PodUnderTest::new(&json!({ "containers": containers }));
     life.until("bound", |pod| text(pod, "/spec/nodeName") == "node-1");
     life.until("creating", |pod| {
         text(pod, "/status/containerStatuses/0/state/waiting/reason") == "ContainerCreating"
@@ -71,17 +75,19 @@ fn a_pod_is_bound_started_made_ready_and_stopped() {
 
 #[test]
 fn a_command_that_ends_ends_the_pod() {
-    let mut life = Life::new(&json!({ "restartPolicy": "Never", "containers": container(&["true"]) }));
-    life.until("succeeded", |pod| text(pod, "/status/phase") == "Succeeded");
     let mut life =
-        Life::new(&json!({ "restartPolicy": "Never", "containers": container(&["sh", "-c", "exit 7"]) }));
+        PodUnderTest::new(&json!({ "restartPolicy": "Never", "containers": container(&["true"]) }));
+    life.until("succeeded", |pod| text(pod, "/status/phase") == "Succeeded");
+    let mut life = PodUnderTest::new(
+        &json!({ "restartPolicy": "Never", "containers": container(&["sh", "-c", "exit 7"]) }),
+    );
     life.until("failed", |pod| text(pod, "/status/phase") == "Failed");
     assert_eq!(count(&life.pod, "/status/containerStatuses/0/state/terminated/exitCode"), 7);
 }
 
 #[test]
 fn a_failing_container_is_restarted_and_then_backed_off() {
-    let mut life = Life::new(&json!({ "containers": container(&["false"]) }));
+    let mut life = PodUnderTest::new(&json!({ "containers": container(&["false"]) }));
     life.until("restarted", |pod| restarts(pod) == 1);
     life.until("backing off", |pod| {
         text(pod, "/status/containerStatuses/0/state/waiting/reason") == "CrashLoopBackOff"
@@ -92,7 +98,8 @@ fn a_failing_container_is_restarted_and_then_backed_off() {
 
 #[test]
 fn a_pod_without_a_node_that_fits_stays_pending_and_says_why() {
-    let mut life = Life::new(&json!({ "nodeSelector": { "gpu": "yes" }, "containers": container(&[]) }));
+    let mut life =
+        PodUnderTest::new(&json!({ "nodeSelector": { "gpu": "yes" }, "containers": container(&[]) }));
     life.until("unschedulable", |pod| {
         fields::condition(pod, "PodScheduled").is_some_and(|it| text(it, "/reason") == "Unschedulable")
     });
@@ -100,7 +107,7 @@ fn a_pod_without_a_node_that_fits_stays_pending_and_says_why() {
 
 #[test]
 fn an_image_that_is_missing_is_not_pulled() {
-    let mut life = Life::new(&json!({ "containers": [{ "name": "web", "image": "web:missing" }] }));
+    let mut life = PodUnderTest::new(&json!({ "containers": [{ "name": "web", "image": "web:missing" }] }));
     life.until("stuck", |pod| {
         text(pod, "/status/containerStatuses/0/state/waiting/reason") == "ImagePullBackOff"
     });

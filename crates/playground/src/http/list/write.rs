@@ -16,7 +16,7 @@ use spindrift_printer::Printer;
 
 use crate::catalogue::Resource;
 use crate::cluster::{Body, BodyError};
-use crate::convert::{self, Dresser};
+use crate::convert::{self, ObjectWriter};
 use crate::http::negotiate::View;
 use crate::http::request::Call;
 use crate::http::respond::{self, GZIP_ABOVE};
@@ -46,7 +46,7 @@ pub(super) struct Writer {
 
 /// Format of an item.
 enum Rows {
-    Objects(Dresser),
+    Objects(ObjectWriter),
     Metadata,
     Table(Arc<Resource>, Box<Printer>, table::Include),
 }
@@ -67,7 +67,7 @@ impl Writer {
                 let (kind, version) = (&resource.list_kind, resource.api_version());
                 let opening =
                     format!("{{\"kind\":{kind:?},\"apiVersion\":{version:?},\"metadata\":{meta},\"items\":[");
-                (opening, Rows::Objects(Dresser::new(resource)))
+                (opening, Rows::Objects(ObjectWriter::new(resource)))
             }
             View::Metadata => {
                 let kind = "\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/v1\"";
@@ -169,7 +169,7 @@ fn packed(mut pieces: Box<dyn Iterator<Item = Bytes> + Send>) -> impl Iterator<I
 impl Rows {
     fn write(&self, bytes: &Bytes, out: &mut BytesMut) {
         match self {
-            Self::Objects(dresser) => dresser.write_item(bytes, out),
+            Self::Objects(writer) => writer.write_item(bytes, out),
             Self::Metadata => write_metadata(bytes, out),
             Self::Table(resource, printer, include) => {
                 if let Some(object) = convert::present(resource, bytes) {
