@@ -74,11 +74,11 @@ impl OperationExecutor<'_> {
         strategy: MergeStrategy,
     ) -> StepError {
         let lines = self.lines();
-        let StepError::Operation(error) = &error else { return error };
-        if kubectl_messages::is_unsupported_media_type(error) {
+        let StepError::Operation(cause) = &error else { return error };
+        if kubectl_messages::is_unsupported_media_type(cause) {
             match self.peek(target).await {
                 Ok(Some(object)) => {
-                    let said = kubectl_messages::unsupported_patch(strategy.content_type(), &object, error);
+                    let said = kubectl_messages::unsupported_patch(strategy.content_type(), &object, cause);
                     return lines.failed(target, &said).into();
                 }
                 Ok(None) => {}
