@@ -26,7 +26,7 @@ mod upstream;
 pub use accounts::{Account, Accounts, Caller};
 pub use artifacts::{ArtifactAccount, Artifacts, Fetched};
 pub use front50::Front50;
-pub use live::{Answer, Live};
+pub use live::{Live, LiveResponse};
 pub use rows::{AccountRowRules, Derivation, RowRederivation};
 pub use staleness::Staleness;
 pub use tasks::{RETENTION, Rejected, Tasks, TasksConfig};

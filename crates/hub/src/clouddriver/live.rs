@@ -35,7 +35,7 @@ pub(super) const RETRY: BackoffConfig = BackoffConfig {
 
 /// Response to a verb.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct LiveResponse {
     /// HTTP status of the API server.
     pub code: u16,
     pub content: Content,
@@ -62,7 +62,7 @@ impl Live {
         verb: Verb,
         id: Option<OperationId>,
         deadline: Option<Duration>,
-    ) -> Result<Answer, OperationError> {
+    ) -> Result<LiveResponse, OperationError> {
         let give_up = Instant::now() + self.retry_for;
         let mut again = Backoff::new(RETRY);
         loop {
@@ -83,7 +83,7 @@ impl Live {
         verb: Verb,
         id: Option<OperationId>,
         deadline: Option<Duration>,
-    ) -> Result<Answer, OperationError> {
+    ) -> Result<LiveResponse, OperationError> {
         let request = OperationRequest::new(id, account.clone(), verb).within(deadline).kept(id.is_some());
         let mut running = self.dispatch.submit(request).await?;
         let mut body = BytesMut::new();
@@ -92,7 +92,9 @@ impl Live {
                 Event::Piece(_, bytes) => add(&mut body, &bytes)?,
                 Event::Ended(content, ending) => {
                     return match ending.outcome {
-                        Outcome::Succeeded { code } => Ok(Answer { code, content, body: body.freeze() }),
+                        Outcome::Succeeded { code } => {
+                            Ok(LiveResponse { code, content, body: body.freeze() })
+                        }
                         Outcome::Failed(error) => Err(error),
                     };
                 }
@@ -142,9 +144,9 @@ fn add(body: &mut BytesMut, piece: &[u8]) -> Result<(), OperationError> {
     Ok(())
 }
 
-// === impl Answer ===
+// === impl LiveResponse ===
 
-impl Answer {
+impl LiveResponse {
     /// Parses the body.
     pub fn json(&self) -> Result<Value, OperationError> {
         serde_json::from_slice(&self.body).map_err(|error| {

@@ -20,7 +20,7 @@ const RESUME: &str = ":resume";
 
 /// Body of a change of a task.
 #[derive(Debug, Deserialize)]
-struct Change {
+struct TaskChange {
     retry: Option<Value>,
 }
 
@@ -85,7 +85,7 @@ async fn change(
     uri: Uri,
     body: Body,
 ) -> Result<Json<TaskReference>, Error> {
-    let change: Change = read(body, uri.path()).await?;
+    let change: TaskChange = read(body, uri.path()).await?;
     of_kubernetes(&provider, &id)?;
     let retry = match change.retry {
         Some(Value::Bool(retry)) => retry,

@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 /// Retry of a change that was not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Retry {
+enum StepRetry {
     /// With the same id: the hub returns the outcome, or accepts it now.
     SameId,
     /// With the next id: this one has ended.
@@ -159,11 +159,11 @@ impl Steps {
                     Ok(answer) => return Ok(answer.json()?),
                     Err(error) => error,
                 };
-            let Some(retry) = Retry::after(error.kind).filter(|_| Instant::now() < give_up) else {
+            let Some(retry) = StepRetry::after(error.kind).filter(|_| Instant::now() < give_up) else {
                 return Err(error.into());
             };
             warn!(task = %self.id, %error, "a step of a task was not accepted, retrying");
-            if retry == Retry::NewId {
+            if retry == StepRetry::NewId {
                 turn += 1;
                 self.new_results.insert(step, turn.into());
             }
@@ -257,9 +257,9 @@ impl Steps {
     }
 }
 
-// === impl Retry ===
+// === impl StepRetry ===
 
-impl Retry {
+impl StepRetry {
     /// None if the error is final.
     fn after(kind: ErrorKind) -> Option<Self> {
         match (kind.allows_same_id(), kind.is_transient()) {
@@ -282,10 +282,10 @@ mod tests {
     #[test]
     fn the_kind_alone_decides_whether_and_how_a_change_is_retried() {
         for (kind, retry) in [
-            (ErrorKind::HubOverloaded, Some(Retry::SameId)),
-            (ErrorKind::StoreUnavailable, Some(Retry::SameId)),
-            (ErrorKind::NotRecorded, Some(Retry::SameId)),
-            (ErrorKind::NotSent, Some(Retry::NewId)),
+            (ErrorKind::HubOverloaded, Some(StepRetry::SameId)),
+            (ErrorKind::StoreUnavailable, Some(StepRetry::SameId)),
+            (ErrorKind::NotRecorded, Some(StepRetry::SameId)),
+            (ErrorKind::NotSent, Some(StepRetry::NewId)),
             (ErrorKind::MayHaveBeenQueued, None),
             (ErrorKind::OutcomeUnknown, None),
             (ErrorKind::NoAgent, None),
@@ -293,7 +293,7 @@ mod tests {
         ] {
             for message in ["", "the hub's store did not answer; nothing was sent; try again"] {
                 let error = OperationError::hub(kind, message);
-                assert_eq!(Retry::after(error.kind), retry, "{error:?}");
+                assert_eq!(StepRetry::after(error.kind), retry, "{error:?}");
             }
         }
     }

@@ -22,7 +22,7 @@ use tokio_stream::StreamExt as _;
 use super::{
     body_budget::{BodyBudget, BodyPermit},
     dial::Dial,
-    metrics::Metrics,
+    metrics::UpstreamMetrics,
 };
 use crate::config::UpstreamSettings;
 
@@ -50,7 +50,7 @@ pub(super) struct Client {
     name: HeaderValue,
     timeout: Duration,
     body_budget: BodyBudget,
-    metrics: Metrics,
+    metrics: UpstreamMetrics,
 }
 
 /// Reason why the upstream Clouddriver's response cannot be used.
@@ -98,11 +98,11 @@ impl Client {
             name,
             timeout: config.timeout(),
             body_budget: BodyBudget::default(),
-            metrics: Metrics::default(),
+            metrics: UpstreamMetrics::default(),
         })
     }
 
-    pub(super) fn metrics(&self) -> &Metrics {
+    pub(super) fn metrics(&self) -> &UpstreamMetrics {
         &self.metrics
     }
 

@@ -10,7 +10,7 @@ use super::client::UpstreamError;
 
 /// Requests to the upstream; clones share the counters.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Metrics {
+pub(super) struct UpstreamMetrics {
     /// Requests by outcome.
     requests: Family<[(&'static str, &'static str); 1], Counter>,
     /// 1 if the last request got a response, and before the first one.
@@ -19,9 +19,9 @@ pub(super) struct Metrics {
 
 const OUTCOMES: [&str; 5] = ["answered", "failed", "down", "slow", "useless"];
 
-// === impl Metrics ===
+// === impl UpstreamMetrics ===
 
-impl Metrics {
+impl UpstreamMetrics {
     pub(super) fn register(&self, registry: &mut Registry) {
         for outcome in OUTCOMES {
             drop(self.requests.get_or_create(&[("outcome", outcome)]));
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn requests_are_counted_and_the_last_outcome_is_shown() {
-        let (metrics, mut registry) = (Metrics::default(), Registry::default());
+        let (metrics, mut registry) = (UpstreamMetrics::default(), Registry::default());
         metrics.register(&mut registry);
         let scrape = || {
             let mut text = String::new();
