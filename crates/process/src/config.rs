@@ -36,14 +36,14 @@ pub use self::follow::Follower;
 pub use self::schema::{Schema, Unused};
 
 use self::canonical::Canonical;
-use self::locate::{Located, Place};
+use self::locate::{ConfigSource, Located};
 use self::schema::Keys;
 use self::tree::{Origin, Tree, Value};
 
 /// Where a daemon looks for its configuration.
 #[derive(Debug, Clone)]
 pub struct ConfigFiles {
-    places: Vec<Place>,
+    places: Vec<ConfigSource>,
     file: Option<PathBuf>,
     env: Env,
 }
@@ -133,7 +133,7 @@ impl ConfigFiles {
     fn directories(&self) -> Vec<PathBuf> {
         match &self.file {
             Some(file) => vec![file.parent().map(Path::to_path_buf).unwrap_or_default()],
-            None => self.places.iter().flat_map(Place::directories).map(Path::to_path_buf).collect(),
+            None => self.places.iter().flat_map(ConfigSource::directories).map(Path::to_path_buf).collect(),
         }
     }
 

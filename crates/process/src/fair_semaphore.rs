@@ -11,14 +11,14 @@ use tokio::sync::oneshot;
 
 /// Semaphore with named queues of waiters; clones share it.
 #[derive(Debug, Clone)]
-pub struct FairSemaphore(Arc<Mutex<State>>);
+pub struct FairSemaphore(Arc<Mutex<SemaphoreState>>);
 
 /// Permit, returned when it is dropped.
 #[derive(Debug)]
 pub struct FairPermit(FairSemaphore);
 
 #[derive(Debug)]
-struct State {
+struct SemaphoreState {
     /// Permits that are free.
     free: usize,
     /// Waiters by the name of their queue; no queue is empty.
@@ -32,7 +32,7 @@ struct State {
 impl FairSemaphore {
     /// Semaphore with so many permits.
     pub fn new(permits: usize) -> Self {
-        let state = State { free: permits, queues: HashMap::new(), turns: VecDeque::new() };
+        let state = SemaphoreState { free: permits, queues: HashMap::new(), turns: VecDeque::new() };
         Self(Arc::new(Mutex::new(state)))
     }
 
@@ -58,9 +58,9 @@ impl FairSemaphore {
     }
 }
 
-// === impl State ===
+// === impl SemaphoreState ===
 
-impl State {
+impl SemaphoreState {
     fn take(&mut self) -> bool {
         let free = self.free > 0;
         self.free -= usize::from(free);

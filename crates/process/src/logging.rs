@@ -18,10 +18,10 @@ mod line;
 mod output;
 mod rotation;
 
-pub use self::config::{Format, LoggingConfig, RemoteLogging};
+pub use self::config::{LogFormat, LoggingConfig, RemoteLogging};
 pub use self::level::Logging;
 
-use self::line::Line;
+use self::line::LineFormatter;
 use self::output::Output;
 use crate::config::Env;
 
@@ -60,11 +60,12 @@ pub fn init(
     let (logging, level) = Logging::new(config, env)?;
     let output = Output::open(config)?;
     let registry = tracing_subscriber::registry().with(level);
-    if config.format == Format::Text && config.file.is_none() && io::stdout().is_terminal() {
+    if config.format == LogFormat::Text && config.file.is_none() && io::stdout().is_terminal() {
         // For a person at a terminal: colours, and no fields that never change.
         registry.with(fmt::layer().with_writer(io::stdout)).try_init()?;
     } else {
-        let line = Line { format: config.format, constants: fields::constants(config, env, constants) };
+        let line =
+            LineFormatter { format: config.format, constants: fields::constants(config, env, constants) };
         registry.with(fmt::layer().event_format(line).with_writer(output)).try_init()?;
     }
     if config.remote.enabled {

@@ -37,14 +37,14 @@ fn line(text: &str) -> LogLine {
     LogLine { time: Timestamp::from_second(1_700_000_000).unwrap(), text: text.into() }
 }
 
-struct World {
+struct LogsWorld {
     bench: Bench,
     more_tx: Option<mpsc::UnboundedSender<LogLine>>,
     _files: tempfile::TempDir,
     _shutdown: Shutdown,
 }
 
-async fn world(lines: usize) -> World {
+async fn world(lines: usize) -> LogsWorld {
     let playground = Playground::bind(([127, 0, 0, 1], 0).into()).await.unwrap();
     let cluster = Cluster::new("logs");
     let (more_tx, more_rx) = mpsc::unbounded_channel();
@@ -56,10 +56,10 @@ async fn world(lines: usize) -> World {
     let kubeconfig = files.path().join("kubeconfig");
     std::fs::write(&kubeconfig, playground.kubeconfig()).unwrap();
     let bench = Bench::with(&kubeconfig, json!({}), json!({})).await;
-    World { bench, more_tx: Some(more_tx), _files: files, _shutdown: shutdown }
+    LogsWorld { bench, more_tx: Some(more_tx), _files: files, _shutdown: shutdown }
 }
 
-impl World {
+impl LogsWorld {
     async fn create(&self, manifest: Value) {
         self.bench.run(json!({ "verb": "create", "manifest": manifest })).await.json();
     }

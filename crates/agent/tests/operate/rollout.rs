@@ -16,7 +16,7 @@ async fn living() -> &'static Cluster {
 }
 
 /// kubectl works in one namespace, and we in another.
-struct Pair {
+struct RolloutPair {
     cluster: &'static Cluster,
     bench: Bench,
     ours: String,
@@ -24,9 +24,9 @@ struct Pair {
     kind: &'static str,
 }
 
-// === impl Pair ===
+// === impl RolloutPair ===
 
-impl Pair {
+impl RolloutPair {
     /// With a workload in both, at its third revision, if it is one that rolls out.
     async fn new(kind: &'static str) -> Self {
         let cluster = living().await;
@@ -133,7 +133,7 @@ const TEMPLATE: &str = "{.spec.template}";
 
 #[tokio::test]
 async fn a_deployment_goes_back_as_with_kubectl() {
-    let pair = Pair::new("Deployment").await;
+    let pair = RolloutPair::new("Deployment").await;
     pair.both(json!({ "action": "undo" }), "undo").await;
     assert!(pair.same(TEMPLATE).await.contains("web:2"));
     assert_eq!(pair.same("{.metadata.annotations['kubernetes\\.io/change-cause']}").await, "web:2");
@@ -165,7 +165,7 @@ async fn a_deployment_goes_back_as_with_kubectl() {
 
 #[tokio::test]
 async fn a_deployment_is_held_let_go_and_restarted_as_with_kubectl() {
-    let pair = Pair::new("Deployment").await;
+    let pair = RolloutPair::new("Deployment").await;
     pair.neither(json!({ "action": "resume" }), "resume").await;
     pair.both(json!({ "action": "pause" }), "pause").await;
     assert_eq!(pair.same("{.spec.paused}").await, "true");
@@ -187,7 +187,7 @@ async fn a_deployment_is_held_let_go_and_restarted_as_with_kubectl() {
 #[tokio::test]
 async fn sets_go_back_as_with_kubectl() {
     for kind in ["StatefulSet", "DaemonSet"] {
-        let pair = Pair::new(kind).await;
+        let pair = RolloutPair::new(kind).await;
         pair.both(json!({ "action": "undo" }), "undo").await;
         assert!(pair.same(TEMPLATE).await.contains("web:2"));
         pair.finish().await;
@@ -204,7 +204,7 @@ async fn sets_go_back_as_with_kubectl() {
 
 #[tokio::test]
 async fn a_rollout_is_followed_until_it_is_done() {
-    let pair = Pair::new("Deployment").await;
+    let pair = RolloutPair::new("Deployment").await;
     let now = pair.ours(json!({ "action": "status" })).await.text();
     let theirs = pair.theirs("status").await.unwrap();
     let line = json!({ "done": true, "message": theirs.trim() });

@@ -15,7 +15,7 @@ const EXTENSIONS: [&str; 2] = ["yaml", "yml"];
 
 /// A base name and the directories to look for it.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct ConfigSource {
     name: &'static str,
     directories: Vec<PathBuf>,
 }
@@ -28,21 +28,24 @@ pub(crate) struct Located {
 }
 
 /// Where the agent's files may be; the legacy name counts only where the new one is nowhere.
-pub(crate) fn agent_places(env: &Env) -> Vec<Place> {
+pub(crate) fn agent_places(env: &Env) -> Vec<ConfigSource> {
     let mut legacy: Vec<PathBuf> = SPINNAKER_DIRECTORIES.iter().map(PathBuf::from).collect();
     if let Some(home) = env.home() {
         legacy.extend([home.join(".spinnaker"), home.join(".armory")]);
     }
     let mut directories = vec![PathBuf::from("/opt/armory/config")];
     directories.extend(legacy.iter().cloned());
-    vec![Place { name: "armory-agent", directories }, Place { name: "kubesvc", directories: legacy }]
+    vec![
+        ConfigSource { name: "armory-agent", directories },
+        ConfigSource { name: "kubesvc", directories: legacy },
+    ]
 }
 
 /// Where the hub's files may be.
-pub(crate) fn hub_places(env: &Env) -> Vec<Place> {
+pub(crate) fn hub_places(env: &Env) -> Vec<ConfigSource> {
     let mut directories = vec![PathBuf::from("/opt/spindrift/config")];
     directories.extend(env.home().map(|home| home.join(".spindrift")));
-    vec![Place { name: "spindrift-hub", directories }]
+    vec![ConfigSource { name: "spindrift-hub", directories }]
 }
 
 /// Lists the active profiles in the order in which they are laid over the base.
@@ -54,7 +57,7 @@ pub(crate) fn active_profiles(env: &Env) -> Vec<String> {
 }
 
 /// Finds the files of the first directory that holds any; a base file is not needed, profiles are enough.
-pub(crate) fn search(places: &[Place], profiles: &[String]) -> Located {
+pub(crate) fn search(places: &[ConfigSource], profiles: &[String]) -> Located {
     for place in places {
         for directory in &place.directories {
             let files = place.files_in(directory, profiles);
@@ -78,7 +81,7 @@ pub(crate) fn beside(base: &Path, profiles: &[String]) -> Vec<PathBuf> {
     std::iter::once(base.to_path_buf()).chain(overlays.filter(|file| file.is_file())).collect()
 }
 
-fn nothing_found(places: &[Place]) -> String {
+fn nothing_found(places: &[ConfigSource]) -> String {
     let mut directories: Vec<String> = Vec::new();
     for directory in places.iter().flat_map(|place| &place.directories) {
         let directory = directory.display().to_string();
@@ -89,9 +92,9 @@ fn nothing_found(places: &[Place]) -> String {
     format!("no configuration file found in {}; using defaults", directories.join(", "))
 }
 
-// === impl Place ===
+// === impl ConfigSource ===
 
-impl Place {
+impl ConfigSource {
     /// Looks in one directory only.
     pub(crate) fn restrict_to(&mut self, directory: &Path) {
         self.directories = vec![directory.to_path_buf()];

@@ -15,7 +15,7 @@ struct Settings {
     clouddriver: Clouddriver,
     kubernetes: Kubernetes,
     prometheus: Prometheus,
-    logging: Logging,
+    logging: LoggingSettings,
     timeout_seconds: u64,
 }
 
@@ -61,7 +61,7 @@ struct Prometheus {
 
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-struct Logging {
+struct LoggingSettings {
     fields: BTreeMap<String, String>,
 }
 

@@ -15,7 +15,7 @@ pub struct LoggingConfig {
     /// `info,kube=debug`. The environment variable `LOG_LEVEL` wins. An agent needs no restart for a change.
     pub level: String,
     /// Format of lines: `text` or `json`.
-    pub format: Format,
+    pub format: LogFormat,
     /// The file to write to; standard output if absent.
     pub file: Option<PathBuf>,
     /// Write to standard output besides the file.
@@ -39,7 +39,7 @@ pub struct LoggingConfig {
 /// Format of a log line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Format {
+pub enum LogFormat {
     /// For people.
     #[default]
     Text,
@@ -80,7 +80,7 @@ impl Default for LoggingConfig {
     fn default() -> Self {
         Self {
             level: "INFO".into(),
-            format: Format::default(),
+            format: LogFormat::default(),
             file: None,
             multi_write: false,
             max_size_mb: 1,

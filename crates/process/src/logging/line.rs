@@ -16,12 +16,12 @@ use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
-use super::Format;
+use super::LogFormat;
 
 /// Writes lines.
 #[derive(Debug)]
-pub(super) struct Line {
-    pub(super) format: Format,
+pub(super) struct LineFormatter {
+    pub(super) format: LogFormat,
     /// Fields of every line.
     pub(super) constants: Vec<(String, String)>,
 }
@@ -33,9 +33,9 @@ struct Fields {
     others: Vec<(&'static str, Value)>,
 }
 
-// === impl Line ===
+// === impl LineFormatter ===
 
-impl<S, N> FormatEvent<S, N> for Line
+impl<S, N> FormatEvent<S, N> for LineFormatter
 where
     S: Subscriber + for<'l> LookupSpan<'l>,
     N: for<'w> FormatFields<'w> + 'static,
@@ -52,7 +52,7 @@ where
     }
 }
 
-impl Line {
+impl LineFormatter {
     fn write(&self, line: &mut impl Write, time: &Timestamp, level: Level, fields: &Fields) -> fmt::Result {
         let time = time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string();
         let head = [("time", time.as_str()), ("level", word(level)), ("msg", &fields.message)];
@@ -64,8 +64,8 @@ impl Line {
         let all =
             head.into_iter().map(|(name, value)| (name, Value::from(value))).chain(constants).chain(others);
         match self.format {
-            Format::Text => write_text(line, all),
-            Format::Json => write_json(line, all),
+            LogFormat::Text => write_text(line, all),
+            LogFormat::Json => write_json(line, all),
         }
     }
 }
@@ -164,8 +164,8 @@ impl Visit for Fields {
 mod tests {
     use super::*;
 
-    fn line(format: Format) -> String {
-        let line = Line {
+    fn line(format: LogFormat) -> String {
+        let line = LineFormatter {
             format,
             constants: vec![("agentId".into(), "a-1".into()), ("account".into(), "x".into())],
         };
@@ -181,12 +181,12 @@ mod tests {
     #[test]
     fn a_line_of_text_is_that_of_the_original() {
         let expected = r#"time="2026-11-16T09:00:00.500Z" level=warning msg="said \"no\"\nto it" agentId=a-1 account=prod objects=7 error="""#;
-        assert_eq!(line(Format::Text), format!("{expected}\n"));
+        assert_eq!(line(LogFormat::Text), format!("{expected}\n"));
     }
 
     #[test]
     fn a_line_of_json_is_one_object_with_the_same_names() {
-        let object: Value = serde_json::from_str(&line(Format::Json)).unwrap();
+        let object: Value = serde_json::from_str(&line(LogFormat::Json)).unwrap();
         let expected = serde_json::json!({
             "time": "2026-11-16T09:00:00.500Z", "level": "warning", "msg": "said \"no\"\nto it",
             "agentId": "a-1", "account": "prod", "objects": 7, "error": "",

@@ -49,8 +49,8 @@ pub(super) fn open(text: &[u8], password: Option<&str>) -> Result<PrivateKeyDer<
     let armoured = text.split_once(BEGIN).and_then(|(_, rest)| rest.split_once(END)).ok_or(UNSUPPORTED)?.0;
     let bare: String = armoured.split_whitespace().collect();
     let der = STANDARD.decode(bare).map_err(|_| "its base64 is broken")?;
-    let Parameters { hash, salt, iterations, cipher, key_length, iv, ciphertext } =
-        Parameters::read(&der).ok_or(UNSUPPORTED)?;
+    let EncryptionParameters { hash, salt, iterations, cipher, key_length, iv, ciphertext } =
+        EncryptionParameters::read(&der).ok_or(UNSUPPORTED)?;
 
     let mut key = vec![0; key_length];
     pbkdf2::derive(hash, iterations, salt, password.as_bytes(), &mut key);
@@ -67,7 +67,7 @@ pub(super) fn open(text: &[u8], password: Option<&str>) -> Result<PrivateKeyDer<
 }
 
 /// Parameters for decrypting a key.
-struct Parameters<'d> {
+struct EncryptionParameters<'d> {
     hash: pbkdf2::Algorithm,
     salt: &'d [u8],
     iterations: NonZeroU32,
@@ -80,9 +80,9 @@ struct Parameters<'d> {
 /// DER that is read from its beginning.
 struct Der<'d>(&'d [u8]);
 
-// === impl Parameters ===
+// === impl EncryptionParameters ===
 
-impl<'d> Parameters<'d> {
+impl<'d> EncryptionParameters<'d> {
     fn read(der: &'d [u8]) -> Option<Self> {
         let mut key = Der(Der(der).next(SEQUENCE)?);
         let mut algorithm = Der(key.next(SEQUENCE)?);

@@ -14,12 +14,12 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Settings {
+struct FollowedSettings {
     name: String,
     size: u64,
 }
 
-impl Schema for Settings {
+impl Schema for FollowedSettings {
     fn example() -> Self {
         Self::default()
     }
@@ -27,7 +27,7 @@ impl Schema for Settings {
 
 struct Followed {
     directory: TempDir,
-    follower: Follower<Settings>,
+    follower: Follower<FollowedSettings>,
 }
 
 impl Followed {
@@ -53,7 +53,7 @@ impl Followed {
         fs::write(self.path(name), text).unwrap();
     }
 
-    async fn next(&mut self) -> Result<Settings, ConfigError> {
+    async fn next(&mut self) -> Result<FollowedSettings, ConfigError> {
         let next = timeout(PATIENCE, self.follower.next()).await.expect("a change is noticed");
         next.map(|loaded| loaded.settings)
     }
@@ -66,7 +66,7 @@ async fn a_changed_file_is_read_again_and_a_profile_that_appears_later_too() {
         followed.write(&format!("{base}.yaml"), "name: b");
         assert_eq!(followed.next().await.unwrap().name, "b");
         followed.write(&format!("{base}-local.yml"), "size: 3");
-        assert_eq!(followed.next().await.unwrap(), Settings { name: "b".into(), size: 3 });
+        assert_eq!(followed.next().await.unwrap(), FollowedSettings { name: "b".into(), size: 3 });
         fs::remove_file(followed.path(&format!("{base}-local.yml"))).unwrap();
         assert_eq!(followed.next().await.unwrap().size, 0);
     }
@@ -154,7 +154,7 @@ async fn an_import_that_is_mended_or_appears_later_is_read() {
     fs::write(&target, "size: [").unwrap();
     assert!(matches!(followed.next().await, Err(ConfigError::Syntax { .. })));
     fs::write(&target, "size: 3").unwrap();
-    assert_eq!(followed.next().await.unwrap(), Settings { name: "b".into(), size: 3 });
+    assert_eq!(followed.next().await.unwrap(), FollowedSettings { name: "b".into(), size: 3 });
 
     fs::remove_file(&target).unwrap();
     assert!(matches!(followed.next().await, Err(ConfigError::Read { .. })));

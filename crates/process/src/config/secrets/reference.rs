@@ -32,7 +32,7 @@ pub(super) struct Reference {
 }
 
 /// The parameters of an engine: short name, meaning, whether it must be there.
-type Parameters = &'static [(&'static str, &'static str, bool)];
+type EngineParameters = &'static [(&'static str, &'static str, bool)];
 
 // === impl Engine ===
 
@@ -51,7 +51,7 @@ impl Engine {
         }
     }
 
-    fn parameters(self) -> Parameters {
+    fn parameters(self) -> EngineParameters {
         match self {
             Self::Vault => &[
                 ("e", "secret engine", true),
