@@ -88,7 +88,8 @@ impl Run {
             match operate(&mut steps, &accounts, &submission).await {
                 Ok(result) => {
                     steps.say(Line::completed());
-                    results.extend(result.map(|result| serde_json::to_value(result).unwrap_or_default()));
+                    let json = |result| serde_json::to_value(result).expect("results have string keys");
+                    results.extend(result.map(json));
                 }
                 Err(error) => {
                     let Some(failure) = error.into_failure() else { return Ok(()) };

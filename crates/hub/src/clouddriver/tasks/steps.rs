@@ -138,7 +138,8 @@ impl Steps {
             return Ok(known);
         }
         let found = reading.await?;
-        self.new_results.insert(step, serde_json::to_value(&found).unwrap_or_default());
+        self.new_results
+            .insert(step, serde_json::to_value(&found).expect("results of reads have string keys"));
         Ok(found)
     }
 
@@ -270,9 +271,9 @@ impl StepRetry {
     }
 }
 
-/// Lines, values and maps of them are always JSON.
+/// Encodes history lines and journaled values.
 fn json(value: &(impl Serialize + ?Sized)) -> Bytes {
-    serde_json::to_vec(value).unwrap_or_default().into()
+    serde_json::to_vec(value).expect("lines and values have string keys").into()
 }
 
 #[cfg(test)]
