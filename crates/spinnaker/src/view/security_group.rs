@@ -56,7 +56,7 @@ enum PortRange<'a> {
 
 const CLASS: &str = "com.netflix.spinnaker.clouddriver.kubernetes.caching.view.model.KubernetesSecurityGroup";
 const RULE_CLASS: &str =
-    "com.netflix.spinnaker.clouddriver.kubernetes.caching.view.model.KubernetesSecurityGroup$PortRuleView";
+    "com.netflix.spinnaker.clouddriver.kubernetes.caching.view.model.KubernetesSecurityGroup$PortRule";
 
 /// Summaries by account and namespace, sorted by name. The routes differ in how many of these levels they show.
 pub fn security_groups<'a>(
