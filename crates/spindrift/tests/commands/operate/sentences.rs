@@ -49,7 +49,7 @@ fn an_answer_that_breaks_off_is_never_taken_for_a_whole_one() {
             json!({ "status": { "kind": "Status", "reason": "Expired", "message": "the log was rotated" } }),
             "Error from server (Expired): the log was rotated",
         ),
-        (json!({}), "error: the answer of the hub at"),
+        (json!({}), "error: the response of the hub at"),
     ] {
         let hub = Scripted::start(move |asked| {
             if asked.line.starts_with("POST") {
