@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
-/// A role that nobody has: what the hub is told where permissions cannot be read. No permissions at all would open the
-/// account to everybody.
+/// Role that no user has, announced to the hub if permissions cannot be parsed. Empty permissions would open the account
+/// to everyone.
 const NOBODY: &str = "spindrift:nobody";
 
 /// Roles by permission.

@@ -1,6 +1,6 @@
 //! Parser of server-sent events.
 //!
-//! Our own, since the usual crates have no bound for the length of a line (see [`LONGEST_LINE`]).
+//! Our own, because a line needs a bound (see [`LONGEST_LINE`]): a hub must not be able to fill the memory of a client.
 
 /// One event. Comments, which the hub sends as heartbeats, are skipped.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -14,7 +14,7 @@ pub struct AccountSettings {
     /// Defaults to its name.
     pub environment: Option<String>,
     pub account_type: Option<String>,
-    /// Roles by `READ`, `WRITE`, …; without any, everybody may use it.
+    /// Roles by `READ`, `WRITE`, …; without any, everyone may use it.
     pub permissions: BTreeMap<String, Vec<String>>,
     pub required_group_membership: Vec<String>,
     pub cache_threads: Option<u32>,

@@ -105,7 +105,7 @@ impl Account {
             || !settings.required_group_membership.is_empty()
     }
 
-    /// Whether nobody may use it, since its permissions are invalid.
+    /// Set if the permissions are invalid: every caller is denied.
     fn is_closed(&self) -> bool {
         self.settings.permissions.values().flatten().any(|role| role == NOBODY)
     }

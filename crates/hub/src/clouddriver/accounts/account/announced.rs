@@ -37,13 +37,13 @@ struct RawResources {
 /// Keys of `permissions`.
 const AUTHORIZATIONS: [&str; 4] = ["READ", "WRITE", "EXECUTE", "CREATE"];
 
-/// Role that nobody has, also announced by agents. Empty permissions would open the account to everybody.
+/// Role that no user has, also announced by agents. Empty permissions would open the account to everyone.
 pub(super) const NOBODY: &str = "spindrift:nobody";
 
 // === impl Announced ===
 
 impl Announced {
-    /// Parses all valid fields. If a field that limits the account is invalid, nobody may use it: deny by default.
+    /// Parses all valid fields. A field that limits the account and is invalid denies everyone.
     pub(super) fn read(properties: &str) -> Self {
         let mut fields = Properties::parse(properties);
         let limits = NamespaceLimits::take(&mut fields);
