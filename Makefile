@@ -1,6 +1,6 @@
 # Each target is one command; anything longer is a script in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help test lint fmt docs merge-keys commit-messages audit bench bench-agent bench-operations bench-reads chaos parity conformance fuzz fuzz-api dist testenv dictionary picture
+.PHONY: help test lint fmt docs merge-keys commit-messages audit attack bench bench-agent bench-operations bench-reads chaos parity conformance fuzz fuzz-api dist testenv dictionary picture
 
 # Pinned, so that a new release of the tool changes nothing unasked.
 CARGO_DENY := 0.20.2
@@ -55,6 +55,10 @@ bench-operations: ## Compare a deploy through hub and agent with the same calls 
 bench-reads: ## Compare pages of an application with 10,000 pods with live reads; measure the cost of rows for writers; QUICK=1 for a short run
 	cargo build --release --locked --bins --workspace
 	$${CARGO_TARGET_DIR:-target}/release/spindrift-bench reads $(if $(QUICK),--quick)
+
+attack: ## Attack a running hub as hostile peers, callers and readers would, in full size; ATTACK=text selects by name
+	cargo build --workspace --locked --bins --test attack
+	SPINDRIFT_ATTACK_FULL=1 SPINDRIFT_ATTACK='$(ATTACK)' cargo test --workspace --locked --test attack -- --nocapture
 
 chaos: ## Inject random faults while objects change, and compare at every quiet point; SECONDS=600 SEED=random
 	cargo build --workspace --locked --bins --test chaos
