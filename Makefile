@@ -1,6 +1,6 @@
 # Each target is one command; anything longer is a script in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help test lint fmt docs merge-keys commit-messages audit attack bench bench-agent bench-operations bench-reads chaos parity conformance fuzz fuzz-api dist testenv dictionary picture
+.PHONY: help test lint fmt docs merge-keys commit-messages audit attack bench bench-agent bench-operations bench-reads chaos parity conformance proxies fuzz fuzz-api dist testenv dictionary picture
 
 # Pinned, so that a new release of the tool changes nothing unasked.
 CARGO_DENY := 0.20.2
@@ -73,6 +73,10 @@ parity: ## Run some 3,500 commands beside the real kubectl, compare, and write d
 conformance: ## Replay recordings of real Spinnaker services against a hub on a real cluster, and compare
 	cargo build --workspace --locked --bins --test conformance
 	cargo test --workspace --locked --test conformance -- --nocapture
+
+proxies: ## Keep sessions quiet for three minutes behind a real nginx and Envoy with their default timeouts
+	cargo build --workspace --locked --bins --test proxies
+	SPINDRIFT_PROXIES_DEFAULTS=1 cargo test --workspace --locked --test proxies -- --nocapture
 
 dist: ## Build the binaries that are shipped: target/dist, and the agent in target/lean
 	cargo build --profile dist --locked --bins -p spindrift -p spindrift-hub

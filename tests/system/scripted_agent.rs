@@ -106,7 +106,10 @@ impl ScriptedAgent {
                     return Ok((attachment, credit_bytes));
                 }
                 EventsDown::NotAttached { reason, .. } => return Err(reason),
-                EventsDown::Ack { .. } | EventsDown::Detached { .. } | EventsDown::Fingerprints { .. } => {}
+                EventsDown::Ack { .. }
+                | EventsDown::Detached { .. }
+                | EventsDown::Fingerprints { .. }
+                | EventsDown::Heartbeat => {}
             }
         }
     }

@@ -6,7 +6,9 @@ use spindrift_playground::{
     fleet::{Content, Fleet, FleetOptions, Pods},
 };
 use spindrift_process::shutdown::Shutdown;
-use spindrift_protocol::{Cutter, DICTIONARY_METADATA, Dictionary, FINGERPRINTS_METADATA, v1};
+use spindrift_protocol::{
+    Cutter, DICTIONARY_METADATA, Dictionary, FINGERPRINTS_METADATA, HEARTBEATS_METADATA, v1,
+};
 use spindrift_testkit::{AgentProcess, Cluster, Database, HubProcess, assert_converged, eventually, scratch};
 use tonic::Code;
 
@@ -51,6 +53,27 @@ async fn peers_that_do_not_know_of_compression_speak_plainly() {
 }
 
 #[tokio::test]
+async fn heartbeats_are_answered_and_an_agent_that_sends_none_gets_none() {
+    let database = Database::sqlite().unwrap();
+    let hub = HubProcess::start("hub-a", &database, &[]).await.unwrap();
+    // An agent of 0.1 does not name heartbeats; the answer names them all the same, and does not disturb it.
+    let mut old = ScriptedAgent::open(&hub, "old", &["main"], &[]).await;
+    assert_eq!(old.metadata_of_answer(HEARTBEATS_METADATA), Some("yes"));
+    let mut agent = ScriptedAgent::open(&hub, "new", &["main"], &[(HEARTBEATS_METADATA, "yes")]).await;
+    let heartbeat = v1::EventsUp { heartbeat: true, ..v1::EventsUp::default() };
+    for _ in 0..3 {
+        let answer = agent.frame(heartbeat.clone()).await.unwrap().unwrap();
+        assert_eq!(answer.message, Some(v1::events_down::Message::Heartbeat(v1::Nothing {})));
+    }
+    // In between messages, and without a word of them to the other agent.
+    let frame = Cutter::new(None).cut(&attach("main")).next().unwrap();
+    let answer = agent.frame(frame.clone()).await.unwrap().unwrap().message;
+    assert!(matches!(answer, Some(v1::events_down::Message::Attached(_))), "{answer:?}");
+    let answer = old.frame(frame).await.unwrap().unwrap().message;
+    assert!(matches!(answer, Some(v1::events_down::Message::NotAttached(_))), "{answer:?}");
+}
+
+#[tokio::test]
 async fn garbage_ends_the_channel_with_a_clear_error() {
     let database = Database::sqlite().unwrap();
     let hub = HubProcess::start("hub-a", &database, &[]).await.unwrap();
@@ -67,7 +90,8 @@ async fn garbage_ends_the_channel_with_a_clear_error() {
     let Some(v1::events_down::Message::NotAttached(refused)) = answer else { panic!("{answer:?}") };
     assert!(refused.reason.contains("not accepted"), "{refused:?}");
 
-    let status = agent.frame(v1::EventsUp { chunk: "garbage".into(), more: false }).await.unwrap_err();
+    let status =
+        agent.frame(v1::EventsUp { chunk: "garbage".into(), ..v1::EventsUp::default() }).await.unwrap_err();
     assert_eq!(status.code(), Code::InvalidArgument);
     let expected = format!("events.chunk: is not zstd with dictionary {offer}: ");
     assert!(status.message().starts_with(&expected), "{status}");

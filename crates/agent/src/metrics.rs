@@ -13,6 +13,7 @@ use prometheus_client::{
     registry::Registry,
 };
 use spindrift_model::{Item, Outcome, Resource, Upsert};
+use spindrift_protocol::Channel;
 
 use crate::{
     status::{AgentStatus, WatchState},
@@ -38,6 +39,11 @@ struct Operated {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Reason {
     reason: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfChannel {
+    channel: String,
 }
 
 /// Reason for which a scope is listed.
@@ -73,6 +79,7 @@ pub struct Metrics {
     disconnections_for_dashboard: Gauge,
     /// Round-trip time of the last ping.
     pub ping_seconds: Gauge<f64, AtomicU64>,
+    heartbeats: Family<OfChannel, Counter>,
     /// Requests to API servers.
     pub kubernetes_requests: Gauge,
     /// Events that could not be parsed.
@@ -120,6 +127,7 @@ impl Metrics {
             disconnections: Counter::default(),
             disconnections_for_dashboard: Gauge::default(),
             ping_seconds: Gauge::default(),
+            heartbeats: Family::default(),
             kubernetes_requests: Gauge::default(),
             unparseable_events: Counter::default(),
             rejected_objects: Counter::default(),
@@ -200,6 +208,11 @@ impl Metrics {
     }
 
     fn register_wire(&self, registry: &mut Registry) {
+        registry.register(
+            "spindrift_agent_heartbeats",
+            "Heartbeats that the hub answered, by channel",
+            self.heartbeats.clone(),
+        );
         let counters = [
             ("mentioned_objects", "Objects of listings that the hub had already", &self.mentioned_objects),
             ("raw_bytes", "Bytes of events before compression", &self.raw_bytes),
@@ -230,6 +243,11 @@ impl Metrics {
     pub fn stalled(&self, waited: Duration) {
         self.window_stalls.inc();
         self.window_stall_seconds.inc_by(waited.as_secs_f64());
+    }
+
+    /// Records that the hub answered a heartbeat.
+    pub fn heartbeat(&self, channel: Channel) {
+        self.heartbeats.get_or_create(&OfChannel { channel: channel.to_string() }).inc();
     }
 
     /// Records that the connection to the hub was lost.

@@ -15,6 +15,7 @@ mod channels;
 mod dial;
 mod flow;
 mod frames;
+mod heartbeat;
 mod namespaces;
 mod session;
 mod zone;

@@ -48,7 +48,7 @@ impl Cutter {
             }
             let chunk = rest.split_to(rest.len().min(CHUNK_BYTES));
             done = rest.is_empty();
-            Some(v1::EventsUp { chunk, more: !done })
+            Some(v1::EventsUp { chunk, more: !done, heartbeat: false })
         })
     }
 
@@ -60,7 +60,7 @@ impl Cutter {
     /// Ends the open frame of an idle channel.
     pub fn fall_idle(&mut self) -> Option<v1::EventsUp> {
         let chunk = self.compressor.as_mut()?.end()?.into();
-        Some(v1::EventsUp { chunk, more: false })
+        Some(v1::EventsUp { chunk, more: false, heartbeat: false })
     }
 }
 
@@ -74,7 +74,11 @@ impl Assembler {
 
     /// Takes the next chunk; gives the message when it was the last one.
     pub fn push(&mut self, frame: v1::EventsUp) -> Result<Option<v1::EventsMessage>, InvalidMessage> {
-        let v1::EventsUp { chunk, more } = frame;
+        let v1::EventsUp { chunk, more, heartbeat } = frame;
+        // Not part of any message; those who answer heartbeats have done so.
+        if heartbeat {
+            return Ok(None);
+        }
         let whole = match &mut self.decompressor {
             None if self.partial.is_empty() && !more => chunk,
             None => {
@@ -149,7 +153,9 @@ mod tests {
         let mut assembler = Assembler::new(None);
         let chunk = Bytes::from(vec![0; CHUNK_BYTES]);
         let error = (0..=LARGEST_MESSAGE_BYTES / CHUNK_BYTES)
-            .find_map(|_| assembler.push(v1::EventsUp { chunk: chunk.clone(), more: true }).err())
+            .find_map(|_| {
+                assembler.push(v1::EventsUp { chunk: chunk.clone(), more: true, heartbeat: false }).err()
+            })
             .expect("refused at the limit");
         assert!(error.to_string().contains("exceeds"), "{error}");
     }

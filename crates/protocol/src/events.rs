@@ -76,6 +76,8 @@ pub enum EventsDown {
         /// Scope.
         known: Known,
     },
+    /// The answer to a heartbeat.
+    Heartbeat,
 }
 
 /// Fingerprints of the objects of a scope that need not be sent: all of them, or one part.
@@ -105,14 +107,15 @@ pub struct Rejected {
 // === impl EventsDown ===
 
 impl EventsDown {
-    /// The account that it is about.
-    pub fn account(&self) -> &AccountName {
+    /// The account that it is about, if it is about one.
+    pub fn account(&self) -> Option<&AccountName> {
         match self {
+            Self::Heartbeat => None,
             Self::Attached { account, .. }
             | Self::NotAttached { account, .. }
             | Self::Ack { account, .. }
             | Self::Detached { account, .. }
-            | Self::Fingerprints { account, .. } => account,
+            | Self::Fingerprints { account, .. } => Some(account),
         }
     }
 }
@@ -204,6 +207,7 @@ impl TryFrom<v1::EventsDown> for EventsDown {
                 reason,
             }),
             Message::Fingerprints(wire) => fingerprints(wire),
+            Message::Heartbeat(v1::Nothing {}) => Ok(Self::Heartbeat),
         }
     }
 }
@@ -251,6 +255,7 @@ impl From<EventsDown> for v1::EventsDown {
                     last,
                 })
             }
+            EventsDown::Heartbeat => Message::Heartbeat(v1::Nothing {}),
         };
         Self { message: Some(message) }
     }

@@ -34,8 +34,8 @@ pub use operations::{
 };
 pub use register::{Pacing, Registration, Verdict, Welcome};
 pub use token::{
-    Channel, ChannelToken, ChannelTokens, DICTIONARY_METADATA, FINGERPRINTS_METADATA, SESSION_METADATA,
-    TOKEN_METADATA,
+    Channel, ChannelToken, ChannelTokens, DICTIONARY_METADATA, FINGERPRINTS_METADATA, HEARTBEATS_METADATA,
+    SESSION_METADATA, TOKEN_METADATA,
 };
 pub use version::{SUPPORTED, VersionMismatch, negotiate};
 

@@ -16,6 +16,10 @@ pub const DICTIONARY_METADATA: &str = "spindrift-dictionary";
 /// will answer every beginning of a listing with them.
 pub const FINGERPRINTS_METADATA: &str = "spindrift-fingerprints";
 
+/// gRPC metadata of the Events and Results channels by which an agent reports that it sends heartbeats, and the hub
+/// that it answers them.
+pub const HEARTBEATS_METADATA: &str = "spindrift-heartbeats";
+
 /// One of a session's channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Channel {

@@ -4,7 +4,7 @@
 //! test process ──▶ Cluster   (etcd, kube-apiserver, … of testenv/)      ┐
 //!              ──▶ Database  (SQLite file, PostgreSQL, MariaDB)         ├─ each server is a Daemon
 //!              ──▶ Daemon    (our own binaries, with captured logs)     ┘
-//!              ──▶ FaultProxy, ConnectProxy between any two of them
+//!              ──▶ FaultProxy, ConnectProxy between any two of them; TlsProxy (nginx, Envoy) before a hub
 //!              ──▶ MetricsApi behind the API server of a Cluster
 //!              ──▶ ScriptedHub in the place of a hub, for messages that a real one does not send
 //!              ══pipe══▶ guardian: when the pipe closes, kills every Daemon and removes every file
@@ -26,6 +26,7 @@ mod database;
 mod fault_proxy;
 mod metrics_api;
 mod tls_listener;
+mod tls_proxy;
 
 mod eventually;
 
@@ -47,3 +48,4 @@ pub use metrics_api::MetricsApi;
 pub use port::free_port;
 pub use scripted_hub::{AgentMessage, HubScript, ScriptedHub};
 pub use stack::{AgentProcess, HubProcess, Operated, Operations, StoredObject, Watch, WatchEvent};
+pub use tls_proxy::{TlsProxy, TlsProxyKind, TlsProxyOptions};

@@ -1,7 +1,8 @@
 //! A hub that follows a script, for tests of the agent's side of a session.
 //!
 //! It accepts every account that is registered or announced, answers pings, and never answers an attach. The test
-//! receives the agent's messages.
+//! receives the agent's messages. Like hubs of 0.1 it has no heartbeats but those of the Control channel, and ends a
+//! channel on which it receives one.
 
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -124,6 +125,10 @@ fn accepted(account: AccountName) -> Verdict {
     Verdict { account, refused: None }
 }
 
+fn unexpected_heartbeat() -> Status {
+    Status::invalid_argument("this hub has not offered to answer heartbeats")
+}
+
 fn invalid(error: impl std::fmt::Display) -> Status {
     Status::invalid_argument(error.to_string())
 }
@@ -188,6 +193,7 @@ impl hub_server::Hub for Service {
         let (received_tx, mut assembler) = (self.received_tx.clone(), Assembler::new(None));
         let faults = request.into_inner().filter_map(move |frame| {
             let message = frame
+                .and_then(|frame| if frame.heartbeat { Err(unexpected_heartbeat()) } else { Ok(frame) })
                 .and_then(|frame| assembler.push(frame).map_err(invalid))
                 .and_then(|message| message.map(EventsUp::try_from).transpose().map_err(invalid));
             future::ready(match message {
@@ -205,8 +211,12 @@ impl hub_server::Hub for Service {
     type ResultsStream = Down<v1::ResultsDown>;
     async fn results(
         &self,
-        _: Request<Streaming<v1::ResultsUp>>,
+        request: Request<Streaming<v1::ResultsUp>>,
     ) -> Result<Response<Down<v1::ResultsDown>>, Status> {
-        Ok(Response::new(stream::pending().boxed()))
+        let faults = request.into_inner().filter_map(|piece| {
+            let is_heartbeat = piece.is_ok_and(|piece| piece.heartbeat);
+            future::ready(is_heartbeat.then(|| Err(unexpected_heartbeat())))
+        });
+        Ok(Response::new(faults.boxed()))
     }
 }

@@ -181,6 +181,7 @@ impl Results {
                 }
                 self.delivered.notify_waiters();
             }
+            ResultsDown::Heartbeat => {}
         }
     }
 

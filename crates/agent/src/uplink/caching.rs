@@ -142,7 +142,10 @@ impl CachingAccount {
                     debug!(%account, reason, "standing by");
                     return Ok(Err(retry_after));
                 }
-                EventsDown::Ack { .. } | EventsDown::Detached { .. } | EventsDown::Fingerprints { .. } => {}
+                EventsDown::Ack { .. }
+                | EventsDown::Detached { .. }
+                | EventsDown::Fingerprints { .. }
+                | EventsDown::Heartbeat => {}
             }
         }
     }

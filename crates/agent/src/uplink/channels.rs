@@ -5,8 +5,8 @@ use std::{error::Error, sync::Arc, time::Duration};
 use spindrift_model::SessionId;
 use spindrift_process::report;
 use spindrift_protocol::{
-    Channel, ChannelToken, DICTIONARY_METADATA, Dictionary, FINGERPRINTS_METADATA, InvalidMessage,
-    Registration, SESSION_METADATA, TOKEN_METADATA, Welcome,
+    Channel, ChannelToken, DICTIONARY_METADATA, Dictionary, FINGERPRINTS_METADATA, HEARTBEATS_METADATA,
+    InvalidMessage, Registration, SESSION_METADATA, TOKEN_METADATA, Welcome,
     v1::{self, hub_client::HubClient},
 };
 use tokio::{
@@ -15,13 +15,17 @@ use tokio::{
 };
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{
-    Code, Request, Status, Streaming,
+    Code, Request, Response, Status, Streaming,
     metadata::{MetadataMap, MetadataValue},
 };
 use tracing::debug;
 
-use super::{Bearer, BearerError, DialError, Dialer, flow::Credit, frames::Frames};
-use crate::metrics::Metrics;
+use super::{
+    BearerError, DialError, Uplink,
+    flow::Credit,
+    frames::{Agreed, Frames},
+    heartbeat::Heartbeat,
+};
 
 /// Heartbeat of the connection until the hub has sent its own.
 const FIRST_HEARTBEAT: Duration = Duration::from_secs(5);
@@ -47,6 +51,8 @@ pub(super) struct Channels {
     pub(super) events_down: Streaming<v1::EventsDown>,
     pub(super) results_tx: mpsc::Sender<v1::ResultsUp>,
     pub(super) results_down: Streaming<v1::ResultsDown>,
+    /// Heartbeats of the Results channel, if the hub answers them.
+    pub(super) results_heartbeat: Option<Heartbeat>,
 }
 
 /// Sender of the Events channel, which the accounts of a session share.
@@ -69,7 +75,7 @@ pub(super) enum OpenError {
     Bearer(#[from] BearerError),
     #[error("register: the hub did not respond within {REGISTER_TIMEOUT:?}")]
     Slow,
-    #[error("register: {}", .0.message())]
+    #[error("register: {}", words(.0))]
     Register(Status),
     #[error("register: the connection ended before the hub answered{hint}: {cause}")]
     Unanswered { hint: &'static str, cause: String },
@@ -77,7 +83,7 @@ pub(super) enum OpenError {
     Response(#[from] InvalidMessage),
     #[error("open the {channel} channel: metadata {name} is not valid in a gRPC header")]
     Metadata { channel: Channel, name: &'static str },
-    #[error("open the {channel} channel: {}", status.message())]
+    #[error("open the {channel} channel: {}", words(status))]
     Channel { channel: Channel, status: Status },
 }
 
@@ -86,21 +92,15 @@ pub(super) enum OpenError {
 impl Channels {
     /// Dials, registers, and opens every channel with its own token.
     pub(super) async fn open(
-        dialer: &Dialer,
-        bearer: &Bearer,
+        uplink: &Uplink,
         registration: Registration,
-        metrics: &Arc<Metrics>,
     ) -> Result<(Welcome, Self), OpenError> {
-        let opening = Self::register(dialer, bearer, registration, metrics);
+        let opening = Self::register(uplink, registration);
         timeout(REGISTER_TIMEOUT, opening).await.map_err(|_| OpenError::Slow)?
     }
 
-    async fn register(
-        dialer: &Dialer,
-        bearer: &Bearer,
-        registration: Registration,
-        metrics: &Arc<Metrics>,
-    ) -> Result<(Welcome, Self), OpenError> {
+    async fn register(uplink: &Uplink, registration: Registration) -> Result<(Welcome, Self), OpenError> {
+        let Uplink { dialer, bearer, metrics, .. } = uplink;
         let authorization = bearer.authorization().await?;
         let mut client = HubClient::with_interceptor(dialer.dial(FIRST_HEARTBEAT).await?, authorization);
         let answer = client.register(v1::RegisterRequest::from(registration)).await;
@@ -113,6 +113,7 @@ impl Channels {
         })?;
         let welcome = Welcome::try_from(answer.into_inner())?;
         let session = &welcome.session;
+        let heartbeat = uplink.config.heartbeat(welcome.pacing.heartbeat);
 
         let (control_tx, control_rx) = mpsc::channel(CONTROL_QUEUE);
         let token = &welcome.tokens.control;
@@ -128,25 +129,50 @@ impl Channels {
             insert(Channel::Events, request.metadata_mut(), DICTIONARY_METADATA, Dictionary::offer())?;
         }
         insert(Channel::Events, request.metadata_mut(), FINGERPRINTS_METADATA, "yes".into())?;
+        insert(Channel::Events, request.metadata_mut(), HEARTBEATS_METADATA, "yes".into())?;
         let answer = client.events(request).await.map_err(at(Channel::Events))?;
         // A feature that the hub which serves this channel does not repeat is not supported by it.
-        let offered = |name| answer.metadata().get(name).and_then(|value| value.to_str().ok());
-        let dictionary = offered(DICTIONARY_METADATA).and_then(Dictionary::choose);
-        let fingerprints = offered(FINGERPRINTS_METADATA) == Some("yes");
-        debug!(?dictionary, fingerprints, "Events channel opened");
+        let dictionary = offered(&answer, DICTIONARY_METADATA).and_then(Dictionary::choose);
+        let fingerprints = offered(&answer, FINGERPRINTS_METADATA) == Some("yes");
+        let heartbeats = offered(&answer, HEARTBEATS_METADATA) == Some("yes");
+        debug!(?dictionary, fingerprints, heartbeats, "Events channel opened");
+        let heartbeats = heartbeats.then(|| Heartbeat::new(heartbeat));
         // The receiver is dropped only with the request, of which the response has just arrived.
-        agreed_tx.send(dictionary).ok();
+        agreed_tx.send(Agreed { dictionary, heartbeat: heartbeats }).ok();
         let events_down = answer.into_inner();
         let send_budget = Credit::new(SEND_BUDGET_BYTES, metrics.queue.clone());
         let events_tx = EventsSender { messages_tx, send_budget, fingerprints };
 
         let (results_tx, results_rx) = mpsc::channel(RESULTS_QUEUE);
         let token = &welcome.tokens.results;
-        let request = channel_request(Channel::Results, session, token, ReceiverStream::new(results_rx))?;
-        let results_down = client.results(request).await.map_err(at(Channel::Results))?.into_inner();
+        let mut request = channel_request(Channel::Results, session, token, ReceiverStream::new(results_rx))?;
+        insert(Channel::Results, request.metadata_mut(), HEARTBEATS_METADATA, "yes".into())?;
+        let answer = client.results(request).await.map_err(at(Channel::Results))?;
+        let heartbeats = offered(&answer, HEARTBEATS_METADATA) == Some("yes");
 
-        let channels = Self { control_tx, control_down, events_tx, events_down, results_tx, results_down };
+        let channels = Self {
+            control_tx,
+            control_down,
+            events_tx,
+            events_down,
+            results_tx,
+            results_down: answer.into_inner(),
+            results_heartbeat: heartbeats.then(|| Heartbeat::new(heartbeat)),
+        };
         Ok((welcome, channels))
+    }
+}
+
+/// Returns the metadata of this name in the hub's answer to the opening of a channel.
+fn offered<'a, T>(answer: &'a Response<T>, name: &str) -> Option<&'a str> {
+    answer.metadata().get(name)?.to_str().ok()
+}
+
+/// Returns the message of a status, or the meaning of its code: proxies send no message.
+fn words(status: &Status) -> &str {
+    match status.message() {
+        "" => status.code().description(),
+        message => message,
     }
 }
 
@@ -191,5 +217,13 @@ mod tests {
             "open the Events channel: metadata spindrift-token is not valid in a gRPC header"
         );
         assert_eq!(metadata.len(), 1);
+    }
+
+    #[test]
+    fn a_refusal_without_a_message_names_its_code() {
+        let error = OpenError::Register(Status::unimplemented(""));
+        assert_eq!(error.to_string(), "register: Operation is not implemented or not supported");
+        let error = OpenError::Register(Status::unimplemented("no such service"));
+        assert_eq!(error.to_string(), "register: no such service");
     }
 }

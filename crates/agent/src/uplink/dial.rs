@@ -89,8 +89,14 @@ impl Dialer {
     /// Opens one HTTP/2 connection; its channels end with it.
     pub async fn dial(&self, heartbeat: Duration) -> Result<Channel, DialError> {
         let bare = self.address.trim_start_matches("http://").trim_start_matches("https://");
-        let endpoint = Endpoint::from_shared(format!("http://{bare}"))
-            .map_err(|source| DialError::Address { address: self.address.clone(), source })?
+        let invalid = |source| DialError::Address { address: self.address.clone(), source };
+        let mut endpoint = Endpoint::from_shared(format!("http://{bare}")).map_err(invalid)?;
+        if self.tls.is_some() {
+            // Requests only: the connection's own scheme stays http, or tonic would require its own TLS.
+            let secure = Endpoint::from_shared(format!("https://{bare}")).map_err(invalid)?;
+            endpoint = endpoint.origin(secure.uri().clone());
+        }
+        let endpoint = endpoint
             .connect_timeout(CONNECT_TIMEOUT)
             // Both sides notice a half-open link: the agent here, the hub by its own pings.
             .http2_keep_alive_interval(heartbeat)

@@ -15,12 +15,12 @@ use spindrift_process::{
     supervisor::{Supervisor, TaskEvent},
 };
 use spindrift_protocol::{
-    ControlDown, ControlUp, EventsDown, InvalidMessage, Operations, Registration, ResultsDown, SUPPORTED,
-    Welcome, v1,
+    Channel, ControlDown, ControlUp, EventsDown, InvalidMessage, Operations, Registration, ResultsDown,
+    SUPPORTED, Welcome, v1,
 };
 use tokio::{
     sync::mpsc,
-    time::{Instant, MissedTickBehavior, interval, timeout},
+    time::{Instant, timeout},
 };
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
@@ -29,6 +29,7 @@ use tracing::{debug, info};
 use super::{
     Link, Uplink,
     channels::{Channels, OpenError},
+    heartbeat::Heartbeat,
     namespaces::NamespaceUpdate,
 };
 use crate::{accounts::Account, operate::Results};
@@ -101,7 +102,7 @@ impl<'a> Session<'a> {
             accounts: accounts.iter().map(|account| account.description.clone()).collect(),
             verbs: Verb::NAMES.map(str::to_owned).to_vec(),
         };
-        let opening = Channels::open(&uplink.dialer, &uplink.bearer, registration, &uplink.metrics);
+        let opening = Channels::open(uplink, registration);
         let Some(opened) = shutdown.token().run_until_cancelled(opening).await else {
             return Ok(SessionEnd::because("the agent is stopping"));
         };
@@ -145,14 +146,14 @@ impl<'a> Session<'a> {
         let token = shutdown.token();
         let heartbeat = self.uplink.config.heartbeat(self.welcome.pacing.heartbeat);
         let silence = self.uplink.config.silence(heartbeat);
-        let mut ping = interval(heartbeat);
-        ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut ping = Heartbeat::new(heartbeat);
         let mut ready_rx = self.uplink.ready_rx.clone();
         // A change during the registration would otherwise be missed.
         ready_rx.mark_changed();
         let control_tx = self.channels.control_tx.clone();
         let results = self.uplink.executor.results();
-        let mut sending = pin!(send_results(results, self.channels.results_tx.clone()));
+        let results_heartbeat = self.channels.results_heartbeat.take();
+        let mut sending = pin!(send_results(results, self.channels.results_tx.clone(), results_heartbeat));
         let mut drained = pin!(async {
             token.cancelled().await;
             // Results of operations that have begun are sent, so that their outcome is known.
@@ -184,7 +185,7 @@ impl<'a> Session<'a> {
                     }
                     Ok(())
                 }
-                _ = ping.tick() => {
+                () = ping.due() => {
                     nonce += 1;
                     if self.last_received.elapsed() > silence {
                         Err(SessionEnd::because(format!("no message from the hub for {:?}", self.last_received.elapsed())))
@@ -240,6 +241,7 @@ impl<'a> Session<'a> {
 
     fn ponged(&self, nonce: u64) {
         debug!(nonce, "pong");
+        self.uplink.metrics.heartbeat(Channel::Control);
         let (last, at) = self.pinged;
         if nonce == last {
             self.uplink.metrics.ping_seconds.set(at.elapsed().as_secs_f64());
@@ -254,7 +256,10 @@ impl<'a> Session<'a> {
             .map_err(|status| broken(&status))?
             .ok_or_else(|| SessionEnd::because("the hub closed the Events channel"))?;
         let message = EventsDown::try_from(message).map_err(|invalid| invalid_message(&invalid))?;
-        let account = message.account();
+        let Some(account) = message.account() else {
+            self.uplink.metrics.heartbeat(Channel::Events);
+            return Ok(());
+        };
         let Some(served) = self.accounts.get(account) else {
             debug!(%account, "message for an account that is not served any more");
             return Ok(());
@@ -271,7 +276,12 @@ impl<'a> Session<'a> {
             .map_err(|status| broken(&status))?
             .ok_or_else(|| SessionEnd::because("the hub closed the Results channel"))?;
         let message = ResultsDown::try_from(message).map_err(|invalid| invalid_message(&invalid))?;
-        self.uplink.executor.results().acknowledge(message);
+        match message {
+            ResultsDown::Heartbeat => self.uplink.metrics.heartbeat(Channel::Results),
+            ResultsDown::Credit(..) | ResultsDown::Done(_) => {
+                self.uplink.executor.results().acknowledge(message);
+            }
+        }
         Ok(())
     }
 }
@@ -284,12 +294,23 @@ impl SessionEnd {
     }
 }
 
-/// Sends results of operations until the channel breaks.
-async fn send_results(results: &Results, results_tx: mpsc::Sender<v1::ResultsUp>) {
+/// Sends results of operations, and heartbeats, until the channel breaks.
+async fn send_results(
+    results: &Results,
+    results_tx: mpsc::Sender<v1::ResultsUp>,
+    mut heartbeat: Option<Heartbeat>,
+) {
     loop {
         // The permit first: a piece that was taken from the queue is on its way.
         let Ok(permit) = results_tx.reserve().await else { return };
-        permit.send(results.next().await.into());
+        permit.send(tokio::select! {
+            biased;
+            // First, since the hub's direction may be idle while ours is not.
+            () = Heartbeat::due_if_any(&mut heartbeat) => {
+                v1::ResultsUp { heartbeat: true, ..v1::ResultsUp::default() }
+            }
+            part = results.next() => part.into(),
+        });
     }
 }
 

@@ -143,6 +143,10 @@ impl EventsChannel {
                         Some(Err(status)) => return Err(format!("the link broke: {}", status.message())),
                         Some(Ok(chunk)) => chunk,
                     };
+                    if chunk.heartbeat {
+                        self.answer_heartbeat();
+                        continue;
+                    }
                     let message = self.options.assembler.push(chunk);
                     match message.and_then(|message| message.map(EventsUp::try_from).transpose()) {
                         Ok(None) => {}
@@ -256,6 +260,13 @@ impl EventsChannel {
 
     pub(super) async fn send(&mut self, message: EventsDown) -> Result<(), EndReason> {
         self.options.down_tx.send(Ok(message.into())).await.map_err(|_| "the agent is gone".to_owned())
+    }
+
+    /// Answers a heartbeat, unless other messages are waiting for the agent: then the channel is not idle.
+    fn answer_heartbeat(&self) {
+        if self.options.down_tx.try_send(Ok(EventsDown::Heartbeat.into())).is_err() {
+            debug!("a heartbeat was not answered: messages are waiting");
+        }
     }
 
     async fn fail(&mut self, status: Status) {

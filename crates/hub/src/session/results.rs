@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
-use futures::{Stream, StreamExt, stream::BoxStream};
+use futures::{
+    Stream, StreamExt,
+    stream::{BoxStream, select},
+};
 use spindrift_process::shutdown::BoxError;
 use spindrift_protocol::{ResultPart, ResultsDown, v1};
 use tokio::sync::mpsc;
-use tokio_stream::wrappers::UnboundedReceiverStream;
+use tokio_stream::wrappers::{ReceiverStream, UnboundedReceiverStream};
 use tonic::Status;
 use tracing::warn;
 
@@ -21,6 +24,8 @@ pub(super) struct ResultsChannel {
     seat: Seat,
     live: Arc<LiveSession>,
     down_tx: mpsc::UnboundedSender<ResultsDown>,
+    /// Answers to heartbeats. At most one waits, however many an agent sends that does not read.
+    heartbeats_tx: mpsc::Sender<ResultsDown>,
 }
 
 // === impl ResultsChannel ===
@@ -32,12 +37,13 @@ impl ResultsChannel {
         live: Arc<LiveSession>,
     ) -> (Self, DownStream) {
         let (down_tx, down_rx) = mpsc::unbounded_channel();
+        let (heartbeats_tx, heartbeats_rx) = mpsc::channel(1);
         let seat = Seat { agent: info.agent, incarnation: info.incarnation };
         // Operations keep their sender; the channel ends with its session all the same.
-        let down = UnboundedReceiverStream::new(down_rx)
+        let down = select(UnboundedReceiverStream::new(down_rx), ReceiverStream::new(heartbeats_rx))
             .map(|message: ResultsDown| Ok(message.into()))
             .take_until(live.tasks().token().cancelled_owned());
-        (Self { context, seat, live, down_tx }, down.boxed())
+        (Self { context, seat, live, down_tx, heartbeats_tx }, down.boxed())
     }
 
     /// Runs until the channel or the session ends. It never waits with an arriving piece: credit bounds them.
@@ -54,6 +60,11 @@ impl ResultsChannel {
                 message = up.next() => message,
             };
             let Some(Ok(message)) = message else { return Ok(()) };
+            if message.heartbeat {
+                // If one is waiting, the channel is not idle.
+                self.heartbeats_tx.try_send(ResultsDown::Heartbeat).ok();
+                continue;
+            }
             match ResultPart::try_from(message) {
                 Ok(part) => self.context.dispatch.arrived(self.seat.clone(), part, self.down_tx.clone()),
                 // One invalid answer does not end the others.

@@ -7,8 +7,8 @@ use futures::{
     stream::{BoxStream, PollNext, select_with_strategy},
 };
 use spindrift_protocol::{
-    Assembler, Channel, DICTIONARY_METADATA, Dictionary, FINGERPRINTS_METADATA, LARGEST_MESSAGE_BYTES,
-    Registration,
+    Assembler, Channel, DICTIONARY_METADATA, Dictionary, FINGERPRINTS_METADATA, HEARTBEATS_METADATA,
+    LARGEST_MESSAGE_BYTES, Registration,
     v1::{self, hub_server},
 };
 use tokio::sync::mpsc;
@@ -120,6 +120,7 @@ impl hub_server::Hub for HubService {
         if fingerprints {
             response.metadata_mut().insert(FINGERPRINTS_METADATA, MetadataValue::from_static("yes"));
         }
+        offer_heartbeats(&mut response);
         let channel = EventsChannel::new(EventsOptions {
             ingest: Arc::clone(&self.context.ingest),
             session,
@@ -141,6 +142,13 @@ impl hub_server::Hub for HubService {
         let live = self.context.sessions.join(&session, &info.agent);
         let (channel, words) = ResultsChannel::open(self.context.clone(), info, live.clone());
         live.tasks().spawn("results", channel.run(request.into_inner()));
-        Ok(Response::new(words))
+        let mut response = Response::new(words);
+        offer_heartbeats(&mut response);
+        Ok(response)
     }
+}
+
+/// An agent that does not know of heartbeats sends none, and none are sent but as answers.
+fn offer_heartbeats<T>(response: &mut Response<T>) {
+    response.metadata_mut().insert(HEARTBEATS_METADATA, MetadataValue::from_static("yes"));
 }

@@ -22,6 +22,7 @@ pub const UNIMPLEMENTED: u32 = 12;
 #[derive(Debug)]
 pub struct GrpcConnection {
     sender: SendRequest<Full<Bytes>>,
+    scheme: &'static str,
     authority: String,
     /// Shown with each call.
     authorization: Option<HeaderValue>,
@@ -64,7 +65,15 @@ impl GrpcConnection {
             // The pending call returns the error.
             connection.await.ok();
         });
-        Ok(Self { sender, authority: authority.to_owned(), authorization: None, _driver: driver })
+        let authority = authority.to_owned();
+        Ok(Self { sender, scheme: "http", authority, authorization: None, _driver: driver })
+    }
+
+    /// Names the scheme of a connection over TLS, which proxies may check.
+    #[must_use]
+    pub fn over_tls(mut self) -> Self {
+        self.scheme = "https";
+        self
     }
 
     /// Shows a token with each call.
@@ -83,7 +92,7 @@ impl GrpcConnection {
         let length = u32::try_from(message.len()).map_err(io::Error::other)?;
         // Not compressed, its length, itself.
         let framed = [&[0], &length.to_be_bytes()[..], message].concat();
-        let mut request = Request::post(format!("http://{}{method}", self.authority))
+        let mut request = Request::post(format!("{}://{}{method}", self.scheme, self.authority))
             .header(header::CONTENT_TYPE, "application/grpc")
             .header(header::TE, "trailers")
             .body(Full::from(framed))

@@ -203,6 +203,9 @@ pub struct EventsUp {
     /// More chunks of this message follow.
     #[prost(bool, tag = "2")]
     pub more: bool,
+    /// A heartbeat, not a chunk; between two messages. The hub answers it.
+    #[prost(bool, tag = "3")]
+    pub heartbeat: bool,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct EventsMessage {
@@ -367,7 +370,7 @@ pub struct Progress {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct EventsDown {
-    #[prost(oneof = "events_down::Message", tags = "1, 2, 3, 4, 5")]
+    #[prost(oneof = "events_down::Message", tags = "1, 2, 3, 4, 5, 6")]
     pub message: ::core::option::Option<events_down::Message>,
 }
 /// Nested message and enum types in `EventsDown`.
@@ -386,6 +389,9 @@ pub mod events_down {
         /// Part of the answer to a Begin.
         #[prost(message, tag = "5")]
         Fingerprints(super::Fingerprints),
+        /// The answer to a heartbeat.
+        #[prost(message, tag = "6")]
+        Heartbeat(super::Nothing),
     }
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -502,6 +508,9 @@ pub struct ResultsUp {
     /// How many bytes of the answer came before this piece. An answer that is sent anew begins at 0 again.
     #[prost(uint64, tag = "6")]
     pub offset: u64,
+    /// A heartbeat, not a piece; all else is empty. The hub answers it.
+    #[prost(bool, tag = "7")]
+    pub heartbeat: bool,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Ending {
@@ -552,6 +561,9 @@ pub struct ResultsDown {
     /// The answer arrived whole and is kept: the agent may forget it.
     #[prost(bool, tag = "3")]
     pub done: bool,
+    /// The answer to a heartbeat; all else is empty.
+    #[prost(bool, tag = "4")]
+    pub heartbeat: bool,
 }
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
@@ -700,7 +712,8 @@ pub mod hub_client {
         /// The three channels. Each is opened with the metadata `spindrift-session` and `spindrift-token`;
         /// a token opens one channel, once. For Events, the metadata `spindrift-dictionary` (the ids of the compression
         /// dictionaries that the agent has) and `spindrift-fingerprints` (`yes`) say what the agent can do; the answer repeats
-        /// what the hub wants of it.
+        /// what the hub wants of it. For Events and Results, the metadata `spindrift-heartbeats` (`yes`) is repeated by a hub
+        /// that answers heartbeats; an agent sends none to others.
         pub async fn control(
             &mut self,
             request: impl tonic::IntoStreamingRequest<Message = super::ControlUp>,
@@ -796,7 +809,8 @@ pub mod hub_server {
         /// The three channels. Each is opened with the metadata `spindrift-session` and `spindrift-token`;
         /// a token opens one channel, once. For Events, the metadata `spindrift-dictionary` (the ids of the compression
         /// dictionaries that the agent has) and `spindrift-fingerprints` (`yes`) say what the agent can do; the answer repeats
-        /// what the hub wants of it.
+        /// what the hub wants of it. For Events and Results, the metadata `spindrift-heartbeats` (`yes`) is repeated by a hub
+        /// that answers heartbeats; an agent sends none to others.
         async fn control(
             &self,
             request: tonic::Request<tonic::Streaming<super::ControlUp>>,

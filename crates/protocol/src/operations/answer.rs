@@ -30,6 +30,8 @@ pub enum ResultsDown {
     Credit(OperationId, u64),
     /// Acknowledgement: it arrived whole, and is stored.
     Done(OperationId),
+    /// The answer to a heartbeat.
+    Heartbeat,
 }
 
 // === ResultPart ⇄ wire ===
@@ -42,7 +44,10 @@ impl TryFrom<v1::ResultsUp> for ResultPart {
             v1::Content::JsonLines => Content::JsonLines,
             v1::Content::Text => Content::Text,
         };
-        let v1::ResultsUp { operation, chunk, more, ending, content: _, offset } = wire;
+        let v1::ResultsUp { operation, chunk, more, ending, content: _, offset, heartbeat } = wire;
+        if heartbeat {
+            return Err(InvalidMessage::new("results.heartbeat", "expected a piece of an answer"));
+        }
         let ending = match (more, ending) {
             (true, _) => None,
             (false, Some(ending)) => Some(ending.try_into()?),
@@ -66,6 +71,7 @@ impl From<ResultPart> for v1::ResultsUp {
             ending: ending.map(Into::into),
             content: content.into(),
             offset,
+            heartbeat: false,
         }
     }
 }
@@ -127,8 +133,11 @@ fn failed(error: OperationError) -> OperationError {
 impl TryFrom<v1::ResultsDown> for ResultsDown {
     type Error = InvalidMessage;
     fn try_from(
-        v1::ResultsDown { operation, credit, done }: v1::ResultsDown,
+        v1::ResultsDown { operation, credit, done, heartbeat }: v1::ResultsDown,
     ) -> Result<Self, InvalidMessage> {
+        if heartbeat {
+            return Ok(Self::Heartbeat);
+        }
         let operation = id("results.operation", &operation)?;
         Ok(if done { Self::Done(operation) } else { Self::Credit(operation, credit) })
     }
@@ -136,11 +145,14 @@ impl TryFrom<v1::ResultsDown> for ResultsDown {
 
 impl From<ResultsDown> for v1::ResultsDown {
     fn from(down: ResultsDown) -> Self {
-        let (operation, credit, done) = match down {
-            ResultsDown::Credit(operation, credit) => (operation, credit, false),
-            ResultsDown::Done(operation) => (operation, 0, true),
-        };
-        Self { operation: operation.to_string(), credit, done }
+        let none = Self::default();
+        match down {
+            ResultsDown::Credit(operation, credit) => {
+                Self { operation: operation.to_string(), credit, ..none }
+            }
+            ResultsDown::Done(operation) => Self { operation: operation.to_string(), done: true, ..none },
+            ResultsDown::Heartbeat => Self { heartbeat: true, ..none },
+        }
     }
 }
 
@@ -198,7 +210,9 @@ mod tests {
     #[test]
     fn messages_of_the_hub_survive_the_wire() {
         let operation = OperationId::fresh();
-        for down in [ResultsDown::Credit(operation, 1 << 40), ResultsDown::Done(operation)] {
+        let messages =
+            [ResultsDown::Credit(operation, 1 << 40), ResultsDown::Done(operation), ResultsDown::Heartbeat];
+        for down in messages {
             assert_eq!(ResultsDown::try_from(v1::ResultsDown::from(down)), Ok(down));
         }
     }

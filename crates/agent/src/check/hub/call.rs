@@ -39,7 +39,10 @@ impl Dialled<'_> {
     {
         let authorization = self.token(section).await;
         let answers = async {
-            let connection = GrpcConnection::open(stream, &self.config.grpc).await?;
+            let mut connection = GrpcConnection::open(stream, &self.config.grpc).await?;
+            if self.config.tls_files().is_some() {
+                connection = connection.over_tls();
+            }
             let mut connection = connection.with_authorization(authorization);
             let health = connection.call(HEALTH, &[]).await?;
             let registered = connection.call(REGISTER, &registration()).await?;

@@ -155,8 +155,7 @@ async fn an_account_whose_caching_panics_is_withdrawn_and_announced_again_and_th
         accounts: Vec::new(),
         verbs: Vec::new(),
     };
-    let opened = Channels::open(&uplink.dialer, &uplink.bearer, registration, &uplink.metrics).await;
-    let (welcome, channels) = opened.unwrap();
+    let (welcome, channels) = Channels::open(&uplink, registration).await.unwrap();
     let mut session = Session {
         uplink: &uplink,
         welcome,
