@@ -31,6 +31,7 @@ mod refusals;
 mod reload;
 mod scripted_agent;
 mod secrets;
+mod service_account;
 mod sessions;
 mod settings;
 mod stall;
