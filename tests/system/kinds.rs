@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 use spindrift_testkit::{Cluster, Database, HubProcess, eventually};
 
-use crate::support::{LONG, Stack, account};
+use crate::{
+    engine::Stage,
+    support::{LONG, Stack, account},
+};
 
 /// A definition whose kinds are served in these versions, newest last.
 fn definition(group: &str, kind: &str, short_name: &str, versions: &[&str]) -> Value {
@@ -156,4 +159,51 @@ async fn restart_with(hub: &mut HubProcess, all: bool, omitted: &[&str]) {
     hub.configure("/kubesvc/cache/cacheAll", json!(all));
     hub.configure("/kubesvc/cache/cacheOmitKinds", json!(omitted));
     hub.restart().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_caches_its_own_kinds_whatever_the_hub_caches_by_default() {
+    let stage = Stage::set(2).await;
+    let [own, other] = [0, 1].map(|index| stage.fleet.clusters[index].name());
+    for cluster in &stage.fleet.clusters {
+        let metadata = json!({ "name": "mine", "namespace": "default" });
+        for kind in ["ConfigMap", "ServiceAccount"] {
+            cluster.create(json!({ "apiVersion": "v1", "kind": kind, "metadata": metadata })).unwrap();
+        }
+    }
+    let mut accounts = stage.accounts();
+    accounts[0]["kinds"] = json!(["ConfigMap", "serviceAccounts", "pod"]);
+    accounts[0]["omitKinds"] = json!(["Pod"]);
+    let mut stack = Stack::with_settings(&["Namespace"], json!(accounts), &[]).await;
+    eventually!("its own kind is cached", LONG, {
+        stack.names(own).await.contains(&"ConfigMap. default/mine".to_owned())
+    });
+    stack.synced(own).await;
+    stack.synced(other).await;
+    assert_eq!(cached(&stack, own).await, ["ConfigMap", "ServiceAccount"]);
+    assert_eq!(cached(&stack, other).await, ["Namespace"], "an account without a list follows the hub");
+
+    // The hub has the last word on kinds to leave out, and both sides show the difference.
+    stack.hub.configure("/kubesvc/cache/cacheOmitKinds", json!(["configmaps"]));
+    stack.hub.restart().await.unwrap();
+    eventually!(
+        "it is left out",
+        LONG,
+        stack.names(own).await.iter().all(|name| !name.starts_with("ConfigMap"))
+    );
+    let problem = "the kind \"ConfigMap\" (kinds of the account) is not cached";
+    let shown = stack.account(own).await;
+    assert!(shown["problem"].as_str().is_some_and(|it| it.starts_with(problem)), "{shown}");
+    assert_eq!(stack.account(other).await["problems"], json!([]));
+    eventually!("the agent shows it", LONG, {
+        let problems = stack.agent.get("/accounts").await.unwrap().to_string();
+        problems.contains("the hub leaves out the kind")
+    });
+}
+
+/// Kinds of an account that the agent caches.
+async fn cached(stack: &Stack, account: &str) -> Vec<String> {
+    let accounts = stack.agent.get("/accounts").await.unwrap();
+    let found = accounts.as_array().unwrap().iter().find(|it| it["Config"]["Name"] == account).unwrap();
+    found["Kinds"].as_array().unwrap().iter().map(|kind| kind.as_str().unwrap().to_owned()).collect()
 }

@@ -378,13 +378,18 @@ impl Engine {
         );
     }
 
-    /// Warns of configured kinds that the API server does not serve: they are misspelt, or not installed yet.
+    /// Warns of configured kinds that are not cached: misspelt, not installed yet, or left out by the hub.
     fn warn_of_unknown_kinds(&self, discovery: &Discovery) {
         let account = &*self.context.account;
         let name = &account.description.name;
         for (setting, kind) in account.unserved_kinds(discovery) {
             warn!(account = %name, kind, "the API server serves no such kind ({setting})");
             self.context.status.problem(name, format!("the API server serves no kind {kind:?} ({setting})"));
+        }
+        for kind in account.config.omitted_by_hub(&self.kinds, discovery) {
+            warn!(account = %name, kind, "the hub leaves this kind out (kubesvc.cache.cacheOmitKinds)");
+            let setting = "kinds; kubesvc.cache.cacheOmitKinds of the hub";
+            self.context.status.problem(name, format!("the hub leaves out the kind {kind:?} ({setting})"));
         }
     }
 }

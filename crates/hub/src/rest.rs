@@ -30,7 +30,7 @@ use axum::{
     routing::get,
 };
 use prometheus_client::registry::Registry;
-use spindrift_model::TenantId;
+use spindrift_model::{CacheKinds, TenantId};
 use spindrift_process::{metrics, readiness::Readiness};
 use spindrift_spinnaker::view::AccountMarks;
 use tokio_util::sync::CancellationToken;
@@ -76,6 +76,8 @@ pub struct RestState {
     pub feed: Arc<Feed>,
     /// Short names of custom resources.
     pub custom_names: Arc<CustomNames>,
+    /// Kinds that agents cache.
+    pub kinds: Arc<CacheKinds>,
     /// Readiness of the hub's parts.
     pub readiness: Readiness,
     /// Tenant of the accounts.

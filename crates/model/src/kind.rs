@@ -167,6 +167,25 @@ impl KindPattern {
         group_fits && self.names(resource, short_names)
     }
 
+    /// Whether both may mean the same kind, by their names alone: singular or plural, in one group or in any.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let group_fits = match (&self.group, &other.group) {
+            (Some(group), Some(other)) => group == other,
+            _ => true,
+        };
+        let is_plural = |plural: &str, name: &str| {
+            let stem = name.strip_suffix('y').map(|stem| format!("{stem}ies"));
+            plural == format!("{name}s") || plural == format!("{name}es") || stem.as_deref() == Some(plural)
+        };
+        let is_short = |short: &str, name: &str| {
+            let named = |kind: &str| *name == kind.to_lowercase() || is_plural(name, &kind.to_lowercase());
+            SHORT_NAMES.iter().any(|(_, kind, all)| all.contains(&short) && named(kind))
+        };
+        let one_of = |one: &str, other: &str| is_plural(one, other) || is_short(one, other);
+        let (name, other) = (self.name.as_str(), other.name.as_str());
+        group_fits && (name == other || one_of(name, other) || one_of(other, name))
+    }
+
     /// Whether the name is one of the resource's, in any group.
     fn names(&self, resource: &Resource, short_names: &[impl AsRef<str>]) -> bool {
         let Resource { kind, plural, .. } = resource;
@@ -201,6 +220,22 @@ impl CacheKinds {
         kinds
     }
 
+    /// Returns an account's own kinds, if it names any, else these; omitted kinds stay omitted.
+    #[must_use]
+    pub fn replaced_by(&self, own: Vec<KindPattern>) -> Self {
+        if own.is_empty() {
+            return self.clone();
+        }
+        Self { all: false, kinds: own, omit: self.omit.clone() }
+    }
+
+    /// Whether objects of this resource, which its server gives these short names, are left out in any case.
+    pub fn omits(&self, resource: &Resource, short_names: &[impl AsRef<str>]) -> bool {
+        self.omit
+            .iter()
+            .any(|pattern| pattern.matches(resource) || pattern.matches_with(resource, short_names))
+    }
+
     /// Whether objects of this resource, which its server gives these short names, are to be cached.
     pub fn wants(&self, resource: &Resource, short_names: &[impl AsRef<str>]) -> bool {
         let named = |patterns: &[KindPattern]| {
@@ -209,7 +244,7 @@ impl CacheKinds {
                 .any(|pattern| pattern.matches(resource) || pattern.matches_with(resource, short_names))
         };
         let wanted = if self.all { !MIRROR_GROUPS.contains(&&*resource.group) } else { named(&self.kinds) };
-        wanted && !named(&self.omit)
+        wanted && !self.omits(resource, short_names)
     }
 }
 
@@ -287,6 +322,40 @@ mod tests {
         assert!(wanted.wants(&widget, &["wg"]) && !wanted.wants(&widget, &NONE));
         let omitted = CacheKinds { all: true, kinds: vec![], omit: vec![KindPattern::parse("WG")] };
         assert!(!omitted.wants(&widget, &["wg"]));
+    }
+
+    #[test]
+    fn the_kinds_of_an_account_replace_those_of_the_hub_but_not_its_omissions() {
+        let hub = CacheKinds { all: true, kinds: vec![], omit: vec![KindPattern::parse("Secret")] };
+        let own =
+            |names: &[&str]| hub.replaced_by(names.iter().map(|name| KindPattern::parse(name)).collect());
+        let [pod, map, secret] = ["Pod", "ConfigMap", "Secret"]
+            .map(|kind| resource("", kind, &format!("{}s", kind.to_lowercase())));
+        assert!(own(&[]).wants(&pod, &NONE), "an account without a list caches what the hub wants");
+        let named = own(&["configMap", "secret"]);
+        assert!(named.wants(&map, &NONE) && !named.wants(&pod, &NONE) && !named.wants(&secret, &NONE));
+        assert!(named.omits(&secret, &NONE) && !named.omits(&map, &NONE));
+    }
+
+    #[test]
+    fn patterns_overlap_that_may_mean_one_kind() {
+        let overlap = |one: &str, other: &str| {
+            let (one, other) = (KindPattern::parse(one), KindPattern::parse(other));
+            assert_eq!(one.overlaps(&other), other.overlaps(&one));
+            one.overlaps(&other)
+        };
+        for (one, other) in [
+            ("Event", "events"),
+            ("ingress", "Ingresses.networking.k8s.io"),
+            ("NetworkPolicy", "networkpolicies"),
+            ("cm", "ConfigMap"),
+            ("configmaps", "CM"),
+        ] {
+            assert!(overlap(one, other), "{one} {other}");
+        }
+        for (one, other) in [("Event.a.io", "Event.b.io"), ("Pod", "PodTemplate"), ("cm", "cs")] {
+            assert!(!overlap(one, other), "{one} {other}");
+        }
     }
 
     #[test]

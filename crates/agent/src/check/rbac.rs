@@ -79,7 +79,7 @@ fn is_cached(config: &AccountConfig, resource: &Resource, short_names: &[String]
     };
     (resource.namespaced || !config.only_namespaced_resources)
         && config.admits(resource, short_names)
-        && (!config.kinds.is_empty() || defaults.with(config.custom_kinds()).wants(resource, short_names))
+        && config.cached_kinds(&defaults).wants(resource, short_names)
 }
 
 async fn missing(config: &AccountConfig, api: &Api, resource: &Resource) -> Result<Missing, String> {

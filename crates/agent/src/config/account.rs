@@ -6,7 +6,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use spindrift_kubernetes::{Credentials, Discovery, KubeconfigText, RedactRule};
-use spindrift_model::{KindPattern, Resource};
+use spindrift_model::{CacheKinds, KindPattern, Resource};
 use spindrift_process::config::redact;
 
 use super::{CachingPolicy, CustomKind, Permissions, RawResources};
@@ -41,7 +41,8 @@ pub struct AccountConfig {
     pub only_namespaced_resources: bool,
     /// Custom resources to make known where their definitions may not be listed.
     pub custom_resource_definitions: Vec<CustomResource>,
-    /// The kinds to cache; those of the hub if empty.
+    /// The kinds to cache instead of those of the hub, which has the last word on kinds to leave out
+    /// (`kubesvc.cache.cacheOmitKinds`); those of the hub if empty.
     pub kinds: Vec<String>,
     /// Kinds not to cache.
     pub omit_kinds: Vec<String>,
@@ -240,6 +241,29 @@ impl AccountConfig {
     /// Returns the kinds of `customResources`, which are always cached.
     pub fn custom_kinds(&self) -> impl Iterator<Item = KindPattern> {
         self.custom_resources.iter().flatten().map(|custom| KindPattern::parse(&custom.kubernetes_kind))
+    }
+
+    /// Returns the kinds to cache: those of `kinds`, else those of the hub and of `customResources`. The hub's omissions
+    /// hold for both.
+    pub fn cached_kinds(&self, hub: &CacheKinds) -> CacheKinds {
+        let own = self.kinds.iter().map(|text| KindPattern::parse(text)).collect();
+        // The Spinnaker kind of a custom resource would have no effect if its objects were not cached.
+        hub.with(self.custom_kinds()).replaced_by(own)
+    }
+
+    /// The kinds that `kinds` names and the hub's configuration leaves out of every account.
+    pub fn omitted_by_hub<'a>(
+        &'a self,
+        hub: &'a CacheKinds,
+        discovery: &'a Discovery,
+    ) -> impl Iterator<Item = &'a str> {
+        let is_omitted = |text: &&String| {
+            let pattern = KindPattern::parse(text);
+            let named = |it: &&Resource| pattern.matches_with(it, discovery.short_names(it));
+            let mut named = discovery.resources.iter().filter(named).peekable();
+            named.peek().is_some() && named.all(|it| hub.omits(it, discovery.short_names(it)))
+        };
+        self.kinds.iter().filter(is_omitted).map(String::as_str)
     }
 
     /// Whether the account's own `kinds` and `omitKinds` let a resource pass, which its server gives these short names.

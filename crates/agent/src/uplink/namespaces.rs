@@ -57,7 +57,8 @@ pub(super) fn must_poll(config: &AccountConfig, kinds: &CacheKinds) -> bool {
     let resource = Resource::namespaces();
     let short_names = resource.short_names();
     config.namespaces.is_empty()
-        && !(kinds.wants(&resource, short_names) && config.admits(&resource, short_names))
+        && !(config.cached_kinds(kinds).wants(&resource, short_names)
+            && config.admits(&resource, short_names))
 }
 
 #[cfg(test)]

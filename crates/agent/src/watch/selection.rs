@@ -1,4 +1,4 @@
-//! Scopes of an account: kinds that the API server serves, the hub caches and the account admits, by namespace.
+//! Scopes of an account: kinds that the API server serves and that the account, or else the hub, names, by namespace.
 
 use std::collections::BTreeMap;
 
@@ -25,8 +25,7 @@ pub(super) fn scopes(
     kinds: &CacheKinds,
     discovery: &Discovery,
 ) -> BTreeMap<Scope, SelectedScope> {
-    // The Spinnaker kind of a custom resource would have no effect if its objects were not cached.
-    let kinds = kinds.with(config.custom_kinds());
+    let kinds = config.cached_kinds(kinds);
     let mut scopes = BTreeMap::new();
     for resource in &discovery.resources {
         let short_names = discovery.short_names(resource);

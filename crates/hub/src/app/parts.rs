@@ -227,6 +227,7 @@ impl Parts {
             tasks,
             dispatch,
             feed,
+            kinds: Arc::new(config.cached_kinds()),
             custom_names: Arc::default(),
             readiness,
             tenant,

@@ -5,11 +5,14 @@ use std::collections::HashMap;
 use axum::{Json, extract::State};
 use jiff::Timestamp;
 use serde::Serialize;
-use spindrift_model::{AccountName, SessionId};
+use spindrift_model::{AccountName, CacheKinds, KindPattern, SessionId};
 use utoipa::ToSchema;
 
 use super::{RestState, error::Error, freeze::Frozen};
-use crate::store::{AccountRow, Freeze, ScopeCounts};
+use crate::{
+    account_limits::Properties,
+    store::{AccountRow, Freeze, ScopeCounts},
+};
 
 /// An account: its cluster, the agent that caches it, and its progress.
 #[derive(Debug, Serialize, ToSchema)]
@@ -40,8 +43,10 @@ pub(super) struct AccountView {
     last_seen: String,
     /// Why and since when nothing may be changed in it, if so.
     frozen: Option<Frozen>,
-    /// Problem for the operator, such as a second cluster that claimed the name.
+    /// First of the problems.
     problem: Option<String>,
+    /// Problems for the operator, such as a second cluster that claimed the name, or kinds that are not cached.
+    problems: Vec<String>,
 }
 
 /// Data of accounts beside their own rows.
@@ -65,14 +70,16 @@ pub(super) async fn list(State(state): State<RestState>) -> Result<Json<Vec<Acco
         sessions: sessions.into_iter().map(|session| (session.id, session.last_seen)).collect(),
         frozen: store.frozen(tenant).await?,
     };
-    Ok(Json(rows.into_iter().map(|row| AccountView::new(row, &around)).collect()))
+    Ok(Json(rows.into_iter().map(|row| AccountView::new(row, &around, &state.kinds)).collect()))
 }
 
 // === impl AccountView ===
 
 impl AccountView {
-    fn new(row: AccountRow, around: &Around) -> Self {
+    fn new(row: AccountRow, around: &Around, kinds: &CacheKinds) -> Self {
         let AccountRow { description, last_seen, problem, cursor, holder, .. } = row;
+        let mut problems: Vec<_> = problem.into_iter().map(|problem| problem.text).collect();
+        problems.extend(omitted_kinds(&description.properties, kinds));
         let holder = holder.filter(|holder| holder.lease_left.is_some());
         let heard = holder.as_ref().and_then(|holder| around.sessions.get(&holder.session)).copied();
         let ScopeCounts { scopes, unlisted, denied } =
@@ -93,7 +100,23 @@ impl AccountView {
             listing: unlisted,
             denied,
             last_seen: heard.map_or(last_seen, |heard| heard.max(last_seen)).to_string(),
-            problem: problem.map(|problem| problem.text),
+            problem: problems.first().cloned(),
+            problems,
         }
     }
+}
+
+/// A sentence for each kind that the account names and this hub leaves out.
+fn omitted_kinds(properties: &str, kinds: &CacheKinds) -> Vec<String> {
+    let named: Vec<String> = Properties::parse(properties).take("kinds");
+    let is_omitted = |text: &&String| {
+        let pattern = KindPattern::parse(text);
+        kinds.omit.iter().any(|omitted| omitted.overlaps(&pattern))
+    };
+    let sentence = |text: &String| {
+        format!(
+            "the kind {text:?} (kinds of the account) is not cached: kubesvc.cache.cacheOmitKinds of the hub leaves it out"
+        )
+    };
+    named.iter().filter(is_omitted).map(sentence).collect()
 }
