@@ -133,6 +133,21 @@ async fn accounts_without_an_agent_are_removed_where_configured() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn accounts_without_an_agent_are_removed_after_ten_minutes_by_default() {
+    let stage = Stage::set(1).await;
+    let name = stage.fleet.clusters[0].name();
+    let mut stack = Stack::with_settings(&["ConfigMap"], json!(stage.accounts()), &[]).await;
+    stack.synced(name).await;
+    stack.agent.kill();
+    // As if it were long ago, once the hub has recorded that its time begins.
+    let backdate = "UPDATE spindrift_account SET unserved_since = 1 WHERE unserved_since > 1";
+    eventually!("it is forgotten", LONG * 3, {
+        stack.database.execute(backdate).await.unwrap();
+        stack.account(name).await.is_null()
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn namespaces_that_are_configured_are_shown_as_they_are() {
     let stage = Stage::set(1).await;
     let name = stage.fleet.clusters[0].name();

@@ -138,8 +138,8 @@ pub struct Cache {
     pub cache_omit_kinds: Vec<String>,
     /// Every kind.
     pub cache_all: bool,
-    /// Time after which an account that no agent serves is deleted, with all its cached objects; 0 is never. The
-    /// original has 600.
+    /// Time after which an account that no agent serves is deleted, with all its cached objects; 0 is never. A restart of
+    /// the hub does not change it.
     pub account_cleanup_frequency_seconds: u64,
     /// Time limit of an operation, unless its caller sets one.
     pub operation_wait_ms: u64,
@@ -188,7 +188,7 @@ impl Default for Cache {
             cache_kinds,
             cache_omit_kinds: vec![],
             cache_all: false,
-            account_cleanup_frequency_seconds: 0,
+            account_cleanup_frequency_seconds: 600,
             operation_wait_ms: 30_000,
             narrower_agent_grace_seconds: 60,
         }

@@ -53,7 +53,7 @@ use sqlx::any::AnyPoolOptions;
 use sqlx::pool::PoolConnection;
 use sqlx::{Any, AnyPool, AssertSqlSafe, Connection, Transaction};
 
-pub use account::{AccountRow, AnnounceOutcome, Forgotten, Holder, Problem};
+pub use account::{AccountRow, AnnounceOutcome, Forgotten, Holder, Problem, UnservedAccount};
 pub use commit::{
     AccountWrite, DeclaredScopes, ObjectWrite, Prune, RejectedRow, ScopeProgress, WriteOutcome,
 };

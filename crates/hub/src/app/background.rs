@@ -1,9 +1,9 @@
 //! Periodic tasks of the hub; it is ready when each of them has succeeded once.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
-use spindrift_model::{AccountName, HubId, TenantId};
+use spindrift_model::{HubId, TenantId};
 use spindrift_process::{readiness::ReadinessGuard, report, schedule::Schedule, shutdown::Shutdown};
 use tokio::time::{Instant, MissedTickBehavior};
 use tracing::{info, warn};
@@ -11,13 +11,16 @@ use tracing::{info, warn};
 use crate::{
     clouddriver::{self, Accounts},
     ingest::Feed,
-    store::{Forgotten, Store, StoreError},
+    store::{Forgotten, Store, StoreError, UnservedAccount},
 };
 
 /// Interval at which the positions that other hubs have committed are read.
 const FEED_POLL: Duration = Duration::from_millis(500);
 /// Interval of a hub's heartbeat, and of the removal of old tombstones.
 const HOUSEKEEPING: Duration = Duration::from_secs(15);
+/// Time that agents have to connect again after the hub or its store was away, which is longer than their largest delay
+/// between two attempts.
+const RECONNECT: Duration = Duration::from_mins(1);
 /// Age at which ended sessions and hubs are deleted.
 const FORGET: Duration = Duration::from_hours(24);
 
@@ -51,8 +54,8 @@ pub(super) struct Cleanup {
     pub(super) after: Duration,
     /// Duration after which a silent agent counts as gone.
     pub(super) silence: Duration,
-    /// Accounts without an agent, and since when. Empty after a start of the hub, when agents register again too.
-    pub(super) unserved: HashMap<AccountName, Instant>,
+    /// Time since which agents were able to connect and to record it: the hub runs, and its store accepts writes.
+    pub(super) reachable_since: Instant,
 }
 
 /// Deletes operations that ended long ago, on a schedule.
@@ -115,7 +118,7 @@ impl Cleanup {
         interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
         while token.run_until_cancelled(interval.tick()).await.is_some() {
             if let Err(error) = self.clean().await {
-                self.unserved.clear();
+                self.reachable_since = Instant::now();
                 warn!(error = %report(&error), "accounts that nobody serves are looked for again");
             }
         }
@@ -125,12 +128,12 @@ impl Cleanup {
     async fn clean(&mut self) -> Result<(), StoreError> {
         // While the store accepts no writes, no agent can record that it serves an account.
         self.store.heartbeat(&self.id, &self.base_url).await?;
-        let now = Instant::now();
         let found = self.store.unserved_accounts(&self.tenant, self.silence).await?;
-        self.unserved.retain(|account, _| found.contains(account));
-        for account in found {
-            let since = *self.unserved.entry(account.clone()).or_insert(now);
-            if now - since < self.after {
+        if self.reachable_since.elapsed() < self.after.min(RECONNECT) {
+            return Ok(());
+        }
+        for UnservedAccount { name: account, unserved_for } in found {
+            if unserved_for < self.after {
                 continue;
             }
             let forgotten = self.store.forget_unserved(&self.tenant, &account, self.silence).await?;

@@ -1,6 +1,6 @@
 //! Subsystems of the hub, each started by one function.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use prometheus_client::registry::Registry;
@@ -13,7 +13,7 @@ use spindrift_process::{
     tls::ServerTls,
 };
 use spindrift_protocol::DESCRIPTORS;
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, time::Instant};
 
 use super::background::{Cleanup, History, Housekeeping, Polling};
 use crate::{
@@ -110,7 +110,7 @@ impl Parts {
                 accounts: self.accounts.clone(),
                 after,
                 silence: SILENCE,
-                unserved: HashMap::new(),
+                reachable_since: Instant::now(),
             };
             shutdown.spawn("store.cleanup", cleanup.run(shutdown.clone()));
         }

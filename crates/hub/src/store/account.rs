@@ -13,7 +13,7 @@ use sqlx::any::AnyRow;
 
 use super::{Store, StoreError, row::Columns};
 pub use announce::AnnounceOutcome;
-pub use forget::Forgotten;
+pub use forget::{Forgotten, UnservedAccount};
 
 /// An account and where its stream stands.
 #[derive(Debug, Clone, PartialEq, Eq)]

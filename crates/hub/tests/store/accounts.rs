@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use spindrift_hub::store::{AnnounceOutcome, Forgotten, NewSession};
+use spindrift_hub::store::{AnnounceOutcome, Forgotten, NewSession, Store};
 use spindrift_model::{AccountDescription, ClusterIdentity};
 
 use crate::{
@@ -162,12 +162,47 @@ async fn an_account_is_deleted_only_if_no_agent_serves_it() -> anyhow::Result<()
         assert_eq!(forget().await?, Forgotten::Served { agent: agent("agent") }, "it was just announced");
         assert_eq!(unserved().await?, []);
         bench.database.execute("UPDATE spindrift_account SET last_seen = 0").await?;
-        assert_eq!(unserved().await?, std::slice::from_ref(&name));
+        assert_eq!(unserved().await?.into_iter().map(|it| it.name).collect::<Vec<_>>(), [name.clone()]);
         assert_eq!(forget().await?, Forgotten::Done);
         assert_eq!(forget().await?, Forgotten::Unknown);
         assert_eq!((bench.names("moved").await?.len(), bench.store.accounts(&tenant()).await?.len()), (0, 0));
         bench.store.announce(&tenant(), &agent("agent"), &described).await?;
         assert_eq!(bench.store.accounts(&tenant()).await?.len(), 1, "it may come back");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_time_without_an_agent_survives_restarts_and_ends_with_an_agent() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        bench.announce();
+        let (minute, name) = (Duration::from_mins(1), account("left"));
+        let described = described("left", cluster(Some("1"), None));
+        bench.store.announce(&tenant(), &agent("agent"), &described).await?;
+        bench.database.execute("UPDATE spindrift_account SET last_seen = 0").await?;
+        let since = async |store: &Store| {
+            let found = store.unserved_accounts(&tenant(), minute).await?;
+            anyhow::Ok(found.into_iter().find(|it| it.name == name).map(|it| it.unserved_for))
+        };
+        assert!(since(&bench.store).await?.is_some_and(|since| since < minute), "its time begins");
+        bench
+            .database
+            .execute("UPDATE spindrift_account SET unserved_since = unserved_since - 500000")
+            .await?;
+        let reopened = bench.reopen().await?;
+        let after = since(&reopened).await?;
+        assert!(
+            after.is_some_and(|since| since >= Duration::from_secs(500)),
+            "a restart resets it: {after:?}"
+        );
+
+        // A session that comes and goes between two looks ends it, too.
+        bench.store.announce(&tenant(), &agent("agent"), &described).await?;
+        bench.database.execute("UPDATE spindrift_account SET last_seen = 0").await?;
+        let again = since(&bench.store).await?;
+        assert!(again.is_some_and(|since| since < minute), "its time begins again: {again:?}");
+        bench.store.open_session(&NewSession { accounts: vec![name.clone()], ..session("agent") }).await?;
+        assert_eq!(since(&bench.store).await?, None, "an agent serves it");
     }
     Ok(())
 }

@@ -21,18 +21,26 @@ pub(crate) struct Bench {
     pub(crate) store: Store,
 }
 
+async fn open(database: &Database) -> anyhow::Result<Store> {
+    Store::open(&StoreConfig { readers: 2, writers: 4, ..StoreConfig::at(database.url()) })
+        .await
+        .with_context(|| format!("open a store on {}", database.engine()))
+}
+
 impl Bench {
     /// One on each kind of database.
     pub(crate) async fn all() -> anyhow::Result<Vec<Self>> {
         let mut benches = Vec::new();
         for database in Database::all().await? {
-            let store =
-                Store::open(&StoreConfig { readers: 2, writers: 4, ..StoreConfig::at(database.url()) })
-                    .await
-                    .with_context(|| format!("open a store on {}", database.engine()))?;
+            let store = open(&database).await?;
             benches.push(Self { database, store });
         }
         Ok(benches)
+    }
+
+    /// Another store on the same database, as a hub that has just started.
+    pub(crate) async fn reopen(&self) -> anyhow::Result<Store> {
+        open(&self.database).await
     }
 
     /// Prints the database, for the output of a failed test.

@@ -144,7 +144,7 @@ impl Store {
         // An agent that was refused and now comes with the right cluster has solved the problem.
         self.statement(
             "UPDATE spindrift_account SET host = ?, cluster_uid = ?, ca_fingerprint = ?, kubernetes_version = ?, \
-             namespaces = ?, properties = ?, max_resumable_age = ?, agent_id = ?, last_seen = {now}, \
+             namespaces = ?, properties = ?, max_resumable_age = ?, agent_id = ?, last_seen = {now}, unserved_since = 0, \
              problem = CASE WHEN problem_agent = ? THEN '' ELSE problem END WHERE tenant = ? AND name = ?",
         )
         .bind(&*cluster.host)

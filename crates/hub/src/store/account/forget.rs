@@ -19,6 +19,14 @@ pub enum Forgotten {
     },
 }
 
+/// An account that no agent serves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnservedAccount {
+    pub name: AccountName,
+    /// Time since the first look that found no agent.
+    pub unserved_for: Duration,
+}
+
 /// Tables with rows of an account, and the column that names it; the account itself last.
 const TABLES: [(&str, &str); 4] = [
     ("spindrift_row", "account"),
@@ -69,28 +77,49 @@ impl Store {
         Ok(Forgotten::Done)
     }
 
-    /// Returns the accounts that no agent serves which was alive within this time.
+    /// Returns the accounts that no agent serves which was alive within this time, and for how long; records for new ones
+    /// that their time begins now, and for others that it has ended.
     pub async fn unserved_accounts(
         &self,
         tenant: &TenantId,
         within: Duration,
-    ) -> Result<Vec<AccountName>, StoreError> {
-        let mut connection = self.reader("connect to read accounts that nobody serves").await?;
+    ) -> Result<Vec<UnservedAccount>, StoreError> {
+        const SERVED: &str = "(last_seen >= {now} - ? OR EXISTS (SELECT 1 FROM spindrift_session_account a \
+            JOIN spindrift_session s ON s.id = a.session WHERE a.tenant = spindrift_account.tenant \
+            AND a.account = spindrift_account.name AND s.closed_at = 0 AND s.last_seen >= {now} - ?) \
+            OR EXISTS (SELECT 1 FROM spindrift_cursor c WHERE c.tenant = spindrift_account.tenant \
+            AND c.account = spindrift_account.name AND c.lease_until > {now}))";
+        let mut transaction = self.begin("begin to look for accounts that nobody serves").await?;
+        for text in [
+            format!(
+                "UPDATE spindrift_account SET unserved_since = 0 WHERE tenant = ? AND unserved_since > 0 AND {SERVED}"
+            ),
+            format!(
+                "UPDATE spindrift_account SET unserved_since = {{now}} WHERE tenant = ? AND unserved_since = 0 \
+                 AND NOT {SERVED}"
+            ),
+        ] {
+            self.statement(text)
+                .bind(tenant.as_str())
+                .bind(ANNOUNCING)
+                .bind(within)
+                .execute("record accounts that nobody serves", &mut transaction)
+                .await?;
+        }
         let rows = self
             .statement(
-                "SELECT k.name AS name FROM spindrift_account k WHERE k.tenant = ? \
-                 AND k.last_seen < {now} - ? AND NOT EXISTS (SELECT 1 FROM spindrift_session_account a \
-                 JOIN spindrift_session s ON s.id = a.session WHERE a.tenant = k.tenant AND a.account = k.name \
-                 AND s.closed_at = 0 AND s.last_seen >= {now} - ?) \
-                 AND NOT EXISTS (SELECT 1 FROM spindrift_cursor c \
-                 WHERE c.tenant = k.tenant AND c.account = k.name AND c.lease_until > {now})",
+                "SELECT name, {now} - unserved_since AS unserved_for FROM spindrift_account \
+                 WHERE tenant = ? AND unserved_since > 0 ORDER BY name",
             )
             .bind(tenant.as_str())
-            .bind(ANNOUNCING)
-            .bind(within)
-            .fetch_all("read accounts that nobody serves", &mut connection)
+            .fetch_all("read accounts that nobody serves", &mut transaction)
             .await?;
-        rows.iter().map(|row| row.name("name")).collect()
+        transaction.commit().await.map_err(StoreError::at("commit accounts that nobody serves"))?;
+        rows.iter()
+            .map(|row| {
+                Ok(UnservedAccount { name: row.name("name")?, unserved_for: row.duration("unserved_for")? })
+            })
+            .collect()
     }
 
     /// An agent that serves the account, or may at any moment.
