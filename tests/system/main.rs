@@ -38,6 +38,7 @@ mod stall;
 mod starting;
 mod support;
 mod tasks;
+mod uncached;
 mod up;
 mod upstream;
 mod wire;

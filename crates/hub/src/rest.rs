@@ -12,6 +12,7 @@ mod fields;
 mod forget;
 mod freeze;
 mod kinds;
+mod live;
 mod objects;
 mod operations;
 mod position;
@@ -45,6 +46,7 @@ use crate::{
     store::Store,
 };
 pub use kinds::CustomNames;
+pub use live::ServedKinds;
 
 /// Duration after which a silent agent or hub is not shown as alive.
 const ALIVE: Duration = Duration::from_mins(1);
@@ -74,10 +76,12 @@ pub struct RestState {
     pub detailed_pod_status: bool,
     /// Wakes readers of the change feed.
     pub feed: Arc<Feed>,
-    /// Short names of custom resources.
-    pub custom_names: Arc<CustomNames>,
     /// Kinds that agents cache.
     pub kinds: Arc<CacheKinds>,
+    /// Short names of custom resources.
+    pub custom_names: Arc<CustomNames>,
+    /// Resources that clusters serve, for live reads.
+    pub served_kinds: Arc<ServedKinds>,
     /// Readiness of the hub's parts.
     pub readiness: Readiness,
     /// Tenant of the accounts.

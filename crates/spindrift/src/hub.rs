@@ -23,7 +23,9 @@ pub(crate) use error::HubError;
 pub(crate) use operations::{
     OperationFilter, OperationRecord, OperationRequest, OperationResponse, SubmitError,
 };
-pub(crate) use responses::{Account, Agent, ApiResource, DeletedObject, Object, Page, Release, WatchStatus};
+pub(crate) use responses::{
+    Account, Agent, ApiResource, DeletedObject, Object, Page, ReadProblem, Release, WatchStatus,
+};
 pub(crate) use watch::WatchEvent;
 
 /// Timeout of the TCP connection; a reachable host accepts sooner.
@@ -59,6 +61,8 @@ pub(crate) struct Selection {
     pub(crate) field_selector: Option<String>,
     /// Rows of a page (1 to 1000); defaults to the limit of the hub.
     pub(crate) limit: Option<u32>,
+    /// Set to read the objects of accounts that do not cache the kind from their clusters.
+    pub(crate) live: Option<bool>,
 }
 
 // === impl Client ===
@@ -131,6 +135,11 @@ impl Client {
     /// Kinds that are cached of any account.
     pub(crate) async fn api_resources(&self) -> Result<Vec<ApiResource>, HubError> {
         self.get_json(self.get("v1/api-resources")).await
+    }
+
+    /// Kinds that are cached of any account, and those that clusters serve besides.
+    pub(crate) async fn served_resources(&self) -> Result<Vec<ApiResource>, HubError> {
+        self.get_json(self.get("v1/api-resources").query(&[("live", true)])).await
     }
 
     /// Names of all namespaces of these accounts (comma-separated), or of all.

@@ -229,6 +229,7 @@ impl Parts {
             feed,
             kinds: Arc::new(config.cached_kinds()),
             custom_names: Arc::default(),
+            served_kinds: Arc::default(),
             readiness,
             tenant,
             metrics,

@@ -43,6 +43,11 @@ impl Error {
         Self { status: StatusCode::CONFLICT, message: message.into() }
     }
 
+    /// Text for the caller.
+    pub(super) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// There is no such thing.
     pub(super) fn not_found(message: impl Into<String>) -> Self {
         Self { status: StatusCode::NOT_FOUND, message: message.into() }

@@ -1,8 +1,12 @@
 //! Objects of all clusters at once.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use axum::{Json, extract::State};
+use axum::{
+    Json,
+    extract::State,
+    response::{IntoResponse, Response},
+};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -13,10 +17,11 @@ use utoipa::{IntoParams, ToSchema};
 use super::{
     RestState,
     error::{Error, Query},
+    live::{self, ACCOUNTS_OF_A_PAGE, LIVE_HEADER, ReadProblem},
     position::Positions,
-    selection::Filter,
+    selection::{Filter, Selection},
 };
-use crate::store::StoredObject;
+use crate::{clouddriver::Account, store::StoredObject};
 
 /// Rows of one page; a page of full pods is then a few megabytes.
 const DEFAULT_LIMIT: u32 = 500;
@@ -32,6 +37,9 @@ pub(super) struct PageQuery {
     limit: Option<u32>,
     /// The `continue` of the page before.
     r#continue: Option<String>,
+    /// Also reads the objects of accounts that do not cache the kind, from their clusters. Needs `kind`.
+    #[serde(default)]
+    live: bool,
 }
 
 /// A page of objects.
@@ -43,6 +51,23 @@ pub(super) struct ObjectPage {
     r#continue: Option<String>,
     /// Where a watch goes on from this page (`Last-Event-ID`); taken before the rows were read.
     position: String,
+    /// Set if the items were read from the clusters just now, and not from the cache.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    live: bool,
+    /// Kinds of the request that no account caches; with `live=true`, they are read from the clusters.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    uncached: Vec<String>,
+    /// Accounts that could not be read live.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    problems: Vec<ReadProblem>,
+}
+
+/// Where a page begins.
+enum PageStart {
+    /// After this object of the store.
+    Stored((AccountName, ObjectKey)),
+    /// With the accounts after this one, which are read live.
+    Live(String),
 }
 
 /// An object as its cluster has it.
@@ -74,7 +99,7 @@ pub(super) async fn list(
     State(state): State<RestState>,
     Query(filter): Query<Filter>,
     Query(page): Query<PageQuery>,
-) -> Result<Json<ObjectPage>, Error> {
+) -> Result<Response, Error> {
     let limit = page.limit.unwrap_or(DEFAULT_LIMIT);
     if !(1..=LARGEST_LIMIT).contains(&limit) {
         return Err(Error::bad_request(
@@ -83,9 +108,20 @@ pub(super) async fn list(
         ));
     }
     let selection = filter.select(&state).await?;
+    live::check(page.live, &selection)?;
+    let start = page.r#continue.as_deref().map(after).transpose()?;
+    let unread = if page.live { live::uncached_accounts(&state, &selection).await? } else { Vec::new() };
+    let nothing_stored = selection.query.kinds.as_ref().is_some_and(Vec::is_empty);
     let mut query = selection.query.clone();
     query.limit = limit;
-    query.after = page.r#continue.as_deref().map(after).transpose()?;
+    match start {
+        Some(PageStart::Live(after)) => return live_page(&state, &selection, &unread, &after).await,
+        None if nothing_stored && !unread.is_empty() => {
+            return live_page(&state, &selection, &unread, "").await;
+        }
+        Some(PageStart::Stored(after)) => query.after = Some(after),
+        None => {}
+    }
     let positions = state.store.positions(&state.tenant, query.accounts.as_deref()).await?;
     let position =
         Positions(positions.into_iter().map(|(account, at)| (account, at.seq)).collect()).to_string();
@@ -102,9 +138,45 @@ pub(super) async fn list(
         // A page whose rows did not match is no page; go on until something did, or the end, or the caller's patience.
         if !full || !items.is_empty() || began.elapsed() > SEARCH {
             let r#continue = query.after.filter(|_| full).map(|after| token(&after));
-            return Ok(Json(ObjectPage { items, r#continue, position }));
+            let r#continue = r#continue.or_else(|| (!unread.is_empty()).then(|| live_token("")));
+            let page = ObjectPage {
+                items,
+                r#continue,
+                position,
+                live: false,
+                uncached: selection.uncached,
+                problems: Vec::new(),
+            };
+            return Ok(Json(page).into_response());
         }
     }
+}
+
+/// Objects of the next few accounts that do not cache the kind.
+async fn live_page(
+    state: &RestState,
+    selection: &Selection,
+    unread: &[Arc<Account>],
+    after: &str,
+) -> Result<Response, Error> {
+    let first = unread.partition_point(|account| account.name.as_str() <= after);
+    let rest = unread.get(first..).unwrap_or_default();
+    let (now, later) = rest.split_at(rest.len().min(ACCOUNTS_OF_A_PAGE));
+    let (items, problems) = live::read(state, selection, now).await;
+    let last = now.last().filter(|_| !later.is_empty());
+    let page = ObjectPage {
+        items,
+        r#continue: last.map(|last| live_token(last.name.as_str())),
+        position: String::new(),
+        live: true,
+        uncached: selection.uncached.clone(),
+        problems,
+    };
+    Ok(([(LIVE_HEADER, "true")], Json(page)).into_response())
+}
+
+fn live_token(account: &str) -> String {
+    BASE64_URL_SAFE_NO_PAD.encode(format!("live\n{account}"))
 }
 
 fn token((account, key): &(AccountName, ObjectKey)) -> String {
@@ -112,10 +184,13 @@ fn token((account, key): &(AccountName, ObjectKey)) -> String {
     BASE64_URL_SAFE_NO_PAD.encode(parts.join("\n"))
 }
 
-fn after(token: &str) -> Result<(AccountName, ObjectKey), Error> {
+fn after(token: &str) -> Result<PageStart, Error> {
     let parse = || {
         let text = String::from_utf8(BASE64_URL_SAFE_NO_PAD.decode(token).ok()?).ok()?;
         let text = Some(text).filter(|text| !text.contains('\0'))?;
+        if let Some(account) = text.strip_prefix("live\n").filter(|account| !account.contains('\n')) {
+            return Some(PageStart::Live(account.to_owned()));
+        }
         let [account, group, kind, namespace, name] = text.split('\n').collect::<Vec<_>>().try_into().ok()?;
         let key = ObjectKey {
             group: group.into(),
@@ -123,7 +198,7 @@ fn after(token: &str) -> Result<(AccountName, ObjectKey), Error> {
             namespace: namespace.into(),
             name: name.into(),
         };
-        Some((AccountName::parse(account).ok()?, key))
+        Some(PageStart::Stored((AccountName::parse(account).ok()?, key)))
     };
     parse().ok_or_else(|| Error::bad_request("continue", "expected the `continue` of a page"))
 }

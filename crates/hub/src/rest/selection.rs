@@ -10,7 +10,7 @@ use super::{
     RestState,
     error::Error,
     fields::FieldSelector,
-    kinds::{self, GroupKind},
+    kinds::{self, GroupKind, MeantKinds},
     selector::LabelSelector,
 };
 use crate::store::{Change, ObjectQuery, StoreError, StoredObject};
@@ -41,8 +41,12 @@ pub(super) struct Selection {
     pub(super) query: ObjectQuery,
     labels: LabelSelector,
     fields: FieldSelector,
+    /// Label selector in the caller's words.
+    pub(super) label_selector: Option<String>,
     /// Empty for every kind.
-    kinds: Vec<KindPattern>,
+    pub(super) kinds: Vec<KindPattern>,
+    /// Patterns that name no cached kind.
+    pub(super) uncached: Vec<String>,
     /// The kinds that were stored when the patterns were last looked up.
     known: HashSet<GroupKind>,
 }
@@ -79,6 +83,7 @@ impl Filter {
     pub(super) async fn select(self, state: &RestState) -> Result<Selection, Error> {
         let Self { account, kind, namespace, name, label_selector, field_selector } = self;
         let labels = label_selector
+            .as_deref()
             .unwrap_or_default()
             .parse()
             .map_err(|invalid| Error::bad_request("labelSelector", invalid))?;
@@ -98,7 +103,8 @@ impl Filter {
             limit: 0,
         };
         let kinds = kind.as_deref().map(patterns).unwrap_or_default();
-        let mut selection = Selection { query, labels, fields, kinds, known: HashSet::new() };
+        let (known, uncached) = (HashSet::new(), Vec::new());
+        let mut selection = Selection { query, labels, fields, label_selector, kinds, uncached, known };
         selection.look_up_kinds(state).await?;
         Ok(selection)
     }
@@ -120,12 +126,13 @@ impl Selection {
         if self.kinds.is_empty() {
             return Ok(());
         }
-        let (meant, stored) = kinds::meant(&self.kinds, state).await?;
+        let MeantKinds { meant, stored, uncached } = kinds::meant(&self.kinds, state).await?;
+        self.uncached = uncached;
         // A kind that was removed stays selected: its last objects are about to be reported as deleted.
         let mut kinds: HashSet<_> = self.query.kinds.take().unwrap_or_default().into_iter().collect();
         kinds.extend(meant);
         self.query.kinds = Some(kinds.into_iter().collect());
-        self.known = stored.into_iter().collect();
+        self.known = stored;
         Ok(())
     }
 

@@ -24,7 +24,7 @@ use axum::{
 };
 use futures::{Stream, stream};
 use prometheus_client::metrics::gauge::Gauge;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use spindrift_model::{AccountName, ObjectKey, Seq};
 use tokio::{sync::watch, time::Instant};
 use tracing::warn;
@@ -91,6 +91,13 @@ struct Reset<'a> {
     account: &'a str,
 }
 
+/// Parameter that a watch does not take.
+#[derive(Debug, Deserialize)]
+pub(super) struct LiveWatch {
+    #[serde(default)]
+    live: bool,
+}
+
 /// Changes of all clusters as they happen.
 #[utoipa::path(
     get,
@@ -101,8 +108,13 @@ struct Reset<'a> {
 pub(super) async fn watch(
     State(state): State<RestState>,
     Query(filter): Query<Filter>,
+    Query(LiveWatch { live }): Query<LiveWatch>,
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Error> {
+    if live {
+        let expected = "kinds that are not cached cannot be watched; read /v1/objects with live=true again";
+        return Err(Error::bad_request("live", expected));
+    }
     let since = match headers.get("last-event-id") {
         None => None,
         Some(value) => {

@@ -1,6 +1,6 @@
 //! Scopes of an account, and the resource versions they have reached.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use spindrift_model::{
     AccountName, ApiVersion, Resource, ResourceVersion, ResumePoint, Scope, ScrubRevision, TenantId,
@@ -90,6 +90,26 @@ impl Store {
                 Ok((row.name("account")?, counts))
             })
             .collect()
+    }
+
+    /// Returns the accounts that watch any of these kinds (API group and kind).
+    pub async fn accounts_that_cache(
+        &self,
+        tenant: &TenantId,
+        kinds: &[(String, String)],
+    ) -> Result<HashSet<AccountName>, StoreError> {
+        if kinds.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let mut connection = self.reader("connect to read who caches a kind").await?;
+        let any = vec!["(api_group = ? AND kind = ?)"; kinds.len()].join(" OR ");
+        let text = format!("SELECT DISTINCT account FROM spindrift_scope WHERE tenant = ? AND ({any})");
+        let mut statement = self.statement(text).bind(tenant.as_str());
+        for (group, kind) in kinds {
+            statement = statement.bind(group.as_str()).bind(kind.as_str());
+        }
+        let rows = statement.unprepared().fetch_all("read who caches a kind", &mut connection).await?;
+        rows.iter().map(|row| row.name("account")).collect()
     }
 
     /// The kinds that are watched in any account; those that are served in several versions are there once.

@@ -53,6 +53,7 @@ impl Describe {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
         let hub = context.hub()?;
         let targets = resolve(&hub, &self.kind, &self.names).await?;
+        targets.iter().filter_map(Target::live_note).for_each(|note| context.note(note));
         let has_events = hub.api_resources().await?.iter().any(|resource| resource.kind == "Event");
         let fetch = Fetch { hub: &hub, query: &self.query, sort: None };
         let mut any = false;

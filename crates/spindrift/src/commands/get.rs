@@ -120,6 +120,7 @@ impl Get {
         let sort = self.sort_by.as_deref().map(SortKey::parse).transpose()?;
         let hub = context.hub()?;
         let targets = resolve(&hub, &self.kind, &self.names).await?;
+        targets.iter().filter_map(Target::live_note).for_each(|note| context.note(note));
         if self.watch || self.watch_only {
             let [target] = &targets[..] else { bail!("you may only specify a single resource type") };
             if sort.is_some() {

@@ -96,6 +96,16 @@ pub(crate) struct ApiResource {
     pub(crate) short_names: Vec<String>,
     /// Number of accounts that have the kind.
     pub(crate) accounts: u64,
+    /// Cleared for a kind that no account caches; absent in responses of the previous release.
+    #[serde(default = "cached", skip_serializing)]
+    pub(crate) cached: bool,
+    /// Number of accounts that serve it and do not cache it.
+    #[serde(default, skip_serializing)]
+    pub(crate) uncached: u64,
+}
+
+fn cached() -> bool {
+    true
 }
 
 /// Version of the hub.
@@ -112,6 +122,16 @@ pub(crate) struct Page {
     pub(crate) r#continue: Option<String>,
     /// Position from which a watch continues; the one of the first page covers all pages.
     pub(crate) position: String,
+    /// Accounts that could not be read live.
+    #[serde(default)]
+    pub(crate) problems: Vec<ReadProblem>,
+}
+
+/// An account that could not be read live.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct ReadProblem {
+    pub(crate) account: String,
+    pub(crate) message: String,
 }
 
 /// Object as stored in its cluster.

@@ -66,8 +66,8 @@ pub(super) fn open(
     mut selection: Selection,
     position: Option<String>,
 ) -> impl Stream<Item = Result<WatchEvent, HubError>> + Send + Unpin + 'static {
-    // Only pages have a limit.
-    selection.limit = None;
+    // Only pages have a limit, or are read live.
+    (selection.limit, selection.live) = (None, None);
     let backoff = Backoff::new(RECONNECT);
     let watcher = Watcher { client, selection, position, link: None, reached: false, backoff };
     Box::pin(stream::try_unfold(watcher, async |mut watcher| {

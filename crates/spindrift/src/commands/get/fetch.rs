@@ -6,7 +6,7 @@ use serde_json::Value;
 use spindrift_printer::SortKey;
 
 use super::target::{QueryFlags, Target};
-use crate::hub::{Client, Object, Page};
+use crate::hub::{Client, Object, Page, ReadProblem};
 
 /// Fetches objects from the hub.
 pub(crate) struct Fetch<'a> {
@@ -26,7 +26,8 @@ pub(crate) struct FetchedObject {
 // === impl Fetch ===
 
 impl Fetch<'_> {
-    /// Passes the objects of a target, page by page; returns kubectl's error for each name that was not found.
+    /// Passes the objects of a target, page by page; returns kubectl's error for each name that was not found, and for
+    /// each account that could not be read live.
     pub(crate) async fn pages(
         &self,
         target: &Target,
@@ -40,7 +41,10 @@ impl Fetch<'_> {
             let mut is_found = false;
             let selection = self.query.selection(&target.resource, name);
             let mut pages = std::pin::pin!(self.hub.pages(selection));
-            while let Some(Page { items, .. }) = pages.try_next().await? {
+            while let Some(Page { items, problems, .. }) = pages.try_next().await? {
+                missing.extend(problems.into_iter().map(|ReadProblem { account, message }| {
+                    format!("error: {} of account {account}: {message}", target.resource.plural)
+                }));
                 is_found |= !items.is_empty();
                 let items = items.into_iter().map(FetchedObject::try_from).collect::<Result<Vec<_>, _>>()?;
                 // Several named objects are one table.

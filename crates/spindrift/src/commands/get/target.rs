@@ -60,7 +60,10 @@ const ALL: [(&str, &str); 10] = [
 
 /// Parses the arguments: `pods web-1 web-2`, `deploy,svc`, `pod/web-1 svc/web`.
 pub(crate) async fn resolve(hub: &Client, kind: &str, names: &[String]) -> anyhow::Result<Vec<Target>> {
-    let resources = hub.api_resources().await?;
+    let mut resources = hub.api_resources().await?;
+    if kinds(kind, names).any(|kind| find(&resources, kind).is_err()) {
+        resources = hub.served_resources().await?;
+    }
     let mut targets = Vec::new();
     if !kind.contains('/') {
         if names.iter().any(|name| name.contains('/')) {
@@ -90,6 +93,12 @@ pub(crate) async fn resolve(hub: &Client, kind: &str, names: &[String]) -> anyho
     Ok(targets)
 }
 
+/// Kinds of the arguments.
+fn kinds<'a>(kind: &'a str, names: &'a [String]) -> impl Iterator<Item = &'a str> {
+    let names = names.iter().map(String::as_str).filter(|_| kind.contains('/'));
+    kind.split(',').chain(names).filter_map(|word| word.split('/').next())
+}
+
 /// Adds names to the last target if it has the same kind: consecutive names of one kind are one table.
 fn add(targets: &mut Vec<Target>, resource: &ApiResource, names: &[String]) {
     let same = |target: &&mut Target| {
@@ -113,8 +122,8 @@ fn find<'a>(resources: &'a [ApiResource], word: &str) -> anyhow::Result<Vec<&'a 
     match meant.min_by_key(|resource| (resource.precedence(), &resource.group)) {
         Some(resource) => Ok(vec![resource]),
         None => Err(anyhow!(
-            "the server doesn't have a resource type \"{word}\"; for the resource types that the hub caches, see: spindrift \
-             api-resources"
+            "the server doesn't have a resource type \"{word}\" in any account; for the resource types that the hub caches, \
+             see: spindrift api-resources"
         )),
     }
 }
@@ -131,6 +140,11 @@ impl ApiResource {
             && group.is_none_or(|group| {
                 group == self.group.to_lowercase() || group == format!("{}.{}", self.version, self.group)
             })
+    }
+
+    /// Whether some objects of it are not in the cache of the hub.
+    pub(crate) fn is_read_live(&self) -> bool {
+        !self.cached || self.uncached > 0
     }
 
     /// Order of groups that have the same name: the core group, then Kubernetes' own groups, then others.
@@ -160,6 +174,19 @@ impl ApiResource {
 // === impl Target ===
 
 impl Target {
+    /// Note for the user that the objects do not come from the cache, if so.
+    pub(crate) fn live_note(&self) -> Option<String> {
+        let ApiResource { plural, cached, uncached, .. } = &self.resource;
+        if !cached {
+            return Some(format!("note: {plural} are not cached by the hub; read live from the clusters"));
+        }
+        (*uncached > 0).then(|| {
+            format!(
+                "note: {plural} are not cached in {uncached} of the accounts; read live from their clusters"
+            )
+        })
+    }
+
     /// kubectl's error for an object that does not exist.
     pub(crate) fn not_found(&self, name: &str) -> String {
         let ApiResource { plural, group, .. } = &self.resource;
@@ -182,6 +209,7 @@ impl QueryFlags {
             label_selector: self.selector.clone(),
             field_selector: self.field_selector.clone(),
             limit: None,
+            live: resource.is_read_live().then_some(true),
         }
     }
 
@@ -233,6 +261,8 @@ mod tests {
             namespaced: true,
             short_names: short.iter().map(ToString::to_string).collect(),
             accounts: 1,
+            cached: true,
+            uncached: 0,
         }
     }
 

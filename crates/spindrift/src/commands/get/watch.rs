@@ -3,6 +3,7 @@
 use std::{
     collections::{HashMap, HashSet},
     io::Write,
+    time::Duration,
 };
 
 use futures::TryStreamExt;
@@ -21,7 +22,7 @@ use super::{
 };
 use crate::{
     commands::Context,
-    hub::{Client, DeletedObject, Object, Page, WatchEvent},
+    hub::{Client, DeletedObject, Object, Page, Selection, WatchEvent},
 };
 
 pub(crate) struct Watch<'a> {
@@ -34,6 +35,9 @@ pub(crate) struct Watch<'a> {
     /// Set by `--output-watch-events`: prints the type of each event.
     pub(crate) events: bool,
 }
+
+/// Interval at which a kind that is not cached is listed.
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Account, namespace and name; the kind is the same for all.
 type Key = (String, String, String);
@@ -80,6 +84,9 @@ impl Watch<'_> {
         if printed.known.is_empty() {
             self.query.check_accounts(self.hub).await?;
         }
+        if !self.target.resource.cached {
+            return self.poll(&selection, &mut printed).await;
+        }
         let mut events = self.hub.watch(selection, position);
         while let Some(event) = events.try_next().await? {
             match event {
@@ -96,6 +103,28 @@ impl Watch<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Watches a kind that the hub does not cache: lists it again and again, and prints what has changed. An account that
+    /// cannot be read keeps the objects it had.
+    async fn poll(&self, selection: &Selection, printed: &mut WatchPrinter<'_>) -> anyhow::Result<()> {
+        loop {
+            tokio::time::sleep(POLL_INTERVAL).await;
+            let (mut found, mut unread) = (Vec::new(), HashSet::new());
+            let mut pages = std::pin::pin!(self.hub.pages(selection.clone()));
+            while let Some(Page { items, problems, .. }) = pages.try_next().await? {
+                found.extend(items.into_iter().filter(|object| self.is_meant(&object.name)));
+                unread.extend(problems.into_iter().map(|problem| problem.account));
+            }
+            let accounts: HashSet<_> = printed.known.keys().map(|(account, ..)| account.clone()).collect();
+            for account in accounts.difference(&unread) {
+                printed.reset(account);
+            }
+            for object in found {
+                printed.upsert(object)?;
+            }
+            printed.synced()?;
+        }
     }
 
     fn is_meant(&self, name: &str) -> bool {
