@@ -25,6 +25,7 @@ mod plain_proxy;
 mod pressure;
 mod proxies;
 mod query;
+mod quickstart;
 mod recovery;
 mod redact;
 mod refusals;

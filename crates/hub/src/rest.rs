@@ -11,6 +11,7 @@ mod error;
 mod fields;
 mod forget;
 mod freeze;
+mod home;
 mod kinds;
 mod live;
 mod objects;
@@ -99,6 +100,7 @@ pub fn router(state: RestState, registry: Arc<Registry>) -> Router {
     let router = router
         .route("/openapi.json", get(|| async move { Json(description) }))
         .merge(metrics::router(registry))
+        .merge(home::router())
         .fallback(not_found);
     // Before a route is looked for, so it is around the router and not a layer of it.
     let tolerant: fn(Request) -> Request = clouddriver::without_trailing_slash;

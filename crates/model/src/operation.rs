@@ -52,6 +52,7 @@ pub struct Operation {
 
 /// Reference to an object, by any name of its kind.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ObjectRef {
     /// API version, such as `apps/v1`; if absent, the kind alone decides.
@@ -68,6 +69,7 @@ pub struct ObjectRef {
 
 /// Object, or a patch of one, as its author wrote it. It may be a Secret: `Debug` hides it.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(transparent)]
 pub struct Manifest(pub Value);
 

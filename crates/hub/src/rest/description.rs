@@ -7,8 +7,14 @@ use utoipa::{
     openapi::{
         ContentBuilder, HttpMethod, Object, OpenApi, Ref, RefOr, Required, ResponseBuilder, Type,
         path::{Operation, Parameter, ParameterBuilder, ParameterIn, PathItem},
+        tag::TagBuilder,
     },
 };
+
+use super::operations::examples::examples;
+
+/// Route of the requests for operations.
+const OPERATIONS: &str = "/v1/accounts/{account}/operations";
 
 /// Descriptions of the segments of paths, unless a route has its own.
 const SEGMENTS: [(&[&str], &str); 15] = [
@@ -29,9 +35,19 @@ const SEGMENTS: [(&[&str], &str); 15] = [
     (&["target"], "What it is among others, such as `newest`"),
 ];
 
+/// Groups of routes, in the order in which they are shown.
+const TAGS: [(&str, &str); 6] = [
+    ("accounts", "Accounts, the agents that serve them, and freezing"),
+    ("objects", "Cached objects of all clusters: pages, kinds and a live feed"),
+    ("operations", "Operations on clusters: requests, outcomes, cancellation"),
+    ("scale agent", "Routes of Armory's Scale Agent plugin"),
+    ("clouddriver: operations", "Clouddriver's operations and their tasks, as Orca sends them"),
+    ("clouddriver", "Clouddriver's reads, as Orca, Gate and Deck send them"),
+];
+
 /// Errors of a request, unless its route has its own.
 const REFUSED: &str = "The request makes no sense (400), its method is not one of the path's (405), it is too large \
-                       (413), or the hub could not answer (500, 503). `message` or `detail` tells more.";
+                       (413), or the hub could not answer (500, 503). `message` or `detail` has the reason.";
 
 #[derive(utoipa::OpenApi)]
 #[openapi(
@@ -47,14 +63,46 @@ pub(super) fn frame() -> OpenApi {
 
 /// Adds the descriptions that the routes leave out.
 pub(super) fn completed(mut api: OpenApi) -> OpenApi {
+    let tag = |(name, description): &(&str, &str)| {
+        TagBuilder::new().name(*name).description(Some(*description)).build()
+    };
+    api.tags = Some(TAGS.iter().map(tag).collect());
     for (path, item) in &mut api.paths.paths {
         for (method, operation) in operations(item) {
             operation.operation_id = Some(name(&method, path));
             describe_segments(operation, path);
             describe_answers(operation);
+            operation.tags = Some(vec![tag_of(path).to_owned()]);
+            if path == OPERATIONS && method == HttpMethod::Post {
+                add_examples(operation);
+            }
         }
     }
     api
+}
+
+/// Name of the group that a path belongs to.
+fn tag_of(path: &str) -> &'static str {
+    let segments: Vec<&str> = path.split('/').skip(1).collect();
+    match &segments[..] {
+        ["v1", "accounts", _, "operations", ..] | ["v1", "operations", ..] => "operations",
+        ["v1", "objects" | "api-resources" | "namespaces", ..] => "objects",
+        ["v1", "data", ..] => "clouddriver",
+        ["v1", ..] => "accounts",
+        ["armory" | "agents", ..] => "scale agent",
+        [.., "ops"] | ["ops", _] | [_, "ops", _] | ["task", ..] | [_, "task", ..] => {
+            "clouddriver: operations"
+        }
+        _ => "clouddriver",
+    }
+}
+
+fn add_examples(operation: &mut Operation) {
+    if let Some(RefOr::T(body)) = &mut operation.request_body
+        && let Some(RefOr::T(content)) = body.content.get_mut("application/json")
+    {
+        content.examples = examples().collect();
+    }
 }
 
 /// The operations of a path.
@@ -156,6 +204,9 @@ fn refused() -> RefOr<utoipa::openapi::Response> {
 mod tests {
     use std::collections::BTreeSet;
 
+    use serde_json::Value;
+    use spindrift_model::Verb;
+
     use super::*;
 
     fn whole() -> OpenApi {
@@ -174,6 +225,37 @@ mod tests {
         }
         assert!(names.contains("getApplicationsByApplicationClustersByAccount"), "{names:?}");
         assert!(names.contains("getV1ApiResources") && names.contains("patchByCloudProviderTaskById"));
+    }
+
+    #[test]
+    fn every_operation_has_a_tag_that_is_described() {
+        let mut api = whole();
+        let described: BTreeSet<_> = api.tags.iter().flatten().map(|tag| tag.name.clone()).collect();
+        let mut used = BTreeSet::new();
+        for item in api.paths.paths.values_mut() {
+            used.extend(operations(item).flat_map(|(_, operation)| operation.tags.clone().unwrap()));
+        }
+        assert_eq!(used, described);
+    }
+
+    #[test]
+    fn the_request_for_an_operation_has_a_schema_and_an_example_per_verb() {
+        let api = json!(whole());
+        let content = &api["paths"][OPERATIONS]["post"]["requestBody"]["content"]["application/json"];
+        let schemas = &api["components"]["schemas"];
+        assert_eq!(content["schema"]["$ref"], "#/components/schemas/Verb", "{content}");
+        assert_eq!(schemas["Verb"]["oneOf"].as_array().unwrap().len(), Verb::NAMES.len());
+        assert_eq!(content["examples"].as_object().unwrap().len(), Verb::NAMES.len());
+        assert_eq!(schemas["Scale"]["properties"]["replicas"]["type"], "integer", "{schemas}");
+        let missing = references(&api).into_iter().filter(|name| schemas[name].is_null());
+        assert_eq!(missing.collect::<Vec<_>>(), Vec::<String>::new());
+    }
+
+    /// Names of all schemas that are referenced.
+    fn references(value: &Value) -> BTreeSet<String> {
+        let text = value.to_string();
+        let named = text.split("#/components/schemas/").skip(1);
+        named.filter_map(|rest| rest.split('"').next().map(str::to_owned)).collect()
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Operations of agents: requests, progress and outcomes.
 
 pub(super) mod ask;
+pub(super) mod examples;
 mod view;
 
 use axum::{

@@ -40,6 +40,7 @@ pub use top::Top;
 /// Verb of Kubernetes, with its request. In JSON, the field `verb` names it:
 /// `{"verb": "scale", "target": …, "replicas": 3}`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "verb", rename_all = "camelCase")]
 pub enum Verb {
     /// Applies a manifest.
@@ -86,6 +87,7 @@ trait VerbRequest {
 
 /// Dry run, as with kubectl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum DryRun {
     /// No dry run.
@@ -99,6 +101,7 @@ pub enum DryRun {
 
 /// Handling of unknown fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "PascalCase")]
 pub enum Validation {
     /// Refuses them.

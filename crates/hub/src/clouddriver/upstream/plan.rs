@@ -50,7 +50,7 @@ pub(super) enum OperationsForm {
 }
 
 /// First segments that Clouddriver does not have, except `/v1/data`.
-const HUB_ONLY: [&str; 6] = ["v1", "armory", "agents", "metrics", "prometheus_metrics", "openapi.json"];
+const HUB_ONLY: [&str; 7] = ["v1", "armory", "agents", "metrics", "prometheus_metrics", "openapi.json", "ui"];
 
 const KUBERNETES: &str = "kubernetes";
 
@@ -66,6 +66,8 @@ impl RoutePlan {
             return Self::Merge(list);
         }
         match &segments[..] {
+            // The page about this hub.
+            [] => Self::Ours,
             ["v1", "data", ..] => Self::Theirs,
             [first, ..] if HUB_ONLY.contains(first) => Self::Ours,
             // Definitions of accounts, which are in a Clouddriver's database.
@@ -194,7 +196,7 @@ mod tests {
             ("GET", "/credentials/ops", account("ops")),
             ("GET", "/networks/aws", Theirs),
             ("GET", "/projects/shop/clusters", Merge(MergedList::Projects)),
-            ("GET", "/", Theirs),
+            ("GET", "/", Ours),
         ];
         for (method, path, plan) in table {
             assert_eq!(RoutePlan::of(&method.parse().unwrap(), path), plan, "{method} {path}");

@@ -56,7 +56,7 @@ pub(crate) struct Envelope {
     post,
     path = "/v1/accounts/{account}/operations",
     params(Envelope),
-    request_body(content = Object, description = "A verb, such as `{\"verb\":\"scale\",\"target\":{\"kind\":\"Deployment\",\"namespace\":\"shop\",\"name\":\"web\"},\"replicas\":3}`"),
+    request_body(content = Verb, description = "A verb of Kubernetes with its request; the field `verb` names it"),
     responses(
         (status = 200, description = "The verb's answer; 201 if something was created"),
         (status = 202, description = "The operation goes on; `/v1/operations/{id}` tells"),

@@ -7,6 +7,7 @@ use crate::operation::{Manifest, OperationClass, TargetRef};
 
 /// Applies a manifest: changes the object to match it, and creates it if it does not exist.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Apply {
     /// Desired object.
@@ -36,6 +37,7 @@ pub struct Apply {
 
 /// Side that computes the change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ApplyMode {
     /// As configured in the agent: globally, by kind, or by an annotation of the manifest.

@@ -7,6 +7,7 @@ use crate::operation::{Manifest, OperationClass, TargetRef};
 
 /// Creates an object that does not exist; `generateName` is supported.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Create {
     /// Desired object.

@@ -7,6 +7,7 @@ use crate::operation::{OperationClass, TargetRef};
 
 /// Deletes an object, or all that match a selector. Answer: `{"deleted": [ObjectRef with uid]}`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Delete {
     /// API version, such as `apps/v1`.
@@ -51,6 +52,7 @@ pub struct Delete {
 
 /// Handling of the dependents of a deleted object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum Propagation {
     /// Deletes them first.
     #[serde(alias = "foreground")]
@@ -65,6 +67,7 @@ pub enum Propagation {
 
 /// Preconditions of a deletion.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Preconditions {
     /// Uid of the object.

@@ -7,6 +7,7 @@ use crate::operation::{Manifest, OperationClass, TargetRef};
 
 /// Computes the change that applying a manifest would make. Answer: `{"live": object or null, "merged": object}`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Diff {
     /// Manifest to apply.

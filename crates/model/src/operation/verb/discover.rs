@@ -7,6 +7,7 @@ use crate::operation::{OperationClass, TargetRef};
 
 /// Lists the resources that the cluster serves.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Discover {}
 
 // === impl Discover ===

@@ -7,6 +7,7 @@ use crate::operation::{ObjectRef, OperationClass, TargetRef};
 
 /// Reads one object. Answer: the object.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Get {
     /// Object.

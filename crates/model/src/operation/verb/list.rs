@@ -7,6 +7,7 @@ use crate::operation::{OperationClass, TargetRef};
 
 /// Reads all objects of a kind. Answer: Kubernetes' list, complete.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct List {
     /// API version, such as `apps/v1`.

@@ -7,6 +7,7 @@ use crate::operation::{ObjectRef, OperationClass, TargetRef};
 
 /// Reads the log of a container. Answer: text.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Logs {
     /// Pod, or an object that has pods: then the first of them, as kubectl chooses it.

@@ -7,6 +7,7 @@ use crate::operation::{Manifest, ObjectRef, OperationClass, TargetRef};
 
 /// Compares the data of a Secret or ConfigMap, without revealing it. Answer: `{"matches": true}`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Matches {
     /// Existing object.

@@ -7,6 +7,7 @@ use crate::operation::{Manifest, ObjectRef, OperationClass, TargetRef};
 
 /// Changes parts of an object.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Patch {
     /// Object.
@@ -29,6 +30,7 @@ pub struct Patch {
 
 /// Type of a patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum PatchKind {
     /// Strategic merge, by the merge keys of the type.

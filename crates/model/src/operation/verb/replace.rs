@@ -7,6 +7,7 @@ use crate::operation::{Manifest, OperationClass, TargetRef};
 
 /// Replaces an object by a manifest.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Replace {
     /// Desired object.

@@ -7,6 +7,7 @@ use crate::operation::{ObjectRef, OperationClass, TargetRef};
 
 /// Manages the rollout of a workload.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Rollout {
     /// Workload.
@@ -21,6 +22,7 @@ pub struct Rollout {
 
 /// Action on a rollout; in JSON, the field `action` names it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "action", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum RolloutAction {
     /// Rolls back.

@@ -8,6 +8,7 @@ use crate::operation::{ObjectRef, OperationClass, TargetRef};
 /// Sets the number of replicas. The object of the answer is a `Scale`; `target` beside it has the `apiVersion`, `kind` and
 /// `name` of the workload.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Scale {
     /// Workload.

@@ -7,6 +7,7 @@ use crate::operation::{OperationClass, TargetRef};
 
 /// Reads the resource usage of pods or nodes. Answer: the list of `metrics.k8s.io`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Top {
     /// `pods` or `nodes`.

@@ -24,7 +24,7 @@ impl Welcome<'_> {
     pub(super) fn addresses(&self) -> String {
         let database = as_typed(&self.data_dir.database());
         let mut rows = vec![
-            ("hub", self.url.to_owned(), "REST; see /openapi.json".to_owned()),
+            ("hub", self.url.to_owned(), "REST; a page for people at /".to_owned()),
             ("agents", format!("localhost:{}", self.grpc.port()), "further agents dial here".into()),
             (
                 "agent",
