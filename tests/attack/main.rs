@@ -10,6 +10,7 @@
 //! `make attack` runs the attacks in full size, `make test` in a short form ([`Scale`]).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
+mod artifacts;
 mod bystander;
 mod ports;
 mod probe;
@@ -29,8 +30,24 @@ struct Attack {
 }
 
 /// All attacks, in the order in which they run. Settings are JSON pointers with JSON values.
-const ATTACKS: &[Attack] =
-    &[Attack { name: "garbage on the ports", settings: &[], run: |target| Box::pin(ports::garbage(target)) }];
+const ATTACKS: &[Attack] = &[
+    Attack { name: "garbage on the ports", settings: &[], run: |target| Box::pin(ports::garbage(target)) },
+    Attack {
+        name: "artifacts: forbidden servers",
+        settings: artifacts::SETTINGS,
+        run: |target| Box::pin(artifacts::forbidden_servers(target)),
+    },
+    Attack {
+        name: "artifacts: theft of a login",
+        settings: artifacts::SETTINGS,
+        run: |target| Box::pin(artifacts::login_theft(target)),
+    },
+    Attack {
+        name: "artifacts: endless servers",
+        settings: artifacts::SETTINGS,
+        run: |target| Box::pin(artifacts::endless_servers(target)),
+    },
+];
 
 /// Peak of the hub's memory that no attack may exceed.
 const RSS_LIMIT: u64 = 400 * 1024 * 1024;

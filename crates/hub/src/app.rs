@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 use tracing::info;
 
 use crate::{
-    clouddriver::{AccountRowRules, Accounts, Front50, Upstream},
+    clouddriver::{AccountRowRules, Accounts, Artifacts, Front50, Upstream},
     config::HubConfig,
     dispatch::{Vault, open_vault},
     ingest::Feed,
@@ -37,6 +37,7 @@ pub struct Hub {
     tls: Option<ServerTls>,
     subjects: SubjectFilter,
     upstream: Option<Upstream>,
+    artifacts: Artifacts,
     front50: Option<Front50>,
     grpc: TcpListener,
     rest: TcpListener,
@@ -55,7 +56,9 @@ impl Hub {
         let tls = server.security.tls()?;
         let subjects = subject_filter(&config)?;
         let upstream = Upstream::build(&config.upstream, id.as_str())?;
-        let front50 = Front50::build(&config.services.front50)?;
+        let env = Env::capture();
+        let front50 = Front50::build(&config.services.front50, &env)?;
+        let artifacts = Artifacts::build(&config.artifacts, &env)?;
         let grpc_host = if server.address == "*" { "" } else { &server.address };
         let grpc = serve::bind("gRPC", "kubesvc.grpc.server.port", grpc_host, server.port).await?;
         let rest = serve::bind("REST", "server.port", &config.server.host, config.server.port).await?;
@@ -79,6 +82,7 @@ impl Hub {
             tls,
             subjects,
             upstream,
+            artifacts,
             front50,
             grpc,
             rest,
@@ -133,6 +137,7 @@ impl Hub {
         let rest = RestServer {
             listener: self.rest,
             upstream: self.upstream,
+            artifacts: self.artifacts,
             front50: self.front50,
             registry: Arc::new(registry),
         };

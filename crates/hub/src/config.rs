@@ -9,6 +9,7 @@ mod operations;
 mod runtime;
 mod services;
 mod upstream;
+mod url_restrictions;
 
 use serde::{Deserialize, Serialize, Serializer};
 use spindrift_model::{CacheKinds, DEFAULT_CACHE_KINDS, KindPattern};
@@ -27,6 +28,7 @@ pub use operations::{Encryption, Jobs, Operations, Ops};
 pub use runtime::{Runtime, RuntimeSettings};
 pub use services::{Front50Settings, Services};
 pub use upstream::{UpstreamSettings, UpstreamTls};
+pub use url_restrictions::UrlRestrictionSettings;
 
 /// All of `spindrift-hub.yml`.
 #[derive(Debug, Clone, Serialize, Deserialize, Default)]

@@ -22,6 +22,7 @@ pub mod app;
 pub mod check;
 pub mod config;
 mod hex;
+mod http_client;
 pub mod metrics;
 
 /// Release of this build.

@@ -72,7 +72,7 @@ pub struct RestState {
     /// Where files of pipelines are fetched from.
     pub artifacts: Arc<Artifacts>,
     /// Source of projects, if configured.
-    pub front50: Option<Front50>,
+    pub front50: Option<Arc<Front50>>,
     /// Set if jobs are shown with the states of their pods.
     pub detailed_pod_status: bool,
     /// Wakes readers of the change feed.

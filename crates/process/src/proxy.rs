@@ -127,6 +127,13 @@ impl Proxy {
         });
         Ok(Self { host, port, authorization })
     }
+
+    /// Value of `Proxy-Authorization`, for requests that the proxy receives itself.
+    pub fn authorization(&self) -> Option<axum::http::HeaderValue> {
+        let mut value = axum::http::HeaderValue::try_from(self.authorization.as_deref()?).ok()?;
+        value.set_sensitive(true);
+        Some(value)
+    }
 }
 
 /// Without the password that may belong to it.

@@ -63,6 +63,7 @@ pub(super) struct Parts {
 pub(super) struct RestServer {
     pub(super) listener: TcpListener,
     pub(super) upstream: Option<Upstream>,
+    pub(super) artifacts: Artifacts,
     pub(super) front50: Option<Front50>,
     pub(super) registry: Arc<Registry>,
 }
@@ -209,7 +210,7 @@ impl Parts {
             readiness,
             shutdown,
         } = self;
-        let RestServer { listener, upstream, front50, registry } = server;
+        let RestServer { listener, upstream, artifacts, front50, registry } = server;
         let live = Live::new(dispatch.clone());
         let kubernetes = Arc::new(config.kubernetes.clone());
         let tasks = TasksConfig { hub: id, tenant: tenant.clone(), silence: SILENCE, kubernetes };
@@ -218,8 +219,8 @@ impl Parts {
         let state = RestState {
             marks: Arc::new(config.credentials.marks()),
             staleness: Arc::new(Staleness::new(accounts.clone(), store.clone(), tenant.clone())),
-            artifacts: Arc::new(Artifacts::new(&config.artifacts)),
-            front50,
+            artifacts: Arc::new(artifacts),
+            front50: front50.map(Arc::new),
             detailed_pod_status: config.kubernetes.jobs.detailed_pod_status,
             store,
             accounts: accounts.clone(),

@@ -3,18 +3,23 @@
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use bytes::BytesMut;
-use http::{HeaderMap, StatusCode};
-use reqwest::{Client, Url};
-use spindrift_process::report;
+use axum::{body::Body, extract::Request};
+use http::{HeaderMap, StatusCode, Uri, header};
+use spindrift_process::{config::Env, proxy::Proxies};
 use spindrift_spinnaker::{Refusal, view::Project};
+use tokio::time::timeout;
+use url::Url;
 
-use crate::config;
+use crate::{
+    config,
+    http_client::{HttpClient, HttpClientSettings, Resolver, TlsSource, USER_AGENT},
+    rest::body::{self, Unread},
+};
 
 /// Client of Front50.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Front50 {
-    client: Client,
+    client: HttpClient,
     base: Url,
 }
 
@@ -32,7 +37,7 @@ const CALLER_HEADERS: &str = "x-spinnaker-";
 
 impl Front50 {
     /// Checks the settings; opens no connection yet. Returns none if Front50 is not configured.
-    pub fn build(config: &config::Front50Settings) -> anyhow::Result<Option<Self>> {
+    pub fn build(config: &config::Front50Settings, env: &Env) -> anyhow::Result<Option<Self>> {
         let Some(text) = config.base_url.as_deref().map(str::trim).filter(|text| !text.is_empty()) else {
             return Ok(None);
         };
@@ -46,12 +51,13 @@ impl Front50 {
             base.username().is_empty() && base.password().is_none(),
             "services.front50.baseUrl: expected no user or password in it"
         );
-        let client = Client::builder()
-            .user_agent(concat!("spindrift-hub/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(CONNECT)
-            .timeout(TIMEOUT)
-            .build()
-            .context("services.front50")?;
+        let client = HttpClient::new(HttpClientSettings {
+            connect_timeout: CONNECT,
+            tls: TlsSource::system(),
+            proxies: Proxies::of(env),
+            restrictions: None,
+            resolver: Resolver::System,
+        });
         Ok(Some(Self { client, base }))
     }
 
@@ -64,29 +70,35 @@ impl Front50 {
             .map_err(|()| failed(&"its address has no paths"))?
             .pop_if_empty()
             .extend(["v2", "projects", name]);
-        let response = self.client.get(url).headers(forwarded).send().await.map_err(broken)?;
+        let mut request = Request::new(Body::empty());
+        *request.uri_mut() = url.as_str().parse::<Uri>().map_err(|error| failed(&error))?;
+        *request.headers_mut() = forwarded;
+        request.headers_mut().insert(header::USER_AGENT, USER_AGENT);
+        let answer = timeout(TIMEOUT, self.answer(request)).await;
+        answer.unwrap_or_else(|_| Err(failed(&"deadline exceeded")))
+    }
+
+    async fn answer(&self, request: Request) -> Result<Option<Project>, Refusal> {
+        let response = self.client.send(request).await.map_err(|error| failed(&error))?;
         match response.status() {
             StatusCode::NOT_FOUND => Ok(None),
-            status if status.is_success() => read(response).await.map(Some),
+            status if status.is_success() => read(response.into_body()).await.map(Some),
+            // The caller's identity is not sent to a server that is not configured.
+            status if status.is_redirection() => {
+                Err(failed(&format_args!("it responded with {status}; redirects are not followed")))
+            }
             status => Err(failed(&format_args!("it responded with {status}"))),
         }
     }
 }
 
-async fn read(mut response: reqwest::Response) -> Result<Project, Refusal> {
-    let mut body = BytesMut::new();
-    while let Some(chunk) = response.chunk().await.map_err(broken)? {
-        if body.len() + chunk.len() > MAX_BYTES {
-            return Err(failed(&format_args!("the project has more than {MAX_BYTES} bytes")));
-        }
-        body.extend_from_slice(&chunk);
-    }
+async fn read(response: Body) -> Result<Project, Refusal> {
+    let body = body::read(response, MAX_BYTES).await.map_err(|unread| match unread {
+        Unread::TooLarge(most) => failed(&format_args!("the project has more than {most} bytes")),
+        Unread::BrokenOff => failed(&"the connection broke"),
+    })?;
     serde_json::from_slice(&body)
         .map_err(|error| failed(&format_args!("its response is not a project: {error}")))
-}
-
-fn broken(error: reqwest::Error) -> Refusal {
-    failed(&report(&error.without_url()))
 }
 
 /// 500, as Clouddriver's (recording 288); the message names the setting to check.
@@ -100,7 +112,10 @@ mod tests {
 
     #[test]
     fn an_invalid_address_is_rejected() {
-        let build = |url: &str| Front50::build(&config::Front50Settings { base_url: Some(url.to_owned()) });
+        let build = |url: &str| {
+            let settings = config::Front50Settings { base_url: Some(url.to_owned()) };
+            Front50::build(&settings, &Env::default())
+        };
         for url in ["front50:8080", "ftp://front50", "http://ann:secret@front50:8080"] {
             let error = format!("{:#}", build(url).unwrap_err());
             assert!(error.starts_with("services.front50.baseUrl: expected "), "{error}");
@@ -109,7 +124,7 @@ mod tests {
         assert!(build("http://front50:8080/").unwrap().is_some());
         assert!(
             build(" ").unwrap().is_none()
-                && Front50::build(&config::Front50Settings::default()).unwrap().is_none()
+                && Front50::build(&config::Front50Settings::default(), &Env::default()).unwrap().is_none()
         );
     }
 }

@@ -18,7 +18,6 @@
 mod availability;
 mod body_budget;
 mod client;
-mod dial;
 mod last_good;
 mod merge;
 mod merged_response;

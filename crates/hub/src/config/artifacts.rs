@@ -1,12 +1,20 @@
 //! `artifacts.*`: from where files are fetched for pipelines, as Clouddriver's operators write it.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use spindrift_process::config::redact;
 
+use super::UrlRestrictionSettings;
+
 /// `artifacts.*`.
-#[derive(Debug, Clone, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ArtifactSettings {
+    /// Time limit of a download, with its redirects.
+    pub timeout_ms: u64,
+    /// Size limit of a file.
+    pub max_bytes: u64,
     /// Files of web servers.
     pub http: HttpArtifacts,
     /// Charts of Helm repositories.
@@ -20,7 +28,9 @@ pub struct HttpArtifacts {
     /// Lets the hub fetch URLs that pipelines name; off by default, as in Clouddriver. If on, there is always an account
     /// without a login, `no-auth-http-account`.
     pub enabled: bool,
-    /// Accounts with a login.
+    /// Servers that may be requested, unless an account has restrictions of its own.
+    pub url_restrictions: UrlRestrictionSettings,
+    /// Accounts with a login. One of the name `no-auth-http-account` takes the place of that account.
     pub accounts: Vec<HttpArtifactAccount>,
 }
 
@@ -37,6 +47,12 @@ pub struct HttpArtifactAccount {
     pub password: Option<String>,
     /// A file with `user:password`, read each time.
     pub username_password_file: Option<String>,
+    /// The servers that receive the login, such as `https://files.example.com`: scheme, host and port must be those of
+    /// the request. Names in `urlRestrictions.allowedDomains` of the account are such servers for `https://` on port 443.
+    /// With a login, no other server is requested.
+    pub login_urls: Vec<String>,
+    /// The account's own restrictions, instead of `artifacts.http.urlRestrictions`.
+    pub url_restrictions: Option<UrlRestrictionSettings>,
 }
 
 /// `artifacts.helm.*`.
@@ -45,6 +61,8 @@ pub struct HttpArtifactAccount {
 pub struct HelmArtifacts {
     /// Lets the hub fetch charts.
     pub enabled: bool,
+    /// Servers that charts are fetched from, besides that of the repository itself. They never receive its login.
+    pub url_restrictions: UrlRestrictionSettings,
     /// The repositories.
     pub accounts: Vec<HelmArtifactAccount>,
 }
@@ -73,13 +91,34 @@ impl ArtifactSettings {
     pub(super) fn example() -> Self {
         Self {
             http: HttpArtifacts {
-                accounts: vec![HttpArtifactAccount::default()],
+                accounts: vec![HttpArtifactAccount {
+                    url_restrictions: Some(UrlRestrictionSettings::default()),
+                    ..HttpArtifactAccount::default()
+                }],
                 ..HttpArtifacts::default()
             },
             helm: HelmArtifacts {
                 accounts: vec![HelmArtifactAccount::default()],
                 ..HelmArtifacts::default()
             },
+            ..Self::default()
+        }
+    }
+
+    pub fn timeout(&self) -> Duration {
+        Duration::from_millis(self.timeout_ms)
+    }
+}
+
+impl Default for ArtifactSettings {
+    fn default() -> Self {
+        Self {
+            // As long as Spinnaker's services wait for Clouddriver.
+            timeout_ms: 120_000,
+            // The largest public charts have some megabytes; Orca holds a manifest in memory.
+            max_bytes: 256 * 1024 * 1024,
+            http: HttpArtifacts::default(),
+            helm: HelmArtifacts::default(),
         }
     }
 }

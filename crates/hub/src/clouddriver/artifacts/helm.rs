@@ -2,20 +2,27 @@
 
 use std::collections::BTreeMap;
 
-use reqwest::Url;
+use axum::body::Body;
 use serde::Deserialize;
 use spindrift_spinnaker::Refusal;
+use url::Url;
 
-use super::{Login, invalid, version::ChartVersion, web::Web};
+use super::{
+    invalid,
+    login::ServerLogin,
+    version::ChartVersion,
+    web::{self, Web},
+};
 
 /// Size of an index; the largest public repositories have some 20 MiB.
-const LARGEST_INDEX: usize = 64 * 1024 * 1024;
+const LARGEST_INDEX: u64 = 64 * 1024 * 1024;
 
 /// Helm repository.
 #[derive(Debug)]
 pub(super) struct Repository {
     url: String,
-    login: Option<Login>,
+    login: Option<ServerLogin>,
+    web: Web,
 }
 
 /// `index.yaml` of a repository.
@@ -36,30 +43,40 @@ struct Chart {
 // === impl Repository ===
 
 impl Repository {
-    pub(super) fn new(url: &str, login: Option<Login>) -> Self {
-        Self { url: url.trim_end_matches('/').to_owned(), login }
+    pub(super) fn new(url: &str, login: Option<ServerLogin>, web: Web) -> Self {
+        Self { url: url.trim().trim_end_matches('/').to_owned(), login, web }
     }
 
-    pub(super) fn login(&self) -> Option<&Login> {
-        self.login.as_ref()
+    fn index_url(&self) -> Result<Url, Refusal> {
+        let text = format!("{}/index.yaml", self.url);
+        let url = Url::parse(&text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        url.ok_or_else(|| {
+            Refusal::internal(format!(
+                "artifacts.helm.accounts[].repository: expected an http or https URL, found {:?}",
+                self.url
+            ))
+        })
     }
 
-    pub(super) fn index_url(&self) -> String {
-        format!("{}/index.yaml", self.url)
+    pub(super) async fn index(&self) -> Result<Index, Refusal> {
+        let text = self.web.whole(self.index_url()?, self.login.as_ref(), LARGEST_INDEX).await?;
+        Index::parse(&text).map_err(|error| Refusal::bad_gateway(format!("{}/index.yaml: {error}", self.url)))
     }
 
-    pub(super) async fn index(&self, web: &Web) -> Result<Index, Refusal> {
-        let text = web.whole(&self.index_url(), self.login(), LARGEST_INDEX).await?;
-        Index::parse(&text).map_err(|error| Refusal::bad_gateway(format!("{}: {error}", self.index_url())))
+    /// Downloads the index itself.
+    pub(super) async fn fetch_index(&self) -> Result<Body, Refusal> {
+        self.web.get(self.index_url()?, self.login.as_ref()).await
+    }
+
+    /// Downloads a chart. The index may name another server, which does not receive the login (CVE-2021-32690).
+    pub(super) async fn fetch_chart(&self, name: &str, version: Option<&str>) -> Result<Body, Refusal> {
+        let index = self.index().await?;
+        let url = web::parse(&self.chart_url(&index, name, version)?)?;
+        self.web.get(url, self.login.as_ref()).await
     }
 
     /// URL of a chart; of its highest version if none is given.
-    pub(super) fn chart_url(
-        &self,
-        index: &Index,
-        name: &str,
-        version: Option<&str>,
-    ) -> Result<String, Refusal> {
+    fn chart_url(&self, index: &Index, name: &str, version: Option<&str>) -> Result<String, Refusal> {
         let chart = index.chart(name, version).ok_or_else(|| {
             let version = version.unwrap_or("latest");
             Refusal::not_found(format!(
@@ -104,17 +121,30 @@ impl Index {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use spindrift_process::config::Env;
+
+    use super::{super::web::WebSettings, *};
+    use crate::{
+        config::{ArtifactSettings, UrlRestrictionSettings},
+        http_client::UrlRestrictions,
+    };
 
     const INDEX: &str = "apiVersion: v1\nentries:\n  shop:\n    - {name: shop, version: 2.0.1, urls: [charts/shop-2.0.1.tgz]}\n    \
         - {name: shop, version: 1.0.0, urls: ['https://else.example.com/shop-1.0.0.tgz'], appVersion: \"1\"}\n  bare: [{version: 1.0.0}]\n  \
         mixed: [{version: 1.9.0, urls: [a.tgz]}, {version: 1.10.0, urls: [high.tgz]}, {version: 1.10.0-rc.1, urls: [b.tgz]}]\n";
 
+    fn repository(url: &str) -> Repository {
+        let settings = WebSettings::new(&ArtifactSettings::default(), &Env::default());
+        let rules = UrlRestrictionSettings::default();
+        let restrictions = UrlRestrictions::build("helm", &rules, vec![], &Env::default()).unwrap();
+        Repository::new(url, None, Web::new(&settings, restrictions))
+    }
+
     #[test]
     fn charts_are_found_in_an_index() {
         let index = Index::parse(INDEX.as_bytes()).unwrap();
-        let repository = Repository::new("https://charts.example.com/stable/", None);
-        assert_eq!(repository.index_url(), "https://charts.example.com/stable/index.yaml");
+        let repository = repository("https://charts.example.com/stable/");
+        assert_eq!(repository.index_url().unwrap().as_str(), "https://charts.example.com/stable/index.yaml");
         assert_eq!(
             (index.names(), index.versions("shop")),
             (vec!["bare".into(), "mixed".into(), "shop".into()], vec!["2.0.1".into(), "1.0.0".into()])

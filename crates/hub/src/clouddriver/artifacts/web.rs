@@ -1,115 +1,133 @@
 //! Downloads from web servers.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
+use axum::body::Body;
 use bytes::{Bytes, BytesMut};
-use reqwest::{Client, Response, Url};
+use futures::StreamExt as _;
+use spindrift_process::{config::Env, proxy::Proxies, report};
 use spindrift_spinnaker::Refusal;
-use tokio::sync::OnceCell;
+use url::Url;
 
-use super::{Login, invalid};
+use super::{invalid, login::ServerLogin};
+use crate::{
+    config::ArtifactSettings,
+    http_client::{
+        Download, DownloadError, DownloadLimits, HttpClient, HttpClientSettings, Resolver, TlsSource,
+        UrlRestrictions,
+    },
+};
 
 /// Timeout of a connection.
 const CONNECT: Duration = Duration::from_secs(5);
 /// Timeout between two parts of a response.
-const READ: Duration = Duration::from_secs(30);
+const PAUSE: Duration = Duration::from_secs(30);
 
-/// HTTP client, built when it is first needed: most hubs fetch nothing.
-#[derive(Debug, Default)]
-pub(super) struct Web(OnceCell<Client>);
+/// Web servers that an account may request, with a client of its own: a pooled connection is never used under the
+/// restrictions of another account.
+#[derive(Debug)]
+pub(super) struct Web {
+    client: HttpClient,
+    limits: DownloadLimits,
+}
+
+/// Settings that all accounts share.
+#[derive(Debug, Clone)]
+pub(super) struct WebSettings {
+    limits: DownloadLimits,
+    proxies: Proxies,
+    tls: TlsSource,
+    pub(super) resolver: Resolver,
+}
+
+// === impl WebSettings ===
+
+impl WebSettings {
+    pub(super) fn new(config: &ArtifactSettings, env: &Env) -> Self {
+        Self {
+            limits: DownloadLimits { bytes: config.max_bytes, total: config.timeout(), pause: PAUSE },
+            proxies: Proxies::of(env),
+            tls: TlsSource::system(),
+            resolver: Resolver::System,
+        }
+    }
+}
 
 // === impl Web ===
 
 impl Web {
+    pub(super) fn new(settings: &WebSettings, restrictions: UrlRestrictions) -> Self {
+        let WebSettings { limits, proxies, tls, resolver } = settings.clone();
+        let client = HttpClient::new(HttpClientSettings {
+            connect_timeout: CONNECT,
+            tls,
+            proxies,
+            restrictions: Some(Arc::new(restrictions)),
+            resolver,
+        });
+        Self { client, limits }
+    }
+
     /// Requests a file; the body is streamed.
-    pub(super) async fn get(&self, url: &str, login: Option<&Login>) -> Result<Response, Refusal> {
-        let parsed = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
-        let parsed =
-            parsed.ok_or_else(|| invalid(format!("reference: expected an http or https URL, got {url}")))?;
-        let shown = without_login(&parsed);
-        let mut request = self.client().await?.get(parsed);
-        if let Some(login) = login {
-            let (user, password) = login.read().await?;
-            request = request.basic_auth(user, Some(password));
-        }
-        let failed = |error: reqwest::Error| {
-            Refusal::bad_gateway(format!(
-                "{shown} could not be fetched: {}",
-                spindrift_process::report(&error.without_url())
-            ))
-        };
-        let response = request.send().await.map_err(failed)?;
-        let status = response.status();
-        if !status.is_success() {
-            return Err(Refusal::bad_gateway(format!(
-                "{shown} could not be fetched: it responded with {status}"
-            )));
-        }
-        Ok(response)
+    pub(super) async fn get(&self, url: Url, login: Option<&ServerLogin>) -> Result<Body, Refusal> {
+        self.request(url, login, self.limits).await
     }
 
     /// Downloads a file of at most `most` bytes.
     pub(super) async fn whole(
         &self,
-        url: &str,
-        login: Option<&Login>,
-        most: usize,
+        url: Url,
+        login: Option<&ServerLogin>,
+        most: u64,
     ) -> Result<Bytes, Refusal> {
-        let mut response = self.get(url, login).await?;
+        let shown = shown(&url);
+        let limits = DownloadLimits { bytes: most, ..self.limits };
+        let mut parts = self.request(url, login, limits).await?.into_data_stream();
         let mut body = BytesMut::new();
-        let broken = |error: reqwest::Error| {
-            Refusal::bad_gateway(format!("{url} was not received completely: {}", error.without_url()))
-        };
-        while let Some(chunk) = response.chunk().await.map_err(broken)? {
-            if body.len() + chunk.len() > most {
-                return Err(Refusal::bad_gateway(format!("{url} has more than {most} bytes")));
-            }
-            body.extend_from_slice(&chunk);
+        while let Some(part) = parts.next().await {
+            let part = part.map_err(|error| {
+                Refusal::bad_gateway(format!("{shown} was not received completely: {}", report(&error)))
+            })?;
+            body.extend_from_slice(&part);
         }
         Ok(body.freeze())
     }
 
-    async fn client(&self) -> Result<&Client, Refusal> {
-        let build = || async {
-            Client::builder()
-                .user_agent(concat!("spindrift-hub/", env!("CARGO_PKG_VERSION")))
-                .connect_timeout(CONNECT)
-                .read_timeout(READ)
-                .build()
+    async fn request(
+        &self,
+        url: Url,
+        login: Option<&ServerLogin>,
+        limits: DownloadLimits,
+    ) -> Result<Body, Refusal> {
+        let shown = shown(&url);
+        let credentials = match login {
+            Some(login) => Some((login.header().await?, login.servers())),
+            None => None,
         };
-        let client = self.0.get_or_try_init(build).await;
-        client.map_err(|error| {
-            Refusal::internal(format!("the HTTP client for artifacts cannot be built: {error}"))
+        let response = self.client.download(Download { url, credentials, limits }).await;
+        response.map(axum::response::Response::into_body).map_err(|error| {
+            let message = format!("{shown} could not be fetched: {}", report(&error));
+            match error {
+                DownloadError::Refused(_) => invalid(message),
+                DownloadError::Deadline => Refusal::gateway_timeout(message),
+                _ => Refusal::bad_gateway(message),
+            }
         })
     }
 }
 
+/// URL of a file.
+pub(super) fn parse(url: &str) -> Result<Url, Refusal> {
+    let parsed = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+    parsed.ok_or_else(|| invalid(format!("reference: expected an http or https URL, got {url}")))
+}
+
 /// URL for messages, without credentials and query.
-fn without_login(url: &Url) -> String {
+fn shown(url: &Url) -> String {
     let mut url = url.clone();
     if url.set_username("").is_err() || url.set_password(None).is_err() {
         return "the artifact".to_owned();
     }
     url.set_query(None);
     url.into()
-}
-
-// === impl Login ===
-
-impl Login {
-    async fn read(&self) -> Result<(String, String), Refusal> {
-        match self {
-            Self::Password { user, password } => Ok((user.clone(), password.clone())),
-            Self::File(file) => {
-                let text = tokio::fs::read_to_string(file).await;
-                let unreadable = |reason: &dyn std::fmt::Display| {
-                    Refusal::internal(format!("usernamePasswordFile {file}: {reason}"))
-                };
-                let text = text.map_err(|error| unreadable(&error))?;
-                let login =
-                    text.trim().split_once(':').ok_or_else(|| unreadable(&"expected user:password"))?;
-                Ok((login.0.to_owned(), login.1.to_owned()))
-            }
-        }
-    }
 }

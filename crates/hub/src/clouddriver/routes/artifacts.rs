@@ -46,7 +46,8 @@ async fn credentials(State(state): State<RestState>) -> Response {
         (status = 200, description = "Its bytes"),
         (status = 400),
         (status = 404, description = "No such account, or no such artifact"),
-        (status = 502, description = "The server of the artifact failed")
+        (status = 502, description = "The server of the artifact failed"),
+        (status = 504, description = "The download took too long")
     )
 )]
 async fn fetch(
@@ -69,7 +70,7 @@ async fn fetch(
     };
     let body = match state.artifacts.fetch(account, &artifact).await? {
         Fetched::Whole(bytes) => Body::from(bytes),
-        Fetched::Streamed(response) => Body::from_stream(response.bytes_stream()),
+        Fetched::Streamed(body) => body,
     };
     // Without a content type, which only the pipeline knows.
     Ok(Response::new(body))

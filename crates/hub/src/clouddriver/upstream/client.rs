@@ -11,20 +11,18 @@ use axum::{
     response::Response,
 };
 use bytes::Bytes;
-use hyper_util::{
-    client::legacy::{Client as HttpClient, connect::HttpConnector},
-    rt::TokioExecutor,
-};
-use spindrift_process::report;
+use spindrift_process::proxy::Proxies;
 use tokio::time::timeout;
 use tokio_stream::StreamExt as _;
 
 use super::{
     body_budget::{BodyBudget, BodyPermit},
-    dial::Dial,
     metrics::UpstreamMetrics,
 };
-use crate::config::UpstreamSettings;
+use crate::{
+    config::UpstreamSettings,
+    http_client::{HttpClient, HttpClientSettings, Resolver, TlsSource},
+};
 
 /// Hop-by-hop headers, which a proxy must not forward.
 const HOP_BY_HOP: [HeaderName; 9] = [
@@ -43,7 +41,7 @@ const HOP_BY_HOP: [HeaderName; 9] = [
 /// Client of the upstream Clouddriver.
 #[derive(Debug)]
 pub(super) struct Client {
-    http: HttpClient<Dial, Body>,
+    http: HttpClient,
     /// Scheme, authority and path prefix of the Clouddriver.
     base: Uri,
     /// This hub's entry in `Via`.
@@ -85,12 +83,14 @@ impl Client {
             is_known && base.host().is_some_and(|host| !host.is_empty()) && !names_user,
             "upstream.url: expected http://host:port or https://host:port, found {url:?}"
         );
-        let mut http = HttpConnector::new();
-        http.enforce_http(false);
-        http.set_nodelay(true);
-        http.set_connect_timeout(Some(config.connect_timeout()));
-        let tls = config.tls().context("upstream.tls")?;
-        let http = HttpClient::builder(TokioExecutor::new()).build(Dial { http, tls });
+        let http = HttpClient::new(HttpClientSettings {
+            connect_timeout: config.connect_timeout(),
+            tls: TlsSource::Files(config.tls().context("upstream.tls")?),
+            // It is a service of the same installation.
+            proxies: Proxies::default(),
+            restrictions: None,
+            resolver: Resolver::System,
+        });
         let name = HeaderValue::from_str(&format!("1.1 {name}")).context("the hub's name")?;
         Ok(Self {
             http,
@@ -150,13 +150,12 @@ impl Client {
         strip(headers);
         headers.remove(header::HOST);
         headers.append(header::VIA, self.name.clone());
-        match timeout(limit, self.http.request(request)).await {
-            Ok(Ok(response)) => {
-                let mut response = response.map(Body::new);
+        match timeout(limit, self.http.send(request)).await {
+            Ok(Ok(mut response)) => {
                 strip(response.headers_mut());
                 Ok(response)
             }
-            Ok(Err(error)) => Err(UpstreamError::Unreachable(report(&error))),
+            Ok(Err(error)) => Err(UpstreamError::Unreachable(error.to_string())),
             Err(_) => Err(UpstreamError::Timeout(limit)),
         }
     }
