@@ -118,6 +118,14 @@ fn plain_proxy(proxies: &Proxies, uri: &Uri) -> Result<Option<Proxy>, ProxyError
 // === impl HttpClientError ===
 
 impl HttpClientError {
+    /// Whether there was no connection, so that nothing was sent.
+    pub(crate) fn is_unsent(&self) -> bool {
+        match self {
+            Self::Refused(_) | Self::Proxy(_) => true,
+            Self::Failed(error) => error.is_connect(),
+        }
+    }
+
     fn of(error: legacy::Error) -> Self {
         let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
         while let Some(error) = cause {

@@ -10,11 +10,12 @@ fn account(cluster: &Cluster, namespace: &str, setting: &str, value: bool) -> Va
     json!({ "name": "main", "kubeconfigFile": cluster.kubeconfig(), "namespaces": [namespace], setting: value })
 }
 
+/// The names of applications that objects belong to, with or without a cluster.
 async fn applications(stack: &Stack, expected: &[&str]) {
     eventually(&format!("the applications are {expected:?}"), LONG, || async {
-        let answer = get(&stack.hub, "/applications").await.json();
+        let answer = get(&stack.hub, "/search?type=applications").await.json();
         // Kubernetes itself has objects in every namespace.
-        let names = answer.as_array().unwrap().iter().filter_map(|it| it["name"].as_str());
+        let names = answer[0]["results"].as_array().unwrap().iter().filter_map(|it| it["name"].as_str());
         let names: Vec<_> = names.filter(|name| !name.starts_with("kube")).collect();
         (names == expected).then_some(()).ok_or(format!("{names:?}"))
     })
@@ -47,6 +48,9 @@ async fn stored_objects_are_shown_by_the_new_settings_of_their_account() {
         let accounts = json!([account(cluster, namespace, setting, value)]);
         stack.agent.reconfigure(|settings| settings["kubernetes"]["accounts"] = accounts).unwrap();
         applications(&stack, expected).await;
+        // An application exists by its clusters, and none of these has one.
+        assert_eq!(get(&stack.hub, "/applications").await.json(), json!([]), "{setting}");
+        assert_eq!(get(&stack.hub, "/applications/junk").await.status, 404, "{setting}");
     }
     let ignored = ["annotate", "service", "junk-web", "-n", namespace, "caching.spinnaker.io/ignore=true"];
     cluster.kubectl(&ignored).await.unwrap();

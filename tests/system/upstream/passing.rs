@@ -143,7 +143,7 @@ async fn while_it_is_away_what_is_passed_on_fails_and_ours_goes_on() {
     assert!(message.starts_with("the upstream Clouddriver does not answer: "), "{message}");
     let operation = json!([{ "scaleManifest": { "account": "account1", "manifestName": "deployment x" } }]);
     let refused = ask(&setup.stack.hub, "POST", "/kubernetes/ops", &[], Some(&operation)).await;
-    assert_eq!(refused.status, 502, "never a 503, which Orca would repeat for hours: {refused:?}");
+    assert_eq!(refused.status, 503, "Orca retries it, and nothing was sent: {refused:?}");
     assert_eq!(setup.get("/v1/accounts").await.status, 200);
     let health = setup.get("/health").await;
     assert_eq!((health.status, &health.json()["status"]), (200, &json!("UP")));

@@ -34,7 +34,11 @@ pub(super) async fn section(config: &config::UpstreamSettings) -> Option<Section
 
 async fn ask(upstream: &Upstream, section: &mut Section) {
     match upstream.get("/health").await {
-        Err(error @ (UpstreamError::Unreachable(_) | UpstreamError::Timeout(_))) => {
+        Err(
+            error @ (UpstreamError::NotConnected(_)
+            | UpstreamError::Unreachable(_)
+            | UpstreamError::Timeout(_)),
+        ) => {
             section.wrong("health", error.to_string(), REACHABLE);
             return section.skip(&["credentials"], "it does not answer");
         }

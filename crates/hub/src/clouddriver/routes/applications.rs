@@ -23,7 +23,7 @@ pub(super) fn routes() -> OpenApiRouter<RestState> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(application)).routes(routes!(clusters))
 }
 
-/// All applications; `restricted` and `expand` are ignored.
+/// All applications that have a cluster; `restricted` and `expand` are ignored.
 #[utoipa::path(
     get,
     path = "/applications",
@@ -34,10 +34,9 @@ async fn list(State(state): State<RestState>, parameters: Parameters) -> Result<
     parameters.flag("restricted", true)?;
     parameters.flag("expand", true)?;
     let behind = state.staleness.everywhere().await?;
-    let places = state.store.cluster_refs(&state.tenant, None).await?;
-    let names: BTreeSet<_> = places.iter().map(|place| place.application.clone()).collect();
-    let clusters = named(places);
-    let shown = applications(names.iter().map(String::as_str), &clusters);
+    let clusters = named(state.store.cluster_refs(&state.tenant, None).await?);
+    let names: BTreeSet<_> = clusters.iter().map(|cluster| cluster.application.as_str()).collect();
+    let shown = applications(names.into_iter(), &clusters);
     Ok((behind, Json(shown)).into_response())
 }
 
@@ -52,11 +51,10 @@ async fn application(
     Segments(application): Segments<String>,
 ) -> Result<Response, Error> {
     let behind = state.staleness.everywhere().await?;
-    let places = state.store.cluster_refs(&state.tenant, Some(&application)).await?;
-    if places.is_empty() {
+    let clusters = named(state.store.cluster_refs(&state.tenant, Some(&application)).await?);
+    if clusters.is_empty() {
         return Err(Missing::Application(&application).into());
     }
-    let clusters = named(places);
     Ok((behind, Json(ApplicationDetails::new(&application, &clusters))).into_response())
 }
 
@@ -75,7 +73,8 @@ async fn clusters(
     Ok((behind, Json(clusters_of(&application, &clusters))).into_response())
 }
 
-/// Entries with a cluster: an application may have only load balancers in an account.
+/// Entries with a cluster. As in Clouddriver, an application exists by its clusters: an unmanaged pod, service or
+/// cluster-scoped object makes none.
 pub(super) fn named(places: Vec<ClusterPlace>) -> Vec<ClusterRef> {
     let named = |place: ClusterPlace| {
         let ClusterPlace { application, account, cluster } = place;

@@ -54,7 +54,9 @@ pub(super) struct Client {
 /// Reason why the upstream Clouddriver's response cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UpstreamError {
-    /// The connection failed, or ended before the response did.
+    /// No connection could be opened; nothing was sent.
+    NotConnected(String),
+    /// The connection ended before the response did.
     Unreachable(String),
     /// No response within the timeout.
     Timeout(Duration),
@@ -155,6 +157,7 @@ impl Client {
                 strip(response.headers_mut());
                 Ok(response)
             }
+            Ok(Err(error)) if error.is_unsent() => Err(UpstreamError::NotConnected(error.to_string())),
             Ok(Err(error)) => Err(UpstreamError::Unreachable(error.to_string())),
             Err(_) => Err(UpstreamError::Timeout(limit)),
         }
@@ -199,14 +202,16 @@ impl UpstreamResponse {
 impl UpstreamError {
     /// Whether the upstream is down or too slow.
     pub(super) fn is_unavailable(&self) -> bool {
-        matches!(self, Self::Unreachable(_) | Self::Timeout(_))
+        matches!(self, Self::NotConnected(_) | Self::Unreachable(_) | Self::Timeout(_))
     }
 }
 
 impl fmt::Display for UpstreamError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unreachable(why) => write!(f, "the upstream Clouddriver does not answer: {why}"),
+            Self::NotConnected(why) | Self::Unreachable(why) => {
+                write!(f, "the upstream Clouddriver does not answer: {why}")
+            }
             Self::Timeout(limit) => write!(f, "the upstream Clouddriver did not answer within {limit:?}"),
             Self::Invalid(why) => write!(f, "the upstream Clouddriver cannot be used: {why}"),
         }

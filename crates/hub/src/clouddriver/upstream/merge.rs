@@ -162,7 +162,7 @@ impl<'a> Sides<'a> {
         had
     }
 
-    /// Each side gives its own page; a page of both is up to twice as long.
+    /// Each side gives its own page; a page of both is up to twice as long. An application that both have is in it once.
     fn search(self) -> Merged {
         #[derive(Deserialize)]
         struct Page<'a> {
@@ -175,8 +175,13 @@ impl<'a> Sides<'a> {
         let [mut page]: [Map<String, Value>; 1] = serde_json::from_slice(self.ours)?;
         let theirs: Vec<Page<'a>> = serde_json::from_slice(self.theirs)?;
         let mut results = ours.results;
+        let known: HashSet<_> = results.iter().filter_map(application_hit).collect();
         for part in theirs {
-            self.join(&mut results, part.results);
+            let new = part
+                .results
+                .into_iter()
+                .filter(|raw| application_hit(raw).is_none_or(|application| !known.contains(&application)));
+            self.join(&mut results, new.collect());
             if !part.platform.is_null() {
                 page.insert("platform".into(), part.platform);
             }
@@ -234,6 +239,12 @@ fn join_attributes(known: &mut Map<String, Value>, more: Map<String, Value>) {
             }
         }
     }
+}
+
+/// Name of an application, if a search hit is one.
+fn application_hit<'a>(hit: &&'a RawValue) -> Option<Cow<'a, str>> {
+    let ListEntry { name, kind, .. } = ListEntry::read(hit);
+    text(name).filter(|_| text(kind).as_deref() == Some("applications"))
 }
 
 fn name_of(application: &Map<String, Value>) -> String {

@@ -39,7 +39,7 @@ impl UpstreamMetrics {
         let outcome = match response {
             Ok(status) if status.is_server_error() => "failed",
             Ok(_) => "answered",
-            Err(UpstreamError::Unreachable(_)) => "down",
+            Err(UpstreamError::NotConnected(_) | UpstreamError::Unreachable(_)) => "down",
             Err(UpstreamError::Timeout(_)) => "slow",
             Err(UpstreamError::Invalid(_)) => "useless",
         };

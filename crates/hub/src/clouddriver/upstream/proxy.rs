@@ -168,7 +168,11 @@ impl Proxy {
         let request = Request::from_parts(parts, Body::from(body));
         match destination {
             Destination::Hub => Ok(next.run(request).await),
-            Destination::Upstream => self.forward(request).await,
+            // Orca retries a 503, not a 502. Only if nothing was sent: otherwise the operations may have run.
+            Destination::Upstream => self.try_forward(request).await.map_err(|error| match error {
+                UpstreamError::NotConnected(_) => Refusal::unavailable(error.to_string()).into(),
+                _ => failure(&error),
+            }),
             Destination::Mixed { ours, theirs } => Err(Error::from(Refusal::invalid_request(format!(
                 "the operations of a request are one task, but {} of this hub and {} of the Clouddriver behind it; \
                  send them in separate requests",
@@ -281,7 +285,9 @@ fn are(names: impl IntoIterator<Item = String>) -> String {
 fn failure(error: &UpstreamError) -> Error {
     let refusal = match error {
         UpstreamError::Timeout(_) => Refusal::gateway_timeout(error.to_string()),
-        UpstreamError::Unreachable(_) | UpstreamError::Invalid(_) => Refusal::bad_gateway(error.to_string()),
+        UpstreamError::NotConnected(_) | UpstreamError::Unreachable(_) | UpstreamError::Invalid(_) => {
+            Refusal::bad_gateway(error.to_string())
+        }
     };
     refusal.into()
 }

@@ -141,6 +141,26 @@ fn a_search_page_counts_its_hits() {
 }
 
 #[test]
+fn an_application_that_both_find_is_listed_once() {
+    let hit = |kind: &str, name: &str| json!({ "type": kind, "name": name, "application": name });
+    let page = |results: Value| {
+        let total = results.as_array().unwrap().len();
+        json!([{ "pageNumber": 1, "pageSize": 10, "platform": "aws", "query": "", "results": results,
+            "totalMatches": total }])
+    };
+    let ours = page(json!([hit("applications", "shop"), hit("clusters", "deployment shop")]));
+    let theirs =
+        page(json!([hit("applications", "shop"), hit("applications", "mart"), hit("clusters", "shop")]));
+    let names = json!([
+        hit("applications", "shop"),
+        hit("clusters", "deployment shop"),
+        hit("applications", "mart"),
+        hit("clusters", "shop")
+    ]);
+    assert_eq!(merged(MergedList::Search, ours, theirs), page(names));
+}
+
+#[test]
 fn an_answer_of_another_shape_is_no_part_of_a_list() {
     let sides = Sides { ours: b"[]", theirs: br#"{"error":"no"}"#, is_theirs: &is_theirs };
     for list in [MergedList::Entries, MergedList::Applications, MergedList::Credentials, MergedList::Stages] {
