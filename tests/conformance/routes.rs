@@ -218,6 +218,7 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/vpcs", "/vpcs", Empty),
     get("/reports/reservation", "/reports/reservation", Empty),
     get("/storage", "/storage", Empty),
+    get("/elasticIps/{account}", "/elasticIps/account1", Empty),
     get("/tags", "/tags", Empty),
     missing("/tags/{id}", "/tags/x", Empty),
     get("/installedPlugins", "/installedPlugins", Empty),

@@ -42,7 +42,10 @@ pub use client::{
         login::{LoginError, PluginError},
     },
 };
-pub use discovery::{Catalogue, Discovery, ServedResource, resolve::Resolver};
+pub use discovery::{
+    Catalogue, Discovery, ServedResource,
+    resolve::{KindFreshness, Resolver},
+};
 pub use json::{Malformed, path::InvalidPath};
 pub use merge::{
     MergeError, Object, PatchPart, apply_json_merge, apply_json_patch, apply_strategic, depth,

@@ -7,7 +7,10 @@ mod missing;
 
 pub use missing::Missing;
 
-use crate::{InvalidRequest, TaskError, Violation, manifest::InvalidManifest};
+use crate::{
+    InvalidRequest, TaskError, Violation,
+    manifest::{InvalidInput, InvalidManifest},
+};
 
 /// Error in Clouddriver's own format.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -160,6 +163,12 @@ impl From<InvalidRequest> for Refusal {
 
 impl From<InvalidManifest> for Refusal {
     fn from(error: InvalidManifest) -> Self {
+        Self::illegal_argument(error.to_string())
+    }
+}
+
+impl From<InvalidInput> for Refusal {
+    fn from(error: InvalidInput) -> Self {
         Self::illegal_argument(error.to_string())
     }
 }

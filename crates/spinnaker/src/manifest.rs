@@ -8,7 +8,7 @@ use crate::{Coordinates, FullName, Kind, Moniker, annotation, gson};
 
 mod input;
 
-pub use input::{InvalidManifest, expand, override_namespace};
+pub use input::{InvalidInput, InvalidManifest, expand, override_namespace};
 
 /// Object as JSON, with its kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -129,6 +129,13 @@ async fn refusals_are_in_clouddrivers_words() {
         ("GET", "/nope/loadBalancers", 400, "No cloud provider named nope found"),
         ("GET", "/kubernetes/loadBalancers/service%20x", 400, "Not a valid operation"),
         ("GET", "/securityGroups/main/kubernetes/default/shop", 404, "Security group 'shop' does not exist"),
+        (
+            "GET",
+            "/manifests/main/default/unicorn%20x",
+            404,
+            "Manifest (account: main, location: default, name: unicorn x) not found: the server doesn't have a \
+             resource type \"unicorn\" in group \"\", in account main",
+        ),
         ("GET", "/instances/main/default/pod%20nope", 404, "Instance not found (id: pod nope)"),
         ("GET", "/instances/nope/default/pod%20x/console", 404, "Instance not found (id: pod x)"),
         (
@@ -192,6 +199,7 @@ async fn concepts_without_a_kubernetes_equivalent_are_empty_and_not_missing() {
         "/installedPlugins",
         "/storage",
         "/reports/reservation",
+        "/elasticIps/main",
         "/cache/kubernetes/manifest",
         "/kubernetes/loadBalancers",
         "/applications/nope/serverGroups",

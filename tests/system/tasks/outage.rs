@@ -77,6 +77,16 @@ async fn an_operation_that_the_hub_refuses_for_a_moment_is_performed_later_and_o
         assert!(task.to_string().contains("nothing will be under this id"), "{name}: {task:#}");
         setup.stack.database.execute(&format!("DROP TRIGGER {name}")).await.unwrap();
         assert_eq!((&task["status"]["failed"], setup.effects()), (&json!(true), before), "{name}");
+        eventually!("the failed operation is logged with its reason", LONG, {
+            let log = setup.stack.hub.daemon().log();
+            let line =
+                log.lines().find(|line| line.contains("an operation of a task failed") && line.contains(&id));
+            anyhow::ensure!(
+                line.is_some_and(|line| line.contains("nothing will be under this id")),
+                "{line:?}"
+            );
+            Ok(())
+        });
     }
 
     let limits = json!({ "limits": { "perAccount": 1 } });

@@ -84,10 +84,10 @@ async fn bad_requests_are_refused_by_naming_what_is_bad() {
         ),
         (
             "deployManifest",
-            but(elsewhere, "manifests", json!([{ "metadata": {} }])),
+            but(elsewhere, "manifests", json!([{ "kind": "Pod" }, { "metadata": { "name": "web" } }])),
             400,
             "IllegalArgumentException",
-            "a manifest must have a kind".into(),
+            "manifests[1] (\"web\"): a manifest must have a kind".into(),
         ),
         (
             "undoRolloutManifest",

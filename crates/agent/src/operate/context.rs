@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use spindrift_kubernetes::{Api, Redactions};
+use spindrift_kubernetes::{Api, KindFreshness, Redactions};
 use spindrift_model::{OperationError, OperationId};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -29,6 +29,8 @@ pub struct OperationContext {
     pub retries: Retries,
     /// No call lasts longer.
     pub deadline: Instant,
+    /// Freshness of the served kinds: a read may miss a kind that was installed within the last second.
+    pub kinds: KindFreshness,
     /// Cancelled by the caller: a verb checks it before it changes something, and while it waits.
     pub cancelled: CancellationToken,
     /// The agent's counters.

@@ -12,7 +12,7 @@ impl OperationContext {
     pub async fn resolve(&self, api_version: Option<&str>, kind: &str) -> Result<Resource, OperationError> {
         let mut attempts = self.attempts();
         let found = loop {
-            match self.account.resolver.resolve(self.api(), api_version, kind).await {
+            match self.account.resolver.resolve(self.api(), api_version, kind, self.kinds).await {
                 Ok(found) => break found,
                 Err(error) => attempts.after(error).await.map_err(|error| errors::of_read(&error))?,
             }

@@ -39,6 +39,15 @@ pub struct Resolver {
     requesting: tokio::sync::Mutex<()>,
 }
 
+/// Age that the answer "no such kind" may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KindFreshness {
+    /// A kind that was installed before the call is found; the call may wait for [`REQUEST_INTERVAL`].
+    Current,
+    /// A kind that was installed within the last [`REQUEST_INTERVAL`] may be missing; the call does not wait.
+    Recent,
+}
+
 #[derive(Debug, Default)]
 struct CachedResources {
     /// By group and version, as in manifests.
@@ -59,11 +68,12 @@ impl Resolver {
         api: &Api,
         api_version: Option<&str>,
         kind: &str,
+        freshness: KindFreshness,
     ) -> Result<Option<Resource>, ApiError> {
         let name = KindName::parse(kind);
         match api_version.filter(|version| !version.is_empty()) {
             Some(api_version) => self.in_version(api, api_version, &name).await,
-            None => self.anywhere(api, &name).await,
+            None => self.anywhere(api, &name, freshness).await,
         }
     }
 
@@ -96,7 +106,12 @@ impl Resolver {
         Ok(found)
     }
 
-    async fn anywhere(&self, api: &Api, name: &KindName) -> Result<Option<Resource>, ApiError> {
+    async fn anywhere(
+        &self,
+        api: &Api,
+        name: &KindName,
+        freshness: KindFreshness,
+    ) -> Result<Option<Resource>, ApiError> {
         let started = Instant::now();
         let cached = self.cached.lock().everything.clone().filter(|(at, _)| at.elapsed() < LIFETIME);
         if let Some((_, catalogue)) = cached
@@ -109,6 +124,7 @@ impl Resolver {
         let catalogue = match last {
             // Another caller made the request while this one waited.
             Some((at, catalogue)) if at > started => catalogue,
+            Some((at, catalogue)) if freshness.accepts(at) => catalogue,
             last => {
                 if let Some((at, _)) = last {
                     sleep_until(at + REQUEST_INTERVAL).await;
@@ -117,6 +133,14 @@ impl Resolver {
             }
         };
         Ok(name.among(&catalogue.resources))
+    }
+}
+
+// === impl KindFreshness ===
+
+impl KindFreshness {
+    fn accepts(self, at: Instant) -> bool {
+        self == Self::Recent && at.elapsed() < REQUEST_INTERVAL
     }
 }
 

@@ -1,5 +1,7 @@
 //! Parsing of a request's `manifests`: lists are expanded, nulls are dropped, and a namespace may override theirs.
 
+use std::fmt;
+
 use serde_json::Value;
 
 use super::Manifest;
@@ -14,22 +16,41 @@ pub enum InvalidManifest {
     NoKind,
 }
 
+/// Error for an invalid manifest of a request: which one, counted from zero as in its JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidInput {
+    position: usize,
+    /// Position in the `List` that is at `position`.
+    item: Option<usize>,
+    name: Option<String>,
+    error: InvalidManifest,
+}
+
 /// Manifests of a request: nulls are dropped, and a `List` is replaced by its items.
-pub fn expand(manifests: Vec<Value>) -> Result<Vec<Manifest>, InvalidManifest> {
+pub fn expand(manifests: Vec<Value>) -> Result<Vec<Manifest>, InvalidInput> {
     let mut expanded = Vec::with_capacity(manifests.len());
-    for manifest in manifests {
+    for (position, manifest) in manifests.into_iter().enumerate() {
         match manifest {
             Value::Null => {}
             mut list if is_list(&list) => {
                 let items = list.get_mut("items").and_then(Value::as_array_mut).map(std::mem::take);
-                for item in items.into_iter().flatten().filter(|item| !item.is_null()) {
-                    expanded.push(item.try_into()?);
+                for (item, manifest) in items.into_iter().flatten().enumerate() {
+                    if !manifest.is_null() {
+                        expanded.push(parse(manifest, position, Some(item))?);
+                    }
                 }
             }
-            manifest => expanded.push(manifest.try_into()?),
+            manifest => expanded.push(parse(manifest, position, None)?),
         }
     }
     Ok(expanded)
+}
+
+fn parse(manifest: Value, position: usize, item: Option<usize>) -> Result<Manifest, InvalidInput> {
+    let metadata = manifest.get("metadata");
+    let named = |key| metadata.and_then(|metadata| metadata.get(key)).and_then(Value::as_str);
+    let name = named("name").or_else(|| named("generateName")).map(str::to_owned);
+    manifest.try_into().map_err(|error| InvalidInput { position, item, name, error })
 }
 
 /// Sets the namespace of namespaced manifests; `is_namespaced` decides for kinds without rules.
@@ -55,6 +76,24 @@ fn is_list(manifest: &Value) -> bool {
     manifest.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.eq_ignore_ascii_case("list"))
 }
 
+// === impl InvalidInput ===
+
+impl fmt::Display for InvalidInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { position, item, name, error } = self;
+        write!(f, "manifests[{position}]")?;
+        if let Some(item) = item {
+            write!(f, ".items[{item}]")?;
+        }
+        if let Some(name) = name {
+            write!(f, " ({name:?})")?;
+        }
+        write!(f, ": {error}")
+    }
+}
+
+impl std::error::Error for InvalidInput {}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -75,7 +114,26 @@ mod tests {
         .unwrap();
         let names: Vec<_> = manifests.iter().map(|manifest| manifest.full_name().to_string()).collect();
         assert_eq!(names, ["service a", "configMap b", "PodList null"]);
-        assert_eq!(expand(vec![json!({"metadata": {}})]), Err(InvalidManifest::NoKind));
+    }
+
+    #[test]
+    fn an_invalid_manifest_is_named_by_its_position() {
+        let good = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
+        let bad = json!({"apiVersion": "v1", "metadata": {"name": "b"}});
+        for (manifests, expected) in [
+            (vec![json!({"metadata": {}})], "manifests[0]: a manifest must have a kind"),
+            (
+                vec![good.clone(), Value::Null, bad.clone()],
+                "manifests[2] (\"b\"): a manifest must have a kind",
+            ),
+            (
+                vec![good, json!({"kind": "List", "items": [null, bad]})],
+                "manifests[1].items[1] (\"b\"): a manifest must have a kind",
+            ),
+            (vec![json!("text")], "manifests[0]: a manifest must be an object"),
+        ] {
+            assert_eq!(expand(manifests).unwrap_err().to_string(), expected);
+        }
     }
 
     #[test]

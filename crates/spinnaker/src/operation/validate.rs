@@ -109,7 +109,7 @@ pub fn validate(
 
 impl OperationDescription {
     /// Manifests of a deployment, before a namespace overrides theirs.
-    pub fn manifests(&self) -> Result<Vec<Manifest>, manifest::InvalidManifest> {
+    pub fn manifests(&self) -> Result<Vec<Manifest>, manifest::InvalidInput> {
         let Self::Deploy(deploy) = self else { return Ok(Vec::new()) };
         let mut manifests = deploy.manifests.clone().unwrap_or_default();
         if manifests.is_empty() {

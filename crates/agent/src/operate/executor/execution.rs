@@ -4,6 +4,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures::FutureExt;
+use spindrift_kubernetes::KindFreshness;
 use spindrift_model::{
     AccountName, Ending, ErrorKind, FailedState, Operation, OperationError, Outcome, Verb,
 };
@@ -71,6 +72,7 @@ impl Execution {
             server_side_apply: self.shared.server_side_apply.clone(),
             retries: self.shared.retries.clone(),
             deadline: self.deadline,
+            kinds: if self.verb().is_mutation() { KindFreshness::Current } else { KindFreshness::Recent },
             cancelled: self.cancelled.clone(),
             metrics: self.shared.metrics.clone(),
         };

@@ -46,6 +46,7 @@ empty! {
     tags "/tags",
     installed_plugins "/installedPlugins",
     storage "/storage",
+    elastic_ips "/elasticIps/{account}",
     reservations "/reports/reservation",
 }
 

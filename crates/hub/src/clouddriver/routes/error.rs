@@ -2,7 +2,10 @@
 
 use axum::{
     Json,
-    http::{HeaderValue, StatusCode, header::CONTENT_TYPE},
+    http::{
+        HeaderName, HeaderValue, StatusCode,
+        header::{CONTENT_TYPE, VARY},
+    },
     response::{IntoResponse, Response},
 };
 use jiff::Timestamp;
@@ -24,6 +27,12 @@ pub(crate) enum Error {
 pub(super) const STORE_FAILED: &str = "the hub's store is unavailable; see its log";
 
 const PROBLEM: HeaderValue = HeaderValue::from_static("application/problem+json");
+
+/// `Vary` of Clouddriver's own errors.
+const REFUSED_VARY: (HeaderName, HeaderValue) = (VARY, HeaderValue::from_static("accept-encoding"));
+/// `Vary` of the framework's errors for paths without a route.
+const UNROUTED_VARY: [&str; 3] =
+    ["Origin", "Access-Control-Request-Method", "Access-Control-Request-Headers"];
 
 // === impl Error ===
 
@@ -72,11 +81,37 @@ impl IntoResponse for Error {
         let code = |status| StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         match self {
             Self::Refused(refusal) => {
-                (code(refusal.status), Json(refusal.body(Timestamp::now()))).into_response()
+                (code(refusal.status), [REFUSED_VARY], Json(refusal.body(Timestamp::now()))).into_response()
             }
             Self::Problem(problem) => {
-                (code(problem.status), [(CONTENT_TYPE, PROBLEM)], Json(problem)).into_response()
+                let status = code(problem.status);
+                let mut response = (status, [(CONTENT_TYPE, PROBLEM)], Json(problem)).into_response();
+                if status == StatusCode::NOT_FOUND {
+                    let headers = response.headers_mut();
+                    for name in UNROUTED_VARY {
+                        headers.append(VARY, HeaderValue::from_static(name));
+                    }
+                }
+                response
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_vary_as_recorded() {
+        let vary = |error: Error| {
+            let response = error.into_response();
+            let all = response.headers().get_all(VARY).iter();
+            all.map(|value| value.to_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(vary(Refusal::not_found("x").into()), ["accept-encoding"]);
+        assert_eq!(vary(Refusal::internal("x").into()), ["accept-encoding"]);
+        assert_eq!(vary(Problem::no_such_route("/x").into()), UNROUTED_VARY);
+        assert_eq!(vary(Problem::wrong_method("GET", "/x").into()), Vec::<String>::new());
     }
 }

@@ -4,8 +4,8 @@
 //! agent does the same if `anywhere` is set. The hub sets it only where it matters, since older agents do not support it.
 
 use serde_json::Value;
-use spindrift_model::{Get, List, OperationError};
-use spindrift_spinnaker::{Coordinates, Kind, Manifest, Refusal};
+use spindrift_model::{ErrorKind, Get, List, OperationError};
+use spindrift_spinnaker::{Coordinates, Kind, Manifest, Missing, Refusal};
 
 use crate::clouddriver::{
     Account, Live,
@@ -61,6 +61,12 @@ pub(super) async fn find(
     let get = Get { target: object_ref(object), reveal: false, anywhere: is_outside(account, object) };
     match live.get(&account.name, get).await {
         Ok(found) => Ok(found.map(Manifest::try_from).transpose()?),
+        // Missing as well, and the caller gets the reason: the kind may be misspelt.
+        Err(error) if error.kind == ErrorKind::NoKindMatch => {
+            let (location, name) = (&*object.namespace, &*object.full_name().to_string());
+            let missing = Missing::Manifest { account: account.name.as_str(), location, name };
+            Err(Refusal::not_found(format!("{missing}: {}", error.message())))
+        }
         Err(error) if error.is_failure() && matches!(error.code, 400 | 404 | 405) => Ok(None),
         Err(error) => Err(unreadable(object.kind.spelling(), account, &error)),
     }

@@ -93,6 +93,14 @@ impl Run {
                 }
                 Err(error) => {
                     let Some(failure) = error.into_failure() else { return Ok(()) };
+                    let (operation, account) = (submission.operation, submission.account.wanted());
+                    warn!(
+                        task = %self.id,
+                        ?operation,
+                        account = account.unwrap_or_default(),
+                        reason = failure.message,
+                        "an operation of a task failed"
+                    );
                     steps.say(Line::failed(submission.operation, &failure));
                     // Earlier results are dropped: a reader would take them for all results.
                     results = vec![failure.result_object(submission.operation)];

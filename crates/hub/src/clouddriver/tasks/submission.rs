@@ -6,7 +6,7 @@ use spindrift_process::report;
 use spindrift_spinnaker::{
     InvalidRequest, Kind, Manifest, OperationDescription, Refusal, SubmittedOperation, TaskError,
     TaskRequest, Violation,
-    manifest::{self, InvalidManifest},
+    manifest::{self, InvalidInput},
     operation::validate,
 };
 use tracing::error;
@@ -78,7 +78,7 @@ pub(super) fn manifests(
     account: &Account,
     description: &OperationDescription,
     is_namespaced: impl Fn(&Kind) -> Option<bool>,
-) -> Result<Vec<Manifest>, InvalidManifest> {
+) -> Result<Vec<Manifest>, InvalidInput> {
     let mut manifests = description.manifests()?;
     if let OperationDescription::Deploy(deploy) = description {
         let namespace = deploy.namespace_override.as_deref().unwrap_or_default();
@@ -101,8 +101,8 @@ impl From<InvalidRequest> for Rejected {
     }
 }
 
-impl From<InvalidManifest> for Rejected {
-    fn from(error: InvalidManifest) -> Self {
+impl From<InvalidInput> for Rejected {
+    fn from(error: InvalidInput) -> Self {
         Self::Refused(error.into())
     }
 }

@@ -100,10 +100,18 @@ impl Delivery {
             self.shared.metrics.operation(self.summary.verb, &ending);
         }
         let (outcome, took) = (ending.outcome.word(), ending.took);
+        let reason = match &ending.outcome {
+            Outcome::Failed(error) => Some(error.to_string()),
+            Outcome::Succeeded { .. } => None,
+        };
         let is_first = self.record(ending, content, by_agent).await;
         let OperationSummary { id, account, verb, target, .. } = &self.summary;
-        if is_first {
-            info!(operation = %id, %account, verb, target, outcome, ?took, "operation ended");
+        match reason {
+            _ if !is_first => {}
+            None => info!(operation = %id, %account, verb, target, outcome, ?took, "operation ended"),
+            Some(reason) => {
+                info!(operation = %id, %account, verb, target, outcome, ?took, reason, "operation failed");
+            }
         }
         if let Some(down_tx) = down_tx {
             down_tx.send(ResultsDown::Done(*id)).ok();

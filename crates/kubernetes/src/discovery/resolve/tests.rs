@@ -1,4 +1,5 @@
 use super::*;
+use crate::{ApiOptions, Credentials};
 
 fn served(group: &str, version: &str, kind: &str, plural: &str, short_names: &[&str]) -> ServedResource {
     let resource = Resource {
@@ -64,4 +65,24 @@ fn without_a_version_it_is_the_one_that_the_server_prefers() {
     assert_eq!(found.version.as_str(), "v2");
     let found = KindName::parse("hpa.v1.autoscaling").among(&everything()).unwrap();
     assert_eq!(found.version.as_str(), "v1");
+}
+
+#[tokio::test]
+async fn an_unknown_kind_is_answered_by_a_recent_discovery() {
+    // Nothing listens there: every request fails.
+    const NOWHERE: &str = "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c}}], \
+        clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]}";
+    let credentials = Credentials::Contents { kubeconfig: NOWHERE.into(), context: None };
+    let api = Api::connect(&credentials, &ApiOptions::default()).await.unwrap();
+    let resolver = Resolver::default();
+    let catalogue = Catalogue { resources: everything(), undiscovered_groups: vec![] };
+    // Ahead of time, so that the discovery stays recent however slow this test is.
+    let discovered = Instant::now() + Duration::from_hours(1);
+    resolver.cached.lock().everything = Some((discovered, Arc::new(catalogue)));
+    let read = resolver.resolve(&api, None, "unicorn", KindFreshness::Recent).await;
+    assert_eq!(read.unwrap(), None);
+
+    let old = Resolver::default();
+    let read = old.resolve(&api, None, "unicorn", KindFreshness::Recent).await;
+    assert!(read.is_err(), "without a discovery, it is requested");
 }
