@@ -79,8 +79,8 @@ impl Case {
                     Action::Patch { sort, patch } => format!("patch {sort} {patch}"),
                     other => format!("{other:?}"),
                 },
-                Step::Meddle(ForeignChange::Patch(patch)) => format!("somebody else patches {patch}"),
-                Step::Meddle(other) => format!("somebody else: {other:?}"),
+                Step::Meddle(ForeignChange::Patch(patch)) => format!("another client patches {patch}"),
+                Step::Meddle(other) => format!("another client: {other:?}"),
                 Step::Settle => "controllers settle".to_owned(),
                 Step::Sabotage => "sabotage".to_owned(),
             };

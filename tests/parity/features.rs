@@ -21,8 +21,8 @@ pub(crate) enum Feature {
     ListAsMap,
     JsonMerge,
     ExplicitNull,
-    SomebodyElse,
-    CreatedAgain,
+    ChangedInBetween,
+    DeletedInBetween,
     Refused,
     CommandLine,
 }
@@ -40,8 +40,8 @@ impl Feature {
         Self::ListAsMap,
         Self::JsonMerge,
         Self::ExplicitNull,
-        Self::SomebodyElse,
-        Self::CreatedAgain,
+        Self::ChangedInBetween,
+        Self::DeletedInBetween,
         Self::Refused,
         Self::CommandLine,
     ];
@@ -59,8 +59,8 @@ impl Feature {
             Self::ListAsMap => "an item of a list with keys comes, goes or changes",
             Self::JsonMerge => "a custom kind, merged as JSON",
             Self::ExplicitNull => "a field is explicitly null",
-            Self::SomebodyElse => "somebody else changed the object in between",
-            Self::CreatedAgain => "somebody else deleted the object in between",
+            Self::ChangedInBetween => "another client changed the object in between",
+            Self::DeletedInBetween => "another client deleted the object in between",
             Self::Refused => "the API server, or kubectl, refuses",
             Self::CommandLine => "by the command line: its exit code and every word",
         }

@@ -136,7 +136,7 @@ impl Verdict {
                 let ours = testbed.change_as_another_client(kind, east, &names[0], foreign_change).await;
                 if theirs != ours {
                     self.differences
-                        .push(format!("somebody else: {theirs:?} beside kubectl, {ours:?} beside us"));
+                        .push(format!("another client: {theirs:?} beside kubectl, {ours:?} beside us"));
                 }
             }
             Some(Step::Sabotage) => {

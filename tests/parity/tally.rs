@@ -118,7 +118,7 @@ impl Tally {
                 }
             }
         }
-        text.push_str("\n\n| what happens | cases |\n| --- | ---: |");
+        text.push_str("\n\n| feature | cases |\n| --- | ---: |");
         for feature in Feature::ALL {
             let times = self.features.get(&feature).copied().unwrap_or_default();
             write!(text, "\n| {} | {times} |", feature.name()).unwrap();

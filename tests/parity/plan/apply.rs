@@ -23,8 +23,8 @@ pub(super) fn client_side(seed: u64, number: u64) -> Case {
     let mut features = between(&first, &second);
     match &foreign_change {
         ForeignChange::Nothing => {}
-        ForeignChange::Patch(_) => features.push(Feature::SomebodyElse),
-        ForeignChange::Deletion => features.push(Feature::CreatedAgain),
+        ForeignChange::Patch(_) => features.push(Feature::ChangedInBetween),
+        ForeignChange::Deletion => features.push(Feature::DeletedInBetween),
     }
     if oddity == Oddity::Null && !features.contains(&Feature::ExplicitNull) {
         features.push(Feature::ExplicitNull);
