@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use spindrift_playground::{Effect, Fault as PlaygroundFault, Faults, Odd};
+use spindrift_playground::{Effect, Fault as PlaygroundFault, Faults, MalformedBody};
 use spindrift_testkit::FaultProxy;
 use tokio::time::sleep;
 
@@ -117,11 +117,11 @@ impl Injection {
         let share = |effect, share| PlaygroundFault { share, ..PlaygroundFault::new(effect) };
         let status = |code, retry_after| Effect::Status { code, retry_after };
         let injected: Vec<_> = match self.fault {
-            Fault::Gone => vec![PlaygroundFault::new(Effect::Forget)],
+            Fault::Gone => vec![PlaygroundFault::new(Effect::ExpireHistory)],
             Fault::TooManyRequests => vec![PlaygroundFault::new(status(429, Some(RETRY_AFTER)))],
             Fault::ServerErrors => vec![share(status(500, None), 0.5), share(status(503, None), 0.5)],
-            _ => [Odd::Truncated, Odd::Garbage, Odd::Duplicate]
-                .map(|odd| share(Effect::Odd(odd), 0.4))
+            _ => [MalformedBody::Truncated, MalformedBody::Garbage, MalformedBody::Duplicate]
+                .map(|odd| share(Effect::Malformed(odd), 0.4))
                 .to_vec(),
         };
         let injected: Vec<_> = injected.into_iter().map(|fault| faults.inject(fault)).collect();

@@ -4,7 +4,7 @@ use std::sync::{Arc, atomic::AtomicU64};
 
 use serde_json::{Value, json};
 use spindrift_playground::{
-    Faults, Tempo,
+    Faults, Timing,
     fleet::{self, Content, FleetOptions},
 };
 use spindrift_process::shutdown::Shutdown;
@@ -50,7 +50,7 @@ impl World {
         let cluster = Cluster::builder().bare().start().await.unwrap();
         let api_link = FaultProxy::start(cluster.addr()).await.unwrap();
         let shutdown = Shutdown::new();
-        let content = Content::Empty { tempo: Tempo::HASTE };
+        let content = Content::Empty { timing: Timing::FAST };
         let fleet =
             fleet::start(FleetOptions { content, ..FleetOptions::shops(2) }, &shutdown).await.unwrap();
         let files = scratch("chaos").unwrap();

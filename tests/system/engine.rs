@@ -8,7 +8,8 @@ use futures::{FutureExt, future::BoxFuture};
 use http::{Request, Response};
 use serde_json::{Value, json};
 use spindrift_playground::{
-    Body, Cut, Effect, Fault, Faults, Key, Layer, Next, Odd, RequestBody, Tempo, Verb,
+    Body, ConnectionClosed, Effect, Fault, Faults, Key, Layer, MalformedBody, Next, RequestBody, Timing,
+    Verb,
     fleet::{self, Content, Fleet, FleetOptions},
 };
 use spindrift_process::shutdown::Shutdown;
@@ -29,7 +30,7 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) async fn set(clusters: usize) -> Self {
-        Self::with(clusters, Content::Empty { tempo: Tempo::HASTE }).await
+        Self::with(clusters, Content::Empty { timing: Timing::FAST }).await
     }
 
     pub(crate) async fn with(clusters: usize, content: Content) -> Self {
@@ -116,7 +117,7 @@ async fn a_failing_watch_does_not_make_the_others_list_again() {
     assert_eq!(all, once(&kinds, 1), "nothing was listed again");
 
     // History that is forgotten does, and only for that kind.
-    let forgotten = faults.inject(Fault::new(Effect::Forget).of_resource("configmaps").times(1));
+    let forgotten = faults.inject(Fault::new(Effect::ExpireHistory).of_resource("configmaps").times(1));
     eventually!(
         "the watch gets 410",
         LONG,
@@ -140,7 +141,7 @@ async fn a_definition_that_cannot_be_read_disturbs_nothing() {
     let account = stage.fleet.clusters[0].name();
     stack.synced(account).await;
 
-    let odd = Effect::Odd(Odd::WrongTypes);
+    let odd = Effect::Malformed(MalformedBody::WrongTypes);
     let odd = faults
         .inject(Fault::new(odd).of_verbs([Verb::Watch]).of_resource("customresourcedefinitions").times(1));
     stage.fleet.clusters[0].create(crate::support::widget_crd("odd.example.com")).unwrap();
@@ -164,7 +165,7 @@ impl Layer for BeforeStreamingLists {
         &self,
         mut request: Request<RequestBody>,
         next: Next,
-    ) -> BoxFuture<'static, Result<Response<Body>, Cut>> {
+    ) -> BoxFuture<'static, Result<Response<Body>, ConnectionClosed>> {
         let uri = request.uri().to_string();
         let (path, query) = uri.split_once('?').unwrap_or((&uri, ""));
         let known = |part: &&str| {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use spindrift_playground::{Tempo, fleet::Content};
+use spindrift_playground::{Timing, fleet::Content};
 use spindrift_testkit::eventually;
 use tokio::time::Instant;
 
@@ -39,7 +39,7 @@ async fn all_listed(stack: &Stack, accounts: usize, kinds: usize) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hundred_accounts_start_in_parallel_with_little_memory() {
-    let stage = Stage::with(100, Content::Shop { tempo: Tempo::REAL, pace: 0.0 }).await;
+    let stage = Stage::with(100, Content::Shop { timing: Timing::REAL, pace: 0.0 }).await;
     let accounts = stage.accounts();
     let megabytes = |stack: &Stack, field: &str| {
         let status = std::fs::read_to_string(format!("/proc/{}/status", stack.agent.daemon().pid())).unwrap();

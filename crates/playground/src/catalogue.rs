@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 mod builtin;
 mod custom;
 
-pub(crate) use custom::{Custom, ScalePaths, establish, resources as custom_resources};
+pub(crate) use custom::{CustomResource, ScalePaths, establish, resources as custom_resources};
 
 /// Name of a table of objects: `pods`, `deployments.apps`.
 pub type TableId = Arc<str>;
@@ -28,7 +28,7 @@ pub struct Resource {
     pub table: TableId,
     /// Table of its objects. All versions of a kind share a table, and so do both kinds of events.
     pub storage: TableId,
-    pub(crate) custom: Option<Custom>,
+    pub(crate) custom: Option<CustomResource>,
 }
 
 /// Scope of a resource's objects.

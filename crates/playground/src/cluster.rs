@@ -30,12 +30,12 @@ mod write;
 
 pub(crate) use delete::Deletion;
 pub use delete::{DeleteOptions, Propagation};
-pub use layer::{Body, BodyError, Cut, Layer, Next, RequestBody};
-pub use logs::{LogLine, LogSource, Run};
+pub use layer::{Body, BodyError, ConnectionClosed, Layer, Next, RequestBody};
+pub use logs::{ContainerRun, LogLine, LogSource};
 use stored_collection::StoredCollection;
-pub use subscription::{Lagged, Notice, Subscription};
+pub use subscription::{ChangeNotice, Lagged, Subscription};
 pub(crate) use tokens::{IssuedToken, Tokens};
-pub(crate) use write::{Edit, Part};
+pub(crate) use write::{ObjectPart, ObjectUpdate};
 
 /// Simulated cluster; shared as `Arc<Cluster>`.
 pub struct Cluster {

@@ -31,5 +31,5 @@ mod timers;
 
 pub use control_loop::Controllers;
 pub(crate) use pod::Crash;
-pub use reconcile::Tempo;
+pub use reconcile::Timing;
 pub(crate) use timers::Timers;

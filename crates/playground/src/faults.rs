@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! request ──▶ Faults (a Layer) ──▶ API ──▶ answer ──▶ Spoiled body ──▶ client
-//!               │ cut, freeze, status, forget            │ cut, freeze, forget, slow, odd JSON
+//!               │ cut, freeze, status, forget            │ cut, freeze, forget, slow, malformed body
 //!               └─────────── inject, lift ◀── Script ────┘ also while a watch is open
 //! ```
 
 mod error_response;
 mod faulty_body;
-mod odd;
+mod malformed;
 mod request_info;
 mod script;
 
@@ -26,16 +26,16 @@ use parking_lot::{Mutex, RwLock};
 use serde::Deserialize;
 use tokio::sync::watch;
 
-pub use odd::Odd;
+pub use malformed::MalformedBody;
 pub use request_info::Verb;
 pub use script::{Script, ScriptError};
 
-use crate::cluster::{Body, Cluster, Cut, Layer, Next, RequestBody};
-use request_info::Asked;
+use crate::cluster::{Body, Cluster, ConnectionClosed, Layer, Next, RequestBody};
+use request_info::RequestInfo;
 
 /// Faults of one cluster. Without any, all requests pass.
 pub struct Faults {
-    active: RwLock<Vec<Arc<Active>>>,
+    active: RwLock<Vec<Arc<ActiveFault>>>,
     /// Number of faults ever injected; open watches check again when it or the list changes.
     changed: watch::Sender<u64>,
     rng: Mutex<fastrand::Rng>,
@@ -70,11 +70,13 @@ pub enum Effect {
         retry_after: Option<Duration>,
     },
     /// History is dropped: resumed watches, open watches and later pages of lists get 410.
-    Forget,
+    #[serde(rename = "forget")]
+    ExpireHistory,
     /// Bodies are sent slowly.
     Slow { bytes_per_second: u32 },
     /// Bodies are malformed.
-    Odd(Odd),
+    #[serde(rename = "odd")]
+    Malformed(MalformedBody),
 }
 
 /// Id of an injected fault.
@@ -82,7 +84,7 @@ pub enum Effect {
 pub struct FaultId(u64);
 
 #[derive(Debug)]
-struct Active {
+struct ActiveFault {
     id: u64,
     fault: Fault,
     hits: AtomicU32,
@@ -114,9 +116,9 @@ impl Fault {
         self
     }
 
-    fn matches(&self, asked: &Asked) -> bool {
-        (self.verbs.is_empty() || self.verbs.contains(&asked.verb))
-            && (self.resources.is_empty() || self.resources.contains(&asked.resource))
+    fn matches(&self, info: &RequestInfo) -> bool {
+        (self.verbs.is_empty() || self.verbs.contains(&info.verb))
+            && (self.resources.is_empty() || self.resources.contains(&info.resource))
     }
 }
 
@@ -130,7 +132,7 @@ impl Faults {
             changed: watch::Sender::new(0),
             rng: Mutex::new(fastrand::Rng::with_seed(1)),
         });
-        cluster.set_layer(Some(Arc::new(Gate(Arc::clone(&faults)))));
+        cluster.set_layer(Some(Arc::new(FaultLayer(Arc::clone(&faults)))));
         faults
     }
 
@@ -138,7 +140,7 @@ impl Faults {
     pub fn inject(&self, fault: Fault) -> FaultId {
         let mut active = self.active.write();
         let id = *self.changed.borrow() + 1;
-        active.push(Arc::new(Active { id, fault, hits: AtomicU32::new(0) }));
+        active.push(Arc::new(ActiveFault { id, fault, hits: AtomicU32::new(0) }));
         // Under the lock, so that the next fault gets another id.
         self.changed.send_replace(id);
         FaultId(id)
@@ -158,13 +160,13 @@ impl Faults {
     }
 
     /// Faults newer than an id that hit a request.
-    fn hit(&self, asked: &Asked, after: u64) -> Vec<Arc<Active>> {
+    fn hit(&self, info: &RequestInfo, after: u64) -> Vec<Arc<ActiveFault>> {
         let active = self.active.read();
-        let new = active.iter().filter(|active| active.id > after && active.fault.matches(asked));
+        let new = active.iter().filter(|active| active.id > after && active.fault.matches(info));
         new.filter(|active| self.strikes(active)).cloned().collect()
     }
 
-    fn strikes(&self, active: &Active) -> bool {
+    fn strikes(&self, active: &ActiveFault) -> bool {
         if active.fault.share < 1.0 && self.rng.lock().f64() >= active.fault.share {
             return false;
         }
@@ -189,34 +191,34 @@ impl Faults {
 }
 
 /// The faults as a layer.
-struct Gate(Arc<Faults>);
+struct FaultLayer(Arc<Faults>);
 
-impl Layer for Gate {
+impl Layer for FaultLayer {
     fn handle(
         &self,
         mut request: Request<RequestBody>,
         next: Next,
-    ) -> BoxFuture<'static, Result<Response<Body>, Cut>> {
+    ) -> BoxFuture<'static, Result<Response<Body>, ConnectionClosed>> {
         let faults = Arc::clone(&self.0);
         async move {
-            let asked = Asked::of(request.method(), request.uri());
+            let info = RequestInfo::of(request.method(), request.uri());
             let seen = *faults.changed.borrow();
-            let hit = faults.hit(&asked, 0);
+            let hit = faults.hit(&info, 0);
             for active in &hit {
                 match active.fault.effect {
-                    Effect::Cut => return Err(Cut),
+                    Effect::Cut => return Err(ConnectionClosed),
                     Effect::Freeze => faults.lifted(active.id).await,
                     Effect::Status { code, retry_after } => {
                         return Ok(error_response::answer(code, retry_after));
                     }
-                    Effect::Forget if asked.continues => return Ok(error_response::answer(410, None)),
+                    Effect::ExpireHistory if info.continues => return Ok(error_response::answer(410, None)),
                     // Compressed bodies cannot be modified.
-                    Effect::Odd(_) => drop(request.headers_mut().remove(http::header::ACCEPT_ENCODING)),
-                    Effect::Forget | Effect::Slow { .. } => {}
+                    Effect::Malformed(_) => drop(request.headers_mut().remove(http::header::ACCEPT_ENCODING)),
+                    Effect::ExpireHistory | Effect::Slow { .. } => {}
                 }
             }
             let answer = next.run(request).await;
-            Ok(answer.map(|body| faulty_body::spoil(body, faults, asked, hit, seen)))
+            Ok(answer.map(|body| faulty_body::wrap(body, faults, info, hit, seen)))
         }
         .boxed()
     }

@@ -18,11 +18,11 @@ use spindrift_process::shutdown::Shutdown;
 
 use crate::{
     cluster::{Cluster, ClusterOptions},
-    controllers::{Controllers, Tempo},
+    controllers::{Controllers, Timing},
     faults::{Faults, Script},
     playground::Playground,
     population::{Load, Population, PopulationOptions, Producer, Template},
-    shop::{Life, Logs, Pace, Shop, Size, cluster_names},
+    shop::{ActivityRate, Shop, ShopActivity, ShopLogs, ShopSize, cluster_names},
     status::Status,
 };
 
@@ -44,9 +44,9 @@ pub struct FleetOptions {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Content {
     /// Controllers only.
-    Empty { tempo: Tempo },
+    Empty { timing: Timing },
     /// The sample shop in each cluster. `pace` multiplies its activity; 0 disables it.
-    Shop { tempo: Tempo, pace: f64 },
+    Shop { timing: Timing, pace: f64 },
     /// Generated pods.
     Pods(Pods),
 }
@@ -123,22 +123,22 @@ impl FleetOptions {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             clusters,
-            content: Content::Shop { tempo: Tempo::REAL, pace: 1.0 },
+            content: Content::Shop { timing: Timing::REAL, pace: 1.0 },
             seed: 1,
             identity: None,
             faults: None,
         }
     }
 
-    fn size(&self) -> Size {
-        if self.clusters <= FULL_SHOPS { Size::Full } else { Size::Corner }
+    fn size(&self) -> ShopSize {
+        if self.clusters <= FULL_SHOPS { ShopSize::Full } else { ShopSize::Corner }
     }
 
     fn cluster(&self, name: &str, revision: u64) -> Arc<Cluster> {
         let usual = ClusterOptions::default();
         let (history_changes, history_bytes) = match self.size() {
-            Size::Full => (usual.history_changes, usual.history_bytes),
-            Size::Corner => CORNER_HISTORY,
+            ShopSize::Full => (usual.history_changes, usual.history_bytes),
+            ShopSize::Corner => CORNER_HISTORY,
         };
         let identity = self.identity.map(|identity| hash(&(identity, name)));
         Cluster::with_options(name, ClusterOptions { history_changes, history_bytes, revision, identity })
@@ -153,13 +153,13 @@ pub async fn start(options: FleetOptions, shutdown: &Shutdown) -> Result<Fleet, 
     let names = cluster_names(options.clusters);
     let clusters: Vec<_> = names.iter().map(|name| options.cluster(name, revision)).collect();
     let populations = match options.content {
-        Content::Empty { tempo } => {
-            lead(&options, &clusters, tempo, shutdown);
+        Content::Empty { timing } => {
+            manage(&options, &clusters, timing, shutdown);
             Vec::new()
         }
-        Content::Shop { tempo, pace } => {
+        Content::Shop { timing, pace } => {
             open_shops(&options, &clusters, pace, shutdown)?;
-            lead(&options, &clusters, tempo, shutdown);
+            manage(&options, &clusters, timing, shutdown);
             Vec::new()
         }
         Content::Pods(pods) => populate(&options, pods, &clusters, revision, shutdown)?,
@@ -179,13 +179,13 @@ pub async fn start(options: FleetOptions, shutdown: &Shutdown) -> Result<Fleet, 
     Ok(Fleet { playground, clusters, populations })
 }
 
-fn lead(options: &FleetOptions, clusters: &[Arc<Cluster>], tempo: Tempo, shutdown: &Shutdown) {
+fn manage(options: &FleetOptions, clusters: &[Arc<Cluster>], timing: Timing, shutdown: &Shutdown) {
     let (controllers, task) = Controllers::new(shutdown.token());
     shutdown.spawn("playground.controllers", task);
-    let events = if options.size() == Size::Full { EVENTS } else { EVENTS / 20 };
+    let events = if options.size() == ShopSize::Full { EVENTS } else { EVENTS / 20 };
     for cluster in clusters {
-        cluster.set_logs(Logs::of(cluster));
-        controllers.lead(cluster, tempo, hash(&(options.seed, cluster.name(), "controllers")), events);
+        cluster.set_logs(ShopLogs::of(cluster));
+        controllers.manage(cluster, timing, hash(&(options.seed, cluster.name(), "controllers")), events);
     }
 }
 
@@ -195,7 +195,7 @@ fn open_shops(
     pace: f64,
     shutdown: &Shutdown,
 ) -> Result<(), FleetError> {
-    let mut life = Life::new(Pace::for_clusters(clusters.len()).times(pace));
+    let mut activity = ShopActivity::new(ActivityRate::for_clusters(clusters.len()).times(pace));
     for cluster in clusters {
         let seed = hash(&(options.seed, cluster.name()));
         let shop = Shop { cluster: cluster.name(), size: options.size(), seed };
@@ -203,10 +203,10 @@ fn open_shops(
             cluster: cluster.name().to_owned(),
             source: Box::new(source),
         })?;
-        life.add(cluster, options.size(), seed);
+        activity.add(cluster, options.size(), seed);
     }
     if pace > 0.0 {
-        shutdown.spawn("playground.life", life.run(shutdown.token()));
+        shutdown.spawn("playground.activity", activity.run(shutdown.token()));
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use http::{Request, Response};
 
-use crate::cluster::{Body, Cluster, Cut, Next, RequestBody};
+use crate::cluster::{Body, Cluster, ConnectionClosed, Next, RequestBody};
 use crate::status::Status;
 
 pub(crate) mod access;
@@ -23,7 +23,7 @@ mod discovery;
 mod get;
 mod list;
 mod logs;
-mod managed;
+mod managed_fields;
 mod negotiate;
 mod openapi;
 mod patch;
@@ -39,14 +39,14 @@ mod table;
 mod update;
 mod watch;
 
-use self::request::Call;
-use self::route::{Route, Target};
+use self::request::ApiRequest;
+use self::route::{RequestTarget, Route};
 
 /// Handles a request for a cluster; its path no longer contains `/clusters/<name>`.
 pub(crate) async fn handle(
     cluster: Arc<Cluster>,
     request: Request<RequestBody>,
-) -> Result<Response<Body>, Cut> {
+) -> Result<Response<Body>, ConnectionClosed> {
     let next = Next { cluster };
     match next.cluster.layer() {
         Some(layer) => layer.handle(request, next).await,
@@ -59,7 +59,7 @@ pub(crate) async fn handle(
 impl Next {
     /// Passes the request to the API.
     pub async fn run(self, request: Request<RequestBody>) -> Response<Body> {
-        let answer = match Call::read(self.cluster, request).await {
+        let answer = match ApiRequest::read(self.cluster, request).await {
             Ok(call) => dispatch(&call),
             Err(status) => Err(status),
         };
@@ -67,7 +67,7 @@ impl Next {
     }
 }
 
-fn dispatch(call: &Call) -> Result<Response<Body>, Status> {
+fn dispatch(call: &ApiRequest) -> Result<Response<Body>, Status> {
     let route = Route::parse(call)?;
     access::check(call, &route)?;
     match route {
@@ -86,7 +86,7 @@ fn dispatch(call: &Call) -> Result<Response<Body>, Status> {
     }
 }
 
-fn resource(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
+fn resource(call: &ApiRequest, target: &RequestTarget) -> Result<Response<Body>, Status> {
     let subresource = target.subresource.clone();
     match (target.verb, subresource.as_deref()) {
         ("list", None) => list::list(call, target),

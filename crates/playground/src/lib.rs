@@ -39,14 +39,16 @@ mod status;
 mod storage;
 
 pub use catalogue::{Catalogue, Resource, Scope, Subresource, TableId, Verbs};
-pub use cluster::{Body, BodyError, Cut, Layer, Next, RequestBody};
-pub use cluster::{Cluster, ClusterOptions, DeleteOptions, Key, Lagged, Notice, Propagation, Subscription};
-pub use cluster::{LogLine, LogSource, Run};
-pub use controllers::{Controllers, Tempo};
-pub use faults::{Effect, Fault, FaultId, Faults, Odd, Script, ScriptError, Verb};
+pub use cluster::{Body, BodyError, ConnectionClosed, Layer, Next, RequestBody};
+pub use cluster::{
+    ChangeNotice, Cluster, ClusterOptions, DeleteOptions, Key, Lagged, Propagation, Subscription,
+};
+pub use cluster::{ContainerRun, LogLine, LogSource};
+pub use controllers::{Controllers, Timing};
+pub use faults::{Effect, Fault, FaultId, Faults, MalformedBody, Script, ScriptError, Verb};
 pub use playground::Playground;
 pub use population::{Load, Population, PopulationOptions, Producer, Template};
-pub use shop::{Life, Logs, Pace, Shop, Size, cluster_names};
+pub use shop::{ActivityRate, Shop, ShopActivity, ShopLogs, ShopSize, cluster_names};
 pub use status::{Cause, Status};
-pub use storage::collection::{Change, Changes, Collection, Item, Snapshot};
-pub use storage::{ChangeKind, Gone, Stop};
+pub use storage::collection::{Change, Changes, Collection, Snapshot, SnapshotItem};
+pub use storage::{ChangeKind, ChangesError, RevisionGone};

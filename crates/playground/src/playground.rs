@@ -22,16 +22,16 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use crate::cluster::Cluster;
-use crate::cluster::{Body, BodyError, Cut};
+use crate::cluster::{Body, BodyError, ConnectionClosed};
 use crate::{Status, http as api};
 
 /// A listener and its clusters; clones share them.
 #[derive(Clone)]
 pub struct Playground {
-    shared: Arc<Shared>,
+    shared: Arc<PlaygroundShared>,
 }
 
-struct Shared {
+struct PlaygroundShared {
     address: SocketAddr,
     listener: parking_lot::Mutex<Option<TcpListener>>,
     clusters: RwLock<BTreeMap<String, Arc<Cluster>>>,
@@ -49,7 +49,7 @@ impl Playground {
     /// Binds the listener; port 0 selects a free one.
     pub async fn bind(address: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
-        let shared = Shared {
+        let shared = PlaygroundShared {
             address: listener.local_addr()?,
             listener: parking_lot::Mutex::new(Some(listener)),
             clusters: RwLock::default(),
@@ -109,7 +109,7 @@ impl Playground {
     }
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>, token: CancellationToken) {
+async fn accept(listener: TcpListener, shared: Arc<PlaygroundShared>, token: CancellationToken) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -130,7 +130,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, token: CancellationT
     connections.shutdown().await;
 }
 
-async fn serve(stream: TcpStream, shared: Arc<Shared>) {
+async fn serve(stream: TcpStream, shared: Arc<PlaygroundShared>) {
     if let Err(error) = stream.set_nodelay(true) {
         debug!(%error, "cannot turn off Nagle's algorithm");
     }
@@ -145,7 +145,10 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) {
     }
 }
 
-async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Response<Body>, Cut> {
+async fn answer(
+    shared: Arc<PlaygroundShared>,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, ConnectionClosed> {
     let Some((name, rest)) = split(request.uri()) else { return Ok(index(&shared)) };
     let Some(cluster) = shared.clusters.read().get(&name).cloned() else {
         let status = Status::new(404, "NotFound", format!("no cluster {name:?} here"));
@@ -167,7 +170,7 @@ fn split(uri: &Uri) -> Option<(String, Uri)> {
 }
 
 /// Document outside of any cluster: the names of the clusters.
-fn index(shared: &Shared) -> Response<Body> {
+fn index(shared: &PlaygroundShared) -> Response<Body> {
     let names: Vec<String> = shared.clusters.read().keys().cloned().collect();
     api::respond_bytes(Bytes::from(json!({"clusters": names}).to_string()))
 }

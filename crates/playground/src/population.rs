@@ -19,24 +19,24 @@ use parking_lot::RwLock;
 use tokio::sync::Notify;
 
 pub use producer::{Load, Producer};
-use template::Pod;
+use template::PodValues;
 pub use template::Template;
 
 use crate::storage::{
-    ChangeKind, Gone, Stop,
-    collection::{Change, Changes, Collection, Item, Snapshot},
+    ChangeKind, ChangesError, RevisionGone,
+    collection::{Change, Changes, Collection, Snapshot, SnapshotItem},
 };
 
 /// Pods of one cluster.
 pub struct Population {
-    maker: Maker,
-    state: RwLock<State>,
+    maker: PodGenerator,
+    state: RwLock<PopulationState>,
     changed: Arc<Notify>,
 }
 
 /// Generates a pod from an index and a slot.
 #[derive(Debug, Clone)]
-struct Maker {
+struct PodGenerator {
     template: Arc<Template>,
     seed: u64,
     namespaces: u32,
@@ -55,9 +55,9 @@ pub struct PopulationOptions {
     pub history: usize,
 }
 
-struct State {
-    slots: Vec<Slot>,
-    history: VecDeque<Past>,
+struct PopulationState {
+    slots: Vec<PodState>,
+    history: VecDeque<PastChange>,
     most: usize,
     revision: u64,
     /// Revision of the newest dropped change.
@@ -66,7 +66,7 @@ struct State {
 
 /// State of one pod.
 #[derive(Debug, Clone, Copy, Default)]
-struct Slot {
+struct PodState {
     incarnation: u32,
     touches: u32,
     revision: u64,
@@ -74,9 +74,9 @@ struct Slot {
 
 /// A past change of a pod.
 #[derive(Debug, Clone, Copy)]
-struct Past {
+struct PastChange {
     index: u32,
-    slot: Slot,
+    slot: PodState,
     kind: ChangeKind,
 }
 
@@ -88,15 +88,15 @@ const PREFIX: &str = "load-";
 impl Population {
     pub fn new(template: &Arc<Template>, options: PopulationOptions) -> Arc<Self> {
         let PopulationOptions { pods, namespaces, seed, revision, history } = options;
-        let slots = vec![Slot { revision, ..Slot::default() }; pods as usize];
+        let slots = vec![PodState { revision, ..PodState::default() }; pods as usize];
         Arc::new(Self {
-            maker: Maker {
+            maker: PodGenerator {
                 template: Arc::clone(template),
                 seed,
                 namespaces: namespaces.clamp(1, pods.max(1)),
                 size: pods,
             },
-            state: RwLock::new(State {
+            state: RwLock::new(PopulationState {
                 slots,
                 history: VecDeque::new(),
                 most: history,
@@ -116,7 +116,7 @@ impl Population {
     pub fn touch(&self, index: u32) {
         self.write(|state| {
             let Some(slot) = state.slots.get(index as usize).copied() else { return };
-            let slot = Slot { touches: slot.touches.wrapping_add(1), ..slot };
+            let slot = PodState { touches: slot.touches.wrapping_add(1), ..slot };
             state.record(index, slot, ChangeKind::Modified);
         });
     }
@@ -126,18 +126,18 @@ impl Population {
         self.write(|state| {
             let Some(slot) = state.slots.get(index as usize).copied() else { return };
             state.record(index, slot, ChangeKind::Deleted);
-            let next = Slot { incarnation: slot.incarnation.wrapping_add(1), touches: 0, revision: 0 };
+            let next = PodState { incarnation: slot.incarnation.wrapping_add(1), touches: 0, revision: 0 };
             state.record(index, next, ChangeKind::Added);
         });
     }
 
-    fn write(&self, change: impl FnOnce(&mut State)) {
+    fn write(&self, change: impl FnOnce(&mut PopulationState)) {
         change(&mut self.state.write());
         self.changed.notify_waiters();
     }
 
     /// Finds the pod of a path, if it is the current incarnation.
-    fn find(&self, path: &str) -> Option<(u32, Slot)> {
+    fn find(&self, path: &str) -> Option<(u32, PodState)> {
         let index = template::index_of(path)?;
         let slot = self.state.read().slots.get(index as usize).copied()?;
         (self.maker.pod(index, slot).path() == path).then_some((index, slot))
@@ -154,7 +154,7 @@ impl Collection for Population {
         Some(self.maker.render(index, slot).1)
     }
 
-    fn snapshot(&self, prefix: &str, after: Option<&str>, at: Option<u64>) -> Result<Snapshot, Gone> {
+    fn snapshot(&self, prefix: &str, after: Option<&str>, at: Option<u64>) -> Result<Snapshot, RevisionGone> {
         let mut range = self.maker.range(prefix);
         if let Some(after) = after.and_then(template::index_of) {
             range.start = range.start.max(after.saturating_add(1)).min(range.end);
@@ -165,7 +165,7 @@ impl Collection for Population {
         let (revision, slots) = {
             let state = self.state.read();
             if at.is_some_and(|at| at < state.floor) {
-                return Err(Gone { oldest: state.floor });
+                return Err(RevisionGone { oldest: state.floor });
             }
             let of = state.slots.get(range.start as usize..range.end as usize).unwrap_or_default();
             (state.revision, range.zip(of.iter().copied()).collect::<Vec<_>>())
@@ -173,15 +173,15 @@ impl Collection for Population {
         let maker = self.maker.clone();
         let items = slots.into_iter().map(move |(index, slot)| {
             let (path, object) = maker.render(index, slot);
-            Item { path, object }
+            SnapshotItem { path, object }
         });
         Ok(Snapshot { revision: at.unwrap_or(revision), count, items: Box::new(items) })
     }
 
-    fn changes(&self, after: u64, limit: usize) -> Result<Changes, Stop> {
+    fn changes(&self, after: u64, limit: usize) -> Result<Changes, ChangesError> {
         let state = self.state.read();
         if after < state.floor {
-            return Err(Stop::Gone(Gone { oldest: state.floor }));
+            return Err(ChangesError::Gone(RevisionGone { oldest: state.floor }));
         }
         let start = state.history.partition_point(|past| past.slot.revision <= after);
         let past: Vec<_> = state.history.range(start..).take(limit).copied().collect();
@@ -190,7 +190,7 @@ impl Collection for Population {
             _ => state.revision,
         };
         drop(state);
-        let change = |past: Past| {
+        let change = |past: PastChange| {
             let (path, object) = self.maker.render(past.index, past.slot);
             // No field that a selector reads ever changes, so the previous state equals the new one.
             let previous = (past.kind != ChangeKind::Added).then(|| object.clone());
@@ -204,17 +204,24 @@ impl Collection for Population {
     }
 }
 
-// === impl Maker ===
+// === impl PodGenerator ===
 
-impl Maker {
-    fn render(&self, index: u32, slot: Slot) -> (Box<str>, Bytes) {
+impl PodGenerator {
+    fn render(&self, index: u32, slot: PodState) -> (Box<str>, Bytes) {
         let pod = self.pod(index, slot);
         (pod.path().into(), self.template.render(&pod))
     }
 
-    fn pod(&self, index: u32, slot: Slot) -> Pod {
-        let Slot { incarnation, touches, revision } = slot;
-        Pod { seed: self.seed, index, incarnation, touches, revision, namespace: self.namespace_of(index) }
+    fn pod(&self, index: u32, slot: PodState) -> PodValues {
+        let PodState { incarnation, touches, revision } = slot;
+        PodValues {
+            seed: self.seed,
+            index,
+            incarnation,
+            touches,
+            revision,
+            namespace: self.namespace_of(index),
+        }
     }
 
     fn namespace_of(&self, index: u32) -> u32 {
@@ -237,16 +244,16 @@ impl Maker {
     }
 }
 
-// === impl State ===
+// === impl PopulationState ===
 
-impl State {
-    fn record(&mut self, index: u32, slot: Slot, kind: ChangeKind) {
+impl PopulationState {
+    fn record(&mut self, index: u32, slot: PodState, kind: ChangeKind) {
         self.revision += 1;
-        let slot = Slot { revision: self.revision, ..slot };
+        let slot = PodState { revision: self.revision, ..slot };
         if let Some(place) = self.slots.get_mut(index as usize) {
             *place = slot;
         }
-        self.history.push_back(Past { index, slot, kind });
+        self.history.push_back(PastChange { index, slot, kind });
         if self.history.len() > self.most
             && let Some(oldest) = self.history.pop_front()
         {

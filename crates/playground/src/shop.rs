@@ -23,15 +23,15 @@ mod workload;
 
 use serde_json::Value;
 
-pub use activity::{Life, Pace};
-pub use logs::Logs;
+pub use activity::{ActivityRate, ShopActivity};
+pub use logs::ShopLogs;
 pub use names::cluster_names;
 
 use crate::{cluster::Cluster, status::Status};
 
 /// Size of the shop in a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Size {
+pub enum ShopSize {
     /// All programs: some thirty pods.
     Full,
     /// A few pods, so that a thousand clusters fit on one machine.
@@ -43,7 +43,7 @@ pub enum Size {
 pub struct Shop<'a> {
     /// The cluster's name.
     pub cluster: &'a str,
-    pub size: Size,
+    pub size: ShopSize,
     pub seed: u64,
 }
 
@@ -81,14 +81,14 @@ mod tests {
 
     #[test]
     fn the_same_seed_makes_the_same_shop_and_another_one_differs() {
-        let shop = |seed| Shop { cluster: "eu-west", size: Size::Full, seed }.manifests();
+        let shop = |seed| Shop { cluster: "eu-west", size: ShopSize::Full, seed }.manifests();
         assert_eq!(shop(1), shop(1));
         assert_ne!(shop(1), shop(2));
     }
 
     #[test]
     fn every_object_is_named_once() {
-        let manifests = Shop { cluster: "eu-west", size: Size::Full, seed: 1 }.manifests();
+        let manifests = Shop { cluster: "eu-west", size: ShopSize::Full, seed: 1 }.manifests();
         let mut names: Vec<_> = manifests
             .iter()
             .map(|object| (fields::text(object, "/kind"), fields::namespace(object), fields::name(object)))
@@ -106,6 +106,6 @@ mod tests {
             let manifests = Shop { cluster: "eu-west", size, seed: 1 }.manifests();
             manifests.iter().map(|object| object.to_string().len()).sum()
         };
-        assert!(bytes(Size::Corner) * 2 < bytes(Size::Full));
+        assert!(bytes(ShopSize::Corner) * 2 < bytes(ShopSize::Full));
     }
 }

@@ -29,14 +29,14 @@ pub(crate) use history::{Event, History, Limits};
 pub(crate) struct Store {
     /// Revision of the newest change; every change has its own.
     pub(crate) revision: u64,
-    tables: HashMap<TableId, Table>,
+    tables: HashMap<TableId, ObjectTable>,
     history: History,
     /// Dependents by the uid of their owner, each as table and path.
     owned: HashMap<Box<str>, BTreeSet<(TableId, Box<str>)>>,
 }
 
 #[derive(Default)]
-struct Table {
+struct ObjectTable {
     objects: BTreeMap<Box<str>, Bytes>,
     /// Revision of the newest change of this table that the history has dropped.
     floor: u64,
@@ -45,15 +45,15 @@ struct Table {
 
 /// The requested revision is no longer in the history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Gone {
+pub struct RevisionGone {
     /// Oldest available revision.
     pub oldest: u64,
 }
 
 /// Reason why there are no changes to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stop {
-    Gone(Gone),
+pub enum ChangesError {
+    Gone(RevisionGone),
     /// The collection no longer exists.
     Closed,
 }
@@ -82,7 +82,7 @@ impl Store {
     pub(crate) fn open(&mut self, table: &TableId) {
         // A table of this name may have existed before, with changes that the history has dropped.
         let floor = self.history.forgotten();
-        self.tables.entry(table.clone()).or_insert_with(|| Table { floor, ..Table::default() });
+        self.tables.entry(table.clone()).or_insert_with(|| ObjectTable { floor, ..ObjectTable::default() });
     }
 
     pub(crate) fn has(&self, table: &str) -> bool {
@@ -211,16 +211,21 @@ impl Store {
     }
 
     /// Changes of a table after a revision, at most `limit`, and the revision up to which they are complete.
-    pub(crate) fn changes(&self, table: &str, after: u64, limit: usize) -> Result<(Vec<Event>, u64), Stop> {
+    pub(crate) fn changes(
+        &self,
+        table: &str,
+        after: u64,
+        limit: usize,
+    ) -> Result<(Vec<Event>, u64), ChangesError> {
         let oldest = self.floor(table);
         if after < oldest {
-            return Err(Stop::Gone(Gone { oldest }));
+            return Err(ChangesError::Gone(RevisionGone { oldest }));
         }
         let events: Vec<Event> =
             self.history.after(after).filter(|event| &*event.table == table).take(limit).cloned().collect();
         // Changes before the end are returned before the end.
         if events.is_empty() && !self.has(table) {
-            return Err(Stop::Closed);
+            return Err(ChangesError::Closed);
         }
         let position = match events.last() {
             Some(last) if events.len() == limit => last.revision,
@@ -230,10 +235,10 @@ impl Store {
     }
 
     /// Changes of all tables after a revision.
-    pub(crate) fn all_changes(&self, after: u64, limit: usize) -> Result<Vec<Event>, Gone> {
+    pub(crate) fn all_changes(&self, after: u64, limit: usize) -> Result<Vec<Event>, RevisionGone> {
         let oldest = self.history.forgotten();
         if after < oldest {
-            return Err(Gone { oldest });
+            return Err(RevisionGone { oldest });
         }
         Ok(self.history.after(after).take(limit).cloned().collect())
     }
@@ -244,10 +249,10 @@ impl Store {
         table: &str,
         prefix: &str,
         at: u64,
-    ) -> Result<Vec<(Box<str>, Bytes)>, Gone> {
+    ) -> Result<Vec<(Box<str>, Bytes)>, RevisionGone> {
         let oldest = self.floor(table);
         if at < oldest {
-            return Err(Gone { oldest });
+            return Err(RevisionGone { oldest });
         }
         let mut objects: BTreeMap<&str, &Bytes> = self.scan(table, prefix).collect();
         // Undoes the newest change first, so that the oldest one determines the result.

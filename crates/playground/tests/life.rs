@@ -4,7 +4,9 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
-use spindrift_playground::{Cluster, Controllers, DeleteOptions, Key, Life, Pace, Shop, Size, Tempo};
+use spindrift_playground::{
+    ActivityRate, Cluster, Controllers, DeleteOptions, Key, Shop, ShopActivity, ShopSize, Timing,
+};
 use spindrift_process::shutdown::Shutdown;
 use spindrift_testkit::eventually;
 
@@ -20,7 +22,7 @@ impl Led {
         let cluster = Cluster::new("test");
         let (controllers, task) = Controllers::new(shutdown.token());
         shutdown.spawn("controllers", task);
-        controllers.lead(&cluster, Tempo::HASTE, 1, 50);
+        controllers.manage(&cluster, Timing::FAST, 1, 50);
         for node in ["node-1", "node-2"] {
             cluster
                 .create(json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": node } }))
@@ -313,7 +315,7 @@ async fn events_tell_what_happened_and_are_few() {
 #[tokio::test]
 async fn a_shop_opens_and_lives() {
     let led = Led::start();
-    Shop { cluster: "eu-west", size: Size::Full, seed: 5 }.open(&led.cluster).unwrap();
+    Shop { cluster: "eu-west", size: ShopSize::Full, seed: 5 }.open(&led.cluster).unwrap();
     eventually!("every deployment is available", {
         let deployments = led.cluster.list("apps", "deployments", None);
         deployments.len() > 7 && deployments.iter().all(|it| condition(it, "Available") == "True")
@@ -322,9 +324,9 @@ async fn a_shop_opens_and_lives() {
         let sets = led.cluster.list("apps", "statefulsets", None);
         sets.len() == 3 && sets.iter().all(|set| set["status"]["readyReplicas"] == set["spec"]["replicas"])
     });
-    let mut life = Life::new(Pace { every: Duration::from_millis(20) });
-    life.add(&led.cluster, Size::Full, 5);
-    led.shutdown.spawn("life", life.run(led.shutdown.token()));
+    let mut activity = ShopActivity::new(ActivityRate { every: Duration::from_millis(20) });
+    activity.add(&led.cluster, ShopSize::Full, 5);
+    led.shutdown.spawn("life", activity.run(led.shutdown.token()));
     let promotions = || led.cluster.list("shop.example.com", "promotions", Some("shop"));
     eventually!("a program crashed and was restarted", {
         let pods = led.cluster.list("", "pods", None);

@@ -9,7 +9,7 @@ use http::{Request, Response, header};
 use http_body_util::BodyExt;
 use hyper::body::{Bytes, Frame};
 use serde_json::json;
-use spindrift_playground::{Body, Cut, Key, Layer, Next, RequestBody};
+use spindrift_playground::{Body, ConnectionClosed, Key, Layer, Next, RequestBody};
 use spindrift_testkit::{Database, eventually};
 
 use crate::{
@@ -34,7 +34,7 @@ impl Layer for Inflating {
         &self,
         mut request: Request<RequestBody>,
         next: Next,
-    ) -> BoxFuture<'static, Result<Response<Body>, Cut>> {
+    ) -> BoxFuture<'static, Result<Response<Body>, ConnectionClosed>> {
         request.headers_mut().remove(header::ACCEPT_ENCODING);
         let (payload, mut held) = (self.payload.clone(), Vec::new());
         async move {

@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use futures::{StreamExt, stream, stream::BoxStream};
 use serde_json::{Value, json};
 use spindrift_playground::{
-    Cluster, LogLine, LogSource, Run, Tempo,
+    Cluster, ContainerRun, LogLine, LogSource, Timing,
     fleet::{self, Content, Fleet, FleetOptions},
 };
 use spindrift_process::shutdown::Shutdown;
@@ -27,7 +27,7 @@ pub(crate) struct Written(pub(crate) Vec<LogLine>);
 impl Playground {
     pub(crate) async fn start() -> Self {
         let shutdown = Shutdown::new();
-        let content = Content::Shop { tempo: Tempo::HASTE, pace: 0.0 };
+        let content = Content::Shop { timing: Timing::FAST, pace: 0.0 };
         let options = FleetOptions { content, ..FleetOptions::shops(1) };
         let fleet = fleet::start(options, &shutdown).await.unwrap();
         let files = scratch("playground").unwrap();
@@ -62,7 +62,7 @@ impl Playground {
 // === impl Written ===
 
 impl LogSource for Written {
-    fn lines(&self, _pod: &Value, _container: &str, _run: Run) -> Vec<LogLine> {
+    fn lines(&self, _pod: &Value, _container: &str, _run: ContainerRun) -> Vec<LogLine> {
         self.0.clone()
     }
 

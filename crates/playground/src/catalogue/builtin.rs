@@ -3,7 +3,7 @@
 use super::{Resource, Scope, Subresource, Verbs};
 
 /// Group, version, kind, plural, scope, short names, categories, verbs, subresources.
-type Row = (
+type BuiltinRow = (
     &'static str,
     &'static str,
     &'static str,
@@ -19,7 +19,7 @@ use Scope::{Cluster as C, Namespaced as N};
 use Verbs::{All as ALL, Create as CREATE, WithoutCollection as NAMESPACES};
 
 #[rustfmt::skip]
-const ROWS: &[Row] = &[
+const ROWS: &[BuiltinRow] = &[
     ("", "v1", "ConfigMap", "configmaps", N, "cm", "", ALL, ""),
     ("", "v1", "Endpoints", "endpoints", N, "ep", "", ALL, ""),
     ("", "v1", "Event", "events", N, "ev", "", ALL, ""),
@@ -83,7 +83,7 @@ pub(super) fn resources() -> Vec<Resource> {
     ROWS.iter().map(resource).collect()
 }
 
-fn resource(row: &Row) -> Resource {
+fn resource(row: &BuiltinRow) -> Resource {
     let &(group, version, kind, plural, scope, short_names, categories, verbs, subresources) = row;
     // events.k8s.io serves the events of the core group under another schema; both share one table.
     let storage_group = if group == "events.k8s.io" { "" } else { group };

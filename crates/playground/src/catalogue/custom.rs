@@ -8,7 +8,7 @@ use crate::object::{self, fields, list, text};
 
 /// Fields of a resource that only custom resources have.
 #[derive(Debug, Clone)]
-pub(crate) struct Custom {
+pub(crate) struct CustomResource {
     pub(crate) scale: Option<ScalePaths>,
     pub(crate) printer: Printer,
     /// OpenAPI schema of the version; null if the definition has none.
@@ -57,7 +57,7 @@ fn resource(definition: &Value, version: &Value) -> Resource {
         subresources: subresources(version, &kind),
         storage: table.clone(),
         table,
-        custom: Some(Custom {
+        custom: Some(CustomResource {
             scale: version.pointer("/subresources/scale").map(scale_paths),
             printer: Printer::custom(definition, text(version, "/name")),
             schema: version.pointer("/schema/openAPIV3Schema").cloned().unwrap_or_default(),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::garbage::Queue;
+use super::garbage::RemovalQueue;
 use super::{Cluster, Key};
 use crate::catalogue::Resource;
 use crate::convert;
@@ -86,7 +86,7 @@ impl Cluster {
             convert::set_type(resource, &mut object);
             return Ok(Deletion::Done(object));
         }
-        let mut queue = Queue::default();
+        let mut queue = RemovalQueue::default();
         let mut deletion = self.begin_deletion(&mut store, &resource.storage, &path, options, &mut queue);
         self.collect(&mut store, queue);
         self.changed.notify_waiters();

@@ -14,7 +14,7 @@ const ORPHAN: &str = "orphan";
 /// Removed objects whose dependents and owners are still to be processed. A queue instead of recursion, since chains of
 /// owners can be long.
 #[derive(Default)]
-pub(super) struct Queue {
+pub(super) struct RemovalQueue {
     removed: Vec<(TableId, Value)>,
 }
 
@@ -28,7 +28,7 @@ impl Cluster {
         table: &TableId,
         path: &str,
         options: &DeleteOptions,
-        queue: &mut Queue,
+        queue: &mut RemovalQueue,
     ) -> Deletion {
         let Some(mut object) = store.value(table, path) else { return Deletion::Done(Value::Null) };
         let dependents = store.dependents(object::uid(&object));
@@ -104,7 +104,7 @@ impl Cluster {
         Deletion::Pending(object)
     }
 
-    fn empty_namespace(&self, store: &mut Store, namespace: &str, queue: &mut Queue) {
+    fn empty_namespace(&self, store: &mut Store, namespace: &str, queue: &mut RemovalQueue) {
         let prefix = format!("{namespace}/");
         let tables: Vec<TableId> = store.tables().cloned().collect();
         for table in tables {
@@ -119,14 +119,14 @@ impl Cluster {
     pub(super) fn finish_if_free(&self, store: &mut Store, table: &TableId, path: &str) {
         let Some(object) = store.value(table, path) else { return };
         if object::is_terminating(&object) && is_free(store, table, &object) {
-            let mut queue = Queue::default();
+            let mut queue = RemovalQueue::default();
             erase(store, table, path, &mut queue);
             self.collect(store, queue);
         }
     }
 
     /// Processes removed objects, and those that are removed in consequence, until none is left.
-    pub(super) fn collect(&self, store: &mut Store, mut queue: Queue) {
+    pub(super) fn collect(&self, store: &mut Store, mut queue: RemovalQueue) {
         while let Some((table, object)) = queue.removed.pop() {
             for (table, path) in store.dependents(object::uid(&object)) {
                 self.lose_owner(store, &table, &path, object::uid(&object), &mut queue);
@@ -149,7 +149,14 @@ impl Cluster {
     }
 
     /// Handles the removal of an owner: a dependent without another owner is deleted too.
-    fn lose_owner(&self, store: &mut Store, table: &TableId, path: &str, owner: &str, queue: &mut Queue) {
+    fn lose_owner(
+        &self,
+        store: &mut Store,
+        table: &TableId,
+        path: &str,
+        owner: &str,
+        queue: &mut RemovalQueue,
+    ) {
         let Some(object) = store.value(table, path) else { return };
         let others = object::list(&object, "/metadata/ownerReferences")
             .iter()
@@ -180,7 +187,7 @@ impl Cluster {
     }
 
     /// Removes all objects of a deleted definition and ends their watches.
-    fn drop_definition(&self, store: &mut Store, definition: &Value, queue: &mut Queue) {
+    fn drop_definition(&self, store: &mut Store, definition: &Value, queue: &mut RemovalQueue) {
         let table = table_id(text(definition, "/spec/group"), text(definition, "/spec/names/plural"));
         if !Catalogue::is_builtin(&table) {
             let paths: Vec<String> = store.scan(&table, "").map(|(path, _)| path.to_owned()).collect();
@@ -194,14 +201,14 @@ impl Cluster {
 }
 
 /// Removes an object from the store.
-fn erase(store: &mut Store, table: &TableId, path: &str, queue: &mut Queue) -> Value {
+fn erase(store: &mut Store, table: &TableId, path: &str, queue: &mut RemovalQueue) -> Value {
     let object = store.remove(table, path).unwrap_or_default();
     queue.removed.push((table.clone(), object.clone()));
     object
 }
 
 /// Removes a propagation finalizer from an owner once it has no dependents.
-fn release(store: &mut Store, table: &TableId, path: &str, way: &str, queue: &mut Queue) {
+fn release(store: &mut Store, table: &TableId, path: &str, way: &str, queue: &mut RemovalQueue) {
     let Some(mut owner) = store.value(table, path) else { return };
     if !store.dependents(object::uid(&owner)).is_empty() {
         return;

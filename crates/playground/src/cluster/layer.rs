@@ -21,7 +21,7 @@ pub type RequestBody = UnsyncBoxBody<Bytes, BodyError>;
 /// Closes the connection without a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("cut by the layer")]
-pub struct Cut;
+pub struct ConnectionClosed;
 
 /// Wraps the API of one cluster: can respond itself, delay, close the connection, or wrap the response's body.
 ///
@@ -31,7 +31,7 @@ pub trait Layer: Send + Sync + 'static {
         &self,
         request: Request<RequestBody>,
         next: Next,
-    ) -> BoxFuture<'static, Result<Response<Body>, Cut>>;
+    ) -> BoxFuture<'static, Result<Response<Body>, ConnectionClosed>>;
 }
 
 /// The API behind a layer.

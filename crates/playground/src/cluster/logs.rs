@@ -7,7 +7,7 @@ use serde_json::Value;
 /// Source of container logs.
 pub trait LogSource: Send + Sync + 'static {
     /// Lines of a container up to now, oldest first.
-    fn lines(&self, pod: &Value, container: &str, run: Run) -> Vec<LogLine>;
+    fn lines(&self, pod: &Value, container: &str, run: ContainerRun) -> Vec<LogLine>;
 
     /// Lines from now on, until the container ends.
     fn follow(&self, pod: &Value, container: &str) -> BoxStream<'static, LogLine>;
@@ -15,7 +15,7 @@ pub trait LogSource: Send + Sync + 'static {
 
 /// Run of a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Run {
+pub enum ContainerRun {
     Current,
     /// The run before the last restart.
     Previous,

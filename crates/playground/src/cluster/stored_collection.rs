@@ -7,8 +7,8 @@ use tokio::sync::Notify;
 
 use super::Cluster;
 use crate::catalogue::{Catalogue, Resource};
-use crate::storage::collection::{Change, Changes, Collection, Item, Snapshot};
-use crate::storage::{Gone, Stop};
+use crate::storage::collection::{Change, Changes, Collection, Snapshot, SnapshotItem};
+use crate::storage::{ChangesError, RevisionGone};
 
 /// Collection of a resource whose objects are in the cluster's store.
 pub(crate) struct StoredCollection {
@@ -37,8 +37,8 @@ impl Collection for StoredCollection {
         self.cluster.upgrade()?.store().read().get(&self.resource.storage, path).cloned()
     }
 
-    fn snapshot(&self, prefix: &str, after: Option<&str>, at: Option<u64>) -> Result<Snapshot, Gone> {
-        let Some(cluster) = self.cluster.upgrade() else { return Err(Gone { oldest: 0 }) };
+    fn snapshot(&self, prefix: &str, after: Option<&str>, at: Option<u64>) -> Result<Snapshot, RevisionGone> {
+        let Some(cluster) = self.cluster.upgrade() else { return Err(RevisionGone { oldest: 0 }) };
         let store = cluster.store().read();
         let revision = at.unwrap_or(store.revision);
         let mut objects = store.snapshot(&self.resource.storage, prefix, revision)?;
@@ -46,12 +46,12 @@ impl Collection for StoredCollection {
             objects.drain(..objects.partition_point(|(path, _)| &**path <= after));
         }
         let count = objects.len() as u64;
-        let items = objects.into_iter().map(|(path, object)| Item { path, object });
+        let items = objects.into_iter().map(|(path, object)| SnapshotItem { path, object });
         Ok(Snapshot { revision, count, items: Box::new(items) })
     }
 
-    fn changes(&self, after: u64, limit: usize) -> Result<Changes, Stop> {
-        let Some(cluster) = self.cluster.upgrade() else { return Err(Stop::Closed) };
+    fn changes(&self, after: u64, limit: usize) -> Result<Changes, ChangesError> {
+        let Some(cluster) = self.cluster.upgrade() else { return Err(ChangesError::Closed) };
         let (events, position) = cluster.store().read().changes(&self.resource.storage, after, limit)?;
         let changes = events
             .into_iter()

@@ -16,7 +16,7 @@ pub struct Subscription {
 
 /// One change. The object may have changed again since: read its current state from the cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Notice {
+pub struct ChangeNotice {
     pub key: Key,
     pub kind: ChangeKind,
     pub revision: u64,
@@ -51,7 +51,7 @@ impl Subscription {
     /// Waits for the next changes. After [`Lagged`] the subscription continues from the newest revision.
     ///
     /// Cancel safe: changes that were not returned are returned by the next call.
-    pub async fn next(&mut self) -> Result<Vec<Notice>, Lagged> {
+    pub async fn next(&mut self) -> Result<Vec<ChangeNotice>, Lagged> {
         loop {
             let cluster = Arc::clone(&self.cluster);
             let changed = cluster.changed.notified();
@@ -67,7 +67,7 @@ impl Subscription {
     }
 
     /// Returns the changes that exist already.
-    pub fn pending(&mut self) -> Result<Vec<Notice>, Lagged> {
+    pub fn pending(&mut self) -> Result<Vec<ChangeNotice>, Lagged> {
         let store = self.cluster.store.read();
         let Ok(events) = store.all_changes(self.position, BATCH) else {
             self.position = store.revision;
@@ -79,7 +79,7 @@ impl Subscription {
         let notices = events.into_iter().map(|event| {
             let (plural, group) = event.table.split_once('.').unwrap_or((&event.table, ""));
             let (namespace, name) = event.path.split_once('/').unwrap_or(("", &event.path));
-            Notice {
+            ChangeNotice {
                 key: Key::new(group, plural, namespace, name),
                 kind: event.kind,
                 revision: event.revision,

@@ -211,7 +211,7 @@ fn the_table_of_a_removed_definition_does_not_come_back() {
         cluster.create(config_map(name)).unwrap();
     }
     cluster.create(widgets()).unwrap();
-    assert!(matches!(collection.changes(then, 10), Err(crate::storage::Stop::Gone(_))));
+    assert!(matches!(collection.changes(then, 10), Err(crate::storage::ChangesError::Gone(_))));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::storage::Store;
 
 /// Part of an object that a write replaces; the rest stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum ObjectPart {
     /// The whole object, as in-process controllers write.
     Whole,
     /// Everything but the status, if the status is a subresource.
@@ -24,11 +24,11 @@ pub(crate) enum Part {
 
 /// Update of one object.
 #[derive(Clone, Copy)]
-pub(crate) struct Edit<'a> {
+pub(crate) struct ObjectUpdate<'a> {
     pub(crate) resource: &'a Resource,
     pub(crate) namespace: &'a str,
     pub(crate) name: &'a str,
-    pub(crate) part: Part,
+    pub(crate) part: ObjectPart,
     pub(crate) dry_run: bool,
 }
 
@@ -58,7 +58,7 @@ impl Cluster {
         let resource = self.resource(key)?;
         let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
         self.edit(
-            Edit { resource: &resource, namespace, name, part: Part::Whole, dry_run: false },
+            ObjectUpdate { resource: &resource, namespace, name, part: ObjectPart::Whole, dry_run: false },
             |current| {
                 let mut object = current.clone();
                 change(&mut object);
@@ -120,10 +120,10 @@ impl Cluster {
     /// Updates an object atomically, by a closure from the current state to the wanted one.
     pub(crate) fn edit(
         &self,
-        edit: Edit<'_>,
+        edit: ObjectUpdate<'_>,
         change: impl FnOnce(&Value) -> Result<Value, Status>,
     ) -> Result<Value, Status> {
-        let Edit { resource, namespace, name, part, dry_run } = edit;
+        let ObjectUpdate { resource, namespace, name, part, dry_run } = edit;
         if self.is_generated(resource) {
             return Err(Status::method_not_allowed());
         }
@@ -147,7 +147,10 @@ impl Cluster {
         }
         admission::allocate(resource, &mut wanted, &store)?;
         strip_type(&mut wanted);
-        if part != Part::Status && admission::has_generation(resource) && counts(resource, &stored, &wanted) {
+        if part != ObjectPart::Status
+            && admission::has_generation(resource)
+            && counts(resource, &stored, &wanted)
+        {
             let generation = stored.pointer("/metadata/generation").and_then(Value::as_i64).unwrap_or(0);
             metadata(&mut wanted).insert("generation".into(), (generation + 1).into());
         }
@@ -246,9 +249,9 @@ fn namespace_accepts(store: &Store, resource: &Resource, namespace: &str, name: 
 }
 
 /// Restores the fields that this write may not change.
-fn keep(resource: &Resource, part: Part, stored: &Value, wanted: &mut Value) {
+fn keep(resource: &Resource, part: ObjectPart, stored: &Value, wanted: &mut Value) {
     let has_status = resource.subresource("status").is_some();
-    if part == Part::Status {
+    if part == ObjectPart::Status {
         let status = wanted.get("status").cloned().unwrap_or_default();
         let annotations = wanted.pointer("/metadata/annotations").cloned().unwrap_or_default();
         let managed = wanted.pointer("/metadata/managedFields").cloned().unwrap_or_default();
@@ -259,7 +262,7 @@ fn keep(resource: &Resource, part: Part, stored: &Value, wanted: &mut Value) {
             assign(meta, "annotations", annotations);
         }
         assign(meta, "managedFields", managed);
-    } else if part == Part::Main && has_status {
+    } else if part == ObjectPart::Main && has_status {
         assign(object::fields(wanted), "status", stored.get("status").cloned().unwrap_or_default());
     }
     let old = stored.get("metadata").cloned().unwrap_or_default();

@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 
 use super::{
-    fields::{Round, count, is_deleted, is_ready, share, text},
-    reconcile::{Kind, Plan, Turn, condition},
+    fields::{Rounding, count, is_deleted, is_ready, share, text},
+    reconcile::{Kind, Plan, ReconcileContext, condition},
 };
 use crate::selector::structured_matches;
 
 /// Updates the budget's status. `pods` are those of the budget's namespace.
-pub(super) fn decide(budget: &Value, pods: &[Value], turn: &Turn<'_>) -> Plan {
+pub(super) fn decide(budget: &Value, pods: &[Value], context: &ReconcileContext<'_>) -> Plan {
     let mut plan = Plan::default();
     if is_deleted(budget) {
         return plan;
@@ -23,13 +23,13 @@ pub(super) fn decide(budget: &Value, pods: &[Value], turn: &Turn<'_>) -> Plan {
     let all = size(expected.len());
     let healthy = size(expected.iter().filter(|pod| !is_deleted(pod) && is_ready(pod)).count());
     let wanted = match budget.pointer("/spec/maxUnavailable") {
-        Some(most) => (all - share(Some(most), all, "0", Round::Up)).max(0),
-        None => share(budget.pointer("/spec/minAvailable"), all, "1", Round::Up),
+        Some(most) => (all - share(Some(most), all, "0", Rounding::Up)).max(0),
+        None => share(budget.pointer("/spec/minAvailable"), all, "1", Rounding::Up),
     };
     let allowed = if all == 0 { 0 } else { healthy.saturating_sub(wanted).max(0) };
     let generation = count(budget, "/metadata/generation");
     let reason = if allowed > 0 { "SufficientPods" } else { "InsufficientPods" };
-    let mut told = condition(budget, &turn.stamp(), "DisruptionAllowed", allowed > 0, (reason, ""));
+    let mut told = condition(budget, &context.stamp(), "DisruptionAllowed", allowed > 0, (reason, ""));
     told["observedGeneration"] = generation.into();
     let status = json!({
         "conditions": [told],
@@ -58,7 +58,7 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::controllers::reconcile::{Tempo, Write};
+    use crate::controllers::reconcile::{ObjectWrite, Timing};
 
     fn allowed(spec: &Value, ready: &[bool]) -> Value {
         let pod = |ready: &bool| {
@@ -72,9 +72,14 @@ mod tests {
         budget["spec"]["selector"] = json!({ "matchLabels": { "app": "web" } });
         let pods: Vec<_> = ready.iter().map(pod).collect();
         let mut rng = fastrand::Rng::with_seed(1);
-        let turn = Turn { now: Timestamp::UNIX_EPOCH, tempo: Tempo::HASTE, rng: &mut rng, room: 0 };
-        match decide(&budget, &pods, &turn).writes.pop() {
-            Some(Write::Status(_, budget)) => budget["status"]["disruptionsAllowed"].clone(),
+        let context = ReconcileContext {
+            now: Timestamp::UNIX_EPOCH,
+            timing: Timing::FAST,
+            rng: &mut rng,
+            pod_budget: 0,
+        };
+        match decide(&budget, &pods, &context).writes.pop() {
+            Some(ObjectWrite::Status(_, budget)) => budget["status"]["disruptionsAllowed"].clone(),
             other => panic!("no status: {other:?}"),
         }
     }

@@ -14,31 +14,31 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    managed_cluster::{Demand, Site, Work},
+    managed_cluster::{ManagedCluster, Requeue, WorkItem},
     pod::Trigger,
-    reconcile::Tempo,
+    reconcile::Timing,
     timers::Timers,
 };
-use crate::cluster::{Cluster, Lagged, Notice, Subscription};
+use crate::cluster::{ChangeNotice, Cluster, Lagged, Subscription};
 
 /// Handle to add clusters to the controller task.
 #[derive(Clone)]
 pub struct Controllers {
-    clusters_tx: mpsc::UnboundedSender<Site>,
+    clusters_tx: mpsc::UnboundedSender<ManagedCluster>,
 }
 
 /// State of the task.
-struct Engine {
-    sites: Vec<Site>,
-    notices: SelectAll<BoxStream<'static, Heard>>,
-    timers: Timers<(usize, Work)>,
-    queue: VecDeque<(usize, Work, Trigger)>,
+struct ControlLoop {
+    clusters: Vec<ManagedCluster>,
+    notices: SelectAll<BoxStream<'static, ClusterNotices>>,
+    timers: Timers<(usize, WorkItem)>,
+    queue: VecDeque<(usize, WorkItem, Trigger)>,
     /// Items that are queued because of a change, so that each is queued once.
-    queued: BTreeSet<(usize, Work)>,
+    queued: BTreeSet<(usize, WorkItem)>,
 }
 
 /// Changes of one cluster.
-type Heard = (usize, Result<Vec<Notice>, Lagged>);
+type ClusterNotices = (usize, Result<Vec<ChangeNotice>, Lagged>);
 
 /// Limit for requeue delays, since clients can name times that no clock can represent.
 const LONGEST_WAIT: Duration = Duration::from_hours(365 * 24);
@@ -55,33 +55,33 @@ impl Controllers {
     ) -> (Self, impl Future<Output = Result<(), std::convert::Infallible>>) {
         // Unbounded: it takes one message per cluster of the process, all sent at start.
         let (clusters_tx, clusters_rx) = mpsc::unbounded_channel();
-        let engine = Engine {
-            sites: Vec::new(),
+        let control_loop = ControlLoop {
+            clusters: Vec::new(),
             notices: SelectAll::new(),
             timers: Timers::new(),
             queue: VecDeque::new(),
             queued: BTreeSet::new(),
         };
-        (Self { clusters_tx }, engine.run(clusters_rx, stop))
+        (Self { clusters_tx }, control_loop.run(clusters_rx, stop))
     }
 
     /// Runs the controllers of a cluster, which keep at most `events` Event objects in it.
-    pub fn lead(&self, cluster: &Arc<Cluster>, tempo: Tempo, seed: u64, events: usize) {
+    pub fn manage(&self, cluster: &Arc<Cluster>, timing: Timing, seed: u64, events: usize) {
         // Without a receiver the process is shutting down.
-        drop(self.clusters_tx.send(Site::new(Arc::clone(cluster), tempo, seed, events)));
+        drop(self.clusters_tx.send(ManagedCluster::new(Arc::clone(cluster), timing, seed, events)));
     }
 }
 
-// === impl Engine ===
+// === impl ControlLoop ===
 
-impl Engine {
+impl ControlLoop {
     async fn run(
         mut self,
-        mut clusters_rx: mpsc::UnboundedReceiver<Site>,
+        mut clusters_rx: mpsc::UnboundedReceiver<ManagedCluster>,
         stop: CancellationToken,
     ) -> Result<(), std::convert::Infallible> {
         loop {
-            self.ring();
+            self.queue_due();
             if self.work() {
                 // There is more work: only check whether other inputs are ready.
                 tokio::task::yield_now().await;
@@ -91,47 +91,47 @@ impl Engine {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return Ok(()),
-                Some(site) = clusters_rx.recv() => self.lead(site),
-                Some((site, notices)) = self.notices.next() => self.hear(site, notices),
+                Some(managed) = clusters_rx.recv() => self.manage(managed),
+                Some((managed, notices)) = self.notices.next() => self.receive(managed, notices),
                 () = std::future::ready(()), if busy => {}
                 () = sleep_until(due) => {}
             }
         }
     }
 
-    fn lead(&mut self, site: Site) {
-        let number = self.sites.len();
-        let subscription = site.cluster.subscribe();
+    fn manage(&mut self, managed: ManagedCluster) {
+        let number = self.clusters.len();
+        let subscription = managed.cluster.subscribe();
         self.notices.push(follow(number, subscription).boxed());
-        for work in site.everything() {
-            self.demand(number, work);
+        for work in managed.everything() {
+            self.requeue(number, work);
         }
-        self.sites.push(site);
+        self.clusters.push(managed);
     }
 
-    fn hear(&mut self, number: usize, notices: Result<Vec<Notice>, Lagged>) {
-        let Some(site) = self.sites.get(number) else { return };
-        let demands: Vec<_> = match notices {
-            Ok(notices) => notices.iter().flat_map(|notice| site.demands(notice)).collect(),
-            Err(Lagged) => site.everything().into_iter().map(Demand::Now).collect(),
+    fn receive(&mut self, number: usize, notices: Result<Vec<ChangeNotice>, Lagged>) {
+        let Some(managed) = self.clusters.get(number) else { return };
+        let requeues: Vec<_> = match notices {
+            Ok(notices) => notices.iter().flat_map(|notice| managed.requeues(notice)).collect(),
+            Err(Lagged) => managed.everything().into_iter().map(Requeue::Now).collect(),
         };
-        let soon = Instant::now() + site.tempo.start / 4;
-        for demand in demands {
-            match demand {
-                Demand::Now(work) => self.demand(number, work),
-                Demand::Soon(work) => self.timers.set((number, work), soon),
+        let soon = Instant::now() + managed.timing.start / 4;
+        for requeue in requeues {
+            match requeue {
+                Requeue::Now(work) => self.requeue(number, work),
+                Requeue::Soon(work) => self.timers.set((number, work), soon),
             }
         }
     }
 
-    fn demand(&mut self, number: usize, work: Work) {
+    fn requeue(&mut self, number: usize, work: WorkItem) {
         if self.queued.insert((number, work.clone())) {
             self.queue.push_back((number, work, Trigger::Change));
         }
     }
 
     /// Queues the items whose requeue time has come.
-    fn ring(&mut self) {
+    fn queue_due(&mut self) {
         let now = Instant::now();
         while let Some((number, work)) = self.timers.pop(now) {
             self.queue.push_back((number, work, Trigger::Timer));
@@ -146,8 +146,8 @@ impl Engine {
             if cause == Trigger::Change {
                 self.queued.remove(&key);
             }
-            let Some(site) = self.sites.get_mut(number) else { continue };
-            if let Some(after) = site.perform(&key.1, cause) {
+            let Some(managed) = self.clusters.get_mut(number) else { continue };
+            if let Some(after) = managed.perform(&key.1, cause) {
                 self.timers.set(key, Instant::now() + after.min(LONGEST_WAIT));
             }
         }
@@ -155,7 +155,7 @@ impl Engine {
     }
 }
 
-fn follow(number: usize, subscription: Subscription) -> impl futures::Stream<Item = Heard> + Send {
+fn follow(number: usize, subscription: Subscription) -> impl futures::Stream<Item = ClusterNotices> + Send {
     stream::unfold(subscription, move |mut subscription| async move {
         let notices = subscription.next().await;
         Some(((number, notices), subscription))

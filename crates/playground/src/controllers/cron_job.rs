@@ -8,13 +8,13 @@ use spindrift_process::schedule::Schedule;
 
 use super::{
     fields::{self, flag, has_condition, is_deleted, name, namespace, number, text, uid},
-    reconcile::{Kind, Plan, Turn, Write, owner},
+    reconcile::{Kind, ObjectWrite, Plan, ReconcileContext, owner},
 };
 
 const SOURCE: &str = "cronjob-controller";
 const SCHEDULED: &str = "batch.kubernetes.io/cronjob-scheduled-timestamp";
 
-pub(super) fn decide(cron: &Value, jobs: &[Value], turn: &mut Turn<'_>) -> Plan {
+pub(super) fn decide(cron: &Value, jobs: &[Value], context: &mut ReconcileContext<'_>) -> Plan {
     let mut plan = Plan::default();
     if is_deleted(cron) {
         return plan;
@@ -27,13 +27,13 @@ pub(super) fn decide(cron: &Value, jobs: &[Value], turn: &mut Turn<'_>) -> Plan 
     {
         let since = fields::time(cron, "/status/lastScheduleTime")
             .or_else(|| fields::time(cron, "/metadata/creationTimestamp"))
-            .unwrap_or(turn.now);
-        if let Some(due) = schedule.last_between(since, turn.now) {
+            .unwrap_or(context.now);
+        if let Some(due) = schedule.last_between(since, context.now) {
             started = start(&mut plan, cron, &running, due);
         }
-        if let Some(next) = schedule.next_after(turn.now) {
+        if let Some(next) = schedule.next_after(context.now) {
             plan.later(Duration::from_secs(
-                u64::try_from(next.as_second() - turn.now.as_second()).unwrap_or(60),
+                u64::try_from(next.as_second() - context.now.as_second()).unwrap_or(60),
             ));
         }
     }
@@ -68,8 +68,8 @@ fn start(plan: &mut Plan, cron: &Value, running: &[&Value], due: Timestamp) -> O
     if job["metadata"]["labels"].is_null() {
         fields::set(&mut job, &["metadata", "labels"], json!({}));
     }
-    plan.note(cron, SOURCE, "SuccessfulCreate", format!("Created job {job_name}"));
-    plan.write(Write::Create(Kind::Job, job));
+    plan.record(cron, SOURCE, "SuccessfulCreate", format!("Created job {job_name}"));
+    plan.write(ObjectWrite::Create(Kind::Job, job));
     Some(due)
 }
 
@@ -116,7 +116,7 @@ fn status(plan: &mut Plan, cron: &Value, jobs: &[Value], running: &[&Value], sta
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::controllers::reconcile::Tempo;
+    use crate::controllers::reconcile::Timing;
 
     fn decided(policy: &str, jobs: &[Value], now: &str) -> Plan {
         let cron = json!({
@@ -125,16 +125,20 @@ mod tests {
         });
         let mut rng = fastrand::Rng::with_seed(1);
         let now = now.parse().unwrap();
-        decide(&cron, jobs, &mut Turn { now, tempo: Tempo::HASTE, rng: &mut rng, room: 500 })
+        decide(
+            &cron,
+            jobs,
+            &mut ReconcileContext { now, timing: Timing::FAST, rng: &mut rng, pod_budget: 500 },
+        )
     }
 
     fn started(plan: &Plan) -> Vec<&str> {
-        let started = |write: &'_ Write| matches!(write, Write::Create(Kind::Job, _));
+        let started = |write: &'_ ObjectWrite| matches!(write, ObjectWrite::Create(Kind::Job, _));
         plan.writes.iter().filter(|write| started(write)).map(job_name).collect()
     }
 
-    fn job_name(write: &Write) -> &str {
-        let Write::Create(_, job) = write else { panic!("no job") };
+    fn job_name(write: &ObjectWrite) -> &str {
+        let ObjectWrite::Create(_, job) = write else { panic!("no job") };
         name(job)
     }
 
@@ -157,6 +161,6 @@ mod tests {
         assert!(started(&decided("Forbid", &running, "2026-01-01T00:01:00Z")).is_empty());
         assert_eq!(started(&decided("Allow", &running, "2026-01-01T00:01:00Z")).len(), 1);
         let replaced = decided("Replace", &running, "2026-01-01T00:01:00Z");
-        assert!(replaced.writes.iter().any(|write| matches!(write, Write::Delete { .. })));
+        assert!(replaced.writes.iter().any(|write| matches!(write, ObjectWrite::Delete { .. })));
     }
 }

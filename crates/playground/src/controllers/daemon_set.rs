@@ -4,13 +4,18 @@ use serde_json::{Value, json};
 
 use super::{
     fields::{self, is_active, is_deleted, is_ready, label, matches, name, namespace, number, text},
-    reconcile::{Kind, Plan, Turn, Write, owner, pod_of, template_hash},
+    reconcile::{Kind, ObjectWrite, Plan, ReconcileContext, owner, pod_of, template_hash},
 };
 
 const SOURCE: &str = "daemonset-controller";
 const REVISION: &str = "controller-revision-hash";
 
-pub(super) fn decide(set: &Value, nodes: &[Value], pods: &[Value], turn: &mut Turn<'_>) -> Plan {
+pub(super) fn decide(
+    set: &Value,
+    nodes: &[Value],
+    pods: &[Value],
+    context: &mut ReconcileContext<'_>,
+) -> Plan {
     let mut plan = Plan::default();
     if is_deleted(set) {
         return plan;
@@ -19,22 +24,23 @@ pub(super) fn decide(set: &Value, nodes: &[Value], pods: &[Value], turn: &mut Tu
     let wanted: Vec<_> = nodes.iter().filter(|node| fits(set, node)).map(name).collect();
     let of_node = |node: &str| pods.iter().find(|pod| text(pod, "/spec/nodeName") == node);
     for node in wanted.iter().filter(|node| of_node(node).is_none()) {
-        let pod_name = format!("{}-{}", name(set), turn.suffix());
-        plan.note(set, SOURCE, "SuccessfulCreate", format!("Created pod: {pod_name}"));
+        let pod_name = format!("{}-{}", name(set), context.suffix());
+        plan.record(set, SOURCE, "SuccessfulCreate", format!("Created pod: {pod_name}"));
         let mut pod = pod_of(&set["spec"]["template"], namespace(set), pod_name, owner(Kind::DaemonSet, set));
         fields::set(&mut pod, &["metadata", "generateName"], format!("{}-", name(set)));
         fields::set(&mut pod, &["metadata", "labels", REVISION], hash.as_str());
         fields::set(&mut pod, &["spec", "nodeName"], *node);
-        plan.write(Write::Create(Kind::Pod, pod));
+        plan.write(ObjectWrite::Create(Kind::Pod, pod));
     }
     let mut going = pods.iter().any(|pod| !is_active(pod) || !is_ready(pod));
     for pod in pods.iter().filter(|pod| !is_deleted(pod)) {
         let lost = !wanted.contains(&text(pod, "/spec/nodeName"));
         let old = label(pod, REVISION) != hash && text(set, "/spec/updateStrategy/type") != "OnDelete";
-        // Replaces one pod at a time, the default of maxUnavailable; a pod that is not ready is replaced at once.
+        // Old pods that are not ready are replaced at once, all of them. An old pod that is ready is replaced only while
+        // no pod is missing or unready, so one at a time: the default of maxUnavailable.
         if lost || !is_active(pod) || (old && (!going || !is_ready(pod))) {
             going = going || old;
-            plan.note(set, SOURCE, "SuccessfulDelete", format!("Deleted pod: {}", name(pod)));
+            plan.record(set, SOURCE, "SuccessfulDelete", format!("Deleted pod: {}", name(pod)));
             plan.delete(Kind::Pod, pod);
         }
     }
@@ -80,7 +86,7 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::controllers::reconcile::Tempo;
+    use crate::controllers::reconcile::Timing;
 
     #[test]
     fn old_pods_that_are_not_ready_do_not_block_their_replacement() {
@@ -97,9 +103,14 @@ mod tests {
         };
         let nodes = [json!({ "metadata": { "name": "one" } }), json!({ "metadata": { "name": "two" } })];
         let mut rng = fastrand::Rng::with_seed(1);
-        let mut turn = Turn { now: Timestamp::UNIX_EPOCH, tempo: Tempo::HASTE, rng: &mut rng, room: 0 };
-        let plan = decide(&set, &nodes, &[pod("one"), pod("two")], &mut turn);
-        let gone = plan.writes.iter().filter(|write| matches!(write, Write::Delete { .. })).count();
+        let mut context = ReconcileContext {
+            now: Timestamp::UNIX_EPOCH,
+            timing: Timing::FAST,
+            rng: &mut rng,
+            pod_budget: 0,
+        };
+        let plan = decide(&set, &nodes, &[pod("one"), pod("two")], &mut context);
+        let gone = plan.writes.iter().filter(|write| matches!(write, ObjectWrite::Delete { .. })).count();
         assert_eq!(gone, 2);
     }
 
@@ -113,13 +124,18 @@ mod tests {
             |name: &str, disk: &str| json!({ "metadata": { "name": name, "labels": { "disk": disk } } });
         let nodes = [node("one", "fast"), node("two", "slow"), node("three", "fast")];
         let mut rng = fastrand::Rng::with_seed(1);
-        let mut turn = Turn { now: Timestamp::UNIX_EPOCH, tempo: Tempo::HASTE, rng: &mut rng, room: 500 };
-        let plan = decide(&set, &nodes, &[], &mut turn);
+        let mut context = ReconcileContext {
+            now: Timestamp::UNIX_EPOCH,
+            timing: Timing::FAST,
+            rng: &mut rng,
+            pod_budget: 500,
+        };
+        let plan = decide(&set, &nodes, &[], &mut context);
         let pods: Vec<_> = plan
             .writes
             .iter()
             .filter_map(|write| match write {
-                Write::Create(Kind::Pod, pod) => Some(text(pod, "/spec/nodeName").to_owned()),
+                ObjectWrite::Create(Kind::Pod, pod) => Some(text(pod, "/spec/nodeName").to_owned()),
                 _ => None,
             })
             .collect();

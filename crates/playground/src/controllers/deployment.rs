@@ -5,8 +5,8 @@ mod status;
 use serde_json::{Value, json};
 
 use super::{
-    fields::{self, Round, annotation, count, flag, is_deleted, name, namespace, number, share, text},
-    reconcile::{Kind, Plan, Turn, Write, owner, template_hash},
+    fields::{self, Rounding, annotation, count, flag, is_deleted, name, namespace, number, share, text},
+    reconcile::{Kind, ObjectWrite, Plan, ReconcileContext, owner, template_hash},
 };
 
 pub(super) const REVISION: &str = "deployment.kubernetes.io/revision";
@@ -18,26 +18,26 @@ const SOURCE: &str = "deployment-controller";
 
 /// Wanted replicas, and the limits of a rollout.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bounds {
+pub(super) struct RolloutBounds {
     replicas: i64,
     most: i64,
     least_available: i64,
 }
 
 /// A ReplicaSet and its new size.
-struct Scaled<'a> {
+struct ResizedReplicaSet<'a> {
     set: &'a Value,
     size: i64,
 }
 
-pub(super) fn decide(deployment: &Value, sets: &[Value], turn: &mut Turn<'_>) -> Plan {
+pub(super) fn decide(deployment: &Value, sets: &[Value], context: &mut ReconcileContext<'_>) -> Plan {
     let mut plan = Plan::default();
     if is_deleted(deployment) {
         return plan;
     }
     let mut sets: Vec<&Value> = sets.iter().filter(|set| !is_deleted(set)).collect();
     sets.sort_by_key(|set| revision(set));
-    let bounds = Bounds::of(deployment);
+    let bounds = RolloutBounds::of(deployment);
     let hash = template_hash(&deployment["spec"]["template"]);
     let current = sets.iter().position(|set| is_current(deployment, set, &hash));
     let current = current.map(|at| sets.remove(at));
@@ -45,14 +45,14 @@ pub(super) fn decide(deployment: &Value, sets: &[Value], turn: &mut Turn<'_>) ->
     if flag(deployment, "/spec/paused") {
         scale_paused(&mut plan, deployment, bounds, current, &sets);
     } else if let Some(current) = current {
-        roll(&mut plan, deployment, bounds, Scaled::new(current), &sets);
+        roll(&mut plan, deployment, bounds, ResizedReplicaSet::new(current), &sets);
     } else {
         create(&mut plan, deployment, bounds, &hash, &sets);
     }
     if current.is_some() {
         forget(&mut plan, deployment, &sets);
     }
-    status::update(&mut plan, deployment, bounds, current, &sets, turn);
+    status::update(&mut plan, deployment, bounds, current, &sets, context);
     plan
 }
 
@@ -72,7 +72,7 @@ pub(super) fn revision(set: &Value) -> i64 {
 }
 
 /// Creates the ReplicaSet of the template, as large as the limits allow.
-fn create(plan: &mut Plan, deployment: &Value, bounds: Bounds, hash: &str, old: &[&Value]) {
+fn create(plan: &mut Plan, deployment: &Value, bounds: RolloutBounds, hash: &str, old: &[&Value]) {
     let running: i64 = old.iter().map(|set| count(set, "/spec/replicas")).sum();
     let size = match text(deployment, "/spec/strategy/type") {
         "Recreate" if running > 0 || old.iter().any(|set| count(set, "/status/replicas") > 0) => 0,
@@ -98,17 +98,23 @@ fn create(plan: &mut Plan, deployment: &Value, bounds: Bounds, hash: &str, old: 
         "spec": { "replicas": size, "selector": selector, "template": template },
     });
     annotate(&mut set, bounds, next);
-    plan.write(Write::Create(Kind::ReplicaSet, set));
+    plan.write(ObjectWrite::Create(Kind::ReplicaSet, set));
     if size > 0 {
-        plan.note(deployment, SOURCE, "ScalingReplicaSet", scaled("up", &set_name, 0, size));
+        plan.record(deployment, SOURCE, "ScalingReplicaSet", scaled("up", &set_name, 0, size));
     }
     set_revision(plan, deployment, next);
 }
 
-fn roll(plan: &mut Plan, deployment: &Value, bounds: Bounds, current: Scaled<'_>, old: &[&Value]) {
+fn roll(
+    plan: &mut Plan,
+    deployment: &Value,
+    bounds: RolloutBounds,
+    current: ResizedReplicaSet<'_>,
+    old: &[&Value],
+) {
     let newest = old.iter().map(|set| revision(set)).max().unwrap_or(0);
     let revision = revision(current.set).max(newest + 1);
-    let mut old: Vec<_> = old.iter().map(|set| Scaled::new(set)).collect();
+    let mut old: Vec<_> = old.iter().map(|set| ResizedReplicaSet::new(set)).collect();
     let mut current = current;
     if text(deployment, "/spec/strategy/type") == "Recreate" {
         recreate(bounds, &mut current, &mut old);
@@ -123,7 +129,7 @@ fn roll(plan: &mut Plan, deployment: &Value, bounds: Bounds, current: Scaled<'_>
     set_revision(plan, deployment, revision);
 }
 
-fn recreate(bounds: Bounds, current: &mut Scaled<'_>, old: &mut [Scaled<'_>]) {
+fn recreate(bounds: RolloutBounds, current: &mut ResizedReplicaSet<'_>, old: &mut [ResizedReplicaSet<'_>]) {
     let gone = old.iter().all(|set| count(set.set, "/status/replicas") == 0);
     for set in old {
         set.size = 0;
@@ -134,7 +140,7 @@ fn recreate(bounds: Bounds, current: &mut Scaled<'_>, old: &mut [Scaled<'_>]) {
 }
 
 /// Grows the new ReplicaSet as far as the surge allows.
-fn grow(bounds: Bounds, current: &mut Scaled<'_>, old: &[Scaled<'_>]) {
+fn grow(bounds: RolloutBounds, current: &mut ResizedReplicaSet<'_>, old: &[ResizedReplicaSet<'_>]) {
     if current.size >= bounds.replicas {
         current.size = bounds.replicas;
         return;
@@ -144,7 +150,7 @@ fn grow(bounds: Bounds, current: &mut Scaled<'_>, old: &[Scaled<'_>]) {
 }
 
 /// Shrinks the old ReplicaSets as far as enough pods stay available: unhealthy pods first, then the oldest sets.
-fn shrink(bounds: Bounds, current: &Scaled<'_>, old: &mut [Scaled<'_>]) {
+fn shrink(bounds: RolloutBounds, current: &ResizedReplicaSet<'_>, old: &mut [ResizedReplicaSet<'_>]) {
     let available = |set: &Value| count(set, "/status/availableReplicas");
     let of_old: i64 = old.iter().map(|set| set.size).sum();
     // Pods of the new set that are not available yet must not cost available ones.
@@ -170,7 +176,7 @@ fn shrink(bounds: Bounds, current: &Scaled<'_>, old: &mut [Scaled<'_>]) {
 fn scale_paused(
     plan: &mut Plan,
     deployment: &Value,
-    bounds: Bounds,
+    bounds: RolloutBounds,
     current: Option<&Value>,
     old: &[&Value],
 ) {
@@ -179,16 +185,22 @@ fn scale_paused(
     let newest = current.or_else(|| old.last().copied());
     let [only] = active.as_slice() else {
         if let (true, Some(newest)) = (active.is_empty(), newest) {
-            let set = Scaled { set: newest, size: bounds.replicas };
+            let set = ResizedReplicaSet { set: newest, size: bounds.replicas };
             resize(plan, deployment, bounds, &set, None);
         }
         return;
     };
-    resize(plan, deployment, bounds, &Scaled { set: only, size: bounds.replicas }, None);
+    resize(plan, deployment, bounds, &ResizedReplicaSet { set: only, size: bounds.replicas }, None);
 }
 
-fn resize(plan: &mut Plan, deployment: &Value, bounds: Bounds, wanted: &Scaled<'_>, revision: Option<i64>) {
-    let Scaled { set, size } = wanted;
+fn resize(
+    plan: &mut Plan,
+    deployment: &Value,
+    bounds: RolloutBounds,
+    wanted: &ResizedReplicaSet<'_>,
+    revision: Option<i64>,
+) {
+    let ResizedReplicaSet { set, size } = wanted;
     let before = count(set, "/spec/replicas");
     let mut changed = (*set).clone();
     fields::set(&mut changed, &["spec", "replicas"], *size);
@@ -196,14 +208,14 @@ fn resize(plan: &mut Plan, deployment: &Value, bounds: Bounds, wanted: &Scaled<'
     if changed == **set {
         return;
     }
-    plan.write(Write::Update(Kind::ReplicaSet, changed));
+    plan.write(ObjectWrite::Update(Kind::ReplicaSet, changed));
     if *size != before {
         let direction = if *size > before { "up" } else { "down" };
-        plan.note(deployment, SOURCE, "ScalingReplicaSet", scaled(direction, name(set), before, *size));
+        plan.record(deployment, SOURCE, "ScalingReplicaSet", scaled(direction, name(set), before, *size));
     }
 }
 
-fn annotate(set: &mut Value, bounds: Bounds, revision: i64) {
+fn annotate(set: &mut Value, bounds: RolloutBounds, revision: i64) {
     fields::set(set, &["metadata", "annotations", DESIRED], bounds.replicas.to_string());
     fields::set(set, &["metadata", "annotations", MAXIMUM], bounds.most.to_string());
     fields::set(set, &["metadata", "annotations", REVISION], revision.to_string());
@@ -213,7 +225,7 @@ fn set_revision(plan: &mut Plan, deployment: &Value, revision: i64) {
     if annotation(deployment, REVISION) != revision.to_string() {
         let mut deployment = deployment.clone();
         fields::set(&mut deployment, &["metadata", "annotations", REVISION], revision.to_string());
-        plan.write(Write::Update(Kind::Deployment, deployment));
+        plan.write(ObjectWrite::Update(Kind::Deployment, deployment));
     }
 }
 
@@ -244,9 +256,9 @@ fn scaled(direction: &str, set: &str, before: i64, size: i64) -> String {
     format!("Scaled {direction} replica set {set} from {before} to {size}")
 }
 
-// === impl Bounds ===
+// === impl RolloutBounds ===
 
-impl Bounds {
+impl RolloutBounds {
     fn of(deployment: &Value) -> Self {
         let replicas = number(deployment, "/spec/replicas").unwrap_or(1);
         let rolling = "/spec/strategy/rollingUpdate";
@@ -255,7 +267,7 @@ impl Bounds {
         };
         let (surge, unavailable) = match text(deployment, "/spec/strategy/type") {
             "Recreate" => (0, replicas),
-            _ => (bound("maxSurge", Round::Up), bound("maxUnavailable", Round::Down)),
+            _ => (bound("maxSurge", Rounding::Up), bound("maxUnavailable", Rounding::Down)),
         };
         // With both zero, no rollout could progress.
         let unavailable = if surge == 0 && unavailable == 0 { 1 } else { unavailable.min(replicas) };
@@ -263,9 +275,9 @@ impl Bounds {
     }
 }
 
-// === impl Scaled ===
+// === impl ResizedReplicaSet ===
 
-impl<'a> Scaled<'a> {
+impl<'a> ResizedReplicaSet<'a> {
     fn new(set: &'a Value) -> Self {
         Self { set, size: count(set, "/spec/replicas") }
     }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     fields::{self, is_deleted, is_ready, list, matches, name, namespace, text, uid},
-    reconcile::{Kind, Plan, Write, owner},
+    reconcile::{Kind, ObjectWrite, Plan, owner},
 };
 
 /// Pod behind a service, as both kinds describe it.
@@ -40,7 +40,7 @@ pub(super) fn decide(
     ];
     for (kind, wanted, known) in wanted {
         match known {
-            None => plan.write(Write::Create(kind, wanted)),
+            None => plan.write(ObjectWrite::Create(kind, wanted)),
             Some(known) => update(&mut plan, kind, &wanted, known),
         }
     }
@@ -61,7 +61,7 @@ fn update(plan: &mut Plan, kind: Kind, wanted: &Value, known: &Value) {
         }
     }
     if next != *known {
-        plan.write(Write::Update(kind, next));
+        plan.write(ObjectWrite::Update(kind, next));
     }
 }
 
@@ -179,8 +179,10 @@ mod tests {
             pod("c", "db", "10.0.0.3", "True"),
         ];
         let plan = decide(&service, &pods, None, None);
-        let [Write::Create(Kind::Endpoints, endpoints), Write::Create(Kind::EndpointSlice, slice)] =
-            plan.writes.as_slice()
+        let [
+            ObjectWrite::Create(Kind::Endpoints, endpoints),
+            ObjectWrite::Create(Kind::EndpointSlice, slice),
+        ] = plan.writes.as_slice()
         else {
             panic!("{plan:?}")
         };

@@ -8,39 +8,45 @@ use std::{
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{fields, reconcile::Note};
+use super::{fields, reconcile::RecordedEvent};
 use crate::cluster::{Cluster, Key};
 
 /// Recorder of a cluster's events; a new one replaces the oldest.
 #[derive(Debug)]
-pub(crate) struct Notes {
-    told: VecDeque<Told>,
+pub(crate) struct EventRecorder {
+    stored: VecDeque<StoredEvent>,
     most: usize,
 }
 
 #[derive(Debug)]
-struct Told {
+struct StoredEvent {
     key: Key,
     /// Hash of object, reason and message: a repeated event increments the count instead.
     digest: u64,
 }
 
-// === impl Notes ===
+// === impl EventRecorder ===
 
-impl Notes {
+impl EventRecorder {
     pub(crate) fn new(most: usize) -> Self {
-        Self { told: VecDeque::new(), most }
+        Self { stored: VecDeque::new(), most }
     }
 
-    pub(crate) fn tell(&mut self, cluster: &Cluster, note: &Note, now: Timestamp, rng: &mut fastrand::Rng) {
+    pub(crate) fn record(
+        &mut self,
+        cluster: &Cluster,
+        recorded: &RecordedEvent,
+        now: Timestamp,
+        rng: &mut fastrand::Rng,
+    ) {
         if self.most == 0 {
             return;
         }
         let mut digest = DefaultHasher::new();
-        (fields::text(&note.about, "/uid"), note.reason, &note.message).hash(&mut digest);
+        (fields::text(&recorded.about, "/uid"), recorded.reason, &recorded.message).hash(&mut digest);
         let digest = digest.finish();
-        if let Some(told) = self.told.iter().find(|told| told.digest == digest) {
-            let counted = cluster.update(&told.key, |event| {
+        if let Some(stored) = self.stored.iter().find(|stored| stored.digest == digest) {
+            let counted = cluster.update(&stored.key, |event| {
                 let count = fields::count(event, "/count") + 1;
                 fields::set(event, &["count"], count);
                 fields::set(event, &["lastTimestamp"], fields::stamp(now));
@@ -49,15 +55,15 @@ impl Notes {
                 return;
             }
         }
-        let event = event(note, now, rng);
+        let event = event(recorded, now, rng);
         let key = Key::new("", "events", fields::namespace(&event), fields::name(&event));
         // Events are best effort: the namespace may be terminating.
         if cluster.create(event).is_err() {
             return;
         }
-        self.told.push_back(Told { key, digest });
-        if self.told.len() > self.most
-            && let Some(oldest) = self.told.pop_front()
+        self.stored.push_back(StoredEvent { key, digest });
+        if self.stored.len() > self.most
+            && let Some(oldest) = self.stored.pop_front()
         {
             // A client may have deleted it.
             drop(cluster.delete(&oldest.key));
@@ -65,8 +71,8 @@ impl Notes {
     }
 }
 
-fn event(note: &Note, now: Timestamp, rng: &mut fastrand::Rng) -> Value {
-    let Note { about, kind, reason, message, source } = note;
+fn event(recorded: &RecordedEvent, now: Timestamp, rng: &mut fastrand::Rng) -> Value {
+    let RecordedEvent { about, kind, reason, message, source } = recorded;
     let namespace = match fields::text(about, "/namespace") {
         "" => "default",
         namespace => namespace,

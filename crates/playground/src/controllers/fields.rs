@@ -79,13 +79,13 @@ pub(crate) fn matches(selector: &Value, labels: &Value) -> bool {
 }
 
 /// An IntOrString that may be a percentage, such as `25%`, of `whole`; limited to the 32 bits of other counts.
-pub(crate) fn share(value: Option<&Value>, whole: i64, default: &str, round: Round) -> i64 {
+pub(crate) fn share(value: Option<&Value>, whole: i64, default: &str, round: Rounding) -> i64 {
     let part = |text: &str| {
         let Some(percent) = text.strip_suffix('%') else { return text.parse().unwrap_or(0) };
         let hundredths = percent.parse::<i64>().unwrap_or(0).saturating_mul(whole);
         match round {
-            Round::Up => hundredths.saturating_add(99) / 100,
-            Round::Down => hundredths / 100,
+            Rounding::Up => hundredths.saturating_add(99) / 100,
+            Rounding::Down => hundredths / 100,
         }
     };
     let count = match value {
@@ -97,7 +97,7 @@ pub(crate) fn share(value: Option<&Value>, whole: i64, default: &str, round: Rou
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Round {
+pub(crate) enum Rounding {
     Up,
     Down,
 }
@@ -111,11 +111,11 @@ mod tests {
     #[test]
     fn shares_round_as_the_deployment_controller_does() {
         let percent = json!("25%");
-        assert_eq!(share(Some(&percent), 3, "0", Round::Up), 1);
-        assert_eq!(share(Some(&percent), 3, "0", Round::Down), 0);
-        assert_eq!(share(Some(&json!(2)), 3, "0", Round::Down), 2);
-        assert_eq!(share(Some(&json!("9223372036854775807%")), 3, "0", Round::Up), i64::from(i32::MAX));
-        assert_eq!(share(None, 8, "25%", Round::Down), 2);
+        assert_eq!(share(Some(&percent), 3, "0", Rounding::Up), 1);
+        assert_eq!(share(Some(&percent), 3, "0", Rounding::Down), 0);
+        assert_eq!(share(Some(&json!(2)), 3, "0", Rounding::Down), 2);
+        assert_eq!(share(Some(&json!("9223372036854775807%")), 3, "0", Rounding::Up), i64::from(i32::MAX));
+        assert_eq!(share(None, 8, "25%", Rounding::Down), 2);
     }
 
     #[test]

@@ -10,13 +10,13 @@ use super::{
         self, count, flag, has_condition, is_active, is_deleted, is_ready, list, name, namespace, number,
         text,
     },
-    reconcile::{Kind, Plan, Turn, Write, owner, pod_of},
+    reconcile::{Kind, ObjectWrite, Plan, ReconcileContext, owner, pod_of},
 };
 
 const SOURCE: &str = "job-controller";
 
 /// Pod counts of a job.
-struct Progress {
+struct JobProgress {
     active: usize,
     ready: usize,
     succeeded: i64,
@@ -27,67 +27,80 @@ struct Progress {
 /// Maximum delay after a failure.
 const LONGEST_BACK_OFF: Duration = Duration::from_mins(6);
 
-pub(super) fn decide(job: &Value, pods: &[Value], turn: &mut Turn<'_>) -> Plan {
+pub(super) fn decide(job: &Value, pods: &[Value], context: &mut ReconcileContext<'_>) -> Plan {
     let mut plan = Plan::default();
     if is_deleted(job) {
         return plan;
     }
     if has_condition(job, "Complete") || has_condition(job, "Failed") {
-        expire(&mut plan, job, turn);
+        expire(&mut plan, job, context);
         return plan;
     }
-    let progress = Progress::of(pods);
+    let progress = JobProgress::of(pods);
     let completions = number(job, "/spec/completions").unwrap_or(1);
     if progress.failed > number(job, "/spec/backoffLimit").unwrap_or(6) {
         for pod in pods.iter().filter(|pod| is_active(pod)) {
             plan.delete(Kind::Pod, pod);
         }
         let told = "Job has reached the specified backoff limit";
-        finish(&mut plan, job, &progress, turn, &["FailureTarget", "Failed"], ("BackoffLimitExceeded", told));
+        finish(
+            &mut plan,
+            job,
+            &progress,
+            context,
+            &["FailureTarget", "Failed"],
+            ("BackoffLimitExceeded", told),
+        );
     } else if progress.succeeded >= completions {
         let told = "Reached expected number of succeeded pods";
         finish(
             &mut plan,
             job,
             &progress,
-            turn,
+            context,
             &["SuccessCriteriaMet", "Complete"],
             ("CompletionsReached", told),
         );
-    } else if is_overdue(&mut plan, job, turn) {
+    } else if is_overdue(&mut plan, job, context) {
         for pod in pods.iter().filter(|pod| is_active(pod)) {
             plan.delete(Kind::Pod, pod);
         }
         let told = "Job was active longer than specified deadline";
-        finish(&mut plan, job, &progress, turn, &["FailureTarget", "Failed"], ("DeadlineExceeded", told));
+        finish(&mut plan, job, &progress, context, &["FailureTarget", "Failed"], ("DeadlineExceeded", told));
     } else if flag(job, "/spec/suspend") {
         for pod in pods.iter().filter(|pod| is_active(pod)) {
             plan.delete(Kind::Pod, pod);
         }
-        let at = turn.stamp();
+        let at = context.stamp();
         let why = ("JobSuspended", "Job suspended");
         let suspended = super::reconcile::condition(job, &at, "Suspended", true, why);
         let mut status = progress.status(job, None);
         fields::set(&mut status, &["conditions"], vec![suspended]);
         plan.status(Kind::Job, job, status);
     } else {
-        run(&mut plan, job, &progress, completions, turn);
-        plan.status(Kind::Job, job, progress.status(job, Some(turn.stamp())));
+        run(&mut plan, job, &progress, completions, context);
+        plan.status(Kind::Job, job, progress.status(job, Some(context.stamp())));
     }
     plan
 }
 
-fn run(plan: &mut Plan, job: &Value, progress: &Progress, completions: i64, turn: &mut Turn<'_>) {
+fn run(
+    plan: &mut Plan,
+    job: &Value,
+    progress: &JobProgress,
+    completions: i64,
+    context: &mut ReconcileContext<'_>,
+) {
     let parallelism = number(job, "/spec/parallelism").unwrap_or(1);
     let wanted = usize::try_from(parallelism.min(completions - progress.succeeded)).unwrap_or(0);
     let missing = wanted.saturating_sub(progress.active);
-    if let Some(left) = progress.back_off(turn).filter(|_| missing > 0) {
+    if let Some(left) = progress.back_off(context).filter(|_| missing > 0) {
         plan.later(left);
         return;
     }
-    for _ in 0..turn.claim(missing, plan) {
-        let pod_name = format!("{}-{}", name(job), turn.suffix());
-        plan.note(job, SOURCE, "SuccessfulCreate", format!("Created pod: {pod_name}"));
+    for _ in 0..context.claim(missing, plan) {
+        let pod_name = format!("{}-{}", name(job), context.suffix());
+        plan.record(job, SOURCE, "SuccessfulCreate", format!("Created pod: {pod_name}"));
         let mut pod = pod_of(&job["spec"]["template"], namespace(job), pod_name, owner(Kind::Job, job));
         fields::set(&mut pod, &["metadata", "generateName"], format!("{}-", name(job)));
         for (label, value) in [
@@ -98,19 +111,19 @@ fn run(plan: &mut Plan, job: &Value, progress: &Progress, completions: i64, turn
         ] {
             fields::set(&mut pod, &["metadata", "labels", label], value);
         }
-        plan.write(Write::Create(Kind::Pod, pod));
+        plan.write(ObjectWrite::Create(Kind::Pod, pod));
     }
 }
 
 fn finish(
     plan: &mut Plan,
     job: &Value,
-    progress: &Progress,
-    turn: &Turn<'_>,
+    progress: &JobProgress,
+    context: &ReconcileContext<'_>,
     conditions: &[&str],
     (reason, message): (&'static str, &str),
 ) {
-    let at = turn.stamp();
+    let at = context.stamp();
     let mut status = progress.status(job, Some(at.clone()));
     let condition = |kind: &&str| {
         json!({
@@ -121,9 +134,9 @@ fn finish(
     fields::set(&mut status, &["conditions"], conditions.iter().map(condition).collect::<Vec<_>>());
     if reason == "CompletionsReached" {
         fields::set(&mut status, &["completionTime"], at.as_str());
-        plan.note(job, SOURCE, "Completed", "Job completed");
+        plan.record(job, SOURCE, "Completed", "Job completed");
     } else {
-        plan.note(job, SOURCE, reason, message);
+        plan.record(job, SOURCE, reason, message);
     }
     fields::set(&mut status, &["ready"], 0);
     if let Some(map) = status.as_object_mut() {
@@ -133,13 +146,13 @@ fn finish(
 }
 
 /// Whether a job exceeds `activeDeadlineSeconds`; requests a requeue for that time.
-fn is_overdue(plan: &mut Plan, job: &Value, turn: &Turn<'_>) -> bool {
+fn is_overdue(plan: &mut Plan, job: &Value, context: &ReconcileContext<'_>) -> bool {
     let Some(limit) = number(job, "/spec/activeDeadlineSeconds") else { return false };
     if flag(job, "/spec/suspend") {
         return false;
     }
-    let since = fields::time(job, "/status/startTime").unwrap_or(turn.now);
-    let left = limit.saturating_sub(turn.now.as_second() - since.as_second());
+    let since = fields::time(job, "/status/startTime").unwrap_or(context.now);
+    let left = limit.saturating_sub(context.now.as_second() - since.as_second());
     if left > 0 {
         plan.later(Duration::from_secs(left.unsigned_abs()));
     }
@@ -147,11 +160,11 @@ fn is_overdue(plan: &mut Plan, job: &Value, turn: &Turn<'_>) -> bool {
 }
 
 /// Deletes a finished job after its `ttlSecondsAfterFinished`.
-fn expire(plan: &mut Plan, job: &Value, turn: &Turn<'_>) {
+fn expire(plan: &mut Plan, job: &Value, context: &ReconcileContext<'_>) {
     let Some(limit) = number(job, "/spec/ttlSecondsAfterFinished") else { return };
     let finished = list(job, "/status/conditions").last();
     let Some(since) = finished.and_then(|last| fields::time(last, "/lastTransitionTime")) else { return };
-    let left = limit.saturating_sub(turn.now.as_second() - since.as_second());
+    let left = limit.saturating_sub(context.now.as_second() - since.as_second());
     if left <= 0 {
         plan.delete(Kind::Job, job);
     } else {
@@ -159,9 +172,9 @@ fn expire(plan: &mut Plan, job: &Value, turn: &Turn<'_>) {
     }
 }
 
-// === impl Progress ===
+// === impl JobProgress ===
 
-impl Progress {
+impl JobProgress {
     fn of(pods: &[Value]) -> Self {
         let phase = |phase: &str| pods.iter().filter(|pod| text(pod, "/status/phase") == phase).count();
         let restarts: i64 = pods
@@ -185,10 +198,10 @@ impl Progress {
     }
 
     /// Remaining delay before the next pod may be created; it doubles with each failure.
-    fn back_off(&self, turn: &Turn<'_>) -> Option<Duration> {
+    fn back_off(&self, context: &ReconcileContext<'_>) -> Option<Duration> {
         let doublings = u32::try_from(self.failed.clamp(0, 10)).unwrap_or(0);
-        let wait = (turn.tempo.back_off * 2_u32.pow(doublings)).min(LONGEST_BACK_OFF);
-        let passed = Duration::try_from(turn.now.duration_since(self.last_failure?)).unwrap_or_default();
+        let wait = (context.timing.back_off * 2_u32.pow(doublings)).min(LONGEST_BACK_OFF);
+        let passed = Duration::try_from(context.now.duration_since(self.last_failure?)).unwrap_or_default();
         wait.checked_sub(passed).filter(|left| !left.is_zero())
     }
 
@@ -213,7 +226,7 @@ impl Progress {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::controllers::reconcile::Tempo;
+    use crate::controllers::reconcile::Timing;
 
     fn decided(spec: &Value, phases: &[&str]) -> Plan {
         let job = json!({ "metadata": { "name": "report", "namespace": "shop", "uid": "j" }, "spec": spec });
@@ -221,13 +234,17 @@ mod tests {
         let pods: Vec<_> = phases.iter().map(pod).collect();
         let mut rng = fastrand::Rng::with_seed(1);
         let now = "2026-01-01T00:00:00Z".parse().unwrap();
-        decide(&job, &pods, &mut Turn { now, tempo: Tempo::HASTE, rng: &mut rng, room: 500 })
+        decide(
+            &job,
+            &pods,
+            &mut ReconcileContext { now, timing: Timing::FAST, rng: &mut rng, pod_budget: 500 },
+        )
     }
 
     fn decided_for(job: &Value, pods: &[Value]) -> Plan {
         let mut rng = fastrand::Rng::with_seed(1);
         let now = "2026-01-01T00:00:00Z".parse().unwrap();
-        decide(job, pods, &mut Turn { now, tempo: Tempo::REAL, rng: &mut rng, room: 500 })
+        decide(job, pods, &mut ReconcileContext { now, timing: Timing::REAL, rng: &mut rng, pod_budget: 500 })
     }
 
     #[test]
@@ -259,12 +276,12 @@ mod tests {
     }
 
     fn started(plan: &Plan) -> usize {
-        plan.writes.iter().filter(|write| matches!(write, Write::Create(Kind::Pod, _))).count()
+        plan.writes.iter().filter(|write| matches!(write, ObjectWrite::Create(Kind::Pod, _))).count()
     }
 
     fn told(plan: &Plan) -> &Value {
         match plan.writes.last() {
-            Some(Write::Status(Kind::Job, job)) => job,
+            Some(ObjectWrite::Status(Kind::Job, job)) => job,
             other => panic!("no status: {other:?}"),
         }
     }

@@ -8,26 +8,26 @@ use serde_json::Value;
 
 use super::{
     budget, cron_job, daemon_set, deployment, endpoints,
-    events::Notes,
+    events::EventRecorder,
     fields::{self, matches, name, namespace, uid},
     job, namespace as namespaces,
     pod::{self, Trigger},
-    reconcile::{Kind, Plan, Tempo, Turn, Write},
+    reconcile::{Kind, ObjectWrite, Plan, ReconcileContext, Timing},
     replica_set, stateful_set,
 };
-use crate::cluster::{Cluster, DeleteOptions, Key, Notice};
+use crate::cluster::{ChangeNotice, Cluster, DeleteOptions, Key};
 
 /// A cluster and the state of its controllers.
-pub(crate) struct Site {
+pub(crate) struct ManagedCluster {
     pub(crate) cluster: Arc<Cluster>,
-    pub(crate) tempo: Tempo,
+    pub(crate) timing: Timing,
     rng: fastrand::Rng,
-    notes: Notes,
+    recorder: EventRecorder,
 }
 
 /// An object to reconcile.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Work {
+pub(crate) struct WorkItem {
     pub(crate) kind: Kind,
     pub(crate) namespace: Box<str>,
     pub(crate) name: Box<str>,
@@ -35,9 +35,9 @@ pub(crate) struct Work {
 
 /// A work item that a change requires; `Soon` is delayed so that several changes are reconciled once.
 #[derive(Debug)]
-pub(crate) enum Demand {
-    Now(Work),
-    Soon(Work),
+pub(crate) enum Requeue {
+    Now(WorkItem),
+    Soon(WorkItem),
 }
 
 /// Fields of an object that determine which controllers it affects.
@@ -83,77 +83,85 @@ const ROOTS: [Kind; 10] = [
 const PODS_PER_NODE: usize = 110;
 
 /// Limit per reconciliation, after which other objects get the thread; the new pods trigger the next one.
-const PODS_PER_TURN: usize = 500;
+const PODS_PER_RECONCILIATION: usize = 500;
 
-// === impl Site ===
+// === impl ManagedCluster ===
 
-impl Site {
-    pub(crate) fn new(cluster: Arc<Cluster>, tempo: Tempo, seed: u64, events: usize) -> Self {
-        Self { cluster, tempo, rng: fastrand::Rng::with_seed(seed), notes: Notes::new(events) }
+impl ManagedCluster {
+    pub(crate) fn new(cluster: Arc<Cluster>, timing: Timing, seed: u64, events: usize) -> Self {
+        Self { cluster, timing, rng: fastrand::Rng::with_seed(seed), recorder: EventRecorder::new(events) }
     }
 
     /// All objects to reconcile.
-    pub(crate) fn everything(&self) -> Vec<Work> {
+    pub(crate) fn everything(&self) -> Vec<WorkItem> {
         let all = ROOTS.into_iter().flat_map(|kind| {
             let objects = self.list(kind, None);
-            objects.into_iter().map(move |object| Work::new(kind, namespace(&object), name(&object)))
+            objects.into_iter().map(move |object| WorkItem::new(kind, namespace(&object), name(&object)))
         });
         all.collect()
     }
 
     /// Work items that a change requires.
-    pub(crate) fn demands(&self, notice: &Notice) -> Vec<Demand> {
-        let Notice { key, object, .. } = notice;
+    pub(crate) fn requeues(&self, notice: &ChangeNotice) -> Vec<Requeue> {
+        let ChangeNotice { key, object, .. } = notice;
         let Some(kind) = Kind::of_plural(&key.group, &key.plural) else { return Vec::new() };
-        let mut demands = Vec::new();
+        let mut requeues = Vec::new();
         if ROOTS.contains(&kind) {
-            demands.push(Demand::Now(Work::new(kind, &key.namespace, &key.name)));
+            requeues.push(Requeue::Now(WorkItem::new(kind, &key.namespace, &key.name)));
         }
         if kind == Kind::Node {
             let sets = self.list(Kind::DaemonSet, None);
-            let work = |set: &Value| Work::new(Kind::DaemonSet, namespace(set), name(set));
-            demands.extend(sets.iter().map(work).map(Demand::Now));
+            let work = |set: &Value| WorkItem::new(Kind::DaemonSet, namespace(set), name(set));
+            requeues.extend(sets.iter().map(work).map(Requeue::Now));
             let pods = self.list(Kind::Pod, None);
             let unbound = pods.iter().filter(|pod| fields::text(pod, "/spec/nodeName").is_empty());
-            let work = |pod: &Value| Work::new(Kind::Pod, namespace(pod), name(pod));
-            demands.extend(unbound.map(work).map(Demand::Now));
+            let work = |pod: &Value| WorkItem::new(Kind::Pod, namespace(pod), name(pod));
+            requeues.extend(unbound.map(work).map(Requeue::Now));
         }
         if !matches!(kind, Kind::Pod | Kind::ReplicaSet | Kind::Job) {
-            return demands;
+            return requeues;
         }
         let Ok(ObjectHead { metadata }) = serde_json::from_slice::<ObjectHead>(object) else {
-            return demands;
+            return requeues;
         };
         for owner in metadata.owner_references.iter().filter(|owner| owner.controller) {
             let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
             if let Some(kind) = Kind::of(group, &owner.kind) {
-                demands.push(Demand::Now(Work::new(kind, &key.namespace, &owner.name)));
+                requeues.push(Requeue::Now(WorkItem::new(kind, &key.namespace, &owner.name)));
             }
         }
         if kind == Kind::Pod {
             for found in self.list(Kind::PodDisruptionBudget, Some(&key.namespace)) {
                 if budget::covers(&found, &metadata.labels) {
-                    let work = Work::new(Kind::PodDisruptionBudget, &key.namespace, name(&found));
-                    demands.push(Demand::Soon(work));
+                    let work = WorkItem::new(Kind::PodDisruptionBudget, &key.namespace, name(&found));
+                    requeues.push(Requeue::Soon(work));
                 }
             }
             for service in self.list(Kind::Service, Some(&key.namespace)) {
                 if matches(&service["spec"]["selector"], &metadata.labels) {
-                    demands.push(Demand::Soon(Work::new(Kind::Service, &key.namespace, name(&service))));
+                    requeues.push(Requeue::Soon(WorkItem::new(
+                        Kind::Service,
+                        &key.namespace,
+                        name(&service),
+                    )));
                 }
             }
         }
-        demands
+        requeues
     }
 
     /// Reconciles an object; returns the delay after which to reconcile it again.
-    pub(crate) fn perform(&mut self, work: &Work, cause: Trigger) -> Option<std::time::Duration> {
+    pub(crate) fn perform(&mut self, work: &WorkItem, cause: Trigger) -> Option<std::time::Duration> {
         let object = self.cluster.get(&work.key())?;
         let mut rng = self.rng.fork();
-        let mut turn =
-            Turn { now: Timestamp::now(), tempo: self.tempo, rng: &mut rng, room: self.room(work.kind) };
-        let plan = self.decide(work, &object, cause, &mut turn);
-        let now = turn.now;
+        let mut context = ReconcileContext {
+            now: Timestamp::now(),
+            timing: self.timing,
+            rng: &mut rng,
+            pod_budget: self.pod_budget(work.kind),
+        };
+        let plan = self.decide(work, &object, cause, &mut context);
+        let now = context.now;
         for write in plan.writes {
             self.write(write, now);
         }
@@ -161,35 +169,43 @@ impl Site {
     }
 
     /// Number of pods that an object of this kind may create in one reconciliation.
-    fn room(&self, kind: Kind) -> usize {
+    fn pod_budget(&self, kind: Kind) -> usize {
         if !matches!(kind, Kind::ReplicaSet | Kind::StatefulSet | Kind::Job) {
             return 0;
         }
         // In a cluster without nodes, pods can still be created and wait for one.
         let nodes = self.cluster.count("", "nodes").max(1);
-        (nodes * PODS_PER_NODE).saturating_sub(self.cluster.count("", "pods")).min(PODS_PER_TURN)
+        (nodes * PODS_PER_NODE).saturating_sub(self.cluster.count("", "pods")).min(PODS_PER_RECONCILIATION)
     }
 
-    fn decide(&self, work: &Work, object: &Value, cause: Trigger, turn: &mut Turn<'_>) -> Plan {
+    fn decide(
+        &self,
+        work: &WorkItem,
+        object: &Value,
+        cause: Trigger,
+        context: &mut ReconcileContext<'_>,
+    ) -> Plan {
         let of = |kind: Kind| self.dependents(object, kind);
         match work.kind {
-            Kind::Deployment => deployment::decide(object, &of(Kind::ReplicaSet), turn),
-            Kind::ReplicaSet => replica_set::decide(object, &of(Kind::Pod), turn),
-            Kind::StatefulSet => stateful_set::decide(object, &of(Kind::Pod), turn),
-            Kind::DaemonSet => daemon_set::decide(object, &self.list(Kind::Node, None), &of(Kind::Pod), turn),
-            Kind::Job => job::decide(object, &of(Kind::Pod), turn),
-            Kind::CronJob => cron_job::decide(object, &of(Kind::Job), turn),
+            Kind::Deployment => deployment::decide(object, &of(Kind::ReplicaSet), context),
+            Kind::ReplicaSet => replica_set::decide(object, &of(Kind::Pod), context),
+            Kind::StatefulSet => stateful_set::decide(object, &of(Kind::Pod), context),
+            Kind::DaemonSet => {
+                daemon_set::decide(object, &self.list(Kind::Node, None), &of(Kind::Pod), context)
+            }
+            Kind::Job => job::decide(object, &of(Kind::Pod), context),
+            Kind::CronJob => cron_job::decide(object, &of(Kind::Job), context),
             Kind::Pod => {
                 let bound = !fields::text(object, "/spec/nodeName").is_empty();
                 let nodes = if bound { Vec::new() } else { self.list(Kind::Node, None) };
-                pod::decide(object, &nodes, cause, turn)
+                pod::decide(object, &nodes, cause, context)
             }
             Kind::PodDisruptionBudget => {
-                budget::decide(object, &self.list(Kind::Pod, Some(&work.namespace)), turn)
+                budget::decide(object, &self.list(Kind::Pod, Some(&work.namespace)), context)
             }
             Kind::Service => {
                 let get = |kind: Kind, named: &str| {
-                    self.cluster.get(&Work::new(kind, &work.namespace, named).key())
+                    self.cluster.get(&WorkItem::new(kind, &work.namespace, named).key())
                 };
                 let (known, slice) = (
                     get(Kind::Endpoints, &work.name),
@@ -200,7 +216,7 @@ impl Site {
             }
             Kind::Namespace => {
                 let has = |kind: Kind, named: &str| {
-                    self.cluster.get(&Work::new(kind, &work.name, named).key()).is_some()
+                    self.cluster.get(&WorkItem::new(kind, &work.name, named).key()).is_some()
                 };
                 namespaces::decide(
                     object,
@@ -229,19 +245,19 @@ impl Site {
             .collect()
     }
 
-    fn write(&mut self, write: Write, now: Timestamp) {
+    fn write(&mut self, write: ObjectWrite, now: Timestamp) {
         let refused = match write {
-            Write::Note(note) => {
-                self.notes.tell(&self.cluster, &note, now, &mut self.rng);
+            ObjectWrite::Event(event) => {
+                self.recorder.record(&self.cluster, &event, now, &mut self.rng);
                 return;
             }
-            Write::Create(_, object) => self.cluster.create(object).err(),
-            Write::Update(kind, object) => {
-                let key = Work::new(kind, namespace(&object), name(&object)).key();
+            ObjectWrite::Create(_, object) => self.cluster.create(object).err(),
+            ObjectWrite::Update(kind, object) => {
+                let key = WorkItem::new(kind, namespace(&object), name(&object)).key();
                 self.cluster.update(&key, |current| overwrite(current, object)).err()
             }
-            Write::Status(kind, mut object) => {
-                let key = Work::new(kind, namespace(&object), name(&object)).key();
+            ObjectWrite::Status(kind, mut object) => {
+                let key = WorkItem::new(kind, namespace(&object), name(&object)).key();
                 let change = |current: &mut Value| {
                     if version(current) == version(&object) {
                         fields::set(current, &["status"], object["status"].take());
@@ -249,11 +265,11 @@ impl Site {
                 };
                 self.cluster.update(&key, change).err()
             }
-            Write::Delete { kind, namespace, name } => {
-                self.cluster.delete(&Work::new(kind, &namespace, &name).key()).err()
+            ObjectWrite::Delete { kind, namespace, name } => {
+                self.cluster.delete(&WorkItem::new(kind, &namespace, &name).key()).err()
             }
-            Write::Remove { kind, namespace, name } => {
-                let key = Work::new(kind, &namespace, &name).key();
+            ObjectWrite::Remove { kind, namespace, name } => {
+                let key = WorkItem::new(kind, &namespace, &name).key();
                 self.cluster.delete_with(&key, &DeleteOptions::now()).err()
             }
         };
@@ -279,9 +295,9 @@ fn version(object: &Value) -> &str {
     fields::text(object, "/metadata/resourceVersion")
 }
 
-// === impl Work ===
+// === impl WorkItem ===
 
-impl Work {
+impl WorkItem {
     pub(crate) fn new(kind: Kind, namespace: &str, name: &str) -> Self {
         Self { kind, namespace: namespace.into(), name: name.into() }
     }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     fields::{is_deleted, name},
-    reconcile::{Kind, Plan, Write},
+    reconcile::{Kind, ObjectWrite, Plan},
 };
 
 /// Not a real certificate; pods only have to find a file.
@@ -19,7 +19,7 @@ pub(super) fn decide(namespace: &Value, has_account: bool, has_authority: bool) 
     if !has_account {
         let account =
             json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata("default") });
-        plan.write(Write::Create(Kind::ServiceAccount, account));
+        plan.write(ObjectWrite::Create(Kind::ServiceAccount, account));
     }
     if !has_authority {
         let authority = json!({
@@ -28,7 +28,7 @@ pub(super) fn decide(namespace: &Value, has_account: bool, has_authority: bool) 
             "metadata": metadata("kube-root-ca.crt"),
             "data": { "ca.crt": AUTHORITY },
         });
-        plan.write(Write::Create(Kind::ConfigMap, authority));
+        plan.write(ObjectWrite::Create(Kind::ConfigMap, authority));
     }
     plan
 }

@@ -20,11 +20,11 @@ use serde_json::Value;
 
 use super::{
     fields::{self, count, is_deleted, list, matches, name, namespace, number, text},
-    reconcile::{Kind, Plan, Turn, Write},
+    reconcile::{Kind, ObjectWrite, Plan, ReconcileContext},
 };
 use command::Command;
 pub(crate) use status::Crash;
-use status::Stage;
+use status::PodStage;
 
 const SCHEDULER: &str = "default-scheduler";
 const KUBELET: &str = "kubelet";
@@ -39,56 +39,65 @@ pub(crate) enum Trigger {
     Timer,
 }
 
-pub(super) fn decide(pod: &Value, nodes: &[Value], cause: Trigger, turn: &mut Turn<'_>) -> Plan {
+pub(super) fn decide(
+    pod: &Value,
+    nodes: &[Value],
+    cause: Trigger,
+    context: &mut ReconcileContext<'_>,
+) -> Plan {
     let mut plan = Plan::default();
     if is_deleted(pod) {
-        stop(&mut plan, pod, cause, turn);
+        stop(&mut plan, pod, cause, context);
         return plan;
     }
     let command = Command::of(pod);
-    match (Stage::of(pod), cause) {
-        (Stage::Unbound, _) => bind(&mut plan, pod, nodes, turn),
-        (Stage::Bound, _) => {
-            plan.status(Kind::Pod, pod, status::creating(pod, turn));
-            plan.later(turn.about(turn.tempo.start));
+    match (PodStage::of(pod), cause) {
+        (PodStage::Unbound, _) => bind(&mut plan, pod, nodes, context),
+        (PodStage::Bound, _) => {
+            plan.status(Kind::Pod, pod, status::creating(pod, context));
+            plan.later(context.jittered(context.timing.start));
         }
-        (Stage::Creating, Trigger::Change) => plan.later(turn.about(turn.tempo.start)),
-        (Stage::Creating, Trigger::Timer) if !command.pullable => {
+        (PodStage::Creating, Trigger::Change) => plan.later(context.jittered(context.timing.start)),
+        (PodStage::Creating, Trigger::Timer) if !command.pullable => {
             let image = text(pod, "/spec/containers/0/image");
-            plan.note(pod, KUBELET, "Failed", format!("Failed to pull image \"{image}\": not found"));
-            plan.note(pod, KUBELET, "BackOff", format!("Back-off pulling image \"{image}\""));
-            plan.status(Kind::Pod, pod, status::not_pulled(pod, turn));
+            plan.record(pod, KUBELET, "Failed", format!("Failed to pull image \"{image}\": not found"));
+            plan.record(pod, KUBELET, "BackOff", format!("Back-off pulling image \"{image}\""));
+            plan.status(Kind::Pod, pod, status::not_pulled(pod, context));
         }
-        (Stage::Creating, Trigger::Timer) => start(&mut plan, pod, turn),
-        (Stage::Starting | Stage::Crashed, Trigger::Change) => plan.later(turn.about(turn.tempo.ready)),
-        (Stage::Starting, Trigger::Timer) => plan.status(Kind::Pod, pod, status::ready(pod, turn)),
-        (Stage::Running, Trigger::Change) => {
-            if let Some(limit) = command.runs_for(turn) {
+        (PodStage::Creating, Trigger::Timer) => start(&mut plan, pod, context),
+        (PodStage::Starting | PodStage::Crashed, Trigger::Change) => {
+            plan.later(context.jittered(context.timing.ready))
+        }
+        (PodStage::Starting, Trigger::Timer) => plan.status(Kind::Pod, pod, status::ready(pod, context)),
+        (PodStage::Running, Trigger::Change) => {
+            if let Some(limit) = command.runs_for(context) {
                 plan.later(limit);
             }
         }
-        (Stage::Running, Trigger::Timer) => end(&mut plan, pod, command, turn),
-        (Stage::Crashed, Trigger::Timer) if restarts(pod) == 0 => {
-            plan.note(pod, KUBELET, "Started", format!("Started container {}", first(pod)));
-            plan.status(Kind::Pod, pod, status::restarted(pod, turn));
+        (PodStage::Running, Trigger::Timer) => end(&mut plan, pod, command, context),
+        (PodStage::Crashed, Trigger::Timer) if restarts(pod) == 0 => {
+            plan.record(pod, KUBELET, "Started", format!("Started container {}", first(pod)));
+            plan.status(Kind::Pod, pod, status::restarted(pod, context));
         }
-        (Stage::Crashed, Trigger::Timer) => {
+        (PodStage::Crashed, Trigger::Timer) => {
             let told = format!("Back-off restarting failed container {}", first(pod));
-            plan.note(pod, KUBELET, "BackOff", told);
-            plan.status(Kind::Pod, pod, status::backing_off(pod, turn));
+            plan.record(pod, KUBELET, "BackOff", told);
+            plan.status(Kind::Pod, pod, status::backing_off(pod, context));
         }
-        (Stage::BackingOff, Trigger::Change) => {
+        (PodStage::BackingOff, Trigger::Change) => {
             let doublings = u32::try_from(restarts(pod).clamp(0, 10)).unwrap_or(0);
-            plan.later((turn.tempo.back_off * 2_u32.pow(doublings)).min(LONGEST_BACK_OFF));
+            plan.later((context.timing.back_off * 2_u32.pow(doublings)).min(LONGEST_BACK_OFF));
         }
-        (Stage::BackingOff, Trigger::Timer) => plan.status(Kind::Pod, pod, status::restarted(pod, turn)),
-        (Stage::Stuck | Stage::Done, _) => {}
+        (PodStage::BackingOff, Trigger::Timer) => {
+            plan.status(Kind::Pod, pod, status::restarted(pod, context))
+        }
+        (PodStage::Stuck | PodStage::Done, _) => {}
     }
     plan
 }
 
 /// Binds the pod to a random matching node.
-fn bind(plan: &mut Plan, pod: &Value, nodes: &[Value], turn: &mut Turn<'_>) {
+fn bind(plan: &mut Plan, pod: &Value, nodes: &[Value], context: &mut ReconcileContext<'_>) {
     let wanted = &pod["spec"]["nodeSelector"];
     let any = wanted.as_object().is_none_or(serde_json::Map::is_empty);
     let fitting: Vec<_> = nodes
@@ -96,11 +105,11 @@ fn bind(plan: &mut Plan, pod: &Value, nodes: &[Value], turn: &mut Turn<'_>) {
         .filter(|node| !fields::flag(node, "/spec/unschedulable"))
         .filter(|node| any || matches(wanted, &node["metadata"]["labels"]))
         .collect();
-    let Some(node) = fitting.get(turn.rng.usize(..fitting.len().max(1))) else {
+    let Some(node) = fitting.get(context.rng.usize(..fitting.len().max(1))) else {
         let why = format!("0/{} nodes are available: none matches the pod's node selector.", nodes.len());
-        let status = status::unschedulable(pod, &why, turn);
+        let status = status::unschedulable(pod, &why, context);
         if pod.get("status") != Some(&status) {
-            plan.note(pod, SCHEDULER, "FailedScheduling", why);
+            plan.record(pod, SCHEDULER, "FailedScheduling", why);
             plan.status(Kind::Pod, pod, status);
         }
         return;
@@ -108,35 +117,40 @@ fn bind(plan: &mut Plan, pod: &Value, nodes: &[Value], turn: &mut Turn<'_>) {
     let mut bound = pod.clone();
     fields::set(&mut bound, &["spec", "nodeName"], name(node));
     let told = format!("Successfully assigned {}/{} to {}", namespace(pod), name(pod), name(node));
-    plan.note(pod, SCHEDULER, "Scheduled", told);
-    plan.write(Write::Update(Kind::Pod, bound));
+    plan.record(pod, SCHEDULER, "Scheduled", told);
+    plan.write(ObjectWrite::Update(Kind::Pod, bound));
 }
 
-fn start(plan: &mut Plan, pod: &Value, turn: &mut Turn<'_>) {
+fn start(plan: &mut Plan, pod: &Value, context: &mut ReconcileContext<'_>) {
     for container in list(pod, "/spec/containers") {
         let (image, named) = (text(container, "/image"), text(container, "/name"));
-        plan.note(pod, KUBELET, "Pulled", format!("Container image \"{image}\" already present on machine"));
-        plan.note(pod, KUBELET, "Started", format!("Started container {named}"));
+        plan.record(
+            pod,
+            KUBELET,
+            "Pulled",
+            format!("Container image \"{image}\" already present on machine"),
+        );
+        plan.record(pod, KUBELET, "Started", format!("Started container {named}"));
     }
     let probed =
         list(pod, "/spec/containers").iter().any(|container| container.get("readinessProbe").is_some());
-    let mut status = status::running(pod, turn);
+    let mut status = status::running(pod, context);
     if !probed {
         let mut running = pod.clone();
         fields::set(&mut running, &["status"], status);
-        status = status::ready(&running, turn);
+        status = status::ready(&running, context);
     }
     plan.status(Kind::Pod, pod, status);
 }
 
 /// Ends the container if its command has ended.
-fn end(plan: &mut Plan, pod: &Value, command: Command, turn: &mut Turn<'_>) {
-    if command.runs_for(turn).is_none() {
+fn end(plan: &mut Plan, pod: &Value, command: Command, context: &mut ReconcileContext<'_>) {
+    if command.runs_for(context).is_none() {
         return;
     }
     // The requeue may have been requested before the pod was running.
     let since = fields::time(pod, "/status/containerStatuses/0/state/running/startedAt");
-    if let Some(left) = since.and_then(|since| command.sleeps_on(since, turn.now)) {
+    if let Some(left) = since.and_then(|since| command.sleeps_on(since, context.now)) {
         plan.later(left);
         return;
     }
@@ -146,23 +160,23 @@ fn end(plan: &mut Plan, pod: &Value, command: Command, turn: &mut Turn<'_>) {
         _ => true,
     };
     let status = if again {
-        Crash { exit_code: command.exit_code, at: turn.now }.status(pod)
+        Crash { exit_code: command.exit_code, at: context.now }.status(pod)
     } else {
-        status::ended(pod, command.exit_code, turn)
+        status::ended(pod, command.exit_code, context)
     };
     plan.status(Kind::Pod, pod, status);
 }
 
-fn stop(plan: &mut Plan, pod: &Value, cause: Trigger, turn: &mut Turn<'_>) {
+fn stop(plan: &mut Plan, pod: &Value, cause: Trigger, context: &mut ReconcileContext<'_>) {
     let grace = number(pod, "/metadata/deletionGracePeriodSeconds").unwrap_or(30);
-    let never_ran = matches!(Stage::of(pod), Stage::Unbound | Stage::Bound | Stage::Done);
+    let never_ran = matches!(PodStage::of(pod), PodStage::Unbound | PodStage::Bound | PodStage::Done);
     if cause == Trigger::Timer || never_ran || grace == 0 {
         let (namespace, name) = (namespace(pod).to_owned(), name(pod).to_owned());
-        plan.write(Write::Remove { kind: Kind::Pod, namespace, name });
+        plan.write(ObjectWrite::Remove { kind: Kind::Pod, namespace, name });
         return;
     }
-    plan.note(pod, KUBELET, "Killing", format!("Stopping container {}", first(pod)));
-    plan.later(turn.about(turn.tempo.stop).min(Duration::from_secs(grace.unsigned_abs())));
+    plan.record(pod, KUBELET, "Killing", format!("Stopping container {}", first(pod)));
+    plan.later(context.jittered(context.timing.stop).min(Duration::from_secs(grace.unsigned_abs())));
 }
 
 fn first(pod: &Value) -> &str {

@@ -31,7 +31,7 @@ pub(crate) enum Kind {
 
 /// Durations of simulated steps.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Tempo {
+pub struct Timing {
     /// From a pod's binding to the start of its containers, on average.
     pub start: Duration,
     /// From a container's start until its readiness probe succeeds, if it has one.
@@ -46,25 +46,25 @@ pub struct Tempo {
 
 /// Inputs of a reconciliation besides the objects.
 #[derive(Debug)]
-pub(crate) struct Turn<'a> {
+pub(crate) struct ReconcileContext<'a> {
     pub(crate) now: Timestamp,
-    pub(crate) tempo: Tempo,
+    pub(crate) timing: Timing,
     pub(crate) rng: &'a mut fastrand::Rng,
     /// Number of pods that this reconciliation may still create.
-    pub(crate) room: usize,
+    pub(crate) pod_budget: usize,
 }
 
 /// Result of a reconciliation.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
-    pub(crate) writes: Vec<Write>,
+    pub(crate) writes: Vec<ObjectWrite>,
     /// Delay after which to reconcile again even if nothing changes.
     pub(crate) again: Option<Duration>,
 }
 
 /// One write to the cluster. Updates require that the object still has the resource version that was read.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Write {
+pub(crate) enum ObjectWrite {
     Create(Kind, Value),
     Update(Kind, Value),
     Status(Kind, Value),
@@ -79,12 +79,12 @@ pub(crate) enum Write {
         namespace: String,
         name: String,
     },
-    Note(Note),
+    Event(RecordedEvent),
 }
 
 /// An Event object to record.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Note {
+pub(crate) struct RecordedEvent {
     pub(crate) about: Value,
     pub(crate) kind: &'static str,
     pub(crate) reason: &'static str,
@@ -160,9 +160,9 @@ impl Kind {
     }
 }
 
-// === impl Tempo ===
+// === impl Timing ===
 
-impl Tempo {
+impl Timing {
     /// About as in a small real cluster.
     pub const REAL: Self = Self {
         start: Duration::from_millis(1200),
@@ -173,7 +173,7 @@ impl Tempo {
     };
 
     /// As fast as possible, for tests.
-    pub const HASTE: Self = Self {
+    pub const FAST: Self = Self {
         start: Duration::from_millis(5),
         ready: Duration::from_millis(5),
         stop: Duration::from_millis(5),
@@ -182,22 +182,22 @@ impl Tempo {
     };
 }
 
-// === impl Turn ===
+// === impl ReconcileContext ===
 
-impl Turn<'_> {
+impl ReconcileContext<'_> {
     pub(crate) fn stamp(&self) -> String {
         fields::stamp(self.now)
     }
 
     /// Random duration between 0.5 and 1.5 times the average.
-    pub(crate) fn about(&mut self, average: Duration) -> Duration {
+    pub(crate) fn jittered(&mut self, average: Duration) -> Duration {
         average.mul_f64(0.5 + self.rng.f64())
     }
 
     /// Reserves as many of the missing pods as allowed; requests a requeue for the rest.
     pub(crate) fn claim(&mut self, missing: usize, plan: &mut Plan) -> usize {
-        let granted = missing.min(self.room);
-        self.room -= granted;
+        let granted = missing.min(self.pod_budget);
+        self.pod_budget -= granted;
         if granted < missing {
             plan.later(FULL);
         }
@@ -213,7 +213,7 @@ impl Turn<'_> {
 // === impl Plan ===
 
 impl Plan {
-    pub(crate) fn write(&mut self, write: Write) {
+    pub(crate) fn write(&mut self, write: ObjectWrite) {
         self.writes.push(write);
     }
 
@@ -222,16 +222,16 @@ impl Plan {
         if object.get("status") != Some(&status) {
             let mut object = object.clone();
             fields::set(&mut object, &["status"], status);
-            self.write(Write::Status(kind, object));
+            self.write(ObjectWrite::Status(kind, object));
         }
     }
 
     pub(crate) fn delete(&mut self, kind: Kind, object: &Value) {
         let (namespace, name) = (fields::namespace(object).to_owned(), fields::name(object).to_owned());
-        self.write(Write::Delete { kind, namespace, name });
+        self.write(ObjectWrite::Delete { kind, namespace, name });
     }
 
-    pub(crate) fn note(
+    pub(crate) fn record(
         &mut self,
         about: &Value,
         source: &'static str,
@@ -248,7 +248,13 @@ impl Plan {
             _ => "Normal",
         };
         let about = reference(about);
-        self.write(Write::Note(Note { about, kind, reason, message: message.into(), source }));
+        self.write(ObjectWrite::Event(RecordedEvent {
+            about,
+            kind,
+            reason,
+            message: message.into(),
+            source,
+        }));
     }
 
     /// Requeues after this delay, or earlier if that was requested too.

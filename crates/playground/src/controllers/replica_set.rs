@@ -7,36 +7,36 @@ use serde_json::{Value, json};
 
 use super::{
     fields::{self, count, is_active, is_deleted, is_ready, name, namespace, number, text},
-    reconcile::{Kind, Plan, Turn, Write, owner, pod_of},
+    reconcile::{Kind, ObjectWrite, Plan, ReconcileContext, owner, pod_of},
 };
 
 const SOURCE: &str = "replicaset-controller";
 
-pub(super) fn decide(set: &Value, pods: &[Value], turn: &mut Turn<'_>) -> Plan {
+pub(super) fn decide(set: &Value, pods: &[Value], context: &mut ReconcileContext<'_>) -> Plan {
     let mut plan = Plan::default();
     if is_deleted(set) {
         return plan;
     }
     let active: Vec<_> = pods.iter().filter(|pod| is_active(pod)).collect();
     let wanted = usize::try_from(number(set, "/spec/replicas").unwrap_or(1)).unwrap_or(0);
-    for _ in 0..turn.claim(wanted.saturating_sub(active.len()), &mut plan) {
-        let pod_name = format!("{}-{}", name(set), turn.suffix());
-        plan.note(set, SOURCE, "SuccessfulCreate", format!("Created pod: {pod_name}"));
+    for _ in 0..context.claim(wanted.saturating_sub(active.len()), &mut plan) {
+        let pod_name = format!("{}-{}", name(set), context.suffix());
+        plan.record(set, SOURCE, "SuccessfulCreate", format!("Created pod: {pod_name}"));
         let mut pod =
             pod_of(&set["spec"]["template"], namespace(set), pod_name, owner(Kind::ReplicaSet, set));
         fields::set(&mut pod, &["metadata", "generateName"], format!("{}-", name(set)));
-        plan.write(Write::Create(Kind::Pod, pod));
+        plan.write(ObjectWrite::Create(Kind::Pod, pod));
     }
     let mut victims = active.clone();
     victims.sort_by_key(|pod| std::cmp::Reverse(worth_keeping(pod)));
     for pod in victims.into_iter().skip(wanted) {
-        plan.note(set, SOURCE, "SuccessfulDelete", format!("Deleted pod: {}", name(pod)));
+        plan.record(set, SOURCE, "SuccessfulDelete", format!("Deleted pod: {}", name(pod)));
         plan.delete(Kind::Pod, pod);
     }
     let delay = Duration::from_secs(count(set, "/spec/minReadySeconds").unsigned_abs());
     let mut available = 0;
     for pod in active.iter().filter(|pod| is_ready(pod)) {
-        match until_available(pod, delay, turn.now) {
+        match until_available(pod, delay, context.now) {
             None => available += 1,
             Some(left) => plan.later(left),
         }
@@ -81,7 +81,7 @@ pub(super) fn until_available(pod: &Value, delay: Duration, now: Timestamp) -> O
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::controllers::reconcile::Tempo;
+    use crate::controllers::reconcile::Timing;
 
     fn decided(wanted: i64, pods: &[Value]) -> Plan {
         let set = json!({
@@ -92,7 +92,12 @@ mod tests {
         decide(
             &set,
             pods,
-            &mut Turn { now: Timestamp::UNIX_EPOCH, tempo: Tempo::HASTE, rng: &mut rng, room: 500 },
+            &mut ReconcileContext {
+                now: Timestamp::UNIX_EPOCH,
+                timing: Timing::FAST,
+                rng: &mut rng,
+                pod_budget: 500,
+            },
         )
     }
 
@@ -112,7 +117,7 @@ mod tests {
             .writes
             .iter()
             .filter_map(|write| match write {
-                Write::Create(Kind::Pod, pod) => Some(name(pod).to_owned()),
+                ObjectWrite::Create(Kind::Pod, pod) => Some(name(pod).to_owned()),
                 _ => None,
             })
             .collect();
@@ -123,7 +128,8 @@ mod tests {
     #[test]
     fn no_number_of_replicas_is_too_much_for_a_turn() {
         let plan = decided(i64::from(i32::MAX), &[]);
-        let created = plan.writes.iter().filter(|write| matches!(write, Write::Create(Kind::Pod, _))).count();
+        let created =
+            plan.writes.iter().filter(|write| matches!(write, ObjectWrite::Create(Kind::Pod, _))).count();
         assert_eq!(created, 500);
         assert!(plan.again.is_some(), "the rest is looked at later");
     }
@@ -131,7 +137,7 @@ mod tests {
     #[test]
     fn the_pod_that_is_not_ready_goes_first() {
         let plan = decided(1, &[pod("a", false), pod("b", true)]);
-        let gone = Write::Delete { kind: Kind::Pod, namespace: "shop".into(), name: "a".into() };
+        let gone = ObjectWrite::Delete { kind: Kind::Pod, namespace: "shop".into(), name: "a".into() };
         assert!(plan.writes.contains(&gone), "{plan:?}");
     }
 
@@ -140,6 +146,6 @@ mod tests {
         let mut going = pod("a", true);
         fields::set(&mut going, &["metadata", "deletionTimestamp"], "2026-01-01T00:00:00Z");
         let plan = decided(1, &[going]);
-        assert!(plan.writes.iter().any(|write| matches!(write, Write::Create(Kind::Pod, _))));
+        assert!(plan.writes.iter().any(|write| matches!(write, ObjectWrite::Create(Kind::Pod, _))));
     }
 }

@@ -4,13 +4,13 @@ use serde_json::{Value, json};
 
 use super::{
     fields::{self, count, is_active, is_deleted, is_ready, label, list, name, namespace, number, text},
-    reconcile::{Kind, Plan, Turn, Write, owner, pod_of, template_hash},
+    reconcile::{Kind, ObjectWrite, Plan, ReconcileContext, owner, pod_of, template_hash},
 };
 
 const SOURCE: &str = "statefulset-controller";
 const REVISION: &str = "controller-revision-hash";
 
-pub(super) fn decide(set: &Value, pods: &[Value], turn: &mut Turn<'_>) -> Plan {
+pub(super) fn decide(set: &Value, pods: &[Value], context: &mut ReconcileContext<'_>) -> Plan {
     let mut plan = Plan::default();
     if is_deleted(set) {
         return plan;
@@ -20,7 +20,7 @@ pub(super) fn decide(set: &Value, pods: &[Value], turn: &mut Turn<'_>) -> Plan {
     pods.sort_by_key(|(ordinal, _)| *ordinal);
     let replicas = number(set, "/spec/replicas").unwrap_or(1);
 
-    if !fill(&mut plan, set, &pods, &revision, turn) && !shrink(&mut plan, set, &pods, replicas) {
+    if !fill(&mut plan, set, &pods, &revision, context) && !shrink(&mut plan, set, &pods, replicas) {
         renew(&mut plan, set, &pods, &revision);
     }
     status(&mut plan, set, &pods, &revision);
@@ -36,7 +36,13 @@ fn ordinal(set: &Value, pod: &Value) -> Option<i64> {
 }
 
 /// Creates missing pods: the first gap, or all with parallel pod management. Returns whether to wait.
-fn fill(plan: &mut Plan, set: &Value, pods: &[(i64, &Value)], revision: &str, turn: &mut Turn<'_>) -> bool {
+fn fill(
+    plan: &mut Plan,
+    set: &Value,
+    pods: &[(i64, &Value)],
+    revision: &str,
+    context: &mut ReconcileContext<'_>,
+) -> bool {
     let ordered = is_ordered(set);
     let mut waits = false;
     for wanted in 0..number(set, "/spec/replicas").unwrap_or(1) {
@@ -49,7 +55,7 @@ fn fill(plan: &mut Plan, set: &Value, pods: &[(i64, &Value)], revision: &str, tu
                 waits = true;
             }
             Some(_) => {}
-            None if turn.claim(1, plan) == 0 => return true,
+            None if context.claim(1, plan) == 0 => return true,
             None => {
                 create(plan, set, wanted, revision);
                 waits = true;
@@ -83,14 +89,14 @@ fn create(plan: &mut Plan, set: &Value, ordinal: i64, revision: &str) {
     for template in list(set, "/spec/volumeClaimTemplates") {
         let claim = format!("{}-{pod_name}", name(template));
         volumes.push(json!({ "name": name(template), "persistentVolumeClaim": { "claimName": claim } }));
-        plan.write(Write::Create(Kind::PersistentVolumeClaim, claim_of(set, template, &claim)));
+        plan.write(ObjectWrite::Create(Kind::PersistentVolumeClaim, claim_of(set, template, &claim)));
     }
     if !volumes.is_empty() {
         fields::set(&mut pod, &["spec", "volumes"], volumes);
     }
     let told = format!("create Pod {pod_name} in StatefulSet {} successful", name(set));
-    plan.note(set, SOURCE, "SuccessfulCreate", told);
-    plan.write(Write::Create(Kind::Pod, pod));
+    plan.record(set, SOURCE, "SuccessfulCreate", told);
+    plan.write(ObjectWrite::Create(Kind::Pod, pod));
 }
 
 /// Creates the claim of a pod. Without an owner it outlives the pod and is reused by the next one.
@@ -120,7 +126,7 @@ fn shrink(plan: &mut Plan, set: &Value, pods: &[(i64, &Value)], replicas: i64) -
             continue;
         }
         let told = format!("delete Pod {} in StatefulSet {} successful", name(pod), name(set));
-        plan.note(set, SOURCE, "SuccessfulDelete", told);
+        plan.record(set, SOURCE, "SuccessfulDelete", told);
         plan.delete(Kind::Pod, pod);
         if ordered {
             break;
@@ -172,7 +178,7 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::controllers::reconcile::Tempo;
+    use crate::controllers::reconcile::Timing;
 
     fn set(replicas: i64, image: &str) -> Value {
         json!({
@@ -192,13 +198,18 @@ mod tests {
         decide(
             set,
             pods,
-            &mut Turn { now: Timestamp::UNIX_EPOCH, tempo: Tempo::HASTE, rng: &mut rng, room: 500 },
+            &mut ReconcileContext {
+                now: Timestamp::UNIX_EPOCH,
+                timing: Timing::FAST,
+                rng: &mut rng,
+                pod_budget: 500,
+            },
         )
     }
 
     fn created(plan: &Plan, kind: Kind) -> Vec<Value> {
-        let created = |write: &Write| match write {
-            Write::Create(of, object) if *of == kind => Some(object.clone()),
+        let created = |write: &ObjectWrite| match write {
+            ObjectWrite::Create(of, object) if *of == kind => Some(object.clone()),
             _ => None,
         };
         plan.writes.iter().filter_map(created).collect()
@@ -240,8 +251,8 @@ mod tests {
     #[test]
     fn the_last_pod_goes_first_when_there_are_too_many_or_the_template_is_new() {
         let deleted = |plan: &Plan| -> Vec<String> {
-            let deleted = |write: &Write| match write {
-                Write::Delete { name, .. } => Some(name.clone()),
+            let deleted = |write: &ObjectWrite| match write {
+                ObjectWrite::Delete { name, .. } => Some(name.clone()),
                 _ => None,
             };
             plan.writes.iter().filter_map(deleted).collect()

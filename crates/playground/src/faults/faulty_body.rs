@@ -8,16 +8,16 @@ use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 use tokio::{sync::watch, time::sleep};
 
-use super::{Active, Asked, Effect, Faults, Verb, error_response};
-use crate::cluster::{Body, BodyError, Cut};
+use super::{ActiveFault, Effect, Faults, RequestInfo, Verb, error_response};
+use crate::cluster::{Body, BodyError, ConnectionClosed};
 
 /// Body of a response, and the faults that apply to it.
-struct Spoiled {
+struct FaultyBody {
     inner: Body,
     faults: Arc<Faults>,
     changed_rx: watch::Receiver<u64>,
-    asked: Asked,
-    hit: Vec<Arc<Active>>,
+    info: RequestInfo,
+    hit: Vec<Arc<ActiveFault>>,
     /// Id of the newest fault that was considered.
     seen: u64,
     /// Chunks to send before more is read.
@@ -31,34 +31,40 @@ struct Spoiled {
 const DRIP: Duration = Duration::from_millis(50);
 
 /// Wraps a body in faults: those that hit its request, and those injected later.
-pub(super) fn spoil(body: Body, faults: Arc<Faults>, asked: Asked, hit: Vec<Arc<Active>>, seen: u64) -> Body {
+pub(super) fn wrap(
+    body: Body,
+    faults: Arc<Faults>,
+    info: RequestInfo,
+    hit: Vec<Arc<ActiveFault>>,
+    seen: u64,
+) -> Body {
     let changed_rx = faults.changed.subscribe();
-    let spoiled = Spoiled {
+    let faulty = FaultyBody {
         inner: body,
         faults,
         changed_rx,
-        asked,
+        info,
         hit,
         seen,
         pending: VecDeque::new(),
         ends: false,
         begun: false,
     };
-    let frames = stream::unfold(spoiled, |mut spoiled| async move {
-        let frame = spoiled.next().await?;
-        Some((frame, spoiled))
+    let frames = stream::unfold(faulty, |mut faulty| async move {
+        let frame = faulty.next().await?;
+        Some((frame, faulty))
     });
     StreamBody::new(frames).boxed_unsync()
 }
 
-// === impl Spoiled ===
+// === impl FaultyBody ===
 
-impl Spoiled {
+impl FaultyBody {
     async fn next(&mut self) -> Option<Result<Frame<Bytes>, BodyError>> {
         loop {
             self.consider();
             if self.has(|effect| *effect == Effect::Cut) {
-                return Some(Err(BodyError::other(Cut)));
+                return Some(Err(BodyError::other(ConnectionClosed)));
             }
             if self.has(|effect| *effect == Effect::Freeze) {
                 self.changed_rx.changed().await.ok()?;
@@ -92,7 +98,7 @@ impl Spoiled {
         let newest = *self.changed_rx.borrow_and_update();
         self.hit.retain(|active| self.faults.is_active(active.id));
         if newest > self.seen {
-            self.hit.extend(self.faults.hit(&self.asked, self.seen));
+            self.hit.extend(self.faults.hit(&self.info, self.seen));
             self.seen = newest;
         }
     }
@@ -104,17 +110,17 @@ impl Spoiled {
     /// Whether a watch must end because its resource version is no longer in the history.
     fn is_forgotten(&self) -> bool {
         // A watch that starts with a list has no resource version to lose before its first event.
-        let place = self.asked.verb == Verb::Watch && (self.asked.resumes || self.begun);
-        place && self.has(|effect| *effect == Effect::Forget)
+        let place = self.info.verb == Verb::Watch && (self.info.resumes || self.begun);
+        place && self.has(|effect| *effect == Effect::ExpireHistory)
     }
 
     /// Queues a chunk, malformed if a fault demands it.
     fn take(&mut self, chunk: &Bytes) {
         let odd = self.hit.iter().find_map(|active| match active.fault.effect {
-            Effect::Odd(odd) => Some((active.id, odd)),
+            Effect::Malformed(odd) => Some((active.id, odd)),
             _ => None,
         });
-        let is_watch = self.asked.verb == Verb::Watch;
+        let is_watch = self.info.verb == Verb::Watch;
         match odd {
             Some((id, odd)) if is_watch => {
                 let replaced = odd.in_watch(chunk);

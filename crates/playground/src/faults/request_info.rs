@@ -18,7 +18,7 @@ pub enum Verb {
 
 /// Attributes of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct RequestInfo {
     pub(super) verb: Verb,
     /// Plural; empty for discovery and other paths without a resource.
     pub(super) resource: String,
@@ -28,9 +28,9 @@ pub(super) struct Asked {
     pub(super) continues: bool,
 }
 
-// === impl Asked ===
+// === impl RequestInfo ===
 
-impl Asked {
+impl RequestInfo {
     pub(super) fn of(method: &Method, uri: &Uri) -> Self {
         let mut path: Vec<&str> = uri.path().split('/').filter(|part| !part.is_empty()).collect();
         let version_at = match path.first() {
@@ -69,8 +69,8 @@ impl Asked {
 mod tests {
     use super::*;
 
-    fn asked(method: &Method, uri: &str) -> (Verb, String) {
-        let Asked { verb, resource, .. } = Asked::of(method, &uri.parse().unwrap());
+    fn info(method: &Method, uri: &str) -> (Verb, String) {
+        let RequestInfo { verb, resource, .. } = RequestInfo::of(method, &uri.parse().unwrap());
         (verb, resource)
     }
 
@@ -87,13 +87,13 @@ mod tests {
             (Method::GET, "/apis/apps/v1", Verb::Get, ""),
             (Method::GET, "/version", Verb::Get, ""),
         ] {
-            assert_eq!(asked(&method, uri), (verb, resource.to_owned()), "{uri}");
+            assert_eq!(info(&method, uri), (verb, resource.to_owned()), "{uri}");
         }
     }
 
     #[test]
     fn what_goes_on_from_history_is_told_from_what_begins() {
-        let resumes = |uri: &str| Asked::of(&Method::GET, &uri.parse().unwrap()).resumes;
+        let resumes = |uri: &str| RequestInfo::of(&Method::GET, &uri.parse().unwrap()).resumes;
         assert!(resumes("/api/v1/pods?watch=1&resourceVersion=3"));
         assert!(!resumes("/api/v1/pods?watch=1&resourceVersion=3&sendInitialEvents=true"));
         assert!(!resumes("/api/v1/pods?watch=1&resourceVersion=0"));

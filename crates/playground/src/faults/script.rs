@@ -13,12 +13,12 @@ use crate::controllers::Timers;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
-    steps: Vec<Step>,
+    steps: Vec<ScriptStep>,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Step {
+struct ScriptStep {
     #[serde(default, deserialize_with = "span")]
     at: Duration,
     #[serde(default, rename = "for", with = "optional_span")]
@@ -47,17 +47,17 @@ pub enum ScriptError {
 }
 
 /// A script in execution.
-struct Player {
-    steps: Vec<Step>,
+struct ScriptRunner {
+    steps: Vec<ScriptStep>,
     clusters: Vec<(String, Arc<Faults>)>,
     /// Injected faults of each step.
-    playing: Vec<Vec<(Arc<Faults>, FaultId)>>,
-    cues: Timers<Cue>,
+    active: Vec<Vec<(Arc<Faults>, FaultId)>>,
+    events: Timers<StepEvent>,
 }
 
 /// Begin or end of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Cue {
+enum StepEvent {
     End(usize),
     Begin(usize),
 }
@@ -71,7 +71,7 @@ fn span<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error
     let span: jiff::SignedDuration = text.parse().map_err(|_| {
         D::Error::custom(format!("{text:?} is not a time span; write it like 500ms, 10s or 1m30s"))
     })?;
-    Duration::try_from(span).map_err(|_| D::Error::custom(format!("{text:?} is less than nothing")))
+    Duration::try_from(span).map_err(|_| D::Error::custom(format!("{text:?} is negative")))
 }
 
 pub(super) mod optional_span {
@@ -104,10 +104,10 @@ A script of faults is YAML:
 
 A fault is one of:
   cut                                   connections end without an answer; open watches break off
-  freeze                                requests are taken, nothing is sent until the step is over
+  freeze                                requests are accepted, nothing is sent until the step ends
   status: {code: 503, retryAfter: 2s}   this error; 429 and 5xx are of interest
   forget                                resumed and open watches, and later pages of lists, get 410
-  slow: {bytesPerSecond: 1000}          bodies drip
+  slow: {bytesPerSecond: 1000}          bodies are sent slowly
   odd: truncated                        a body breaks off in the middle of an object, and ends
   odd: wrongTypes                       texts where objects should be
   odd: {huge: {bytes: 4000000}}         an event, or an answer, that is as much longer
@@ -130,58 +130,58 @@ A fault is one of:
         clusters: Vec<(String, Arc<Faults>)>,
         stop: CancellationToken,
     ) -> Result<(), Infallible> {
-        let playing = vec![Vec::new(); self.steps.len()];
-        Player { steps: self.steps, clusters, playing, cues: Timers::new() }.run(stop).await;
+        let active = vec![Vec::new(); self.steps.len()];
+        ScriptRunner { steps: self.steps, clusters, active, events: Timers::new() }.run(stop).await;
         Ok(())
     }
 }
 
-// === impl Player ===
+// === impl ScriptRunner ===
 
-impl Player {
+impl ScriptRunner {
     async fn run(mut self, stop: CancellationToken) {
         let start = Instant::now();
         for (number, step) in self.steps.iter().enumerate() {
-            self.cues.set(Cue::Begin(number), start + step.at);
+            self.events.set(StepEvent::Begin(number), start + step.at);
         }
         loop {
-            let due = self.cues.next().unwrap_or_else(|| Instant::now() + Duration::from_hours(1));
+            let due = self.events.next().unwrap_or_else(|| Instant::now() + Duration::from_hours(1));
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
                 () = sleep_until(due) => {}
             }
-            while let Some(cue) = self.cues.pop(Instant::now()) {
-                self.follow(cue, due);
+            while let Some(event) = self.events.pop(Instant::now()) {
+                self.handle(event, due);
             }
         }
     }
 
-    fn follow(&mut self, cue: Cue, due: Instant) {
-        let (Cue::Begin(number) | Cue::End(number)) = cue;
-        let (Some(step), Some(playing)) = (self.steps.get(number), self.playing.get_mut(number)) else {
+    fn handle(&mut self, event: StepEvent, due: Instant) {
+        let (StepEvent::Begin(number) | StepEvent::End(number)) = event;
+        let (Some(step), Some(active)) = (self.steps.get(number), self.active.get_mut(number)) else {
             return;
         };
-        for (faults, id) in playing.drain(..) {
+        for (faults, id) in active.drain(..) {
             faults.lift(id);
         }
-        if cue == Cue::End(number) {
+        if event == StepEvent::End(number) {
             return;
         }
         let hit = self.clusters.iter().filter(|(name, _)| step.is_for(name));
-        playing.extend(hit.map(|(_, faults)| (Arc::clone(faults), faults.inject(step.fault()))));
+        active.extend(hit.map(|(_, faults)| (Arc::clone(faults), faults.inject(step.fault()))));
         if let Some(lasts) = step.lasts {
-            self.cues.set(Cue::End(number), due + lasts);
+            self.events.set(StepEvent::End(number), due + lasts);
         }
         if let Some(every) = step.every {
-            self.cues.set(Cue::Begin(number), due + every);
+            self.events.set(StepEvent::Begin(number), due + every);
         }
     }
 }
 
-// === impl Step ===
+// === impl ScriptStep ===
 
-impl Step {
+impl ScriptStep {
     fn check(&self) -> Result<(), String> {
         if !(0.0..=1.0).contains(&self.share) {
             return Err(format!("share: expected 0 to 1, found {}", self.share));
@@ -228,7 +228,7 @@ fn fits(pattern: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::faults::Odd;
+    use crate::faults::MalformedBody;
 
     #[test]
     fn a_script_is_read_with_its_defaults() {
@@ -258,8 +258,8 @@ steps:
         assert!(first.is_for("us-east") && first.is_for("eu-west") && !first.is_for("eu-west-2"));
         let second = &script.steps[1];
         assert_eq!((second.at, second.lasts, second.share), (Duration::ZERO, None, 1.0));
-        assert_eq!(script.steps[2].fault, Effect::Odd(Odd::Garbage));
-        assert_eq!(script.steps[3].fault, Effect::Odd(Odd::Huge { bytes: 9 }));
+        assert_eq!(script.steps[2].fault, Effect::Malformed(MalformedBody::Garbage));
+        assert_eq!(script.steps[3].fault, Effect::Malformed(MalformedBody::Huge { bytes: 9 }));
         assert_eq!(script.steps[4].fault, Effect::Slow { bytes_per_second: 100 });
     }
 

@@ -7,7 +7,7 @@ use http::HeaderMap;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::request::Call;
+use super::request::ApiRequest;
 use super::route::Route;
 use crate::cluster::{Cluster, IssuedToken, Key};
 use crate::object::{list, text};
@@ -23,7 +23,7 @@ pub(crate) struct User {
 
 /// Attributes of a request for authorization.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Attempt {
+pub(crate) struct AccessAttributes {
     pub(crate) verb: String,
     pub(crate) group: String,
     /// With its subresource: `pods/log`.
@@ -97,11 +97,11 @@ pub(crate) fn authenticate(cluster: &Cluster, headers: &HeaderMap) -> Result<Use
             words.join(", ")
         )));
     }
-    let attempt = Attempt {
+    let attempt = AccessAttributes {
         verb: "impersonate".into(),
         resource: "users".into(),
         name: wanted.to_owned(),
-        ..Attempt::default()
+        ..AccessAttributes::default()
     };
     if !allows(cluster, &user, &attempt) {
         return Err(denial(&user, &attempt));
@@ -128,14 +128,14 @@ pub(crate) fn user_of_token(cluster: &Cluster, token: &str) -> Option<User> {
 }
 
 /// Rejects requests that the user is not authorized for.
-pub(crate) fn check(call: &Call, route: &Route) -> Result<(), Status> {
+pub(crate) fn check(call: &ApiRequest, route: &Route) -> Result<(), Status> {
     let attempt = match route {
         Route::Resource(target) => {
             let resource = match &target.subresource {
                 Some(subresource) => format!("{}/{subresource}", target.resource.plural),
                 None => target.resource.plural.clone(),
             };
-            Attempt {
+            AccessAttributes {
                 verb: target.verb.into(),
                 group: target.resource.group.clone(),
                 resource,
@@ -149,23 +149,23 @@ pub(crate) fn check(call: &Call, route: &Route) -> Result<(), Status> {
                 path: String::new(),
             }
         }
-        _ => Attempt {
+        _ => AccessAttributes {
             verb: call.method.as_str().to_ascii_lowercase(),
             path: call.path.clone(),
-            ..Attempt::default()
+            ..AccessAttributes::default()
         },
     };
     if allows(&call.cluster, &call.user, &attempt) { Ok(()) } else { Err(denial(&call.user, &attempt)) }
 }
 
 /// Whether the bound roles allow a request.
-pub(crate) fn allows(cluster: &Cluster, user: &User, attempt: &Attempt) -> bool {
+pub(crate) fn allows(cluster: &Cluster, user: &User, attempt: &AccessAttributes) -> bool {
     verdict(cluster, user, attempt).is_some()
 }
 
 /// Reason why a request is allowed, in the words of the real server; empty for administrators. None if it is not
 /// allowed.
-pub(crate) fn verdict(cluster: &Cluster, user: &User, attempt: &Attempt) -> Option<String> {
+pub(crate) fn verdict(cluster: &Cluster, user: &User, attempt: &AccessAttributes) -> Option<String> {
     if user.groups.iter().any(|group| group == MASTERS) {
         return Some(String::new());
     }
@@ -174,13 +174,13 @@ pub(crate) fn verdict(cluster: &Cluster, user: &User, attempt: &Attempt) -> Opti
 }
 
 /// A rule that is bound to a user, and its binding.
-pub(crate) struct Grant {
+pub(crate) struct BoundRule {
     pub(crate) rule: Value,
     reason: String,
 }
 
 /// All rules that are bound to a user, cluster-wide and in a namespace.
-pub(crate) fn grants(cluster: &Cluster, user: &User, namespace: &str) -> Vec<Grant> {
+pub(crate) fn grants(cluster: &Cluster, user: &User, namespace: &str) -> Vec<BoundRule> {
     const GROUP: &str = "rbac.authorization.k8s.io";
     let mut bindings = cluster.list(GROUP, "clusterrolebindings", None);
     if !namespace.is_empty() {
@@ -198,7 +198,7 @@ pub(crate) fn grants(cluster: &Cluster, user: &User, namespace: &str) -> Vec<Gra
         let Some(found) = cluster.get(&key) else { continue };
         let reason = reason(&binding, subject);
         let rules = list(&found, "/rules").iter();
-        grants.extend(rules.map(|rule| Grant { rule: rule.clone(), reason: reason.clone() }));
+        grants.extend(rules.map(|rule| BoundRule { rule: rule.clone(), reason: reason.clone() }));
     }
     grants
 }
@@ -218,7 +218,7 @@ fn reason(binding: &Value, subject: &Value) -> String {
     )
 }
 
-fn rule_allows(rule: &Value, attempt: &Attempt) -> bool {
+fn rule_allows(rule: &Value, attempt: &AccessAttributes) -> bool {
     let has = |field: &str, wanted: &str| {
         list(rule, field).iter().filter_map(Value::as_str).any(|word| word == "*" || word == wanted)
     };
@@ -239,8 +239,8 @@ fn rule_allows(rule: &Value, attempt: &Attempt) -> bool {
     has("/apiGroups", &attempt.group) && (has("/resources", &attempt.resource) || any_of_subresource) && any
 }
 
-fn denial(user: &User, attempt: &Attempt) -> Status {
-    let Attempt { verb, group, resource, namespace, name, path } = attempt;
+fn denial(user: &User, attempt: &AccessAttributes) -> Status {
+    let AccessAttributes { verb, group, resource, namespace, name, path } = attempt;
     if !path.is_empty() {
         let message = format!("forbidden: User {:?} cannot {verb} path {path:?}", user.name);
         return Status::new(403, "Forbidden", message).with_details(serde_json::json!({}));

@@ -4,10 +4,10 @@ use http::Response;
 use serde_json::{Value, json};
 
 use super::create::{check_namespace, check_type};
-use super::managed::{self, Entry, Fields, Path};
-use super::request::{Call, Encoding, parse};
+use super::managed_fields::{self, FieldPath, FieldSet, ManagedFieldsEntry};
+use super::request::{ApiRequest, BodyEncoding, parse};
 use super::respond;
-use super::route::Target;
+use super::route::RequestTarget;
 use super::update::{check_name, edit};
 use crate::builtin_schema;
 use crate::catalogue::Resource;
@@ -15,7 +15,7 @@ use crate::cluster::Body;
 use crate::object::{self, metadata};
 use crate::status::{Cause, Status};
 
-pub(crate) fn apply(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
+pub(crate) fn apply(call: &ApiRequest, target: &RequestTarget) -> Result<Response<Body>, Status> {
     call.check_dry_run("PatchOptions")?;
     let resource = &target.resource;
     let applied = read(call, target)?;
@@ -46,12 +46,12 @@ pub(crate) fn apply(call: &Call, target: &Target) -> Result<Response<Body>, Stat
     Err(Status::stale(resource, &target.name))
 }
 
-fn read(call: &Call, target: &Target) -> Result<Value, Status> {
+fn read(call: &ApiRequest, target: &RequestTarget) -> Result<Value, Status> {
     if call.query.get("fieldManager").is_none() {
         let cause = Cause::required("fieldManager", "is required for apply patch");
         return Err(Status::invalid_options("PatchOptions", &[cause]));
     }
-    let mut applied = parse(&call.body, Encoding::Yaml)
+    let mut applied = parse(&call.body, BodyEncoding::Yaml)
         .map_err(|why| Status::bad_request(format!("error decoding YAML: {why}")))?;
     if object::text(&applied, "/apiVersion").is_empty() || object::text(&applied, "/kind").is_empty() {
         let (version, kind) = (object::text(&applied, "/apiVersion"), object::text(&applied, "/kind"));
@@ -90,35 +90,43 @@ fn check_fields(resource: &Resource, applied: &mut Value) -> Result<(), Status> 
 }
 
 /// Object that an apply creates.
-fn fresh(target: &Target, applied: &Value, manager: &str) -> Value {
+fn fresh(target: &RequestTarget, applied: &Value, manager: &str) -> Value {
     let resource = &*target.resource;
     let mut object = applied.clone();
     metadata(&mut object).remove("resourceVersion");
     if resource.subresource("status").is_some() {
         object::fields(&mut object).remove("status");
     }
-    let fields = managed::paths_of(&object, resource);
+    let fields = managed_fields::paths_of(&object, resource);
     let subresource = target.subresource.as_deref();
-    managed::write(&mut object, vec![Entry::new(manager.to_owned(), "Apply", resource, subresource, fields)]);
+    managed_fields::write(
+        &mut object,
+        vec![ManagedFieldsEntry::new(manager.to_owned(), "Apply", resource, subresource, fields)],
+    );
     object
 }
 
 fn merged(
-    target: &Target,
+    target: &RequestTarget,
     current: &Value,
     applied: &Value,
     manager: &str,
     force: bool,
 ) -> Result<Value, Status> {
     let resource = &*target.resource;
-    let mut fields = managed::paths_of(applied, resource);
+    let mut fields = managed_fields::paths_of(applied, resource);
     if target.subresource.is_none() && resource.subresource("status").is_some() {
         fields.retain(|path| path.first().is_none_or(|part| part != "f:status"));
     }
-    let mut entries = managed::read(current);
-    let own =
-        Entry::new(manager.to_owned(), "Apply", resource, target.subresource.as_deref(), fields.clone());
-    let is_own = |entry: &Entry| {
+    let mut entries = managed_fields::read(current);
+    let own = ManagedFieldsEntry::new(
+        manager.to_owned(),
+        "Apply",
+        resource,
+        target.subresource.as_deref(),
+        fields.clone(),
+    );
+    let is_own = |entry: &ManagedFieldsEntry| {
         entry.manager == own.manager && entry.operation == "Apply" && entry.subresource == own.subresource
     };
     let conflicts = conflicts(&entries, &is_own, &fields, current, applied);
@@ -130,9 +138,9 @@ fn merged(
     }
     let mut object = current.clone();
     let keyed = resource.custom.is_none();
-    managed::merge(&mut object, applied, "", "", keyed);
+    managed_fields::merge(&mut object, applied, "", "", keyed);
     // Fields that this manager no longer applies are removed, unless another manager owns them.
-    let before: Fields =
+    let before: FieldSet =
         entries.iter().filter(|entry| is_own(entry)).flat_map(|entry| entry.fields.clone()).collect();
     for path in before.difference(&fields) {
         let wanted_below = fields.iter().any(|wanted| wanted.starts_with(path));
@@ -141,7 +149,7 @@ fn merged(
             .filter(|entry| !is_own(entry))
             .any(|entry| entry.fields.iter().any(|kept| kept == path || kept.starts_with(path)));
         if !wanted_below && !others {
-            managed::remove(&mut object, path);
+            managed_fields::remove(&mut object, path);
         }
     }
     match entries.iter_mut().find(|entry| is_own(entry)) {
@@ -149,7 +157,7 @@ fn merged(
         Some(entry) => *entry = own,
         None => entries.insert(0, own),
     }
-    managed::write(&mut object, entries);
+    managed_fields::write(&mut object, entries);
     for field in ["resourceVersion", "uid"] {
         let value = current.pointer(&format!("/metadata/{field}")).cloned().unwrap_or_default();
         object::assign(metadata(&mut object), field, value);
@@ -159,16 +167,16 @@ fn merged(
 
 /// Fields with other owners whose value would change.
 fn conflicts(
-    entries: &[Entry],
-    is_own: &impl Fn(&Entry) -> bool,
-    fields: &Fields,
+    entries: &[ManagedFieldsEntry],
+    is_own: &impl Fn(&ManagedFieldsEntry) -> bool,
+    fields: &FieldSet,
     current: &Value,
     applied: &Value,
-) -> Vec<(Entry, Path)> {
+) -> Vec<(ManagedFieldsEntry, FieldPath)> {
     let mut conflicts = Vec::new();
     for entry in entries.iter().filter(|entry| !is_own(entry)) {
         for path in fields.intersection(&entry.fields) {
-            let (there, wanted) = (managed::find(current, path), managed::find(applied, path));
+            let (there, wanted) = (managed_fields::find(current, path), managed_fields::find(applied, path));
             // A list item keeps its identity whatever its fields are.
             let item = path.last().is_some_and(|part| part.starts_with("k:"));
             // An empty map does not conflict with the entries of other managers.
@@ -181,8 +189,8 @@ fn conflicts(
     conflicts
 }
 
-fn refusal(conflicts: &[(Entry, Path)]) -> Status {
-    let who = |entry: &Entry| match (entry.operation.as_str(), entry.subresource.as_str()) {
+fn refusal(conflicts: &[(ManagedFieldsEntry, FieldPath)]) -> Status {
+    let who = |entry: &ManagedFieldsEntry| match (entry.operation.as_str(), entry.subresource.as_str()) {
         ("Apply", _) => format!("{:?}", entry.manager),
         (_, "") => format!("{:?} using {}", entry.manager, entry.version),
         (_, part) => format!("{:?} with subresource {part:?} using {}", entry.manager, entry.version),
@@ -190,7 +198,7 @@ fn refusal(conflicts: &[(Entry, Path)]) -> Status {
     let causes: Vec<Value> = conflicts
         .iter()
         .map(|(entry, path)| {
-            json!({"reason": "FieldManagerConflict", "message": format!("conflict with {}", who(entry)), "field": managed::spell(path)})
+            json!({"reason": "FieldManagerConflict", "message": format!("conflict with {}", who(entry)), "field": managed_fields::spell(path)})
         })
         .collect();
     let mut managers: Vec<String> = conflicts.iter().map(|(entry, _)| who(entry)).collect();
@@ -200,7 +208,7 @@ fn refusal(conflicts: &[(Entry, Path)]) -> Status {
         let fields: Vec<String> = conflicts
             .iter()
             .filter(|(entry, _)| who(entry) == manager)
-            .map(|(_, path)| managed::spell(path))
+            .map(|(_, path)| managed_fields::spell(path))
             .collect();
         match fields.as_slice() {
             [one] => lines.push(format!("conflict with {manager}: {one}")),

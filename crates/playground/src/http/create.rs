@@ -3,16 +3,16 @@
 use http::Response;
 use serde_json::Value;
 
-use super::managed;
-use super::request::Call;
+use super::managed_fields;
+use super::request::ApiRequest;
 use super::respond;
-use super::route::Target;
+use super::route::RequestTarget;
 use crate::catalogue::Resource;
 use crate::cluster::Body;
 use crate::object::{self, metadata, text};
 use crate::status::Status;
 
-pub(crate) fn create(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
+pub(crate) fn create(call: &ApiRequest, target: &RequestTarget) -> Result<Response<Body>, Status> {
     call.check_dry_run("CreateOptions")?;
     let resource = &target.resource;
     let mut object = call.object(&resource.kind)?;
@@ -28,13 +28,13 @@ pub(crate) fn create(call: &Call, target: &Target) -> Result<Response<Body>, Sta
         object::fields(&mut object).remove("status");
     }
     let unknown = call.drop_unknown_fields(resource, &mut object)?;
-    managed::created(call, resource, &mut object);
+    managed_fields::created(call, resource, &mut object);
     let object = call.cluster.insert(resource, object, call.dry_run())?;
     Ok(respond::warned(respond::object(call, resource, 201, &object)?, &unknown))
 }
 
 /// Checks that the body has the type of the path, or sets it if absent.
-pub(crate) fn check_type(call: &Call, resource: &Resource, object: &mut Value) -> Result<(), Status> {
+pub(crate) fn check_type(call: &ApiRequest, resource: &Resource, object: &mut Value) -> Result<(), Status> {
     let (version, kind) = (text(object, "/apiVersion").to_owned(), text(object, "/kind").to_owned());
     let wanted = resource.api_version();
     if resource.custom.is_some() {
@@ -136,7 +136,7 @@ fn type_name(value: &Value) -> &'static str {
 }
 
 /// Sets the namespace of the path; that of the body may not differ.
-pub(crate) fn check_namespace(target: &Target, object: &mut Value) -> Result<(), Status> {
+pub(crate) fn check_namespace(target: &RequestTarget, object: &mut Value) -> Result<(), Status> {
     let own = object::namespace(object);
     if !target.resource.is_namespaced() {
         metadata(object).remove("namespace");

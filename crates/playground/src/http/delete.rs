@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::list;
 use super::protobuf;
-use super::request::{Call, Encoding, parse};
+use super::request::{ApiRequest, BodyEncoding, parse};
 use super::respond;
-use super::route::Target;
+use super::route::RequestTarget;
 use crate::catalogue::Resource;
 use crate::cluster::Body;
 use crate::cluster::{DeleteOptions, Deletion, Propagation};
@@ -15,7 +15,7 @@ use crate::convert;
 use crate::object::{self, text};
 use crate::status::{Cause, Status};
 
-pub(crate) fn delete(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
+pub(crate) fn delete(call: &ApiRequest, target: &RequestTarget) -> Result<Response<Body>, Status> {
     let options = options(call)?;
     let resource = &target.resource;
     match call.cluster.retire(resource, &target.namespace, &target.name, &options)? {
@@ -41,7 +41,7 @@ fn returns_object(resource: &Resource) -> bool {
         )
 }
 
-pub(crate) fn delete_collection(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
+pub(crate) fn delete_collection(call: &ApiRequest, target: &RequestTarget) -> Result<Response<Body>, Status> {
     let options = options(call)?;
     let resource = &target.resource;
     let mut deleted = Vec::new();
@@ -63,14 +63,14 @@ pub(crate) fn delete_collection(call: &Call, target: &Target) -> Result<Response
 }
 
 /// Parses the options from the body, the query, or both; the body has precedence.
-fn options(call: &Call) -> Result<DeleteOptions, Status> {
+fn options(call: &ApiRequest) -> Result<DeleteOptions, Status> {
     let body = if call.body.is_empty() {
         Value::Null
     } else {
         let encoding = match call.content_type() {
-            "application/yaml" => Encoding::Yaml,
-            protobuf::MEDIA_TYPE => Encoding::Protobuf,
-            _ => Encoding::Json,
+            "application/yaml" => BodyEncoding::Yaml,
+            protobuf::MEDIA_TYPE => BodyEncoding::Protobuf,
+            _ => BodyEncoding::Json,
         };
         parse(&call.body, encoding).map_err(|why| {
             Status::bad_request(format!("couldn't get version/kind; json parse error: {why}"))

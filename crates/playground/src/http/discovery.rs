@@ -4,7 +4,7 @@ use http::{HeaderValue, Response, header};
 use serde_json::{Value, json};
 
 use super::negotiate::wants_aggregated_discovery;
-use super::request::Call;
+use super::request::ApiRequest;
 use super::respond;
 use crate::catalogue::{Catalogue, Resource, Subresource};
 use crate::cluster::Body;
@@ -36,7 +36,7 @@ pub(crate) fn paths(catalogue: &Catalogue) -> Value {
     json!({"paths": paths})
 }
 
-pub(crate) fn core(call: &Call) -> Result<Response<Body>, Status> {
+pub(crate) fn core(call: &ApiRequest) -> Result<Response<Body>, Status> {
     if wants_aggregated_discovery(call) {
         return aggregated(call, str::is_empty);
     }
@@ -46,7 +46,7 @@ pub(crate) fn core(call: &Call) -> Result<Response<Body>, Status> {
     )
 }
 
-pub(crate) fn groups(call: &Call) -> Result<Response<Body>, Status> {
+pub(crate) fn groups(call: &ApiRequest) -> Result<Response<Body>, Status> {
     if wants_aggregated_discovery(call) {
         return aggregated(call, |group| !group.is_empty());
     }
@@ -66,7 +66,7 @@ fn describe(group: &str, versions: &[&str]) -> Value {
     json!({"name": group, "preferredVersion": versions.first(), "versions": versions})
 }
 
-pub(crate) fn group(call: &Call, group: &str) -> Result<Response<Body>, Status> {
+pub(crate) fn group(call: &ApiRequest, group: &str) -> Result<Response<Body>, Status> {
     let catalogue = call.cluster.catalogue();
     let groups = catalogue.groups();
     let Some((_, versions)) = groups.iter().find(|(name, _)| *name == group) else {
@@ -78,7 +78,7 @@ pub(crate) fn group(call: &Call, group: &str) -> Result<Response<Body>, Status> 
     respond::json(&body)
 }
 
-pub(crate) fn resources(call: &Call, group: &str, version: &str) -> Result<Response<Body>, Status> {
+pub(crate) fn resources(call: &ApiRequest, group: &str, version: &str) -> Result<Response<Body>, Status> {
     let catalogue = call.cluster.catalogue();
     let served = catalogue.resources().iter().filter(|r| r.group == group && r.version == version);
     let mut resources = Vec::new();
@@ -140,7 +140,7 @@ fn sub_entry(resource: &Resource, subresource: &Subresource) -> Value {
     entry
 }
 
-fn aggregated(call: &Call, wanted: impl Fn(&str) -> bool) -> Result<Response<Body>, Status> {
+fn aggregated(call: &ApiRequest, wanted: impl Fn(&str) -> bool) -> Result<Response<Body>, Status> {
     let catalogue = call.cluster.catalogue();
     let items: Vec<Value> = catalogue
         .groups()

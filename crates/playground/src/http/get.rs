@@ -2,14 +2,14 @@
 
 use http::Response;
 
-use super::request::Call;
+use super::request::ApiRequest;
 use super::respond;
-use super::route::Target;
+use super::route::RequestTarget;
 use crate::cluster::Body;
 use crate::convert;
 use crate::status::Status;
 
-pub(crate) fn get(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
+pub(crate) fn get(call: &ApiRequest, target: &RequestTarget) -> Result<Response<Body>, Status> {
     if let Some(text) = call.query.get("resourceVersion") {
         let asked = super::list::parse_version(text)?;
         let current = call.cluster.collection(&target.resource).revision();

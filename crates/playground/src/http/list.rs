@@ -7,31 +7,31 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::Response;
 use serde_json::{Value, json};
 
-use super::negotiate::{self, Amount};
-use super::request::Call;
-use super::route::Target;
+use super::negotiate::{self, ObjectCount};
+use super::request::ApiRequest;
+use super::route::RequestTarget;
 use crate::catalogue::Resource;
 use crate::cluster::Body;
 use crate::selector::{FieldSelector, Selector, parse_labels};
 use crate::status::{Cause, Status};
-use crate::storage::collection::{Collection, Item, Snapshot};
+use crate::storage::collection::{Collection, Snapshot, SnapshotItem};
 
 mod write;
 
 pub(crate) use write::write_metadata;
 
-use write::{Head, Writer};
+use write::{ListMetadata, ListWriter};
 
 /// Start of a list: resource version and position.
-struct Start {
+struct ListStart {
     /// Path after which the page begins.
     after: Option<String>,
     at: Option<u64>,
     continued: bool,
 }
 
-pub(crate) fn list(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
-    let view = negotiate::view(call, Amount::Many)?;
+pub(crate) fn list(call: &ApiRequest, target: &RequestTarget) -> Result<Response<Body>, Status> {
+    let view = negotiate::view(call, ObjectCount::Many)?;
     let collection = call.cluster.collection(&target.resource);
     let selector = selector(call, &target.resource)?;
     let limit =
@@ -40,7 +40,7 @@ pub(crate) fn list(call: &Call, target: &Target) -> Result<Response<Body>, Statu
     let prefix = target.prefix();
     let after = start.after.as_ref().map(|path| format!("{prefix}{path}"));
     let snapshot = collection.snapshot(&prefix, after.as_deref(), start.at).map_err(|_| match &start {
-        Start { after: Some(after), continued: true, .. } => {
+        ListStart { after: Some(after), continued: true, .. } => {
             Status::continue_expired(Some(token(None, after)))
         }
         _ => Status::new(410, "Expired", "The resourceVersion for the provided list is too old."),
@@ -48,11 +48,11 @@ pub(crate) fn list(call: &Call, target: &Target) -> Result<Response<Body>, Statu
     let Snapshot { revision, count, items } = snapshot;
     let everything = selector.is_everything();
     let mut items = items.filter(move |item| selector.matches(&item.object));
-    let mut head = Head { revision, resume: None, remaining: None };
-    let items: Box<dyn Iterator<Item = Item> + Send> = match limit {
+    let mut head = ListMetadata { revision, resume: None, remaining: None };
+    let items: Box<dyn Iterator<Item = SnapshotItem> + Send> = match limit {
         None => Box::new(items),
         Some(limit) => {
-            let page: Vec<Item> = items.by_ref().take(limit).collect();
+            let page: Vec<SnapshotItem> = items.by_ref().take(limit).collect();
             if let Some(last) = page.last()
                 && items.next().is_some()
             {
@@ -63,18 +63,18 @@ pub(crate) fn list(call: &Call, target: &Target) -> Result<Response<Body>, Statu
             Box::new(page.into_iter())
         }
     };
-    Ok(Writer::new(call, &target.resource, view, &head, items)?.respond(call))
+    Ok(ListWriter::new(call, &target.resource, view, &head, items)?.respond(call))
 }
 
 /// Selector of a list or watch request.
-pub(crate) fn selector(call: &Call, resource: &Resource) -> Result<Selector, Status> {
+pub(crate) fn selector(call: &ApiRequest, resource: &Resource) -> Result<Selector, Status> {
     Ok(Selector {
         labels: parse_labels(call.query.get("labelSelector").unwrap_or_default())?,
         fields: FieldSelector::parse(resource, call.query.get("fieldSelector").unwrap_or_default())?,
     })
 }
 
-fn start(call: &Call, collection: &dyn Collection, limit: Option<usize>) -> Result<Start, Status> {
+fn start(call: &ApiRequest, collection: &dyn Collection, limit: Option<usize>) -> Result<ListStart, Status> {
     let (version, rule, resume) = (
         call.query.get("resourceVersion"),
         call.query.get("resourceVersionMatch"),
@@ -87,10 +87,10 @@ fn start(call: &Call, collection: &dyn Collection, limit: Option<usize>) -> Resu
             let message = "specifying resource version is not allowed when using continue";
             return Err(Status::bad_request(message));
         }
-        return Ok(Start { after: Some(after), at, continued: true });
+        return Ok(ListStart { after: Some(after), at, continued: true });
     }
     let Some(asked) = version.map(parse_version).transpose()?.filter(|&asked| asked > 0) else {
-        return Ok(Start { after: None, at: None, continued: false });
+        return Ok(ListStart { after: None, at: None, continued: false });
     };
     let current = collection.revision();
     if asked > current {
@@ -98,7 +98,7 @@ fn start(call: &Call, collection: &dyn Collection, limit: Option<usize>) -> Resu
     }
     // Without `resourceVersionMatch`, a page has exactly this resource version and a complete list is not older.
     let exact = rule == Some("Exact") || (rule.is_none() && limit.is_some());
-    Ok(Start { after: None, at: exact.then_some(asked), continued: false })
+    Ok(ListStart { after: None, at: exact.then_some(asked), continued: false })
 }
 
 fn check_options(
@@ -178,7 +178,7 @@ fn parse_token(token: &str) -> Result<(Option<u64>, String), Status> {
 }
 
 /// Objects that a collection deletion applies to.
-pub(crate) fn selected(call: &Call, target: &Target) -> Result<Vec<Item>, Status> {
+pub(crate) fn selected(call: &ApiRequest, target: &RequestTarget) -> Result<Vec<SnapshotItem>, Status> {
     let selector = selector(call, &target.resource)?;
     let collection: Arc<dyn Collection> = call.cluster.collection(&target.resource);
     let snapshot =

@@ -7,29 +7,33 @@ use http_body_util::{BodyExt, StreamBody};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use super::request::Call;
+use super::request::ApiRequest;
 use super::respond;
-use super::route::Target;
+use super::route::RequestTarget;
 use crate::admission::container_names;
 use crate::catalogue::Resource;
-use crate::cluster::{Body, BodyError, LogLine, Run};
+use crate::cluster::{Body, BodyError, ContainerRun, LogLine};
 use crate::object::{list, text};
 use crate::status::{Cause, Status};
 
 /// Options of a log request.
-struct Wanted {
+struct LogOptions {
     tail: Option<usize>,
     since: Option<Timestamp>,
     timestamps: bool,
     limit: Option<usize>,
 }
 
-pub(crate) fn log(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
+pub(crate) fn log(call: &ApiRequest, target: &RequestTarget) -> Result<Response<Body>, Status> {
     let bytes = call.cluster.bytes(&target.resource, &target.namespace, &target.name)?;
     let pod: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     let container = container(call, target, &pod)?;
-    let run = if call.query.flag("previous") == Some(true) { Run::Previous } else { Run::Current };
-    let wanted = Wanted::parse(call, target)?;
+    let run = if call.query.flag("previous") == Some(true) {
+        ContainerRun::Previous
+    } else {
+        ContainerRun::Current
+    };
+    let wanted = LogOptions::parse(call, target)?;
     if text(&pod, "/spec/nodeName").is_empty() {
         return Ok(respond::empty());
     }
@@ -37,7 +41,7 @@ pub(crate) fn log(call: &Call, target: &Target) -> Result<Response<Body>, Status
     let source = call.cluster.logs();
     let lines = source.as_ref().map(|source| source.lines(&pod, &container, run)).unwrap_or_default();
     let text = wanted.write(&lines);
-    let follows = call.query.flag("follow") == Some(true) && run == Run::Current;
+    let follows = call.query.flag("follow") == Some(true) && run == ContainerRun::Current;
     let body = match source {
         Some(source) if follows => {
             let first = futures::stream::iter([text]);
@@ -52,7 +56,7 @@ pub(crate) fn log(call: &Call, target: &Target) -> Result<Response<Body>, Status
 }
 
 /// Returns the requested container, or the only one.
-fn container(call: &Call, target: &Target, pod: &Value) -> Result<String, Status> {
+fn container(call: &ApiRequest, target: &RequestTarget, pod: &Value) -> Result<String, Status> {
     let parts = ["containers", "initContainers", "ephemeralContainers"];
     let all: Vec<String> = parts.iter().flat_map(|part| container_names(pod, part)).collect();
     let name = &target.name;
@@ -80,7 +84,12 @@ fn container(call: &Call, target: &Target, pod: &Value) -> Result<String, Status
     }
 }
 
-fn check_started(target: &Target, pod: &Value, container: &str, run: Run) -> Result<(), Status> {
+fn check_started(
+    target: &RequestTarget,
+    pod: &Value,
+    container: &str,
+    run: ContainerRun,
+) -> Result<(), Status> {
     let name = &target.name;
     let parts = ["containerStatuses", "initContainerStatuses"];
     let status = parts
@@ -89,12 +98,12 @@ fn check_started(target: &Target, pod: &Value, container: &str, run: Run) -> Res
         .find(|status| text(status, "/name") == container);
     let Some(status) = status else { return Ok(()) };
     let reason = text(status, "/state/waiting/reason");
-    if run == Run::Previous && status.pointer("/lastState/terminated").is_none() {
+    if run == ContainerRun::Previous && status.pointer("/lastState/terminated").is_none() {
         return Err(Status::bad_request(format!(
             "previous terminated container {container:?} in pod {name:?} not found"
         )));
     }
-    if run == Run::Current
+    if run == ContainerRun::Current
         && status.pointer("/state/waiting").is_some()
         && status.pointer("/lastState/terminated").is_none()
     {
@@ -106,10 +115,10 @@ fn check_started(target: &Target, pod: &Value, container: &str, run: Run) -> Res
     Ok(())
 }
 
-// === impl Wanted ===
+// === impl LogOptions ===
 
-impl Wanted {
-    fn parse(call: &Call, target: &Target) -> Result<Self, Status> {
+impl LogOptions {
+    fn parse(call: &ApiRequest, target: &RequestTarget) -> Result<Self, Status> {
         let mut causes = Vec::new();
         let number = |field: &str| call.query.number::<i64>(field);
         if let Some(tail) = number("tailLines")?.filter(|&tail| tail < 0) {
@@ -184,7 +193,7 @@ mod tests {
 
     #[test]
     fn tail_since_and_limit_cut_the_log() {
-        let wanted = |tail, since, limit| Wanted { tail, since, timestamps: false, limit };
+        let wanted = |tail, since, limit| LogOptions { tail, since, timestamps: false, limit };
         assert_eq!(wanted(Some(2), None, None).write(&lines()), "line 3\nline 4\n");
         assert_eq!(wanted(Some(0), None, None).write(&lines()), "");
         assert_eq!(wanted(None, Timestamp::from_second(4).ok(), None).write(&lines()), "line 4\n");
@@ -193,7 +202,7 @@ mod tests {
 
     #[test]
     fn timestamps_have_nine_digits() {
-        let wanted = Wanted { tail: Some(1), since: None, timestamps: true, limit: None };
+        let wanted = LogOptions { tail: Some(1), since: None, timestamps: true, limit: None };
         assert_eq!(wanted.write(&lines()), "1970-01-01T00:00:04.000000000Z line 4\n");
     }
 }

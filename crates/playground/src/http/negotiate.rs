@@ -1,11 +1,11 @@
 //! Content negotiation.
 
-use super::request::Call;
+use super::request::ApiRequest;
 use crate::status::Status;
 
 /// Format of the objects in a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum View {
+pub(crate) enum ResponseFormat {
     Object,
     /// The object in YAML; lists are JSON, which is YAML too.
     Yaml,
@@ -16,24 +16,24 @@ pub(crate) enum View {
 
 /// Number of objects in a response: one, or a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Amount {
+pub(crate) enum ObjectCount {
     One,
     Many,
 }
 
 /// One entry of an `Accept` header.
-struct Accepted<'a> {
+struct AcceptEntry<'a> {
     media: &'a str,
     form: Option<&'a str>,
     group: Option<&'a str>,
     version: Option<&'a str>,
 }
 
-fn accepted(header: &str) -> impl Iterator<Item = Accepted<'_>> {
+fn accepted(header: &str) -> impl Iterator<Item = AcceptEntry<'_>> {
     header.split(',').map(|entry| {
         let mut parts = entry.split(';').map(str::trim);
         let mut accepted =
-            Accepted { media: parts.next().unwrap_or_default(), form: None, group: None, version: None };
+            AcceptEntry { media: parts.next().unwrap_or_default(), form: None, group: None, version: None };
         for parameter in parts {
             match parameter.split_once('=') {
                 Some(("as", value)) => accepted.form = Some(value),
@@ -47,26 +47,26 @@ fn accepted(header: &str) -> impl Iterator<Item = Accepted<'_>> {
 }
 
 /// Returns the first supported format of the `Accept` header.
-pub(crate) fn view(call: &Call, amount: Amount) -> Result<View, Status> {
+pub(crate) fn view(call: &ApiRequest, amount: ObjectCount) -> Result<ResponseFormat, Status> {
     let header = call.header(http::header::ACCEPT);
     if header.is_empty() {
-        return Ok(View::Object);
+        return Ok(ResponseFormat::Object);
     }
     for accepted in accepted(header) {
         let plain = match accepted.media {
-            "application/yaml" if amount == Amount::One => View::Yaml,
-            "application/json" | "application/yaml" | "*/*" => View::Object,
+            "application/yaml" if amount == ObjectCount::One => ResponseFormat::Yaml,
+            "application/json" | "application/yaml" | "*/*" => ResponseFormat::Object,
             _ => continue,
         };
         let wanted = (accepted.group, accepted.version) == (Some("meta.k8s.io"), Some("v1"));
         match (accepted.form, amount) {
             (None, _) => return Ok(plain),
-            (Some("Table"), _) if wanted => return Ok(View::Table),
-            (Some("PartialObjectMetadata"), Amount::One)
-            | (Some("PartialObjectMetadataList"), Amount::Many)
+            (Some("Table"), _) if wanted => return Ok(ResponseFormat::Table),
+            (Some("PartialObjectMetadata"), ObjectCount::One)
+            | (Some("PartialObjectMetadataList"), ObjectCount::Many)
                 if wanted =>
             {
-                return Ok(View::Metadata);
+                return Ok(ResponseFormat::Metadata);
             }
             _ => {}
         }
@@ -76,7 +76,7 @@ pub(crate) fn view(call: &Call, amount: Amount) -> Result<View, Status> {
 }
 
 /// Whether the client accepts aggregated discovery.
-pub(crate) fn wants_aggregated_discovery(call: &Call) -> bool {
+pub(crate) fn wants_aggregated_discovery(call: &ApiRequest) -> bool {
     let first =
         accepted(call.header(http::header::ACCEPT)).find(|accepted| accepted.media == "application/json");
     first.is_some_and(|accepted| {

@@ -7,7 +7,7 @@
 use http::{HeaderValue, Response};
 use serde_json::{Map, Value, json};
 
-use super::request::Call;
+use super::request::ApiRequest;
 use super::respond;
 use crate::catalogue::{Catalogue, Resource};
 use crate::cluster::Body;
@@ -17,7 +17,7 @@ use crate::status::Status;
 /// An OpenAPI v2 document in protobuf: field 1, `swagger`, is `2.0`; no other fields.
 const EMPTY_V2: &[u8] = b"\x0a\x032.0";
 
-pub(crate) fn v2(call: &Call) -> Response<Body> {
+pub(crate) fn v2(call: &ApiRequest) -> Response<Body> {
     if call.header(http::header::ACCEPT).contains("protobuf") {
         let media = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
         return respond::stream(HeaderValue::from_static(media), respond::full(EMPTY_V2));
@@ -43,7 +43,7 @@ pub(crate) fn v3_index(catalogue: &Catalogue) -> Value {
     json!({"paths": paths})
 }
 
-pub(crate) fn v3(call: &Call, group: &str, version: &str) -> Result<Response<Body>, Status> {
+pub(crate) fn v3(call: &ApiRequest, group: &str, version: &str) -> Result<Response<Body>, Status> {
     let catalogue = call.cluster.catalogue();
     let (mut paths, mut schemas) = (Map::new(), Map::new());
     for resource in catalogue.resources().iter().filter(|r| r.group == group && r.version == version) {

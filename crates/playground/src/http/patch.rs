@@ -6,10 +6,10 @@ use spindrift_kubernetes::{Object, apply_json_merge};
 
 use super::apply;
 use super::create::{check_namespace, check_type};
-use super::managed;
-use super::request::{Call, Encoding, parse};
+use super::managed_fields;
+use super::request::{ApiRequest, BodyEncoding, parse};
 use super::respond;
-use super::route::Target;
+use super::route::RequestTarget;
 use super::update::{check_name, edit};
 use crate::cluster::Body;
 use crate::object;
@@ -28,7 +28,7 @@ enum Patch {
     Strategic(Object),
 }
 
-pub(crate) fn patch(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
+pub(crate) fn patch(call: &ApiRequest, target: &RequestTarget) -> Result<Response<Body>, Status> {
     let content_type = call.content_type();
     if matches!(content_type, "application/apply-patch+yaml" | "application/apply-patch+cbor") {
         return apply::apply(call, target);
@@ -50,14 +50,14 @@ pub(crate) fn patch(call: &Call, target: &Target) -> Result<Response<Body>, Stat
         check_name(target, &wanted)?;
         check_namespace(target, &mut wanted)?;
         check_identity(target, current, &wanted)?;
-        managed::changed(call, target, current, &mut wanted);
+        managed_fields::changed(call, target, current, &mut wanted);
         Ok(wanted)
     })?;
     Ok(respond::warned(respond::object(call, resource, 200, &object)?, &unknown))
 }
 
 /// A patch that names a version or uid is for that one only.
-fn check_identity(target: &Target, current: &Value, wanted: &Value) -> Result<(), Status> {
+fn check_identity(target: &RequestTarget, current: &Value, wanted: &Value) -> Result<(), Status> {
     if object::resource_version(wanted) != object::resource_version(current) {
         return Err(Status::stale(&target.resource, &target.name));
     }
@@ -69,9 +69,9 @@ fn check_identity(target: &Target, current: &Value, wanted: &Value) -> Result<()
     Ok(())
 }
 
-fn read(call: &Call, target: &Target) -> Result<Patch, Status> {
+fn read(call: &ApiRequest, target: &RequestTarget) -> Result<Patch, Status> {
     let undecodable = |why: String| Status::bad_request(format!("error decoding patch: {why}"));
-    let value = || parse(&call.body, Encoding::Json).map_err(undecodable);
+    let value = || parse(&call.body, BodyEncoding::Json).map_err(undecodable);
     let object = || {
         let Value::Object(object) = value()? else {
             return Err(undecodable("json: cannot unmarshal into a map".into()));
@@ -116,6 +116,6 @@ fn rejected() -> Status {
 }
 
 /// Applies the patch of a request to a value that is no stored object, as the scale subresource does.
-pub(crate) fn apply_to(call: &Call, target: &Target, current: &Value) -> Result<Value, Status> {
+pub(crate) fn apply_to(call: &ApiRequest, target: &RequestTarget, current: &Value) -> Result<Value, Status> {
     read(call, target)?.apply(current)
 }

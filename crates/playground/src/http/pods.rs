@@ -3,17 +3,17 @@
 use http::Response;
 use serde_json::{Value, json};
 
-use super::request::Call;
+use super::request::ApiRequest;
 use super::respond;
-use super::route::Target;
+use super::route::RequestTarget;
 use crate::catalogue::Resource;
 use crate::cluster::Body;
-use crate::cluster::{DeleteOptions, Edit, Key, Part};
+use crate::cluster::{DeleteOptions, Key, ObjectPart, ObjectUpdate};
 use crate::object::{self, child, list, text};
 use crate::selector::structured_matches;
 use crate::status::Status;
 
-pub(crate) fn evict(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
+pub(crate) fn evict(call: &ApiRequest, target: &RequestTarget) -> Result<Response<Body>, Status> {
     let eviction = call.object("Eviction")?;
     if object::name(&eviction) != target.name {
         return Err(Status::bad_request("name in URL does not match name in Eviction object"));
@@ -43,7 +43,7 @@ pub(crate) fn evict(call: &Call, target: &Target) -> Result<Response<Body>, Stat
 }
 
 /// Decrements `disruptionsAllowed`, so that the next eviction sees it before the controller has counted the pods again.
-fn spend(call: &Call, budget: &Value, dry_run: bool) -> Result<(), Status> {
+fn spend(call: &ApiRequest, budget: &Value, dry_run: bool) -> Result<(), Status> {
     let name = object::name(budget);
     let count = |budget: &Value, pointer: &str| budget.pointer(pointer).and_then(Value::as_i64).unwrap_or(0);
     if count(budget, "/status/observedGeneration") < count(budget, "/metadata/generation") {
@@ -72,12 +72,12 @@ fn spend(call: &Call, budget: &Value, dry_run: bool) -> Result<(), Status> {
 }
 
 /// Sets the pod condition that explains its eviction.
-fn announce(call: &Call, target: &Target) -> Result<(), Status> {
-    let edit = Edit {
+fn announce(call: &ApiRequest, target: &RequestTarget) -> Result<(), Status> {
+    let edit = ObjectUpdate {
         resource: &target.resource,
         namespace: &target.namespace,
         name: &target.name,
-        part: Part::Whole,
+        part: ObjectPart::Whole,
         dry_run: false,
     };
     call.cluster.edit(edit, |current| {
@@ -105,18 +105,18 @@ fn over_budget(why: &str, retry_after: Option<u64>) -> Status {
         .with_details(details)
 }
 
-pub(crate) fn bind(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
+pub(crate) fn bind(call: &ApiRequest, target: &RequestTarget) -> Result<Response<Body>, Status> {
     let binding = call.object("Binding")?;
     let node = text(&binding, "/target/name").to_owned();
     if node.is_empty() {
         return Err(Status::bad_request("target.name: Required value"));
     }
     let resource = &target.resource;
-    let edit = Edit {
+    let edit = ObjectUpdate {
         resource,
         namespace: &target.namespace,
         name: &target.name,
-        part: Part::Whole,
+        part: ObjectPart::Whole,
         dry_run: call.dry_run(),
     };
     call.cluster.edit(edit, |current| {

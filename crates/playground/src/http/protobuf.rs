@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Number, Value, json};
 
 use crate::builtin_schema::fields::{self, Field, FieldType};
-use wire::{Broken, Datum, Reader};
+use wire::{InvalidProtobuf, MessageReader, WireValue};
 
 pub(crate) const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
 
@@ -28,35 +28,40 @@ const DEEPEST: usize = 32;
 pub(crate) fn decode(body: &[u8]) -> Result<Value, String> {
     let unknown = body.strip_prefix(MAGIC).ok_or("provided data does not appear to be a protobuf message")?;
     let (mut type_meta, mut raw) = (&[][..], &[][..]);
-    for (number, datum) in wire::read(unknown).map_err(|Broken| "the envelope is broken")? {
+    for (number, datum) in wire::read(unknown).map_err(|InvalidProtobuf| "the envelope is broken")? {
         match (number, datum) {
-            (1, Datum::Bytes(bytes)) => type_meta = bytes,
-            (2, Datum::Bytes(bytes)) => raw = bytes,
+            (1, WireValue::Bytes(bytes)) => type_meta = bytes,
+            (2, WireValue::Bytes(bytes)) => raw = bytes,
             _ => {}
         }
     }
     let (mut api_version, mut kind) = (String::new(), String::new());
-    for (number, datum) in wire::read(type_meta).map_err(|Broken| "the type is broken")? {
+    for (number, datum) in wire::read(type_meta).map_err(|InvalidProtobuf| "the type is broken")? {
         match number {
-            1 => api_version = text(datum).map_err(|Broken| "the version is broken")?,
-            2 => kind = text(datum).map_err(|Broken| "the kind is broken")?,
+            1 => api_version = text(datum).map_err(|InvalidProtobuf| "the version is broken")?,
+            2 => kind = text(datum).map_err(|InvalidProtobuf| "the kind is broken")?,
             _ => {}
         }
     }
     let message = fields::message_of(&api_version, &kind)
         .ok_or_else(|| format!("no kind {kind:?} is known for version {api_version:?}"))?;
-    let mut object = message_to_json(message, raw, 0).map_err(|Broken| format!("the {kind} is broken"))?;
+    let mut object =
+        message_to_json(message, raw, 0).map_err(|InvalidProtobuf| format!("the {kind} is broken"))?;
     object.insert("apiVersion".into(), api_version.into());
     object.insert("kind".into(), kind.into());
     Ok(Value::Object(object))
 }
 
-fn message_to_json(name: &'static str, bytes: &[u8], depth: usize) -> Result<Map<String, Value>, Broken> {
+fn message_to_json(
+    name: &'static str,
+    bytes: &[u8],
+    depth: usize,
+) -> Result<Map<String, Value>, InvalidProtobuf> {
     if depth > DEEPEST {
-        return Err(Broken);
+        return Err(InvalidProtobuf);
     }
     let mut object = Map::new();
-    let mut reader = Reader::new(bytes);
+    let mut reader = MessageReader::new(bytes);
     while let Some((number, datum)) = reader.next()? {
         // Fields of a newer Kubernetes are dropped, as in JSON.
         if let Some(field) = fields::field(name, number) {
@@ -70,9 +75,9 @@ fn message_to_json(name: &'static str, bytes: &[u8], depth: usize) -> Result<Map
 fn insert(
     object: &mut Map<String, Value>,
     field: &Field,
-    datum: Datum<'_>,
+    datum: WireValue<'_>,
     depth: usize,
-) -> Result<(), Broken> {
+) -> Result<(), InvalidProtobuf> {
     match &field.kind {
         FieldType::Many(item) => {
             let item = to_json(item, datum, depth)?;
@@ -109,13 +114,13 @@ fn is_zero(value: &Value) -> bool {
     }
 }
 
-fn to_json(kind: &FieldType, datum: Datum<'_>, depth: usize) -> Result<Value, Broken> {
+fn to_json(kind: &FieldType, datum: WireValue<'_>, depth: usize) -> Result<Value, InvalidProtobuf> {
     Ok(match kind {
         FieldType::Text => text(datum)?.into(),
         FieldType::Bytes => BASE64_STANDARD.encode(datum.bytes()?).into(),
         FieldType::Bool => (datum.integer()? != 0).into(),
         FieldType::Int(_) => datum.integer()?.into(),
-        FieldType::Float => Number::from_f64(datum.float()?).ok_or(Broken)?.into(),
+        FieldType::Float => Number::from_f64(datum.float()?).ok_or(InvalidProtobuf)?.into(),
         FieldType::Message(message) => message_to_json(message, datum.bytes()?, depth + 1)?.into(),
         FieldType::Time { fraction } => time(datum.bytes()?, *fraction)?,
         FieldType::Quantity => {
@@ -123,7 +128,7 @@ fn to_json(kind: &FieldType, datum: Datum<'_>, depth: usize) -> Result<Value, Br
         }
         FieldType::Either => either(datum.bytes()?)?,
         FieldType::Json => match first(datum.bytes()?)? {
-            Some(raw) => serde_json::from_slice(raw.bytes()?).map_err(|_| Broken)?,
+            Some(raw) => serde_json::from_slice(raw.bytes()?).map_err(|_| InvalidProtobuf)?,
             None => Value::Null,
         },
         FieldType::List => {
@@ -131,21 +136,21 @@ fn to_json(kind: &FieldType, datum: Datum<'_>, depth: usize) -> Result<Value, Br
             items.into_iter().map(|(_, item)| text(item).map(Value::from)).collect::<Result<_, _>>()?
         }
         // Kubernetes has no lists of lists and no maps of maps.
-        FieldType::Many(_) | FieldType::Map(_) => return Err(Broken),
+        FieldType::Many(_) | FieldType::Map(_) => return Err(InvalidProtobuf),
     })
 }
 
-fn text(datum: Datum<'_>) -> Result<String, Broken> {
-    String::from_utf8(datum.bytes()?.to_vec()).map_err(|_| Broken)
+fn text(datum: WireValue<'_>) -> Result<String, InvalidProtobuf> {
+    String::from_utf8(datum.bytes()?.to_vec()).map_err(|_| InvalidProtobuf)
 }
 
 /// Value of the first field of a message that has only one.
-fn first(bytes: &[u8]) -> Result<Option<Datum<'_>>, Broken> {
+fn first(bytes: &[u8]) -> Result<Option<WireValue<'_>>, InvalidProtobuf> {
     Ok(wire::read(bytes)?.into_iter().find_map(|(number, datum)| (number == 1).then_some(datum)))
 }
 
 /// One entry of a map.
-fn entry(kind: &FieldType, datum: Datum<'_>, depth: usize) -> Result<(String, Value), Broken> {
+fn entry(kind: &FieldType, datum: WireValue<'_>, depth: usize) -> Result<(String, Value), InvalidProtobuf> {
     let (mut key, mut value) = (String::new(), Value::Null);
     for (number, datum) in wire::read(datum.bytes()?)? {
         match number {
@@ -158,7 +163,7 @@ fn entry(kind: &FieldType, datum: Datum<'_>, depth: usize) -> Result<(String, Va
 }
 
 /// An IntOrString: its first field selects one of the others.
-fn either(bytes: &[u8]) -> Result<Value, Broken> {
+fn either(bytes: &[u8]) -> Result<Value, InvalidProtobuf> {
     let (mut is_text, mut number, mut word) = (false, 0, String::new());
     for (field, datum) in wire::read(bytes)? {
         match field {
@@ -172,17 +177,17 @@ fn either(bytes: &[u8]) -> Result<Value, Broken> {
 }
 
 /// Null for an empty message.
-fn time(bytes: &[u8], fraction: bool) -> Result<Value, Broken> {
+fn time(bytes: &[u8], fraction: bool) -> Result<Value, InvalidProtobuf> {
     let (mut seconds, mut nanoseconds) = (None, 0);
     for (field, datum) in wire::read(bytes)? {
         match field {
             1 => seconds = Some(datum.integer()?),
-            2 => nanoseconds = i32::try_from(datum.integer()?).map_err(|_| Broken)?,
+            2 => nanoseconds = i32::try_from(datum.integer()?).map_err(|_| InvalidProtobuf)?,
             _ => {}
         }
     }
     let Some(seconds) = seconds else { return Ok(Value::Null) };
-    let time = Timestamp::new(seconds, nanoseconds).map_err(|_| Broken)?;
+    let time = Timestamp::new(seconds, nanoseconds).map_err(|_| InvalidProtobuf)?;
     let format = if fraction { "%Y-%m-%dT%H:%M:%S.%6fZ" } else { "%Y-%m-%dT%H:%M:%SZ" };
     Ok(time.strftime(format).to_string().into())
 }

@@ -14,7 +14,7 @@ impl Query {
     pub(crate) fn parse(text: &str) -> Self {
         let pairs = text.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            (decode(key, Plus::IsSpace), decode(value, Plus::IsSpace))
+            (decode(key, PlusSign::IsSpace), decode(value, PlusSign::IsSpace))
         });
         Self(pairs.collect())
     }
@@ -44,13 +44,13 @@ impl Query {
 
 /// Meaning of `+`: a space in queries, itself in paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Plus {
+pub(crate) enum PlusSign {
     IsSpace,
     IsPlus,
 }
 
 /// Percent-decodes text; invalid UTF-8 is replaced.
-pub(crate) fn decode(text: &str, plus: Plus) -> String {
+pub(crate) fn decode(text: &str, plus: PlusSign) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&first, tail)) = rest.split_first() {
@@ -64,7 +64,7 @@ pub(crate) fn decode(text: &str, plus: Plus) -> String {
                 bytes.push(code);
                 rest = tail.get(2..).unwrap_or_default();
             }
-            (b'+', None) if plus == Plus::IsSpace => bytes.push(b' '),
+            (b'+', None) if plus == PlusSign::IsSpace => bytes.push(b' '),
             (other, None) => bytes.push(other),
         }
     }
@@ -82,6 +82,6 @@ mod tests {
         assert_eq!(query.number::<i64>("limit").unwrap(), Some(5));
         assert_eq!(query.get("x"), Some("%zz"));
         assert_eq!(query.get("watch"), None);
-        assert_eq!(decode("a+b%2", Plus::IsPlus), "a+b%2");
+        assert_eq!(decode("a+b%2", PlusSign::IsPlus), "a+b%2");
     }
 }

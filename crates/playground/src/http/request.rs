@@ -20,7 +20,7 @@ use crate::status::{Cause, Status};
 const MAX_BODY: usize = 3 << 20;
 
 /// A request, its body and its user.
-pub(crate) struct Call {
+pub(crate) struct ApiRequest {
     pub(crate) cluster: Arc<Cluster>,
     pub(crate) method: Method,
     pub(crate) path: String,
@@ -32,15 +32,15 @@ pub(crate) struct Call {
 
 /// Encoding of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Encoding {
+pub(crate) enum BodyEncoding {
     Json,
     Yaml,
     Protobuf,
 }
 
-// === impl Call ===
+// === impl ApiRequest ===
 
-impl Call {
+impl ApiRequest {
     pub(crate) async fn read(cluster: Arc<Cluster>, request: Request<RequestBody>) -> Result<Self, Status> {
         let (parts, body) = request.into_parts();
         let user = access::authenticate(&cluster, &parts.headers)?;
@@ -125,9 +125,9 @@ impl Call {
     /// Parses the body as an object.
     pub(crate) fn object(&self, kind: &str) -> Result<Value, Status> {
         let encoding = match self.content_type() {
-            "" | "application/json" => Encoding::Json,
-            "application/yaml" => Encoding::Yaml,
-            protobuf::MEDIA_TYPE => Encoding::Protobuf,
+            "" | "application/json" => BodyEncoding::Json,
+            "application/yaml" => BodyEncoding::Yaml,
+            protobuf::MEDIA_TYPE => BodyEncoding::Protobuf,
             _ => {
                 let message = "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf";
                 return Err(Status::new(415, "UnsupportedMediaType", message));
@@ -149,11 +149,11 @@ impl Call {
     }
 }
 
-pub(crate) fn parse(body: &[u8], encoding: Encoding) -> Result<Value, String> {
+pub(crate) fn parse(body: &[u8], encoding: BodyEncoding) -> Result<Value, String> {
     match encoding {
-        Encoding::Json => serde_json::from_slice(body).map_err(|error| error.to_string()),
-        Encoding::Protobuf => protobuf::decode(body),
-        Encoding::Yaml => {
+        BodyEncoding::Json => serde_json::from_slice(body).map_err(|error| error.to_string()),
+        BodyEncoding::Protobuf => protobuf::decode(body),
+        BodyEncoding::Yaml => {
             let text = std::str::from_utf8(body).map_err(|error| error.to_string())?;
             serde_saphyr::from_str(text).map_err(|error| error.to_string())
         }

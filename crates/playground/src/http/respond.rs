@@ -11,8 +11,8 @@ use http_body_util::{BodyExt, Full};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::negotiate::{self, Amount, View};
-use super::request::Call;
+use super::negotiate::{self, ObjectCount, ResponseFormat};
+use super::request::ApiRequest;
 use super::table;
 use crate::catalogue::Resource;
 use crate::cluster::Body;
@@ -74,17 +74,17 @@ pub(crate) fn status(status: &Status) -> Response<Body> {
 
 /// One object, in the format that the client accepts.
 pub(crate) fn object(
-    call: &Call,
+    call: &ApiRequest,
     resource: &Resource,
     code: u16,
     object: &Value,
 ) -> Result<Response<Body>, Status> {
-    match negotiate::view(call, Amount::One)? {
-        View::Yaml => yaml(code, object),
-        View::Object => compressed(call, code, object),
-        View::Metadata => coded(code, &metadata_only(object)),
-        View::Table => {
-            let include = table::Include::parse(call)?;
+    match negotiate::view(call, ObjectCount::One)? {
+        ResponseFormat::Yaml => yaml(code, object),
+        ResponseFormat::Object => compressed(call, code, object),
+        ResponseFormat::Metadata => coded(code, &metadata_only(object)),
+        ResponseFormat::Table => {
+            let include = table::IncludeObject::parse(call)?;
             coded(code, &table::of_object(resource, object, include))
         }
     }
@@ -95,7 +95,7 @@ fn yaml(code: u16, object: &Value) -> Result<Response<Body>, Status> {
     Ok(with_code(stream(HeaderValue::from_static("application/yaml"), full(text)), code))
 }
 
-fn compressed(call: &Call, code: u16, object: &Value) -> Result<Response<Body>, Status> {
+fn compressed(call: &ApiRequest, code: u16, object: &Value) -> Result<Response<Body>, Status> {
     let body = serde_json::to_vec(object).map_err(|error| Status::internal(error.to_string()))?;
     if body.len() <= GZIP_ABOVE || !accepts_gzip(call) {
         return Ok(bytes(code, body));
@@ -118,7 +118,7 @@ pub(crate) fn warned(mut response: Response<Body>, warnings: &[String]) -> Respo
     response
 }
 
-pub(crate) fn accepts_gzip(call: &Call) -> bool {
+pub(crate) fn accepts_gzip(call: &ApiRequest) -> bool {
     call.header(header::ACCEPT_ENCODING)
         .split(',')
         .any(|word| word.split(';').next().is_some_and(|w| w.trim() == "gzip"))

@@ -4,11 +4,11 @@ use http::Response;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::access::{self, Attempt, User};
+use super::access::{self, AccessAttributes, User};
 use super::create::check_type;
-use super::request::Call;
+use super::request::ApiRequest;
 use super::respond;
-use super::route::Target;
+use super::route::RequestTarget;
 use crate::catalogue::{Resource, Verbs};
 use crate::cluster::{Body, IssuedToken};
 use crate::object::{self, child, list, text};
@@ -18,7 +18,7 @@ pub(crate) fn is_review(resource: &Resource) -> bool {
     resource.verbs == Verbs::Create
 }
 
-pub(crate) fn create(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
+pub(crate) fn create(call: &ApiRequest, target: &RequestTarget) -> Result<Response<Body>, Status> {
     let resource = &*target.resource;
     let mut review = call.object(&resource.kind)?;
     check_type(call, resource, &mut review)?;
@@ -54,14 +54,14 @@ fn user_info(user: &User) -> Value {
     info
 }
 
-fn access(call: &Call, user: &User, review: &Value) -> Value {
+fn access(call: &ApiRequest, user: &User, review: &Value) -> Value {
     let word = |field: &str| text(review, &format!("/spec/resourceAttributes/{field}")).to_owned();
     let attempt = if review.pointer("/spec/resourceAttributes").is_some() {
         let resource = match word("subresource") {
             subresource if subresource.is_empty() => word("resource"),
             subresource => format!("{}/{subresource}", word("resource")),
         };
-        Attempt {
+        AccessAttributes {
             verb: word("verb"),
             group: word("group"),
             resource,
@@ -71,7 +71,7 @@ fn access(call: &Call, user: &User, review: &Value) -> Value {
         }
     } else {
         let word = |field: &str| text(review, &format!("/spec/nonResourceAttributes/{field}")).to_owned();
-        Attempt { verb: word("verb"), path: word("path"), ..Attempt::default() }
+        AccessAttributes { verb: word("verb"), path: word("path"), ..AccessAttributes::default() }
     };
     match access::verdict(&call.cluster, user, &attempt) {
         None => json!({"allowed": false}),
@@ -80,7 +80,7 @@ fn access(call: &Call, user: &User, review: &Value) -> Value {
     }
 }
 
-fn rules(call: &Call, review: &Value) -> Result<Value, Status> {
+fn rules(call: &ApiRequest, review: &Value) -> Result<Value, Status> {
     let namespace = text(review, "/spec/namespace");
     if namespace.is_empty() {
         return Err(Status::bad_request("no namespace on request"));
@@ -96,7 +96,7 @@ fn rules(call: &Call, review: &Value) -> Result<Value, Status> {
 }
 
 /// Issues a token for a service account.
-pub(crate) fn token(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
+pub(crate) fn token(call: &ApiRequest, target: &RequestTarget) -> Result<Response<Body>, Status> {
     let mut request = call.object("TokenRequest")?;
     let bytes = call.cluster.bytes(&target.resource, &target.namespace, &target.name)?;
     let account: Value = serde_json::from_slice(&bytes).unwrap_or_default();

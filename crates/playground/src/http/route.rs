@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use http::Method;
 
-use super::query::{Plus, decode};
-use super::request::Call;
+use super::query::{PlusSign, decode};
+use super::request::ApiRequest;
 use crate::catalogue::Resource;
 use crate::status::Status;
 
@@ -21,12 +21,12 @@ pub(crate) enum Route {
     OpenApiV2,
     OpenApiV3,
     OpenApiV3Group(String, String),
-    Resource(Target),
+    Resource(RequestTarget),
     Unknown,
 }
 
 /// Objects, or a subresource of one.
-pub(crate) struct Target {
+pub(crate) struct RequestTarget {
     pub(crate) resource: Arc<Resource>,
     /// Empty for all namespaces, and for cluster-scoped resources.
     pub(crate) namespace: String,
@@ -40,12 +40,12 @@ pub(crate) struct Target {
 // === impl Route ===
 
 impl Route {
-    pub(crate) fn parse(call: &Call) -> Result<Self, Status> {
+    pub(crate) fn parse(call: &ApiRequest) -> Result<Self, Status> {
         let segments: Vec<String> = call
             .path
             .split('/')
             .filter(|segment| !segment.is_empty())
-            .map(|segment| decode(segment, Plus::IsPlus))
+            .map(|segment| decode(segment, PlusSign::IsPlus))
             .collect();
         let words: Vec<&str> = segments.iter().map(String::as_str).collect();
         Ok(match words.as_slice() {
@@ -69,7 +69,7 @@ impl Route {
         })
     }
 
-    fn resource(call: &Call, group: &str, version: &str, rest: &[&str]) -> Result<Self, Status> {
+    fn resource(call: &ApiRequest, group: &str, version: &str, rest: &[&str]) -> Result<Self, Status> {
         let catalogue = call.cluster.catalogue();
         // Deprecated form of watches: /api/v1/watch/namespaces/default/pods.
         let (rest, old_form) = match rest {
@@ -108,7 +108,7 @@ impl Route {
         // A path of one object is a read, whatever the query contains.
         let wants_watch = old_form || (name.is_empty() && call.query.flag("watch") == Some(true));
         let verb = verb(&call.method, name.is_empty(), wants_watch && subresource.is_none())?;
-        let target = Target {
+        let target = RequestTarget {
             resource: Arc::clone(resource),
             namespace: namespace.to_owned(),
             name: name.to_owned(),
@@ -134,9 +134,9 @@ fn verb(method: &Method, collection: bool, watch: bool) -> Result<&'static str, 
     })
 }
 
-// === impl Target ===
+// === impl RequestTarget ===
 
-impl Target {
+impl RequestTarget {
     fn check_verb(&self) -> Result<(), Status> {
         let allowed = match &self.subresource {
             Some(name) => {

@@ -3,11 +3,11 @@
 use http::Response;
 use serde_json::{Value, json};
 
-use super::managed;
+use super::managed_fields;
 use super::patch;
-use super::request::Call;
+use super::request::ApiRequest;
 use super::respond;
-use super::route::Target;
+use super::route::RequestTarget;
 use super::update::{check_name, edit};
 use crate::catalogue::{Resource, ScalePaths};
 use crate::cluster::Body;
@@ -16,7 +16,7 @@ use crate::object::{self, text};
 use crate::selector::structured_text;
 use crate::status::{Cause, Status};
 
-pub(crate) fn scale(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
+pub(crate) fn scale(call: &ApiRequest, target: &RequestTarget) -> Result<Response<Body>, Status> {
     let resource = &target.resource;
     if target.verb == "get" {
         let bytes = call.cluster.bytes(resource, &target.namespace, &target.name)?;
@@ -47,7 +47,7 @@ pub(crate) fn scale(call: &Call, target: &Target) -> Result<Response<Body>, Stat
         }
         let mut wanted = current.clone();
         write(&mut wanted, &paths(resource).spec, replicas.into());
-        managed::changed(call, target, current, &mut wanted);
+        managed_fields::changed(call, target, current, &mut wanted);
         Ok(wanted)
     })?;
     respond::json(&scale_of(resource, &object))

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use spindrift_printer::{KindRef, Printer};
 
-use super::request::Call;
+use super::request::ApiRequest;
 use super::respond::metadata_only;
 use crate::catalogue::Resource;
 use crate::object;
@@ -14,16 +14,16 @@ use crate::status::{Cause, Status};
 
 /// Object data in a row, beside its cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Include {
+pub(crate) enum IncludeObject {
     None,
     Metadata,
     Object,
 }
 
-// === impl Include ===
+// === impl IncludeObject ===
 
-impl Include {
-    pub(crate) fn parse(call: &Call) -> Result<Self, Status> {
+impl IncludeObject {
+    pub(crate) fn parse(call: &ApiRequest) -> Result<Self, Status> {
         match call.query.get("includeObject") {
             None | Some("Metadata") => Ok(Self::Metadata),
             Some("None") => Ok(Self::None),
@@ -58,17 +58,17 @@ pub(crate) fn printer(resource: &Resource) -> Cow<'_, Printer> {
 }
 
 /// Row of one object.
-pub(crate) fn row(printer: &Printer, object: &Value, include: Include) -> Value {
+pub(crate) fn row(printer: &Printer, object: &Value, include: IncludeObject) -> Value {
     let cells = printer.cells(object, Timestamp::now());
     match include {
-        Include::None => json!({"cells": cells}),
-        Include::Metadata => json!({"cells": cells, "object": metadata_only(object)}),
-        Include::Object => json!({"cells": cells, "object": object}),
+        IncludeObject::None => json!({"cells": cells}),
+        IncludeObject::Metadata => json!({"cells": cells, "object": metadata_only(object)}),
+        IncludeObject::Object => json!({"cells": cells, "object": object}),
     }
 }
 
 /// Table of one object.
-pub(crate) fn of_object(resource: &Resource, object: &Value, include: Include) -> Value {
+pub(crate) fn of_object(resource: &Resource, object: &Value, include: IncludeObject) -> Value {
     json!({
         "kind": "Table", "apiVersion": "meta.k8s.io/v1",
         "metadata": {"resourceVersion": object::resource_version(object)},

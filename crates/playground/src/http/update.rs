@@ -4,17 +4,17 @@ use http::Response;
 use serde_json::Value;
 
 use super::create::{check_namespace, check_type};
-use super::managed;
-use super::request::Call;
+use super::managed_fields;
+use super::request::ApiRequest;
 use super::respond;
-use super::route::Target;
+use super::route::RequestTarget;
 use crate::catalogue::Resource;
 use crate::cluster::Body;
-use crate::cluster::{Edit, Part};
+use crate::cluster::{ObjectPart, ObjectUpdate};
 use crate::object;
 use crate::status::{Cause, Status};
 
-pub(crate) fn update(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
+pub(crate) fn update(call: &ApiRequest, target: &RequestTarget) -> Result<Response<Body>, Status> {
     call.check_dry_run("UpdateOptions")?;
     let resource = &target.resource;
     let mut wanted = call.object(&resource.kind)?;
@@ -24,19 +24,19 @@ pub(crate) fn update(call: &Call, target: &Target) -> Result<Response<Body>, Sta
     let unknown = call.drop_unknown_fields(resource, &mut wanted)?;
     let object = call.cluster.edit(edit(call, target), |current| {
         check_identity(resource, &target.name, current, &wanted)?;
-        managed::changed(call, target, current, &mut wanted);
+        managed_fields::changed(call, target, current, &mut wanted);
         Ok(wanted)
     })?;
     Ok(respond::warned(respond::object(call, resource, 200, &object)?, &unknown))
 }
 
 /// Update of a request.
-pub(crate) fn edit<'a>(call: &Call, target: &'a Target) -> Edit<'a> {
+pub(crate) fn edit<'a>(call: &ApiRequest, target: &'a RequestTarget) -> ObjectUpdate<'a> {
     let part = match target.subresource.as_deref() {
-        Some("status") => Part::Status,
-        _ => Part::Main,
+        Some("status") => ObjectPart::Status,
+        _ => ObjectPart::Main,
     };
-    Edit {
+    ObjectUpdate {
         resource: &target.resource,
         namespace: &target.namespace,
         name: &target.name,
@@ -45,7 +45,7 @@ pub(crate) fn edit<'a>(call: &Call, target: &'a Target) -> Edit<'a> {
     }
 }
 
-pub(crate) fn check_name(target: &Target, wanted: &Value) -> Result<(), Status> {
+pub(crate) fn check_name(target: &RequestTarget, wanted: &Value) -> Result<(), Status> {
     let (own, name) = (object::name(wanted), target.name.as_str());
     if own == name {
         return Ok(());

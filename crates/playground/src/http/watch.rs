@@ -12,18 +12,18 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::list::{self, refuse_options};
-use super::negotiate::{self, Amount, View};
-use super::request::Call;
+use super::negotiate::{self, ObjectCount, ResponseFormat};
+use super::request::ApiRequest;
 use super::respond;
-use super::route::Target;
+use super::route::RequestTarget;
 use super::table;
 use crate::catalogue::Resource;
 use crate::cluster::{Body, BodyError};
 use crate::convert::{self, ObjectWriter};
 use crate::selector::Selector;
 use crate::status::{Cause, Status};
-use crate::storage::collection::{Change, Collection, Item};
-use crate::storage::{ChangeKind, Stop};
+use crate::storage::collection::{Change, Collection, SnapshotItem};
+use crate::storage::{ChangeKind, ChangesError};
 
 /// Interval between bookmarks, if the client requests them.
 const BOOKMARKS: Duration = Duration::from_mins(1);
@@ -45,9 +45,9 @@ struct Watcher {
     collection: Arc<dyn Collection>,
     prefix: String,
     selector: Selector,
-    format: Format,
+    format: EventFormat,
     /// Objects that are sent before the first change.
-    initial: Option<Box<dyn Iterator<Item = Item> + Send>>,
+    initial: Option<Box<dyn Iterator<Item = SnapshotItem> + Send>>,
     /// Set if a bookmark marks the end of the initial objects.
     announces_end: bool,
     bookmarks: bool,
@@ -59,24 +59,24 @@ struct Watcher {
 }
 
 /// Events that are ready to be sent.
-struct Pending {
+struct PendingEvents {
     /// None if no change concerns this watch.
     piece: Option<Bytes>,
     more: bool,
 }
 
 /// Format of events.
-struct Format {
+struct EventFormat {
     resource: Arc<Resource>,
     writer: ObjectWriter,
-    view: View,
-    include: table::Include,
+    view: ResponseFormat,
+    include: table::IncludeObject,
     /// Columns are sent with the first row only.
     columns_sent: bool,
 }
 
-pub(crate) fn watch(call: &Call, target: &Target) -> Result<Response<Body>, Status> {
-    let view = negotiate::view(call, Amount::One)?;
+pub(crate) fn watch(call: &ApiRequest, target: &RequestTarget) -> Result<Response<Body>, Status> {
+    let view = negotiate::view(call, ObjectCount::One)?;
     let initial_events = call.query.flag("sendInitialEvents");
     check_options(call, initial_events)?;
     let mut selector = list::selector(call, &target.resource)?;
@@ -100,11 +100,11 @@ pub(crate) fn watch(call: &Call, target: &Target) -> Result<Response<Body>, Stat
         collection: call.cluster.collection(&target.resource),
         prefix: target.prefix(),
         selector,
-        format: Format {
+        format: EventFormat {
             resource: Arc::clone(&target.resource),
             writer: ObjectWriter::new(&target.resource),
             view,
-            include: table::Include::parse(call)?,
+            include: table::IncludeObject::parse(call)?,
             columns_sent: false,
         },
         initial: None,
@@ -134,7 +134,7 @@ pub(crate) fn watch(call: &Call, target: &Target) -> Result<Response<Body>, Stat
     Ok(respond::stream(HeaderValue::from_static("application/json"), watcher.into_body(early, wait)))
 }
 
-fn check_options(call: &Call, initial_events: Option<bool>) -> Result<(), Status> {
+fn check_options(call: &ApiRequest, initial_events: Option<bool>) -> Result<(), Status> {
     let rule = call.query.get("resourceVersionMatch");
     let field = "resourceVersionMatch";
     let mut causes = Vec::new();
@@ -202,7 +202,7 @@ impl Watcher {
             tokio::pin!(changed);
             // The first poll registers; it cannot be ready yet.
             let registered = futures::poll!(changed.as_mut()).is_ready();
-            let Pending { piece, more } = self.pending();
+            let PendingEvents { piece, more } = self.pending();
             if piece.is_some() {
                 return piece;
             }
@@ -251,10 +251,10 @@ impl Watcher {
     }
 
     /// Returns some of the changes that exist already.
-    fn pending(&mut self) -> Pending {
+    fn pending(&mut self) -> PendingEvents {
         if self.position > self.collection.revision() {
             // A resource version in the future: the real server sends nothing until it is reached.
-            return Pending { piece: None, more: false };
+            return PendingEvents { piece: None, more: false };
         }
         let mut out = BytesMut::new();
         let mut more = false;
@@ -266,10 +266,12 @@ impl Watcher {
                 self.position = changes.position.max(self.position);
                 more = changes.changes.len() == BATCH;
             }
-            Err(Stop::Closed) => self.ended = true,
-            Err(Stop::Gone(gone)) => out = self.refusal(&Status::too_old(self.position, gone.oldest)).into(),
+            Err(ChangesError::Closed) => self.ended = true,
+            Err(ChangesError::Gone(gone)) => {
+                out = self.refusal(&Status::too_old(self.position, gone.oldest)).into()
+            }
         }
-        Pending { piece: (!out.is_empty()).then(|| out.freeze()), more }
+        PendingEvents { piece: (!out.is_empty()).then(|| out.freeze()), more }
     }
 
     fn tell(&mut self, change: &Change, out: &mut BytesMut) {
@@ -325,17 +327,17 @@ fn at_version(bytes: &Bytes, revision: u64) -> Bytes {
     object.to_string().into()
 }
 
-// === impl Format ===
+// === impl EventFormat ===
 
-impl Format {
+impl EventFormat {
     fn event(&mut self, kind: &str, bytes: &Bytes, out: &mut BytesMut) {
         out.extend_from_slice(b"{\"type\":\"");
         out.extend_from_slice(kind.as_bytes());
         out.extend_from_slice(b"\",\"object\":");
         match self.view {
-            View::Object | View::Yaml => self.writer.write(bytes, out),
-            View::Metadata => list::write_metadata(bytes, out),
-            View::Table => {
+            ResponseFormat::Object | ResponseFormat::Yaml => self.writer.write(bytes, out),
+            ResponseFormat::Metadata => list::write_metadata(bytes, out),
+            ResponseFormat::Table => {
                 let object = convert::present(&self.resource, bytes).unwrap_or_default();
                 let mut table = table::of_object(&self.resource, &object, self.include);
                 if self.columns_sent {

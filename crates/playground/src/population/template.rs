@@ -11,19 +11,19 @@ use serde_json::{Value, json};
 /// One text per program, split at the fields that differ between pods.
 #[derive(Debug)]
 pub struct Template {
-    programs: Vec<Vec<Piece>>,
+    programs: Vec<Vec<TemplatePart>>,
     bytes: usize,
 }
 
 #[derive(Debug)]
-enum Piece {
+enum TemplatePart {
     Text(Box<str>),
-    Hole(Hole),
+    Hole(Placeholder),
 }
 
 /// Field that differs between pods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Hole {
+enum Placeholder {
     Name,
     Namespace,
     Uid,
@@ -36,7 +36,7 @@ enum Hole {
 
 /// Values of the placeholders of one pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Pod {
+pub(super) struct PodValues {
     pub(super) seed: u64,
     pub(super) index: u32,
     pub(super) incarnation: u32,
@@ -48,15 +48,15 @@ pub(super) struct Pod {
 /// Marker that occurs in none of the texts.
 const MARK: char = '\u{1}';
 
-const HOLES: [(Hole, &str); 8] = [
-    (Hole::Name, "name"),
-    (Hole::Namespace, "namespace"),
-    (Hole::Uid, "uid"),
-    (Hole::Version, "version"),
-    (Hole::Node, "node"),
-    (Hole::Address, "address"),
-    (Hole::Time, "time"),
-    (Hole::Touches, "touches"),
+const HOLES: [(Placeholder, &str); 8] = [
+    (Placeholder::Name, "name"),
+    (Placeholder::Namespace, "namespace"),
+    (Placeholder::Uid, "uid"),
+    (Placeholder::Version, "version"),
+    (Placeholder::Node, "node"),
+    (Placeholder::Address, "address"),
+    (Placeholder::Time, "time"),
+    (Placeholder::Touches, "touches"),
 ];
 
 const PROGRAMS: [&str; 8] =
@@ -92,13 +92,13 @@ impl Template {
         Self { programs, bytes: pod_bytes }
     }
 
-    pub(super) fn render(&self, pod: &Pod) -> Bytes {
+    pub(super) fn render(&self, pod: &PodValues) -> Bytes {
         let program = pod.index as usize / 25 % self.programs.len().max(1);
         let mut text = String::with_capacity(self.bytes + 512);
         for piece in self.programs.get(program).map(Vec::as_slice).unwrap_or_default() {
             match piece {
-                Piece::Text(piece) => text.push_str(piece),
-                Piece::Hole(hole) => pod.write(*hole, &mut text),
+                TemplatePart::Text(piece) => text.push_str(piece),
+                TemplatePart::Hole(hole) => pod.write(*hole, &mut text),
             }
         }
         Bytes::from(text)
@@ -114,12 +114,12 @@ fn fill(program: &str, bytes: usize) -> String {
     manifest(program, &notes).to_string()
 }
 
-fn cut(text: &str) -> Vec<Piece> {
+fn cut(text: &str) -> Vec<TemplatePart> {
     // serde_json writes the marker as an escape, at the beginning and at the end of a placeholder.
     let mark = r"\u0001";
     let piece = |(number, piece): (usize, &str)| match HOLES.iter().find(|(_, name)| *name == piece) {
-        Some((hole, _)) if number % 2 == 1 => Piece::Hole(*hole),
-        _ => Piece::Text(piece.into()),
+        Some((hole, _)) if number % 2 == 1 => TemplatePart::Hole(*hole),
+        _ => TemplatePart::Text(piece.into()),
     };
     text.split(mark).enumerate().map(piece).collect()
 }
@@ -232,14 +232,14 @@ fn manifest(program: &str, notes: &str) -> Value {
     })
 }
 
-// === impl Pod ===
+// === impl PodValues ===
 
-impl Pod {
+impl PodValues {
     pub(super) fn path(&self) -> String {
         let mut path = String::new();
-        self.write(Hole::Namespace, &mut path);
+        self.write(Placeholder::Namespace, &mut path);
         path.push('/');
-        self.write(Hole::Name, &mut path);
+        self.write(Placeholder::Name, &mut path);
         path
     }
 
@@ -250,13 +250,13 @@ impl Pod {
         hasher.finish()
     }
 
-    fn write(&self, hole: Hole, text: &mut String) {
+    fn write(&self, hole: Placeholder, text: &mut String) {
         let lot = self.lot();
         // Names sort like their indexes: lists are in the order of names.
         let written = match hole {
-            Hole::Name => write!(text, "pod-{:07}-{:05x}", self.index, lot & 0xf_ffff),
-            Hole::Namespace => write!(text, "{}{:03}", super::PREFIX, self.namespace),
-            Hole::Uid => write!(
+            Placeholder::Name => write!(text, "pod-{:07}-{:05x}", self.index, lot & 0xf_ffff),
+            Placeholder::Namespace => write!(text, "{}{:03}", super::PREFIX, self.namespace),
+            Placeholder::Uid => write!(
                 text,
                 "{:08x}-{:04x}-4{:03x}-8{:03x}-{:04x}{:08x}",
                 lot >> 32,
@@ -266,15 +266,15 @@ impl Pod {
                 self.incarnation & 0xffff,
                 self.index
             ),
-            Hole::Version => write!(text, "{}", self.revision),
-            Hole::Node => write!(text, "node-{:03}", lot % 500),
-            Hole::Address => {
+            Placeholder::Version => write!(text, "{}", self.revision),
+            Placeholder::Node => write!(text, "node-{:03}", lot % 500),
+            Placeholder::Address => {
                 write!(text, "10.{}.{}.{}", 64 + lot % 64, lot >> 8 & 0xff, 1 + (lot >> 16) % 254)
             }
-            Hole::Time => {
+            Placeholder::Time => {
                 write!(text, "2026-01-{:02}T{:02}:{:02}:21Z", 1 + lot % 28, (lot >> 8) % 24, (lot >> 16) % 60)
             }
-            Hole::Touches => write!(text, "{}", self.touches),
+            Placeholder::Touches => write!(text, "{}", self.touches),
         };
         debug_assert!(written.is_ok(), "writing to a string cannot fail");
     }

@@ -101,7 +101,7 @@ fn what_is_forgotten_is_gone() {
     for _ in 0..101 {
         population.touch(1);
     }
-    assert!(matches!(population.changes(1_000, 10), Err(Stop::Gone(Gone { oldest: 1_001 }))));
+    assert!(matches!(population.changes(1_000, 10), Err(ChangesError::Gone(RevisionGone { oldest: 1_001 }))));
     assert!(population.snapshot("", None, Some(1_000)).is_err());
     assert_eq!(population.changes(1_001, 10).map(|changes| changes.changes.len()).ok(), Some(10));
 }

@@ -8,10 +8,10 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Size,
+    ShopSize,
     cluster_wide::GROUP,
     programs::WORKLOADS,
-    workload::{Runs, Workload},
+    workload::{Workload, WorkloadKind},
 };
 use crate::{
     cluster::{Cluster, DeleteOptions, Key},
@@ -20,26 +20,26 @@ use crate::{
 
 /// Rate of a shop's activity.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Pace {
+pub struct ActivityRate {
     /// Average interval between two events in a cluster.
     pub every: Duration,
 }
 
 /// Activity of all shops of a process, run by one task.
-pub struct Life {
-    shops: Vec<Lived>,
-    pace: Pace,
+pub struct ShopActivity {
+    shops: Vec<ActiveShop>,
+    rate: ActivityRate,
 }
 
-struct Lived {
+struct ActiveShop {
     cluster: Arc<Cluster>,
-    size: Size,
+    size: ShopSize,
     rng: fastrand::Rng,
 }
 
 /// An event in a shop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Happening {
+enum ShopEvent {
     /// Traffic changes: a program is scaled.
     Traffic,
     /// A new release of a program is rolled out.
@@ -59,17 +59,17 @@ const FASTEST: Duration = Duration::from_millis(1);
 const SLOWEST: Duration = Duration::from_hours(24);
 
 /// Frequency of each event in percent.
-const FREQUENCY: [(Happening, u8); 5] = [
-    (Happening::Traffic, 50),
-    (Happening::Release, 8),
-    (Happening::Crash, 12),
-    (Happening::Eviction, 15),
-    (Happening::Redemption, 15),
+const FREQUENCY: [(ShopEvent, u8); 5] = [
+    (ShopEvent::Traffic, 50),
+    (ShopEvent::Release, 8),
+    (ShopEvent::Crash, 12),
+    (ShopEvent::Eviction, 15),
+    (ShopEvent::Redemption, 15),
 ];
 
-// === impl Pace ===
+// === impl ActivityRate ===
 
-impl Pace {
+impl ActivityRate {
     /// A few seconds in a few clusters; longer in many, so that the total rate stays bounded.
     pub fn for_clusters(count: usize) -> Self {
         let slower = u32::try_from(count / 10).unwrap_or(u32::MAX);
@@ -85,15 +85,19 @@ impl Pace {
     }
 }
 
-// === impl Life ===
+// === impl ShopActivity ===
 
-impl Life {
-    pub fn new(pace: Pace) -> Self {
-        Self { shops: Vec::new(), pace }
+impl ShopActivity {
+    pub fn new(rate: ActivityRate) -> Self {
+        Self { shops: Vec::new(), rate }
     }
 
-    pub fn add(&mut self, cluster: &Arc<Cluster>, size: Size, seed: u64) {
-        self.shops.push(Lived { cluster: Arc::clone(cluster), size, rng: fastrand::Rng::with_seed(seed) });
+    pub fn add(&mut self, cluster: &Arc<Cluster>, size: ShopSize, seed: u64) {
+        self.shops.push(ActiveShop {
+            cluster: Arc::clone(cluster),
+            size,
+            rng: fastrand::Rng::with_seed(seed),
+        });
     }
 
     /// Runs until `stop` is cancelled.
@@ -102,7 +106,7 @@ impl Life {
         let start = Instant::now();
         let mut rng = fastrand::Rng::with_seed(self.shops.len() as u64);
         for number in 0..self.shops.len() {
-            timers.set(number, start + self.pace.every.mul_f64(rng.f64() * 2.0));
+            timers.set(number, start + self.rate.every.mul_f64(rng.f64() * 2.0));
         }
         loop {
             let due = timers.next().unwrap_or_else(|| Instant::now() + Duration::from_hours(1));
@@ -113,36 +117,36 @@ impl Life {
             }
             let now = Instant::now();
             while let Some(number) = timers.pop(now) {
-                let Some(lived) = self.shops.get_mut(number) else { continue };
-                lived.happen();
-                timers.set(number, now + self.pace.every.mul_f64(lived.rng.f64() * 2.0));
+                let Some(shop) = self.shops.get_mut(number) else { continue };
+                shop.act();
+                timers.set(number, now + self.rate.every.mul_f64(shop.rng.f64() * 2.0));
             }
         }
     }
 }
 
-// === impl Lived ===
+// === impl ActiveShop ===
 
-impl Lived {
+impl ActiveShop {
     /// Runs one random event. Its target may be deleted meanwhile; then nothing happens.
-    fn happen(&mut self) {
+    fn act(&mut self) {
         let mut lot = self.rng.u8(..100);
-        for (happening, frequency) in FREQUENCY {
+        for (event, frequency) in FREQUENCY {
             if lot < frequency {
-                self.lead(happening);
+                self.apply(event);
                 return;
             }
             lot -= frequency;
         }
     }
 
-    fn lead(&mut self, happening: Happening) {
-        match happening {
-            Happening::Traffic => self.scale(),
-            Happening::Release => self.release(),
-            Happening::Crash => self.crash(),
-            Happening::Eviction => self.evict(),
-            Happening::Redemption => self.redeem(),
+    fn apply(&mut self, event: ShopEvent) {
+        match event {
+            ShopEvent::Traffic => self.scale(),
+            ShopEvent::Release => self.release(),
+            ShopEvent::Crash => self.crash(),
+            ShopEvent::Eviction => self.evict(),
+            ShopEvent::Redemption => self.redeem(),
         }
     }
 
@@ -153,7 +157,7 @@ impl Lived {
             .iter()
             .filter(|workload| workload.is_in(size) && workload.namespace != "kube-system")
             .filter_map(|workload| match workload.kind {
-                Runs::Deployment { least, most } => Some((workload, least, most)),
+                WorkloadKind::Deployment { least, most } => Some((workload, least, most)),
                 _ => None,
             })
             .collect();
@@ -162,7 +166,7 @@ impl Lived {
 
     fn scale(&mut self) {
         let Some((workload, least, most)) = self.program() else { return };
-        let range = if self.size == Size::Full { least..=most } else { 1..=2 };
+        let range = if self.size == ShopSize::Full { least..=most } else { 1..=2 };
         let step = if self.rng.bool() { 1 } else { -1 };
         self.change(workload, |deployment| {
             let now = fields::count(deployment, "/spec/replicas");
@@ -258,10 +262,10 @@ mod tests {
 
     #[test]
     fn any_factor_makes_a_pace_that_can_be_kept() {
-        let usual = Pace::for_clusters(3);
+        let usual = ActivityRate::for_clusters(3);
         assert_eq!(usual.times(2.0).every, usual.every / 2);
         assert_eq!((usual.times(1e300).every, usual.times(0.0).every), (FASTEST, SLOWEST));
-        assert!(Pace::for_clusters(1_000).every > usual.every);
+        assert!(ActivityRate::for_clusters(1_000).every > usual.every);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Shop, Size};
+use super::{Shop, ShopSize};
 
 pub(super) const GROUP: &str = "shop.example.com";
 
@@ -11,18 +11,18 @@ const NAMESPACES: [(&str, &str); 3] =
 
 pub(super) fn manifests(shop: &Shop<'_>, rng: &mut fastrand::Rng) -> Vec<Value> {
     let nodes = match shop.size {
-        Size::Full => 3 + rng.usize(..2),
-        Size::Corner => 2,
+        ShopSize::Full => 3 + rng.usize(..2),
+        ShopSize::Corner => 2,
     };
     let mut manifests: Vec<_> = (1..=nodes).map(|number| node(shop.cluster, number, rng)).collect();
-    for (name, team) in NAMESPACES.iter().take(if shop.size == Size::Full { 3 } else { 2 }) {
+    for (name, team) in NAMESPACES.iter().take(if shop.size == ShopSize::Full { 3 } else { 2 }) {
         manifests.push(json!({
             "apiVersion": "v1",
             "kind": "Namespace",
             "metadata": { "name": name, "labels": { "team": team, "region": shop.cluster } },
         }));
     }
-    if shop.size == Size::Full {
+    if shop.size == ShopSize::Full {
         manifests.push(promotions());
     }
     manifests

@@ -13,12 +13,12 @@ use serde_json::Value;
 use tokio::time::sleep;
 
 use crate::{
-    cluster::{Cluster, Key, LogLine, LogSource, Run},
+    cluster::{Cluster, ContainerRun, Key, LogLine, LogSource},
     controllers::fields::{self, list, text},
 };
 
 /// Generates log lines; stores nothing.
-pub struct Logs {
+pub struct ShopLogs {
     cluster: Weak<Cluster>,
 }
 
@@ -36,17 +36,17 @@ const LONGEST: i64 = 3600;
 
 const PATHS: [&str; 6] = ["/", "/p/1042", "/search?q=lamp", "/cart", "/p/77", "/checkout"];
 
-// === impl Logs ===
+// === impl ShopLogs ===
 
-impl Logs {
+impl ShopLogs {
     /// Logs of a cluster's pods.
     pub fn of(cluster: &Arc<Cluster>) -> Arc<Self> {
         Arc::new(Self { cluster: Arc::downgrade(cluster) })
     }
 }
 
-impl LogSource for Logs {
-    fn lines(&self, pod: &Value, container: &str, run: Run) -> Vec<LogLine> {
+impl LogSource for ShopLogs {
+    fn lines(&self, pod: &Value, container: &str, run: ContainerRun) -> Vec<LogLine> {
         let writer = LoggedContainer::new(pod, container);
         seconds(pod, container, run).map(|seconds| writer.lines(seconds)).unwrap_or_default()
     }
@@ -65,12 +65,12 @@ impl LogSource for Logs {
 }
 
 /// Seconds in which a run of a container logs.
-fn seconds(pod: &Value, container: &str, run: Run) -> Option<Range<i64>> {
+fn seconds(pod: &Value, container: &str, run: ContainerRun) -> Option<Range<i64>> {
     let status =
         list(pod, "/status/containerStatuses").iter().find(|status| text(status, "/name") == container)?;
     let state = match run {
-        Run::Current => &status["state"],
-        Run::Previous => &status["lastState"],
+        ContainerRun::Current => &status["state"],
+        ContainerRun::Previous => &status["lastState"],
     };
     let second = |pointer: &str| fields::time(state, pointer).map(Timestamp::as_second);
     let started = second("/running/startedAt").or_else(|| second("/terminated/startedAt"))?;
@@ -170,7 +170,7 @@ mod tests {
             "lastState": { "terminated": { "startedAt": "2026-01-01T00:00:00Z", "finishedAt": "2026-01-01T00:05:00Z" } },
         }] } });
         let start = "2026-01-01T00:00:00Z".parse::<Timestamp>().unwrap().as_second();
-        assert_eq!(seconds(&pod, "cart", Run::Previous), Some(start..start + 300));
-        assert_eq!(seconds(&pod, "other", Run::Current), None);
+        assert_eq!(seconds(&pod, "cart", ContainerRun::Previous), Some(start..start + 300));
+        assert_eq!(seconds(&pod, "other", ContainerRun::Current), None);
     }
 }

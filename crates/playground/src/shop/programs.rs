@@ -1,12 +1,12 @@
 //! The programs of the shop, as a table.
 
-use super::workload::{Runs, Workload};
+use super::workload::{Workload, WorkloadKind};
 
 pub(super) const WORKLOADS: &[Workload] = &[
     Workload {
         name: "frontend",
         namespace: "shop",
-        kind: Runs::Deployment { least: 2, most: 6 },
+        kind: WorkloadKind::Deployment { least: 2, most: 6 },
         image: "shop/frontend",
         release: (4, 12, 0),
         port: Some(8080),
@@ -20,7 +20,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
     Workload {
         name: "cart",
         namespace: "shop",
-        kind: Runs::Deployment { least: 1, most: 4 },
+        kind: WorkloadKind::Deployment { least: 1, most: 4 },
         image: "shop/cart",
         release: (2, 3, 1),
         port: Some(8080),
@@ -30,7 +30,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
     Workload {
         name: "checkout",
         namespace: "shop",
-        kind: Runs::Deployment { least: 1, most: 4 },
+        kind: WorkloadKind::Deployment { least: 1, most: 4 },
         image: "shop/checkout",
         release: (3, 0, 7),
         port: Some(8080),
@@ -40,7 +40,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
     Workload {
         name: "search",
         namespace: "shop",
-        kind: Runs::Deployment { least: 1, most: 3 },
+        kind: WorkloadKind::Deployment { least: 1, most: 3 },
         image: "shop/search",
         release: (1, 19, 4),
         port: Some(8080),
@@ -50,7 +50,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
     Workload {
         name: "recommendation",
         namespace: "shop",
-        kind: Runs::Deployment { least: 1, most: 3 },
+        kind: WorkloadKind::Deployment { least: 1, most: 3 },
         image: "shop/recommendation",
         release: (0, 9, 2),
         port: Some(9000),
@@ -60,7 +60,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
     Workload {
         name: "catalogue-db",
         namespace: "shop",
-        kind: Runs::StatefulSet { replicas: 2 },
+        kind: WorkloadKind::StatefulSet { replicas: 2 },
         image: "library/postgres",
         release: (17, 6, 0),
         port: Some(5432),
@@ -70,7 +70,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
     Workload {
         name: "cart-cache",
         namespace: "shop",
-        kind: Runs::StatefulSet { replicas: 1 },
+        kind: WorkloadKind::StatefulSet { replicas: 1 },
         image: "library/valkey",
         release: (8, 1, 3),
         port: Some(6379),
@@ -80,7 +80,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
     Workload {
         name: "sales-report",
         namespace: "shop",
-        kind: Runs::CronJob { minutes: 1, seconds: 12 },
+        kind: WorkloadKind::CronJob { minutes: 1, seconds: 12 },
         image: "shop/reports",
         release: (1, 4, 0),
         port: None,
@@ -90,7 +90,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
     Workload {
         name: "stock-sync",
         namespace: "shop",
-        kind: Runs::CronJob { minutes: 2, seconds: 20 },
+        kind: WorkloadKind::CronJob { minutes: 2, seconds: 20 },
         image: "shop/stock-sync",
         release: (0, 31, 0),
         port: None,
@@ -100,7 +100,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
     Workload {
         name: "payment",
         namespace: "payments",
-        kind: Runs::Deployment { least: 2, most: 4 },
+        kind: WorkloadKind::Deployment { least: 2, most: 4 },
         image: "payments/payment",
         release: (5, 1, 0),
         port: Some(8443),
@@ -110,7 +110,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
     Workload {
         name: "ledger",
         namespace: "payments",
-        kind: Runs::Deployment { least: 1, most: 2 },
+        kind: WorkloadKind::Deployment { least: 1, most: 2 },
         image: "payments/ledger",
         release: (2, 2, 2),
         port: Some(8080),
@@ -120,7 +120,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
     Workload {
         name: "settlement",
         namespace: "payments",
-        kind: Runs::CronJob { minutes: 5, seconds: 25 },
+        kind: WorkloadKind::CronJob { minutes: 5, seconds: 25 },
         image: "payments/settlement",
         release: (1, 0, 3),
         port: None,
@@ -130,7 +130,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
     Workload {
         name: "prometheus",
         namespace: "monitoring",
-        kind: Runs::StatefulSet { replicas: 1 },
+        kind: WorkloadKind::StatefulSet { replicas: 1 },
         image: "prom/prometheus",
         release: (3, 5, 0),
         port: Some(9090),
@@ -140,7 +140,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
     Workload {
         name: "grafana",
         namespace: "monitoring",
-        kind: Runs::Deployment { least: 1, most: 1 },
+        kind: WorkloadKind::Deployment { least: 1, most: 1 },
         image: "grafana/grafana",
         release: (12, 1, 0),
         port: Some(3000),
@@ -150,7 +150,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
     Workload {
         name: "log-shipper",
         namespace: "monitoring",
-        kind: Runs::DaemonSet,
+        kind: WorkloadKind::DaemonSet,
         image: "platform/log-shipper",
         release: (1, 8, 5),
         port: None,
@@ -160,7 +160,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
     Workload {
         name: "coredns",
         namespace: "kube-system",
-        kind: Runs::Deployment { least: 2, most: 2 },
+        kind: WorkloadKind::Deployment { least: 2, most: 2 },
         image: "coredns/coredns",
         release: (1, 12, 1),
         port: Some(53),
@@ -170,7 +170,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
     Workload {
         name: "kube-proxy",
         namespace: "kube-system",
-        kind: Runs::DaemonSet,
+        kind: WorkloadKind::DaemonSet,
         image: "kube-proxy",
         release: (1, 33, 4),
         port: None,

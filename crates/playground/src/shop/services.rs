@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Shop, Size, cluster_wide::GROUP};
+use super::{Shop, ShopSize, cluster_wide::GROUP};
 
 const CATEGORIES: [&str; 5] = ["books", "garden", "kitchen", "music", "toys"];
 
@@ -12,7 +12,7 @@ pub(super) fn manifests(shop: &Shop<'_>, rng: &mut fastrand::Rng) -> Vec<Value> 
         secret("shop", "catalogue-db", "password", rng),
         secret("payments", "card-provider", "apiKey", rng),
     ];
-    if shop.size == Size::Full {
+    if shop.size == ShopSize::Full {
         let first = rng.usize(..CATEGORIES.len());
         manifests
             .extend((0..3).map(|number| promotion(CATEGORIES[(first + number) % CATEGORIES.len()], rng)));

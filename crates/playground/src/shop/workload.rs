@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Shop, Size};
+use super::{Shop, ShopSize};
 use crate::controllers::fields;
 
 /// One program.
@@ -10,7 +10,7 @@ use crate::controllers::fields;
 pub(super) struct Workload {
     pub(super) name: &'static str,
     pub(super) namespace: &'static str,
-    pub(super) kind: Runs,
+    pub(super) kind: WorkloadKind,
     pub(super) image: &'static str,
     pub(super) release: (u8, u8, u8),
     /// Port of its service; without one it has no service.
@@ -21,7 +21,7 @@ pub(super) struct Workload {
 
 /// Kind of workload that runs a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Runs {
+pub(super) enum WorkloadKind {
     /// Deployment, scaled between these numbers of replicas.
     Deployment { least: i64, most: i64 },
     /// StatefulSet with a volume per replica.
@@ -37,8 +37,8 @@ const REGISTRY: &str = "registry.example.com";
 // === impl Workload ===
 
 impl Workload {
-    pub(super) fn is_in(&self, size: Size) -> bool {
-        size == Size::Full || self.corner
+    pub(super) fn is_in(&self, size: ShopSize) -> bool {
+        size == ShopSize::Full || self.corner
     }
 
     pub(super) fn image_of(&self, (major, minor, patch): (u8, u8, u8)) -> String {
@@ -58,8 +58,8 @@ impl Workload {
             manifests.push(self.service());
         }
         manifests.push(match self.kind {
-            Runs::Deployment { least, most } => {
-                let replicas = if shop.size == Size::Full { rng.i64(least..=most) } else { 1 };
+            WorkloadKind::Deployment { least, most } => {
+                let replicas = if shop.size == ShopSize::Full { rng.i64(least..=most) } else { 1 };
                 let strategy =
                     json!({ "type": "RollingUpdate", "rollingUpdate": { "maxSurge": 1, "maxUnavailable": 0 } });
                 self.controller(
@@ -68,7 +68,7 @@ impl Workload {
                     &image,
                 )
             }
-            Runs::StatefulSet { replicas } => {
+            WorkloadKind::StatefulSet { replicas } => {
                 let claim = json!({
                     "metadata": { "name": "data" },
                     "spec": { "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": "10Gi" } } },
@@ -76,8 +76,8 @@ impl Workload {
                 let spec = json!({ "replicas": replicas, "serviceName": self.name, "volumeClaimTemplates": [claim] });
                 self.controller("StatefulSet", &spec, &image)
             }
-            Runs::DaemonSet => self.controller("DaemonSet", &json!({}), &image),
-            Runs::CronJob { minutes, seconds } => self.cron_job(shop, &image, minutes, seconds, rng),
+            WorkloadKind::DaemonSet => self.controller("DaemonSet", &json!({}), &image),
+            WorkloadKind::CronJob { minutes, seconds } => self.cron_job(shop, &image, minutes, seconds, rng),
         });
         manifests
     }
@@ -108,7 +108,7 @@ impl Workload {
             "selector": { "app": self.name },
             "ports": [{ "name": "main", "port": self.port, "targetPort": "main" }],
         });
-        if matches!(self.kind, Runs::StatefulSet { .. }) {
+        if matches!(self.kind, WorkloadKind::StatefulSet { .. }) {
             fields::set(&mut spec, &["clusterIP"], "None");
         }
         json!({ "apiVersion": "v1", "kind": "Service", "metadata": self.metadata(), "spec": spec })
@@ -136,7 +136,7 @@ impl Workload {
             fields::set(&mut container, &["ports"], json!([{ "name": "main", "containerPort": port }]));
             fields::set(&mut container, &["readinessProbe"], json!({ "tcpSocket": { "port": "main" } }));
         }
-        if matches!(self.kind, Runs::StatefulSet { .. }) {
+        if matches!(self.kind, WorkloadKind::StatefulSet { .. }) {
             let mount = json!([{ "name": "data", "mountPath": "/var/lib/data" }]);
             fields::set(&mut container, &["volumeMounts"], mount);
         }
@@ -155,10 +155,10 @@ impl Workload {
         rng: &mut fastrand::Rng,
     ) -> Value {
         let schedule = match shop.size {
-            Size::Full if minutes == 1 => "* * * * *".to_owned(),
-            Size::Full => format!("{}-59/{minutes} * * * *", rng.u32(..minutes)),
+            ShopSize::Full if minutes == 1 => "* * * * *".to_owned(),
+            ShopSize::Full => format!("{}-59/{minutes} * * * *", rng.u32(..minutes)),
             // A thousand shops with a job every minute would have no capacity for anything else.
-            Size::Corner => format!("{} * * * *", rng.u32(..60)),
+            ShopSize::Corner => format!("{} * * * *", rng.u32(..60)),
         };
         let mut template = self.template(image);
         fields::set(&mut template, &["spec", "restartPolicy"], "Never");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::sync::Notify;
 
-use super::{ChangeKind, Gone, Stop};
+use super::{ChangeKind, ChangesError, RevisionGone};
 
 /// All objects of one resource.
 ///
@@ -21,10 +21,10 @@ pub trait Collection: Send + Sync + 'static {
 
     /// Objects at a revision, or now; those of one namespace if a prefix such as `default/` is given, and of these the
     /// ones after a path.
-    fn snapshot(&self, prefix: &str, after: Option<&str>, at: Option<u64>) -> Result<Snapshot, Gone>;
+    fn snapshot(&self, prefix: &str, after: Option<&str>, at: Option<u64>) -> Result<Snapshot, RevisionGone>;
 
     /// Changes after a revision in their order, at most `limit`.
-    fn changes(&self, after: u64, limit: usize) -> Result<Changes, Stop>;
+    fn changes(&self, after: u64, limit: usize) -> Result<Changes, ChangesError>;
 
     /// Notifies of changes by [`Notify::notify_waiters`]; none if the collection never changes.
     fn changed(&self) -> Option<Arc<Notify>>;
@@ -35,12 +35,12 @@ pub struct Snapshot {
     pub revision: u64,
     /// Number of selected objects.
     pub count: u64,
-    pub items: Box<dyn Iterator<Item = Item> + Send>,
+    pub items: Box<dyn Iterator<Item = SnapshotItem> + Send>,
 }
 
 /// One object of a snapshot.
 #[derive(Debug, Clone)]
-pub struct Item {
+pub struct SnapshotItem {
     pub path: Box<str>,
     pub object: Bytes,
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::stream::{self, BoxStream, StreamExt};
 use jiff::{Timestamp, ToSpan};
 use serde_json::{Value, json};
-use spindrift_playground::{LogLine, LogSource, Run};
+use spindrift_playground::{ContainerRun, LogLine, LogSource};
 
 use crate::support::{MERGE, Server, pod, with};
 
@@ -15,7 +15,7 @@ struct Lines {
 }
 
 impl LogSource for Lines {
-    fn lines(&self, _: &Value, container: &str, run: Run) -> Vec<LogLine> {
+    fn lines(&self, _: &Value, container: &str, run: ContainerRun) -> Vec<LogLine> {
         let line = |number: i64| LogLine {
             time: self.last - (4 - number).minutes(),
             text: format!("{run:?} {container} {number}"),

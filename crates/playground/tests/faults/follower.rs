@@ -6,7 +6,7 @@ use futures::StreamExt;
 use parking_lot::Mutex;
 use spindrift_kubernetes::{Api, Event, EventStream, WatchStart};
 use spindrift_model::ResourceVersion;
-use spindrift_playground::{Effect, Fault, Odd};
+use spindrift_playground::{Effect, Fault, MalformedBody};
 use spindrift_testkit::eventually;
 use tokio::{task::JoinSet, time::sleep};
 
@@ -77,13 +77,13 @@ async fn whatever_goes_wrong_a_follower_ends_up_right() {
         Effect::Freeze,
         Effect::Status { code: 503, retry_after: None },
         Effect::Status { code: 429, retry_after: Some(Duration::from_secs(1)) },
-        Effect::Forget,
+        Effect::ExpireHistory,
         Effect::Slow { bytes_per_second: 2_000 },
-        Effect::Odd(Odd::Truncated),
-        Effect::Odd(Odd::WrongTypes),
-        Effect::Odd(Odd::Huge { bytes: 100_000 }),
-        Effect::Odd(Odd::Duplicate),
-        Effect::Odd(Odd::Garbage),
+        Effect::Malformed(MalformedBody::Truncated),
+        Effect::Malformed(MalformedBody::WrongTypes),
+        Effect::Malformed(MalformedBody::Huge { bytes: 100_000 }),
+        Effect::Malformed(MalformedBody::Duplicate),
+        Effect::Malformed(MalformedBody::Garbage),
     ];
     let mut rng = fastrand::Rng::with_seed(42);
     for round in 0..44 {

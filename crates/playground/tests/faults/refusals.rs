@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures::TryStreamExt;
 use spindrift_kubernetes::{ApiError, Event, ListStart};
-use spindrift_playground::{Effect, Fault, Odd, Verb};
+use spindrift_playground::{Effect, Fault, MalformedBody, Verb};
 use spindrift_testkit::eventually;
 use tokio::{task::JoinSet, time::Instant};
 
@@ -66,7 +66,7 @@ async fn later_pages_of_a_list_are_gone_when_history_is_forgotten() {
     for name in ["a", "b", "c"] {
         stage.create(name);
     }
-    stage.faults.inject(Fault::new(Effect::Forget));
+    stage.faults.inject(Fault::new(Effect::ExpireHistory));
     assert!(list(&stage, 1).await.unwrap_err().is_gone());
     assert!(list(&stage, 100).await.is_ok(), "a list of one page needs no history");
 }
@@ -89,14 +89,14 @@ async fn slow_bodies_take_their_time() {
 async fn odd_lists_are_not_understood_and_large_ones_are() {
     let stage = Stage::set().await;
     stage.create("a");
-    for odd in [Odd::Truncated, Odd::WrongTypes, Odd::Garbage] {
-        let fault = stage.faults.inject(Fault::new(Effect::Odd(odd)));
+    for odd in [MalformedBody::Truncated, MalformedBody::WrongTypes, MalformedBody::Garbage] {
+        let fault = stage.faults.inject(Fault::new(Effect::Malformed(odd)));
         let failed = list(&stage, 10).await.unwrap_err();
         assert!(matches!(failed, ApiError::Malformed { .. } | ApiError::Read { .. }), "{odd:?}: {failed:?}");
         stage.faults.lift(fault);
     }
     let whole = list(&stage, 10).await.unwrap();
-    stage.faults.inject(Fault::new(Effect::Odd(Odd::Huge { bytes: 3_000_000 })));
+    stage.faults.inject(Fault::new(Effect::Malformed(MalformedBody::Huge { bytes: 3_000_000 })));
     assert_eq!(list(&stage, 10).await.unwrap(), whole);
 }
 
@@ -114,7 +114,7 @@ async fn what_is_odd_is_not_compressed() {
     stage.change("large", &"x".repeat(200_000));
     let path = "/api/v1/configmaps";
     assert!(get(&stage, path).await.headers().contains_key("content-encoding"), "it is large enough");
-    stage.faults.inject(Fault::new(Effect::Odd(Odd::Garbage)));
+    stage.faults.inject(Fault::new(Effect::Malformed(MalformedBody::Garbage)));
     let odd = get(&stage, path).await;
     assert_eq!(odd.headers().get("content-encoding"), None);
     assert!(serde_json::from_slice::<serde_json::Value>(&odd.bytes().await.unwrap()).is_err());

@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, time::Duration};
 
 use spindrift_playground::{
-    Script, Tempo,
+    Script, Timing,
     fleet::{self, Content, FleetOptions},
 };
 use spindrift_process::shutdown::Shutdown;
@@ -30,7 +30,7 @@ steps:
 ";
     let shutdown = Shutdown::new();
     let options = FleetOptions {
-        content: Content::Empty { tempo: Tempo::HASTE },
+        content: Content::Empty { timing: Timing::FAST },
         faults: Some(Script::parse(script).unwrap()),
         ..FleetOptions::shops(3)
     };

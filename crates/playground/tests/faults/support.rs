@@ -9,7 +9,7 @@ use spindrift_kubernetes::{
 };
 use spindrift_model::{Resource, ResourceVersion};
 use spindrift_playground::{
-    Cluster, Faults, Key, Tempo,
+    Cluster, Faults, Key, Timing,
     fleet::{self, Content, FleetOptions},
 };
 use spindrift_process::shutdown::Shutdown;
@@ -34,7 +34,7 @@ impl Stage {
     pub(crate) async fn set() -> Self {
         let shutdown = Shutdown::new();
         let options =
-            FleetOptions { content: Content::Empty { tempo: Tempo::HASTE }, ..FleetOptions::shops(1) };
+            FleetOptions { content: Content::Empty { timing: Timing::FAST }, ..FleetOptions::shops(1) };
         let fleet = fleet::start(options, &shutdown).await.unwrap();
         let files = tempfile::tempdir().unwrap();
         let path = files.path().join("kubeconfig");

@@ -1,7 +1,7 @@
 //! Faults of open watches.
 
 use spindrift_kubernetes::{Event, WatchStart};
-use spindrift_playground::{Effect, Fault, Odd, Verb};
+use spindrift_playground::{Effect, Fault, MalformedBody, Verb};
 use spindrift_testkit::eventually;
 
 use crate::support::{LONG, Stage, config_maps, next, next_object};
@@ -31,7 +31,7 @@ async fn a_frozen_watch_goes_on_where_it_was() {
 async fn history_is_forgotten_for_open_and_for_resumed_watches() {
     let stage = Stage::set().await;
     let (mut events, version) = stage.watch().await;
-    stage.faults.inject(Fault::new(Effect::Forget));
+    stage.faults.inject(Fault::new(Effect::ExpireHistory));
     let Some(Ok(Event::Error(status))) = next(&mut events).await else { panic!("the open watch goes on") };
     assert!(status.is_gone());
     let resumed = stage.api.watch(&config_maps(), WatchStart::Resume(version), LONG).await;
@@ -45,9 +45,9 @@ async fn history_is_forgotten_for_open_and_for_resumed_watches() {
 #[tokio::test]
 async fn something_that_is_no_event_comes_before_the_next_one() {
     let stage = Stage::set().await;
-    for (number, odd) in [Odd::Garbage, Odd::WrongTypes].into_iter().enumerate() {
+    for (number, odd) in [MalformedBody::Garbage, MalformedBody::WrongTypes].into_iter().enumerate() {
         let (mut events, _) = stage.watch().await;
-        let fault = stage.faults.inject(Fault::new(Effect::Odd(odd)));
+        let fault = stage.faults.inject(Fault::new(Effect::Malformed(odd)));
         eventually!("the watch knows", stage.faults.hits(fault) == Some(1));
         let name = format!("map-{number}");
         stage.create(&name);
@@ -62,20 +62,20 @@ async fn something_that_is_no_event_comes_before_the_next_one() {
 async fn events_come_twice_or_large_or_not_to_their_end() {
     let stage = Stage::set().await;
     let (mut events, _) = stage.watch().await;
-    let twice = stage.faults.inject(Fault::new(Effect::Odd(Odd::Duplicate)));
+    let twice = stage.faults.inject(Fault::new(Effect::Malformed(MalformedBody::Duplicate)));
     eventually!("the watch knows", stage.faults.hits(twice) == Some(1));
     stage.create("a");
     assert_eq!(next_object(&mut events).await.1, "a");
     assert_eq!(next_object(&mut events).await.1, "a");
     stage.faults.lift(twice);
 
-    let large = stage.faults.inject(Fault::new(Effect::Odd(Odd::Huge { bytes: 3_000_000 })));
+    let large = stage.faults.inject(Fault::new(Effect::Malformed(MalformedBody::Huge { bytes: 3_000_000 })));
     eventually!("the watch knows", stage.faults.hits(large) == Some(1));
     stage.create("b");
     assert_eq!(next_object(&mut events).await, (vec![], "b".to_owned()));
     stage.faults.lift(large);
 
-    let truncated = stage.faults.inject(Fault::new(Effect::Odd(Odd::Truncated)));
+    let truncated = stage.faults.inject(Fault::new(Effect::Malformed(MalformedBody::Truncated)));
     eventually!("the watch knows", stage.faults.hits(truncated) == Some(1));
     stage.create("c");
     assert!(next(&mut events).await.is_none(), "the event is told");

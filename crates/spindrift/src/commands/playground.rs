@@ -11,7 +11,7 @@ use std::{
 use anyhow::Context as _;
 use clap::Args;
 use spindrift_playground::{
-    Load, Script, Tempo,
+    Load, Script, Timing,
     fleet::{self, Content, FleetOptions, Pods},
 };
 use spindrift_process::{
@@ -124,7 +124,7 @@ impl Playground {
             Some(pods) => {
                 Content::Pods(Pods { pods, pod_bytes: self.pod_bytes, namespaces: self.namespaces, load })
             }
-            None => Content::Shop { tempo: Tempo::REAL, pace: self.pace },
+            None => Content::Shop { timing: Timing::REAL, pace: self.pace },
         };
         let faults = match &self.faults {
             Some(file) => {

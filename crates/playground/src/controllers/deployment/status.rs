@@ -5,15 +5,15 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::Bounds;
+use super::RolloutBounds;
 use crate::controllers::{
     fields::{self, count, flag, name, number, text},
-    reconcile::{Kind, Plan, Turn, condition},
+    reconcile::{Kind, Plan, ReconcileContext, condition},
 };
 
 /// Number of pods, of the current template and of all.
 #[derive(Debug, PartialEq, Eq)]
-struct Counts {
+struct PodCounts {
     replicas: i64,
     updated: i64,
     ready: i64,
@@ -23,18 +23,18 @@ struct Counts {
 pub(super) fn update(
     plan: &mut Plan,
     deployment: &Value,
-    bounds: Bounds,
+    bounds: RolloutBounds,
     current: Option<&Value>,
     old: &[&Value],
-    turn: &Turn<'_>,
+    context: &ReconcileContext<'_>,
 ) {
-    let counts = Counts::of(current, old);
-    let at = turn.stamp();
+    let counts = PodCounts::of(current, old);
+    let at = context.stamp();
     let mut status = json!({
         "observedGeneration": number(deployment, "/metadata/generation").unwrap_or(1),
         "conditions": [
             available(deployment, bounds, &counts, &at),
-            progressing(plan, deployment, bounds, &counts, current, turn),
+            progressing(plan, deployment, bounds, &counts, current, context),
         ],
     });
     // Zero is omitted, as in Go.
@@ -53,7 +53,7 @@ pub(super) fn update(
     plan.status(Kind::Deployment, deployment, status);
 }
 
-fn available(deployment: &Value, bounds: Bounds, counts: &Counts, at: &str) -> Value {
+fn available(deployment: &Value, bounds: RolloutBounds, counts: &PodCounts, at: &str) -> Value {
     let enough = counts.available >= bounds.least_available;
     let why = if enough {
         ("MinimumReplicasAvailable", "Deployment has minimum availability.")
@@ -69,14 +69,14 @@ fn available(deployment: &Value, bounds: Bounds, counts: &Counts, at: &str) -> V
 fn progressing(
     plan: &mut Plan,
     deployment: &Value,
-    bounds: Bounds,
-    counts: &Counts,
+    bounds: RolloutBounds,
+    counts: &PodCounts,
     current: Option<&Value>,
-    turn: &Turn<'_>,
+    context: &ReconcileContext<'_>,
 ) -> Value {
-    let at = turn.stamp();
+    let at = context.stamp();
     let set = current.map(name).unwrap_or_default();
-    let before = Counts::told(deployment);
+    let before = PodCounts::told(deployment);
     let old = fields::condition(deployment, "Progressing");
     let complete = current.is_some()
         && counts.updated == bounds.replicas
@@ -88,7 +88,7 @@ fn progressing(
         (true, "DeploymentPaused", "Deployment is paused".to_owned())
     } else if current.is_none() {
         (true, "NewReplicaSetCreated", "Created new replica set".to_owned())
-    } else if before == *counts && is_late(plan, deployment, old, turn.now) {
+    } else if before == *counts && is_late(plan, deployment, old, context.now) {
         (false, "ProgressDeadlineExceeded", format!("ReplicaSet \"{set}\" has timed out progressing."))
     } else {
         (true, "ReplicaSetUpdated", format!("ReplicaSet \"{set}\" is progressing."))
@@ -118,9 +118,9 @@ fn is_late(plan: &mut Plan, deployment: &Value, progressing: Option<&Value>, now
     left <= 0
 }
 
-// === impl Counts ===
+// === impl PodCounts ===
 
-impl Counts {
+impl PodCounts {
     fn of(current: Option<&Value>, old: &[&Value]) -> Self {
         let sum = |field: &str| old.iter().copied().chain(current).map(|set| count(set, field)).sum();
         Self {

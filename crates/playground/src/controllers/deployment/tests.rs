@@ -1,12 +1,16 @@
 //! Rollouts, one reconciliation at a time.
 
 use super::*;
-use crate::controllers::reconcile::Tempo;
+use crate::controllers::reconcile::Timing;
 
 fn plan(deployment: &Value, sets: &[Value]) -> Plan {
     let mut rng = fastrand::Rng::with_seed(1);
     let now = "2026-01-01T00:00:00Z".parse().unwrap();
-    decide(deployment, sets, &mut Turn { now, tempo: Tempo::HASTE, rng: &mut rng, room: 500 })
+    decide(
+        deployment,
+        sets,
+        &mut ReconcileContext { now, timing: Timing::FAST, rng: &mut rng, pod_budget: 500 },
+    )
 }
 
 fn deployment(replicas: i64, image: &str) -> Value {
@@ -26,11 +30,11 @@ fn deployment(replicas: i64, image: &str) -> Value {
 /// ReplicaSet that the deployment would create, with this number of pods wanted and available.
 fn set(image: &str, revision: i64, wanted: i64, available: i64) -> Value {
     let plan = plan(&deployment(1, image), &[]);
-    let Some(Write::Create(Kind::ReplicaSet, set)) = plan.writes.into_iter().next() else {
+    let Some(ObjectWrite::Create(Kind::ReplicaSet, set)) = plan.writes.into_iter().next() else {
         panic!("no ReplicaSet is created");
     };
     let mut set = set;
-    annotate(&mut set, Bounds::of(&deployment(wanted, image)), revision);
+    annotate(&mut set, RolloutBounds::of(&deployment(wanted, image)), revision);
     set["spec"]["replicas"] = wanted.into();
     set["status"] = json!({ "replicas": wanted, "readyReplicas": available, "availableReplicas": available });
     set
@@ -38,8 +42,8 @@ fn set(image: &str, revision: i64, wanted: i64, available: i64) -> Value {
 
 /// Replicas set on each ReplicaSet, by image.
 fn sizes(plan: &Plan) -> Vec<(String, i64)> {
-    let size = |write: &Write| match write {
-        Write::Create(Kind::ReplicaSet, set) | Write::Update(Kind::ReplicaSet, set) => Some((
+    let size = |write: &ObjectWrite| match write {
+        ObjectWrite::Create(Kind::ReplicaSet, set) | ObjectWrite::Update(Kind::ReplicaSet, set) => Some((
             text(set, "/spec/template/spec/containers/0/image").to_owned(),
             count(set, "/spec/replicas"),
         )),
@@ -52,7 +56,7 @@ fn sizes(plan: &Plan) -> Vec<(String, i64)> {
 fn a_new_deployment_gets_one_set_of_full_size() {
     let plan = plan(&deployment(3, "web:1"), &[]);
     assert_eq!(sizes(&plan), [("web:1".to_owned(), 3)]);
-    let Write::Create(_, set) = &plan.writes[0] else { panic!("{plan:?}") };
+    let ObjectWrite::Create(_, set) = &plan.writes[0] else { panic!("{plan:?}") };
     assert_eq!(annotation(set, REVISION), "1");
     assert_eq!(
         set["spec"]["selector"]["matchLabels"][HASH],
@@ -110,10 +114,10 @@ fn going_back_takes_the_old_set_and_gives_it_the_newest_revision() {
         .writes
         .iter()
         .filter_map(|write| match write {
-            Write::Update(Kind::ReplicaSet, set) => {
+            ObjectWrite::Update(Kind::ReplicaSet, set) => {
                 Some((text(set, "/spec/template/spec/containers/0/image"), revision(set)))
             }
-            Write::Create(..) => panic!("a set is created though there is one"),
+            ObjectWrite::Create(..) => panic!("a set is created though there is one"),
             _ => None,
         })
         .collect();
@@ -125,9 +129,10 @@ fn a_finished_rollout_says_so_and_old_sets_are_forgotten() {
     let mut done = deployment(2, "web:9");
     done["spec"]["revisionHistoryLimit"] = 1.into();
     let plan = plan(&done, &[set("web:1", 1, 0, 0), set("web:2", 2, 0, 0), set("web:9", 3, 2, 2)]);
-    let deleted: Vec<_> = plan.writes.iter().filter(|write| matches!(write, Write::Delete { .. })).collect();
+    let deleted: Vec<_> =
+        plan.writes.iter().filter(|write| matches!(write, ObjectWrite::Delete { .. })).collect();
     assert_eq!(deleted.len(), 1, "{deleted:?}");
-    let Some(Write::Status(_, told)) = plan.writes.last() else { panic!("{plan:?}") };
+    let Some(ObjectWrite::Status(_, told)) = plan.writes.last() else { panic!("{plan:?}") };
     assert_eq!(count(told, "/status/updatedReplicas"), 2);
     assert_eq!(text(fields::condition(told, "Progressing").unwrap(), "/reason"), "NewReplicaSetAvailable");
     assert!(fields::has_condition(told, "Available"));

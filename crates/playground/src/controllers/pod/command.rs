@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::controllers::{
     fields::{list, text},
-    reconcile::Turn,
+    reconcile::ReconcileContext,
 };
 
 /// Behaviour of the first container; the others are assumed to follow it.
@@ -48,8 +48,8 @@ impl Command {
     }
 
     /// Duration until the command ends; none if it runs until it is stopped.
-    pub(super) fn runs_for(&self, turn: &mut Turn<'_>) -> Option<Duration> {
-        let limit = self.ends.then(|| self.sleeps.unwrap_or_else(|| turn.about(turn.tempo.job)));
+    pub(super) fn runs_for(&self, context: &mut ReconcileContext<'_>) -> Option<Duration> {
+        let limit = self.ends.then(|| self.sleeps.unwrap_or_else(|| context.jittered(context.timing.job)));
         limit.filter(|limit| *limit < Duration::MAX)
     }
 
@@ -82,7 +82,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::controllers::reconcile::Tempo;
+    use crate::controllers::reconcile::Timing;
 
     fn command(words: &[&str], policy: &str, image: &str) -> Command {
         let container = json!({ "name": "c", "image": image, "command": words });
@@ -93,9 +93,9 @@ mod tests {
     fn commands_say_how_long_and_how_well_they_run() {
         let mut rng = fastrand::Rng::with_seed(1);
         let now = jiff::Timestamp::UNIX_EPOCH;
-        let mut turn = Turn { now, tempo: Tempo::HASTE, rng: &mut rng, room: 500 };
+        let mut context = ReconcileContext { now, timing: Timing::FAST, rng: &mut rng, pod_budget: 500 };
         let slept = command(&["sh", "-c", "echo hi; sleep 5"], "Never", "busybox");
-        assert_eq!((slept.exit_code, slept.runs_for(&mut turn)), (0, Some(Duration::from_secs(5))));
+        assert_eq!((slept.exit_code, slept.runs_for(&mut context)), (0, Some(Duration::from_secs(5))));
         for (words, wanted) in [
             ("1h", Some(3_600)),
             ("5m", Some(300)),
@@ -104,11 +104,11 @@ mod tests {
             ("1e30", None),
         ] {
             let slept = command(&["sleep", words], "Never", "busybox");
-            assert_eq!(slept.runs_for(&mut turn), wanted.map(Duration::from_secs), "{words}");
+            assert_eq!(slept.runs_for(&mut context), wanted.map(Duration::from_secs), "{words}");
         }
         assert_eq!(command(&["false"], "Never", "busybox").exit_code, 1);
         assert_eq!(command(&["sh", "-c", "exit 3"], "Always", "busybox").exit_code, 3);
-        assert_eq!(command(&["sleep", "3600"], "Always", "busybox").runs_for(&mut turn), None);
+        assert_eq!(command(&["sleep", "3600"], "Always", "busybox").runs_for(&mut context), None);
         assert!(!command(&[], "Always", "registry:5000/web:missing").pullable);
         assert!(command(&[], "Always", "registry:5000/web").pullable);
     }

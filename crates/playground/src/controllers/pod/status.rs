@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 use crate::controllers::{
     fields::{self, count, is_ready, list, text},
-    reconcile::Turn,
+    reconcile::ReconcileContext,
 };
 
 /// Stage of a pod's lifecycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum PodStage {
     Unbound,
     Bound,
     Creating,
@@ -36,7 +36,7 @@ pub(crate) struct Crash {
 impl Crash {
     /// Applies the exit to a pod whose container runs.
     pub(crate) fn befall(self, pod: &mut Value) {
-        if matches!(Stage::of(pod), Stage::Running | Stage::Starting) {
+        if matches!(PodStage::of(pod), PodStage::Running | PodStage::Starting) {
             let status = self.status(pod);
             fields::set(pod, &["status"], status);
         }
@@ -55,9 +55,9 @@ impl Crash {
     }
 }
 
-// === impl Stage ===
+// === impl PodStage ===
 
-impl Stage {
+impl PodStage {
     pub(super) fn of(pod: &Value) -> Self {
         if matches!(text(pod, "/status/phase"), "Succeeded" | "Failed") {
             return Self::Done;
@@ -78,22 +78,22 @@ impl Stage {
     }
 }
 
-pub(super) fn unschedulable(pod: &Value, why: &str, turn: &Turn<'_>) -> Value {
+pub(super) fn unschedulable(pod: &Value, why: &str, context: &ReconcileContext<'_>) -> Value {
     let since = fields::condition(pod, "PodScheduled").map(|old| text(old, "/lastTransitionTime").to_owned());
     json!({
         "phase": "Pending",
         "qosClass": qos(pod),
         "conditions": [{
             "type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": why,
-            "lastProbeTime": null, "lastTransitionTime": since.unwrap_or_else(|| turn.stamp()),
+            "lastProbeTime": null, "lastTransitionTime": since.unwrap_or_else(|| context.stamp()),
         }],
     })
 }
 
-pub(super) fn creating(pod: &Value, turn: &mut Turn<'_>) -> Value {
+pub(super) fn creating(pod: &Value, context: &mut ReconcileContext<'_>) -> Value {
     let waiting = json!({ "waiting": { "reason": "ContainerCreating" } });
-    let at = turn.stamp();
-    let node = turn.rng.u8(2..250);
+    let at = context.stamp();
+    let node = context.rng.u8(2..250);
     json!({
         "phase": "Pending",
         "qosClass": qos(pod),
@@ -105,7 +105,7 @@ pub(super) fn creating(pod: &Value, turn: &mut Turn<'_>) -> Value {
     })
 }
 
-pub(super) fn not_pulled(pod: &Value, turn: &Turn<'_>) -> Value {
+pub(super) fn not_pulled(pod: &Value, context: &ReconcileContext<'_>) -> Value {
     let mut status = pod["status"].clone();
     let waiting = json!({ "waiting": { "reason": "ImagePullBackOff", "message": "Back-off pulling image" } });
     fields::set(
@@ -113,15 +113,15 @@ pub(super) fn not_pulled(pod: &Value, turn: &Turn<'_>) -> Value {
         &["containerStatuses"],
         containers(pod, |it| container_status(it, &waiting, 0, false)),
     );
-    fields::set(&mut status, &["conditions"], conditions(pod, &turn.stamp(), true, false));
+    fields::set(&mut status, &["conditions"], conditions(pod, &context.stamp(), true, false));
     status
 }
 
-pub(super) fn running(pod: &Value, turn: &mut Turn<'_>) -> Value {
-    let at = turn.stamp();
+pub(super) fn running(pod: &Value, context: &mut ReconcileContext<'_>) -> Value {
+    let at = context.stamp();
     let state = json!({ "running": { "startedAt": at } });
     let mut status = pod["status"].clone();
-    let address = format!("10.244.{}.{}", turn.rng.u8(..64), turn.rng.u8(2..));
+    let address = format!("10.244.{}.{}", context.rng.u8(..64), context.rng.u8(2..));
     fields::set(&mut status, &["phase"], "Running");
     fields::set(&mut status, &["podIP"], address.as_str());
     fields::set(&mut status, &["podIPs"], json!([{ "ip": address }]));
@@ -140,9 +140,9 @@ pub(super) fn running(pod: &Value, turn: &mut Turn<'_>) -> Value {
     status
 }
 
-pub(super) fn ready(pod: &Value, turn: &Turn<'_>) -> Value {
+pub(super) fn ready(pod: &Value, context: &ReconcileContext<'_>) -> Value {
     let mut status = pod["status"].clone();
-    fields::set(&mut status, &["conditions"], conditions(pod, &turn.stamp(), true, true));
+    fields::set(&mut status, &["conditions"], conditions(pod, &context.stamp(), true, true));
     each_container(&mut status, |container| {
         fields::set(container, &["ready"], true);
         fields::set(container, &["started"], true);
@@ -150,7 +150,7 @@ pub(super) fn ready(pod: &Value, turn: &Turn<'_>) -> Value {
     status
 }
 
-pub(super) fn backing_off(pod: &Value, _: &Turn<'_>) -> Value {
+pub(super) fn backing_off(pod: &Value, _: &ReconcileContext<'_>) -> Value {
     let mut status = pod["status"].clone();
     let named = text(pod, "/spec/containers/0/name").to_owned();
     let Some(container) = status.pointer_mut("/containerStatuses/0") else { return status };
@@ -165,7 +165,7 @@ pub(super) fn backing_off(pod: &Value, _: &Turn<'_>) -> Value {
     status
 }
 
-pub(super) fn restarted(pod: &Value, turn: &Turn<'_>) -> Value {
+pub(super) fn restarted(pod: &Value, context: &ReconcileContext<'_>) -> Value {
     let mut status = pod["status"].clone();
     let Some(container) = status.pointer_mut("/containerStatuses/0") else { return status };
     if container["state"].get("terminated").is_some() {
@@ -174,13 +174,13 @@ pub(super) fn restarted(pod: &Value, turn: &Turn<'_>) -> Value {
     }
     let restarts = count(container, "/restartCount") + 1;
     fields::set(container, &["restartCount"], restarts);
-    fields::set(container, &["state"], json!({ "running": { "startedAt": turn.stamp() } }));
+    fields::set(container, &["state"], json!({ "running": { "startedAt": context.stamp() } }));
     fields::set(container, &["started"], true);
     status
 }
 
-pub(super) fn ended(pod: &Value, exit_code: i64, turn: &Turn<'_>) -> Value {
-    let at = turn.stamp();
+pub(super) fn ended(pod: &Value, exit_code: i64, context: &ReconcileContext<'_>) -> Value {
+    let at = context.stamp();
     let mut status = pod["status"].clone();
     fields::set(&mut status, &["phase"], if exit_code == 0 { "Succeeded" } else { "Failed" });
     let mut conditions = conditions(pod, &at, true, false);

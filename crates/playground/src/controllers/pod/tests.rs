@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::controllers::{fields::is_ready, reconcile::Tempo};
+use crate::controllers::{fields::is_ready, reconcile::Timing};
 
 struct PodUnderTest {
     pod: Value,
@@ -26,8 +26,9 @@ impl PodUnderTest {
                 return;
             }
             let now = "2026-01-01T00:00:00Z".parse().unwrap();
-            let mut turn = Turn { now, tempo: Tempo::HASTE, rng: &mut self.rng, room: 500 };
-            let plan = decide(&self.pod, &nodes, cause, &mut turn);
+            let mut context =
+                ReconcileContext { now, timing: Timing::FAST, rng: &mut self.rng, pod_budget: 500 };
+            let plan = decide(&self.pod, &nodes, cause, &mut context);
             cause = if plan.again.is_some() && cause == Trigger::Change {
                 Trigger::Timer
             } else {
@@ -35,12 +36,12 @@ impl PodUnderTest {
             };
             for write in plan.writes {
                 match write {
-                    Write::Update(_, pod) => self.pod = pod,
-                    Write::Status(_, pod) => {
+                    ObjectWrite::Update(_, pod) => self.pod = pod,
+                    ObjectWrite::Status(_, pod) => {
                         self.pod = pod;
                         cause = Trigger::Change;
                     }
-                    Write::Remove { .. } => self.gone = true,
+                    ObjectWrite::Remove { .. } => self.gone = true,
                     _ => {}
                 }
             }

@@ -17,69 +17,72 @@ use spindrift_printer::Printer;
 use crate::catalogue::Resource;
 use crate::cluster::{Body, BodyError};
 use crate::convert::{self, ObjectWriter};
-use crate::http::negotiate::View;
-use crate::http::request::Call;
+use crate::http::negotiate::ResponseFormat;
+use crate::http::request::ApiRequest;
 use crate::http::respond::{self, GZIP_ABOVE};
 use crate::http::table;
 use crate::object;
 use crate::status::Status;
-use crate::storage::collection::Item;
+use crate::storage::collection::SnapshotItem;
 
 /// Approximate size of a chunk.
 const PIECE: usize = 64 << 10;
 
 /// Metadata of a list.
-pub(super) struct Head {
+pub(super) struct ListMetadata {
     pub(super) revision: u64,
     pub(super) resume: Option<String>,
     pub(super) remaining: Option<u64>,
 }
 
 /// Writer of one list.
-pub(super) struct Writer {
+pub(super) struct ListWriter {
     head: Option<Bytes>,
-    items: Box<dyn Iterator<Item = Item> + Send>,
-    rows: Rows,
+    items: Box<dyn Iterator<Item = SnapshotItem> + Send>,
+    rows: ItemFormat,
     first: bool,
     ended: bool,
 }
 
 /// Format of an item.
-enum Rows {
+enum ItemFormat {
     Objects(ObjectWriter),
     Metadata,
-    Table(Arc<Resource>, Box<Printer>, table::Include),
+    Table(Arc<Resource>, Box<Printer>, table::IncludeObject),
 }
 
-// === impl Writer ===
+// === impl ListWriter ===
 
-impl Writer {
+impl ListWriter {
     pub(super) fn new(
-        call: &Call,
+        call: &ApiRequest,
         resource: &Arc<Resource>,
-        view: View,
-        head: &Head,
-        items: Box<dyn Iterator<Item = Item> + Send>,
+        view: ResponseFormat,
+        head: &ListMetadata,
+        items: Box<dyn Iterator<Item = SnapshotItem> + Send>,
     ) -> Result<Self, Status> {
         let meta = metadata(head);
         let (opening, rows) = match view {
-            View::Object | View::Yaml => {
+            ResponseFormat::Object | ResponseFormat::Yaml => {
                 let (kind, version) = (&resource.list_kind, resource.api_version());
                 let opening =
                     format!("{{\"kind\":{kind:?},\"apiVersion\":{version:?},\"metadata\":{meta},\"items\":[");
-                (opening, Rows::Objects(ObjectWriter::new(resource)))
+                (opening, ItemFormat::Objects(ObjectWriter::new(resource)))
             }
-            View::Metadata => {
+            ResponseFormat::Metadata => {
                 let kind = "\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/v1\"";
-                (format!("{{{kind},\"metadata\":{meta},\"items\":["), Rows::Metadata)
+                (format!("{{{kind},\"metadata\":{meta},\"items\":["), ItemFormat::Metadata)
             }
-            View::Table => {
+            ResponseFormat::Table => {
                 let columns = table::columns(resource);
                 let printer = Box::new(table::printer(resource).into_owned());
                 let kind = "\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/v1\"";
                 let opening =
                     format!("{{{kind},\"metadata\":{meta},\"columnDefinitions\":{columns},\"rows\":[");
-                (opening, Rows::Table(Arc::clone(resource), printer, table::Include::parse(call)?))
+                (
+                    opening,
+                    ItemFormat::Table(Arc::clone(resource), printer, table::IncludeObject::parse(call)?),
+                )
             }
         };
         Ok(Self { head: Some(opening.into()), items, rows, first: true, ended: false })
@@ -110,7 +113,7 @@ impl Writer {
     }
 
     /// Small lists are sent whole; large ones in chunks, compressed if the client accepts gzip.
-    pub(super) fn respond(mut self, call: &Call) -> Response<Body> {
+    pub(super) fn respond(mut self, call: &ApiRequest) -> Response<Body> {
         let mut begin = BytesMut::new();
         while begin.len() <= GZIP_ABOVE {
             match self.piece() {
@@ -133,7 +136,7 @@ impl Writer {
     }
 }
 
-fn metadata(head: &Head) -> Value {
+fn metadata(head: &ListMetadata) -> Value {
     let mut meta = json!({"resourceVersion": head.revision.to_string()});
     let fields = object::fields(&mut meta);
     if let Some(resume) = &head.resume {
@@ -164,9 +167,9 @@ fn packed(mut pieces: Box<dyn Iterator<Item = Bytes> + Send>) -> impl Iterator<I
     })
 }
 
-// === impl Rows ===
+// === impl ItemFormat ===
 
-impl Rows {
+impl ItemFormat {
     fn write(&self, bytes: &Bytes, out: &mut BytesMut) {
         match self {
             Self::Objects(writer) => writer.write_item(bytes, out),

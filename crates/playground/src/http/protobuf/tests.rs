@@ -45,15 +45,15 @@ fn inline_fields_have_no_name() {
 #[test]
 fn numbers_and_texts_quantities_and_times_are_those_of_json() {
     let port = [integer(1, 1), bytes(3, b"http")].concat();
-    assert_eq!(to_json(&FieldType::Either, Datum::Bytes(&port), 0), Ok(json!("http")));
-    assert_eq!(to_json(&FieldType::Either, Datum::Bytes(&integer(2, 80)), 0), Ok(json!(80)));
-    assert_eq!(to_json(&FieldType::Quantity, Datum::Bytes(&bytes(1, b"1Gi")), 0), Ok(json!("1Gi")));
+    assert_eq!(to_json(&FieldType::Either, WireValue::Bytes(&port), 0), Ok(json!("http")));
+    assert_eq!(to_json(&FieldType::Either, WireValue::Bytes(&integer(2, 80)), 0), Ok(json!(80)));
+    assert_eq!(to_json(&FieldType::Quantity, WireValue::Bytes(&bytes(1, b"1Gi")), 0), Ok(json!("1Gi")));
     let time = integer(1, 90);
     let plain = FieldType::Time { fraction: false };
-    assert_eq!(to_json(&plain, Datum::Bytes(&time), 0), Ok(json!("1970-01-01T00:01:30Z")));
+    assert_eq!(to_json(&plain, WireValue::Bytes(&time), 0), Ok(json!("1970-01-01T00:01:30Z")));
     let micro = FieldType::Time { fraction: true };
-    assert_eq!(to_json(&micro, Datum::Bytes(&time), 0), Ok(json!("1970-01-01T00:01:30.000000Z")));
-    assert_eq!(to_json(&plain, Datum::Bytes(b""), 0), Ok(Value::Null));
+    assert_eq!(to_json(&micro, WireValue::Bytes(&time), 0), Ok(json!("1970-01-01T00:01:30.000000Z")));
+    assert_eq!(to_json(&plain, WireValue::Bytes(b""), 0), Ok(Value::Null));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use spindrift_playground::fleet::{Content, Fleet, FleetOptions};
-use spindrift_playground::{Cluster, Tempo, fleet};
+use spindrift_playground::{Cluster, Timing, fleet};
 use spindrift_process::shutdown::Shutdown;
 use spindrift_testkit::{Daemon, Kubectl, scratch};
 use tempfile::TempDir;
@@ -24,7 +24,7 @@ pub(crate) struct Living {
 impl Living {
     pub(crate) async fn start() -> anyhow::Result<Self> {
         let shutdown = Shutdown::new();
-        let content = Content::Shop { tempo: Tempo::HASTE, pace: 0.0 };
+        let content = Content::Shop { timing: Timing::FAST, pace: 0.0 };
         let fleet = fleet::start(FleetOptions { content, ..FleetOptions::shops(1) }, &shutdown).await?;
         let directory = scratch("playground")?;
         let kubeconfig = directory.path().join("kubeconfig");

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Fields, Path};
+use super::{FieldPath, FieldSet};
 use crate::catalogue::Resource;
 use crate::http::patch::{ListKind, is_atomic_object, list_kind};
 
@@ -22,8 +22,8 @@ const SERVER_FIELDS: &[&str] = &[
 ];
 
 /// Fields that an object sets, down to atomic values.
-pub(crate) fn paths_of(object: &Value, resource: &Resource) -> Fields {
-    let mut fields = Fields::new();
+pub(crate) fn paths_of(object: &Value, resource: &Resource) -> FieldSet {
+    let mut fields = FieldSet::new();
     let Value::Object(top) = object else { return fields };
     for (key, value) in top {
         match key.as_str() {
@@ -42,7 +42,7 @@ pub(crate) fn paths_of(object: &Value, resource: &Resource) -> Fields {
     fields
 }
 
-fn walk(value: &Value, parent: &str, field: &str, path: &mut Path, fields: &mut Fields, keyed: bool) {
+fn walk(value: &Value, parent: &str, field: &str, path: &mut FieldPath, fields: &mut FieldSet, keyed: bool) {
     match value {
         Value::Object(below) if !below.is_empty() && (!keyed || !is_atomic_object(field)) => {
             for (key, value) in below {

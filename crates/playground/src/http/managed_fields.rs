@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::request::Call;
-use super::route::Target;
+use super::request::ApiRequest;
+use super::route::RequestTarget;
 use crate::catalogue::Resource;
 use crate::object::{self, metadata, text};
 
@@ -17,47 +17,47 @@ mod paths;
 pub(crate) use paths::{find, merge, paths_of, remove, spell};
 
 /// Path of a field, as elements of `FieldsV1`.
-pub(crate) type Path = Vec<String>;
+pub(crate) type FieldPath = Vec<String>;
 
 /// Set of fields of an object.
-pub(crate) type Fields = BTreeSet<Path>;
+pub(crate) type FieldSet = BTreeSet<FieldPath>;
 
 /// One entry of `managedFields`.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Entry {
+pub(crate) struct ManagedFieldsEntry {
     pub(crate) manager: String,
     pub(crate) operation: String,
     pub(crate) version: String,
     pub(crate) subresource: String,
     pub(crate) time: Value,
-    pub(crate) fields: Fields,
+    pub(crate) fields: FieldSet,
 }
 
 /// Records a creation.
-pub(crate) fn created(call: &Call, resource: &Resource, object: &mut Value) {
+pub(crate) fn created(call: &ApiRequest, resource: &Resource, object: &mut Value) {
     let mut full = object.clone();
     crate::admission::default(resource, &mut full);
     let fields = paths_of(&full, resource);
-    let entry = Entry::new(call.field_manager(), "Update", resource, None, fields);
+    let entry = ManagedFieldsEntry::new(call.field_manager(), "Update", resource, None, fields);
     write(object, vec![entry]);
 }
 
 /// Records an update: the writer becomes the only owner of the changed fields.
-pub(crate) fn changed(call: &Call, target: &Target, current: &Value, wanted: &mut Value) {
+pub(crate) fn changed(call: &ApiRequest, target: &RequestTarget, current: &Value, wanted: &mut Value) {
     let resource = &*target.resource;
     let mut entries = read(current);
     let mut full = wanted.clone();
     crate::admission::default(resource, &mut full);
     let (before, after) = (paths_of(current, resource), paths_of(&full, resource));
-    let written: Fields =
+    let written: FieldSet =
         after.iter().filter(|path| find(current, path) != find(&full, path)).cloned().collect();
-    let gone: Fields = before.difference(&after).cloned().collect();
+    let gone: FieldSet = before.difference(&after).cloned().collect();
     for entry in &mut entries {
         entry.fields.retain(|path| !written.contains(path) && !gone.contains(path));
     }
     if !written.is_empty() {
         let subresource = target.subresource.as_deref();
-        let new = Entry::new(call.field_manager(), "Update", resource, subresource, written);
+        let new = ManagedFieldsEntry::new(call.field_manager(), "Update", resource, subresource, written);
         match entries.iter_mut().find(|entry| entry.is_same(&new)) {
             Some(entry) => {
                 entry.fields.extend(new.fields);
@@ -69,26 +69,26 @@ pub(crate) fn changed(call: &Call, target: &Target, current: &Value, wanted: &mu
     write(wanted, entries);
 }
 
-pub(crate) fn read(object: &Value) -> Vec<Entry> {
-    object::list(object, "/metadata/managedFields").iter().map(Entry::parse).collect()
+pub(crate) fn read(object: &Value) -> Vec<ManagedFieldsEntry> {
+    object::list(object, "/metadata/managedFields").iter().map(ManagedFieldsEntry::parse).collect()
 }
 
-pub(crate) fn write(object: &mut Value, entries: Vec<Entry>) {
+pub(crate) fn write(object: &mut Value, entries: Vec<ManagedFieldsEntry>) {
     let entries: Vec<Value> =
         entries.into_iter().filter(|entry| !entry.fields.is_empty()).map(|entry| entry.to_value()).collect();
     let value = if entries.is_empty() { Value::Null } else { Value::Array(entries) };
     object::assign(metadata(object), "managedFields", value);
 }
 
-// === impl Entry ===
+// === impl ManagedFieldsEntry ===
 
-impl Entry {
+impl ManagedFieldsEntry {
     pub(crate) fn new(
         manager: String,
         operation: &str,
         resource: &Resource,
         subresource: Option<&str>,
-        fields: Fields,
+        fields: FieldSet,
     ) -> Self {
         Self {
             manager,
@@ -100,7 +100,7 @@ impl Entry {
         }
     }
 
-    /// Whether two entries have the same manager, operation and subresource.
+    /// Whether two entries have the same manager, operation, subresource and API version; the API server merges those.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.manager == other.manager
             && self.operation == other.operation
@@ -110,7 +110,7 @@ impl Entry {
 
     fn parse(entry: &Value) -> Self {
         let word = |field: &str| text(entry, &format!("/{field}")).to_owned();
-        let mut fields = Fields::new();
+        let mut fields = FieldSet::new();
         if let Some(Value::Object(tree)) = entry.get("fieldsV1") {
             collect(tree, &mut Vec::new(), &mut fields);
         }
@@ -141,7 +141,7 @@ impl Entry {
 }
 
 /// Collects the paths of a `FieldsV1` tree.
-fn collect(tree: &Map<String, Value>, path: &mut Path, fields: &mut Fields) {
+fn collect(tree: &Map<String, Value>, path: &mut FieldPath, fields: &mut FieldSet) {
     for (part, below) in tree {
         if part == "." {
             fields.insert(path.clone());

@@ -8,7 +8,7 @@ use serde::Deserialize;
 /// Kind of a malformed body. A watch gets it in, or before, its next event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
-pub enum Odd {
+pub enum MalformedBody {
     /// The body ends in the middle of an object, as if it were complete.
     Truncated,
     /// Strings in place of objects.
@@ -22,7 +22,7 @@ pub enum Odd {
 }
 
 /// Chunks to send in place of one.
-pub(super) struct Replaced {
+pub(super) struct ReplacementChunks {
     pub(super) chunks: VecDeque<Bytes>,
     /// Set if the body ends after them.
     pub(super) ends: bool,
@@ -32,12 +32,13 @@ const GARBAGE: &str = "<html><body>502 Bad Gateway</body></html>\n";
 const WRONG_EVENT: &str = "{\"type\":\"MODIFIED\",\"object\":{\"metadata\":\"none\",\"spec\":[1,2]}}\n";
 const WRONG_LIST: &str = "{\"kind\":\"List\",\"apiVersion\":\"v1\",\"metadata\":[],\"items\":\"none\"}\n";
 
-// === impl Odd ===
+// === impl MalformedBody ===
 
-impl Odd {
+impl MalformedBody {
     /// Modifies some lines of a watch.
-    pub(super) fn in_watch(self, chunk: &Bytes) -> Replaced {
-        let whole = |chunks: &[Bytes]| Replaced { chunks: chunks.iter().cloned().collect(), ends: false };
+    pub(super) fn in_watch(self, chunk: &Bytes) -> ReplacementChunks {
+        let whole =
+            |chunks: &[Bytes]| ReplacementChunks { chunks: chunks.iter().cloned().collect(), ends: false };
         match self {
             Self::Truncated => truncated(chunk),
             Self::WrongTypes => whole(&[Bytes::from_static(WRONG_EVENT.as_bytes()), chunk.clone()]),
@@ -48,8 +49,8 @@ impl Odd {
     }
 
     /// Modifies the first chunk of any other response.
-    pub(super) fn in_answer(self, chunk: &Bytes) -> Replaced {
-        let only = |text: &'static str| Replaced {
+    pub(super) fn in_answer(self, chunk: &Bytes) -> ReplacementChunks {
+        let only = |text: &'static str| ReplacementChunks {
             chunks: VecDeque::from([Bytes::from_static(text.as_bytes())]),
             ends: true,
         };
@@ -57,17 +58,17 @@ impl Odd {
             Self::Truncated => truncated(chunk),
             Self::WrongTypes => only(WRONG_LIST),
             Self::Huge { bytes } => {
-                Replaced { chunks: VecDeque::from([blanks(bytes), chunk.clone()]), ends: false }
+                ReplacementChunks { chunks: VecDeque::from([blanks(bytes), chunk.clone()]), ends: false }
             }
             // No events to duplicate.
-            Self::Duplicate => Replaced { chunks: VecDeque::from([chunk.clone()]), ends: false },
+            Self::Duplicate => ReplacementChunks { chunks: VecDeque::from([chunk.clone()]), ends: false },
             Self::Garbage => only(GARBAGE),
         }
     }
 }
 
-fn truncated(chunk: &Bytes) -> Replaced {
-    Replaced { chunks: VecDeque::from([chunk.slice(..chunk.len() / 2)]), ends: true }
+fn truncated(chunk: &Bytes) -> ReplacementChunks {
+    ReplacementChunks { chunks: VecDeque::from([chunk.slice(..chunk.len() / 2)]), ends: true }
 }
 
 /// Blanks that JSON allows in front of a value.
