@@ -188,7 +188,9 @@ impl Pieces {
 
 /// Returns the texts of `Warning: 299 - "text"`.
 fn warnings(headers: &HeaderMap) -> Vec<String> {
-    let values = headers.get_all(header::WARNING).iter().filter_map(|value| value.to_str().ok());
+    // The API server quotes field names, which need not be ASCII.
+    let values =
+        headers.get_all(header::WARNING).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
     values
         .filter_map(|value| {
             let quoted = &value.get(value.find('"')? + 1..value.rfind('"')?)?;
@@ -207,7 +209,9 @@ mod tests {
         headers.append(header::WARNING, r#"299 - "unknown field \"spec.replicsa\"""#.parse().unwrap());
         headers.append(header::WARNING, "299 -".parse().unwrap());
         headers.append(header::WARNING, r#"299 - ""#.parse().unwrap());
-        assert_eq!(warnings(&headers), [r#"unknown field "spec.replicsa""#]);
+        let umlaut = "299 - \"unknown field \\\"größe\\\"\"";
+        headers.append(header::WARNING, http::HeaderValue::from_bytes(umlaut.as_bytes()).unwrap());
+        assert_eq!(warnings(&headers), [r#"unknown field "spec.replicsa""#, r#"unknown field "größe""#]);
     }
 
     #[test]
