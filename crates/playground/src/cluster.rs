@@ -226,6 +226,12 @@ impl Cluster {
         self.store.read().get(&resource.storage, path).cloned()
     }
 
+    /// One object in the version of the resource.
+    pub(crate) fn object(&self, resource: &Resource, namespace: &str, name: &str) -> Result<Value, Status> {
+        convert::present(resource, &self.bytes(resource, namespace, name)?)
+            .ok_or_else(|| Status::internal("stored object is broken"))
+    }
+
     /// Stored bytes of one object.
     pub(crate) fn bytes(&self, resource: &Resource, namespace: &str, name: &str) -> Result<Bytes, Status> {
         self.collection_bytes(resource, &resource.path(namespace, name))
@@ -248,7 +254,7 @@ impl Cluster {
     fn refresh_catalogue(&self, store: &mut Store) {
         let custom: Vec<Resource> = store
             .scan(DEFINITIONS, "")
-            .filter_map(|(_, bytes)| serde_json::from_slice::<Value>(bytes).ok())
+            .map(|(_, bytes)| crate::storage::parse(bytes))
             .flat_map(|definition| crate::catalogue::custom_resources(&definition))
             .filter(|resource| !Catalogue::is_builtin(&resource.storage))
             .collect();

@@ -94,7 +94,7 @@ impl Playground {
             "current-context": names.first().unwrap_or(&""),
         });
         // JSON is YAML.
-        serde_json::to_string_pretty(&config).unwrap_or_default() + "\n"
+        serde_json::to_string_pretty(&config).expect("JSON values have string keys") + "\n"
     }
 
     /// Accepts connections until shutdown. A second start does nothing.

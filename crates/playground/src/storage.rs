@@ -70,8 +70,7 @@ impl Store {
     }
 
     pub(crate) fn value(&self, table: &str, path: &str) -> Option<Value> {
-        // `put` serialized it, so it parses.
-        self.get(table, path).and_then(|bytes| serde_json::from_slice(bytes).ok())
+        self.get(table, path).map(parse)
     }
 
     pub(crate) fn count(&self, table: &str) -> usize {
@@ -152,7 +151,7 @@ impl Store {
         let previous = self.tables.get_mut(table)?.objects.remove(path)?;
         self.disown(table, path, &previous);
         self.revision += 1;
-        let mut object: Value = serde_json::from_slice(&previous).ok()?;
+        let mut object = parse(&previous);
         object::metadata(&mut object).insert("resourceVersion".into(), self.revision.to_string().into());
         self.remember(Event {
             revision: self.revision,
@@ -169,7 +168,7 @@ impl Store {
         if !contains(bytes, b"\"ownerReferences\"") {
             return;
         }
-        let Ok(object) = serde_json::from_slice::<Value>(bytes) else { return };
+        let object = parse(bytes);
         for owner in owners(&object) {
             if let Some(places) = self.owned.get_mut(owner) {
                 places.remove(&(table.clone(), path.into()));
@@ -272,7 +271,12 @@ fn serialize(object: &mut Value) -> Bytes {
     let fields = object::fields(object);
     fields.remove("apiVersion");
     fields.remove("kind");
-    serde_json::to_vec(fields).map(Bytes::from).unwrap_or_default()
+    serde_json::to_vec(fields).expect("JSON values have string keys").into()
+}
+
+/// Parses an object of the store.
+pub(crate) fn parse(bytes: &Bytes) -> Value {
+    serde_json::from_slice(bytes).expect("`put` serialized it")
 }
 
 fn owners(object: &Value) -> impl Iterator<Item = &str> {

@@ -35,7 +35,7 @@ fn service(object: &mut Value, store: &Store) -> Result<(), Status> {
     let wants_address = text(object, "/spec/clusterIP").is_empty();
     if wants_address || (wants_ports && list(object, "/spec/ports").iter().any(needs_port)) {
         let others: Vec<Value> =
-            store.scan("services", "").filter_map(|(_, bytes)| serde_json::from_slice(bytes).ok()).collect();
+            store.scan("services", "").map(|(_, bytes)| crate::storage::parse(bytes)).collect();
         if wants_address {
             let used: HashSet<&str> = others.iter().map(|other| text(other, "/spec/clusterIP")).collect();
             let start = fastrand::u32(2..ADDRESSES);

@@ -32,7 +32,8 @@ pub(super) fn decide(
         fields::set(&mut pod, &["spec", "nodeName"], *node);
         plan.write(ObjectWrite::Create(Kind::Pod, pod));
     }
-    let mut going = pods.iter().any(|pod| !is_active(pod) || !is_ready(pod));
+    let mut going = wanted.iter().any(|node| of_node(node).is_none())
+        || pods.iter().any(|pod| !is_active(pod) || !is_ready(pod));
     for pod in pods.iter().filter(|pod| !is_deleted(pod)) {
         let lost = !wanted.contains(&text(pod, "/spec/nodeName"));
         let old = label(pod, REVISION) != hash && text(set, "/spec/updateStrategy/type") != "OnDelete";
@@ -112,6 +113,30 @@ mod tests {
         let plan = decide(&set, &nodes, &[pod("one"), pod("two")], &mut context);
         let gone = plan.writes.iter().filter(|write| matches!(write, ObjectWrite::Delete { .. })).count();
         assert_eq!(gone, 2);
+    }
+
+    #[test]
+    fn an_old_pod_that_is_ready_stays_while_another_node_has_no_pod() {
+        let set = json!({
+            "metadata": { "name": "logs", "namespace": "monitoring", "uid": "s" },
+            "spec": { "template": { "metadata": {}, "spec": { "containers": [{ "image": "logs:2" }] } } },
+        });
+        let nodes = ["one", "two"].map(|node| json!({ "metadata": { "name": node } }));
+        let pod = json!({
+            "metadata": { "name": "two", "namespace": "monitoring", "labels": { REVISION: "old" } },
+            "spec": { "nodeName": "two" },
+            "status": { "phase": "Running", "conditions": [{ "type": "Ready", "status": "True" }] },
+        });
+        let decided = |nodes: &[Value]| {
+            let mut rng = fastrand::Rng::with_seed(1);
+            let (now, timing) = (Timestamp::UNIX_EPOCH, Timing::FAST);
+            let mut context = ReconcileContext { now, timing, rng: &mut rng, pod_budget: 0 };
+            let plan = decide(&set, nodes, std::slice::from_ref(&pod), &mut context);
+            let is_delete = |write: &&ObjectWrite| matches!(write, ObjectWrite::Delete { .. });
+            plan.writes.iter().filter(is_delete).count()
+        };
+        assert_eq!(decided(&nodes), 0);
+        assert_eq!(decided(&nodes[1..]), 1);
     }
 
     #[test]

@@ -72,7 +72,9 @@ impl User {
 
 /// Returns the user of a request.
 pub(crate) fn authenticate(cluster: &Cluster, headers: &HeaderMap) -> Result<User, Status> {
-    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    // A value that is not ASCII must not count as absent: without credentials a request is the administrator's.
+    let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    let header = |name: &str| headers.get(name).map(text).unwrap_or_default();
     let user = match header("authorization").strip_prefix("Bearer ") {
         None => User::admin(),
         Some(token) => {
@@ -81,12 +83,7 @@ pub(crate) fn authenticate(cluster: &Cluster, headers: &HeaderMap) -> Result<Use
         }
     };
     let wanted = header("impersonate-user");
-    let groups: Vec<String> = headers
-        .get_all("impersonate-group")
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .map(str::to_owned)
-        .collect();
+    let groups: Vec<String> = headers.get_all("impersonate-group").iter().map(text).collect();
     if wanted.is_empty() {
         if groups.is_empty() {
             return Ok(user);
@@ -100,7 +97,7 @@ pub(crate) fn authenticate(cluster: &Cluster, headers: &HeaderMap) -> Result<Use
     let attempt = AccessAttributes {
         verb: "impersonate".into(),
         resource: "users".into(),
-        name: wanted.to_owned(),
+        name: wanted.clone(),
         ..AccessAttributes::default()
     };
     if !allows(cluster, &user, &attempt) {
@@ -109,7 +106,7 @@ pub(crate) fn authenticate(cluster: &Cluster, headers: &HeaderMap) -> Result<Use
     let mut impersonated =
         match wanted.strip_prefix("system:serviceaccount:").and_then(|rest| rest.split_once(':')) {
             Some((namespace, name)) => User::service_account(namespace, name, ""),
-            None => User { name: wanted.to_owned(), uid: String::new(), groups: vec![AUTHENTICATED.into()] },
+            None => User { name: wanted.clone(), uid: String::new(), groups: vec![AUTHENTICATED.into()] },
         };
     if !groups.is_empty() {
         impersonated.groups = groups;
@@ -277,6 +274,23 @@ mod tests {
         let expires = Timestamp::now() + SignedDuration::from_secs(seconds);
         let (namespace, name, uid) = ("default".to_owned(), "robot".to_owned(), uid.to_owned());
         cluster.tokens().lock().issue(IssuedToken { namespace, name, uid, expires })
+    }
+
+    #[test]
+    fn credentials_that_are_not_ascii_are_not_ignored() {
+        let cluster = Cluster::new("a");
+        let headers = |name: &'static str, value: &[u8]| {
+            let mut headers = HeaderMap::new();
+            headers.append("impersonate-user", "jane".parse().unwrap());
+            headers.insert(name, http::HeaderValue::from_bytes(value).unwrap());
+            headers
+        };
+        let refused = authenticate(&cluster, &headers("authorization", b"Bearer t\xc3\xb6ken")).unwrap_err();
+        assert_eq!(refused.code, 401);
+        let user = authenticate(&cluster, &headers("impersonate-user", "josé".as_bytes())).unwrap();
+        assert_eq!(user.name, "josé");
+        let user = authenticate(&cluster, &headers("impersonate-group", "entwürfe".as_bytes())).unwrap();
+        assert_eq!(user.groups, ["entwürfe", AUTHENTICATED]);
     }
 
     #[test]

@@ -6,7 +6,6 @@ use super::request::ApiRequest;
 use super::respond;
 use super::route::RequestTarget;
 use crate::cluster::Body;
-use crate::convert;
 use crate::status::Status;
 
 pub(crate) fn get(call: &ApiRequest, target: &RequestTarget) -> Result<Response<Body>, Status> {
@@ -17,8 +16,6 @@ pub(crate) fn get(call: &ApiRequest, target: &RequestTarget) -> Result<Response<
             return Err(Status::too_large(asked, current));
         }
     }
-    let bytes = call.cluster.bytes(&target.resource, &target.namespace, &target.name)?;
-    let object = convert::present(&target.resource, &bytes)
-        .ok_or_else(|| Status::internal("stored object is broken"))?;
+    let object = call.cluster.object(&target.resource, &target.namespace, &target.name)?;
     respond::object(call, &target.resource, 200, &object)
 }

@@ -25,8 +25,7 @@ struct LogOptions {
 }
 
 pub(crate) fn log(call: &ApiRequest, target: &RequestTarget) -> Result<Response<Body>, Status> {
-    let bytes = call.cluster.bytes(&target.resource, &target.namespace, &target.name)?;
-    let pod: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let pod = call.cluster.object(&target.resource, &target.namespace, &target.name)?;
     let container = container(call, target, &pod)?;
     let run = if call.query.flag("previous") == Some(true) {
         ContainerRun::Previous

@@ -18,8 +18,7 @@ pub(crate) fn evict(call: &ApiRequest, target: &RequestTarget) -> Result<Respons
     if object::name(&eviction) != target.name {
         return Err(Status::bad_request("name in URL does not match name in Eviction object"));
     }
-    let bytes = call.cluster.bytes(&target.resource, &target.namespace, &target.name)?;
-    let pod: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let pod = call.cluster.object(&target.resource, &target.namespace, &target.name)?;
     let dry_run = call.dry_run() || !list(&eviction, "/deleteOptions/dryRun").is_empty();
     for budget in call.cluster.list("policy", "poddisruptionbudgets", Some(&target.namespace)) {
         let selector = budget.pointer("/spec/selector").unwrap_or(&Value::Null);

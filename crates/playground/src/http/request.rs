@@ -64,7 +64,8 @@ impl ApiRequest {
     }
 
     pub(crate) fn header(&self, name: impl header::AsHeaderName) -> &str {
-        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+        // A value that is not UTF-8 is not absent: it matches no media type.
+        self.headers.get(name).map_or("", |value| std::str::from_utf8(value.as_bytes()).unwrap_or("\u{fffd}"))
     }
 
     pub(crate) fn dry_run(&self) -> bool {

@@ -64,7 +64,7 @@ pub(crate) fn coded(code: u16, value: &impl Serialize) -> Result<Response<Body>,
 }
 
 pub(crate) fn status(status: &Status) -> Response<Body> {
-    let body = serde_json::to_vec(&status.to_value()).unwrap_or_default();
+    let body = serde_json::to_vec(&status.to_value()).expect("JSON values have string keys");
     let mut response = bytes(status.code, body);
     if let Some(seconds) = status.retry_after() {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));

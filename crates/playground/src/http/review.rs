@@ -98,8 +98,7 @@ fn rules(call: &ApiRequest, review: &Value) -> Result<Value, Status> {
 /// Issues a token for a service account.
 pub(crate) fn token(call: &ApiRequest, target: &RequestTarget) -> Result<Response<Body>, Status> {
     let mut request = call.object("TokenRequest")?;
-    let bytes = call.cluster.bytes(&target.resource, &target.namespace, &target.name)?;
-    let account: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let account = call.cluster.object(&target.resource, &target.namespace, &target.name)?;
     let asked = request.pointer("/spec/expirationSeconds").and_then(Value::as_i64);
     let seconds = asked.unwrap_or(3_600).clamp(600, 1 << 32);
     let spec = child(&mut request, "spec");

@@ -11,7 +11,6 @@ use super::route::RequestTarget;
 use super::update::{check_name, edit};
 use crate::catalogue::{Resource, ScalePaths};
 use crate::cluster::Body;
-use crate::convert;
 use crate::object::{self, text};
 use crate::selector::structured_text;
 use crate::status::{Cause, Status};
@@ -19,8 +18,7 @@ use crate::status::{Cause, Status};
 pub(crate) fn scale(call: &ApiRequest, target: &RequestTarget) -> Result<Response<Body>, Status> {
     let resource = &target.resource;
     if target.verb == "get" {
-        let bytes = call.cluster.bytes(resource, &target.namespace, &target.name)?;
-        let object = convert::present(resource, &bytes).unwrap_or_default();
+        let object = call.cluster.object(resource, &target.namespace, &target.name)?;
         return respond::json(&scale_of(resource, &object));
     }
     let object = call.cluster.edit(edit(call, target), |current| {
