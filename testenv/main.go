@@ -1,9 +1,11 @@
 // Command testenv is a real Kubernetes in one binary: etcd, the control plane,
-// kubectl, kwok and an informer of client-go, chosen by the first argument. The
-// testkit crate starts the parts on free loopback ports; nothing here is mocked.
+// kubelet, kube-proxy, kubectl, kwok and an informer of client-go, chosen by the
+// first argument. The testkit crate starts the parts on free loopback ports, or
+// all of them in namespaces of their own; nothing here is mocked.
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 
@@ -13,7 +15,9 @@ import (
 	kubectl "k8s.io/kubectl/pkg/cmd"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	proxy "k8s.io/kubernetes/cmd/kube-proxy/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
+	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
 )
 
 // Only the chosen component's command may be constructed: the constructors
@@ -23,7 +27,9 @@ var components = map[string]func() int{
 	"kube-apiserver":          run(apiserver.NewAPIServerCommand),
 	"kube-controller-manager": run(controllermanager.NewControllerManagerCommand),
 	"kube-scheduler":          run(func() *cobra.Command { return scheduler.NewSchedulerCommand() }),
+	"kube-proxy":              run(proxy.NewProxyCommand),
 	"kubectl":                 run(kubectl.NewDefaultKubectlCommand),
+	"kubelet":                 run(func() *cobra.Command { return kubelet.NewKubeletCommand(context.Background()) }),
 	"fields":                  printFields,
 	"informer":                run(newInformerCommand),
 	"kwok":                    runKwok,
@@ -42,6 +48,6 @@ func main() {
 			os.Exit(component())
 		}
 	}
-	fmt.Fprintln(os.Stderr, "usage: testenv etcd|kube-apiserver|kube-controller-manager|kube-scheduler|kubectl|informer|fields|kwok|kwok-stages [flags]")
+	fmt.Fprintln(os.Stderr, "usage: testenv etcd|kube-apiserver|kube-controller-manager|kube-scheduler|kube-proxy|kubectl|kubelet|informer|fields|kwok|kwok-stages [flags]")
 	os.Exit(64)
 }

@@ -78,6 +78,11 @@ impl Daemon {
         self.pid
     }
 
+    /// The ids of its direct children.
+    pub(crate) fn children(&self) -> anyhow::Result<Vec<u32>> {
+        Ok(proc::children(self.pid)?.into_iter().map(|pid| pid.as_raw().cast_unsigned()).collect())
+    }
+
     /// Ends the process group with SIGKILL and waits until it is gone; does nothing if it already is.
     pub fn kill(&self) {
         let mut child = self.child.lock();

@@ -5,6 +5,7 @@
 //!              ──▶ Database  (SQLite file, PostgreSQL, MariaDB)         ├─ each server is a Daemon
 //!              ──▶ Daemon    (our own binaries, with captured logs)     ┘
 //!              ──▶ FaultProxy, ConnectProxy between any two of them; TlsProxy (nginx, Envoy) before a hub
+//!              ──▶ Node      (kubelet, containerd, … in namespaces: real pods)
 //!              ──▶ MetricsApi behind the API server of a Cluster
 //!              ──▶ ScriptedHub in the place of a hub, for messages that a real one does not send
 //!              ══pipe══▶ guardian: when the pipe closes, kills every Daemon and removes every file
@@ -25,6 +26,7 @@ mod connect_proxy;
 mod database;
 mod fault_proxy;
 mod metrics_api;
+mod node;
 mod tls_listener;
 mod tls_proxy;
 
@@ -45,6 +47,7 @@ pub use eventually::{Attempt, PATIENCE, eventually};
 pub use fault_proxy::{FaultProxy, Traffic};
 pub use guardian::scratch;
 pub use metrics_api::MetricsApi;
+pub use node::{Node, NodeImage};
 pub use port::free_port;
 pub use scripted_hub::{AgentMessage, HubScript, ScriptedHub};
 pub use stack::{AgentProcess, HubProcess, Operated, Operations, StoredObject, Watch, WatchEvent};
