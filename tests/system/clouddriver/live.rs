@@ -83,15 +83,17 @@ async fn a_manifest_is_read_from_its_cluster() {
         assert!(!shown.text.contains(value), "its values stay in its cluster: {}", shown.text);
     }
 
-    for (account, name) in [
-        ("main", "replicaSet nope"),
-        ("nope", "replicaSet shop-v000"),
-        ("main", "shop-v000"),
-        ("main", "wibble shop-v000"),
+    let no_kind = ": the server doesn't have a resource type \"wibble\" in group \"\", in account main";
+    for (account, name, why) in [
+        ("main", "replicaSet nope", ""),
+        ("nope", "replicaSet shop-v000", ""),
+        ("main", "shop-v000", ""),
+        ("main", "wibble shop-v000", no_kind),
     ] {
         let path = format!("/manifests/{account}/{namespace}/{}", name.replace(' ', "%20"));
         let missing = get(&stack.hub, &path).await;
-        let message = format!("Manifest (account: {account}, location: {namespace}, name: {name}) not found");
+        let message =
+            format!("Manifest (account: {account}, location: {namespace}, name: {name}) not found{why}");
         assert_eq!((missing.status, &missing.json()["message"]), (404, &json!(message)));
     }
 }
