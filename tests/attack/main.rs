@@ -11,7 +11,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod artifacts;
+mod big_cluster;
 mod bystander;
+mod disk;
 mod ports;
 mod probe;
 mod report;
@@ -46,6 +48,11 @@ const ATTACKS: &[Attack] = &[
         name: "artifacts: endless servers",
         settings: artifacts::SETTINGS,
         run: |target| Box::pin(artifacts::endless_servers(target)),
+    },
+    Attack {
+        name: "a disk that is full, read-only or broken",
+        settings: &[],
+        run: |target| Box::pin(disk::faults(target)),
     },
 ];
 

@@ -23,7 +23,7 @@ use crate::{
     ingest::Feed,
     metrics::Metrics,
     session::SubjectFilter,
-    store::{Store, StoreConfig},
+    store::{Store, StoreConfig, WriteProbe},
 };
 use parts::{Parts, RestServer};
 
@@ -114,8 +114,9 @@ impl Hub {
         }
         let tenant = TenantId::default();
         let runtime = Arc::new(self.config.kubesvc.runtime.clone());
+        let base_url = base_url(&self.id, self.rest_address);
         let parts = Parts {
-            base_url: base_url(&self.id, self.rest_address),
+            probe: Arc::new(WriteProbe::new(self.store.clone(), self.id.clone(), base_url)),
             accounts: Accounts::new(self.store.clone(), tenant.clone(), runtime),
             store: self.store,
             vault: Arc::new(self.vault),

@@ -44,7 +44,7 @@ use crate::{
     dispatch::Dispatch,
     ingest::Feed,
     metrics::Metrics,
-    store::Store,
+    store::{Store, WriteProbe},
 };
 pub use kinds::CustomNames;
 pub use live::ServedKinds;
@@ -57,6 +57,8 @@ const ALIVE: Duration = Duration::from_mins(1);
 pub struct RestState {
     /// The database.
     pub store: Store,
+    /// Result of the last write to it.
+    pub probe: Arc<WriteProbe>,
     /// Sends operations to agents.
     pub dispatch: Dispatch,
     /// The accounts, as Spinnaker sees them.

@@ -14,6 +14,7 @@
 //! in memory, so any number of hubs may share one. Time is the database's own, never that of a hub.
 
 mod config;
+mod connections;
 mod dialect;
 mod error;
 mod migration;
@@ -39,6 +40,7 @@ mod scope;
 mod inventory;
 
 mod hub;
+mod write_probe;
 
 mod operation;
 
@@ -46,12 +48,8 @@ mod task;
 
 mod preflight;
 
-use std::time::Duration;
-
-use futures::FutureExt;
-use sqlx::any::AnyPoolOptions;
 use sqlx::pool::PoolConnection;
-use sqlx::{Any, AnyPool, AssertSqlSafe, Connection, Transaction};
+use sqlx::{Any, AnyPool, Connection, Transaction};
 
 pub use account::{AccountRow, AnnounceOutcome, Forgotten, Holder, Problem, UnservedAccount};
 pub use commit::{
@@ -75,7 +73,9 @@ pub use session::{NewSession, SessionRow};
 pub use task::{NewTask, TaskEntry, TaskId, TaskInserted, TaskRow, TaskSeat};
 pub use token::{SessionInfo, TokenHash, TokenRefused};
 pub use uid_set::UidSet;
+pub use write_probe::WriteProbe;
 
+use connections::{ConnectionFailures, connect};
 use dialect::Dialect;
 use statement::Statement;
 
@@ -85,13 +85,8 @@ pub struct Store {
     dialect: Dialect,
     writers: AnyPool,
     readers: AnyPool,
+    failures: ConnectionFailures,
 }
-
-/// Duration for which a call waits for a free connection (or for the database to come back).
-const ACQUIRE: Duration = Duration::from_secs(10);
-
-/// A connection that was used within this time is taken to be alive; asking costs a round trip per call.
-const TRUSTED: Duration = Duration::from_secs(5);
 
 // === impl Store ===
 
@@ -102,10 +97,14 @@ impl Store {
         let dialect = Dialect::of_url(&config.url)?;
         // The writers first and alone: SQLite's journal mode can only be changed by the one connection there is.
         let settings = dialect.session_settings().to_owned();
-        let writers = connect(dialect, config, dialect.writers(config.writers), settings).await?;
+        let failures = ConnectionFailures::default();
+        let options = config.connect_options(dialect)?;
+        let writers = failures.pool(dialect.writers(config.writers), settings);
+        let writers = connect(writers, options.clone()).await?;
         migration::run(dialect, &writers).await?;
-        let readers = connect(dialect, config, config.readers, dialect.reader_settings()).await?;
-        Ok(Self { dialect, writers, readers })
+        let readers = failures.pool(config.readers, dialect.reader_settings());
+        let readers = connect(readers, options).await?;
+        Ok(Self { dialect, writers, readers, failures })
     }
 
     /// Makes one round trip to the database.
@@ -121,11 +120,20 @@ impl Store {
     }
 
     fn statement(&self, text: impl Into<String>) -> Statement {
-        Statement::new(self.dialect, text)
+        Statement::new(self.dialect, text).observed_by(&self.failures)
     }
 
     async fn begin(&self, step: &'static str) -> Result<Transaction<'static, Any>, StoreError> {
-        self.writers.begin_with(self.dialect.begin()).await.map_err(StoreError::at(step))
+        self.writers.begin_with(self.dialect.begin()).await.map_err(|error| self.failures.failed(step, error))
+    }
+
+    /// Commits a transaction. One whose commit fails is rolled back; if that fails too, its connection is replaced.
+    async fn commit_transaction(
+        &self,
+        transaction: Transaction<'_, Any>,
+        step: &'static str,
+    ) -> Result<(), StoreError> {
+        transaction.commit().await.map_err(|error| self.failures.failed(step, error))
     }
 
     async fn writer(&self, step: &'static str) -> Result<PoolConnection<Any>, StoreError> {
@@ -151,32 +159,4 @@ impl Store {
     async fn reader(&self, step: &'static str) -> Result<PoolConnection<Any>, StoreError> {
         self.readers.acquire().await.map_err(StoreError::at(step))
     }
-}
-
-async fn connect(
-    dialect: Dialect,
-    config: &StoreConfig,
-    connections: u32,
-    settings: String,
-) -> Result<AnyPool, StoreError> {
-    AnyPoolOptions::new()
-        .max_connections(connections.max(1))
-        .acquire_timeout(ACQUIRE)
-        .test_before_acquire(false)
-        .before_acquire(|connection, usage| {
-            async move {
-                if usage.idle_for > TRUSTED {
-                    connection.ping().await?;
-                }
-                Ok(true)
-            }
-            .boxed()
-        })
-        .after_connect(move |connection, _| {
-            let settings = AssertSqlSafe(settings.clone());
-            async move { sqlx::raw_sql(settings).execute(connection).await.map(drop) }.boxed()
-        })
-        .connect_with(config.connect_options(dialect)?)
-        .await
-        .map_err(StoreError::at("connect to the database"))
 }

@@ -144,6 +144,15 @@ impl Daemon {
         .await
     }
 
+    /// Lets every write beyond this size of a file fail, as on a broken disk; none ends that.
+    pub fn limit_file_size(&self, bytes: Option<u64>) -> anyhow::Result<()> {
+        let limit = bytes.map_or_else(|| "unlimited".to_owned(), |bytes| bytes.to_string());
+        let (pid, limit) = (format!("--pid={}", self.pid), format!("--fsize={limit}:"));
+        let output = Command::new("prlimit").args([pid, limit]).output().context("run prlimit")?;
+        ensure!(output.status.success(), "prlimit: {}", String::from_utf8_lossy(&output.stderr));
+        Ok(())
+    }
+
     /// The memory that the process holds right now.
     pub fn rss_bytes(&self) -> anyhow::Result<u64> {
         proc::rss_bytes(self.pid)

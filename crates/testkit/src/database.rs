@@ -20,7 +20,7 @@ use tokio::sync::OnceCell;
 pub use engine::Engine;
 use server::Server;
 
-use crate::guardian;
+use crate::{SmallDisk, guardian};
 
 /// An empty database of the test's own.
 pub struct Database {
@@ -41,6 +41,13 @@ impl Database {
     /// A SQLite file in a directory of its own.
     pub fn sqlite() -> anyhow::Result<Self> {
         let directory = guardian::scratch("sqlite")?;
+        let url = format!("sqlite://{}?mode=rwc", directory.path().join("test.db").display());
+        Ok(Self { engine: Engine::Sqlite, url, place: Place::File { directory } })
+    }
+
+    /// A SQLite file on a small disk, which has to outlive it.
+    pub fn sqlite_on(disk: &SmallDisk) -> anyhow::Result<Self> {
+        let directory = tempfile::tempdir_in(disk.path()).context("create a directory on a small disk")?;
         let url = format!("sqlite://{}?mode=rwc", directory.path().join("test.db").display());
         Ok(Self { engine: Engine::Sqlite, url, place: Place::File { directory } })
     }

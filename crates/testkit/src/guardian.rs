@@ -20,7 +20,9 @@ const SCRIPT: &str = include_str!("guardian/guardian.sh");
 
 /// Announces itself on the pipe (its stdin) before it becomes the program, so that there is no moment at which
 /// a killed test process leaves a child that the guardian has not registered.
-const ANNOUNCE: &str = r#"echo "guard $$" >&0; exec "$@" </dev/null"#;
+///
+/// SIGXFSZ is ignored, so that a write beyond [`limit_file_size`](crate::Daemon::limit_file_size) fails instead of ending it.
+const ANNOUNCE: &str = r#"trap '' XFSZ; echo "guard $$" >&0; exec "$@" </dev/null"#;
 
 static GUARDIAN: LazyLock<Guardian> =
     LazyLock::new(|| Guardian::start().expect("`sh` is in PATH and the temp directory is writable"));

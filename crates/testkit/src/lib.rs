@@ -27,6 +27,7 @@ mod database;
 mod fault_proxy;
 mod metrics_api;
 mod node;
+mod small_disk;
 mod tls_listener;
 mod tls_proxy;
 
@@ -50,5 +51,6 @@ pub use metrics_api::MetricsApi;
 pub use node::{Node, NodeImage};
 pub use port::free_port;
 pub use scripted_hub::{AgentMessage, HubScript, ScriptedHub};
+pub use small_disk::SmallDisk;
 pub use stack::{AgentProcess, HubProcess, Operated, Operations, StoredObject, Watch, WatchEvent};
 pub use tls_proxy::{TlsProxy, TlsProxyKind, TlsProxyOptions};

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
-use spindrift_model::{HubId, TenantId};
+use spindrift_model::TenantId;
 use spindrift_process::{readiness::ReadinessGuard, report, schedule::Schedule, shutdown::Shutdown};
 use tokio::time::{Instant, MissedTickBehavior};
 use tracing::{info, warn};
@@ -11,12 +11,16 @@ use tracing::{info, warn};
 use crate::{
     clouddriver::{self, Accounts},
     ingest::Feed,
-    store::{Forgotten, Store, StoreError, UnservedAccount},
+    store::{Forgotten, Store, StoreError, UnservedAccount, WriteProbe},
 };
 
 /// Interval at which the positions that other hubs have committed are read.
 const FEED_POLL: Duration = Duration::from_millis(500);
-/// Interval of a hub's heartbeat, and of the removal of old tombstones.
+/// Interval of a hub's heartbeat, which is also the test whether the store accepts writes.
+const HEARTBEAT: Duration = Duration::from_secs(5);
+/// The same while the store accepts none.
+const HEARTBEAT_RETRY: Duration = Duration::from_secs(1);
+/// Interval of the removal of old tombstones.
 const HOUSEKEEPING: Duration = Duration::from_secs(15);
 /// Time that agents have to connect again after the hub or its store was away, which is longer than their largest delay
 /// between two attempts.
@@ -32,22 +36,24 @@ pub(super) struct Polling {
     pub(super) unready: Option<ReadinessGuard>,
 }
 
-/// Sends the heartbeat of this hub, and deletes expired rows.
+/// Writes the heartbeat of this hub.
+pub(super) struct Heartbeat {
+    pub(super) probe: Arc<WriteProbe>,
+    pub(super) unready: Option<ReadinessGuard>,
+}
+
+/// Deletes expired rows.
 pub(super) struct Housekeeping {
     pub(super) store: Store,
-    pub(super) id: HubId,
-    pub(super) base_url: String,
     pub(super) retention: Duration,
     /// Retention of the results of operations.
     pub(super) answers: Duration,
-    pub(super) unready: Option<ReadinessGuard>,
 }
 
 /// Deletes accounts that no agent has served for a while.
 pub(super) struct Cleanup {
     pub(super) store: Store,
-    pub(super) id: HubId,
-    pub(super) base_url: String,
+    pub(super) probe: Arc<WriteProbe>,
     pub(super) tenant: TenantId,
     pub(super) accounts: Accounts,
     /// Duration without an agent after which an account is deleted.
@@ -84,10 +90,30 @@ impl Polling {
     }
 }
 
+// === impl Heartbeat ===
+
+impl Heartbeat {
+    pub(super) async fn run(mut self, shutdown: Shutdown) -> anyhow::Result<()> {
+        let token = shutdown.token();
+        loop {
+            // The probe logs a failure.
+            let pause = if self.probe.write().await.is_ok() {
+                self.unready = None;
+                HEARTBEAT
+            } else {
+                HEARTBEAT_RETRY
+            };
+            if token.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
+                return Ok(());
+            }
+        }
+    }
+}
+
 // === impl Housekeeping ===
 
 impl Housekeeping {
-    pub(super) async fn run(mut self, shutdown: Shutdown) -> anyhow::Result<()> {
+    pub(super) async fn run(self, shutdown: Shutdown) -> anyhow::Result<()> {
         let token = shutdown.token();
         let mut interval = tokio::time::interval(HOUSEKEEPING);
         while token.run_until_cancelled(interval.tick()).await.is_some() {
@@ -98,9 +124,7 @@ impl Housekeeping {
         Ok(())
     }
 
-    async fn tidy(&mut self) -> Result<(), StoreError> {
-        self.store.heartbeat(&self.id, &self.base_url).await?;
-        self.unready = None;
+    async fn tidy(&self) -> Result<(), StoreError> {
         self.store.purge_sessions(FORGET).await?;
         self.store.purge_hubs(FORGET).await?;
         self.store.purge_answers(self.answers).await?;
@@ -127,7 +151,7 @@ impl Cleanup {
 
     async fn clean(&mut self) -> Result<(), StoreError> {
         // While the store accepts no writes, no agent can record that it serves an account.
-        self.store.heartbeat(&self.id, &self.base_url).await?;
+        self.probe.write().await?;
         let found = self.store.unserved_accounts(&self.tenant, self.silence).await?;
         if self.reachable_since.elapsed() < self.after.min(RECONNECT) {
             return Ok(());

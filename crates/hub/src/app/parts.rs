@@ -15,7 +15,7 @@ use spindrift_process::{
 use spindrift_protocol::DESCRIPTORS;
 use tokio::{net::TcpListener, time::Instant};
 
-use super::background::{Cleanup, History, Housekeeping, Polling};
+use super::background::{Cleanup, Heartbeat, History, Housekeeping, Polling};
 use crate::{
     clouddriver::{
         AccountRowRules, Accounts, Artifacts, Front50, Live, RowRederivation, Staleness, Tasks, TasksConfig,
@@ -27,7 +27,7 @@ use crate::{
     metrics::Metrics,
     rest::{self, RestState},
     session::{Context, HubService, SessionConfig, Sessions, SubjectFilter},
-    store::Store,
+    store::{Store, WriteProbe},
 };
 
 /// Interval at which agents ping; three missed pings end a session.
@@ -48,9 +48,8 @@ pub(super) struct Parts {
     pub(super) config: HubConfig,
     pub(super) id: HubId,
     pub(super) tenant: TenantId,
-    /// URL of this hub for other hubs.
-    pub(super) base_url: String,
     pub(super) store: Store,
+    pub(super) probe: Arc<WriteProbe>,
     pub(super) vault: Arc<Vault>,
     pub(super) accounts: Accounts,
     pub(super) feed: Arc<Feed>,
@@ -93,20 +92,19 @@ impl Parts {
             unready: Some(self.readiness.register("the positions of the feed")),
         };
         shutdown.spawn("cache.feed", polling.run(shutdown.clone()));
+        let unready = Some(self.readiness.register("the first heartbeat"));
+        let heartbeat = Heartbeat { probe: self.probe.clone(), unready };
+        shutdown.spawn("store.heartbeat", heartbeat.run(shutdown.clone()));
         let housekeeping = Housekeeping {
             store: store.clone(),
-            base_url: self.base_url.clone(),
-            id: self.id.clone(),
             retention: config.sql.tombstone_retention(),
             answers: config.kubesvc.operations.result_retention(),
-            unready: Some(self.readiness.register("the first heartbeat")),
         };
         shutdown.spawn("store.housekeeping", housekeeping.run(shutdown.clone()));
         if let Some(after) = config.kubesvc.cache.account_cleanup() {
             let cleanup = Cleanup {
                 store: store.clone(),
-                base_url: self.base_url.clone(),
-                id: self.id.clone(),
+                probe: self.probe.clone(),
                 tenant: self.tenant.clone(),
                 accounts: self.accounts.clone(),
                 after,
@@ -124,6 +122,7 @@ impl Parts {
     pub(super) fn start_ingest(&self, rules: &AccountRowRules) -> Arc<Ingest> {
         let (committer, writer) = Committer::new(
             self.store.clone(),
+            self.probe.clone(),
             self.feed.clone(),
             self.metrics.clone(),
             CommitterConfig::default(),
@@ -197,19 +196,8 @@ impl Parts {
 
     /// Starts Clouddriver's tasks and the REST server.
     pub(super) fn start_rest(self, server: RestServer, dispatch: Dispatch) {
-        let Self {
-            config,
-            id,
-            tenant,
-            base_url: _,
-            store,
-            vault,
-            accounts,
-            feed,
-            metrics,
-            readiness,
-            shutdown,
-        } = self;
+        let Self { config, id, tenant, store, probe, vault, accounts, feed, metrics, readiness, shutdown } =
+            self;
         let RestServer { listener, upstream, artifacts, front50, registry } = server;
         let live = Live::new(dispatch.clone());
         let kubernetes = Arc::new(config.kubernetes.clone());
@@ -223,6 +211,7 @@ impl Parts {
             front50: front50.map(Arc::new),
             detailed_pod_status: config.kubernetes.jobs.detailed_pod_status,
             store,
+            probe,
             accounts: accounts.clone(),
             live,
             tasks,

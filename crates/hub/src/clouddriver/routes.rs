@@ -43,6 +43,8 @@ pub(crate) use wire::{no_such_route, tagged, without_trailing_slash};
 pub(crate) fn routes() -> OpenApiRouter<RestState> {
     OpenApiRouter::new()
         .routes(routes!(health::health))
+        .routes(routes!(health::ready))
+        .routes(routes!(health::live))
         .merge(applications::routes())
         .merge(artifacts::routes())
         .merge(cache::routes())

@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use futures::FutureExt;
 use spindrift_model::{AccountName, AgentId, Epoch};
+use spindrift_process::report;
 use spindrift_protocol::EventsDown;
 use tracing::{debug, info, warn};
 
@@ -89,7 +90,7 @@ impl EventsChannel {
                 not_attached(format!("agent {agent} caches this account"))
             }
             Err(error) => {
-                warn!(%account, %error, "attach failed");
+                warn!(%account, error = report(&error), "attach failed");
                 not_attached("the hub's store did not answer".into())
             }
         };
@@ -125,7 +126,7 @@ impl EventsChannel {
                     }
                 }
             }
-            Err(error) => warn!(%error, "leases were not renewed"),
+            Err(error) => warn!(error = report(&error), "leases were not renewed"),
         }
         Ok(())
     }
@@ -150,7 +151,7 @@ impl EventsChannel {
         let name = account.clone();
         let returned = async move {
             if let Err(error) = ingest.store.give_back(&tenant, &name, epoch, &previous).await {
-                debug!(account = %name, %error, "a lease was not released; it will expire");
+                debug!(account = %name, error = report(&error), "a lease was not released; it will expire");
             }
             EventsWorkDone::Nothing
         };
@@ -166,7 +167,7 @@ impl EventsChannel {
         let (tenant, agent) = (info.tenant.clone(), info.agent.clone());
         let report = async move {
             if let Err(error) = ingest.store.report_problem(&tenant, &account, &agent, &problem).await {
-                debug!(%account, %error, "a problem was not stored");
+                debug!(%account, error = report(&error), "a problem was not stored");
             }
             EventsWorkDone::Nothing
         };
@@ -184,7 +185,7 @@ impl EventsChannel {
         let (ingest, tenant) = (Arc::clone(&self.options.ingest), self.options.info.tenant.clone());
         let release = async move {
             if let Err(error) = ingest.store.release(&tenant, &account, epoch).await {
-                debug!(%account, %error, "a lease was not released; it will expire");
+                debug!(%account, error = report(&error), "a lease was not released; it will expire");
             }
             EventsWorkDone::Nothing
         };

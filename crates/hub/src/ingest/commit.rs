@@ -23,7 +23,7 @@ use tracing::{debug, error, warn};
 use super::Feed;
 use crate::{
     metrics::Metrics,
-    store::{AccountWrite, Store, StoreError, WriteOutcome},
+    store::{AccountWrite, Store, StoreError, WriteOutcome, WriteProbe},
 };
 
 /// Backoff while the store is unavailable or busy.
@@ -41,6 +41,9 @@ const ATTEMPTS: u32 = 3;
 /// Backoff of an account that the store does not commit even alone.
 const ACCOUNT_RETRY: BackoffConfig =
     BackoffConfig { base: Duration::from_secs(1), multiplier: 2.0, jitter: 0.2, max: Duration::from_mins(1) };
+
+/// Longest such pause if the store is the cause, not the account: a disk has room again from one moment to the next.
+const UNWRITABLE_RETRY: Duration = Duration::from_secs(5);
 
 /// Limits of one transaction.
 #[derive(Debug, Clone, Copy)]
@@ -78,6 +81,7 @@ struct Pending {
 
 struct GroupWriter {
     store: Store,
+    probe: Arc<WriteProbe>,
     feed: Arc<Feed>,
     metrics: Arc<Metrics>,
     config: CommitterConfig,
@@ -91,6 +95,8 @@ struct GroupWriter {
 struct AccountBackoff {
     backoff: Backoff,
     until: Instant,
+    /// Set if the store is the cause: it is full, read-only or broken.
+    unwritable: bool,
 }
 
 // === impl CommitterConfig ===
@@ -108,6 +114,7 @@ impl Committer {
     /// Returns the committer, and the task that writes until shutdown.
     pub fn new(
         store: Store,
+        probe: Arc<WriteProbe>,
         feed: Arc<Feed>,
         metrics: Arc<Metrics>,
         config: CommitterConfig,
@@ -115,7 +122,7 @@ impl Committer {
     ) -> (Self, impl Future<Output = Result<(), StoreError>>) {
         let (pending_tx, pending_rx) = mpsc::unbounded_channel();
         let (waiting, backing_off) = (VecDeque::new(), HashMap::new());
-        let writer = GroupWriter { store, feed, metrics, config, pending_rx, waiting, backing_off };
+        let writer = GroupWriter { store, probe, feed, metrics, config, pending_rx, waiting, backing_off };
         (Self { pending_tx }, writer.run(shutdown))
     }
 
@@ -155,6 +162,8 @@ impl GroupWriter {
                 () = shutdown.cancelled() => return Ok(()),
                 () = self.commit(group) => {}
             }
+            let unwritten = self.backing_off.values().filter(|account| account.unwritable).count();
+            self.probe.set_unwritten_accounts(unwritten);
         }
     }
 
@@ -205,7 +214,11 @@ impl GroupWriter {
             let pending = writes.into_iter().zip(waiters).map(|(write, done_tx)| Pending { write, done_tx });
             let mut group: Vec<_> = pending.collect();
             if group.len() > 1 {
-                debug!(%error, accounts = group.len(), "a group was not committed and is bisected");
+                debug!(
+                    error = report(&error),
+                    accounts = group.len(),
+                    "a group was not committed and is bisected"
+                );
                 let second = group.split_off(group.len() / 2);
                 let attempts = if error.is_retryable() { 0 } else { ATTEMPTS };
                 groups.extend([(second, attempts), (group, attempts)]);
@@ -221,23 +234,23 @@ impl GroupWriter {
         }
     }
 
-    /// Retries until the store has decided. While the store is unreachable, it retries without a limit; if the store
-    /// is reachable but does not commit, it gives up after `attempts`, with 0 at the first failure.
+    /// Retries until the store has decided. While the store accepts no writes, it retries without a limit; if the store
+    /// accepts others but does not commit these, it gives up after `attempts`, with 0 at the first failure.
     async fn retry<T, F>(&self, attempts: u32, commit: impl Fn() -> F) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, StoreError>>,
     {
         let mut backoff = Backoff::new(RETRY);
-        let (mut failures, mut reachable) = (0, attempts == 0);
+        let (mut failures, mut writable) = (0, attempts == 0);
         loop {
             match commit().await {
                 Err(error) if error.is_retryable() => {
-                    if reachable {
+                    if writable {
                         return Err(error);
                     }
                     failures += 1;
-                    // One more attempt after the ping: the store may have just come back.
-                    reachable = failures >= attempts && self.store.ping().await.is_ok();
+                    // One more attempt after the probe: the store may have just come back.
+                    writable = failures >= attempts && self.probe.write().await.is_ok();
                     self.wait(&mut backoff, &error).await;
                 }
                 decided => return decided,
@@ -248,9 +261,13 @@ impl GroupWriter {
     /// Delays an account that the store does not commit; its next batches wait behind this one.
     fn back_off(&mut self, pending: Pending, error: &StoreError) {
         self.metrics.commit_retries.inc();
-        let new = || AccountBackoff { backoff: Backoff::new(ACCOUNT_RETRY), until: Instant::now() };
+        let unwritable = error.is_unwritable();
+        let new =
+            || AccountBackoff { backoff: Backoff::new(ACCOUNT_RETRY), until: Instant::now(), unwritable };
         let account = self.backing_off.entry(key(&pending.write)).or_insert_with(new);
-        let pause = account.backoff.next();
+        let longest = if unwritable { UNWRITABLE_RETRY } else { ACCOUNT_RETRY.max };
+        let pause = account.backoff.next().min(longest);
+        account.unwritable = unwritable;
         account.until = Instant::now() + pause;
         warn!(account = %pending.write.account, error = report(error), retry_in = ?pause,
             "the store does not commit an account; retrying it alone");
@@ -274,9 +291,12 @@ impl GroupWriter {
             }
             Err(error) if error.is_retryable() => self.back_off(Pending { write, done_tx }, &error),
             Err(error) => {
-                error!(account = %write.account, %error, %cause, "a batch cannot be committed; its account is detached");
+                error!(account = %write.account, error = report(&error), cause = report(cause), "a batch cannot be committed; its account is detached");
                 self.backing_off.remove(&key(&write));
-                send(done_tx, Err(format!("the hub could not store the batch: {error}")));
+                send(
+                    done_tx,
+                    Err(format!("the hub could not store the batch: {error}; its log has the cause")),
+                );
             }
         }
     }

@@ -26,6 +26,7 @@ use futures::{Stream, stream};
 use prometheus_client::metrics::gauge::Gauge;
 use serde::{Deserialize, Serialize};
 use spindrift_model::{AccountName, ObjectKey, Seq};
+use spindrift_process::report;
 use tokio::{sync::watch, time::Instant};
 use tracing::warn;
 
@@ -222,7 +223,7 @@ impl Watcher {
                 () = shutdown.cancelled() => return None,
                 done = step => if let Err(error) = done {
                     // The reader comes back with its last position and misses nothing.
-                    warn!(%error, "a watch ended");
+                    warn!(error = report(&error), "a watch ended");
                     return None;
                 }
             }

@@ -178,7 +178,7 @@ impl Store {
         let missing_expected: HashSet<_> =
             unit.missing_expected.iter().map(|(account, _)| *account).collect();
         let rejected = unit.into_rejected();
-        transaction.commit().await.map_err(StoreError::at("commit"))?;
+        self.commit_transaction(transaction, "commit").await?;
 
         let outcome = |fenced: &Option<Fenced<'_>>| {
             let Some(Fenced { write, seq }) = fenced else { return WriteOutcome::Stale };

@@ -110,7 +110,7 @@ impl Store {
             AttachOutcome::Attached { attachment: Attachment { cursor, resume_points }, previous }
         };
         if let AttachOutcome::Attached { .. } = outcome {
-            transaction.commit().await.map_err(StoreError::at("commit an attachment"))?;
+            self.commit_transaction(transaction, "commit an attachment").await?;
         } else {
             transaction.rollback().await.map_err(StoreError::at("roll back an attachment"))?;
         }

@@ -236,6 +236,8 @@ pub(super) fn classify(error: &sqlx::Error) -> ErrorClass {
         | sqlx::Error::Protocol(_)
         | sqlx::Error::PoolTimedOut
         | sqlx::Error::WorkerCrashed
+        // The connection is in an unknown state; the next attempt gets another one.
+        | sqlx::Error::InvalidSavePointStatement
         | sqlx::Error::BeginFailed => ErrorClass::Retryable,
         sqlx::Error::Encode(_) => ErrorClass::Refusal,
         _ => ErrorClass::Fault,
@@ -258,18 +260,50 @@ fn classify_reported(error: &dyn DatabaseError) -> ErrorClass {
             _ => classify_sqlstate(error.code().unwrap_or_default()),
         };
     }
-    if error.try_downcast_ref::<SqliteError>().is_some() {
-        let code = error.code().and_then(|code| code.parse::<i32>().ok()).unwrap_or_default();
-        // The low byte is the primary code.
-        return match code & 0xff {
-            // BUSY, LOCKED, IOERR, FULL, CANTOPEN
-            5 | 6 | 10 | 13 | 14 => ErrorClass::Retryable,
+    if let Some(code) = sqlite_code(error) {
+        return match code {
+            // BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN, PROTOCOL (locks of the journal)
+            5..=8 | 10 | 13..=15 => ErrorClass::Retryable,
             // TOOBIG, CONSTRAINT (which includes errors raised by triggers), MISMATCH
             18..=20 => ErrorClass::Refusal,
             _ => ErrorClass::Fault,
         };
     }
     ErrorClass::Fault
+}
+
+/// Primary result code of SQLite.
+fn sqlite_code(error: &dyn DatabaseError) -> Option<i32> {
+    error.try_downcast_ref::<SqliteError>()?;
+    let code = error.code().and_then(|code| code.parse::<i32>().ok()).unwrap_or_default();
+    // The low byte is the primary code.
+    Some(code & 0xff)
+}
+
+/// Whether connections that were open at this error are closed instead of reused.
+pub(super) fn leaves_connection_unusable(error: &sqlx::Error) -> bool {
+    match error {
+        // NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB; servers close a connection that cannot go on.
+        sqlx::Error::Database(error) => {
+            matches!(sqlite_code(error.as_ref()), Some(7 | 8 | 10 | 11 | 13 | 14 | 26))
+        }
+        sqlx::Error::InvalidSavePointStatement | sqlx::Error::BeginFailed => true,
+        _ => false,
+    }
+}
+
+/// Whether the database accepts no writes, whatever they are: full, read-only, or its disk fails.
+pub(super) fn is_unwritable(error: &sqlx::Error) -> bool {
+    let sqlx::Error::Database(error) = error else { return false };
+    if let Some(error) = error.try_downcast_ref::<PgDatabaseError>() {
+        // Disk full, I/O error, read-only transaction.
+        return matches!(error.code(), "53100" | "58030" | "25006");
+    }
+    if let Some(error) = error.try_downcast_ref::<MySqlDatabaseError>() {
+        return matches!(error.number(), 1021 | 1114 | 1290 | 1792 | 1836);
+    }
+    // READONLY, IOERR, FULL, CANTOPEN
+    matches!(sqlite_code(error.as_ref()), Some(8 | 10 | 13 | 14))
 }
 
 fn classify_sqlstate(code: &str) -> ErrorClass {

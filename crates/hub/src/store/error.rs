@@ -2,7 +2,7 @@
 
 use spindrift_model::{AccountName, InvalidName};
 
-use super::dialect::{ErrorClass, classify};
+use super::dialect::{ErrorClass, classify, is_unwritable};
 
 /// A call that the store could not carry out; nothing of it was written.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +48,11 @@ impl StoreError {
     /// Whether the same call may succeed later: the connection was lost, a lock was held, the disk is full.
     pub fn is_retryable(&self) -> bool {
         matches!(self, Self::Database { source, .. } if classify(source) == ErrorClass::Retryable)
+    }
+
+    /// Whether the database accepts no writes at all: it is full or read-only, or its disk fails.
+    pub fn is_unwritable(&self) -> bool {
+        matches!(self, Self::Database { source, .. } if is_unwritable(source))
     }
 
     /// Whether there is such a row already.

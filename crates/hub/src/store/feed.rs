@@ -138,7 +138,7 @@ impl Store {
             .bind(newest.0)
             .execute("purge tombstones", &mut transaction)
             .await?;
-        transaction.commit().await.map_err(StoreError::at("commit a purge of tombstones"))?;
+        self.commit_transaction(transaction, "commit a purge of tombstones").await?;
         Ok(purged)
     }
 }

@@ -24,18 +24,14 @@ const HEARTBEAT: OnConflict =
 // === impl Store ===
 
 impl Store {
-    /// Records that the hub is alive.
+    /// Records that the hub is alive. In a transaction, as batches are: so it also shows that the store accepts them.
     pub async fn heartbeat(&self, id: &HubId, base_url: &str) -> Result<(), StoreError> {
-        let mut connection = self.writer("connect for a heartbeat").await?;
+        let mut transaction = self.begin("begin a heartbeat").await?;
         let text =
             "INSERT INTO spindrift_hub (id, base_url, started_at, last_seen) VALUES (?, ?, {now}, {now})";
         let statement = self.statement(text).push(&self.dialect.on_conflict(&HEARTBEAT));
-        statement
-            .bind(id.as_str())
-            .bind(base_url)
-            .execute("write a heartbeat", &mut connection)
-            .await
-            .map(drop)
+        statement.bind(id.as_str()).bind(base_url).execute("write a heartbeat", &mut transaction).await?;
+        self.commit_transaction(transaction, "commit a heartbeat").await
     }
 
     /// The hubs that were alive of late, by id.

@@ -91,7 +91,7 @@ impl Store {
         .execute("insert a session", &mut transaction)
         .await?;
         self.insert_accepted(tenant, id, accounts, &mut transaction).await?;
-        transaction.commit().await.map_err(StoreError::at("commit a session"))
+        self.commit_transaction(transaction, "commit a session").await
     }
 
     /// Records that the session is alive; false if it has been closed since.

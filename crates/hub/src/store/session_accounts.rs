@@ -55,7 +55,7 @@ impl Store {
         .bind(session.as_str())
         .execute("end a withdrawn attachment", &mut transaction)
         .await?;
-        transaction.commit().await.map_err(StoreError::at("commit a withdrawal"))
+        self.commit_transaction(transaction, "commit a withdrawal").await
     }
 
     pub(super) async fn insert_accepted(

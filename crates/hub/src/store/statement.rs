@@ -5,8 +5,10 @@ use std::time::Duration;
 use futures::TryStreamExt;
 use futures::stream::BoxStream;
 use sqlx::any::{AnyArguments, AnyRow};
-use sqlx::{AnyConnection, Arguments, AssertSqlSafe};
+use sqlx::query::Query;
+use sqlx::{Any, AnyConnection, Arguments, AssertSqlSafe};
 
+use super::connections::ConnectionFailures;
 use super::dialect::Dialect;
 use super::{StoreError, row::millis};
 
@@ -16,6 +18,7 @@ pub(super) struct Statement {
     text: String,
     arguments: AnyArguments,
     persistent: bool,
+    failures: ConnectionFailures,
 }
 
 /// The types of columns.
@@ -29,7 +32,14 @@ pub(super) enum Value<'a> {
 
 impl Statement {
     pub(super) fn new(dialect: Dialect, text: impl Into<String>) -> Self {
-        Self { dialect, text: text.into(), arguments: AnyArguments::default(), persistent: true }
+        let (arguments, failures) = (AnyArguments::default(), ConnectionFailures::default());
+        Self { dialect, text: text.into(), arguments, persistent: true, failures }
+    }
+
+    /// Reports failures after which connections are replaced.
+    pub(super) fn observed_by(mut self, failures: &ConnectionFailures) -> Self {
+        self.failures = failures.clone();
+        self
     }
 
     pub(super) fn push(mut self, text: &str) -> Self {
@@ -74,7 +84,8 @@ impl Statement {
         step: &'static str,
         connection: &mut AnyConnection,
     ) -> Result<u64, StoreError> {
-        let result = self.query().execute(connection).await.map_err(StoreError::at(step))?;
+        let (query, failures) = self.query();
+        let result = query.execute(connection).await.map_err(|error| failures.failed(step, error))?;
         Ok(result.rows_affected())
     }
 
@@ -83,7 +94,8 @@ impl Statement {
         step: &'static str,
         connection: &mut AnyConnection,
     ) -> Result<Vec<AnyRow>, StoreError> {
-        self.query().fetch_all(connection).await.map_err(StoreError::at(step))
+        let (query, failures) = self.query();
+        query.fetch_all(connection).await.map_err(|error| failures.failed(step, error))
     }
 
     pub(super) async fn fetch_optional(
@@ -91,7 +103,8 @@ impl Statement {
         step: &'static str,
         connection: &mut AnyConnection,
     ) -> Result<Option<AnyRow>, StoreError> {
-        self.query().fetch_optional(connection).await.map_err(StoreError::at(step))
+        let (query, failures) = self.query();
+        query.fetch_optional(connection).await.map_err(|error| failures.failed(step, error))
     }
 
     pub(super) fn fetch<'c>(
@@ -99,12 +112,14 @@ impl Statement {
         step: &'static str,
         connection: &'c mut AnyConnection,
     ) -> BoxStream<'c, Result<AnyRow, StoreError>> {
-        Box::pin(self.query().fetch(connection).map_err(move |source| StoreError::Database { step, source }))
+        let (query, failures) = self.query();
+        Box::pin(query.fetch(connection).map_err(move |error| failures.failed(step, error)))
     }
 
-    fn query(self) -> sqlx::query::Query<'static, sqlx::Any, AnyArguments> {
-        let Self { dialect, text, arguments, persistent } = self;
-        sqlx::query_with(AssertSqlSafe(dialect.render(&text)), arguments).persistent(persistent)
+    fn query(self) -> (Query<'static, Any, AnyArguments>, ConnectionFailures) {
+        let Self { dialect, text, arguments, persistent, failures } = self;
+        let query = sqlx::query_with(AssertSqlSafe(dialect.render(&text)), arguments).persistent(persistent);
+        (query, failures)
     }
 }
 

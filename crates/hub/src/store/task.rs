@@ -120,7 +120,7 @@ impl Store {
         let seat = TaskSeat { tenant, id: known, attempt, driver };
         let entry = TaskEntry { number: 0, said: said.clone(), learned: Bytes::new() };
         self.append(&seat, &entry, &mut transaction).await?;
-        transaction.commit().await.map_err(StoreError::at("commit the retry of a task"))?;
+        self.commit_transaction(transaction, "commit the retry of a task").await?;
         Ok(Some(attempt))
     }
 
@@ -152,7 +152,7 @@ impl Store {
             return Ok(false);
         }
         self.erase(seat.tenant, seat.id, &mut transaction).await?;
-        transaction.commit().await.map_err(StoreError::at("commit the end of a task"))?;
+        self.commit_transaction(transaction, "commit the end of a task").await?;
         Ok(true)
     }
 
@@ -179,7 +179,7 @@ impl Store {
             return Ok(false);
         }
         self.erase(tenant, id, &mut transaction).await?;
-        transaction.commit().await.map_err(StoreError::at("commit that a task was given up"))?;
+        self.commit_transaction(transaction, "commit that a task was given up").await?;
         Ok(true)
     }
 

@@ -7,6 +7,7 @@ mod commits;
 mod counts;
 mod cursors;
 mod deriving;
+mod disk;
 mod feed;
 mod isolation;
 mod objects;

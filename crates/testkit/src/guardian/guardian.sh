@@ -21,6 +21,11 @@ done
 # No `--` before the group: dash takes it for a process.
 for pid in $guarded; do kill -9 "-$pid" $(children_of "$pid"); done
 
+# File systems that tests have mounted there.
+while read -r _ mounted _; do
+  case $mounted in "$1"/*) umount -l "$mounted" ;; esac
+done </proc/mounts
+
 # The dying may still write for a moment.
 for attempt in 1 2 3 4 5 6 7 8 9 10; do
   rm -rf "$1" && exit

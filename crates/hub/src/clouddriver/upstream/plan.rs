@@ -76,7 +76,8 @@ impl RoutePlan {
             | ["applications", _, "clusters" | "serverGroups" | "jobs", account, ..]
             | ["applications", _, KUBERNETES, "pods", account, ..]
             | [_, "loadBalancers", account, _, _] => Self::Account((*account).to_owned()),
-            ["cache", KUBERNETES, ..] | [KUBERNETES, "loadBalancers", ..] => Self::Ours,
+            // Probes of Kubernetes are about this process.
+            ["health", ..] | ["cache", KUBERNETES, ..] | [KUBERNETES, "loadBalancers", ..] => Self::Ours,
             ["artifacts", ..] => Self::OursFirst,
             ["task", id] | [_, "task", id] | [_, "task", id, "owner" | "restart"] => {
                 Self::Task(id.split_once(':').map_or(*id, |(id, _)| id).to_owned())
@@ -152,6 +153,7 @@ mod tests {
             ("GET", "/v1/data/static/x", Theirs),
             ("GET", "/armory/agents", Ours),
             ("GET", "/health", Merge(MergedList::Health)),
+            ("GET", "/health/liveness", Ours),
             ("GET", "/credentials", Merge(MergedList::Credentials)),
             ("POST", "/credentials", Theirs),
             ("GET", "/credentials/type/kubernetes", Theirs),

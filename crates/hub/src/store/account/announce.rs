@@ -59,7 +59,7 @@ impl Store {
             self.store_problem(tenant, name, agent, &claim, &mut transaction).await?;
             AnnounceOutcome::Refused { bound_to }
         };
-        transaction.commit().await.map_err(StoreError::at("commit an announcement"))?;
+        self.commit_transaction(transaction, "commit an announcement").await?;
         Ok(announced)
     }
 

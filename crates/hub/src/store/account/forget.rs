@@ -48,7 +48,7 @@ impl Store {
     pub async fn forget_account(&self, tenant: &TenantId, account: &AccountName) -> Result<(), StoreError> {
         let mut transaction = self.begin("begin to forget an account").await?;
         self.forget(tenant, account, &mut transaction).await?;
-        transaction.commit().await.map_err(StoreError::at("commit a forgotten account"))
+        self.commit_transaction(transaction, "commit a forgotten account").await
     }
 
     /// Deletes an account only if no agent serves it that was alive within this time.
@@ -73,7 +73,7 @@ impl Store {
             return Ok(Forgotten::Served { agent });
         }
         self.forget(tenant, account, &mut transaction).await?;
-        transaction.commit().await.map_err(StoreError::at("commit a forgotten account"))?;
+        self.commit_transaction(transaction, "commit a forgotten account").await?;
         Ok(Forgotten::Done)
     }
 

@@ -108,7 +108,7 @@ impl Store {
             };
             let page = self.derive_page(&pass, after.as_ref(), &mut transaction).await?;
             self.store_page(&pass, seq, &page, &mut transaction).await?;
-            transaction.commit().await.map_err(StoreError::at("commit derived rows"))?;
+            self.commit_transaction(transaction, "commit derived rows").await?;
             objects += page.objects as u64;
             if page.last.is_none() {
                 break;
@@ -134,7 +134,7 @@ impl Store {
         .execute("begin a pass over rows", &mut transaction)
         .await?;
         let seq = self.hold_cursor(pass, &mut transaction).await?;
-        transaction.commit().await.map_err(StoreError::at("commit the begin of a pass over rows"))?;
+        self.commit_transaction(transaction, "commit the begin of a pass over rows").await?;
         Ok(seq)
     }
 
@@ -247,7 +247,7 @@ impl Store {
             .bind(since.0)
             .execute("remove the rows of objects that are gone", &mut transaction)
             .await?;
-        transaction.commit().await.map_err(StoreError::at("commit a pass over rows"))?;
+        self.commit_transaction(transaction, "commit a pass over rows").await?;
         Ok(true)
     }
 }

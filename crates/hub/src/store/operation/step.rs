@@ -57,12 +57,13 @@ impl Store {
         let durable = steps.iter().any(Step::is_durable);
         let mut connection = self.journal(CONNECT, durable).await?;
         let begun = connection.begin_with(self.dialect.begin()).await;
-        let mut transaction = begun.map_err(StoreError::at("begin to take steps of operations"))?;
+        let mut transaction =
+            begun.map_err(|error| self.failures.failed("begin to take steps of operations", error))?;
         let mut all = Vec::with_capacity(steps.len());
         for step in steps {
             all.push(self.take(step, &mut transaction).await?);
         }
-        transaction.commit().await.map_err(StoreError::at("commit steps of operations"))?;
+        self.commit_transaction(transaction, "commit steps of operations").await?;
         self.relax(durable, connection).await?;
         Ok(all)
     }
