@@ -47,6 +47,7 @@ mod operation;
 mod task;
 
 mod preflight;
+mod private_files;
 
 use sqlx::pool::PoolConnection;
 use sqlx::{Any, AnyPool, Connection, Transaction};
@@ -95,6 +96,7 @@ impl Store {
     pub async fn open(config: &StoreConfig) -> Result<Self, StoreError> {
         sqlx::any::install_default_drivers();
         let dialect = Dialect::of_url(&config.url)?;
+        private_files::restrict(&config.url)?;
         // The writers first and alone: SQLite's journal mode can only be changed by the one connection there is.
         let settings = dialect.session_settings().to_owned();
         let failures = ConnectionFailures::default();

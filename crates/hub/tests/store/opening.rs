@@ -1,9 +1,9 @@
 //! Opening a store.
 
-use std::time::Duration;
+use std::{fs::Permissions, os::unix::fs::PermissionsExt, time::Duration};
 
 use spindrift_hub::store::{Preflight, Schema, Store, StoreConfig, StoreError};
-use spindrift_testkit::Database;
+use spindrift_testkit::{Database, scratch};
 
 use crate::bench::{Bench, hub};
 
@@ -36,6 +36,30 @@ async fn written_rows_are_there_after_a_reopen() -> anyhow::Result<()> {
         let bench = Bench { store, database: bench.database };
         assert_eq!(bench.attach("prod").await?.cursor.epoch, before.cursor.epoch.next());
     }
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_files_of_an_sqlite_database_are_for_their_owner_only() -> anyhow::Result<()> {
+    let directory = scratch("private")?;
+    let file = directory.path().join("hub.db");
+    let url = format!("sqlite://{}", file.display());
+    let beside = |suffix: &str| format!("{}{suffix}", file.display());
+    let modes = || {
+        ["", "-wal", "-shm"].map(|suffix| {
+            std::fs::metadata(beside(suffix)).map(|it| it.permissions().mode() & 0o777).unwrap_or_default()
+        })
+    };
+    let store = Store::open(&StoreConfig::at(&url)).await?;
+    assert_eq!(modes(), [0o600; 3], "created");
+    // Files of an earlier release, or copied by an operator. The store stays open, so that its journals are there.
+    for suffix in ["", "-wal", "-shm"] {
+        std::fs::set_permissions(beside(suffix), Permissions::from_mode(0o644))?;
+    }
+    let second = Store::open(&StoreConfig::at(&url)).await?;
+    assert_eq!(modes(), [0o600; 3], "restricted");
+    second.heartbeat(&hub("a"), "http://a").await?;
+    store.heartbeat(&hub("b"), "http://b").await?;
     Ok(())
 }
 
