@@ -261,10 +261,7 @@ impl AccountFold {
         let labels = match labels(&body) {
             Ok(labels) => labels,
             Err(error) => {
-                folded.rejected.push(Rejected {
-                    object: key.to_string(),
-                    reason: format!("not a JSON object: {error}"),
-                });
+                folded.rejected.push(Rejected { object: key.to_string(), reason: error.to_string() });
                 return Ok(());
             }
         };

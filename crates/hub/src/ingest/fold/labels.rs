@@ -17,11 +17,22 @@ struct Metadata {
     labels: Option<BTreeMap<String, String>>,
 }
 
+/// A body that cannot be stored.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum InvalidBody {
+    #[error("not UTF-8 from byte {0} on")]
+    Utf8(usize),
+    #[error("not a JSON object: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
 /// Returns the labels as a JSON object; an empty text if there are none.
-pub(super) fn labels(body: &Bytes) -> Result<String, serde_json::Error> {
-    let Partial { metadata } = serde_json::from_slice(body)?;
+pub(super) fn labels(body: &Bytes) -> Result<String, InvalidBody> {
+    // The parser does not look into texts that it skips.
+    let text = std::str::from_utf8(body).map_err(|error| InvalidBody::Utf8(error.valid_up_to()))?;
+    let Partial { metadata } = serde_json::from_str(text)?;
     match metadata.labels {
-        Some(labels) if !labels.is_empty() => serde_json::to_string(&labels),
+        Some(labels) if !labels.is_empty() => Ok(serde_json::to_string(&labels)?),
         _ => Ok(String::new()),
     }
 }
@@ -41,6 +52,16 @@ mod tests {
             (r#"{"spec":{"metadata":{"labels":{"not":"these"}}}}"#, ""),
         ] {
             assert_eq!(labels(&Bytes::from_static(body.as_bytes())).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn a_body_that_is_not_utf8_is_an_error_wherever_it_is_not() {
+        for body in
+            [&b"{\"data\":{\"a\":\"\xff\"}}"[..], b"{\"metadata\":{\"annotations\":{\"\xc3(\":\"\"}}}"]
+        {
+            let error = labels(&Bytes::from_static(body)).unwrap_err();
+            assert!(matches!(error, InvalidBody::Utf8(at) if body[..at].is_ascii()), "{error}");
         }
     }
 

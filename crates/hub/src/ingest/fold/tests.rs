@@ -196,15 +196,21 @@ fn a_new_declaration_drops_the_items_of_scopes_that_are_no_longer_declared() {
 
 #[test]
 fn an_object_that_is_not_json_is_rejected_and_the_rest_is_written() {
-    let mut fold = new_fold();
-    let Item::Upsert(mut broken) = upsert("broken", "1", "10") else { unreachable!() };
-    broken.body = Bytes::from_static(b"{\"metadata\":");
-    let items = vec![declare(&[1]), Item::Upsert(broken), upsert("good", "2", "11")];
-    let batch = Batch { account: fold.account.clone(), cursor: fold.next, items };
-    let FoldedBatch { write, rejected, .. } = fold.fold(batch, Arc::new(NoRows)).unwrap();
-    assert_eq!(upserted(&write), [("good", "2")]);
-    assert_eq!(rejected.len(), 1);
-    assert!(rejected[0].object.contains("broken"), "{rejected:?}");
+    for (body, reason) in [
+        (&b"{\"metadata\":"[..], "not a JSON object: EOF while parsing a value at line 1 column 12"),
+        (b"{\"data\":\"\xff\"}", "not UTF-8 from byte 9 on"),
+    ] {
+        let mut fold = new_fold();
+        let Item::Upsert(mut broken) = upsert("broken", "1", "10") else { unreachable!() };
+        broken.body = Bytes::from_static(body);
+        let items = vec![declare(&[1]), Item::Upsert(broken), upsert("good", "2", "11")];
+        let batch = Batch { account: fold.account.clone(), cursor: fold.next, items };
+        let FoldedBatch { write, rejected, .. } = fold.fold(batch, Arc::new(NoRows)).unwrap();
+        assert_eq!(upserted(&write), [("good", "2")]);
+        assert_eq!(rejected.len(), 1);
+        assert!(rejected[0].object.contains("broken"), "{rejected:?}");
+        assert_eq!(rejected[0].reason, reason);
+    }
 }
 
 #[test]
