@@ -18,6 +18,9 @@ pub(crate) const BYTES: usize = 700_000;
 /// Long enough for 140 MB on a loaded machine.
 const LONG: Duration = Duration::from_mins(3);
 
+/// Setting of a hub that caches the ConfigMaps.
+pub(crate) const KINDS: (&str, &str) = ("/kubesvc/cache/cacheKinds", r#"["ConfigMap", "Deployment"]"#);
+
 pub(crate) struct BigCluster {
     _agent: AgentProcess,
     fleet: Fleet,

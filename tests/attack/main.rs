@@ -16,7 +16,9 @@ mod bystander;
 mod disk;
 mod ports;
 mod probe;
+mod readers;
 mod report;
+mod rows;
 mod target;
 
 use futures::future::LocalBoxFuture;
@@ -50,9 +52,19 @@ const ATTACKS: &[Attack] = &[
         run: |target| Box::pin(artifacts::endless_servers(target)),
     },
     Attack {
+        name: "readers that do not read",
+        settings: &[big_cluster::KINDS],
+        run: |target| Box::pin(readers::silent(target)),
+    },
+    Attack {
         name: "a disk that is full, read-only or broken",
         settings: &[],
         run: |target| Box::pin(disk::faults(target)),
+    },
+    Attack {
+        name: "rows that cannot be read",
+        settings: &[],
+        run: |target| Box::pin(rows::unreadable(target)),
     },
 ];
 

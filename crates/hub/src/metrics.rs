@@ -7,7 +7,9 @@ use prometheus_client::{
 use serde::Deserialize;
 use spindrift_model::{Ending, FailedState, Outcome};
 
-use crate::store::AccountWrite;
+use tracing::warn;
+
+use crate::store::{AccountWrite, UnreadableObject};
 
 /// The hub's own counters; labels would be names of accounts, of which there are thousands, so there are none.
 #[derive(Debug)]
@@ -40,6 +42,12 @@ pub struct Metrics {
     pub commit_group_accounts: Histogram,
     /// Readers of the change feed.
     pub watchers: Gauge,
+    /// Bytes that readers of REST may hold now, of those reserved for all of them.
+    pub read_buffer_bytes: Gauge,
+    /// Readers of REST that were disconnected because they took nothing for too long.
+    pub slow_readers: Counter,
+    /// Stored objects that could not be read, counted at each attempt.
+    pub objects_unreadable: Counter,
     /// Operations that ended, by verb and outcome.
     pub operations: Family<[(&'static str, &'static str); 2], Counter>,
     /// Their durations, by result: the outcome, or the reason of a refusal.
@@ -84,6 +92,9 @@ impl Metrics {
             commit_retries: Counter::default(),
             commit_group_accounts: Histogram::new(group_sizes),
             watchers: Gauge::default(),
+            read_buffer_bytes: Gauge::default(),
+            slow_readers: Counter::default(),
+            objects_unreadable: Counter::default(),
             operations: Family::default(),
             process_time: Family::new_with_constructor(|| Histogram::new(PROCESS_TIMES)),
             longest_result,
@@ -101,6 +112,7 @@ impl Metrics {
             ("sessions", "Agents with an open Control channel", &metrics.sessions),
             ("attachments", "Accounts attached to this hub", &metrics.attachments),
             ("watchers", "Readers of the change feed", &metrics.watchers),
+            ("read_buffer_bytes", "Bytes reserved for readers of REST", &metrics.read_buffer_bytes),
         ];
         for (name, help, gauge) in gauges {
             registry.register(name, help, gauge.clone());
@@ -116,6 +128,8 @@ impl Metrics {
             ("objects_rejected", "Objects that the store would not take", &metrics.objects_rejected),
             ("committed_bytes", "Bytes of object bodies handed to the store", &metrics.bytes_committed),
             ("commit_retries", "Transactions tried again", &metrics.commit_retries),
+            ("slow_readers", "Readers disconnected because they were too slow", &metrics.slow_readers),
+            ("objects_unreadable", "Stored objects that could not be read", &metrics.objects_unreadable),
         ];
         for (name, help, counter) in counters {
             registry.register(name, help, counter.clone());
@@ -143,6 +157,13 @@ impl Metrics {
         };
         result.truncate(self.longest_result);
         self.process_time.get_or_create(&[("result", result)]).observe(ending.took.as_secs_f64());
+    }
+
+    /// Counts and names a stored object that cannot be read; readers get the others.
+    pub(crate) fn unreadable(&self, object: &UnreadableObject) {
+        let UnreadableObject { account, key, reason } = object;
+        warn!(%account, object = %key, reason, "a stored object cannot be read and is left out");
+        self.objects_unreadable.inc();
     }
 
     /// Counts a committed write.

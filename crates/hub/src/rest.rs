@@ -17,6 +17,7 @@ mod live;
 mod objects;
 mod operations;
 mod position;
+mod read_buffer;
 mod selection;
 mod selector;
 mod watch;
@@ -48,6 +49,7 @@ use crate::{
 };
 pub use kinds::CustomNames;
 pub use live::ServedKinds;
+pub use read_buffer::ReadBuffers;
 
 /// Duration after which a silent agent or hub is not shown as alive.
 const ALIVE: Duration = Duration::from_mins(1);
@@ -81,6 +83,8 @@ pub struct RestState {
     pub feed: Arc<Feed>,
     /// Kinds that agents cache.
     pub kinds: Arc<CacheKinds>,
+    /// Texts that clients have not taken yet.
+    pub read_buffers: Arc<ReadBuffers>,
     /// Short names of custom resources.
     pub custom_names: Arc<CustomNames>,
     /// Resources that clusters serve, for live reads.

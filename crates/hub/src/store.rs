@@ -34,6 +34,7 @@ mod uid_set;
 mod counts;
 mod feed;
 mod fingerprint;
+mod measure;
 mod object;
 mod scope;
 
@@ -60,10 +61,10 @@ pub use config::StoreConfig;
 pub use counts::{CountedScope, Definition};
 pub use cursor::{AttachOutcome, AttachRequest, PreviousAgent};
 pub use error::StoreError;
-pub use feed::{Change, FeedPoint, Position};
+pub use feed::{AccountFeed, Change, ChangeChunk, FeedPoint, Position};
 pub use hub::HubRow;
 pub use inventory::{ApplicationRows, ClusterPlace, DeriveRows, DerivedRow, Rederived, RowSearch, RowState};
-pub use object::{ObjectQuery, StoredObject};
+pub use object::{ObjectChunk, ObjectQuery, StoredObject, UnreadableObject};
 pub use operation::{
     AnswerPart, Candidate, Freeze, Inserted, NewOperation, OperationEnd, OperationQuery, OperationRow,
     OperationState, Route, Seat, Step, Stepped,

@@ -26,6 +26,7 @@ mod http;
 mod refuse;
 mod rewind;
 mod sniff;
+mod write_deadline;
 
 #[cfg(test)]
 mod tests;

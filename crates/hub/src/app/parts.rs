@@ -25,7 +25,7 @@ use crate::{
     dispatch::{Dispatch, DispatchConfig, Vault},
     ingest::{Committer, CommitterConfig, CreditBudget, Feed, Ingest, IngestConfig},
     metrics::Metrics,
-    rest::{self, RestState},
+    rest::{self, ReadBuffers, RestState},
     session::{Context, HubService, SessionConfig, Sessions, SubjectFilter},
     store::{Store, WriteProbe},
 };
@@ -204,7 +204,10 @@ impl Parts {
         let tasks = TasksConfig { hub: id, tenant: tenant.clone(), silence: SILENCE, kubernetes };
         let tasks = Tasks::new(tasks, store.clone(), accounts.clone(), live.clone(), vault, &shutdown);
         tasks.start();
+        let read_buffers = ReadBuffers::new(metrics.clone());
+        shutdown.spawn("rest.readers", read_buffers.clone().sweep(shutdown.token()));
         let state = RestState {
+            read_buffers,
             marks: Arc::new(config.credentials.marks()),
             staleness: Arc::new(Staleness::new(accounts.clone(), store.clone(), tenant.clone())),
             artifacts: Arc::new(artifacts),

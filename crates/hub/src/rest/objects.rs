@@ -1,33 +1,38 @@
 //! Objects of all clusters at once.
 
-use std::{sync::Arc, time::Duration};
+mod page_writer;
+
+use std::sync::Arc;
 
 use axum::{
     Json,
+    body::Body,
     extract::State,
+    http::header::CONTENT_TYPE,
     response::{IntoResponse, Response},
 };
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+use futures::stream;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use spindrift_model::{AccountName, ObjectKey};
-use tokio::time::Instant;
 use utoipa::{IntoParams, ToSchema};
 
 use super::{
     RestState,
     error::{Error, Query},
     live::{self, ACCOUNTS_OF_A_PAGE, LIVE_HEADER, ReadProblem},
-    position::Positions,
     selection::{Filter, Selection},
 };
-use crate::{clouddriver::Account, store::StoredObject};
+use crate::{
+    clouddriver::Account,
+    store::{StoredObject, UnreadableObject},
+};
+use page_writer::{PageRequest, PageWriter};
 
 /// Rows of one page; a page of full pods is then a few megabytes.
 const DEFAULT_LIMIT: u32 = 500;
 const LARGEST_LIMIT: u32 = 1000;
-/// A page may be empty though there are more, if nothing that matches was found for so long.
-const SEARCH: Duration = Duration::from_secs(5);
 
 /// Which page.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -42,10 +47,13 @@ pub(super) struct PageQuery {
     live: bool,
 }
 
-/// A page of objects.
+/// A page of objects. One of stored objects is written piece by piece, as the client takes it.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct ObjectPage {
     items: Vec<Object>,
+    /// Objects that belong to this page, but cannot be read from the store; absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unreadable: Vec<UnreadableName<'static>>,
     /// Asks for the next page; absent on the last. A page before that may be empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     r#continue: Option<String>,
@@ -88,6 +96,32 @@ pub(super) struct Object {
     body: Box<RawValue>,
 }
 
+/// The same as it is written to a page or a feed.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ObjectText<'a> {
+    account: &'a str,
+    group: &'a str,
+    version: &'a str,
+    kind: &'a str,
+    namespace: &'a str,
+    name: &'a str,
+    uid: &'a str,
+    resource_version: &'a str,
+    #[serde(rename = "object")]
+    body: &'a RawValue,
+}
+
+/// An object that cannot be read from the store.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct UnreadableName<'a> {
+    account: &'a str,
+    group: &'a str,
+    kind: &'a str,
+    namespace: &'a str,
+    name: &'a str,
+}
+
 /// Objects of all clusters, by account, kind, namespace, name, labels and fields.
 #[utoipa::path(
     get,
@@ -112,44 +146,20 @@ pub(super) async fn list(
     let start = page.r#continue.as_deref().map(after).transpose()?;
     let unread = if page.live { live::uncached_accounts(&state, &selection).await? } else { Vec::new() };
     let nothing_stored = selection.query.kinds.as_ref().is_some_and(Vec::is_empty);
-    let mut query = selection.query.clone();
-    query.limit = limit;
-    match start {
+    let after = match start {
         Some(PageStart::Live(after)) => return live_page(&state, &selection, &unread, &after).await,
         None if nothing_stored && !unread.is_empty() => {
             return live_page(&state, &selection, &unread, "").await;
         }
-        Some(PageStart::Stored(after)) => query.after = Some(after),
-        None => {}
-    }
-    let positions = state.store.positions(&state.tenant, query.accounts.as_deref()).await?;
-    let position =
-        Positions(positions.into_iter().map(|(account, at)| (account, at.seq)).collect()).to_string();
-
-    let began = Instant::now();
-    let mut items = Vec::new();
-    loop {
-        let rows = state.store.objects(&query).await?;
-        let full = rows.len() == query.limit as usize;
-        query.after = rows.last().map(|row| (row.account.clone(), row.key.clone()));
-        for row in rows.into_iter().filter(|row| selection.matches(row)) {
-            items.push(Object::try_from(row)?);
-        }
-        // A page whose rows did not match is no page; go on until something did, or the end, or the caller's patience.
-        if !full || !items.is_empty() || began.elapsed() > SEARCH {
-            let r#continue = query.after.filter(|_| full).map(|after| token(&after));
-            let r#continue = r#continue.or_else(|| (!unread.is_empty()).then(|| live_token("")));
-            let page = ObjectPage {
-                items,
-                r#continue,
-                position,
-                live: false,
-                uncached: selection.uncached,
-                problems: Vec::new(),
-            };
-            return Ok(Json(page).into_response());
-        }
-    }
+        Some(PageStart::Stored(after)) => Some(after),
+        None => None,
+    };
+    let request = PageRequest { limit, after, then_live: !unread.is_empty() };
+    let mut page = PageWriter::open(state, selection, request).await?;
+    // The first chunk before the status: it shows whether the store answers.
+    page.read().await?;
+    let body = stream::unfold(page, async |mut page| Some((page.next().await?, page)));
+    Ok(([(CONTENT_TYPE, "application/json")], Body::from_stream(body)).into_response())
 }
 
 /// Objects of the next few accounts that do not cache the kind.
@@ -166,6 +176,7 @@ async fn live_page(
     let last = now.last().filter(|_| !later.is_empty());
     let page = ObjectPage {
         items,
+        unreadable: Vec::new(),
         r#continue: last.map(|last| live_token(last.name.as_str())),
         position: String::new(),
         live: true,
@@ -224,5 +235,40 @@ impl TryFrom<StoredObject> for Object {
             resource_version: resource_version.to_string(),
             body,
         })
+    }
+}
+
+// === impl ObjectText ===
+
+impl<'a> ObjectText<'a> {
+    /// Checks that the stored body is JSON: it becomes a part of the response as it is.
+    pub(super) fn of(row: &'a StoredObject) -> Result<Self, UnreadableObject> {
+        let StoredObject { account, key, uid, resource_version, api_version, body, .. } = row;
+        let body = serde_json::from_slice(body).map_err(|error| UnreadableObject {
+            account: account.clone(),
+            key: key.clone(),
+            reason: format!("its body is not JSON: {error}"),
+        })?;
+        Ok(Self {
+            account: account.as_str(),
+            group: &key.group,
+            version: api_version.as_str(),
+            kind: &key.kind,
+            namespace: &key.namespace,
+            name: &key.name,
+            uid: uid.as_str(),
+            resource_version: resource_version.as_str(),
+            body,
+        })
+    }
+}
+
+// === impl UnreadableName ===
+
+impl<'a> UnreadableName<'a> {
+    pub(super) fn of(object: &'a UnreadableObject) -> Self {
+        let UnreadableObject { account, key, reason: _ } = object;
+        let ObjectKey { group, kind, namespace, name } = key;
+        Self { account: account.as_str(), group, kind, namespace, name }
     }
 }

@@ -10,6 +10,10 @@
 //! A reader that reconnects with its `Last-Event-ID` gets the changes since; without one, all objects first. An account
 //! that is sent from the beginning always follows a `reset`: the reader may have received a part of it before the
 //! connection broke.
+//!
+//! A reader that takes nothing for too long is disconnected: the last line of the stream is a comment with the reason.
+
+mod event;
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -18,28 +22,34 @@ use std::{
 };
 
 use axum::{
+    body::Body,
     extract::State,
-    http::HeaderMap,
-    response::sse::{Event, KeepAlive, Sse},
+    http::{HeaderMap, header},
+    response::{IntoResponse, Response},
 };
-use futures::{Stream, stream};
+use bytes::Bytes;
+use futures::stream;
 use prometheus_client::metrics::gauge::Gauge;
 use serde::{Deserialize, Serialize};
 use spindrift_model::{AccountName, ObjectKey, Seq};
 use spindrift_process::report;
 use tokio::{sync::watch, time::Instant};
-use tracing::warn;
+use tracing::{info, warn};
 
 use super::{
     RestState,
     error::{Error, Query},
-    objects::Object,
+    objects::ObjectText,
     position::Positions,
+    read_buffer::{CHUNK_BYTES, NextPiece, ReaderBuffer},
     selection::{Filter, Selection},
 };
-use crate::store::{Change, FeedPoint, StoreError};
+use crate::store::{
+    AccountFeed, Change, ChangeChunk, FeedPoint, ObjectChunk, StoreError, StoredObject, UnreadableObject,
+};
+use event::{KeepAlive, SILENCE, add_id, event};
 
-/// Rows read at a time; bounds the memory of one slow reader.
+/// Rows read at a time, if their objects are small.
 const PAGE: u32 = 200;
 /// A position of many accounts is long, so it is sent at most this often.
 const LONG_POSITION_INTERVAL: Duration = Duration::from_secs(1);
@@ -58,7 +68,9 @@ struct Watcher {
     /// Steps before the live feed is read.
     snapshots: VecDeque<Snapshot>,
     synced: bool,
-    ready: VecDeque<Event>,
+    buffer: ReaderBuffer,
+    /// Set once the stream has ended.
+    ended: bool,
     position_sent: Option<Instant>,
     /// When the feed was last read.
     followed: Instant,
@@ -111,7 +123,7 @@ pub(super) async fn watch(
     Query(filter): Query<Filter>,
     Query(LiveWatch { live }): Query<LiveWatch>,
     headers: HeaderMap,
-) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Error> {
+) -> Result<Response, Error> {
     if live {
         let expected = "kinds that are not cached cannot be watched; read /v1/objects with live=true again";
         return Err(Error::bad_request("live", expected));
@@ -127,11 +139,12 @@ pub(super) async fn watch(
     };
     let selection = filter.select(&state).await?;
     let watcher = Watcher::open(state, selection, since).await?;
-    let events = stream::unfold(watcher, async |mut watcher| {
-        let event = watcher.next().await?;
-        Some((Ok(event), watcher))
+    let pieces = stream::unfold(watcher, async |mut watcher| {
+        let piece = watcher.next().await?;
+        Some((Ok::<_, Infallible>(piece), watcher))
     });
-    Ok(Sse::new(events).keep_alive(KeepAlive::default()))
+    let headers = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
+    Ok((headers, Body::from_stream(KeepAlive::new(pieces, SILENCE))).into_response())
 }
 
 // === impl Watcher ===
@@ -144,13 +157,14 @@ impl Watcher {
         state.metrics.watchers.inc();
         let counted = Counted(state.metrics.watchers.clone());
         let mut watcher = Self {
+            buffer: state.read_buffers.reader(),
             state,
             selection,
             tick_rx,
             read: BTreeMap::new(),
             snapshots: VecDeque::new(),
             synced: false,
-            ready: VecDeque::new(),
+            ended: false,
             position_sent: None,
             followed: Instant::now(),
             _counted: counted,
@@ -199,11 +213,19 @@ impl Watcher {
         Ok(())
     }
 
-    async fn next(&mut self) -> Option<Event> {
+    /// Returns the next piece of the stream; none at its end.
+    async fn next(&mut self) -> Option<Bytes> {
         let shutdown = self.state.shutdown.clone();
         loop {
-            if let Some(event) = self.ready.pop_front() {
-                return Some(event);
+            match self.buffer.next_piece() {
+                _ if self.ended => return None,
+                NextPiece::Piece(piece) => return Some(piece),
+                NextPiece::Empty => {}
+                NextPiece::Cut => {
+                    info!("a watch ended: its reader took nothing for too long");
+                    self.ended = true;
+                    return Some(event::too_slow(self.buffer.is_within_text()));
+                }
             }
             let step = async {
                 if let Some(snapshot) = self.snapshots.pop_front() {
@@ -236,15 +258,18 @@ impl Watcher {
         query.accounts = Some(vec![snapshot.account.clone()]);
         query.after = snapshot.after.take();
         query.limit = PAGE;
-        let rows = self.state.store.objects(&query).await?;
-        let full = rows.len() == PAGE as usize;
-        snapshot.after = rows.last().map(|row| (row.account.clone(), row.key.clone()));
-        for row in rows {
+        self.buffer.reserve().await;
+        let chunk = self.state.store.objects_within(&query, CHUNK_BYTES).await?;
+        let ObjectChunk { objects, unreadable, last, more } = chunk;
+        self.unreadable(&unreadable);
+        let more = more && last.is_some();
+        snapshot.after = last;
+        for row in objects {
             if self.selection.matches(&row) {
-                self.upsert(row);
+                self.upsert(&row);
             }
         }
-        if full {
+        if more {
             self.snapshots.push_front(snapshot);
         } else {
             self.read.insert(snapshot.account, FeedPoint { seq: snapshot.seq, key: None });
@@ -273,24 +298,26 @@ impl Watcher {
             .collect();
         for (account, newest) in moved {
             let from = self.read.get(&account).cloned().unwrap_or_default();
-            let changes = self.state.store.changes(&self.state.tenant, &account, &from, PAGE).await?;
+            self.buffer.reserve().await;
+            let feed = AccountFeed { tenant: &self.state.tenant, account: &account, after: &from };
+            let chunk = self.state.store.changes_within(&feed, PAGE, CHUNK_BYTES).await?;
+            let ChangeChunk { changes, unreadable, last, more } = chunk;
+            self.unreadable(&unreadable);
             self.selection.refresh(&self.state, changes.iter().map(Change::key)).await?;
-            let reached = match changes.last() {
-                Some(last) if changes.len() == PAGE as usize => {
+            let reached = match last {
+                Some(last) if more => {
                     self.tick_rx.mark_changed();
-                    last.point()
+                    last
                 }
                 // A batch becomes visible as a whole, so the page reaches to the end of its newest one.
-                last => {
-                    FeedPoint { seq: last.map_or(newest, |last| last.point().seq.max(newest)), key: None }
-                }
+                last => FeedPoint { seq: last.map_or(newest, |last| last.seq.max(newest)), key: None },
             };
             for change in changes {
                 self.change(&account, change);
             }
             self.read.insert(account, reached);
             // One reader holds one page; the other accounts follow when it is sent.
-            if !self.ready.is_empty() {
+            if !self.buffer.is_empty() {
                 self.tick_rx.mark_changed();
                 break;
             }
@@ -308,16 +335,23 @@ impl Watcher {
             return;
         }
         match change {
-            Change::Upserted(row) if self.selection.matches(&row) => self.upsert(row),
+            Change::Upserted(row) if self.selection.matches(&row) => self.upsert(&row),
             // An object that no longer matches is deleted for this reader; a delete of an unknown object does no harm.
             Change::Upserted(row) => self.delete(account, &row.key, row.uid.as_str()),
             Change::Deleted { key, uid, .. } => self.delete(account, &key, uid.as_str()),
         }
     }
 
-    fn upsert(&mut self, row: crate::store::StoredObject) {
-        if let Ok(object) = Object::try_from(row) {
-            self.push("upsert", &object);
+    fn upsert(&mut self, row: &StoredObject) {
+        match ObjectText::of(row) {
+            Ok(object) => self.push("upsert", &object),
+            Err(unreadable) => self.unreadable(&[unreadable]),
+        }
+    }
+
+    fn unreadable(&self, objects: &[UnreadableObject]) {
+        for object in objects {
+            self.state.metrics.unreadable(object);
         }
     }
 
@@ -327,16 +361,18 @@ impl Watcher {
         self.push("delete", &Deleted { account, group, kind, namespace, name, uid });
     }
 
-    fn push(&mut self, event: &str, data: &impl Serialize) {
-        match serde_json::to_string(data) {
-            Ok(data) => self.ready.push_back(Event::default().event(event).data(data)),
+    fn push(&mut self, name: &str, data: &impl Serialize) {
+        match event(name, data) {
+            Ok(text) => self.buffer.push(text),
             Err(error) => warn!(%error, "an event could not be written"),
         }
     }
 
     /// Puts the position on the last event of a burst; ids that are long are sent rarely.
     fn mark_position(&mut self) {
-        let Some(last) = self.ready.pop_back() else { return };
+        if self.buffer.is_empty() {
+            return;
+        }
         // A position within a batch cannot be expressed; the reader then gets that batch again, which does no harm.
         let whole = |point: &FeedPoint| {
             if point.key.is_some() { Seq(point.seq.0.saturating_sub(1)) } else { point.seq }
@@ -346,9 +382,7 @@ impl Watcher {
         let due = self.position_sent.is_none_or(|sent| sent.elapsed() >= LONG_POSITION_INTERVAL);
         if id.len() <= SHORT_POSITION || due {
             self.position_sent = Some(Instant::now());
-            self.ready.push_back(last.id(id));
-        } else {
-            self.ready.push_back(last);
+            self.buffer.amend_last(|last| add_id(last, &id));
         }
     }
 }

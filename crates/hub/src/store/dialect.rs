@@ -151,6 +151,15 @@ impl Dialect {
             .then(|| format!("COALESCE(CAST(GROUP_CONCAT({column}, CHAR({separator})) AS BLOB), X'')"))
     }
 
+    /// Length of an object's body in bytes, which does not read the body.
+    pub(super) fn body_length(self) -> &'static str {
+        match self {
+            Self::Sqlite => "LENGTH(body)",
+            Self::Postgres => "CAST(OCTET_LENGTH(body) AS BIGINT)",
+            Self::MySql => "CAST(LENGTH(body) AS SIGNED)",
+        }
+    }
+
     /// Function that finds a text in another.
     pub(super) fn contains(self) -> &'static str {
         if self == Self::Postgres { "STRPOS" } else { "INSTR" }

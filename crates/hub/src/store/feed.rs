@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use futures::TryStreamExt;
 use spindrift_model::{AccountName, ObjectKey, ResourceVersion, Seq, TenantId, Uid};
 use sqlx::any::AnyRow;
 
 use super::object::{COLUMNS, position, read_key};
-use super::{Store, StoreError, StoredObject, row::Columns};
+use super::statement::Statement;
+use super::{Store, StoreError, StoredObject, UnreadableObject, row::Columns};
 
 /// Where an account's feed ends, and where it begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +40,27 @@ pub enum Change {
         /// Its last version that was stored.
         resource_version: ResourceVersion,
     },
+}
+
+/// Part of an account's feed that a reader has not read.
+#[derive(Debug, Clone, Copy)]
+pub struct AccountFeed<'a> {
+    pub tenant: &'a TenantId,
+    pub account: &'a AccountName,
+    /// Position of the reader.
+    pub after: &'a FeedPoint,
+}
+
+/// Changes at the beginning of that part.
+#[derive(Debug, Clone, Default)]
+pub struct ChangeChunk {
+    pub changes: Vec<Change>,
+    /// Changed objects whose rows cannot be read.
+    pub unreadable: Vec<UnreadableObject>,
+    /// Position after the last change.
+    pub last: Option<FeedPoint>,
+    /// Set if there may be changes after it.
+    pub more: bool,
 }
 
 // === impl Store ===
@@ -80,8 +103,46 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<Change>, StoreError> {
         let mut connection = self.reader("connect to read changes").await?;
+        let (feed, text) = (AccountFeed { tenant, account, after }, format!("SELECT {COLUMNS}"));
+        let select = self.select_changes(&feed, &text, u64::from(limit));
+        let rows = select.fetch_all("read changes", &mut connection).await?;
+        rows.iter().map(Change::read).collect()
+    }
+
+    /// Reads the first of these changes, as long as the objects fit into this many bytes; at least one.
+    pub async fn changes_within(
+        &self,
+        feed: &AccountFeed<'_>,
+        limit: u32,
+        bytes: usize,
+    ) -> Result<ChangeChunk, StoreError> {
+        let mut connection = self.reader("connect to read changes").await?;
+        let limit = u64::from(limit);
+        let select = |text: &str| self.select_changes(feed, text, limit);
+        let fitting = self.fitting(bytes, &mut connection, select).await?;
+        let mut chunk = ChangeChunk::default();
+        if fitting.rows == 0 {
+            return Ok(chunk);
+        }
+        chunk.more = fitting.rows < fitting.of || fitting.of as u64 == limit;
+        let select = self.select_changes(feed, &format!("SELECT {COLUMNS}"), fitting.rows as u64);
+        let mut rows = select.fetch("read changes", &mut connection);
+        while let Some(row) = rows.try_next().await? {
+            let (seq, key) = (Seq(row.count("seq")?), read_key(&row)?);
+            match Change::read(&row) {
+                Ok(change) => chunk.changes.push(change),
+                Err(error) => chunk.unreadable.push(UnreadableObject::new(feed.account, &key, &error)),
+            }
+            chunk.last = Some(FeedPoint { seq, key: Some(key) });
+        }
+        Ok(chunk)
+    }
+
+    /// Completes a statement that begins with this text, up to `FROM`.
+    fn select_changes(&self, feed: &AccountFeed<'_>, text: &str, limit: u64) -> Statement {
+        let AccountFeed { tenant, account, after } = feed;
         let statement = self
-            .statement(format!("SELECT {COLUMNS} FROM spindrift_object WHERE tenant = ? AND account = ?"))
+            .statement(format!("{text} FROM spindrift_object WHERE tenant = ? AND account = ?"))
             .bind(tenant.as_str())
             .bind(account.as_str());
         let seq = ("seq", after.seq.0.into());
@@ -92,12 +153,7 @@ impl Store {
                 statement.and_after(&[seq, group, kind, namespace, name])
             }
         };
-        let rows = statement
-            .push(" ORDER BY seq, api_group, kind, namespace, name LIMIT ?")
-            .bind(u64::from(limit))
-            .fetch_all("read changes", &mut connection)
-            .await?;
-        rows.iter().map(Change::read).collect()
+        statement.push(" ORDER BY seq, api_group, kind, namespace, name LIMIT ?").bind(limit)
     }
 
     /// Removes tombstones of this age, and raises the floor of their accounts' feeds.

@@ -1,6 +1,6 @@
 //! Reading objects.
 
-use spindrift_hub::store::{ObjectQuery, StoredObject};
+use spindrift_hub::store::{AccountFeed, FeedPoint, ObjectQuery, ObjectWrite, StoredObject};
 use spindrift_model::TenantId;
 
 use crate::bench::{Bench, account, key, object, pod, tenant};
@@ -115,6 +115,51 @@ async fn keys_of_the_greatest_length_and_bodies_of_megabytes_come_back_whole() -
         let stored = objects.last().expect("there are seven");
         assert_eq!((&stored.key, &stored.labels), (&large.key, &large.labels));
         assert!(objects[1..].iter().all(|object| object.body == large.body));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn parts_of_a_page_are_bounded_in_bytes_and_complete_together() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        bench.announce();
+        let sizes = [100, 900, 5000, 10, 10, 10, 2000, 0];
+        let sized = |(number, size): (usize, &usize)| {
+            let body = format!(r#"{{"fill":"{}"}}"#, "x".repeat(*size)).into();
+            ObjectWrite { body, ..pod(&format!("pod-{number}"), "1") }
+        };
+        bench.write("prod", |write| write.upserts = sizes.iter().enumerate().map(sized).collect()).await?;
+
+        let mut query = ObjectQuery { limit: 100, ..ObjectQuery::default() };
+        let mut parts = Vec::new();
+        loop {
+            let part = bench.store.objects_within(&query, 2048).await?;
+            let bytes: usize = part.objects.iter().map(|object| object.body.len()).sum();
+            assert!(bytes <= 2048 || part.objects.len() == 1, "{bytes} bytes");
+            parts.push(part.objects.len());
+            query.after = part.last;
+            if !part.more {
+                break;
+            }
+        }
+        assert_eq!(parts, [2, 1, 3, 2]);
+
+        let (tenant, account) = (TenantId::default(), account("prod"));
+        let mut after = FeedPoint::default();
+        let mut parts = Vec::new();
+        loop {
+            let feed = AccountFeed { tenant: &tenant, account: &account, after: &after };
+            let part = bench.store.changes_within(&feed, 3, 2048).await?;
+            parts.push(part.changes.len());
+            let more = part.more;
+            after = part.last.unwrap_or_default();
+            if !more {
+                break;
+            }
+        }
+        // At most three rows: the last part is empty if the one before it was full.
+        assert_eq!(parts.iter().sum::<usize>(), sizes.len(), "{parts:?}");
+        assert!(parts.starts_with(&[2, 1, 3]), "{parts:?}");
     }
     Ok(())
 }

@@ -16,11 +16,15 @@ use tokio::task::JoinSet;
 use tower::Service;
 use tracing::{debug, warn};
 
+use super::write_deadline::WriteDeadline;
 use super::{Endpoint, incoming};
 use crate::shutdown::Shutdown;
 
 /// Deadline for the head of a request; handlers have their own for the body.
 const HEAD_DEADLINE: Duration = Duration::from_secs(30);
+
+/// Deadline for a write: a peer that takes nothing for so long is gone, or ties up buffers.
+const WRITE_DEADLINE: Duration = Duration::from_mins(1);
 
 /// Serves a router until shutdown, then lets requests in flight finish.
 ///
@@ -64,7 +68,8 @@ pub async fn serve_http(
             request.extensions_mut().insert(peer.clone());
             router.clone().call(request)
         });
-        let serving = builder.serve_connection(TokioIo::new(connection), service).into_owned();
+        let connection = TokioIo::new(WriteDeadline::new(connection, WRITE_DEADLINE));
+        let serving = builder.serve_connection(connection, service).into_owned();
         let serving = graceful.watch(serving);
         connections.spawn(async move {
             if let Err(error) = serving.await {
