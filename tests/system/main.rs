@@ -12,6 +12,7 @@ mod clouddriver;
 mod credentials;
 mod endpoints;
 mod engine;
+mod hub_metrics;
 mod invalid_requests;
 mod isolation;
 mod kinds;

@@ -89,6 +89,7 @@ impl Agent {
         let mut registry = Registry::default();
         let metrics = Arc::new(Metrics::register(&mut registry, status.clone()));
         spindrift_process::metrics::register_process(&mut registry);
+        spindrift_process::metrics::register_build(&mut registry, "spindrift-agent", crate::VERSION);
         let registry = Arc::new(registry);
         let (ready_tx, ready_rx) = latest::channel(Accounts::new());
         let (link_tx, link_rx) = latest::channel(Link::default());

@@ -21,7 +21,7 @@ use crate::{
     config::HubConfig,
     dispatch::{Vault, open_vault},
     ingest::Feed,
-    metrics::Metrics,
+    metrics::{DatabaseConnections, Metrics},
     session::SubjectFilter,
     store::{Store, StoreConfig, WriteProbe},
 };
@@ -109,6 +109,8 @@ impl Hub {
         let longest = self.config.kubesvc.ops.process_time.metric.result.max_length;
         let metrics = Arc::new(Metrics::register(&mut registry, longest));
         spindrift_process::metrics::register_process(&mut registry);
+        spindrift_process::metrics::register_build(&mut registry, "spindrift-hub", crate::VERSION);
+        registry.register_collector(Box::new(DatabaseConnections(self.store.clone())));
         if let Some(upstream) = &self.upstream {
             upstream.register(&mut registry);
         }

@@ -11,6 +11,7 @@
 
 mod channel;
 
+mod account_lag;
 mod attach;
 mod attached;
 mod coverage;
@@ -34,6 +35,7 @@ use crate::{
     store::{DeriveRows, Store},
 };
 
+pub use account_lag::AccountLags;
 pub use commit::{CommitResult, Committed, Committer, CommitterConfig};
 pub use credit::CreditBudget;
 pub use feed::Feed;

@@ -1,5 +1,7 @@
 //! Metrics of the hub.
 
+mod database;
+
 use prometheus_client::{
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
     registry::{Registry, Unit},
@@ -9,9 +11,14 @@ use spindrift_model::{Ending, FailedState, Outcome};
 
 use tracing::warn;
 
-use crate::store::{AccountWrite, UnreadableObject};
+pub use database::DatabaseConnections;
 
-/// The hub's own counters; labels would be names of accounts, of which there are thousands, so there are none.
+use crate::{
+    ingest::AccountLags,
+    store::{AccountWrite, UnreadableObject},
+};
+
+/// The hub's own counters. Labels are from small sets; names of accounts are labels of two series, up to a bound.
 #[derive(Debug)]
 pub struct Metrics {
     /// Control channels that are open.
@@ -38,6 +45,12 @@ pub struct Metrics {
     pub bytes_committed: Counter,
     /// Transactions that were tried again.
     pub commit_retries: Counter,
+    /// Durations of commits of batches, attempts that failed included.
+    pub commit_time: Histogram,
+    /// Times of the attached accounts.
+    pub account_lags: AccountLags,
+    /// Durations until the head of a response, by method and route.
+    pub request_time: Family<[(&'static str, String); 2], Histogram>,
     /// Accounts in one transaction.
     pub commit_group_accounts: Histogram,
     /// Readers of the change feed.
@@ -58,6 +71,9 @@ pub struct Metrics {
 
 /// From a call on a warm connection to a deletion that waits.
 const PROCESS_TIMES: [f64; 10] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 2.5, 10.0, 30.0];
+
+/// From a small batch on a local disk to a database that hardly answers.
+const COMMIT_TIMES: [f64; 10] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.5, 10.0];
 
 /// Kubernetes has few reasons; a text of another form comes from a proxy, and could be anything.
 fn reason_of(status: &[u8]) -> String {
@@ -90,6 +106,9 @@ impl Metrics {
             objects_rejected: Counter::default(),
             bytes_committed: Counter::default(),
             commit_retries: Counter::default(),
+            commit_time: Histogram::new(COMMIT_TIMES),
+            account_lags: AccountLags::default(),
+            request_time: Family::new_with_constructor(|| Histogram::new(PROCESS_TIMES)),
             commit_group_accounts: Histogram::new(group_sizes),
             watchers: Gauge::default(),
             read_buffer_bytes: Gauge::default(),
@@ -107,6 +126,7 @@ impl Metrics {
             Unit::Seconds,
             metrics.process_time.clone(),
         );
+        registry.register_collector(Box::new(metrics.account_lags.clone()));
         let registry = registry.sub_registry_with_prefix("spindrift_hub");
         let gauges = [
             ("sessions", "Agents with an open Control channel", &metrics.sessions),
@@ -140,6 +160,10 @@ impl Metrics {
             metrics.commit_group_accounts.clone(),
         );
         registry.register("operations", "Operations that ended", metrics.operations.clone());
+        let help = "Durations of commits of batches, failed attempts included";
+        registry.register_with_unit("commit", help, Unit::Seconds, metrics.commit_time.clone());
+        let help = "Durations until the head of a response";
+        registry.register_with_unit("rest_request", help, Unit::Seconds, metrics.request_time.clone());
         metrics
     }
 
@@ -148,9 +172,13 @@ impl Metrics {
         self.commit_group_accounts.observe(u32::try_from(accounts).unwrap_or(u32::MAX).into());
     }
 
-    /// Counts an operation that ended.
-    pub(crate) fn operation(&self, verb: &'static str, ending: &Ending) {
+    /// Counts an operation that ended. A stream such as `logs -f` lasts as long as its reader wants, so its duration is not
+    /// one of processing.
+    pub(crate) fn operation(&self, verb: &'static str, is_stream: bool, ending: &Ending) {
         self.operations.get_or_create(&[("verb", verb), ("outcome", ending.outcome.word())]).inc();
+        if is_stream {
+            return;
+        }
         let mut result = match &ending.outcome {
             Outcome::Failed(error) if error.state() == FailedState::Failed => reason_of(&error.status),
             ended => ended.word().to_owned(),
@@ -172,5 +200,31 @@ impl Metrics {
         self.objects_upserted.inc_by(write.upserts.len() as u64);
         self.objects_deleted.inc_by(write.deletes.len() as u64);
         self.bytes_committed.inc_by(write.upserts.iter().map(|object| object.body.len() as u64).sum());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use prometheus_client::encoding::text::encode;
+
+    use super::*;
+
+    #[test]
+    fn a_stream_is_counted_and_not_timed() {
+        let mut registry = Registry::default();
+        let metrics = Metrics::register(&mut registry, 64);
+        let ending = Ending { outcome: Outcome::Succeeded { code: 200 }, took: Duration::from_hours(8) };
+        metrics.operation("logs", true, &ending);
+        metrics.operation("logs", false, &ending);
+        let mut text = String::new();
+        encode(&mut text, &registry).unwrap();
+        for line in [
+            r#"spindrift_hub_operations_total{verb="logs",outcome="completed"} 2"#,
+            r#"kubesvc_ops_processTime_seconds_count{result="completed"} 1"#,
+        ] {
+            assert!(text.contains(line), "{line} is missing in {text}");
+        }
     }
 }

@@ -18,6 +18,7 @@ mod objects;
 mod operations;
 mod position;
 mod read_buffer;
+mod request_time;
 mod selection;
 mod selector;
 mod watch;
@@ -29,6 +30,7 @@ use axum::{
     Json, Router,
     extract::Request,
     http::{HeaderMap, Uri},
+    middleware::from_fn_with_state,
     response::IntoResponse,
     routing::get,
 };
@@ -50,6 +52,7 @@ use crate::{
 pub use kinds::CustomNames;
 pub use live::ServedKinds;
 pub use read_buffer::ReadBuffers;
+use request_time::RequestTime;
 
 /// Duration after which a silent agent or hub is not shown as alive.
 const ALIVE: Duration = Duration::from_mins(1);
@@ -101,9 +104,12 @@ pub struct RestState {
 
 /// All routes.
 pub fn router(state: RestState, registry: Arc<Registry>) -> Router {
+    let metrics = state.metrics.clone();
     let (router, description) = routes().with_state(state).split_for_parts();
     let description = description::completed(description);
+    let times = RequestTime::new(metrics, &description);
     let router = router
+        .route_layer(from_fn_with_state(times, request_time::observe))
         .route("/openapi.json", get(|| async move { Json(description) }))
         .merge(metrics::router(registry))
         .merge(home::router())

@@ -58,6 +58,7 @@ pub use commit::{
     AccountWrite, DeclaredScopes, ObjectWrite, Prune, RejectedRow, ScopeProgress, WriteOutcome,
 };
 pub use config::StoreConfig;
+pub use connections::PoolConnections;
 pub use counts::{CountedScope, Definition};
 pub use cursor::{AttachOutcome, AttachRequest, PreviousAgent};
 pub use error::StoreError;
@@ -114,6 +115,16 @@ impl Store {
     pub async fn ping(&self) -> Result<(), StoreError> {
         let mut connection = self.reader("connect to ping the database").await?;
         connection.ping().await.map_err(StoreError::at("ping the database"))
+    }
+
+    /// Counts the connections of each pool.
+    pub fn connections(&self) -> [PoolConnections; 2] {
+        [("writers", &self.writers), ("readers", &self.readers)].map(|(pool, connections)| {
+            let (open, idle) =
+                (connections.size(), u32::try_from(connections.num_idle()).unwrap_or(u32::MAX));
+            let most = connections.options().get_max_connections();
+            PoolConnections { pool, used: open.saturating_sub(idle), idle, most }
+        })
     }
 
     /// Waits until every connection is back and closed.

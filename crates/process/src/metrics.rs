@@ -8,6 +8,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
 mod process;
@@ -17,6 +18,12 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 /// Registers metrics of the operating system about this process: memory, CPU, file descriptors, start.
 pub fn register_process(registry: &mut Registry) {
     registry.register_collector(Box::new(process::ProcessCollector));
+}
+
+/// Registers `spindrift_build_info`, which names the program and its version.
+pub fn register_build(registry: &mut Registry, program: &'static str, version: &'static str) {
+    let labels = [("program", program), ("version", version)];
+    registry.register("spindrift_build", "Program and version", Info::new(labels));
 }
 
 /// Serves the registry at `/metrics`, and at `/prometheus_metrics` where monitors of the original look.
@@ -51,6 +58,7 @@ mod tests {
     async fn both_paths_show_our_metrics_and_the_process() {
         let mut registry = Registry::default();
         register_process(&mut registry);
+        register_build(&mut registry, "spindrift-hub", "1.2.3");
         let counter: Counter = Counter::default();
         registry.register("kubesvc_connection", "Connections made", counter.clone());
         counter.inc();
@@ -64,6 +72,7 @@ mod tests {
             let text = String::from_utf8(body.to_vec()).unwrap();
             for line in [
                 "kubesvc_connection_total 1\n",
+                "\nspindrift_build_info{program=\"spindrift-hub\",version=\"1.2.3\"} 1\n",
                 "# TYPE process_resident_memory_bytes gauge\n",
                 "\nprocess_virtual_memory_bytes ",
                 "\nprocess_virtual_memory_max_bytes ",

@@ -41,6 +41,8 @@ pub(super) struct OperationSummary {
     pub(super) verb: &'static str,
     pub(super) target: String,
     pub(super) mutation: bool,
+    /// Set if its duration is up to the reader.
+    pub(super) is_stream: bool,
 }
 
 /// Stage of a delivery.

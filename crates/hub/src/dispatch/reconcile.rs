@@ -128,6 +128,7 @@ impl OperationSummary {
         let verb = Verb::NAMES.into_iter().find(|name| *name == row.verb).unwrap_or("unknown");
         let OperationRow { id, account, target, mutation, .. } = row;
         let (id, account): (OperationId, _) = (*id, account.clone());
-        Self { id, account, verb, target: target.clone(), mutation: *mutation }
+        // The reader of a stream was connected to the previous hub, so no stream is taken over.
+        Self { id, account, verb, target: target.clone(), mutation: *mutation, is_stream: false }
     }
 }

@@ -231,6 +231,7 @@ impl OperationSummary {
             verb: verb.name(),
             target: target.chars().filter(|c| !c.is_control()).take(LONGEST_TARGET).collect(),
             mutation: verb.is_mutation(),
+            is_stream: verb.class() == OperationClass::Stream,
         }
     }
 }

@@ -6,7 +6,9 @@ use prometheus_client::metrics::gauge::Gauge;
 use spindrift_model::{Batch, Epoch};
 use spindrift_protocol::flow;
 
-use super::{AccountFold, CreditBudget, FoldedBatch, Violation, credit::CreditShare};
+use super::{
+    AccountFold, CreditBudget, FoldedBatch, Violation, account_lag::AccountLag, credit::CreditShare,
+};
 use crate::{metrics::Metrics, store::DeriveRows};
 
 pub(super) struct AttachedAccount {
@@ -20,6 +22,7 @@ pub(super) struct AttachedAccount {
     /// Cost of all received batches that are not acknowledged; at most the agent's own count.
     unacknowledged: usize,
     attachments: Gauge,
+    lag: AccountLag,
     _share: CreditShare,
 }
 
@@ -31,6 +34,7 @@ impl AttachedAccount {
         let attachments = metrics.attachments.clone();
         attachments.inc();
         let credit = budget.credit();
+        let lag = metrics.account_lags.attached(fold.account().clone());
         Self {
             fold,
             budget: budget.clone(),
@@ -38,6 +42,7 @@ impl AttachedAccount {
             largest_credit: credit,
             unacknowledged: 0,
             attachments,
+            lag,
             _share: share,
         }
     }
@@ -69,12 +74,14 @@ impl AttachedAccount {
         let folded = self.fold.fold(batch, rules)?;
         let bytes = unacknowledged - self.unacknowledged;
         self.unacknowledged = unacknowledged;
+        self.lag.received();
         Ok((folded, bytes))
     }
 
     /// Frees the credit of a batch. Returns the account's new credit if it has changed.
     pub(super) fn acknowledged(&mut self, bytes: usize) -> Option<u32> {
         self.unacknowledged = self.unacknowledged.saturating_sub(bytes);
+        self.lag.committed();
         let credit = self.budget.credit();
         self.largest_credit = self.largest_credit.max(credit);
         (std::mem::replace(&mut self.credit, credit) != credit).then_some(credit)

@@ -201,9 +201,10 @@ impl GroupWriter {
         while let Some((group, attempts)) = groups.pop() {
             let (writes, waiters): (Vec<_>, Vec<_>) =
                 group.into_iter().map(|Pending { write, done_tx }| (write, done_tx)).unzip();
-            let (store, all) = (&self.store, &writes);
+            let (store, all, began) = (&self.store, &writes, Instant::now());
             let error = match self.retry(attempts, move || store.commit(all)).await {
                 Ok(outcomes) => {
+                    self.metrics.commit_time.observe(began.elapsed().as_secs_f64());
                     for ((write, done_tx), outcome) in writes.iter().zip(waiters).zip(outcomes) {
                         self.answer(write, done_tx, outcome, vec![]);
                     }

@@ -138,6 +138,11 @@ impl AccountFold {
         }
     }
 
+    /// Returns the account.
+    pub fn account(&self) -> &AccountName {
+        &self.account
+    }
+
     /// Returns the epoch of the attachment.
     pub fn epoch(&self) -> Epoch {
         self.next.epoch

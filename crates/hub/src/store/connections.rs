@@ -28,6 +28,19 @@ pub(super) struct ConnectionFailures {
     last: Arc<Mutex<Option<Instant>>>,
 }
 
+/// Connections of a pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolConnections {
+    /// Name of the pool: `writers` or `readers`.
+    pub pool: &'static str,
+    /// Connections that serve a call.
+    pub used: u32,
+    /// Open connections that serve none.
+    pub idle: u32,
+    /// Largest number of connections; if all are used, calls wait.
+    pub most: u32,
+}
+
 // === impl ConnectionFailures ===
 
 impl ConnectionFailures {

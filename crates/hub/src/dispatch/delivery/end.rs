@@ -97,7 +97,7 @@ impl Delivery {
             self.store_whole().await;
         }
         if by_agent || !self.was_unknown {
-            self.shared.metrics.operation(self.summary.verb, &ending);
+            self.shared.metrics.operation(self.summary.verb, self.summary.is_stream, &ending);
         }
         let (outcome, took) = (ending.outcome.word(), ending.took);
         let reason = match &ending.outcome {
