@@ -1,9 +1,11 @@
 //! Chunks: a message larger than one gRPC message is split, so that its limit is none for objects.
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use prost::Message;
 
-use crate::{Compressor, Decompressor, Dictionary, InvalidMessage, v1};
+use crate::{
+    Compressor, Decompressor, Dictionary, InvalidMessage, compression::Progress, elements::EVENTS, v1,
+};
 
 /// Largest chunk; far below gRPC's usual limit of 4 MiB, and small enough that other streams of the connection
 /// get their turn.
@@ -23,8 +25,28 @@ pub struct Cutter {
 #[derive(Debug)]
 pub struct Assembler {
     decompressor: Option<Decompressor>,
+    /// Chunks of the current message, decompressed. The buffer stays for the next message while a frame is open.
     partial: Vec<u8>,
+    /// Compressed bytes of the last chunk that are still to be read.
+    chunk: Bytes,
+    /// Set if chunks of the current message follow the last one.
+    more: bool,
 }
+
+/// State of the message after a step of its assembly.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Assembly {
+    /// The last chunk has more content: the next step reads on.
+    Working,
+    /// The next chunk is needed.
+    Incomplete,
+    /// The message is complete.
+    Message(v1::EventsMessage),
+}
+
+/// Buffer that an open frame keeps between messages: most messages fit, so each is copied to its exact size and none
+/// holds more memory than its flow control counts.
+const KEPT_BUFFER: usize = CHUNK_BYTES;
 
 // === impl Cutter ===
 
@@ -69,41 +91,93 @@ impl Cutter {
 impl Assembler {
     /// For one channel, on which this was agreed.
     pub fn new(dictionary: Option<Dictionary>) -> Self {
-        Self { decompressor: dictionary.map(Decompressor::new), partial: Vec::new() }
+        let decompressor = dictionary.map(Decompressor::new);
+        Self { decompressor, partial: Vec::new(), chunk: Bytes::new(), more: false }
     }
 
     /// Takes the next chunk; gives the message when it was the last one.
     pub fn push(&mut self, frame: v1::EventsUp) -> Result<Option<v1::EventsMessage>, InvalidMessage> {
+        let mut assembly = self.accept(frame)?;
+        loop {
+            match assembly {
+                Assembly::Working => assembly = self.step()?,
+                Assembly::Incomplete => return Ok(None),
+                Assembly::Message(message) => return Ok(Some(message)),
+            }
+        }
+    }
+
+    /// Takes the next chunk, to be read by [`Assembler::step`]; a heartbeat has nothing to read.
+    pub fn accept(&mut self, frame: v1::EventsUp) -> Result<Assembly, InvalidMessage> {
         let v1::EventsUp { chunk, more, heartbeat } = frame;
         // Not part of any message; those who answer heartbeats have done so.
         if heartbeat {
-            return Ok(None);
+            return Ok(Assembly::Incomplete);
         }
+        if chunk.len() > CHUNK_BYTES {
+            let expected = format!("expected at most {CHUNK_BYTES} bytes, got {}", chunk.len());
+            return Err(InvalidMessage::new("events.chunk", expected));
+        }
+        (self.chunk, self.more) = (chunk, more);
+        Ok(Assembly::Working)
+    }
+
+    /// Reads a part of the chunk that was accepted last: some milliseconds of work, however large its content.
+    pub fn step(&mut self) -> Result<Assembly, InvalidMessage> {
         let whole = match &mut self.decompressor {
-            None if self.partial.is_empty() && !more => chunk,
+            None if self.partial.is_empty() && !self.more => std::mem::take(&mut self.chunk),
             None => {
+                let chunk = std::mem::take(&mut self.chunk);
                 if self.partial.len() + chunk.len() > LARGEST_MESSAGE_BYTES {
                     let expected = format!("message exceeds {LARGEST_MESSAGE_BYTES} bytes");
                     return Err(InvalidMessage::new("events.chunk", expected));
                 }
                 self.partial.extend_from_slice(&chunk);
-                if more {
-                    return Ok(None);
+                if self.more {
+                    return Ok(Assembly::Incomplete);
                 }
                 std::mem::take(&mut self.partial).into()
             }
             Some(decompressor) => {
-                decompressor.decompress(&chunk, &mut self.partial, LARGEST_MESSAGE_BYTES)?;
-                // No bytes at all: the channel fell idle.
-                if more || self.partial.is_empty() {
-                    return Ok(None);
+                let mut rest = &*self.chunk;
+                let progress = decompressor.step(&mut rest, &mut self.partial, LARGEST_MESSAGE_BYTES)?;
+                let read = self.chunk.len() - rest.len();
+                self.chunk.advance(read);
+                if progress == Progress::Unfinished {
+                    return Ok(Assembly::Working);
                 }
-                std::mem::take(&mut self.partial).into()
+                self.chunk = Bytes::new();
+                if self.more {
+                    return Ok(Assembly::Incomplete);
+                }
+                if self.partial.is_empty() {
+                    // No bytes at all: the channel fell idle.
+                    self.partial = Vec::new();
+                    return Ok(Assembly::Incomplete);
+                }
+                self.take_decompressed()
             }
         };
+        EVENTS.check(&whole)?;
         v1::EventsMessage::decode(whole)
-            .map(Some)
+            .map(Assembly::Message)
             .map_err(|error| InvalidMessage::new("events.chunk", format!("is not an EventsMessage: {error}")))
+    }
+
+    /// Memory of a message whose last chunk has not arrived; none between messages.
+    pub fn unfinished(&self) -> Option<usize> {
+        self.more.then_some(self.partial.capacity())
+    }
+
+    fn take_decompressed(&mut self) -> Bytes {
+        if self.partial.capacity() > KEPT_BUFFER {
+            let mut whole = std::mem::take(&mut self.partial);
+            whole.shrink_to_fit();
+            return whole.into();
+        }
+        let whole = Bytes::copy_from_slice(&self.partial);
+        self.partial.clear();
+        whole
     }
 }
 
@@ -158,6 +232,29 @@ mod tests {
             })
             .expect("refused at the limit");
         assert!(error.to_string().contains("exceeds"), "{error}");
+    }
+
+    #[test]
+    fn a_chunk_larger_than_agents_send_is_refused() {
+        let chunk = Bytes::from(vec![0; CHUNK_BYTES + 1]);
+        for agreed in [None, Dictionary::choose(&Dictionary::offer())] {
+            let frame = v1::EventsUp { chunk: chunk.clone(), more: true, heartbeat: false };
+            let error = Assembler::new(agreed).push(frame).unwrap_err().to_string();
+            assert_eq!(error, "events.chunk: expected at most 262144 bytes, got 262145");
+        }
+    }
+
+    #[test]
+    fn a_small_message_holds_no_large_buffer() {
+        let agreed = Dictionary::choose(&Dictionary::offer());
+        let (mut cutter, mut assembler) = (Cutter::new(agreed), Assembler::new(agreed));
+        let frame = cutter.cut(&message(99)).next().unwrap();
+        let mut partial = Vec::new();
+        Decompressor::new(agreed.unwrap()).decompress(&frame.chunk, &mut partial, 9999).unwrap();
+        assembler.push(v1::EventsUp { more: true, ..frame }).unwrap();
+        assert!(assembler.unfinished().unwrap() >= partial.len());
+        let whole = assembler.take_decompressed();
+        assert_eq!(whole.try_into_mut().unwrap().capacity(), partial.len());
     }
 
     #[test]

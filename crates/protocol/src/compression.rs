@@ -4,15 +4,15 @@
 //! costs some hundred bytes. A frame ends when the channel falls idle, so that neither side holds the contexts of silent
 //! agents (about 1.3 MB here, 0.6 MB there); the next message begins another one, primed with the dictionary.
 
+mod contexts;
 mod dictionary;
 
 use std::time::Duration;
 
-use zstd::zstd_safe::{
-    CCtx, CParameter, DCtx, DParameter, InBuffer, OutBuffer, get_error_name, zstd_sys::ZSTD_EndDirective,
-};
+use zstd::zstd_safe::{CCtx, CParameter, InBuffer, OutBuffer, get_error_name, zstd_sys::ZSTD_EndDirective};
 
 use crate::InvalidMessage;
+use contexts::PooledContext;
 pub use dictionary::Dictionary;
 
 /// Higher levels save a fifth, at a third of the speed and more memory.
@@ -30,6 +30,9 @@ const COMPRESSED_STEP: usize = 8 * 1024;
 /// Output is made in steps of this size, which is zstd's own block.
 const DECOMPRESSED_STEP: usize = 128 * 1024;
 
+/// Output of a step of a large message, which is some milliseconds of work.
+const LARGEST_STEP: usize = 4 * 1024 * 1024;
+
 /// The agent's end: messages in, bytes of a zstd stream out.
 pub struct Compressor {
     dictionary: Dictionary,
@@ -41,7 +44,16 @@ pub struct Compressor {
 pub struct Decompressor {
     dictionary: Dictionary,
     /// There while a frame is open.
-    context: Option<DCtx<'static>>,
+    context: Option<PooledContext>,
+}
+
+/// Result of one step of the decompression of a chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// The chunk has more output.
+    Unfinished,
+    /// The chunk was read whole.
+    Done,
 }
 
 // === impl Compressor ===
@@ -114,58 +126,64 @@ impl Decompressor {
         message: &mut Vec<u8>,
         most: usize,
     ) -> Result<(), InvalidMessage> {
-        let mut input = InBuffer::around(chunk);
-        while input.pos() < chunk.len() {
-            self.frame(&mut input, message, most)?;
-        }
+        let mut rest = chunk;
+        while self.step(&mut rest, message, most)? == Progress::Unfinished {}
         Ok(())
     }
 
-    /// Goes on to the end of the input, or of the frame.
-    fn frame(
+    /// Decompresses a few mebibytes at most, and moves the start of the chunk past the bytes that it has read. A chunk
+    /// of some hundred bytes may hold 32 MiB; between the steps, other work can go on.
+    ///
+    /// A frame ends only where an idle channel ends it, in a chunk of its own. So nothing follows the end of a frame: a
+    /// chunk takes one context at most, however many empty frames would fit into it.
+    pub(crate) fn step(
         &mut self,
-        input: &mut InBuffer<'_>,
+        chunk: &mut &[u8],
         message: &mut Vec<u8>,
         most: usize,
-    ) -> Result<(), InvalidMessage> {
+    ) -> Result<Progress, InvalidMessage> {
+        if chunk.is_empty() && self.context.is_none() {
+            return Ok(Progress::Done);
+        }
         let dictionary = self.dictionary;
-        let context = self.context.get_or_insert_with(|| {
-            let mut context = DCtx::create();
-            context
-                .set_parameter(DParameter::WindowLogMax(WINDOW_LOG))
-                .expect("a parameter that every zstd knows");
-            context.ref_ddict(dictionary.decompressing()).expect("a context that was not used");
-            context
-        });
-        loop {
-            message.reserve(DECOMPRESSED_STEP.min(most.saturating_sub(message.len()) + 1));
-            let written = message.len();
-            let mut output = OutBuffer::around_pos(message, written);
-            let step = context.decompress_stream(&mut output, input);
-            let full = output.pos() == output.capacity();
-            if message.len() > most {
-                return Err(InvalidMessage::new("events.chunk", format!("message exceeds {most} bytes")));
+        let context = self.context.get_or_insert_with(|| PooledContext::take(dictionary));
+        if message.len() == message.capacity() {
+            let growth = message.len().clamp(DECOMPRESSED_STEP, LARGEST_STEP);
+            message.reserve_exact(growth.min(most.saturating_sub(message.len()) + 1));
+        }
+        let bytes = *chunk;
+        let mut input = InBuffer::around(bytes);
+        let written = message.len();
+        let mut output = OutBuffer::around_pos(message, written);
+        let step = context.decompress_stream(&mut output, &mut input);
+        let full = output.pos() == output.capacity();
+        let (_, rest) = bytes.split_at(input.pos());
+        *chunk = rest;
+        if message.len() > most {
+            return Err(InvalidMessage::new("events.chunk", format!("message exceeds {most} bytes")));
+        }
+        match step {
+            Ok(0) => {
+                self.context = None;
+                if !chunk.is_empty() {
+                    let (rest, expected) = (chunk.len(), "expected nothing after the end of a zstd frame");
+                    return Err(InvalidMessage::new("events.chunk", format!("{expected}, got {rest} bytes")));
+                }
+                Ok(Progress::Done)
             }
-            match step {
-                Ok(0) => {
-                    self.context = None;
-                    return Ok(());
-                }
-                Ok(_) if full => {}
-                Ok(_) => return Ok(()),
-                Err(code) => {
-                    let id = dictionary.id();
-                    let reason = get_error_name(code);
-                    let expected = format!("is not zstd with dictionary {id}: {reason}");
-                    return Err(InvalidMessage::new("events.chunk", expected));
-                }
+            Ok(_) if full => Ok(Progress::Unfinished),
+            Ok(_) => Ok(Progress::Done),
+            Err(code) => {
+                let (id, reason) = (dictionary.id(), get_error_name(code));
+                let expected = format!("is not zstd with dictionary {id}: {reason}");
+                Err(InvalidMessage::new("events.chunk", expected))
             }
         }
     }
 
     /// Memory of the context.
     pub fn memory(&self) -> usize {
-        self.context.as_ref().map_or(0, DCtx::sizeof)
+        self.context.as_ref().map_or(0, |context| context.sizeof())
     }
 }
 

@@ -131,6 +131,10 @@ impl TryFrom<v1::EventsMessage> for EventsUp {
             Message::Detach(v1::Detach { account }) => Ok(Self::Detach(name("detach.account", &account)?)),
             Message::Batch(v1::Batch { account, epoch, seq, items }) => {
                 let account: AccountName = name("batch.account", &account)?;
+                // An empty batch would cost no credit.
+                if items.is_empty() {
+                    return Err(InvalidMessage::missing("batch.items").about(account));
+                }
                 let item = |(i, item)| {
                     let blame = |e: InvalidMessage| e.within(format_args!("batch.items[{i}]"));
                     items::item(item).map_err(|invalid| blame(invalid).about(account.clone()))

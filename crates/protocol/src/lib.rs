@@ -13,8 +13,10 @@
 #![warn(missing_docs)]
 
 mod chunk;
+mod codec;
 mod compression;
 mod control;
+mod elements;
 mod events;
 pub mod flow;
 mod invalid;
@@ -24,7 +26,7 @@ mod register;
 mod token;
 mod version;
 
-pub use chunk::{Assembler, CHUNK_BYTES, Cutter, LARGEST_MESSAGE_BYTES};
+pub use chunk::{Assembler, Assembly, CHUNK_BYTES, Cutter, LARGEST_MESSAGE_BYTES};
 pub use compression::{Compressor, Decompressor, Dictionary, IDLE_FRAME, LEVEL, WINDOW_LOG};
 pub use control::{ControlDown, ControlUp};
 pub use events::{EventsDown, EventsUp, Known, Rejected};

@@ -17,6 +17,7 @@ fn generated_code_is_what_the_proto_files_say() {
     fs::write(scratch.path().join("spindrift.v1.bin"), descriptors.encode_to_vec()).unwrap();
     tonic_prost_build::configure()
         .bytes(".")
+        .codec_path("crate::codec::BoundedCodec")
         .out_dir(scratch.path())
         .compile_fds(descriptors)
         .expect("code generation");

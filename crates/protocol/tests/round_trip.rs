@@ -82,7 +82,7 @@ fn item() -> impl Strategy<Value = Item> {
             generation: Generation(n),
             resource_version: n.to_string().into()
         }),
-        prop::collection::vec("[a-f0-9-]{1,36}".prop_map(Into::into), 0..4)
+        prop::collection::vec("[a-f0-9-]{1,36}".prop_map(Into::into), 1..4)
             .prop_map(|uids| Item::Mention { scope: ScopeId(7), uids }),
         any::<u32>().prop_map(|n| Item::Progress { scope: ScopeId(n), resource_version: "9".into() }),
     ]
@@ -133,7 +133,7 @@ fn events_down() -> impl Strategy<Value = EventsDown> {
 
 proptest! {
     #[test]
-    fn events_up(account in account(), n in any::<u64>(), items in prop::collection::vec(item(), 0..9)) {
+    fn events_up(account in account(), n in any::<u64>(), items in prop::collection::vec(item(), 1..9)) {
         let cursor = Cursor { epoch: Epoch(n), seq: Seq(n / 3) };
         let batch = Batch { account: account.clone(), cursor, items };
         for said in [EventsUp::Attach(account.clone()), EventsUp::Detach(account), EventsUp::Batch(batch)] {

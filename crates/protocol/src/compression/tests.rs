@@ -99,6 +99,29 @@ fn a_message_that_would_fill_memory_is_refused_early() {
 }
 
 #[test]
+fn a_chunk_of_empty_frames_is_refused_at_the_second() {
+    let empty = zstd::encode_all(&b""[..], LEVEL).unwrap();
+    assert_eq!(empty.len(), 9);
+    let mut message = Vec::new();
+    let error =
+        Decompressor::new(dictionary()).decompress(&empty.repeat(1000), &mut message, MOST).unwrap_err();
+    let expected = "events.chunk: expected nothing after the end of a zstd frame, got 8991 bytes";
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn an_abandoned_frame_leaves_a_usable_context() {
+    for _ in 0..20 {
+        let (mut compressor, mut decompressor) =
+            (Compressor::new(dictionary()), Decompressor::new(dictionary()));
+        let bytes = compressor.compress(&pod(1));
+        heard(&mut decompressor, &bytes[..bytes.len() / 2]).unwrap();
+    }
+    let (mut compressor, mut decompressor) = (Compressor::new(dictionary()), Decompressor::new(dictionary()));
+    assert_eq!(heard(&mut decompressor, &compressor.compress(&pod(2))).unwrap(), pod(2));
+}
+
+#[test]
 fn a_window_larger_than_agreed_is_refused() {
     let mut greedy = CCtx::create();
     greedy.set_parameter(CParameter::WindowLog(WINDOW_LOG + 3)).unwrap();

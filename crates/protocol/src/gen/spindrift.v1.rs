@@ -701,7 +701,7 @@ pub mod hub_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::codec::BoundedCodec::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/spindrift.v1.Hub/Register",
             );
@@ -729,7 +729,7 @@ pub mod hub_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::codec::BoundedCodec::default();
             let path = http::uri::PathAndQuery::from_static("/spindrift.v1.Hub/Control");
             let mut req = request.into_streaming_request();
             req.extensions_mut().insert(GrpcMethod::new("spindrift.v1.Hub", "Control"));
@@ -750,7 +750,7 @@ pub mod hub_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::codec::BoundedCodec::default();
             let path = http::uri::PathAndQuery::from_static("/spindrift.v1.Hub/Events");
             let mut req = request.into_streaming_request();
             req.extensions_mut().insert(GrpcMethod::new("spindrift.v1.Hub", "Events"));
@@ -771,7 +771,7 @@ pub mod hub_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::codec::BoundedCodec::default();
             let path = http::uri::PathAndQuery::from_static("/spindrift.v1.Hub/Results");
             let mut req = request.into_streaming_request();
             req.extensions_mut().insert(GrpcMethod::new("spindrift.v1.Hub", "Results"));
@@ -940,7 +940,7 @@ pub mod hub_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = RegisterSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::codec::BoundedCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -984,7 +984,7 @@ pub mod hub_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = ControlSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::codec::BoundedCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -1028,7 +1028,7 @@ pub mod hub_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = EventsSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::codec::BoundedCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -1072,7 +1072,7 @@ pub mod hub_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = ResultsSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::codec::BoundedCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
