@@ -19,11 +19,15 @@ use crate::shutdown::Shutdown;
 use crate::tls::ServerTls;
 
 mod accept;
+mod addresses;
 mod bind;
+mod budget;
 mod connection;
+mod handshakes;
 mod heard;
 mod http;
 mod refuse;
+mod request_body;
 mod rewind;
 mod sniff;
 mod write_deadline;
@@ -32,8 +36,10 @@ mod write_deadline;
 mod tests;
 
 pub use self::bind::{BindError, bind};
+pub use self::budget::{BudgetExceeded, ByteBudget, ByteHold};
 pub use self::connection::{Connection, PeerInfo};
 pub use self::http::serve_http;
+pub use self::request_body::BodyRefused;
 
 /// Purpose and settings of a port, as logs and responses name them.
 #[derive(Debug, Clone)]

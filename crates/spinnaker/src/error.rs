@@ -106,6 +106,11 @@ impl Refusal {
         Self::new(413, exception, format!("the body has more than {most} bytes"))
     }
 
+    /// Body that did not arrive in time.
+    pub fn request_timeout(message: impl Into<String>) -> Self {
+        Self::new(408, "java.net.SocketTimeoutException", message)
+    }
+
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(500, "java.lang.IllegalStateException", message)
     }
@@ -226,6 +231,7 @@ fn reason(status: u16) -> &'static str {
         403 => "Forbidden",
         404 => "Not Found",
         405 => "Method Not Allowed",
+        408 => "Request Timeout",
         413 => "Payload Too Large",
         502 => "Bad Gateway",
         503 => "Service Unavailable",

@@ -3,6 +3,7 @@
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
+use spindrift_process::serve::BodyRefused;
 
 /// Bytes beyond the limit that are read and dropped, so that the client receives the error: a connection that is closed
 /// while the client sends shows it no response.
@@ -15,6 +16,8 @@ pub(crate) enum Unread {
     TooLarge(usize),
     #[error("it broke off")]
     BrokenOff,
+    #[error(transparent)]
+    Refused(#[from] BodyRefused),
 }
 
 /// All of a body, if it is not larger than this.
@@ -22,7 +25,8 @@ pub(crate) async fn read(body: Body, most: usize) -> Result<Bytes, Unread> {
     let (mut whole, mut length) = (BytesMut::new(), 0);
     let mut pieces = body.into_data_stream();
     while let Some(piece) = pieces.next().await {
-        let piece = piece.map_err(|_| Unread::BrokenOff)?;
+        let piece =
+            piece.map_err(|error| BodyRefused::find(&error).map_or(Unread::BrokenOff, Unread::Refused))?;
         length += piece.len();
         if length <= most {
             whole.extend_from_slice(&piece);

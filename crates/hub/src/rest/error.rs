@@ -8,6 +8,7 @@ use axum::{
 };
 use jiff::Timestamp;
 use serde::{Serialize, de::DeserializeOwned};
+use spindrift_process::serve::BodyRefused;
 use tracing::error;
 use utoipa::ToSchema;
 
@@ -90,6 +91,8 @@ impl From<Unread> for Error {
         let status = match why {
             Unread::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Unread::BrokenOff => StatusCode::BAD_REQUEST,
+            Unread::Refused(BodyRefused::TooSlow) => StatusCode::REQUEST_TIMEOUT,
+            Unread::Refused(BodyRefused::Busy) => StatusCode::SERVICE_UNAVAILABLE,
         };
         Self { status, message: format!("body: {why}") }
     }

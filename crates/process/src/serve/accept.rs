@@ -8,13 +8,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
+use super::addresses::{AddressSlot, Addresses};
 use super::connection::Connection;
+use super::handshakes::Handshakes;
 use super::heard::Heard;
 use super::refuse::{Mistake, handshake_sentence};
 use super::rewind::Rewind;
@@ -25,9 +26,8 @@ use crate::tls::ServerTls;
 /// From the first byte to the end of the handshake; a peer on a bad line needs about a second.
 const HANDSHAKE_DEADLINE: Duration = Duration::from_secs(10);
 
-/// Handshakes at a time: about 40 KB each, so 40 MB when a whole fleet comes back at once. The rest waits in the
-/// backlog of the listener.
-const MAX_HANDSHAKES: usize = 1024;
+/// Connections of one address, which may be a load balancer in front of a whole fleet.
+const CONNECTIONS_PER_ADDRESS: usize = 4096;
 
 /// Pause after a failed accept, which usually means that the process has no file descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
@@ -37,7 +37,8 @@ pub(super) struct Acceptor {
     listener: TcpListener,
     endpoint: Arc<Endpoint>,
     heard: Arc<Heard>,
-    handshakes: JoinSet<Option<Connection>>,
+    addresses: Addresses,
+    handshakes: Handshakes<Connection>,
     token: CancellationToken,
 }
 
@@ -53,7 +54,8 @@ enum Refused {
 
 impl Acceptor {
     pub(super) fn new(listener: TcpListener, endpoint: Arc<Endpoint>, token: CancellationToken) -> Self {
-        Self { listener, endpoint, heard: Arc::default(), handshakes: JoinSet::new(), token }
+        let addresses = Addresses::new(CONNECTIONS_PER_ADDRESS);
+        Self { listener, endpoint, heard: Arc::default(), addresses, handshakes: Handshakes::new(), token }
     }
 
     /// Gives the next connection that is ready, or nothing once the process stops.
@@ -62,12 +64,13 @@ impl Acceptor {
             tokio::select! {
                 biased;
                 () = self.token.cancelled() => return None,
-                Some(ended) = self.handshakes.join_next() => match ended {
+                Some(ended) = self.handshakes.next() => match ended {
                     Ok(Some(connection)) => return Some(connection),
                     Ok(None) => {}
+                    Err(error) if error.is_cancelled() => debug!("silent peer gave way to another one"),
                     Err(error) => warn!(%error, "handshake ended abruptly"),
                 },
-                accepted = self.listener.accept(), if self.handshakes.len() < MAX_HANDSHAKES => match accepted {
+                accepted = self.listener.accept(), if self.handshakes.has_room() => match accepted {
                     Ok((stream, remote)) => self.prepare(stream, remote),
                     Err(error) => self.pause(&error).await,
                 },
@@ -78,10 +81,14 @@ impl Acceptor {
     fn prepare(&mut self, stream: TcpStream, remote: SocketAddr) {
         // A listener for both families shows peers of IPv4 as ::ffff:10.0.0.1.
         let remote = SocketAddr::new(remote.ip().to_canonical(), remote.port());
+        let Some(slot) = self.addresses.admit(remote.ip()) else {
+            self.refuse_address(remote, format!("{CONNECTIONS_PER_ADDRESS} connections"));
+            return;
+        };
         let endpoint = Arc::clone(&self.endpoint);
         let heard = Arc::clone(&self.heard);
-        self.handshakes.spawn(async move {
-            match timeout(HANDSHAKE_DEADLINE, establish(stream, remote, &endpoint)).await {
+        let begun = self.handshakes.begin(remote.ip(), async move {
+            match timeout(HANDSHAKE_DEADLINE, establish(stream, remote, slot, &endpoint)).await {
                 Ok(Ok(connection)) => Some(connection),
                 Ok(Err(refused)) => {
                     refused.log(remote, &endpoint, &heard);
@@ -93,6 +100,20 @@ impl Acceptor {
                 }
             }
         });
+        if !begun {
+            self.refuse_address(remote, "too many handshakes at once".into());
+        }
+    }
+
+    /// Logs that a connection was closed because its address has too many.
+    fn refuse_address(&self, remote: SocketAddr, has: String) {
+        let name = self.endpoint.name;
+        let sentence = format!("connection to the {name} port closed: its address has {has}");
+        if self.heard.is_news(remote.ip(), &sentence) {
+            warn!(peer = %remote, "{sentence}");
+        } else {
+            debug!(peer = %remote, "{sentence}");
+        }
     }
 
     async fn pause(&self, error: &io::Error) {
@@ -138,15 +159,16 @@ impl From<io::Error> for Refused {
 async fn establish(
     stream: TcpStream,
     remote: SocketAddr,
+    slot: AddressSlot,
     endpoint: &Endpoint,
 ) -> Result<Connection, Refused> {
     // Small frames in both directions: Nagle would delay each by the peer's delayed ACK.
     stream.set_nodelay(true)?;
     let (speech, stream) = sniff(stream).await?;
     let mistake = match (&endpoint.tls, speech) {
-        (Some(tls), Speech::Tls) => return secure(stream, remote, endpoint, tls).await,
+        (Some(tls), Speech::Tls) => return secure(stream, remote, slot, (endpoint, tls)).await,
         (None, Speech::Http1) if endpoint.expects == Expects::Http2Only => Mistake::Http1,
-        (None, Speech::Http1 | Speech::Http2) => return Ok(Connection::plain(stream, remote)),
+        (None, Speech::Http1 | Speech::Http2) => return Ok(Connection::plain(stream, remote, slot)),
         (None, Speech::Tls) => Mistake::Tls,
         (Some(_), Speech::Http1) => Mistake::PlainHttp1,
         (Some(_), Speech::Http2) => Mistake::PlainHttp2,
@@ -159,16 +181,16 @@ async fn establish(
 async fn secure(
     stream: Rewind<TcpStream>,
     remote: SocketAddr,
-    endpoint: &Endpoint,
-    tls: &ServerTls,
+    slot: AddressSlot,
+    (endpoint, tls): (&Endpoint, &ServerTls),
 ) -> Result<Connection, Refused> {
     let stream = TlsAcceptor::from(tls.config()).accept(stream).await.map_err(Refused::Handshake)?;
     if endpoint.expects == Expects::AnyHttp {
-        return Ok(Connection::secure(Rewind::new(Bytes::new(), stream), remote));
+        return Ok(Connection::secure(Rewind::new(Bytes::new(), stream), remote, slot));
     }
     let (speech, stream) = sniff(stream).await?;
     match speech {
-        Speech::Http2 => Ok(Connection::secure(stream, remote)),
+        Speech::Http2 => Ok(Connection::secure(stream, remote, slot)),
         Speech::Http1 => Err(refuse(stream, Mistake::Http1, endpoint).await),
         Speech::Tls | Speech::Other => Err(Refused::Garbage),
         Speech::Silence => Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),

@@ -12,6 +12,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 use tonic::transport::server::Connected;
 
+use super::addresses::AddressSlot;
 use super::rewind::Rewind;
 
 /// Peer of a connection; an extension of every request.
@@ -28,6 +29,8 @@ pub struct PeerInfo {
 pub struct Connection {
     stream: Stream,
     peer: PeerInfo,
+    /// Counts the connection, until it is closed.
+    _slot: AddressSlot,
 }
 
 /// TLS over a stream whose ClientHello was looked at.
@@ -42,14 +45,15 @@ enum Stream {
 // === impl Connection ===
 
 impl Connection {
-    pub(super) fn plain(stream: Rewind<TcpStream>, remote: SocketAddr) -> Self {
-        Self { stream: Stream::Plain(stream), peer: PeerInfo { remote, certificates: None } }
+    pub(super) fn plain(stream: Rewind<TcpStream>, remote: SocketAddr, slot: AddressSlot) -> Self {
+        Self { stream: Stream::Plain(stream), peer: PeerInfo { remote, certificates: None }, _slot: slot }
     }
 
-    pub(super) fn secure(stream: Rewind<Secure>, remote: SocketAddr) -> Self {
+    pub(super) fn secure(stream: Rewind<Secure>, remote: SocketAddr, slot: AddressSlot) -> Self {
         let (_, session) = stream.get_ref().get_ref();
         let certificates = session.peer_certificates().map(|shown| Arc::new(shown.to_vec()));
-        Self { stream: Stream::Secure(Box::new(stream)), peer: PeerInfo { remote, certificates } }
+        let peer = PeerInfo { remote, certificates };
+        Self { stream: Stream::Secure(Box::new(stream)), peer, _slot: slot }
     }
 
     /// Returns the peer.

@@ -2,25 +2,29 @@
 
 use std::convert::Infallible;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
 use futures::StreamExt;
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
+use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tower::Service;
 use tracing::{debug, warn};
 
+use super::request_body::{self, BodyTime, RequestBody};
 use super::write_deadline::WriteDeadline;
 use super::{Endpoint, incoming};
 use crate::shutdown::Shutdown;
 
-/// Deadline for the head of a request; handlers have their own for the body.
+/// Deadline for the head of a request.
 const HEAD_DEADLINE: Duration = Duration::from_secs(30);
 
 /// Deadline for a write: a peer that takes nothing for so long is gone, or ties up buffers.
@@ -39,6 +43,7 @@ pub async fn serve_http(
     let mut builder = Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_DEADLINE);
     builder.http2().timer(TokioTimer::new());
+    let bodies = request_body::budget();
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
     let mut incoming = pin!(incoming(listener, endpoint, &shutdown));
@@ -64,9 +69,23 @@ pub async fn serve_http(
         let peer = connection.peer().clone();
         let remote = peer.remote;
         let router = router.clone();
+        let bodies = bodies.clone();
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {
             request.extensions_mut().insert(peer.clone());
-            router.clone().call(request)
+            // Until the response begins: a handler holds the body, or a document that it has parsed, for that long.
+            let held = Arc::new(Mutex::new(bodies.hold(remote.ip())));
+            let request = request.map(|body| {
+                if body.is_end_stream() {
+                    return Body::empty();
+                }
+                Body::new(RequestBody::new(body, Arc::clone(&held), BodyTime::default()))
+            });
+            let mut router = router.clone();
+            async move {
+                let response = router.call(request).await;
+                drop(held);
+                response
+            }
         });
         let connection = TokioIo::new(WriteDeadline::new(connection, WRITE_DEADLINE));
         let serving = builder.serve_connection(connection, service).into_owned();

@@ -9,6 +9,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use jiff::Timestamp;
+use spindrift_process::serve::BodyRefused;
 use spindrift_spinnaker::{Missing, Problem, Refusal};
 use tracing::error;
 
@@ -42,6 +43,11 @@ impl Error {
         match why {
             Unread::TooLarge(most) => Refusal::too_large(most).into(),
             Unread::BrokenOff => Problem::unreadable_body(path).into(),
+            Unread::Refused(refused @ BodyRefused::TooSlow) => {
+                Refusal::request_timeout(refused.to_string()).into()
+            }
+            // Orca retries a 503.
+            Unread::Refused(refused @ BodyRefused::Busy) => Refusal::unavailable(refused.to_string()).into(),
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::{
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-pub(super) async fn start(database: &Database) -> (Tasks, Shutdown) {
+async fn start(database: &Database) -> (Tasks, Shutdown) {
     let store = Store::open(&StoreConfig::at(database.url())).await.unwrap();
     let (hub, tenant) = (HubId::parse("hub-a").unwrap(), TenantId::default());
     let vault = Vault::with_key("key", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=").unwrap();
