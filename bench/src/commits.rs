@@ -7,9 +7,12 @@ use std::{sync::Arc, time::Duration};
 use anyhow::{Context, bail};
 use spindrift_hub::clouddriver::Derivation;
 use spindrift_hub::store::{
-    AccountWrite, AttachOutcome, AttachRequest, ObjectWrite, Store, StoreConfig, WriteOutcome,
+    AccountWrite, AttachOutcome, AttachRequest, NewSession, ObjectWrite, Store, StoreConfig, TokenHash,
+    WriteOutcome,
 };
-use spindrift_model::{AccountName, AgentId, Cursor, HubId, ObjectKey, ScrubRevision, SessionId, TenantId};
+use spindrift_model::{
+    AccountName, AgentId, Cursor, HubId, Incarnation, ObjectKey, ScrubRevision, SessionId, TenantId,
+};
 use spindrift_testkit::Database;
 use tokio::time::Instant;
 
@@ -140,6 +143,20 @@ impl Account {
             hub: HubId::parse("hub")?,
             lease: LEASE,
         };
+        let session = NewSession {
+            tenant: request.tenant.clone(),
+            id: request.session.clone(),
+            agent: request.agent.clone(),
+            incarnation: Incarnation::fresh(),
+            hub: request.hub.clone(),
+            version: "0".into(),
+            zone: String::new(),
+            verbs: vec![],
+            token_hashes: ["control", "events", "results"].map(|token| TokenHash::of(token.as_bytes())),
+            token_ttl: LEASE,
+            accounts: vec![name.clone()],
+        };
+        store.open_session(&session).await.context("open a session")?;
         match store.attach(&request).await.context("attach")? {
             AttachOutcome::Attached { attachment, .. } => Ok(Self { name, cursor: attachment.cursor }),
             other => bail!("attach: {other:?}"),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+mod account_limits;
 mod artifacts;
 mod credentials;
 mod kubernetes;
@@ -19,6 +20,7 @@ use spindrift_process::{
     tls::{ClientAuth, PemFile, ServerTls, ServerTlsFiles, TlsError},
 };
 
+pub use account_limits::{AccountLimitSettings, AccountSettings};
 pub use artifacts::{
     ArtifactSettings, HelmArtifactAccount, HelmArtifacts, HttpArtifactAccount, HttpArtifacts,
 };
@@ -62,6 +64,8 @@ pub struct Kubesvc {
     pub grpc: Grpc,
     /// The cache.
     pub cache: Cache,
+    /// Accounts of agents.
+    pub accounts: AccountSettings,
     /// Operations of agents.
     pub operations: Operations,
     /// Scheduled jobs.

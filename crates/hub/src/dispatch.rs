@@ -39,7 +39,11 @@ use spindrift_process::{
     shutdown::{Shutdown, TaskGroup},
 };
 use spindrift_protocol::{ResultPart, ResultsDown};
-use tokio::{sync::mpsc, time::Instant};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
+    time::Instant,
+};
+use tracing::debug;
 
 pub use admission::Bounds;
 pub use keys::{key_beside, open_vault};
@@ -105,6 +109,7 @@ struct Shared {
     links: Arc<Links>,
     admission: Arc<Admission>,
     lookups: FairSemaphore,
+    adoptions: Arc<Semaphore>,
     open: Mutex<HashMap<OperationId, Arc<OpenOperation>>>,
     /// Operations whose rows may exist, and whose delivery has not started.
     submitting: Mutex<HashSet<OperationId>>,
@@ -116,6 +121,10 @@ struct Shared {
 /// Routes that are read at once. The store has few connections and fails reads that wait too long for one: many operations
 /// wait here instead, where verbs and accounts take turns and other readers are not behind them.
 const LOOKUPS: usize = 4;
+
+/// Results of operations that are looked up in the store at once, because they are not open at this hub. A hub that was
+/// restarted gets the results of all its operations; agents send those beyond this number in their next session.
+const ADOPTIONS: usize = 4096;
 
 /// Longest deadline; default of streams, which go on until their caller disconnects.
 pub const LONGEST: Duration = Duration::from_hours(24);
@@ -168,6 +177,7 @@ impl Dispatch {
             metrics,
             links: Arc::new(Links::new()),
             lookups: FairSemaphore::new(LOOKUPS),
+            adoptions: Arc::new(Semaphore::new(ADOPTIONS)),
             open: Mutex::default(),
             submitting: Mutex::default(),
             withdrawn: Mutex::default(),
@@ -210,7 +220,14 @@ impl Dispatch {
         let shared = &self.shared;
         let entry = shared.entry(part.operation).or_else(|| {
             // The middle of an answer is of no use; the agent sends it from the beginning on its next channel.
-            (part.offset == 0).then(|| shared.adopt(part.operation))
+            if part.offset > 0 {
+                return None;
+            }
+            let Ok(permit) = Arc::clone(&shared.adoptions).try_acquire_owned() else {
+                debug!(operation = %part.operation, "too many results of unknown operations");
+                return None;
+            };
+            Some(shared.adopt(part.operation, Some(permit)))
         });
         if let Some(entry) = entry {
             entry.arrivals_tx.send(Arrival { part, seat, down_tx }).ok();
@@ -255,7 +272,7 @@ impl Shared {
     }
 
     /// Adopts an operation that the store may have, and that is not open at this hub.
-    fn adopt(self: &Arc<Self>, id: OperationId) -> Arc<OpenOperation> {
+    fn adopt(self: &Arc<Self>, id: OperationId, permit: Option<OwnedSemaphorePermit>) -> Arc<OpenOperation> {
         let (arrivals_tx, arrivals_rx) = mpsc::unbounded_channel();
         let entry = match self.open.lock().entry(id) {
             hash_map::Entry::Occupied(known) => return Arc::clone(known.get()),
@@ -263,7 +280,7 @@ impl Shared {
                 Arc::clone(place.insert(OpenOperation::new(id, true, arrivals_tx)))
             }
         };
-        let adoption = reconcile::adopt(Arc::clone(self), Arc::clone(&entry), arrivals_rx);
+        let adoption = reconcile::adopt(Arc::clone(self), Arc::clone(&entry), arrivals_rx, permit);
         self.tasks.spawn(format!("operation {id}"), adoption);
         entry
     }

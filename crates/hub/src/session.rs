@@ -14,6 +14,8 @@
 
 mod control;
 mod gate;
+mod guard;
+mod liveness;
 mod registrar;
 mod results;
 mod service;
@@ -22,8 +24,10 @@ mod sessions;
 use std::{sync::Arc, time::Duration};
 
 use spindrift_model::{CacheKinds, HubId, TenantId};
+use spindrift_process::serve::ByteBudget;
 
 pub use gate::SubjectFilter;
+pub use guard::{GuardedServer, unfinished_messages};
 pub use service::HubService;
 pub use sessions::Sessions;
 
@@ -49,8 +53,19 @@ pub struct SessionConfig {
     pub token_ttl: Duration,
     /// Size up to which agents fill a batch.
     pub batch_bytes: u32,
+    /// Numbers of accounts that are accepted.
+    pub account_limits: AccountLimits,
     /// Client certificates that are accepted.
     pub subjects: SubjectFilter,
+}
+
+/// Numbers of accounts that are accepted; more are refused, by name.
+#[derive(Debug, Clone, Copy)]
+pub struct AccountLimits {
+    /// Accounts of one session.
+    pub per_agent: usize,
+    /// Accounts in the store.
+    pub per_hub: usize,
 }
 
 /// State shared by all channels.
@@ -68,6 +83,8 @@ pub struct Context {
     pub sessions: Sessions,
     /// Sends operations to agents.
     pub dispatch: Dispatch,
+    /// Bytes of messages of agents that are not whole.
+    pub unfinished: ByteBudget,
     /// Metrics of this hub.
     pub metrics: Arc<Metrics>,
 }

@@ -134,16 +134,17 @@ mod tests {
         assert!(metrics.wire_bytes.get() > 0 && metrics.raw_bytes.get() == 2 * 7);
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn an_idle_channel_has_heartbeats_and_its_frame_ends_all_the_same() {
         let agreed = Dictionary::choose(&Dictionary::offer());
         let metrics = Arc::new(Metrics::register(&mut Registry::default(), AgentStatus::default()));
         let (messages_tx, messages_rx) = mpsc::channel(8);
         let (agreed_tx, agreed_rx) = oneshot::channel();
-        let mut frames = Box::pin(Frames::new(agreed_rx, messages_rx, metrics).into_stream());
+        let frames = Frames { agreed_rx, messages_rx, metrics, idle: Duration::from_millis(10) };
+        let mut frames = Box::pin(frames.into_stream());
         let mut assembler = Assembler::new(agreed);
         // Shorter than the idle time of a frame, which heartbeats must not prolong.
-        let heartbeat = Some(Heartbeat::new(Duration::from_secs(1)));
+        let heartbeat = Some(Heartbeat::new(Duration::from_millis(3)));
         agreed_tx.send(Agreed { dictionary: agreed, heartbeat }).unwrap();
         messages_tx.send(message("one")).await.unwrap();
         let mut ends = 0;

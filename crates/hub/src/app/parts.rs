@@ -26,7 +26,7 @@ use crate::{
     ingest::{Committer, CommitterConfig, CreditBudget, Feed, Ingest, IngestConfig},
     metrics::Metrics,
     rest::{self, ReadBuffers, RestState},
-    session::{Context, HubService, SessionConfig, Sessions, SubjectFilter},
+    session::{Context, HubService, SessionConfig, Sessions, SubjectFilter, unfinished_messages},
     store::{Store, WriteProbe},
 };
 
@@ -42,6 +42,15 @@ const SILENCE: Duration = Duration::from_secs(45);
 const BUDGET_BYTES: usize = 256 * 1024 * 1024;
 /// Size from which a batch amortises its transaction.
 const BATCH_BYTES: u32 = 128 * 1024;
+
+/// Calls of one connection at a time: an agent has three channels and a registration.
+const STREAMS: u32 = 64;
+/// Metadata of a call: some names, and a bearer token that may list many groups.
+const HEADER_LIST_BYTES: u32 = 32 * 1024;
+/// Bytes that a peer may send before a channel has read them; measured with 50 ms of delay, see docs/benchmarks.md.
+const STREAM_WINDOW_BYTES: u32 = 1024 * 1024;
+/// The same over all channels of a connection. More than one channel's, so that an unread one does not stop the others.
+const CONNECTION_WINDOW_BYTES: u32 = 2 * 1024 * 1024;
 
 /// State that the subsystems of a hub share.
 pub(super) struct Parts {
@@ -173,6 +182,7 @@ impl Parts {
             heartbeat: HEARTBEAT,
             token_ttl: TOKEN_TTL,
             batch_bytes: BATCH_BYTES,
+            account_limits: self.config.kubesvc.accounts.limits.limits(),
             subjects,
         };
         HubService::new(Context {
@@ -182,6 +192,7 @@ impl Parts {
             ingest,
             sessions: Sessions::new(self.shutdown.clone()),
             dispatch: dispatch.clone(),
+            unfinished: unfinished_messages(),
             metrics: self.metrics.clone(),
         })
     }
@@ -265,6 +276,10 @@ impl GrpcEndpoint {
         let router = tonic::transport::Server::builder()
             .http2_keepalive_interval(Some(HEARTBEAT))
             .http2_keepalive_timeout(Some(HEARTBEAT * 2))
+            .max_concurrent_streams(STREAMS)
+            .http2_max_header_list_size(HEADER_LIST_BYTES)
+            .initial_stream_window_size(STREAM_WINDOW_BYTES)
+            .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
             .add_service(service.into_server())
             .add_optional_service(health.then_some(health_service))
             .add_service(reflection().build_v1()?)

@@ -5,7 +5,10 @@ use std::{convert::Infallible, sync::Arc, time::Duration};
 use spindrift_model::{OperationId, Verb};
 use spindrift_process::report;
 use spindrift_protocol::ResultsDown;
-use tokio::{sync::mpsc, time::Instant};
+use tokio::{
+    sync::{OwnedSemaphorePermit, mpsc},
+    time::Instant,
+};
 use tracing::{info, warn};
 
 use super::{
@@ -76,7 +79,7 @@ impl Reconciler {
                 Some(entry) if row.cancelling => entry.cancel.cancel(),
                 Some(_) => {}
                 None if submitting => {}
-                None => drop(self.shared.adopt(row.id)),
+                None => drop(self.shared.adopt(row.id, None)),
             }
         }
         Ok(())
@@ -88,8 +91,11 @@ pub(super) async fn adopt(
     shared: Arc<Shared>,
     entry: Arc<OpenOperation>,
     mut arrivals_rx: mpsc::UnboundedReceiver<Arrival>,
+    permit: Option<OwnedSemaphorePermit>,
 ) -> Result<(), Infallible> {
-    match shared.store.operation(&shared.config.tenant, entry.id).await {
+    let found = shared.store.operation(&shared.config.tenant, entry.id).await;
+    drop(permit);
+    match found {
         Ok(Some(row)) if row.ended_at.is_none() || row.state == OperationState::Unknown => {
             if row.cancelling {
                 entry.cancel.cancel();

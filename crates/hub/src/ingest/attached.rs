@@ -7,7 +7,9 @@ use spindrift_model::{Batch, Epoch};
 use spindrift_protocol::flow;
 
 use super::{
-    AccountFold, CreditBudget, FoldedBatch, Violation, account_lag::AccountLag, credit::CreditShare,
+    AccountFold, CreditBudget, FoldedBatch, Violation,
+    account_lag::AccountLag,
+    credit::{CreditShare, Overdraft},
 };
 use crate::{metrics::Metrics, store::DeriveRows};
 
@@ -54,6 +56,15 @@ impl AttachedAccount {
     /// Returns the number of bytes that may be unacknowledged.
     pub(super) fn credit(&self) -> u32 {
         self.credit
+    }
+
+    /// Takes the bytes of a batch that is larger than the whole credit from the budget of all overdrafts.
+    pub(super) fn overdraw(&self, batch: &Batch) -> Result<Option<Overdraft>, Violation> {
+        let bytes: usize = batch.items.iter().map(flow::cost).sum();
+        match bytes.saturating_sub(self.largest_credit as usize) {
+            0 => Ok(None),
+            beyond => self.budget.overdraw(beyond).map(Some).ok_or(Violation::Overdrawn { bytes }),
+        }
     }
 
     /// Turns the next batch into a write, and returns the credit that the batch takes.

@@ -10,13 +10,17 @@ use std::{
     convert::Infallible,
     pin::Pin,
     sync::Arc,
+    time::Duration,
 };
 
 use futures::{FutureExt, Stream, StreamExt, stream::FuturesUnordered};
 use spindrift_model::{AccountName, Batch, Cursor, Epoch, SessionId};
-use spindrift_process::shutdown::BoxError;
-use spindrift_protocol::{Assembler, EventsDown, EventsUp, InvalidMessage, Rejected, v1};
-use tokio::sync::mpsc;
+use spindrift_process::{serve::ByteHold, shutdown::BoxError};
+use spindrift_protocol::{Assembler, Assembly, EventsDown, EventsUp, InvalidMessage, Rejected, v1};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, sleep_until},
+};
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 use tracing::{debug, info, warn};
@@ -40,6 +44,8 @@ pub(crate) struct EventsOptions {
     pub(crate) session_token: CancellationToken,
     pub(crate) down_tx: mpsc::Sender<Result<v1::EventsDown, Status>>,
     pub(crate) assembler: Assembler,
+    /// Memory of a message whose last chunk has not arrived.
+    pub(crate) unfinished: ByteHold,
     /// Set if the agent requests fingerprints of the stored objects of a scope that it lists.
     pub(crate) fingerprints: bool,
 }
@@ -50,6 +56,10 @@ pub(crate) struct EventsChannel {
     /// Accounts whose attach is in progress; an account that is detached meanwhile is removed.
     pub(super) attaching: HashSet<AccountName>,
     pub(super) renewing: bool,
+    /// Scopes whose fingerprints are being read or sent.
+    pub(super) fingerprint_reads: usize,
+    /// End of the time for a message whose last chunk has not arrived.
+    message_deadline: Option<Instant>,
     pub(super) coverage: CoverageCheck,
     pub(super) work: FuturesUnordered<EventsWork>,
 }
@@ -63,6 +73,7 @@ pub(super) enum EventsWorkDone {
     Committed(BatchOutcome),
     /// With the attachments that are over.
     Renewed(Result<Vec<(AccountName, Epoch)>, StoreError>),
+    FingerprintsSent,
     /// The channel does not need the result.
     Nothing,
 }
@@ -77,6 +88,9 @@ pub(super) struct BatchOutcome {
     result: CommitResult,
 }
 
+/// Time from the first to the last chunk of a message: an object of 16 MiB at a mebibit per second, compressed.
+const MESSAGE_DEADLINE: Duration = Duration::from_mins(2);
+
 // === impl EventsChannel ===
 
 impl EventsChannel {
@@ -88,6 +102,8 @@ impl EventsChannel {
             attached: HashMap::new(),
             attaching: HashSet::new(),
             renewing: false,
+            fingerprint_reads: 0,
+            message_deadline: None,
             work: FuturesUnordered::new(),
         }
     }
@@ -137,25 +153,71 @@ impl EventsChannel {
                 () = down_tx.closed() => return Err("the agent is gone".into()),
                 Some(done) = self.work.next() => self.finish(done).await?,
                 _ = renewal.tick() => self.renew(),
+                () = expired(self.message_deadline) => {
+                    let late = format!("the last chunk of a message did not arrive within {MESSAGE_DEADLINE:?}");
+                    self.fail(Status::deadline_exceeded(&late)).await;
+                    return Err(late);
+                }
                 chunk = up.next() => {
                     let chunk = match chunk {
                         None => return Err("the agent closed it".into()),
-                        Some(Err(status)) => return Err(format!("the link broke: {}", status.message())),
+                        Some(Err(status)) => {
+                            let reason = format!("the link broke: {}", status.message());
+                            // An agent that exceeded a limit receives the reason.
+                            self.fail(status).await;
+                            return Err(reason);
+                        }
                         Some(Ok(chunk)) => chunk,
                     };
+                    tokio::task::coop::consume_budget().await;
                     if chunk.heartbeat {
                         self.answer_heartbeat();
                         continue;
                     }
-                    let message = self.options.assembler.push(chunk);
-                    match message.and_then(|message| message.map(EventsUp::try_from).transpose()) {
+                    match self.assemble(chunk).await {
                         Ok(None) => {}
                         Ok(Some(message)) => self.handle(message).await?,
                         Err(invalid) => self.reject(&invalid).await?,
                     }
+                    self.hold_unfinished().await?;
                 }
             }
         }
+    }
+
+    /// Reads a chunk; gives the message when it was the last one. Between the parts of a large chunk, and between many
+    /// small ones, the other tasks of this thread get their turn.
+    async fn assemble(&mut self, chunk: v1::EventsUp) -> Result<Option<EventsUp>, InvalidMessage> {
+        let assembler = &mut self.options.assembler;
+        let mut assembly = assembler.accept(chunk)?;
+        loop {
+            match assembly {
+                Assembly::Working => {
+                    assembly = assembler.step()?;
+                    if assembly == Assembly::Working {
+                        tokio::task::yield_now().await;
+                    }
+                }
+                Assembly::Incomplete => return Ok(None),
+                Assembly::Message(message) => return EventsUp::try_from(message).map(Some),
+            }
+        }
+    }
+
+    /// Counts the memory of a message whose last chunk has not arrived, and begins its deadline.
+    async fn hold_unfinished(&mut self) -> Result<(), EndReason> {
+        let unfinished = self.options.assembler.unfinished();
+        self.message_deadline = match (unfinished, self.message_deadline) {
+            (None, _) => None,
+            (Some(_), None) => Some(Instant::now() + MESSAGE_DEADLINE),
+            (Some(_), begun) => begun,
+        };
+        let Err(exceeded) = self.options.unfinished.resize(unfinished.unwrap_or_default()) else {
+            return Ok(());
+        };
+        warn!(agent = %self.options.info.agent, %exceeded, "events channel closed: no memory for its message");
+        self.fail(Status::resource_exhausted(exceeded.to_string())).await;
+        Err(exceeded.to_string())
     }
 
     /// Detaches the account of an invalid message, or ends the channel if the message names none.
@@ -190,6 +252,10 @@ impl EventsChannel {
             EventsWorkDone::Attached(account, outcome) => self.finish_attach(account, outcome).await,
             EventsWorkDone::Committed(outcome) => self.acknowledge(outcome).await,
             EventsWorkDone::Renewed(outcome) => self.finish_renewal(outcome).await,
+            EventsWorkDone::FingerprintsSent => {
+                self.fingerprint_reads -= 1;
+                Ok(())
+            }
             EventsWorkDone::Nothing => Ok(()),
         }
     }
@@ -211,8 +277,10 @@ impl EventsChannel {
         }
         let Ingest { metrics, rules, committer, .. } = &*self.options.ingest;
         let Some(attached) = self.attached.get_mut(&account) else { return Ok(()) };
-        match attached.fold(batch, rules.rules(&account)) {
-            Ok((FoldedBatch { write, rejected, begun }, bytes)) => {
+        let overdraft = attached.overdraw(&batch);
+        let folded = overdraft.and_then(|over| Ok((attached.fold(batch, rules.rules(&account))?, over)));
+        match folded {
+            Ok(((FoldedBatch { write, rejected, begun }, bytes), overdraft)) => {
                 for Rejected { object, reason } in &rejected {
                     warn!(%account, object, reason, "an object was not stored");
                 }
@@ -220,6 +288,7 @@ impl EventsChannel {
                 let done_rx = committer.submit(write);
                 let committed = async move {
                     let result = done_rx.await.unwrap_or_else(|_| Err("the hub stops".into()));
+                    drop(overdraft);
                     let outcome = BatchOutcome { account, cursor, bytes, rejected, begun, result };
                     EventsWorkDone::Committed(outcome)
                 };
@@ -273,5 +342,13 @@ impl EventsChannel {
         if self.options.down_tx.send(Err(status)).await.is_err() {
             debug!("the agent is gone");
         }
+    }
+}
+
+/// Waits for a deadline; without one, forever.
+async fn expired(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline).await,
+        None => std::future::pending().await,
     }
 }

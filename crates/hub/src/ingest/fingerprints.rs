@@ -15,6 +15,10 @@ use super::{
 /// Fingerprints of one message: 64 KB.
 const AT_ONCE: usize = 8 * 1024;
 
+/// Scopes of one channel whose fingerprints are read or sent at a time: an agent lists 32 at once. Of more, the agent
+/// sends all objects.
+const MOST_READS: usize = 64;
+
 impl EventsChannel {
     /// Sends the fingerprints of a scope whose list has begun. The begin is committed by now, and nothing but the list
     /// itself writes into its scope, so the rows read here are those that the list is compared with.
@@ -22,9 +26,14 @@ impl EventsChannel {
         let ListBegun { id, scope, generation } = begun;
         let (ingest, account) = (Arc::clone(&self.options.ingest), account.clone());
         let (tenant, down_tx) = (self.options.info.tenant.clone(), self.options.down_tx.clone());
+        let is_read = self.fingerprint_reads < MOST_READS;
+        self.fingerprint_reads += 1;
         let sent = async move {
             let salt = Salt(fastrand::u64(..));
             let read = async {
+                if !is_read {
+                    return None;
+                }
                 let _permit = ingest.fingerprint_reads.acquire().await.ok()?;
                 match ingest.store.fingerprints(&tenant, &account, &scope, salt, MAX_FINGERPRINTS).await {
                     Ok(fingerprints) => fingerprints,
@@ -45,7 +54,7 @@ impl EventsChannel {
                 let message = EventsDown::Fingerprints { account: account.clone(), epoch, known };
                 // The channel ends by itself when the agent is gone.
                 if down_tx.send(Ok(message.into())).await.is_err() || last {
-                    return EventsWorkDone::Nothing;
+                    return EventsWorkDone::FingerprintsSent;
                 }
             }
         };

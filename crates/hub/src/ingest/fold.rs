@@ -95,6 +95,14 @@ pub enum Violation {
         /// Largest credit sent to the agent during the attachment.
         credit: u32,
     },
+    /// Larger than its credit, while other large batches use all the memory for such.
+    #[error(
+        "a batch of {bytes} bytes arrived while other large batches use all the memory for such; try again"
+    )]
+    Overdrawn {
+        /// Cost of the batch.
+        bytes: usize,
+    },
     /// Objects that are mentioned outside of a list.
     #[error("{0} mentions objects without a list")]
     MentionWithoutList(ScopeId),

@@ -23,6 +23,8 @@ pub(super) struct Agent {
     last_seen: String,
     /// The accounts that it caches; for others it may stand by.
     accounts: Vec<String>,
+    /// Problem for the operator, such as two processes that register under one name.
+    problem: Option<String>,
 }
 
 /// Which release the hub is.
@@ -30,6 +32,10 @@ pub(super) struct Agent {
 pub(super) struct Release {
     version: &'static str,
 }
+
+/// Problem of an agent whose name two processes use.
+const CONTESTED: &str =
+    "two processes register under this name in turns; agents need different names, which HOSTNAME sets";
 
 /// The agents that are connected, of all hubs on this store.
 #[utoipa::path(get, path = "/v1/agents", responses((status = 200, body = Vec<Agent>)))]
@@ -41,9 +47,11 @@ pub(super) async fn list(State(state): State<RestState>) -> Result<Json<Vec<Agen
             held.entry(holder.session.to_string()).or_default().push(account.description.name.to_string());
         }
     }
+    let contested = state.store.contested_agents(&state.tenant).await?;
     let agents = sessions.into_iter().map(|session| {
         let accounts = held.remove(session.id.as_str()).unwrap_or_default();
-        Agent::new(session, accounts)
+        let problem = contested.contains(&session.agent).then(|| CONTESTED.to_owned());
+        Agent { problem, ..Agent::new(session, accounts) }
     });
     Ok(Json(agents.collect()))
 }
@@ -67,6 +75,7 @@ impl Agent {
             connected_at: created_at.to_string(),
             last_seen: last_seen.to_string(),
             accounts,
+            problem: None,
         }
     }
 }

@@ -3,8 +3,9 @@
 use std::{collections::VecDeque, pin::Pin, sync::Arc, time::Duration};
 
 use futures::{FutureExt, Stream, StreamExt, stream::FuturesUnordered};
+use prost::Message as _;
 use spindrift_model::SessionId;
-use spindrift_process::shutdown::BoxError;
+use spindrift_process::{serve::ByteHold, shutdown::BoxError};
 use spindrift_protocol::{ControlDown, ControlUp, Verdict, flow::MISSED_HEARTBEATS, v1};
 use tokio::{
     sync::mpsc,
@@ -13,11 +14,17 @@ use tokio::{
 use tonic::Status;
 use tracing::{debug, info, warn};
 
-use super::{Context, sessions::LiveSession};
+use super::{
+    Context,
+    sessions::{LiveSession, replaced},
+};
 use crate::store::{SessionInfo, StoreError};
 
 /// Announcements and withdrawals that wait for the store; an agent that sends more while it does not answer is broken.
 const BACKLOG: usize = 1024;
+
+/// Bytes of these on the wire: two of the largest messages, or 1,024 announcements of 16 KB each.
+const BACKLOG_BYTES: usize = 16 * 1024 * 1024;
 
 pub(super) struct ControlChannel {
     context: Arc<Context>,
@@ -28,8 +35,12 @@ pub(super) struct ControlChannel {
     /// Calls of the store, while pings are answered: at most one touch, and one change of accounts.
     work: FuturesUnordered<Work>,
     touching: bool,
-    /// Changes of accounts, made one after the other; the first is in progress.
-    changes: VecDeque<ControlUp>,
+    /// Changes of accounts with their bytes on the wire, made one after the other; the first is in progress.
+    changes: VecDeque<(ControlUp, usize)>,
+    /// Sum of these bytes.
+    change_bytes: usize,
+    /// The same bytes within the budget of all sessions.
+    queued: ByteHold,
 }
 
 type Work = Pin<Box<dyn Future<Output = Done> + Send>>;
@@ -53,9 +64,22 @@ impl ControlChannel {
         info: SessionInfo,
         live: Arc<LiveSession>,
         down_tx: mpsc::Sender<Result<v1::ControlDown, Status>>,
+        queued: ByteHold,
     ) -> Self {
         let work = FuturesUnordered::new();
-        Self { context, session, info, live, down_tx, work, touching: false, changes: VecDeque::new() }
+        let changes = VecDeque::new();
+        Self {
+            context,
+            session,
+            info,
+            live,
+            down_tx,
+            work,
+            touching: false,
+            changes,
+            change_bytes: 0,
+            queued,
+        }
     }
 
     /// Runs until the agent disconnects, its pings stop, or the session ends; then the whole session ends.
@@ -83,8 +107,9 @@ impl ControlChannel {
             let step = tokio::select! {
                 biased;
                 () = token.cancelled() => {
-                    self.disconnect("the hub ends this session").await;
-                    return "ended by the hub".into();
+                    let reason = self.live.end_reason().to_owned();
+                    self.disconnect(&reason).await;
+                    return reason;
                 }
                 Some(done) = self.work.next() => self.finish(done).await,
                 message = timeout_at(received + silence, up.next()) => {
@@ -104,6 +129,7 @@ impl ControlChannel {
     }
 
     async fn receive(&mut self, message: v1::ControlUp) -> Result<(), Ended> {
+        let bytes = message.encoded_len();
         match ControlUp::try_from(message) {
             Ok(ControlUp::Ping { nonce }) => {
                 self.touch();
@@ -113,7 +139,15 @@ impl ControlChannel {
                 if self.changes.len() >= BACKLOG {
                     return Err(format!("{BACKLOG} changes of accounts wait for the store"));
                 }
-                self.changes.push_back(change);
+                self.change_bytes += bytes;
+                if self.change_bytes > BACKLOG_BYTES {
+                    let waiting = self.changes.len();
+                    return Err(format!(
+                        "{waiting} changes of accounts wait for the store, of more than {BACKLOG_BYTES} bytes"
+                    ));
+                }
+                self.queued.resize(self.change_bytes).map_err(|exceeded| exceeded.to_string())?;
+                self.changes.push_back((change, bytes));
                 if self.changes.len() == 1 {
                     self.change();
                 }
@@ -139,10 +173,10 @@ impl ControlChannel {
     /// Starts the first waiting change of accounts.
     fn change(&mut self) {
         let (context, session, info) = (Arc::clone(&self.context), self.session.clone(), self.info.clone());
-        let work = match self.changes.front().cloned() {
+        let work = match self.changes.front().map(|(change, _)| change.clone()) {
             Some(ControlUp::Announce(accounts)) => async move {
                 let announced = async {
-                    let verdicts = context.announce(&info.agent, accounts).await?;
+                    let verdicts = context.announce(&info.agent, Some(&session), accounts).await?;
                     let accepted = verdicts.iter().filter(|verdict| verdict.refused.is_none());
                     let accepted: Vec<_> = accepted.map(|verdict| verdict.account.clone()).collect();
                     context.store.accept(&info.tenant, &session, &accepted).await?;
@@ -168,7 +202,7 @@ impl ControlChannel {
                 match touched {
                     Ok(true) => {}
                     Ok(false) => {
-                        self.disconnect("a newer session of this agent has replaced this one").await;
+                        self.disconnect(&replaced(&self.info.agent)).await;
                         return Err("replaced by a newer session".into());
                     }
                     Err(error) => debug!(%error, "a ping was not recorded"),
@@ -186,7 +220,10 @@ impl ControlChannel {
                 return Err(format!("a change of accounts was not recorded: {error}"));
             }
         }
-        self.changes.pop_front();
+        if let Some((_, bytes)) = self.changes.pop_front() {
+            self.change_bytes -= bytes;
+            self.queued.resize(self.change_bytes).map_err(|exceeded| exceeded.to_string())?;
+        }
         self.change();
         Ok(())
     }

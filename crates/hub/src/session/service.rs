@@ -6,9 +6,10 @@ use futures::{
     StreamExt,
     stream::{BoxStream, PollNext, select_with_strategy},
 };
+use spindrift_model::SessionId;
 use spindrift_protocol::{
     Assembler, Channel, DICTIONARY_METADATA, Dictionary, FINGERPRINTS_METADATA, HEARTBEATS_METADATA,
-    LARGEST_MESSAGE_BYTES, Registration,
+    Registration,
     v1::{self, hub_server},
 };
 use tokio::sync::mpsc;
@@ -19,12 +20,14 @@ use tracing::warn;
 use super::{
     Context,
     control::ControlChannel,
+    guard::{GuardedServer, address_of},
     results::{self, ResultsChannel},
+    sessions::LiveSession,
 };
 use crate::{
     dispatch::Link,
     ingest::{EventsChannel, EventsOptions},
-    store::Seat,
+    store::{Seat, SessionInfo},
 };
 
 /// Messages down that may wait for one agent's channel: small ones (acks, pongs), and a slow agent must not hold many.
@@ -44,9 +47,20 @@ impl HubService {
         Self { context: Arc::new(context) }
     }
 
-    /// As tonic serves it. A registration names all accounts and namespaces of an agent; all else is in small chunks.
-    pub fn into_server(self) -> hub_server::HubServer<Self> {
-        hub_server::HubServer::new(self).max_decoding_message_size(LARGEST_MESSAGE_BYTES)
+    /// As tonic serves it, with limits on unfinished messages.
+    pub fn into_server(self) -> GuardedServer {
+        let unfinished = self.context.unfinished.clone();
+        GuardedServer::new(self, unfinished)
+    }
+
+    /// Adds a channel to its session, which ends if its Control channel is nowhere.
+    fn join(&self, session: &SessionId, info: &SessionInfo) -> Arc<LiveSession> {
+        let live = self.context.sessions.join(session, info);
+        if live.needs_watching() {
+            let watching = Arc::clone(&self.context).watch_liveness(session.clone(), Arc::clone(&live));
+            live.tasks().spawn("liveness", watching);
+        }
+        live
     }
 }
 
@@ -83,14 +97,16 @@ impl hub_server::Hub for HubService {
         request: Request<Streaming<v1::ControlUp>>,
     ) -> Result<Response<Self::ControlStream>, Status> {
         let (session, info) = self.context.open(Channel::Control, &request).await?;
-        let live = self.context.sessions.join(&session, &info.agent);
+        let live = self.context.sessions.join(&session, &info);
+        live.control_opened();
         let (down_tx, down_rx) = mpsc::channel(DOWN_QUEUE);
         let (parts_tx, parts_rx) = mpsc::channel(1);
         let gone = live.tasks().token();
         let seat = Seat { agent: info.agent.clone(), incarnation: info.incarnation };
         let link = Link::new(session.clone(), seat, parts_tx, gone.clone());
         let joined = self.context.dispatch.links().join(link);
-        let channel = ControlChannel::new(self.context.clone(), session, info, live.clone(), down_tx);
+        let queued = self.context.unfinished.hold(address_of(request.extensions()));
+        let channel = ControlChannel::new(self.context.clone(), session, info, live.clone(), down_tx, queued);
         live.tasks().spawn("control", async move {
             let ended = channel.run(request.into_inner()).await;
             drop(joined);
@@ -107,7 +123,7 @@ impl hub_server::Hub for HubService {
         request: Request<Streaming<v1::EventsUp>>,
     ) -> Result<Response<Self::EventsStream>, Status> {
         let (session, info) = self.context.open(Channel::Events, &request).await?;
-        let live = self.context.sessions.join(&session, &info.agent);
+        let live = self.join(&session, &info);
         let (down_tx, down_rx) = mpsc::channel(DOWN_QUEUE);
         // Capabilities that both sides have; an agent that sends none gets none.
         let said = |name| request.metadata().get(name).and_then(|value| value.to_str().ok());
@@ -128,6 +144,7 @@ impl hub_server::Hub for HubService {
             session_token: live.tasks().token(),
             down_tx,
             assembler: Assembler::new(dictionary),
+            unfinished: self.context.unfinished.hold(address_of(request.extensions())),
             fingerprints,
         });
         live.tasks().spawn("events", channel.run(request.into_inner()));
@@ -139,7 +156,7 @@ impl hub_server::Hub for HubService {
         request: Request<Streaming<v1::ResultsUp>>,
     ) -> Result<Response<Self::ResultsStream>, Status> {
         let (session, info) = self.context.open(Channel::Results, &request).await?;
-        let live = self.context.sessions.join(&session, &info.agent);
+        let live = self.join(&session, &info);
         let (channel, words) = ResultsChannel::open(self.context.clone(), info, live.clone());
         live.tasks().spawn("results", channel.run(request.into_inner()));
         let mut response = Response::new(words);

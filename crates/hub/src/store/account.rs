@@ -3,7 +3,7 @@
 mod announce;
 mod forget;
 
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use jiff::Timestamp;
 use spindrift_model::{
@@ -68,6 +68,15 @@ impl Store {
         let statement = self.statement(ACCOUNTS).push(" ORDER BY a.name").bind(tenant.as_str());
         let rows = statement.fetch_all("read accounts", &mut connection).await?;
         rows.iter().map(AccountRow::read).collect()
+    }
+
+    /// Names of all accounts of the tenant.
+    pub async fn account_names(&self, tenant: &TenantId) -> Result<HashSet<AccountName>, StoreError> {
+        let mut connection = self.reader("connect to read the names of accounts").await?;
+        let statement =
+            self.statement("SELECT name FROM spindrift_account WHERE tenant = ?").bind(tenant.as_str());
+        let rows = statement.fetch_all("read the names of accounts", &mut connection).await?;
+        rows.iter().map(|row| row.name("name")).collect()
     }
 
     /// One account.

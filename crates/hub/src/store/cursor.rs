@@ -156,7 +156,8 @@ impl Store {
         let text = "SELECT closed_at FROM spindrift_session WHERE tenant = ? AND id = ?";
         let statement = self.statement(text).bind(tenant.as_str()).bind(session.as_str());
         let row = statement.fetch_optional("read the attaching session", connection).await?;
-        let Some(row) = row else { return Ok(None) };
+        // A session without a row was purged long after its last sign of life.
+        let Some(row) = row else { return Ok(Some(AttachOutcome::SessionClosed)) };
         if row.number("closed_at")? != 0 {
             return Ok(Some(AttachOutcome::SessionClosed));
         }

@@ -1,6 +1,9 @@
 //! Sessions of agents: any hub replica may be asked to open any channel of them.
 
-use std::time::Duration;
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
 
 use jiff::Timestamp;
 use spindrift_model::{AccountName, AgentId, HubId, Incarnation, SessionId, TenantId};
@@ -42,6 +45,9 @@ pub struct SessionRow {
     pub created_at: Timestamp,
     pub last_seen: Timestamp,
 }
+
+/// Time for which registrations show that two processes have one name; they register every few seconds.
+const CONTESTED_FOR: Duration = Duration::from_mins(5);
 
 // === impl Store ===
 
@@ -100,6 +106,15 @@ impl Store {
         self.update_session(text, id, "touch a session").await
     }
 
+    /// Whether the session is open and was touched of late.
+    pub async fn session_is_live(&self, id: &SessionId, within: Duration) -> Result<bool, StoreError> {
+        let mut connection = self.reader("connect to read a session").await?;
+        let text =
+            "SELECT id FROM spindrift_session WHERE id = ? AND closed_at = 0 AND last_seen >= {now} - ?";
+        let statement = self.statement(text).bind(id.as_str()).bind(within);
+        Ok(statement.fetch_optional("read a session", &mut connection).await?.is_some())
+    }
+
     /// Ends the session; false if it had ended already.
     pub async fn close_session(&self, id: &SessionId) -> Result<bool, StoreError> {
         let text = "UPDATE spindrift_session SET closed_at = {now} WHERE id = ? AND closed_at = 0";
@@ -135,6 +150,35 @@ impl Store {
             .fetch_all("read sessions", &mut connection)
             .await?;
         rows.iter().map(SessionRow::read).collect()
+    }
+
+    /// Agents whose name two processes use: one that was replaced by the other has registered again.
+    pub async fn contested_agents(&self, tenant: &TenantId) -> Result<HashSet<AgentId>, StoreError> {
+        let mut connection = self.reader("connect to read registrations").await?;
+        let rows = self
+            .statement(
+                "SELECT agent_id, incarnation FROM spindrift_session \
+                 WHERE tenant = ? AND created_at >= {now} - ? ORDER BY created_at, id",
+            )
+            .bind(tenant.as_str())
+            .bind(CONTESTED_FOR)
+            .fetch_all("read registrations", &mut connection)
+            .await?;
+        let mut processes: HashMap<AgentId, Vec<Incarnation>> = HashMap::new();
+        let mut contested = HashSet::new();
+        for row in &rows {
+            let (agent, incarnation): (AgentId, Incarnation) =
+                (row.name("agent_id")?, row.name("incarnation")?);
+            let seen = processes.entry(agent.clone()).or_default();
+            if seen.last() == Some(&incarnation) {
+                continue;
+            }
+            if seen.contains(&incarnation) {
+                contested.insert(agent);
+            }
+            seen.push(incarnation);
+        }
+        Ok(contested)
     }
 
     /// Deletes sessions that were last alive longer ago than this.

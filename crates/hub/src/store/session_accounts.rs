@@ -1,5 +1,7 @@
 //! Which accounts a session may attach: those that its agent was accepted for, until it withdraws them.
 
+use std::collections::HashSet;
+
 use spindrift_model::{AccountName, SessionId, TenantId};
 use sqlx::AnyConnection;
 
@@ -28,6 +30,19 @@ impl Store {
     ) -> Result<(), StoreError> {
         let mut connection = self.writer("connect to accept accounts").await?;
         self.insert_accepted(tenant, session, accounts, &mut connection).await
+    }
+
+    /// The accounts that a session may attach.
+    pub async fn accepted_accounts(
+        &self,
+        tenant: &TenantId,
+        session: &SessionId,
+    ) -> Result<HashSet<AccountName>, StoreError> {
+        let mut connection = self.reader("connect to read acceptances").await?;
+        let text = "SELECT account FROM spindrift_session_account WHERE tenant = ? AND session = ?";
+        let statement = self.statement(text).bind(tenant.as_str()).bind(session.as_str());
+        let rows = statement.fetch_all("read acceptances", &mut connection).await?;
+        rows.iter().map(|row| row.name("account")).collect()
     }
 
     /// The session serves the account no longer: it cannot attach it, and if it holds it, it has lost it.

@@ -5,10 +5,7 @@ use std::time::Duration;
 use spindrift_hub::store::{AnnounceOutcome, Forgotten, NewSession, Store};
 use spindrift_model::{AccountDescription, ClusterIdentity};
 
-use crate::{
-    bench::{Bench, account, agent, hub, pod, tenant},
-    sessions::session,
-};
+use crate::bench::{Bench, account, agent, hub, pod, session_of, tenant};
 
 fn cluster(uid: Option<&str>, ca: Option<&str>) -> ClusterIdentity {
     ClusterIdentity {
@@ -154,7 +151,7 @@ async fn an_account_is_deleted_only_if_no_agent_serves_it() -> anyhow::Result<()
         assert!(is_served().await?, "it is held");
         let attachment = bench.attach("moved").await?;
         bench.store.release(&tenant(), &name, attachment.cursor.epoch).await?;
-        let standing_by = NewSession { accounts: vec![name.clone()], ..session("other") };
+        let standing_by = NewSession { accounts: vec![name.clone()], ..session_of("other") };
         bench.store.open_session(&standing_by).await?;
         assert_eq!(forget().await?, Forgotten::Served { agent: agent("other") }, "it stands by");
         assert_eq!((unserved().await?, bench.names("moved").await?), (vec![], vec!["old".to_owned()]));
@@ -201,7 +198,7 @@ async fn the_time_without_an_agent_survives_restarts_and_ends_with_an_agent() ->
         bench.database.execute("UPDATE spindrift_account SET last_seen = 0").await?;
         let again = since(&bench.store).await?;
         assert!(again.is_some_and(|since| since < minute), "its time begins again: {again:?}");
-        bench.store.open_session(&NewSession { accounts: vec![name.clone()], ..session("agent") }).await?;
+        bench.store.open_session(&NewSession { accounts: vec![name.clone()], ..session_of("agent") }).await?;
         assert_eq!(since(&bench.store).await?, None, "an agent serves it");
     }
     Ok(())

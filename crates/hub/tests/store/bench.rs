@@ -5,12 +5,13 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use anyhow::{Context, bail};
 use spindrift_hub::clouddriver::Derivation;
 use spindrift_hub::store::{
-    AccountWrite, AttachOutcome, AttachRequest, Change, DeclaredScopes, FeedPoint, ObjectQuery, ObjectWrite,
-    Prune, ScopeProgress, ScopeRow, Store, StoreConfig, StoredObject, UidSet, WriteOutcome,
+    AccountWrite, AttachOutcome, AttachRequest, Change, DeclaredScopes, FeedPoint, NewSession, ObjectQuery,
+    ObjectWrite, Prune, ScopeProgress, ScopeRow, Store, StoreConfig, StoredObject, TokenHash, UidSet,
+    WriteOutcome,
 };
 use spindrift_model::{
-    AccountName, AgentId, Attachment, Cursor, HubId, ObjectKey, Scope, ScrubRevision, Seq, SessionId,
-    TenantId, Uid,
+    AccountName, AgentId, Attachment, Cursor, HubId, Incarnation, ObjectKey, Scope, ScrubRevision, Seq,
+    SessionId, TenantId, Uid,
 };
 use spindrift_testkit::{Database, Engine};
 
@@ -50,10 +51,21 @@ impl Bench {
     }
 
     pub(crate) async fn attach(&self, account: &str) -> anyhow::Result<Attachment> {
-        match self.store.attach(&offer(account, "agent")).await? {
+        match self.attach_by(&offer(account, "agent")).await? {
             AttachOutcome::Attached { attachment, .. } => Ok(attachment),
             other => bail!("attach {account}: {other:?}"),
         }
+    }
+
+    /// Attaches in a session that exists for this.
+    pub(crate) async fn attach_by(&self, request: &AttachRequest) -> anyhow::Result<AttachOutcome> {
+        let AttachRequest { tenant, account, agent, session, .. } = request.clone();
+        let accounts = vec![account];
+        let session = NewSession { tenant, id: session, agent, accounts, ..session_of("any") };
+        self.store.open_session(&session).await?;
+        let outcome = self.store.attach(request).await?;
+        self.store.close_session(&session.id).await?;
+        Ok(outcome)
     }
 
     /// Attaches the account and writes into it, once.
@@ -131,6 +143,30 @@ pub(crate) fn offer(account_name: &str, agent_name: &str) -> AttachRequest {
         hub: hub("hub"),
         lease: LEASE,
     }
+}
+
+/// A session that may attach `prod`.
+pub(crate) fn session_of(agent_name: &str) -> NewSession {
+    let id = SessionId::fresh();
+    let token_hashes = ["control", "events", "results"].map(|channel| TokenHash::of(&token(&id, channel)));
+    NewSession {
+        tenant: tenant(),
+        id,
+        agent: agent(agent_name),
+        incarnation: Incarnation::fresh(),
+        hub: hub("hub"),
+        version: "0.1.0".into(),
+        zone: "eu-1a".into(),
+        verbs: vec![],
+        token_hashes,
+        token_ttl: Duration::from_mins(1),
+        accounts: vec![account("prod")],
+    }
+}
+
+/// The token of a channel of such a session.
+pub(crate) fn token(id: &SessionId, channel: &str) -> Vec<u8> {
+    format!("{id}/{channel}").into_bytes()
 }
 
 pub(crate) fn write(account_name: &str, cursor: Cursor) -> AccountWrite {

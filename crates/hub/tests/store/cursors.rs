@@ -76,7 +76,7 @@ async fn another_agent_waits_for_the_lease_and_the_same_agent_does_not() -> anyh
         bench.announce();
         bench.attach("prod").await?;
         let AttachOutcome::Busy { agent: holder, lease_left } =
-            bench.store.attach(&offer("prod", "other")).await?
+            bench.attach_by(&offer("prod", "other")).await?
         else {
             panic!("the lease is alive");
         };
@@ -87,7 +87,7 @@ async fn another_agent_waits_for_the_lease_and_the_same_agent_does_not() -> anyh
         assert_eq!(again.cursor.epoch, Epoch(2));
         // Tenants have cursors of their own.
         let elsewhere = AttachRequest { tenant: TenantId::parse("acme")?, ..offer("prod", "other") };
-        assert!(matches!(bench.store.attach(&elsewhere).await?, AttachOutcome::Attached { .. }));
+        assert!(matches!(bench.attach_by(&elsewhere).await?, AttachOutcome::Attached { .. }));
     }
     Ok(())
 }
@@ -97,21 +97,21 @@ async fn a_lease_ends_by_time_or_by_release() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
         let short = AttachRequest { lease: Duration::from_millis(300), ..offer("prod", "first") };
-        let AttachOutcome::Attached { attachment: first, .. } = bench.store.attach(&short).await? else {
+        let AttachOutcome::Attached { attachment: first, .. } = bench.attach_by(&short).await? else {
             panic!("nobody holds it")
         };
         eventually!(
             "the lease ends",
-            matches!(bench.store.attach(&offer("prod", "second")).await, Ok(AttachOutcome::Attached { .. }))
+            matches!(bench.attach_by(&offer("prod", "second")).await, Ok(AttachOutcome::Attached { .. }))
         );
 
         assert!(
             !bench.store.release(&tenant(), &account("prod"), first.cursor.epoch).await?,
             "not its own any more"
         );
-        assert!(matches!(bench.store.attach(&offer("prod", "third")).await?, AttachOutcome::Busy { .. }));
+        assert!(matches!(bench.attach_by(&offer("prod", "third")).await?, AttachOutcome::Busy { .. }));
         assert!(bench.store.release(&tenant(), &account("prod"), first.cursor.epoch.next()).await?);
-        assert!(matches!(bench.store.attach(&offer("prod", "third")).await?, AttachOutcome::Attached { .. }));
+        assert!(matches!(bench.attach_by(&offer("prod", "third")).await?, AttachOutcome::Attached { .. }));
     }
     Ok(())
 }
@@ -125,9 +125,9 @@ async fn a_takeover_returns_the_previous_agent_and_its_scopes() -> anyhow::Resul
             .write_at("prod", first.cursor, |write| write.declared = Some(declare(&[("", "Pod", "v1")])))
             .await?;
         // The lease ends after any check that another agent may have made.
-        assert!(matches!(bench.store.attach(&offer("prod", "other")).await?, AttachOutcome::Busy { .. }));
+        assert!(matches!(bench.attach_by(&offer("prod", "other")).await?, AttachOutcome::Busy { .. }));
         assert!(bench.store.release(&tenant(), &account("prod"), first.cursor.epoch).await?);
-        let taken = bench.store.attach(&offer("prod", "other")).await?;
+        let taken = bench.attach_by(&offer("prod", "other")).await?;
         let AttachOutcome::Attached { previous: Some(PreviousAgent { agent: before, scopes }), .. } = taken
         else {
             panic!("it had a holder: {taken:?}")
@@ -135,7 +135,7 @@ async fn a_takeover_returns_the_previous_agent_and_its_scopes() -> anyhow::Resul
         assert_eq!(before, agent("agent"));
         assert_eq!(scopes.iter().map(|stored| &stored.row.scope).collect::<Vec<_>>(), [&pods()]);
 
-        let again = bench.store.attach(&offer("prod", "other")).await?;
+        let again = bench.attach_by(&offer("prod", "other")).await?;
         assert!(matches!(again, AttachOutcome::Attached { previous: None, .. }), "its own: {again:?}");
     }
     Ok(())
@@ -152,7 +152,7 @@ async fn a_standby_is_answered_while_the_account_is_being_written() -> anyhow::R
         for text in [begin, "UPDATE spindrift_cursor SET seq = seq + 1 WHERE account = 'prod'"] {
             sqlx::raw_sql(text).execute(&mut writer).await?;
         }
-        assert!(matches!(bench.store.attach(&offer("prod", "other")).await?, AttachOutcome::Busy { .. }));
+        assert!(matches!(bench.attach_by(&offer("prod", "other")).await?, AttachOutcome::Busy { .. }));
         sqlx::raw_sql("ROLLBACK").execute(&mut writer).await?;
     }
     Ok(())
@@ -168,8 +168,7 @@ async fn renewal_extends_leases_and_names_the_lost_accounts() -> anyhow::Result<
         let held = [(account("kept"), kept), (account("lost"), lost), (account("never"), kept)];
         let longer = LEASE * 10;
         assert_eq!(bench.store.renew(&tenant(), &held, longer).await?, held[1..], "with their epochs");
-        let AttachOutcome::Busy { lease_left, .. } = bench.store.attach(&offer("kept", "other")).await?
-        else {
+        let AttachOutcome::Busy { lease_left, .. } = bench.attach_by(&offer("kept", "other")).await? else {
             panic!("the lease is alive");
         };
         assert!(lease_left > LEASE, "{lease_left:?}");

@@ -2,44 +2,23 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use spindrift_hub::store::{
-    AttachOutcome, AttachRequest, NewSession, SessionInfo, TokenHash, TokenRefused, WriteOutcome,
+    AttachOutcome, AttachRequest, NewSession, SessionInfo, TokenRefused, WriteOutcome,
 };
 use spindrift_model::{Incarnation, SessionId};
 use spindrift_protocol::Channel;
 use spindrift_testkit::eventually;
 
-use crate::bench::{Bench, account, agent, hub, offer, tenant, write};
+use crate::bench::{Bench, account, agent, hub, offer, session_of, tenant, token, write};
 
 const MINUTE: Duration = Duration::from_mins(1);
-
-pub(crate) fn session(agent_name: &str) -> NewSession {
-    let id = SessionId::fresh();
-    let token_hashes = ["control", "events", "results"].map(|channel| TokenHash::of(&token(&id, channel)));
-    NewSession {
-        tenant: tenant(),
-        id,
-        agent: agent(agent_name),
-        incarnation: Incarnation::fresh(),
-        hub: hub("hub"),
-        version: "0.1.0".into(),
-        zone: "eu-1a".into(),
-        verbs: vec![],
-        token_hashes,
-        token_ttl: MINUTE,
-        accounts: vec![account("prod")],
-    }
-}
-
-fn token(id: &SessionId, channel: &str) -> Vec<u8> {
-    format!("{id}/{channel}").into_bytes()
-}
 
 #[tokio::test]
 async fn a_token_opens_its_own_channel_once() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
-        let (ours, theirs) = (session("one"), session("two"));
+        let (ours, theirs) = (session_of("one"), session_of("two"));
         bench.store.open_session(&ours).await?;
         bench.store.open_session(&theirs).await?;
         let take = async |channel, token: Vec<u8>| {
@@ -68,7 +47,7 @@ async fn a_token_opens_its_own_channel_once() -> anyhow::Result<()> {
 async fn of_many_that_present_a_token_at_once_one_gets_in() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
-        let session = session("one");
+        let session = session_of("one");
         bench.store.open_session(&session).await?;
         let presented = token(&session.id, "events");
         let here = hub("hub");
@@ -87,13 +66,13 @@ async fn of_many_that_present_a_token_at_once_one_gets_in() -> anyhow::Result<()
 async fn tokens_expire_and_end_with_their_session() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
-        let brief = NewSession { token_ttl: Duration::ZERO, ..session("one") };
+        let brief = NewSession { token_ttl: Duration::ZERO, ..session_of("one") };
         bench.store.open_session(&brief).await?;
         let control = token(&brief.id, "control");
         let expired = bench.store.take_token(&brief.id, Channel::Control, &control, &hub("hub")).await?;
         assert_eq!(expired, Err(TokenRefused::Expired));
 
-        let closed = session("two");
+        let closed = session_of("two");
         bench.store.open_session(&closed).await?;
         assert!(bench.store.touch_session(&closed.id).await?);
         assert!(bench.store.close_session(&closed.id).await?);
@@ -110,7 +89,7 @@ async fn tokens_expire_and_end_with_their_session() -> anyhow::Result<()> {
 async fn a_new_session_of_an_agent_takes_the_place_of_its_old_one() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
-        let (old, new, other) = (session("one"), session("one"), session("two"));
+        let (old, new, other) = (session_of("one"), session_of("one"), session_of("two"));
         for session in [&old, &other, &new] {
             bench.store.open_session(session).await?;
         }
@@ -138,7 +117,7 @@ async fn a_new_session_of_an_agent_takes_the_place_of_its_old_one() -> anyhow::R
 async fn a_session_attaches_only_accepted_accounts_that_it_has_not_withdrawn() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
-        let session = session("one");
+        let session = session_of("one");
         bench.store.open_session(&session).await?;
         let attach = async |name| {
             let request = AttachRequest { session: session.id.clone(), ..offer(name, "one") };
@@ -155,7 +134,7 @@ async fn a_session_attaches_only_accepted_accounts_that_it_has_not_withdrawn() -
         assert_eq!(attach("prod").await?, AttachOutcome::NotAccepted);
         let late = write("prod", held.cursor);
         assert_eq!(bench.store.commit(&[late]).await?, [WriteOutcome::Stale], "what it still had to say");
-        let standby = bench.store.attach(&offer("prod", "two")).await?;
+        let standby = bench.attach_by(&offer("prod", "two")).await?;
         assert!(
             matches!(standby, AttachOutcome::Attached { .. }),
             "the account is free at once: {standby:?}"
@@ -163,8 +142,65 @@ async fn a_session_attaches_only_accepted_accounts_that_it_has_not_withdrawn() -
 
         // The withdrawal of an account that another agent has attached by now does not detach it.
         bench.store.withdraw(&tenant(), &session.id, &account("prod")).await?;
-        let third = bench.store.attach(&offer("prod", "three")).await?;
+        let third = bench.attach_by(&offer("prod", "three")).await?;
         assert!(matches!(third, AttachOutcome::Busy { .. }), "{third:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_session_that_was_purged_attaches_nothing() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        bench.announce();
+        let session = session_of("one");
+        bench.store.open_session(&session).await?;
+        let request = AttachRequest { session: session.id.clone(), ..offer("prod", "one") };
+        assert!(matches!(bench.store.attach(&request).await?, AttachOutcome::Attached { .. }));
+        eventually!("the session is purged", bench.store.purge_sessions(Duration::ZERO).await.unwrap() > 0);
+        assert_eq!(bench.store.attach(&request).await?, AttachOutcome::SessionClosed);
+        assert!(!bench.store.session_is_live(&session.id, MINUTE).await?);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_session_is_live_while_it_is_touched() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        bench.announce();
+        let session = session_of("one");
+        bench.store.open_session(&session).await?;
+        assert!(bench.store.session_is_live(&session.id, MINUTE).await?);
+        eventually!(
+            "the session falls silent",
+            !bench.store.session_is_live(&session.id, Duration::from_millis(1)).await.unwrap()
+        );
+        bench.store.close_session(&session.id).await?;
+        assert!(!bench.store.session_is_live(&session.id, MINUTE).await?);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn two_processes_that_take_turns_contest_a_name() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        bench.announce();
+        let [first, second] = [Incarnation::fresh(), Incarnation::fresh()];
+        let register = async |agent: &str, incarnation| {
+            let session = NewSession { incarnation, ..session_of(agent) };
+            bench.store.open_session(&session).await.unwrap();
+            // Registrations are ordered by their time, in milliseconds.
+            let opened = Timestamp::now();
+            eventually!("time goes on", Timestamp::now().as_millisecond() > opened.as_millisecond() + 1);
+        };
+        for incarnation in [first, first, second, second] {
+            register("restarted", incarnation).await;
+        }
+        assert!(bench.store.contested_agents(&tenant()).await?.is_empty(), "a restart is no contest");
+        for incarnation in [first, second, first] {
+            register("twice", incarnation).await;
+        }
+        let contested = bench.store.contested_agents(&tenant()).await?;
+        assert_eq!(contested.into_iter().collect::<Vec<_>>(), [agent("twice")]);
     }
     Ok(())
 }
@@ -173,7 +209,7 @@ async fn a_session_attaches_only_accepted_accounts_that_it_has_not_withdrawn() -
 async fn silent_sessions_are_not_live_and_are_purged() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
-        bench.store.open_session(&session("one")).await?;
+        bench.store.open_session(&session_of("one")).await?;
         assert_eq!(bench.store.purge_sessions(MINUTE).await?, 0);
         eventually!(
             "the session falls silent",
