@@ -68,9 +68,10 @@ pub(crate) fn debug() -> Router<EndpointState> {
 
 /// Reports healthy as soon as the agent runs: problems are shown, but restarting the agent would not help.
 async fn health(State(state): State<EndpointState>) -> Json<Value> {
-    let Link { connected, since, error } = state.link_rx.borrow().clone();
+    let Link { connected, since, error, disconnected } = state.link_rx.borrow().clone();
     let hub = if connected { "connected" } else { "disconnected" };
-    let link = json!({ "since": since, "error": error });
+    let disconnected = disconnected.map(|(at, reason)| json!({ "at": at, "reason": reason }));
+    let link = json!({ "since": since, "error": error, "lastDisconnect": disconnected });
     let configuration = state.shown_rx.borrow().clone();
     Json(json!({ "status": "UP", "hub": hub, "link": link, "configuration": configuration }))
 }

@@ -39,7 +39,7 @@ pub use attached::AttachedAccount;
 pub use bearer::{Bearer, BearerError};
 pub use dial::{DialError, Dialer};
 pub use flow::{Credit, CreditHold, CreditedItem, FlowControl, FlowOptions, SendReservation, UsageGauges};
-use session::Session;
+use session::{Session, SessionEnd};
 pub(crate) use zone::zone;
 
 use crate::{
@@ -48,6 +48,9 @@ use crate::{
 
 /// Duration after which a session counts as healthy; shorter ones in a row are followed by growing pauses.
 const HEALTHY: Duration = Duration::from_secs(10);
+
+/// Longest pause before the next session that a hub can ask for.
+const LONGEST_ABSENCE: Duration = Duration::from_mins(5);
 
 /// Parts from which the uplink is built.
 #[derive(Debug)]
@@ -89,13 +92,17 @@ pub struct Link {
     pub since: Option<Timestamp>,
     /// Reason for which there is no session.
     pub error: Option<String>,
+    /// Reason for which the hub ended the previous session, and when; it stays after a reconnect.
+    pub disconnected: Option<(Timestamp, String)>,
 }
 
 // === impl Link ===
 
 impl Link {
-    fn up() -> Self {
-        Self { connected: true, since: Some(Timestamp::now()), error: None }
+    /// Returns the state of an open session that follows this one.
+    fn up(&self) -> Self {
+        let disconnected = self.disconnected.clone();
+        Self { connected: true, since: Some(Timestamp::now()), error: None, disconnected }
     }
 }
 
@@ -126,6 +133,11 @@ impl Uplink {
             if token.is_cancelled() {
                 return Ok(());
             }
+            if let Ok(SessionEnd { reason, retry_after: Some(_), .. }) = &ended {
+                warn!(hub = self.dialer.address(), reason, "the hub ended the session");
+                let disconnected = Some((Timestamp::now(), reason.clone()));
+                self.link_tx.send_modify(|link| link.disconnected = disconnected);
+            }
             let retry_after = match ended {
                 Ok(ended) => {
                     info!(
@@ -141,7 +153,8 @@ impl Uplink {
                     } else {
                         backoff.next()
                     };
-                    ended.retry_after.unwrap_or_default().max(pause).max(self.min_pause.unwrap_or_default())
+                    let asked = ended.retry_after.unwrap_or_default().min(LONGEST_ABSENCE);
+                    asked.max(pause).max(self.min_pause.unwrap_or_default())
                 }
                 Err(error) => {
                     backoff.ended_after(started.elapsed());
@@ -166,6 +179,7 @@ impl Uplink {
                 connected: false,
                 since: since.or_else(|| Some(Timestamp::now())),
                 error: Some(error),
+                disconnected: link.disconnected.take(),
             };
         });
         was_connected

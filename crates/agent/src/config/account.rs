@@ -50,9 +50,8 @@ pub struct AccountConfig {
     pub caching_policies: Vec<CachingPolicy>,
     /// Values that never leave the cluster, by kind; those of `kubernetes.redact` hold too.
     pub redact: Vec<RedactRule>,
-    /// Fiat's roles, as `{READ: […], WRITE: […]}` or a list of such. Permissions that cannot be parsed deny everyone.
-    /// The hub shows them, and accepts Spinnaker's operations only from callers who name the account in
-    /// `X-SPINNAKER-ACCOUNTS`.
+    /// Fiat's roles, as `{READ: […], WRITE: […]}` or a list of such. What cannot be read shuts everybody out. The hub
+    /// shows them, and takes operations of Spinnaker only from callers who name the account in `X-SPINNAKER-ACCOUNTS`.
     pub permissions: serde_json::Value,
     /// Groups that may use it, where there are no `permissions`.
     pub required_group_membership: Vec<String>,
@@ -199,10 +198,9 @@ impl AccountConfig {
     pub fn permissions(&self) -> (Permissions, Option<String>) {
         match Permissions::parse(&self.permissions) {
             Ok(permissions) => (permissions, None),
-            Err(wrong) => (
-                Permissions::nobody(),
-                Some(format!("permissions: {wrong}; until this is corrected, nobody has access")),
-            ),
+            Err(wrong) => {
+                (Permissions::nobody(), Some(format!("permissions: {wrong}; until then nobody has any")))
+            }
         }
     }
 
@@ -394,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn permissions_that_cannot_be_parsed_deny_everyone() {
+    fn permissions_that_cannot_be_read_shut_everybody_out() {
         let account = AccountConfig { permissions: json!(["dev"]), ..AccountConfig::default() };
         let properties: serde_json::Value = serde_json::from_str(&account.properties()).unwrap();
         let nobody = json!({ "READ": ["spindrift:nobody"], "WRITE": ["spindrift:nobody"] });

@@ -19,7 +19,7 @@ pub struct Permissions {
     /// Roles that may change it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub write: Vec<String>,
-    /// Fiat's other two, accepted and without effect for accounts.
+    /// Fiat's other two, which mean nothing for accounts; who writes them is not shut out for it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub execute: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

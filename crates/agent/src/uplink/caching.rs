@@ -28,6 +28,12 @@ const REATTACH: BackoffConfig = BackoffConfig {
     max: Duration::from_secs(30),
 };
 
+/// Least pause between two attaches of a standby, whatever the hub asks for: a pause of nothing would be a busy loop.
+const SHORTEST_STANDBY: Duration = Duration::from_millis(100);
+
+/// Longest pause between two attaches of a standby: a hub cannot keep an agent away for longer.
+const LONGEST_STANDBY: Duration = Duration::from_mins(5);
+
 /// Unacknowledged batches of an account: one that the hub commits, one on its way. Items that come meanwhile go together
 /// in the next, so that a lone event goes at once and a flood in few transactions.
 const BATCHES_IN_FLIGHT: usize = 2;
@@ -123,7 +129,7 @@ impl CachingAccount {
                     stop.run_until_cancelled(sleep(backoff.next())).await;
                 }
                 Ok(Err(retry_after)) => {
-                    stop.run_until_cancelled(sleep(retry_after)).await;
+                    stop.run_until_cancelled(sleep(standby_pause(retry_after))).await;
                 }
                 Err(SessionOver) => return CachingEnd::SessionOver,
             }
@@ -249,6 +255,11 @@ impl CachingAccount {
     }
 }
 
+/// Returns the pause of a standby, within limits that a hub cannot change.
+fn standby_pause(asked: Duration) -> Duration {
+    asked.clamp(SHORTEST_STANDBY, LONGEST_STANDBY)
+}
+
 // === impl PendingBatch ===
 
 impl PendingBatch {
@@ -302,6 +313,13 @@ mod tests {
 
     fn mention(uid: &str) -> Item {
         Item::Mention { scope: SCOPE, uids: vec![uid.into()] }
+    }
+
+    #[test]
+    fn a_hub_can_neither_hurry_a_standby_nor_keep_it_away() {
+        assert_eq!(standby_pause(Duration::ZERO), SHORTEST_STANDBY);
+        assert_eq!(standby_pause(Duration::from_secs(2)), Duration::from_secs(2));
+        assert_eq!(standby_pause(Duration::from_millis(u32::MAX.into())), LONGEST_STANDBY);
     }
 
     #[tokio::test]

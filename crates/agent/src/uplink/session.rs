@@ -27,7 +27,7 @@ use tonic::Status;
 use tracing::{debug, info};
 
 use super::{
-    Link, Uplink,
+    Uplink,
     channels::{Channels, OpenError},
     heartbeat::Heartbeat,
     namespaces::NamespaceUpdate,
@@ -42,6 +42,9 @@ const NAMESPACE_UPDATES: usize = 16;
 
 /// Time for which an agent that stops waits for the hub to receive the results of finished operations.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Time for which a session that lost a channel waits for the reason on the Control channel.
+const REASON_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// An open session.
 pub(super) struct Session<'a> {
@@ -82,6 +85,8 @@ pub(super) struct SessionEnd {
     pub(super) reason: String,
     /// Delay that the hub asked for before the next session.
     pub(super) retry_after: Option<Duration>,
+    /// Set if the hub closed a channel.
+    pub(super) closed_by_hub: bool,
 }
 
 // === impl Session ===
@@ -111,7 +116,7 @@ impl<'a> Session<'a> {
         let announced =
             accounts.into_iter().map(|account| (account.description.name.clone(), account)).collect();
         uplink.metrics.connections.inc();
-        uplink.link_tx.send_replace(Link::up());
+        uplink.link_tx.send_modify(|link| *link = link.up());
         let mut session = Self {
             uplink,
             welcome,
@@ -132,6 +137,7 @@ impl<'a> Session<'a> {
         let results = uplink.executor.results();
         results.begin_session();
         let ended = session.serve(shutdown).await;
+        let ended = session.with_reason_of_hub(ended).await;
         results.end_session();
         let Self { accounts, caching, .. } = session;
         // None of their watches may be shown as running afterwards.
@@ -213,6 +219,22 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Waits for the reason on the Control channel if the hub closed another channel first.
+    async fn with_reason_of_hub(&mut self, ended: SessionEnd) -> SessionEnd {
+        if ended.retry_after.is_some() || !ended.closed_by_hub {
+            return ended;
+        }
+        let reason = async {
+            while let Ok(Some(message)) = self.channels.control_down.message().await {
+                if let Ok(ControlDown::Disconnect { reason, retry_after }) = ControlDown::try_from(message) {
+                    return Some(SessionEnd { reason, retry_after: Some(retry_after), closed_by_hub: true });
+                }
+            }
+            None
+        };
+        timeout(REASON_TIMEOUT, reason).await.ok().flatten().unwrap_or(ended)
+    }
+
     fn control(
         &mut self,
         down: Result<Option<spindrift_protocol::v1::ControlDown>, Status>,
@@ -225,7 +247,7 @@ impl<'a> Session<'a> {
             ControlDown::Pong { nonce } => self.ponged(nonce),
             ControlDown::Verdict(verdict) => self.apply_verdict(verdict),
             ControlDown::Disconnect { reason, retry_after } => {
-                return Err(SessionEnd { reason, retry_after: Some(retry_after) });
+                return Err(SessionEnd { reason, retry_after: Some(retry_after), closed_by_hub: true });
             }
             ControlDown::Operation(part) => {
                 if let Some(request) =
@@ -252,9 +274,7 @@ impl<'a> Session<'a> {
         &mut self,
         down: Result<Option<spindrift_protocol::v1::EventsDown>, Status>,
     ) -> Result<(), SessionEnd> {
-        let message = down
-            .map_err(|status| broken(&status))?
-            .ok_or_else(|| SessionEnd::because("the hub closed the Events channel"))?;
+        let message = down.map_err(|status| broken(&status))?.ok_or_else(|| SessionEnd::closed("Events"))?;
         let message = EventsDown::try_from(message).map_err(|invalid| invalid_message(&invalid))?;
         let Some(account) = message.account() else {
             self.uplink.metrics.heartbeat(Channel::Events);
@@ -272,9 +292,7 @@ impl<'a> Session<'a> {
     }
 
     fn results(&mut self, down: Result<Option<v1::ResultsDown>, Status>) -> Result<(), SessionEnd> {
-        let message = down
-            .map_err(|status| broken(&status))?
-            .ok_or_else(|| SessionEnd::because("the hub closed the Results channel"))?;
+        let message = down.map_err(|status| broken(&status))?.ok_or_else(|| SessionEnd::closed("Results"))?;
         let message = ResultsDown::try_from(message).map_err(|invalid| invalid_message(&invalid))?;
         match message {
             ResultsDown::Heartbeat => self.uplink.metrics.heartbeat(Channel::Results),
@@ -290,7 +308,11 @@ impl<'a> Session<'a> {
 
 impl SessionEnd {
     fn because(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), retry_after: None }
+        Self { reason: reason.into(), retry_after: None, closed_by_hub: false }
+    }
+
+    fn closed(channel: &str) -> Self {
+        Self { closed_by_hub: true, ..Self::because(format!("the hub closed the {channel} channel")) }
     }
 }
 
