@@ -95,7 +95,7 @@ impl Front50 {
 async fn read(response: Body) -> Result<Project, Refusal> {
     let body = body::read(response, MAX_BYTES).await.map_err(|unread| match unread {
         Unread::TooLarge(most) => failed(&format_args!("the project has more than {most} bytes")),
-        Unread::BrokenOff => failed(&"the connection broke"),
+        Unread::BrokenOff | Unread::Refused(_) => failed(&"the connection broke"),
     })?;
     serde_json::from_slice(&body)
         .map_err(|error| failed(&format_args!("its response is not a project: {error}")))
