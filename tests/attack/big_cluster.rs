@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::ensure;
 use serde_json::json;
 use spindrift_playground::{
-    Tempo,
+    Timing,
     fleet::{self, Content, Fleet, FleetOptions},
 };
 use spindrift_process::shutdown::Shutdown;
@@ -35,7 +35,7 @@ impl BigCluster {
     /// Starts an empty cluster and an agent that serves it under this name of an account.
     pub(crate) async fn start(hub: &HubProcess, account: &str) -> Self {
         let shutdown = Shutdown::new();
-        let content = Content::Empty { tempo: Tempo::HASTE };
+        let content = Content::Empty { timing: Timing::HASTE };
         let options = FleetOptions { content, ..FleetOptions::shops(1) };
         let fleet = fleet::start(options, &shutdown).await.unwrap();
         let files = scratch("big-cluster").unwrap();

@@ -13,13 +13,17 @@
 mod artifacts;
 mod big_cluster;
 mod bystander;
+mod chunks;
 mod disk;
+mod many_accounts;
+mod peer;
 mod ports;
 mod probe;
 mod readers;
 mod report;
 mod rows;
 mod target;
+mod unfinished;
 
 use futures::future::LocalBoxFuture;
 
@@ -65,6 +69,29 @@ const ATTACKS: &[Attack] = &[
         name: "rows that cannot be read",
         settings: &[],
         run: |target| Box::pin(rows::unreadable(target)),
+    },
+    Attack { name: "empty zstd frames", settings: &[], run: |target| Box::pin(chunks::empty_frames(target)) },
+    Attack {
+        name: "chunks of large content",
+        settings: &[],
+        run: |target| Box::pin(chunks::large_content(target)),
+    },
+    Attack { name: "unfinished bodies", settings: &[], run: |target| Box::pin(unfinished::bodies(target)) },
+    Attack {
+        name: "unfinished messages",
+        settings: &[],
+        run: |target| Box::pin(unfinished::messages(target)),
+    },
+    Attack { name: "silent connections", settings: &[], run: |target| Box::pin(unfinished::silence(target)) },
+    Attack {
+        name: "limits of HTTP/2",
+        settings: &[],
+        run: |target| Box::pin(unfinished::http2_limits(target)),
+    },
+    Attack {
+        name: "many accounts",
+        settings: many_accounts::SETTINGS,
+        run: |target| Box::pin(many_accounts::announced(target)),
     },
 ];
 

@@ -239,6 +239,22 @@ async fn a_new_session_of_an_agent_ends_its_old_one() {
 }
 
 #[tokio::test]
+async fn channels_without_a_control_channel_end() {
+    let (_database, hub) = hub().await;
+    let mut caller = Caller::dial(&hub).await;
+    let welcome = caller.register(registration("agent-a")).await.unwrap();
+    let session = welcome.session.as_str();
+    let events: Request<tokio_stream::Pending<v1::EventsUp>> =
+        request(session, &token(Channel::Events, &welcome));
+    let mut events = caller.client.events(events).await.unwrap().into_inner();
+    // Three missed heartbeats, seen three times.
+    let end = timeout(2 * PATIENCE, events.message()).await.expect("the channel ends").unwrap();
+    assert_eq!(end, None);
+    let message = caller.refused(Channel::Control, session, &token(Channel::Control, &welcome)).await;
+    assert!(message.contains("register again"), "{message}");
+}
+
+#[tokio::test]
 async fn a_registration_without_a_common_version_is_refused_by_naming_both() {
     let (_database, hub) = hub().await;
     let mut caller = Caller::dial(&hub).await;

@@ -49,3 +49,26 @@ async fn a_keep_alive_of_zero_leaves_the_pace_of_pings_to_the_hub() {
     let connections = agent.metric("kubesvc_connection_count").await.unwrap();
     assert_eq!(connections, 1, "the session is the first one");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_processes_with_one_name_are_shown_on_both_sides() {
+    let cluster = Cluster::shared().await.unwrap();
+    let database = Database::sqlite().unwrap();
+    let hub = HubProcess::start("hub-a", &database, &[]).await.unwrap();
+    let start = || AgentProcess::start("agent-a", hub.grpc(), &json!([account("main", cluster)])).unwrap();
+    let agents = [start(), start()];
+    eventually!("the hub shows the problem", LONG, {
+        let shown = hub.get("/v1/agents").await.unwrap_or_default();
+        let problem = shown.pointer("/0/problem").and_then(|problem| problem.as_str()).map(str::to_owned);
+        problem.is_some_and(|problem| problem.contains("two processes register under this name"))
+    });
+    hub.daemon().wait_for_log("two processes register under this name").await.unwrap();
+    for agent in agents {
+        eventually!("the agent shows the problem", LONG, {
+            let health = agent.get("/health").await.unwrap_or_default();
+            let reason = health.pointer("/link/lastDisconnect/reason").and_then(|reason| reason.as_str());
+            reason.is_some_and(|reason| reason.contains("another process has registered as agent agent-a"))
+        });
+        agent.daemon().wait_for_log("another process has registered as agent agent-a").await.unwrap();
+    }
+}
