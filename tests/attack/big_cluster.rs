@@ -35,7 +35,7 @@ impl BigCluster {
     /// Starts an empty cluster and an agent that serves it under this name of an account.
     pub(crate) async fn start(hub: &HubProcess, account: &str) -> Self {
         let shutdown = Shutdown::new();
-        let content = Content::Empty { timing: Timing::HASTE };
+        let content = Content::Empty { timing: Timing::FAST };
         let options = FleetOptions { content, ..FleetOptions::shops(1) };
         let fleet = fleet::start(options, &shutdown).await.unwrap();
         let files = scratch("big-cluster").unwrap();

@@ -13,7 +13,7 @@ use anyhow::{Context, anyhow};
 use futures::{FutureExt, future::BoxFuture};
 use http::{Request, Response};
 use serde_json::{Value, json};
-use spindrift_playground::{Body, Cluster, Cut, Key, Layer, Next, Playground, RequestBody};
+use spindrift_playground::{Body, Cluster, ConnectionClosed, Key, Layer, Next, Playground, RequestBody};
 use spindrift_process::shutdown::Shutdown;
 use spindrift_testkit::scratch;
 use tempfile::TempDir;
@@ -116,7 +116,7 @@ impl Layer for Counter {
         &self,
         request: Request<RequestBody>,
         next: Next,
-    ) -> BoxFuture<'static, Result<Response<Body>, Cut>> {
+    ) -> BoxFuture<'static, Result<Response<Body>, ConnectionClosed>> {
         self.0.fetch_add(1, Ordering::Relaxed);
         async move { Ok(next.run(request).await) }.boxed()
     }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use spindrift_model::{Content, OperationError, Outcome};
-use spindrift_playground::{Cluster, LogLine, LogSource, Playground, Run};
+use spindrift_playground::{Cluster, ContainerRun, LogLine, LogSource, Playground};
 use spindrift_process::shutdown::Shutdown;
 use spindrift_protocol::ResultsDown;
 use tokio::sync::mpsc;
@@ -22,7 +22,7 @@ struct Writer {
 }
 
 impl LogSource for Writer {
-    fn lines(&self, pod: &Value, container: &str, run: Run) -> Vec<LogLine> {
+    fn lines(&self, pod: &Value, container: &str, run: ContainerRun) -> Vec<LogLine> {
         let pod = pod["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         (0..self.lines).map(|i| line(&format!("{pod}/{container} {run:?} {i}"))).collect()
     }

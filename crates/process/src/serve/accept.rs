@@ -82,7 +82,7 @@ impl Acceptor {
         // A listener for both families shows peers of IPv4 as ::ffff:10.0.0.1.
         let remote = SocketAddr::new(remote.ip().to_canonical(), remote.port());
         let Some(slot) = self.addresses.admit(remote.ip()) else {
-            self.refuse_address(remote, format!("{CONNECTIONS_PER_ADDRESS} connections"));
+            self.refuse_address(remote, &format!("{CONNECTIONS_PER_ADDRESS} connections"));
             return;
         };
         let endpoint = Arc::clone(&self.endpoint);
@@ -101,12 +101,12 @@ impl Acceptor {
             }
         });
         if !begun {
-            self.refuse_address(remote, "too many handshakes at once".into());
+            self.refuse_address(remote, "too many handshakes at once");
         }
     }
 
     /// Logs that a connection was closed because its address has too many.
-    fn refuse_address(&self, remote: SocketAddr, has: String) {
+    fn refuse_address(&self, remote: SocketAddr, has: &str) {
         let name = self.endpoint.name;
         let sentence = format!("connection to the {name} port closed: its address has {has}");
         if self.heard.is_news(remote.ip(), &sentence) {

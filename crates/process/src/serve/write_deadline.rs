@@ -57,11 +57,11 @@ impl<IO: AsyncWrite + Unpin> AsyncWrite for WriteDeadline<IO> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.within(cx, |io, cx| io.poll_flush(cx))
+        self.within(cx, AsyncWrite::poll_flush)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.within(cx, |io, cx| io.poll_shutdown(cx))
+        self.within(cx, AsyncWrite::poll_shutdown)
     }
 
     fn poll_write_vectored(

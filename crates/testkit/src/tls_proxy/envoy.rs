@@ -36,7 +36,7 @@ pub(super) fn config(file: &ProxyFile<'_>) -> String {
             }],
         },
     });
-    let http2 = json!({
+    let http2_options = json!({
         "@type": "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
         "explicit_http_config": { "http2_protocol_options": {} },
     });
@@ -55,7 +55,7 @@ pub(super) fn config(file: &ProxyFile<'_>) -> String {
         "clusters": [{
             "name": "hub",
             "type": "STATIC",
-            "typed_extension_protocol_options": { "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": http2 },
+            "typed_extension_protocol_options": { "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": http2_options },
             "load_assignment": { "cluster_name": "hub", "endpoints": [{ "lb_endpoints": [{
                 "endpoint": { "address": address(hub.ip().to_string(), hub.port()) },
             }] }] },
