@@ -92,7 +92,7 @@ pub(crate) async fn login_theft(target: &mut Target) {
 }
 
 pub(crate) async fn endless_servers(target: &mut Target) {
-    let flood: Vec<u8> = [&b"HTTP/1.1 200 OK\r\n\r\n"[..], &[b'x'; 64 * 1024]].concat();
+    let flood: Vec<u8> = [&b"HTTP/1.1 200 OK\r\n\r\n"[..], &vec![b'x'; 64 * 1024]].concat();
     let declared = b"HTTP/1.1 200 OK\r\ncontent-length: 99999999999\r\n\r\n".to_vec();
     let head: Vec<u8> = [&b"HTTP/1.1 200 OK\r\n"[..], &b"x: y\r\n".repeat(10_000)].concat();
     let circle = b"HTTP/1.1 302 X\r\nlocation: /again\r\ncontent-length: 0\r\n\r\n".to_vec();

@@ -41,8 +41,8 @@ impl BigCluster {
         let files = scratch("big-cluster").unwrap();
         let kubeconfig = files.path().join("kubeconfig");
         std::fs::write(&kubeconfig, fleet.kubeconfig()).unwrap();
-        let context = fleet.names().next().unwrap().to_owned();
-        let accounts = json!([{ "name": account, "kubeconfigFile": kubeconfig, "context": context }]);
+        let cluster = fleet.names().next().unwrap().to_owned();
+        let accounts = json!([{ "name": account, "kubeconfigFile": kubeconfig, "context": cluster }]);
         let agent = AgentProcess::start(&format!("agent-of-{account}"), hub.grpc(), &accounts).unwrap();
         Self { _agent: agent, fleet, account: account.to_owned(), _shutdown: shutdown, _files: files }
     }

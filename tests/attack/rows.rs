@@ -25,14 +25,14 @@ pub(crate) async fn unreadable(target: &mut Target) {
         target.check(format!("page {query:?} is served"), page.is_ok(), format!("{page:?}"));
     }
     let page = hub.get("/v1/objects?account=big").await.unwrap_or_default();
-    let named = json!([{ "account": "big", "group": "", "kind": "ConfigMap", "namespace": "default", "name": "bad-0" }]);
-    target.check("the page names the object", page["unreadable"] == named, &page["unreadable"]);
-    let names = names(&page);
-    let all = (0..5).all(|number| names.contains(&format!("good-{number}")));
+    let expected = json!([{ "account": "big", "group": "", "kind": "ConfigMap", "namespace": "default", "name": "bad-0" }]);
+    target.check("the page names the object", page["unreadable"] == expected, &page["unreadable"]);
+    let shown = names(&page);
+    let all = (0..5).all(|number| shown.contains(&format!("good-{number}")));
     target.check(
         "the page has the others",
-        all && !names.contains(&"bad-0".to_owned()),
-        format!("{names:?}"),
+        all && !shown.contains(&"bad-0".to_owned()),
+        format!("{shown:?}"),
     );
 
     let mut watch = hub.watch(&[("account", "big")], None).await.unwrap();

@@ -61,7 +61,7 @@ pub(crate) async fn bodies(target: &mut Target) {
             Ok(Ok(answer)) if answer == "HTTP/1.1 408" => late += 1,
             // Refused; if the connection was closed while the client sent, the answer is lost.
             Ok(answer) if answer.as_ref().is_ok_and(|answer| answer == "HTTP/1.1 503") || answer.is_err() => {
-                busy += 1
+                busy += 1;
             }
             other => others.push(format!("{other:?}")),
         }

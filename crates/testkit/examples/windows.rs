@@ -86,7 +86,7 @@ async fn measure(stream_window: u32, connection_window: u32) -> anyhow::Result<f
     let mut answers = client.events(chunks).await?.into_inner();
     let begun = Instant::now();
     answers.message().await?.context("the reader answers")?;
-    let mebibytes = f64::from(u32::try_from(CHUNKS * CHUNK_BYTES >> 20)?);
+    let mebibytes = f64::from(u32::try_from((CHUNKS * CHUNK_BYTES) >> 20)?);
     Ok(mebibytes / begun.elapsed().as_secs_f64())
 }
 

@@ -40,7 +40,7 @@ pub(super) struct Dial {
 #[derive(Debug, Clone)]
 pub(crate) enum TlsSource {
     /// Certificates in files.
-    Files(RotatingClientTls),
+    Files(Box<RotatingClientTls>),
     /// Certificates of the system, read for the first TLS connection: a system without any can use plain HTTP.
     System(Arc<OnceLock<ClientTls>>),
 }
@@ -126,13 +126,14 @@ impl TlsSource {
     fn current(&self) -> Result<ClientTls, TlsError> {
         match self {
             Self::Files(tls) => Ok(tls.current()),
-            Self::System(read) => match read.get() {
-                Some(tls) => Ok(tls.clone()),
-                None => {
+            Self::System(read) => {
+                if let Some(tls) = read.get() {
+                    Ok(tls.clone())
+                } else {
                     let tls = ClientTls::open(ClientTlsFiles::default())?;
                     Ok(read.get_or_init(|| tls).clone())
                 }
-            },
+            }
         }
     }
 }

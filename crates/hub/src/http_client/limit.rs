@@ -60,7 +60,7 @@ mod tests {
 
     /// Reads a body of at most 4 bytes; a limit that is not given is never reached.
     async fn error_of(body: Body, total: Option<Duration>, pause: Option<Duration>) -> String {
-        const NEVER: Duration = Duration::from_secs(3600);
+        const NEVER: Duration = Duration::from_hours(1);
         let limits =
             DownloadLimits { bytes: 4, total: total.unwrap_or(NEVER), pause: pause.unwrap_or(NEVER) };
         let deadline = Instant::now() + limits.total;

@@ -149,9 +149,10 @@ impl UrlRestrictions {
 
     fn check_name(&self, host: &str) -> Result<(), TargetRefused> {
         if host == "localhost" || host.ends_with(".localhost") {
-            return match self.reject_localhost {
-                true => Err(self.refused(&host, "it is this host", "rejectLocalhost")),
-                false => Ok(()),
+            return if self.reject_localhost {
+                Err(self.refused(&host, "it is this host", "rejectLocalhost"))
+            } else {
+                Ok(())
             };
         }
         if self.domains.iter().any(|domain| domain.name == host) {

@@ -46,8 +46,11 @@ const DEADLINE: Duration = Duration::from_secs(20);
 /// Resources that clusters serve, as their agents discovered them a moment ago.
 #[derive(Debug, Default)]
 pub struct ServedKinds {
-    read: Mutex<HashMap<AccountName, (Instant, Arc<[ServedKind]>)>>,
+    read: Mutex<HashMap<AccountName, DiscoveredAt>>,
 }
+
+/// Resources of one cluster, and the time of their discovery.
+type DiscoveredAt = (Instant, Arc<[ServedKind]>);
 
 /// A resource that a cluster serves.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -216,13 +219,12 @@ pub(super) fn stored(
     let LiveBody { kind, metadata } = serde_json::from_str(body.get())
         .map_err(|error| unreadable(&format!("an object cannot be read: {error}")))?;
     let LiveMetadata { namespace, name, uid, resource_version, labels } = metadata;
-    let body = match kind {
-        Some(_) => body.get().to_owned(),
+    let body = if kind.is_some() {
+        body.get().to_owned()
+    } else {
         // Items of a list do not repeat their kind.
-        None => {
-            let rest = body.get().strip_prefix('{').unwrap_or_default();
-            format!(r#"{{"kind":"{}","apiVersion":"{}",{rest}"#, resource.kind, resource.api_version())
-        }
+        let rest = body.get().strip_prefix('{').unwrap_or_default();
+        format!(r#"{{"kind":"{}","apiVersion":"{}",{rest}"#, resource.kind, resource.api_version())
     };
     Ok(StoredObject {
         account: account.clone(),
@@ -323,7 +325,7 @@ impl From<DiscoveredKind> for ServedKind {
 
 impl ReadProblem {
     pub(super) fn new(account: &AccountName, error: &OperationError) -> Self {
-        Self { account: account.to_string(), message: error.message().to_owned() }
+        Self { account: account.to_string(), message: error.message().clone() }
     }
 }
 

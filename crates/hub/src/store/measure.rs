@@ -29,16 +29,13 @@ impl Store {
     ) -> Result<Fitting, StoreError> {
         let step = "measure objects";
         let length = self.dialect.body_length();
-        let lengths: Vec<u64> = match self.dialect.gathered("bytes", SEPARATOR) {
-            Some(gathered) => {
-                let text = format!("SELECT {gathered} AS lengths FROM (SELECT {length} AS bytes");
-                let row = select(&text).push(")").fetch_optional(step, connection).await?;
-                row.map_or(Ok(Vec::new()), |row| row.slice("lengths").map(numbers))?
-            }
-            None => {
-                let rows = select(&format!("SELECT {length} AS bytes")).fetch_all(step, connection).await?;
-                rows.iter().map(|row| row.count("bytes")).collect::<Result<_, _>>()?
-            }
+        let lengths: Vec<u64> = if let Some(gathered) = self.dialect.gathered("bytes", SEPARATOR) {
+            let text = format!("SELECT {gathered} AS lengths FROM (SELECT {length} AS bytes");
+            let row = select(&text).push(")").fetch_optional(step, connection).await?;
+            row.map_or(Ok(Vec::new()), |row| row.slice("lengths").map(numbers))?
+        } else {
+            let rows = select(&format!("SELECT {length} AS bytes")).fetch_all(step, connection).await?;
+            rows.iter().map(|row| row.count("bytes")).collect::<Result<_, _>>()?
         };
         Ok(Fitting::of(&lengths, bytes))
     }

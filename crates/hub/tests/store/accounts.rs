@@ -159,7 +159,10 @@ async fn an_account_is_deleted_only_if_no_agent_serves_it() -> anyhow::Result<()
         assert_eq!(forget().await?, Forgotten::Served { agent: agent("agent") }, "it was just announced");
         assert_eq!(unserved().await?, []);
         bench.database.execute("UPDATE spindrift_account SET last_seen = 0").await?;
-        assert_eq!(unserved().await?.into_iter().map(|it| it.name).collect::<Vec<_>>(), [name.clone()]);
+        assert_eq!(
+            unserved().await?.into_iter().map(|it| it.name).collect::<Vec<_>>(),
+            std::slice::from_ref(&name)
+        );
         assert_eq!(forget().await?, Forgotten::Done);
         assert_eq!(forget().await?, Forgotten::Unknown);
         assert_eq!((bench.names("moved").await?.len(), bench.store.accounts(&tenant()).await?.len()), (0, 0));

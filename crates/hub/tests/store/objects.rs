@@ -124,11 +124,11 @@ async fn parts_of_a_page_are_bounded_in_bytes_and_complete_together() -> anyhow:
     for bench in Bench::all().await? {
         bench.announce();
         let sizes = [100, 900, 5000, 10, 10, 10, 2000, 0];
-        let sized = |(number, size): (usize, &usize)| {
+        let pod_of = |(number, size): (usize, &usize)| {
             let body = format!(r#"{{"fill":"{}"}}"#, "x".repeat(*size)).into();
             ObjectWrite { body, ..pod(&format!("pod-{number}"), "1") }
         };
-        bench.write("prod", |write| write.upserts = sizes.iter().enumerate().map(sized).collect()).await?;
+        bench.write("prod", |write| write.upserts = sizes.iter().enumerate().map(pod_of).collect()).await?;
 
         let mut query = ObjectQuery { limit: 100, ..ObjectQuery::default() };
         let mut parts = Vec::new();

@@ -66,7 +66,7 @@ pub(super) fn decide(
         }
         (PodStage::Creating, Trigger::Timer) => start(&mut plan, pod, context),
         (PodStage::Starting | PodStage::Crashed, Trigger::Change) => {
-            plan.later(context.jittered(context.timing.ready))
+            plan.later(context.jittered(context.timing.ready));
         }
         (PodStage::Starting, Trigger::Timer) => plan.status(Kind::Pod, pod, status::ready(pod, context)),
         (PodStage::Running, Trigger::Change) => {
@@ -89,7 +89,7 @@ pub(super) fn decide(
             plan.later((context.timing.back_off * 2_u32.pow(doublings)).min(LONGEST_BACK_OFF));
         }
         (PodStage::BackingOff, Trigger::Timer) => {
-            plan.status(Kind::Pod, pod, status::restarted(pod, context))
+            plan.status(Kind::Pod, pod, status::restarted(pod, context));
         }
         (PodStage::Stuck | PodStage::Done, _) => {}
     }

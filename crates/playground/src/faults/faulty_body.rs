@@ -39,7 +39,7 @@ pub(super) fn wrap(
     seen: u64,
 ) -> Body {
     let changed_rx = faults.changed.subscribe();
-    let faulty = FaultyBody {
+    let wrapped = FaultyBody {
         inner: body,
         faults,
         changed_rx,
@@ -50,9 +50,9 @@ pub(super) fn wrap(
         ends: false,
         begun: false,
     };
-    let frames = stream::unfold(faulty, |mut faulty| async move {
-        let frame = faulty.next().await?;
-        Some((frame, faulty))
+    let frames = stream::unfold(wrapped, |mut wrapped| async move {
+        let frame = wrapped.next().await?;
+        Some((frame, wrapped))
     });
     StreamBody::new(frames).boxed_unsync()
 }

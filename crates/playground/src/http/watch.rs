@@ -268,7 +268,7 @@ impl Watcher {
             }
             Err(ChangesError::Closed) => self.ended = true,
             Err(ChangesError::Gone(gone)) => {
-                out = self.refusal(&Status::too_old(self.position, gone.oldest)).into()
+                out = self.refusal(&Status::too_old(self.position, gone.oldest)).into();
             }
         }
         PendingEvents { piece: (!out.is_empty()).then(|| out.freeze()), more }

@@ -100,8 +100,8 @@ impl ShopActivity {
         });
     }
 
-    /// Runs until `stop` is cancelled.
-    pub async fn run(mut self, stop: CancellationToken) -> Result<(), Infallible> {
+    /// Runs until `shutdown` is cancelled.
+    pub async fn run(mut self, shutdown: CancellationToken) -> Result<(), Infallible> {
         let mut timers = Timers::new();
         let start = Instant::now();
         let mut rng = fastrand::Rng::with_seed(self.shops.len() as u64);
@@ -112,7 +112,7 @@ impl ShopActivity {
             let due = timers.next().unwrap_or_else(|| Instant::now() + Duration::from_hours(1));
             tokio::select! {
                 biased;
-                () = stop.cancelled() => return Ok(()),
+                () = shutdown.cancelled() => return Ok(()),
                 () = sleep_until(due) => {}
             }
             let now = Instant::now();

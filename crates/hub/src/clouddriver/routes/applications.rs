@@ -36,7 +36,7 @@ async fn list(State(state): State<RestState>, parameters: Parameters) -> Result<
     let behind = state.staleness.everywhere().await?;
     let clusters = named(state.store.cluster_refs(&state.tenant, None).await?);
     let names: BTreeSet<_> = clusters.iter().map(|cluster| cluster.application.as_str()).collect();
-    let shown = applications(names.into_iter(), &clusters);
+    let shown = applications(names, &clusters);
     Ok((behind, Json(shown)).into_response())
 }
 

@@ -87,7 +87,7 @@ impl Client {
         );
         let http = HttpClient::new(HttpClientSettings {
             connect_timeout: config.connect_timeout(),
-            tls: TlsSource::Files(config.tls().context("upstream.tls")?),
+            tls: TlsSource::Files(Box::new(config.tls().context("upstream.tls")?)),
             // It is a service of the same installation.
             proxies: Proxies::default(),
             restrictions: None,

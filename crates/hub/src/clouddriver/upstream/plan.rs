@@ -66,8 +66,6 @@ impl RoutePlan {
             return Self::Merge(list);
         }
         match &segments[..] {
-            // The page about this hub.
-            [] => Self::Ours,
             ["v1", "data", ..] => Self::Theirs,
             [first, ..] if HUB_ONLY.contains(first) => Self::Ours,
             // Definitions of accounts, which are in a Clouddriver's database.
@@ -76,8 +74,8 @@ impl RoutePlan {
             | ["applications", _, "clusters" | "serverGroups" | "jobs", account, ..]
             | ["applications", _, KUBERNETES, "pods", account, ..]
             | [_, "loadBalancers", account, _, _] => Self::Account((*account).to_owned()),
-            // Probes of Kubernetes are about this process.
-            ["health", ..] | ["cache", KUBERNETES, ..] | [KUBERNETES, "loadBalancers", ..] => Self::Ours,
+            // The page about this hub, and probes of Kubernetes, which are about this process.
+            [] | ["health", ..] | ["cache", KUBERNETES, ..] | [KUBERNETES, "loadBalancers", ..] => Self::Ours,
             ["artifacts", ..] => Self::OursFirst,
             ["task", id] | [_, "task", id] | [_, "task", id, "owner" | "restart"] => {
                 Self::Task(id.split_once(':').map_or(*id, |(id, _)| id).to_owned())

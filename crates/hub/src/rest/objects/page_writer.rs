@@ -86,7 +86,7 @@ impl PageWriter {
         request: PageRequest,
     ) -> Result<Self, StoreError> {
         let PageRequest { limit, after, then_live } = request;
-        let query = ObjectQuery { limit, after, ..selection.query.clone() };
+        let query = ObjectQuery { after, limit, ..selection.query.clone() };
         let positions = state.store.positions(&state.tenant, query.accounts.as_deref()).await?;
         let positions = positions.into_iter().map(|(account, at)| (account, at.seq)).collect();
         Ok(Self {
@@ -115,20 +115,20 @@ impl PageWriter {
                 NextPiece::Empty => {}
                 NextPiece::Cut => {
                     info!("a page was ended: its reader took nothing for too long");
-                    return self.fail("the reader was too slow");
+                    return Some(Err(self.fail("the reader was too slow")));
                 }
             }
             if let Err(error) = self.read().await {
                 warn!(error = report(&error), "a page was ended");
-                return self.fail("the store did not answer");
+                return Some(Err(self.fail("the store did not answer")));
             }
         }
     }
 
     /// Ends the response without its end, so that the client sees that it is incomplete.
-    fn fail(&mut self, reason: &'static str) -> Option<io::Result<Bytes>> {
+    fn fail(&mut self, reason: &'static str) -> io::Error {
         self.stage = PageStage::Ended;
-        Some(Err(io::Error::other(reason)))
+        io::Error::other(reason)
     }
 
     /// Reads and writes the next chunk.
