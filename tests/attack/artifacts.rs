@@ -165,7 +165,7 @@ impl HostileServer {
                     sent = connection.write_all(&bytes);
                 }
                 if after == After::Hold {
-                    connection.read(&mut head).ok();
+                    connection.read_exact(&mut head[..1]).ok();
                 }
             }
         });

@@ -9,6 +9,7 @@
 //! Each attack has a hub of its own and reports cases. A failed case, or more memory than [`RSS_LIMIT`], fails the suite.
 //! `make attack` runs the attacks in full size, `make test` in a short form ([`Scale`]).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
+#![allow(clippy::needless_pass_by_value, reason = "values are formatted where they are used")]
 
 mod artifacts;
 mod big_cluster;

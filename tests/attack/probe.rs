@@ -5,7 +5,7 @@ use std::{
     net::{SocketAddr, TcpStream},
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        mpsc::{self, RecvTimeoutError},
     },
     thread::{self, JoinHandle},
     time::Duration,
@@ -23,7 +23,8 @@ const PATIENCE: Duration = Duration::from_mins(2);
 /// A thread of its own with blocking sockets, so that the attack's own load on the test's runtime is not measured.
 pub(crate) struct HealthProbe {
     longest: Arc<Mutex<Duration>>,
-    stopped: Arc<AtomicBool>,
+    /// Dropped to stop the thread.
+    stop_tx: Option<mpsc::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -32,17 +33,18 @@ pub(crate) struct HealthProbe {
 impl HealthProbe {
     pub(crate) fn start(hub: &HubProcess) -> Self {
         let rest: SocketAddr = hub.url().trim_start_matches("http://").parse().unwrap();
-        let (longest, stopped) = (Arc::default(), Arc::default());
+        let longest = Arc::default();
+        let (stop_tx, stop_rx) = mpsc::channel();
         let thread = {
-            let (longest, stopped) = (Arc::clone(&longest), Arc::clone(&stopped));
-            thread::spawn(move || probe(rest, &longest, &stopped))
+            let longest = Arc::clone(&longest);
+            thread::spawn(move || probe(rest, &longest, &stop_rx))
         };
-        Self { longest, stopped, thread: Some(thread) }
+        Self { longest, stop_tx: Some(stop_tx), thread: Some(thread) }
     }
 
     /// Stops probing; returns the longest time without an answer.
     pub(crate) fn longest_gap(&mut self) -> Duration {
-        self.stopped.store(true, Ordering::Relaxed);
+        self.stop_tx.take();
         if let Some(thread) = self.thread.take() {
             thread.join().unwrap();
         }
@@ -50,15 +52,9 @@ impl HealthProbe {
     }
 }
 
-impl Drop for HealthProbe {
-    fn drop(&mut self) {
-        self.stopped.store(true, Ordering::Relaxed);
-    }
-}
-
-fn probe(rest: SocketAddr, longest: &Mutex<Duration>, stopped: &AtomicBool) {
+fn probe(rest: SocketAddr, longest: &Mutex<Duration>, stop_rx: &mpsc::Receiver<()>) {
     let mut last_answer = Instant::now();
-    while !stopped.load(Ordering::Relaxed) {
+    while stop_rx.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
         let answered = ask(rest).is_ok();
         {
             let mut longest = longest.lock();
@@ -67,7 +63,6 @@ fn probe(rest: SocketAddr, longest: &Mutex<Duration>, stopped: &AtomicBool) {
         if answered {
             last_answer = Instant::now();
         }
-        thread::sleep(INTERVAL);
     }
 }
 

@@ -22,8 +22,8 @@ const HEARTBEAT: Duration = Duration::from_secs(5);
 const HEARTBEAT_RETRY: Duration = Duration::from_secs(1);
 /// Interval of the removal of old tombstones.
 const HOUSEKEEPING: Duration = Duration::from_secs(15);
-/// Time that agents have to connect again after the hub or its store was away, which is longer than their largest delay
-/// between two attempts.
+/// Time that agents have to connect again after the hub or its store was away. One that waits longer between two attempts
+/// (`clouddriver.backoff.maxDelay`) announces its accounts when it connects, which brings a removed one back.
 const RECONNECT: Duration = Duration::from_mins(1);
 /// Age at which ended sessions and hubs are deleted.
 const FORGET: Duration = Duration::from_hours(24);
