@@ -85,7 +85,7 @@ async fn tells_kinds(stack: &Stack) {
     };
     let config_maps = json!({
         "group": "", "version": "v1", "kind": "ConfigMap", "plural": "configmaps", "namespaced": true,
-        "shortNames": ["cm"], "accounts": 1,
+        "shortNames": ["cm"], "accounts": 1, "cached": true, "uncached": 0,
     });
     assert_eq!(of("ConfigMap"), &config_maps);
     assert_eq!(of("Gadget")["shortNames"], json!(["gdg"]), "from its definition");

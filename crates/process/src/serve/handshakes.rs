@@ -9,11 +9,11 @@ use tokio::time::Instant;
 
 use super::budget::limited_address;
 
-/// Handshakes at a time: about 40 KB each, so 40 MB when a whole fleet comes back at once. The rest waits in the
-/// backlog of the listener.
-pub(super) const MAX_HANDSHAKES: usize = 1024;
+/// Handshakes at a time: about 40 KB each, so 160 MB at most. The rest waits in the backlog of the listener.
+pub(super) const MAX_HANDSHAKES: usize = 4096;
 
-/// Handshakes of one address at a time: silent peers of one address leave half of them to others.
+/// Handshakes of one address at a time: silent peers of one address leave half of them to others. It is enough for a
+/// thousand requests at once from one Orca, or for a fleet behind one proxy.
 const PER_ADDRESS: usize = MAX_HANDSHAKES / 2;
 
 /// Age from which a handshake gives way to another one of its address; usual ones are done by then.
