@@ -147,6 +147,13 @@ pub(crate) const ACCEPTED: &[Accepted] = &[
         reason: "left to chance by a set",
     },
     Accepted {
+        recordings: &[275],
+        fields: r"/0/(results/.+|totalMatches)",
+        clouddriver: "finds no ConfigMaps and Secrets, though the account's `kinds` names them",
+        ours: "finds them",
+        reason: "as in the Scale Agent, an account caches the kinds that it names",
+    },
+    Accepted {
         recordings: &[280],
         fields: r"/0/results/.+",
         clouddriver: "the second page of hits in no order",

@@ -34,6 +34,9 @@ async fn the_daemons_start_with_the_files_of_the_quickstart() {
         accounts(rest).await.ok().filter(|accounts| accounts[0]["objects"].as_u64() > Some(0))
     });
     assert_eq!(accounts[0]["name"], "eu-west");
+    let page = reqwest::Client::new().get(format!("http://127.0.0.1:{rest}/")).header("accept", "text/html");
+    let page = page.send().await.unwrap().error_for_status().unwrap().text().await.unwrap();
+    assert!(page.contains("<h1>Spindrift hub</h1>"), "{page}");
 }
 
 async fn accounts(rest: u16) -> reqwest::Result<Value> {

@@ -3,7 +3,7 @@
 use std::process::{Command, Output};
 
 use serde_json::{Value, json};
-use spindrift_playground::Key;
+use spindrift_playground::{Effect, Fault, Faults, Key};
 use spindrift_testkit::{Daemon, binary, eventually};
 
 use crate::{
@@ -85,11 +85,12 @@ async fn a_kind_that_is_not_cached_is_read_live_and_marked() {
     let found = kinds.as_array().unwrap().iter().find(|it| it["kind"] == "Widget").unwrap();
     assert_eq!((&found["cached"], &found["accounts"]), (&json!(false), &json!(1)));
 
-    // A cluster that does not answer costs its own objects.
-    drop(stage);
-    let page = stack.hub.get("/v1/objects?kind=secrets&live=true").await.unwrap();
+    // A cluster that refuses the read costs its own objects only.
+    let faults = Faults::before(&stage.fleet.clusters[1]);
+    faults.inject(Fault::new(Effect::Status { code: 403, retry_after: None }).of_resource("configmaps"));
+    let page = stack.hub.get("/v1/objects?kind=cm&labelSelector=app%3Done&live=true").await.unwrap();
     let named: Vec<_> = page["problems"].as_array().unwrap().iter().map(|it| &it["account"]).collect();
-    assert_eq!(named, [&json!(first), &json!(second)], "{page}");
+    assert_eq!((named, items(&page)), (vec![&json!(second)], vec![format!("{first}/one")]), "{page}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -19,6 +19,7 @@ async fn requests_that_make_no_sense_are_answered_as_clouddrivers_framework_does
     let problem = |title: &str, status: u16, detail: &str, instance: &str| json!({ "type": "about:blank", "title": title, "status": status, "detail": detail, "instance": instance });
     let table = [
         ("GET", "/nope/nope", problem("Not Found", 404, "No static resource nope/nope.", "/nope/nope")),
+        ("GET", "/", problem("Not Found", 404, "No static resource .", "/")),
         (
             "GET",
             "/search?q=shop",

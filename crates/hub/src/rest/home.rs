@@ -1,14 +1,16 @@
 //! The page at `/`: purpose, accounts and their state, links, and the API as `/openapi.json` describes it.
 //!
 //! Three static files without anything from other hosts. The script reads `/v1/accounts` and `/openapi.json` as any other
-//! client does, and inserts values as text only.
+//! client does, and inserts values as text only. A client that does not accept HTML gets Clouddriver's 404.
 
 use axum::{
     Router,
-    http::header,
+    http::{HeaderMap, Uri, header},
     response::{IntoResponse, Response},
     routing::get,
 };
+
+use crate::clouddriver::routes::no_such_route;
 
 const PAGE: &str = include_str!("home/index.html");
 const SCRIPT: &str = include_str!("home/home.js");
@@ -20,9 +22,17 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 
 pub(super) fn router() -> Router {
     Router::new()
-        .route("/", get(|| async { file("text/html; charset=utf-8", PAGE) }))
+        .route("/", get(page))
         .route("/ui/home.js", get(|| async { file("text/javascript; charset=utf-8", SCRIPT) }))
         .route("/ui/home.css", get(|| async { file("text/css; charset=utf-8", STYLE) }))
+}
+
+async fn page(uri: Uri, headers: HeaderMap) -> Response {
+    let mut accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    if accepted.any(|types| types.contains("text/html")) {
+        return ([(header::VARY, "accept")], file("text/html; charset=utf-8", PAGE)).into_response();
+    }
+    no_such_route(&uri)
 }
 
 fn file(media_type: &'static str, content: &'static str) -> Response {
