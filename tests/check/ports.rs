@@ -89,7 +89,7 @@ async fn a_hub_that_is_not_ready_reports_the_missing_part() {
     std::fs::write(&file, settings.to_string()).unwrap();
     let arguments = ["--config", file.to_str().unwrap()];
     let hub = Daemon::spawn(binary("spindrift-hub").unwrap(), &arguments, &[("HOSTNAME", "hub-b")]).unwrap();
-    hub.wait_for_log("housekeeping will be tried again").await.unwrap();
+    hub.wait_for_log("the store accepts no writes").await.unwrap();
     let page = Page::of_hub(&settings).await;
     page.says("ports", "rest", "warn", "but is DOWN: it waits for the first heartbeat", "see its log");
 }

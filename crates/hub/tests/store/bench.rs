@@ -59,13 +59,20 @@ impl Bench {
 
     /// Attaches in a session that exists for this.
     pub(crate) async fn attach_by(&self, request: &AttachRequest) -> anyhow::Result<AttachOutcome> {
+        self.open_session_of(request).await?;
+        let outcome = self.store.attach(request).await?;
+        self.store.close_session(&request.session).await?;
+        Ok(outcome)
+    }
+
+    /// Opens the session that a request names.
+    pub(crate) async fn open_session_of(&self, request: &AttachRequest) -> anyhow::Result<()> {
         let AttachRequest { tenant, account, agent, session, .. } = request.clone();
         let accounts = vec![account];
-        let session = NewSession { tenant, id: session, agent, accounts, ..session_of("any") };
-        self.store.open_session(&session).await?;
-        let outcome = self.store.attach(request).await?;
-        self.store.close_session(&session.id).await?;
-        Ok(outcome)
+        self.store
+            .open_session(&NewSession { tenant, id: session, agent, accounts, ..session_of("any") })
+            .await?;
+        Ok(())
     }
 
     /// Attaches the account and writes into it, once.

@@ -59,10 +59,13 @@ async fn writes_of_an_older_epoch_and_late_copies_are_stale() -> anyhow::Result<
 async fn concurrent_attachments_get_epochs_of_their_own() -> anyhow::Result<()> {
     for bench in Bench::all().await? {
         bench.announce();
-        let attachments = futures::future::join_all((0..12).map(|_| bench.attach("prod"))).await;
+        let request = offer("prod", "agent");
+        bench.open_session_of(&request).await?;
+        let outcomes = futures::future::join_all((0..12).map(|_| bench.store.attach(&request))).await;
         let mut epochs = Vec::new();
-        for attachment in attachments {
-            epochs.push(attachment?.cursor.epoch.0);
+        for outcome in outcomes {
+            let AttachOutcome::Attached { attachment, .. } = outcome? else { panic!("the session is open") };
+            epochs.push(attachment.cursor.epoch.0);
         }
         epochs.sort_unstable();
         assert_eq!(epochs, (1..=12).collect::<Vec<_>>());
@@ -146,13 +149,15 @@ async fn a_standby_is_answered_while_the_account_is_being_written() -> anyhow::R
     for bench in Bench::all().await? {
         bench.announce();
         bench.attach("prod").await?;
+        let standby = offer("prod", "other");
+        bench.open_session_of(&standby).await?;
         // A reader that had to write would wait for this one.
         let mut writer = bench.database.connect().await?;
         let begin = if bench.database.engine() == Engine::Sqlite { "BEGIN IMMEDIATE" } else { "BEGIN" };
         for text in [begin, "UPDATE spindrift_cursor SET seq = seq + 1 WHERE account = 'prod'"] {
             sqlx::raw_sql(text).execute(&mut writer).await?;
         }
-        assert!(matches!(bench.attach_by(&offer("prod", "other")).await?, AttachOutcome::Busy { .. }));
+        assert!(matches!(bench.store.attach(&standby).await?, AttachOutcome::Busy { .. }));
         sqlx::raw_sql("ROLLBACK").execute(&mut writer).await?;
     }
     Ok(())
