@@ -12,9 +12,11 @@
 
 mod artifacts;
 mod bystander;
+mod names;
 mod ports;
 mod probe;
 mod report;
+mod sites;
 mod target;
 
 use futures::future::LocalBoxFuture;
@@ -47,6 +49,8 @@ const ATTACKS: &[Attack] = &[
         settings: artifacts::SETTINGS,
         run: |target| Box::pin(artifacts::endless_servers(target)),
     },
+    Attack { name: "names of other objects", settings: &[], run: |target| Box::pin(names::names(target)) },
+    Attack { name: "pages of other sites", settings: &[], run: |target| Box::pin(sites::sites(target)) },
 ];
 
 /// Peak of the hub's memory that no attack may exceed.

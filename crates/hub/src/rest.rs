@@ -14,6 +14,7 @@ mod freeze;
 mod home;
 mod kinds;
 mod live;
+mod media_type;
 mod objects;
 mod operations;
 mod position;
@@ -28,6 +29,7 @@ use axum::{
     Json, Router,
     extract::Request,
     http::{HeaderMap, Uri},
+    middleware::from_fn,
     response::IntoResponse,
     routing::get,
 };
@@ -98,6 +100,7 @@ pub fn router(state: RestState, registry: Arc<Registry>) -> Router {
     let (router, description) = routes().with_state(state).split_for_parts();
     let description = description::completed(description);
     let router = router
+        .route_layer(from_fn(media_type::require_json))
         .route("/openapi.json", get(|| async move { Json(description) }))
         .merge(metrics::router(registry))
         .merge(home::router())

@@ -25,6 +25,7 @@ mod heard;
 mod http;
 mod refuse;
 mod rewind;
+mod site;
 mod sniff;
 
 #[cfg(test)]
@@ -33,6 +34,7 @@ mod tests;
 pub use self::bind::{BindError, bind};
 pub use self::connection::{Connection, PeerInfo};
 pub use self::http::serve_http;
+pub use self::site::{CrossSiteRequest, SitePolicy};
 
 /// Purpose and settings of a port, as logs and responses name them.
 #[derive(Debug, Clone)]
