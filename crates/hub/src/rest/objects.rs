@@ -16,7 +16,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::{
     RestState,
-    error::{Error, Query},
+    error::{Both, Error, Query},
     live::{self, ACCOUNTS_OF_A_PAGE, LIVE_HEADER, ReadProblem},
     position::Positions,
     selection::{Filter, Selection},
@@ -97,8 +97,7 @@ pub(super) struct Object {
 )]
 pub(super) async fn list(
     State(state): State<RestState>,
-    Query(filter): Query<Filter>,
-    Query(page): Query<PageQuery>,
+    Query(Both(filter, page)): Query<Both<Filter, PageQuery>>,
 ) -> Result<Response, Error> {
     let limit = page.limit.unwrap_or(DEFAULT_LIMIT);
     if !(1..=LARGEST_LIMIT).contains(&limit) {

@@ -28,10 +28,11 @@ use serde::{Deserialize, Serialize};
 use spindrift_model::{AccountName, ObjectKey, Seq};
 use tokio::{sync::watch, time::Instant};
 use tracing::warn;
+use utoipa::IntoParams;
 
 use super::{
     RestState,
-    error::{Error, Query},
+    error::{Both, Error, Query},
     objects::Object,
     position::Positions,
     selection::{Filter, Selection},
@@ -92,7 +93,8 @@ struct Reset<'a> {
 }
 
 /// Parameter that a watch does not take.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct LiveWatch {
     #[serde(default)]
     live: bool,
@@ -107,8 +109,7 @@ pub(super) struct LiveWatch {
 )]
 pub(super) async fn watch(
     State(state): State<RestState>,
-    Query(filter): Query<Filter>,
-    Query(LiveWatch { live }): Query<LiveWatch>,
+    Query(Both(filter, LiveWatch { live })): Query<Both<Filter, LiveWatch>>,
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Error> {
     if live {

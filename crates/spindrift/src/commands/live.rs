@@ -30,7 +30,7 @@ use tokio::{
     time::MissedTickBehavior,
 };
 
-use super::Context;
+use super::{Context, operate::expand_accounts};
 use crate::{
     complete,
     hub::{Account, Client, HubError, Selection, WatchEvent},
@@ -53,7 +53,7 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, Args)]
 #[command(before_help = EXAMPLES, override_usage = "spindrift live [-a ACCOUNT] [-k KIND] [options]")]
 pub(crate) struct Live {
-    /// Show changes of these accounts only (comma-separated).
+    /// Show changes of these accounts only: a comma-separated list, or patterns such as 'eu-*'.
     #[arg(
         short,
         long,
@@ -87,6 +87,9 @@ impl Live {
         }
         let Self { account, kind, namespace, selector } = self;
         let hub = context.hub()?;
+        let accounts: Vec<_> = account.iter().flat_map(|names| names.split(',')).map(str::to_owned).collect();
+        let accounts = expand_accounts(&hub, &accounts).await?;
+        let account = (!accounts.is_empty()).then(|| accounts.join(","));
         let selection = Selection {
             account,
             kind,

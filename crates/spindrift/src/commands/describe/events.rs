@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Newest events of some objects of one kind, account and namespace, by the names of the objects.
-pub(super) struct Events<'a> {
+pub(super) struct ObjectEvents<'a> {
     about: HashMap<&'a str, About<'a>>,
 }
 
@@ -29,9 +29,9 @@ pub(super) fn are_neighbours(left: &FetchedObject, right: &FetchedObject) -> boo
     left.account == right.account && namespace(left) == namespace(right)
 }
 
-// === impl Events ===
+// === impl ObjectEvents ===
 
-impl<'a> Events<'a> {
+impl<'a> ObjectEvents<'a> {
     /// Requests the events of these objects from the hub.
     pub(super) async fn of(
         hub: &Client,
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn events_find_their_object_by_uid_by_a_nodes_name_or_by_name_alone() {
         let objects = [found("eu", "", "node-a"), found("eu", "", "node-b")];
-        let mut events = Events::none(&objects);
+        let mut events = ObjectEvents::none(&objects);
         for uid in ["uid-of-node-a", "node-a", "", "uid-of-one-before"] {
             events.add(event("node-a", uid, 0));
         }
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn the_newest_events_are_kept_in_any_order_of_arrival() {
         let objects = [found("eu", "shop", "web")];
-        let mut events = Events::none(&objects);
+        let mut events = ObjectEvents::none(&objects);
         for second in 0..SHOWN + 30 {
             events.add(event("web", "uid-of-web", second));
             events.forget_old();
