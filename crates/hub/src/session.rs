@@ -28,6 +28,7 @@ pub use service::HubService;
 pub use sessions::Sessions;
 
 use crate::{
+    config::Runtime,
     dispatch::Dispatch,
     ingest::{Ingest, RulesByAccount},
     metrics::Metrics,
@@ -51,6 +52,8 @@ pub struct SessionConfig {
     pub batch_bytes: u32,
     /// Client certificates that are accepted.
     pub subjects: SubjectFilter,
+    /// Settings of accounts for Spinnaker.
+    pub runtime: Runtime,
 }
 
 /// State shared by all channels.

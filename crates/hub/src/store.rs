@@ -29,6 +29,7 @@ mod cursor;
 
 mod commit;
 mod uid_set;
+mod unavailable;
 
 mod counts;
 mod feed;
@@ -75,6 +76,7 @@ pub use session::{NewSession, SessionRow};
 pub use task::{NewTask, TaskEntry, TaskId, TaskInserted, TaskRow, TaskSeat};
 pub use token::{SessionInfo, TokenHash, TokenRefused};
 pub use uid_set::UidSet;
+pub use unavailable::UnavailableRow;
 
 use dialect::Dialect;
 use statement::Statement;

@@ -11,6 +11,7 @@ use tracing::{info, warn};
 use crate::{
     clouddriver::{self, Accounts},
     ingest::Feed,
+    metrics::Metrics,
     store::{Forgotten, Store, StoreError, UnservedAccount},
 };
 
@@ -40,6 +41,10 @@ pub(super) struct Housekeeping {
     pub(super) retention: Duration,
     /// Retention of the results of operations.
     pub(super) answers: Duration,
+    pub(super) tenant: TenantId,
+    pub(super) metrics: Arc<Metrics>,
+    /// Duration after which a silent agent counts as gone.
+    pub(super) silence: Duration,
     pub(super) unready: Option<ReadinessGuard>,
 }
 
@@ -101,6 +106,8 @@ impl Housekeeping {
     async fn tidy(&mut self) -> Result<(), StoreError> {
         self.store.heartbeat(&self.id, &self.base_url).await?;
         self.unready = None;
+        let unavailable = self.store.unavailable_accounts(&self.tenant, self.silence).await?;
+        self.metrics.unavailable_accounts.set(i64::try_from(unavailable.len()).unwrap_or(i64::MAX));
         self.store.purge_sessions(FORGET).await?;
         self.store.purge_hubs(FORGET).await?;
         self.store.purge_answers(self.answers).await?;

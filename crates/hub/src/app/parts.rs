@@ -99,6 +99,9 @@ impl Parts {
             id: self.id.clone(),
             retention: config.sql.tombstone_retention(),
             answers: config.kubesvc.operations.result_retention(),
+            tenant: self.tenant.clone(),
+            metrics: self.metrics.clone(),
+            silence: SILENCE,
             unready: Some(self.readiness.register("the first heartbeat")),
         };
         shutdown.spawn("store.housekeeping", housekeeping.run(shutdown.clone()));
@@ -175,6 +178,7 @@ impl Parts {
             token_ttl: TOKEN_TTL,
             batch_bytes: BATCH_BYTES,
             subjects,
+            runtime: self.config.kubesvc.runtime.clone(),
         };
         HubService::new(Context {
             config,

@@ -9,6 +9,7 @@ use tonic::Status;
 use tracing::{info, warn};
 
 use super::{Context, gate::unavailable};
+use crate::account_limits::Properties;
 use crate::store::{AnnounceOutcome, NewSession, StoreError, TokenHash};
 
 impl Context {
@@ -56,6 +57,7 @@ impl Context {
             kinds: self.config.kinds.clone(),
             pacing: Pacing { heartbeat: self.config.heartbeat, batch_bytes: self.config.batch_bytes },
             accounts: verdicts,
+            takes_unavailable: true,
         })
     }
 
@@ -78,7 +80,10 @@ impl Context {
                     Some(reason)
                 }
             };
-            verdicts.push(Verdict { account: description.name, refused });
+            let announced: Option<bool> =
+                Properties::parse(&description.properties).take("onlySpinnakerManaged");
+            let only_managed = self.config.runtime.only_managed(description.name.as_str(), announced);
+            verdicts.push(Verdict { account: description.name, refused, only_managed });
         }
         self.rules.announced().await;
         Ok(verdicts)
