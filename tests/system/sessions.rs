@@ -63,7 +63,7 @@ async fn two_processes_with_one_name_are_shown_on_both_sides() {
         problem.is_some_and(|problem| problem.contains("two processes register under this name"))
     });
     hub.daemon().wait_for_log("two processes register under this name").await.unwrap();
-    for agent in agents {
+    for agent in &agents {
         eventually!("the agent shows the problem", LONG, {
             let health = agent.get("/health").await.unwrap_or_default();
             let reason = health.pointer("/link/lastDisconnect/reason").and_then(|reason| reason.as_str());

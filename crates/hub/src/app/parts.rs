@@ -47,7 +47,7 @@ const BATCH_BYTES: u32 = 128 * 1024;
 const STREAMS: u32 = 64;
 /// Metadata of a call: some names, and a bearer token that may list many groups.
 const HEADER_LIST_BYTES: u32 = 32 * 1024;
-/// Bytes that a peer may send before a channel has read them; measured with 50 ms of delay, see docs/benchmarks.md.
+/// Bytes that a peer may send before a channel has read them; enough for 20 MiB/s over a round trip of 50 ms, see docs/benchmarks.md.
 const STREAM_WINDOW_BYTES: u32 = 1024 * 1024;
 /// The same over all channels of a connection. More than one channel's, so that an unread one does not stop the others.
 const CONNECTION_WINDOW_BYTES: u32 = 2 * 1024 * 1024;
