@@ -143,7 +143,7 @@ impl Cleanup {
         while token.run_until_cancelled(interval.tick()).await.is_some() {
             if let Err(error) = self.clean().await {
                 self.reachable_since = Instant::now();
-                warn!(error = %report(&error), "accounts that nobody serves are looked for again");
+                warn!(error = %report(&error), "accounts without an agent are looked for again");
             }
         }
         Ok(())

@@ -89,7 +89,7 @@ impl Store {
             AND a.account = spindrift_account.name AND s.closed_at = 0 AND s.last_seen >= {now} - ?) \
             OR EXISTS (SELECT 1 FROM spindrift_cursor c WHERE c.tenant = spindrift_account.tenant \
             AND c.account = spindrift_account.name AND c.lease_until > {now}))";
-        let mut transaction = self.begin("begin to look for accounts that nobody serves").await?;
+        let mut transaction = self.begin("begin to look for accounts without an agent").await?;
         for text in [
             format!(
                 "UPDATE spindrift_account SET unserved_since = 0 WHERE tenant = ? AND unserved_since > 0 AND {SERVED}"
@@ -103,7 +103,7 @@ impl Store {
                 .bind(tenant.as_str())
                 .bind(ANNOUNCING)
                 .bind(within)
-                .execute("record accounts that nobody serves", &mut transaction)
+                .execute("record accounts without an agent", &mut transaction)
                 .await?;
         }
         let rows = self
@@ -112,9 +112,9 @@ impl Store {
                  WHERE tenant = ? AND unserved_since > 0 ORDER BY name",
             )
             .bind(tenant.as_str())
-            .fetch_all("read accounts that nobody serves", &mut transaction)
+            .fetch_all("read accounts without an agent", &mut transaction)
             .await?;
-        transaction.commit().await.map_err(StoreError::at("commit accounts that nobody serves"))?;
+        transaction.commit().await.map_err(StoreError::at("commit accounts without an agent"))?;
         rows.iter()
             .map(|row| {
                 Ok(UnservedAccount { name: row.name("name")?, unserved_for: row.duration("unserved_for")? })
