@@ -17,12 +17,14 @@ mod bystander;
 mod chunks;
 mod disk;
 mod many_accounts;
+mod names;
 mod peer;
 mod ports;
 mod probe;
 mod readers;
 mod report;
 mod rows;
+mod sites;
 mod target;
 mod unfinished;
 
@@ -94,6 +96,8 @@ const ATTACKS: &[Attack] = &[
         settings: many_accounts::SETTINGS,
         run: |target| Box::pin(many_accounts::announced(target)),
     },
+    Attack { name: "names of other objects", settings: &[], run: |target| Box::pin(names::names(target)) },
+    Attack { name: "pages of other sites", settings: &[], run: |target| Box::pin(sites::sites(target)) },
 ];
 
 /// Peak of the hub's memory that no attack may exceed.

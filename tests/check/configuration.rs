@@ -23,11 +23,18 @@ async fn a_broken_file_gives_a_report_and_not_a_bare_error() {
 #[tokio::test]
 async fn unknown_keys_are_warnings_with_the_nearest_known_one() {
     let config =
-        "server: { host: 127.0.0.1, port: 0 }\nclouddriver: { insecur: true }\nredis: { enabled: true }\n";
+        "server: { host: 127.0.0.1, port: 0 }\nclouddriver: { noProxi: true }\nredis: { enabled: true }\n";
     let page = Page::of("spindrift-agent", config).await;
-    page.says("configuration", "keys", "warn", "did you mean `clouddriver.insecure`?", "spell the key");
+    page.says("configuration", "keys", "warn", "did you mean `clouddriver.noProxy`?", "spell the key");
     page.says("configuration", "keys", "warn", "unknown key `redis`", "no effect");
     page.says("configuration", "accounts", "warn", "none are configured", "kubernetes.accounts");
+
+    // Not where the default that would take its place is weaker.
+    let config = "server: { host: 127.0.0.1, port: 0 }\nclouddriver: { insecur: false }\n";
+    let page = Page::of("spindrift-agent", config).await;
+    page.wrong("configuration", "keys", "did you mean `clouddriver.insecure`?", "spell the key");
+    let page = Page::of("spindrift-hub", "sql: { url: 'encrypted:vault!e:kv!p:x!k:y' }\n").await;
+    page.wrong("configuration", "values", "secrets of the engine `vault`", "correct `sql.url`");
 }
 
 #[tokio::test]

@@ -29,6 +29,9 @@ async fn send(
     body: &str,
 ) -> ClouddriverAnswer {
     let mut request = Client::new().request(method, format!("{}{path}", hub.url())).body(body.to_owned());
+    if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
+        request = request.header("content-type", "application/json; charset=UTF-8");
+    }
     for (name, value) in headers {
         request = request.header(*name, *value);
     }

@@ -87,3 +87,35 @@ async fn the_endpoints_use_tls_and_require_certificates_if_configured() {
         reqwest::get(format!("http://127.0.0.1:{metrics}/metrics")).await.unwrap().text().await.unwrap();
     assert!(page.contains("process_resident_memory_bytes"), "{page}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn operations_are_listed_while_they_run() {
+    let cluster = Cluster::shared().await.unwrap();
+    let namespace = cluster.namespace("running").await.unwrap();
+    let stack = Stack::start(cluster, Database::sqlite().unwrap(), &["ConfigMap"]).await;
+    stack.synced("main").await;
+    let metadata = json!({ "name": "held", "namespace": namespace, "finalizers": ["example.com/held"] });
+    let held = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata });
+    cluster.kubectl_stdin(&["create", "-f", "-"], &held.to_string()).await.unwrap();
+    let delete = json!({ "verb": "delete", "kind": "cm", "namespace": namespace, "name": "held" });
+    let url = format!("{}/v1/accounts/main/operations?async=true", stack.hub.url());
+    let asked: Value = Client::new().post(url).json(&delete).send().await.unwrap().json().await.unwrap();
+    let running = eventually!("it is listed", LONG, {
+        let running = stack.agent.get("/operations").await.unwrap();
+        (running != json!([])).then_some(running)
+    });
+    let mut line = running[0].clone();
+    let since = line.as_object_mut().unwrap().remove("since");
+    assert!(since.is_some_and(|since| since.as_str().is_some_and(|text| text.ends_with('Z'))), "{running}");
+    let expected = json!({
+        "operationId": asked["id"], "operationType": "delete", "account": "main", "kind": "cm",
+        "namespace": namespace, "name": "held",
+    });
+    assert_eq!((running.as_array().unwrap().len(), line), (1, expected));
+    let free = r#"{"metadata":{"finalizers":null}}"#;
+    cluster
+        .kubectl(&["-n", &namespace, "patch", "configmap", "held", "--type=merge", "-p", free])
+        .await
+        .unwrap();
+    eventually!("it has ended", LONG, stack.agent.get("/operations").await.unwrap() == json!([]));
+}

@@ -66,7 +66,7 @@ async fn connect(hub: &HubProcess) -> TcpStream {
 
 /// Asks for the hub's health on a connection that stays open.
 async fn is_served(connection: &mut TcpStream) {
-    connection.write_all(b"GET /health HTTP/1.1\r\nhost: hub\r\n\r\n").await.unwrap();
+    connection.write_all(b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
     let mut answer = [0; 4096];
     let length = timeout(LONG, connection.read(&mut answer)).await.unwrap().unwrap();
     let answer = String::from_utf8_lossy(&answer[..length]);
@@ -94,8 +94,9 @@ async fn break_off(hub: &HubProcess, request: &[u8]) {
 /// A request, byte by byte.
 fn request(method: &str, path: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     let length = body.len();
-    let head =
-        format!("{method} {path} HTTP/1.1\r\nhost: hub\r\nconnection: close\r\ncontent-length: {length}\r\n");
+    let head = format!(
+        "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {length}\r\n"
+    );
     [head.as_bytes(), headers.as_bytes(), b"\r\n", body].concat()
 }
 
@@ -126,8 +127,8 @@ async fn names_that_nothing_can_have_are_refused_or_not_found_on_every_store() {
             (format!("/instances/{account}/{FOREIGN}/{FOREIGN}%20x"), 404),
             (format!("/kubernetes/loadBalancers/{account}/{FOREIGN}/service%20x"), 200),
             (format!("/securityGroups/{account}/kubernetes/{FOREIGN}/networkPolicy%20x"), 404),
-            (format!("/manifests/{account}/default/pod%20..%2F..%2Fsecrets%2Fx"), 404),
-            (format!("/manifests/{account}/..%2Fkube-system/pod%20x"), 404),
+            (format!("/manifests/{account}/default/pod%20..%2F..%2Fsecrets%2Fx"), 400),
+            (format!("/manifests/{account}/..%2Fkube-system/pod%20x"), 400),
             (format!("/manifests/{account}/{FOREIGN}/{FOREIGN}%20{FOREIGN}"), 404),
             (format!("/credentials/{FOREIGN}"), 404),
             (format!("/task/{FOREIGN}"), 404),
@@ -172,17 +173,17 @@ async fn names_that_nothing_can_have_are_refused_or_not_found_on_every_store() {
 #[tokio::test(flavor = "multi_thread")]
 async fn malformed_http_ends_its_own_connection_at_most() {
     let mut setup = RequestSetup::set(Database::sqlite().unwrap()).await;
-    let ops = "POST /kubernetes/ops HTTP/1.1\r\nhost: hub\r\nconnection: close\r\n";
+    let ops = "POST /kubernetes/ops HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n";
     let chunked = format!("{ops}transfer-encoding: chunked\r\n\r\n");
     let line = |length: usize| "x".repeat(length);
     let requests: Vec<Vec<u8>> = vec![
         b"\0\x01\x02\xff\r\n\r\n".to_vec(),
         b"GET\r\n\r\n".to_vec(),
         b"get / HTTP/9.9\r\n\r\n".to_vec(),
-        b"GET /a\0b HTTP/1.1\r\nhost: hub\r\n\r\n".to_vec(),
-        b"GET http://[::1/ HTTP/1.1\r\nhost: hub\r\n\r\n".to_vec(),
-        b"GET /applications/%zz HTTP/1.1\r\nhost: hub\r\nconnection: close\r\n\r\n".to_vec(),
-        b"OPTIONS * HTTP/1.1\r\nhost: hub\r\nconnection: close\r\n\r\n".to_vec(),
+        b"GET /a\0b HTTP/1.1\r\nhost: localhost\r\n\r\n".to_vec(),
+        b"GET http://[::1/ HTTP/1.1\r\nhost: localhost\r\n\r\n".to_vec(),
+        b"GET /applications/%zz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n".to_vec(),
+        b"OPTIONS * HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n".to_vec(),
         request("GET", &format!("/{}", line(1_000_000)), "", b""),
         request("GET", &format!("/search?type={}", line(1_000_000)), "", b""),
         request("GET", "/credentials", &format!("x: {}\r\n", line(2_000_000)), b""),

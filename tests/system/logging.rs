@@ -6,7 +6,10 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 use spindrift_testkit::{AgentProcess, eventually, scratch};
 
-use crate::support::LONG;
+use crate::{
+    engine::Stage,
+    support::{LONG, Stack},
+};
 
 /// The lines of a log of JSON; a line that is none fails the test. The last may still be being written.
 fn lines(text: &str) -> Vec<Value> {
@@ -76,4 +79,57 @@ async fn a_log_file_is_set_aside_when_it_is_full_and_standard_output_has_all_of_
     });
     assert!(fs::metadata(&file).unwrap().len() <= 1024 * 1024);
     assert!(agent.daemon().log().len() > 1024 * 1024, "standard output has it too");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_of_watches_and_operations_have_the_originals_fields() {
+    let stage = Stage::set(1).await;
+    let accounts = json!(stage.accounts());
+    let settings = [("/logging", json!({ "format": "json", "level": "info" }))];
+    let stack = Stack::with_settings(&["ConfigMap", "Deployment.apps"], accounts, &settings).await;
+    let account = stage.fleet.clusters[0].name();
+    stack.synced(account).await;
+    let get = json!({ "verb": "get", "target": { "apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "web" } });
+    assert_eq!(stack.hub.operations(account).ask(&get).await.unwrap().code, 404);
+    stack.agent.daemon().wait_for_log("Operation get processed").await.unwrap();
+    let log = lines(&stack.agent.daemon().log());
+    let line = |words: &str, kind: &str| {
+        let mut found = log.iter().filter(|line| line["msg"].as_str().is_some_and(|msg| msg.contains(words)));
+        found
+            .find(|line| line["kind"] == kind)
+            .unwrap_or_else(|| panic!("{words} of {kind}: {log:?}"))
+            .clone()
+    };
+    let recached = line("full kind recache", "Deployment");
+    assert_eq!((&recached["group"], &recached["account"]), (&json!("apps"), &json!(account)));
+    assert_eq!(recached["watchedNamespace"], "(all namespaces)");
+    assert_eq!(line("full kind recache", "ConfigMap")["group"], "");
+    let operated = line("Operation get processed", "Deployment");
+    assert_eq!((&operated["group"], &operated["operationType"]), (&json!("apps"), &json!("get")));
+    assert_eq!((&operated["operationNamespace"], &operated["account"]), (&json!("default"), &json!(account)));
+    assert!(operated["operationId"].as_str().is_some_and(|id| id.len() == 26), "{operated}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn options_with_limits_are_named_at_start() {
+    let settings = json!({
+        "clouddriver": { "keepAliveHeartbeatSeconds": 60 }, "tasks": { "totalBudget": 500, "queueCheckFrequencyMs": 100 },
+        "zoneId": "eu", "timeoutSeconds": 0, "logging": { "format": "json" },
+    });
+    let agent = AgentProcess::with_settings("agent-a", settings).unwrap();
+    eventually!("the agent answers", LONG, agent.get("/health").await);
+    let log = lines(&agent.daemon().log());
+    for (option, limit) in [
+        ("`clouddriver.keepAliveHeartbeatSeconds: 60`", "every 5 s"),
+        ("`tasks.totalBudget: 500`", "at most 32"),
+        ("`tasks.queueCheckFrequencyMs: 100`", "no effect"),
+        ("`zoneId: eu`", "no hub chooses"),
+        ("`timeoutSeconds: 0`", "30 s"),
+    ] {
+        let is_named = |line: &Value| {
+            let msg = line["msg"].as_str().unwrap_or_default();
+            line["level"] == "warning" && msg.starts_with(option) && msg.contains(limit)
+        };
+        assert!(log.iter().any(is_named), "{option}: {log:?}");
+    }
 }

@@ -128,6 +128,51 @@ async fn the_words_of_the_api_server_arrive_unchanged() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn names_that_would_address_another_object_are_refused_by_the_hub() {
+    let cluster = Cluster::shared().await.unwrap();
+    let namespace = &cluster.namespace("jewels").await.unwrap();
+    let jewels = config_map("jewels", namespace).to_string();
+    cluster.kubectl_stdin(&["create", "-f", "-"], &jewels).await.unwrap();
+    let mut limited = account("main", cluster);
+    limited["omitNamespaces"] = json!([namespace]);
+    let stack = Stack::with_accounts(Database::sqlite().unwrap(), &["ConfigMap"], json!([limited])).await;
+    stack.synced("main").await;
+    let name = format!("{namespace}/configmaps/jewels");
+    let target = json!({ "kind": "Namespace", "name": name });
+    for (verb, field) in [
+        (json!({ "verb": "get", "target": target }), "target.name"),
+        (json!({ "verb": "patch", "target": target, "patch": { "data": {} } }), "target.name"),
+        (json!({ "verb": "delete", "kind": "Namespace", "name": name }), "name"),
+        (json!({ "verb": "list", "kind": "Pod", "namespace": ".." }), "namespace"),
+        (json!({ "verb": "apply", "manifest": config_map("a%2Fb", "default") }), "manifest.metadata.name"),
+    ] {
+        let answer = stack.hub.operations("main").ask(&verb).await.unwrap();
+        let message = answer.status()["message"].as_str().unwrap_or_default().to_owned();
+        assert_eq!(answer.code, 400, "{verb}: {message}");
+        assert!(message.starts_with(&format!("{field}: ")), "{verb}: {message}");
+    }
+    let segment = name.replace('/', "%2F");
+    for path in [
+        format!("/manifests/main/_/namespace%20{segment}"),
+        format!("/manifests/main/{segment}/pod%20x"),
+        "/instances/main/..%2F/pod%20x/console".to_owned(),
+        format!("/applications/x/jobs/main/default/job%20{segment}"),
+        format!("/manifests/main/{segment}/pod/cluster/a/b"),
+    ] {
+        let answer = reqwest::get(format!("{}{path}", stack.hub.url())).await.unwrap();
+        let (status, text) = (answer.status(), answer.text().await.unwrap());
+        assert_eq!(status, 400, "{path}: {text}");
+        assert!(text.contains("may not contain '/'"), "{path}: {text}");
+    }
+    let delete = json!([{ "deleteManifest": { "account": "main", "manifestName": format!("namespace {name}"), "location": "" } }]);
+    let ops = format!("{}/kubernetes/ops", stack.hub.url());
+    let answer = reqwest::Client::new().post(ops).json(&delete).send().await.unwrap();
+    let (status, text) = (answer.status(), answer.text().await.unwrap());
+    assert!(status == 400 && text.contains("invalidName"), "{status}: {text}");
+    cluster.kubectl(&["-n", namespace, "get", "configmap", "jewels"]).await.expect("it was not touched");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn missing_permissions_are_reported_by_the_api_server() {
     let cluster = Cluster::shared().await.unwrap();
     let namespace = &cluster.namespace("refusals").await.unwrap();

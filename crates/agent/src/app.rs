@@ -9,15 +9,15 @@ use spindrift_process::{
     backoff::BackoffConfig,
     config::Env,
     daemon::{host_name, pod_namespace},
-    serve::{self, Endpoint, Expects},
+    serve::{self, Endpoint, Expects, SitePolicy},
     shutdown::Shutdown,
-    tls::ServerTls,
+    tls::{ClientAuth, ServerTls},
 };
 use tokio::{
     net::TcpListener,
     sync::{mpsc, watch as latest},
 };
-use tracing::info;
+use tracing::{info, warn};
 
 use crate::{
     accounts::{
@@ -86,6 +86,8 @@ impl Agent {
     pub fn start(self, shutdown: &Shutdown) {
         let Self { source, id, zone, dialer, endpoints, tls, prometheus, pprof, status, address } = self;
         let config = source.loaded.settings.clone();
+        let is_encrypted = tls.is_some();
+        let is_open = address.ip().is_unspecified() && config.server.ssl.client_auth != ClientAuth::Require;
         let mut registry = Registry::default();
         let metrics = Arc::new(Metrics::register(&mut registry, status.clone()));
         spindrift_process::metrics::register_process(&mut registry);
@@ -107,6 +109,7 @@ impl Agent {
         shutdown.spawn("watch", watch::run(attached_rx, status.clone(), metrics.clone()));
 
         let executor = Executor::new(&config, ready_rx.clone(), metrics.clone(), shutdown);
+        let operations = executor.running();
         let uplink = Uplink {
             dialer,
             bearer: Bearer::new(config.clouddriver.auth.clone()),
@@ -126,12 +129,16 @@ impl Agent {
         shutdown.spawn("uplink", uplink.run(reconnect, shutdown.clone()));
 
         let (tasks, remote_changes) = (shutdown.clone(), config.server.remote_changes);
-        let state = EndpointState { status, ready_rx, link_rx, shown_rx, logging, remote_changes, tasks };
+        let state =
+            EndpointState { status, ready_rx, link_rx, shown_rx, logging, remote_changes, operations, tasks };
         let routes =
             endpoints::router(state.clone()).merge(spindrift_process::metrics::router(registry.clone()));
+        let server = &config.server;
+        let policy = SitePolicy::new(address, &server.allowed_hosts, &server.allowed_origins);
         let serve = |name, setting, listener, tls: Option<ServerTls>, routes| {
             let tls_setting = Some("server.ssl.enabled").filter(|_| name == "health");
             let endpoint = Endpoint { name, setting, expects: Expects::AnyHttp, tls, tls_setting };
+            let routes = policy.clone().protect(routes);
             let serving = serve::serve_http(listener, endpoint, routes, shutdown.clone());
             shutdown.spawn(format!("serve.{name}"), serving);
         };
@@ -141,6 +148,13 @@ impl Agent {
         }
         if let Some(listener) = pprof {
             serve("debugging", "pprof.port", listener, None, endpoints::debug().with_state(state));
+        }
+        if is_open {
+            warn!(
+                "the agent listens on all addresses without {}: {address} shows accounts, watches and metrics; set \
+                 server.ssl.enabled and server.ssl.clientAuth, or bind another server.host",
+                if is_encrypted { "authentication" } else { "TLS and authentication" }
+            );
         }
         info!(agent = %id, %address, accounts = config.kubernetes.accounts.len(), version = crate::VERSION, "agent started");
     }

@@ -19,7 +19,7 @@ use futures::{StreamExt, stream};
 use spindrift_kubernetes::ApiOptions;
 use spindrift_process::{
     check::{DEADLINE, Report, Section, configuration},
-    config::{ConfigFiles, Env},
+    config::{ConfigFiles, Env, Loaded},
     tls,
 };
 
@@ -32,8 +32,8 @@ const ACCOUNTS_AT_A_TIME: usize = 16;
 pub async fn check(files: &ConfigFiles, env: &Env) -> Report {
     tls::install_provider();
     let mut report = Report::new("spindrift-agent", crate::VERSION);
-    let (mut section, config) = configuration::<AgentConfig>(files);
-    let Some(config) = config else {
+    let (mut section, loaded) = configuration::<AgentConfig>(files);
+    let Some(Loaded { settings: config, secret_files: _open, .. }) = loaded else {
         section.skip(&["accounts", "hub", "endpoints"], "the configuration cannot be read");
         report.push(section);
         return report;

@@ -5,6 +5,7 @@ mod apply;
 mod auth;
 mod endpoint;
 mod engine;
+mod limits;
 mod permissions;
 mod policy;
 mod spinnaker;
@@ -50,8 +51,8 @@ pub struct AgentConfig {
     pub pprof: Pprof,
     /// Logging of the agent.
     pub logging: LoggingConfig,
-    /// Where the agent runs, for choosing among agents. If empty: `<deployment>_<namespace>` as the name of the pod
-    /// tells them, else the agent's name.
+    /// Where the agent runs, as hubs show it; no hub chooses agents by it. If empty: `<deployment>_<namespace>` as the name
+    /// of the pod tells them, else the agent's name.
     pub zone_id: String,
     /// Ceiling for one request to an API server; a watch: until it begins. 0 is the default of 30 s. A change restarts
     /// all accounts.
@@ -152,6 +153,9 @@ pub struct Kubernetes {
     /// The least time between the end of a session and the next attempt. If absent, a session that worked is taken up
     /// again at once: what was sent before is not sent again.
     pub reconnect_timeout_ms: Option<u64>,
+    /// Lets callers of the hub read the values of Secrets (`reveal` of the verb `get`). By default they never leave the
+    /// cluster.
+    pub reveal_secrets: bool,
     /// Retries of failed requests of operations.
     pub retries: Retries,
     /// Server-side apply of manifests.
@@ -233,6 +237,18 @@ impl Schema for AgentConfig {
             },
             ..Self::default()
         }
+    }
+
+    fn contained() -> &'static [&'static str] {
+        &["kubernetes.accounts[]"]
+    }
+
+    fn strict() -> &'static [&'static str] {
+        &["clouddriver.insecure", "clouddriver.tls", "clouddriver.auth", "server.ssl"]
+    }
+
+    fn limited_options(&self, is_set: &dyn Fn(&str) -> bool) -> Vec<String> {
+        limits::warnings(self, is_set)
     }
 
     fn free_form() -> &'static [&'static str] {

@@ -17,6 +17,7 @@ use tokio::sync::watch;
 
 use crate::{
     accounts::{Accounts, reload::Configuration},
+    operate::{RunningOperation, RunningOperations},
     status::AgentStatus,
     uplink::Link,
 };
@@ -36,6 +37,8 @@ pub struct EndpointState {
     pub logging: Option<Logging>,
     /// Set if changes are accepted from every client.
     pub remote_changes: bool,
+    /// Operations that have not ended.
+    pub operations: RunningOperations,
     /// Running tasks.
     pub tasks: Shutdown,
 }
@@ -86,9 +89,9 @@ async fn account_version(
     }
 }
 
-/// Returns an empty list: the Armory agent has this route, and here the hub shows the operations.
-async fn operations() -> Json<[Value; 0]> {
-    Json([])
+/// Returns the operations that wait or run in this agent.
+async fn operations(State(state): State<EndpointState>) -> Json<Vec<RunningOperation>> {
+    Json(state.operations.list())
 }
 
 async fn watches(State(state): State<EndpointState>) -> Response {

@@ -10,6 +10,7 @@
 mod executor;
 mod queue;
 mod results;
+mod running;
 mod target;
 
 mod answer;
@@ -23,4 +24,5 @@ pub use answer::{Answer, AnswerSink, Gone};
 pub use context::OperationContext;
 pub use executor::Executor;
 pub use results::Results;
+pub use running::{RunningOperation, RunningOperations};
 pub use verbs::run;

@@ -37,6 +37,7 @@ use spindrift_process::{
 use tokio::{sync::Notify, time::sleep};
 use tracing::{debug, error, info, warn};
 
+pub(crate) use budget::OPEN_LISTS;
 pub use budget::{AccountBudget, Budgets, Limits};
 pub use engines::run;
 pub use permissions::KnownPermissions;
@@ -342,7 +343,9 @@ impl Engine {
     fn panicked(&self, Panicked { key: scope, message, pause }: Panicked<Scope>) {
         let EngineContext { account, status, .. } = &*self.context;
         let account = &account.description.name;
-        error!(%account, %scope, error = message, retry_in = ?pause, "watch panicked; restarting");
+        error!(%account,
+            kind = &*scope.kind, group = &*scope.group, watchedNamespace = scope.watched_namespace(),
+            error = message, retry_in = ?pause, "watch panicked; restarting");
         status.problem(account, format!("the watch of {scope} panicked and is restarted: {message}"));
         status.watch(account, &scope, WatchState::Waiting, Some(message));
     }
@@ -360,7 +363,9 @@ impl Engine {
         for scope in scopes {
             if self.running.remove(scope).is_some() {
                 self.tasks.stop(scope).await;
-                debug!(account = %self.context.account.description.name, %scope, "watch ended");
+                debug!(account = %self.context.account.description.name,
+                    kind = &*scope.kind, group = &*scope.group, watchedNamespace = scope.watched_namespace(),
+                    "watch ended");
                 self.quotas.leave(scope);
                 self.context.account.permissions.remove(scope);
                 self.context.status.unwatched(&self.context.account.description.name, scope);

@@ -10,11 +10,16 @@ use prometheus_client::registry::Registry;
 use regex::Regex;
 use spindrift_model::{AgentId, HubId, TenantId};
 use spindrift_process::{
-    config::Env, daemon::host_name, readiness::Readiness, schedule::Schedule, serve, shutdown::Shutdown,
-    tls::ServerTls,
+    config::Env,
+    daemon::host_name,
+    readiness::Readiness,
+    schedule::Schedule,
+    serve::{self, SitePolicy},
+    shutdown::Shutdown,
+    tls::{ClientAuth, ServerTls},
 };
 use tokio::net::TcpListener;
-use tracing::info;
+use tracing::{info, warn};
 
 use crate::{
     clouddriver::{AccountRowRules, Accounts, Artifacts, Front50, Upstream},
@@ -103,6 +108,29 @@ impl Hub {
         Ok(())
     }
 
+    /// Describes the ports that everybody in the network may use, if there are any.
+    fn open_ports(&self) -> Option<String> {
+        let security = &self.config.kubesvc.grpc.server.security;
+        let mut ports = Vec::new();
+        if self.grpc_address.ip().is_unspecified() && security.client_auth != ClientAuth::Require {
+            let tls =
+                if self.tls.is_some() { "" } else { "no TLS (kubesvc.grpc.server.security.enabled) and " };
+            ports.push(format!(
+                "gRPC on {} has {tls}no authentication of agents (kubesvc.grpc.server.security.clientAuth: REQUIRE), or \
+                 bind another kubesvc.grpc.server.address",
+                self.grpc_address
+            ));
+        }
+        if self.rest_address.ip().is_unspecified() {
+            ports.push(format!(
+                "REST on {} has no TLS and no authentication; bind another server.host, with a proxy before it",
+                self.rest_address
+            ));
+        }
+        let ports = ports.join("; ");
+        (!ports.is_empty()).then(|| format!("the hub listens on all addresses: {ports}"))
+    }
+
     /// Starts all subsystems; they end with the shutdown.
     pub fn start(self, shutdown: &Shutdown) {
         let mut registry = Registry::default();
@@ -114,7 +142,9 @@ impl Hub {
         if let Some(upstream) = &self.upstream {
             upstream.register(&mut registry);
         }
+        let open_ports = self.open_ports();
         let tenant = TenantId::default();
+        let server = self.config.server.clone();
         let runtime = Arc::new(self.config.kubesvc.runtime.clone());
         let base_url = base_url(&self.id, self.rest_address);
         let parts = Parts {
@@ -137,14 +167,19 @@ impl Hub {
         let ingest = parts.start_ingest(&rules);
         let service = parts.sessions(rules, ingest, &dispatch, self.subjects);
         parts.start_grpc(self.grpc, self.tls, service);
+        let policy = SitePolicy::new(self.rest_address, &server.allowed_hosts, &server.allowed_origins);
         let rest = RestServer {
             listener: self.rest,
+            policy,
             upstream: self.upstream,
             artifacts: self.artifacts,
             front50: self.front50,
             registry: Arc::new(registry),
         };
         parts.start_rest(rest, dispatch);
+        if let Some(warning) = &open_ports {
+            warn!("{warning}");
+        }
         info!(hub = %self.id, grpc = %self.grpc_address, tls = encrypted, rest = %self.rest_address, version = crate::VERSION, "hub started");
     }
 }

@@ -18,7 +18,7 @@ mod upstream;
 
 use spindrift_process::{
     check::{Report, configuration},
-    config::ConfigFiles,
+    config::{ConfigFiles, Loaded},
     tls::install_provider,
 };
 
@@ -28,8 +28,8 @@ use crate::config::HubConfig;
 pub async fn check(files: &ConfigFiles) -> Report {
     install_provider();
     let mut report = Report::new("spindrift-hub", crate::VERSION);
-    let (mut section, config) = configuration::<HubConfig>(files);
-    let Some(config) = config else {
+    let (mut section, loaded) = configuration::<HubConfig>(files);
+    let Some(Loaded { settings: config, secret_files: _open, .. }) = loaded else {
         section.skip(&["database", "operations", "tls", "ports"], "the configuration cannot be read");
         report.push(section);
         return report;

@@ -158,10 +158,15 @@ pub struct Cache {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Server {
-    /// The address to bind; empty is all.
+    /// The address to bind: only this machine by default; empty is all addresses.
     pub host: String,
     /// The port to bind.
     pub port: u16,
+    /// Further names by which the port may be called. On a loopback address, names of this machine are accepted and no
+    /// others; on other addresses all are, unless this is set.
+    pub allowed_hosts: Vec<String>,
+    /// Web pages of other sites that may send requests, as `https://host:port`.
+    pub allowed_origins: Vec<String>,
 }
 
 /// `sql.*`.
@@ -203,7 +208,8 @@ impl Default for Cache {
 
 impl Default for Server {
     fn default() -> Self {
-        Self { host: String::new(), port: 7002 }
+        // REST has neither TLS nor authentication of its own.
+        Self { host: "127.0.0.1".into(), port: 7002, allowed_hosts: vec![], allowed_origins: vec![] }
     }
 }
 
@@ -247,6 +253,16 @@ impl Schema for HubConfig {
     fn example() -> Self {
         let kubesvc = Kubesvc { runtime: Runtime::example(), ..Kubesvc::default() };
         Self { kubesvc, artifacts: ArtifactSettings::example(), ..Self::default() }
+    }
+
+    fn strict() -> &'static [&'static str] {
+        &[
+            "kubesvc.grpc.server.security",
+            "kubesvc.grpc.auth",
+            "kubesvc.operations.encryption",
+            "sql.url",
+            "upstream.tls",
+        ]
     }
 
     fn free_form() -> &'static [&'static str] {

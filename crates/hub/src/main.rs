@@ -70,6 +70,8 @@ async fn run(Arguments { config, command }: Arguments) -> anyhow::Result<()> {
 
     let shutdown = Shutdown::new();
     shutdown.on_signals()?;
+    // Settings name the files of secrets, which are read again when TLS is renewed.
+    let _secret_files = loaded.secret_files;
     Hub::build(loaded.settings, id).await?.start(&shutdown);
     shutdown.wait(Duration::from_secs(10)).await?;
     Ok(())

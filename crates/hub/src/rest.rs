@@ -14,6 +14,7 @@ mod freeze;
 mod home;
 mod kinds;
 mod live;
+mod media_type;
 mod objects;
 mod operations;
 mod position;
@@ -30,7 +31,7 @@ use axum::{
     Json, Router,
     extract::Request,
     http::{HeaderMap, Uri},
-    middleware::from_fn_with_state,
+    middleware::{from_fn, from_fn_with_state},
     response::IntoResponse,
     routing::get,
 };
@@ -109,6 +110,7 @@ pub fn router(state: RestState, registry: Arc<Registry>) -> Router {
     let description = description::completed(description);
     let times = RequestTime::new(metrics, &description);
     let router = router
+        .route_layer(from_fn(media_type::require_json))
         .route_layer(from_fn_with_state(times, request_time::observe))
         .route("/openapi.json", get(|| async move { Json(description) }))
         .merge(metrics::router(registry))

@@ -17,6 +17,7 @@ mod kind;
 mod name;
 mod object;
 mod operation;
+mod path_segment;
 pub mod selector;
 
 pub use account::{AccountDescription, ClusterIdentity};
@@ -32,3 +33,4 @@ pub use operation::{
     OperationClass, OperationError, OperationId, Outcome, Patch, PatchKind, Preconditions, Propagation,
     Replace, Rollout, RolloutAction, Scale, Status, StatusSource, TargetRef, Top, Validation, Verb,
 };
+pub use path_segment::{InvalidSegment, check_path_segment};

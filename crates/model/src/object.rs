@@ -88,13 +88,20 @@ pub struct ObjectKey {
 
 // === impl Scope ===
 
+impl Scope {
+    /// Namespace in words for the log: `(all namespaces)` if it is not one.
+    pub fn watched_namespace(&self) -> &str {
+        self.namespace.as_deref().unwrap_or("(all namespaces)")
+    }
+}
+
 impl fmt::Display for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.kind)?;
         if !self.group.is_empty() {
             write!(f, ".{}", self.group)?;
         }
-        write!(f, " in {}", self.namespace.as_deref().unwrap_or("(all namespaces)"))
+        write!(f, " in {}", self.watched_namespace())
     }
 }
 

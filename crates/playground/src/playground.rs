@@ -15,6 +15,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use parking_lot::RwLock;
 use serde_json::{Value, json};
+use spindrift_process::serve::SitePolicy;
 use spindrift_process::shutdown::Shutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
@@ -33,6 +34,7 @@ pub struct Playground {
 
 struct PlaygroundShared {
     address: SocketAddr,
+    policy: SitePolicy,
     listener: parking_lot::Mutex<Option<TcpListener>>,
     clusters: RwLock<BTreeMap<String, Arc<Cluster>>>,
 }
@@ -49,8 +51,11 @@ impl Playground {
     /// Binds the listener; port 0 selects a free one.
     pub async fn bind(address: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
         let shared = PlaygroundShared {
-            address: listener.local_addr()?,
+            address,
+            // Requests without a token are the administrator's, also those of a page in a browser.
+            policy: SitePolicy::new(address, &[], &[]),
             listener: parking_lot::Mutex::new(Some(listener)),
             clusters: RwLock::default(),
         };
@@ -149,6 +154,9 @@ async fn answer(
     shared: Arc<PlaygroundShared>,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, ConnectionClosed> {
+    if let Err(foreign) = shared.policy.check(request.uri(), request.headers()) {
+        return Ok(api::respond_status(&Status::new(403, "Forbidden", foreign.to_string())));
+    }
     let Some((name, rest)) = split(request.uri()) else { return Ok(index(&shared)) };
     let Some(cluster) = shared.clusters.read().get(&name).cloned() else {
         let status = Status::new(404, "NotFound", format!("no cluster {name:?} here"));

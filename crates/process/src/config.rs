@@ -12,6 +12,7 @@
 //! fail with their path and the line they were written on. Loading keeps no state, so it can be repeated.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 mod canonical;
 mod env;
@@ -39,6 +40,7 @@ use self::canonical::Canonical;
 use self::locate::{ConfigSource, Located};
 use self::schema::Keys;
 use self::tree::{Origin, Tree, Value};
+use crate::private_file::PrivateFile;
 
 /// Where a daemon looks for its configuration.
 #[derive(Debug, Clone)]
@@ -57,8 +59,10 @@ pub struct Loaded<T> {
     pub files: Vec<PathBuf>,
     /// Sentences for the log, which cannot be written before the settings are known.
     pub warnings: Vec<String>,
-    /// Values that are missing because their reference cannot be resolved.
+    /// Values that are missing because their reference cannot be resolved; see [`Schema::contained`].
     pub problems: Vec<Problem>,
+    /// Files of secrets that the settings name. They exist as long as this, or a clone of it.
+    pub secret_files: Vec<Arc<PrivateFile>>,
 }
 
 /// A value that is missing because its reference cannot be resolved.
@@ -71,6 +75,16 @@ pub struct Problem {
 }
 
 // === impl Problem ===
+
+impl Problem {
+    /// Whether the value is within an element of one of these lists, such as `kubernetes.accounts[]`.
+    fn is_contained(&self, parts: &[&str]) -> bool {
+        parts
+            .iter()
+            .filter_map(|part| part.strip_suffix("[]"))
+            .any(|list| self.key.strip_prefix(list).is_some_and(|rest| rest.starts_with('[')))
+    }
+}
 
 impl std::fmt::Display for Problem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -117,16 +131,27 @@ impl ConfigFiles {
 
         let mut written = Tree::map(Origin::Nowhere);
         let mut tree = Tree::map(Origin::Nowhere);
-        let mut canonical = Canonical::new(T::aliases(), T::unused());
+        let mut canonical = Canonical::of::<T>();
         for layer in trees {
             written.merge(layer.clone());
             tree.merge(canonical.apply(layer, &keys));
         }
-        warnings.extend(canonical.into_warnings());
+        warnings.extend(canonical.into_warnings()?);
         warnings.extend(overrides::apply(&mut tree, &keys, &self.env));
         warnings.extend(placeholder::resolve(&mut tree, &keys, &written, &self.env)?);
-        let problems = secrets::resolve(&mut tree);
-        Ok(Loaded { settings: read::read(tree)?, files, warnings, problems })
+        let configured = tree.clone();
+        let (problems, secret_files) = secrets::resolve(&mut tree);
+        let (problems, unresolved): (Vec<_>, Vec<_>) =
+            problems.into_iter().partition(|problem| problem.is_contained(T::contained()));
+        if !unresolved.is_empty() {
+            return Err(ConfigError::Unresolved(unresolved));
+        }
+        let settings: T = read::read(tree)?;
+        let is_set = |path: &str| {
+            configured.get(path.split('.')).is_some_and(|tree| !matches!(tree.value, Value::Null))
+        };
+        warnings.extend(settings.limited_options(&is_set));
+        Ok(Loaded { settings, files, warnings, problems, secret_files })
     }
 
     /// Lists the directories in which a file of the configuration is, or may appear.

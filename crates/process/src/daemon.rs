@@ -57,7 +57,7 @@ pub fn start<T: Schema>(
 
 /// Logs the effective settings, with their warnings and problems.
 pub fn log_settings<T: Schema>(loaded: &Loaded<T>) {
-    let Loaded { settings, files, warnings, problems } = loaded;
+    let Loaded { settings, files, warnings, problems, secret_files: _ } = loaded;
     for warning in warnings {
         warn!("{warning}");
     }

@@ -29,6 +29,7 @@ mod http;
 mod refuse;
 mod request_body;
 mod rewind;
+mod site;
 mod sniff;
 mod write_deadline;
 
@@ -40,6 +41,7 @@ pub use self::budget::{BudgetExceeded, ByteBudget, ByteHold};
 pub use self::connection::{Connection, PeerInfo};
 pub use self::http::serve_http;
 pub use self::request_body::BodyRefused;
+pub use self::site::{CrossSiteRequest, SitePolicy};
 
 /// Purpose and settings of a port, as logs and responses name them.
 #[derive(Debug, Clone)]

@@ -101,8 +101,9 @@ async fn a_request_of_seven_megabytes_is_carried_out_on_every_store() {
             json!({ "account": setup.account(), "moniker": { "app": "large" }, "manifests": manifests });
         let body = json!([{ "deployManifest": description }]).to_string();
         let client = reqwest::Client::new();
-        let asked =
-            client.post(format!("{}/kubernetes/ops", setup.hub().url())).body(body).send().await.unwrap();
+        let ops = client.post(format!("{}/kubernetes/ops", setup.hub().url()));
+        let ops = ops.header("content-type", "application/json").body(body);
+        let asked = ops.send().await.unwrap();
         assert_eq!(asked.status(), 200, "{engine:?}");
         let task = asked.json::<Value>().await.unwrap()["resourceUri"].as_str().unwrap().to_owned();
         eventually!("the task ends", LONG * 3, {

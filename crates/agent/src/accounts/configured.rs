@@ -144,10 +144,10 @@ fn desired(
     for (index, account) in config.kubernetes.accounts.iter().enumerate() {
         match desired.entry(account.name.clone()) {
             btree_map::Entry::Vacant(place) => {
-                let prefix = format!("kubernetes.accounts[{index}].");
+                let prefix = format!("kubernetes.accounts[{index}]");
                 place.insert(DesiredAccount::new(config, account, missing.iter().find_map(|problem| {
                     let key = problem.key.strip_prefix(&prefix)?;
-                    Some(format!("{key}: {}", problem.message))
+                    Some(format!("{}: {}", key.trim_start_matches('.'), problem.message))
                 })));
             }
             btree_map::Entry::Occupied(_) => problems.push(format!(
@@ -165,10 +165,23 @@ impl DesiredAccount {
     fn new(config: &AgentConfig, account: &AccountConfig, missing: Option<String>) -> Self {
         let impersonated = account.impersonated(&config.kubernetes.assumable_service_accounts);
         let rejected = missing.or_else(|| impersonated.as_ref().err().cloned());
+        let rejected = rejected.or_else(|| invalid_namespace(account));
         let options = api_options(config, account, impersonated.ok().flatten());
         let timeouts = config.kubernetes.watches.timeouts();
         Self { config: config.kubernetes.effective(account), options, timeouts, rejected }
     }
+}
+
+/// Returns the first namespace that no cluster can have. A limit by it would be none: an omitted namespace that is
+/// misspelt is not omitted.
+fn invalid_namespace(account: &AccountConfig) -> Option<String> {
+    let lists = [("namespaces", &account.namespaces), ("omitNamespaces", &account.omit_namespaces)];
+    let named = lists.into_iter().flat_map(|(key, names)| names.iter().map(move |name| (key, name)));
+    let is_valid = |name: &str| {
+        !name.is_empty() && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.'))
+    };
+    let (key, name) = named.into_iter().find(|(_, name)| !is_valid(name))?;
+    Some(format!("{key}: {name:?} is no name of a namespace; expected lower case letters, digits and '-'"))
 }
 
 /// Returns the options of the client of an account.

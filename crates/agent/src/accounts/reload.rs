@@ -75,7 +75,13 @@ pub(crate) struct Reload {
 impl Source {
     /// Returns a configuration that never changes.
     pub fn fixed(config: AgentConfig) -> Self {
-        let loaded = Loaded { settings: config, files: vec![], warnings: vec![], problems: vec![] };
+        let loaded = Loaded {
+            settings: config,
+            files: vec![],
+            warnings: vec![],
+            problems: vec![],
+            secret_files: vec![],
+        };
         Self { loaded, follower: None, logging: None }
     }
 
@@ -98,6 +104,9 @@ impl Reload {
         let changes = configured.apply(&loaded.settings, &loaded.problems).await;
         shown_tx.send_replace(shown(&loaded, &changes, vec![]));
         let started_with = loaded.settings;
+        // TLS of the connection names files of the start; accounts name those of the last configuration.
+        let files_of_start = loaded.secret_files;
+        let mut files_in_use = Vec::new();
         while let Some(follower) = &mut follower {
             let Some(next) = token.run_until_cancelled(follower.next()).await else { return Ok(()) };
             match next {
@@ -112,11 +121,13 @@ impl Reload {
                     let restart_needed = restart_needed(&started_with, &loaded.settings);
                     log(&changes, &restart_needed);
                     shown_tx.send_replace(shown(&loaded, &changes, restart_needed));
+                    drop(std::mem::replace(&mut files_in_use, loaded.secret_files));
                 }
                 Err(error) => keep(&shown_tx, &error),
             }
         }
         token.cancelled().await;
+        drop(files_of_start);
         Ok(())
     }
 }
@@ -144,7 +155,7 @@ fn shown(
     changes: &AccountChanges,
     restart_needed: Vec<String>,
 ) -> Configuration {
-    let Loaded { settings: _, files, warnings, problems } = loaded;
+    let Loaded { settings: _, files, warnings, problems, secret_files: _ } = loaded;
     let problems = problems.iter().map(ToString::to_string).chain(changes.problems.clone());
     Configuration {
         files: files.clone(),

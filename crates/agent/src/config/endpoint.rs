@@ -19,6 +19,11 @@ pub struct Server {
     /// Accept `PUT /logging/level` from every client that reaches the port. Otherwise only from this machine (in
     /// Kubernetes: by `kubectl port-forward` or `exec`), and from clients that send a certificate (`ssl.clientAuth`).
     pub remote_changes: bool,
+    /// Further names by which the ports may be called. On a loopback address, names of this machine are accepted and no
+    /// others; on other addresses all are, unless this is set.
+    pub allowed_hosts: Vec<String>,
+    /// Web pages of other sites that may send requests, as `https://host:port`.
+    pub allowed_origins: Vec<String>,
 }
 
 /// `server.ssl.*`.
@@ -65,7 +70,14 @@ pub struct Pprof {
 
 impl Default for Server {
     fn default() -> Self {
-        Self { host: String::new(), port: 8082, ssl: Ssl::default(), remote_changes: false }
+        Self {
+            host: String::new(),
+            port: 8082,
+            ssl: Ssl::default(),
+            remote_changes: false,
+            allowed_hosts: vec![],
+            allowed_origins: vec![],
+        }
     }
 }
 

@@ -17,7 +17,7 @@ pub(super) const UNUSED: &[Unused] = &[
     unused("clouddriver.retries", "it was never documented; see clouddriver.responseRetries"),
     unused("clouddriverNamespace", "hubs find each other, the agent needs to know none but clouddriver.grpc"),
     unused("domainName", "hubs find each other, the agent needs to know none but clouddriver.grpc"),
-    unused("dynamicAccounts", "it belongs to the hub, under kubesvc.dynamicAccounts"),
+    unused("dynamicAccounts", "accounts come from the agent's own files in this version"),
     unused("dynamicAccountsEnabled", "accounts come from the agent's own files in this version"),
     unused("hub", "it belonged to Armory Cloud, which has ended; the hub is named by clouddriver.grpc"),
     unused(

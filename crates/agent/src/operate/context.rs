@@ -25,6 +25,8 @@ pub struct OperationContext {
     pub account: Arc<Account>,
     /// `kubernetes.serverSideApply`.
     pub server_side_apply: Arc<ServerSideApply>,
+    /// `kubernetes.revealSecrets`.
+    pub reveal_secrets: bool,
     /// `kubernetes.retries`.
     pub retries: Retries,
     /// No call lasts longer.

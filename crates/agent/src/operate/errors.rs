@@ -10,6 +10,7 @@ pub(super) fn of_read(error: &ApiError) -> OperationError {
     match error {
         ApiError::Refused { source, .. } => of_status(source),
         ApiError::TimedOut { .. } => OperationError::agent(ErrorKind::Timeout, report(error)),
+        ApiError::InvalidPath { .. } => OperationError::agent(ErrorKind::BadRequest, report(error)),
         _ => OperationError::agent(ErrorKind::BadAnswer, report(error)),
     }
 }
@@ -18,7 +19,9 @@ pub(super) fn of_read(error: &ApiError) -> OperationError {
 pub(super) fn of_change(error: &ApiError) -> OperationError {
     match error {
         ApiError::Refused { source, .. } => of_status(source),
-        ApiError::Build { .. } => OperationError::agent(ErrorKind::BadRequest, report(error)),
+        ApiError::InvalidPath { .. } | ApiError::Build { .. } => {
+            OperationError::agent(ErrorKind::BadRequest, report(error))
+        }
         _ => OperationError::unknown(report(error)),
     }
 }

@@ -25,7 +25,7 @@ use tokio::{sync::watch, time::Instant};
 use tracing::{debug, info};
 
 use self::execution::Execution;
-use super::{queue::KeyedQueue, results::Results, target::ResolvedTarget};
+use super::{RunningOperations, queue::KeyedQueue, results::Results, target::ResolvedTarget};
 use crate::{
     accounts::Accounts,
     config::{AgentConfig, Retries, ServerSideApply},
@@ -58,6 +58,7 @@ pub struct Executor {
 struct Shared {
     accounts_rx: watch::Receiver<Accounts>,
     server_side_apply: Arc<ServerSideApply>,
+    reveal_secrets: bool,
     retries: Retries,
     metrics: Arc<Metrics>,
     results: Arc<Results>,
@@ -65,6 +66,7 @@ struct Shared {
     arrival_queue: KeyedQueue<AccountName>,
     object_queue: KeyedQueue<(AccountName, ResolvedTarget)>,
     concurrency: Mutex<HashMap<AccountName, Arc<Concurrency>>>,
+    running: RunningOperations,
 }
 
 /// Concurrency limits of one account, one for each class. Within a class, verbs and namespaces take turns.
@@ -90,12 +92,14 @@ impl Executor {
         let shared = Shared {
             accounts_rx,
             server_side_apply: config.kubernetes.server_side_apply.clone().into(),
+            reveal_secrets: config.kubernetes.reveal_secrets,
             retries: config.kubernetes.retries.clone(),
             metrics,
             results: Arc::new(Results::new(config.clouddriver.response_retries.clone())),
             arrival_queue: KeyedQueue::default(),
             object_queue: KeyedQueue::default(),
             concurrency: Mutex::default(),
+            running: RunningOperations::default(),
         };
         Self { shared: Arc::new(shared), tasks: shutdown.group("operations") }
     }
@@ -103,6 +107,11 @@ impl Executor {
     /// Results of the operations.
     pub fn results(&self) -> &Results {
         &self.shared.results
+    }
+
+    /// Operations that have not ended.
+    pub fn running(&self) -> RunningOperations {
+        self.shared.running.clone()
     }
 
     /// Starts an operation, unless its id is known. An invalid one is answered with its error.

@@ -94,6 +94,9 @@ impl Retries {
     }
 
     fn is_retryable(&self, error: &ApiError) -> bool {
+        if matches!(error, ApiError::InvalidPath { .. }) {
+            return false;
+        }
         if self.retry_any_error {
             return true;
         }

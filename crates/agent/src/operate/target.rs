@@ -16,11 +16,13 @@ pub(super) struct ResolvedTarget {
 /// Namespace that Kubernetes uses where none is named.
 pub(super) const DEFAULT_NAMESPACE: &str = "default";
 
-/// Target of a verb; none if it is about no object. Refuses a manifest that names no kind or is a list.
+/// Target of a verb; none if it is about no object. Refuses names that would address another object, and a manifest that
+/// names no kind or is a list.
 pub(super) fn of_verb(verb: &Verb) -> Result<Option<TargetRef<'_>>, OperationError> {
     let target = verb.target();
+    let bad_request = |message: String| OperationError::agent(ErrorKind::BadRequest, message);
+    verb.check_paths().map_err(|invalid| bad_request(invalid.to_string()))?;
     if let Some(manifest) = target.manifest {
-        let bad_request = |message: String| OperationError::agent(ErrorKind::BadRequest, message);
         let missing =
             |field: &str| bad_request(format!("manifest.{field}: expected a text that is not empty"));
         let kind = target.kind.ok_or_else(|| missing("kind"))?;

@@ -16,7 +16,7 @@ use tokio::{
 
 /// Largest number of open lists, independent of the budgets: each has some 128 KB of its body in buffers, so that all of
 /// them together stay within 4 MB, and a machine has no more cores than that.
-const OPEN_LISTS: usize = 32;
+pub(crate) const OPEN_LISTS: usize = 32;
 /// Accounts that load their credentials at once: each parses a kubeconfig, in a thread and an arena of its own, and with a
 /// hundred of them at once the memory would never be returned.
 const LOADING: usize = 4;

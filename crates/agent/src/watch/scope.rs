@@ -173,7 +173,8 @@ impl ScopeWatch {
                 }
                 Event::Deleted(object) => self.reporter.delete(object).await,
                 Event::Bookmark { resource_version, initial_events_end: true } => {
-                    info!(account = %self.context.account.description.name, scope = %self.scope,
+                    info!(account = %self.context.account.description.name,
+                        kind = &*self.scope.kind, group = &*self.scope.group, watchedNamespace = self.scope.watched_namespace(),
                         "Watcher: full kind recache with {objects} objects");
                     self.reporter.end(resource_version.clone()).await;
                     self.retry.listed(unparseable);
@@ -261,7 +262,9 @@ impl ScopeWatch {
             permissions.deny(&self.scope, reason.clone());
         }
         if permissions.is_unreported(&self.scope) {
-            warn!(account = %account.description.name, scope = %self.scope, error = reason, "not allowed to list and watch");
+            warn!(account = %account.description.name,
+                kind = &*self.scope.kind, group = &*self.scope.group, watchedNamespace = self.scope.watched_namespace(),
+                error = reason, "not allowed to list and watch");
             self.context.status.problem(&account.description.name, format!("{}: {reason}", self.scope));
         }
         self.context.redeclare.notify_one();
@@ -278,7 +281,9 @@ impl ScopeWatch {
                 break;
             }
         }
-        debug!(account = %account.description.name, scope = %self.scope, "the scope may be allowed by now");
+        debug!(account = %account.description.name,
+            kind = &*self.scope.kind, group = &*self.scope.group, watchedNamespace = self.scope.watched_namespace(),
+            "the scope may be allowed by now");
         permissions.allow(&self.scope);
         self.context.redeclare.notify_one();
         then.start()
@@ -309,8 +314,16 @@ impl ScopeWatch {
     fn ended(&mut self, position: Position, ended: StreamEnd) -> ScopeState {
         let (account, scope) = (&self.context.account.description.name, &self.scope);
         match &ended {
-            StreamEnd::Failed { reason, .. } => debug!(%account, %scope, error = reason, "watch failed"),
-            ended => debug!(%account, %scope, ?ended, "watch ended"),
+            StreamEnd::Failed { reason, .. } => {
+                debug!(%account,
+                    kind = &*scope.kind, group = &*scope.group, watchedNamespace = scope.watched_namespace(),
+                    error = reason, "watch failed");
+            }
+            ended => {
+                debug!(%account,
+                    kind = &*scope.kind, group = &*scope.group, watchedNamespace = scope.watched_namespace(),
+                    ?ended, "watch ended");
+            }
         }
         if let (Position::UpTo(_), StreamEnd::Silent) = (&position, &ended) {
             self.context.metrics.frozen_watches.inc();

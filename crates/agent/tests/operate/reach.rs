@@ -83,3 +83,45 @@ async fn what_has_no_namespace_is_within_reach_unless_the_account_has_only_names
         "{message}"
     );
 }
+
+#[tokio::test]
+async fn a_name_that_would_address_another_object_is_refused_before_any_request() {
+    let cluster = Cluster::shared().await.unwrap();
+    let omitted = cluster.namespace("omitted").await.unwrap();
+    let create = ["-n", &*omitted, "create", "configmap", "jewels", "--from-literal=key=value"];
+    cluster.kubectl(&create).await.unwrap();
+    let limits = json!({ "omitNamespaces": [omitted] });
+    let bench = Bench::with(cluster.kubeconfig(), limits, json!({})).await;
+    let name = format!("{omitted}/configmaps/jewels");
+    let namespace = target("Namespace", None, &name);
+    let encoded = target("Namespace", None, &name.replace('/', "%2F"));
+    let up = target("ConfigMap", Some(".."), &omitted);
+    let no_name = target("ConfigMap", Some("default"), "");
+    for (verb, words) in [
+        (json!({ "verb": "get", "target": namespace }), "target.name: "),
+        (json!({ "verb": "get", "target": encoded }), "target.name: "),
+        (json!({ "verb": "get", "target": up }), "target.namespace: "),
+        (json!({ "verb": "get", "target": no_name }), "target.name: "),
+        (json!({ "verb": "patch", "target": namespace, "patch": { "data": {} } }), "target.name: "),
+        (json!({ "verb": "delete", "kind": "Namespace", "name": name }), "name: "),
+        (json!({ "verb": "logs", "target": target("Node", None, "n1/proxy/pods") }), "target.name: "),
+        (json!({ "verb": "top", "kind": "nodes", "name": "../x" }), "name: "),
+        (
+            json!({ "verb": "patch", "target": target("cm", Some("default"), "x"), "patch": {}, "subresource": "../x" }),
+            "subresource: ",
+        ),
+        (
+            json!({ "verb": "apply", "manifest": { "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } } }),
+            "manifest.metadata.name: ",
+        ),
+        (
+            json!({ "verb": "get", "target": { "apiVersion": "../v1", "kind": "ConfigMap", "name": "x" } }),
+            "target.apiVersion: ",
+        ),
+    ] {
+        let (code, message) = bench.run(verb.clone()).await.refused();
+        assert_eq!(code, 400, "{verb}: {message}");
+        assert!(message.starts_with(words) && message.contains("may not "), "{verb}: {message}");
+    }
+    cluster.kubectl(&["-n", &omitted, "get", "configmap", "jewels"]).await.expect("it was not touched");
+}

@@ -52,8 +52,23 @@ async fn values_of_a_secret_leave_the_cluster_only_if_they_are_asked_for() {
         assert!(text.contains("door") && text.contains("Opaque"), "{text}");
         assert!(!text.contains(canary) && !text.contains("canary"), "{text}");
     }
-    let revealed = bench.run(json!({ "verb": "get", "target": target, "reveal": true })).await.json();
-    assert_eq!(revealed["data"]["password"], canary);
+    let reveal = json!({ "verb": "get", "target": target, "reveal": true });
+    let (code, message) = bench.run(reveal.clone()).await.refused();
+    assert_eq!(code, 401);
+    assert!(message.contains("kubernetes.revealSecrets"), "{message}");
+
+    let allowed = json!({ "kubernetes": { "revealSecrets": true } });
+    let bench = Bench::with(cluster.kubeconfig(), json!({}), allowed.clone()).await;
+    assert_eq!(bench.run(reveal).await.json()["data"]["password"], canary);
+
+    // Not beyond the account's namespaces, though other reads may go there.
+    let bench = Bench::with(cluster.kubeconfig(), json!({ "omitNamespaces": [namespace] }), allowed).await;
+    let anywhere = json!({ "verb": "get", "target": target, "anywhere": true });
+    assert_eq!(bench.run(anywhere).await.json()["metadata"]["name"], "door");
+    let both = json!({ "verb": "get", "target": target, "anywhere": true, "reveal": true });
+    let (code, message) = bench.run(both).await.refused();
+    assert_eq!(code, 401);
+    assert!(message.starts_with(&format!("namespace {namespace} has not been authorized")), "{message}");
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use spindrift_model::{HubId, TenantId};
 use spindrift_process::{
     readiness::{Readiness, ReadinessGuard},
     schedule::Schedule,
-    serve::{self, Endpoint, Expects},
+    serve::{self, Endpoint, Expects, SitePolicy},
     shutdown::Shutdown,
     tls::ServerTls,
 };
@@ -70,6 +70,7 @@ pub(super) struct Parts {
 /// The REST server before it is started.
 pub(super) struct RestServer {
     pub(super) listener: TcpListener,
+    pub(super) policy: SitePolicy,
     pub(super) upstream: Option<Upstream>,
     pub(super) artifacts: Artifacts,
     pub(super) front50: Option<Front50>,
@@ -209,7 +210,7 @@ impl Parts {
     pub(super) fn start_rest(self, server: RestServer, dispatch: Dispatch) {
         let Self { config, id, tenant, store, probe, vault, accounts, feed, metrics, readiness, shutdown } =
             self;
-        let RestServer { listener, upstream, artifacts, front50, registry } = server;
+        let RestServer { listener, policy, upstream, artifacts, front50, registry } = server;
         let live = Live::new(dispatch.clone());
         let kubernetes = Arc::new(config.kubernetes.clone());
         let tasks = TasksConfig { hub: id, tenant: tenant.clone(), silence: SILENCE, kubernetes };
@@ -251,6 +252,7 @@ impl Parts {
             Some(upstream) => upstream.layer(routes, accounts),
             None => routes,
         };
+        let routes = policy.protect(routes);
         shutdown.spawn("serve.rest", serve::serve_http(listener, endpoint, routes, shutdown.clone()));
     }
 }

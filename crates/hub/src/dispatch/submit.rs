@@ -116,9 +116,12 @@ impl Dispatch {
         Ok(shared.deliver(summary, stage, Some(body), deadline, keep, Some(admitted)))
     }
 
-    /// Refuses an operation of an unknown or frozen account, or in a namespace that the account does not allow.
+    /// Refuses an operation that names no object, of an unknown or frozen account, or in a namespace that the account does
+    /// not allow.
     async fn check(&self, operation: &Operation, has_given_id: bool) -> Result<Route, OperationError> {
         let Operation { id, account, verb, .. } = operation;
+        verb.check_paths()
+            .map_err(|invalid| OperationError::hub(ErrorKind::BadRequest, invalid.to_string()))?;
         // Its row would be ended while it is carried out.
         if has_given_id && self.shared.withdrawn.lock().contains(id) {
             return Err(errors::may_have_been_queued());

@@ -49,6 +49,11 @@ impl Error {
         &self.message
     }
 
+    /// The body is not of a type that is read.
+    pub(super) fn unsupported_media_type(message: impl Into<String>) -> Self {
+        Self { status: StatusCode::UNSUPPORTED_MEDIA_TYPE, message: message.into() }
+    }
+
     /// There is no such thing.
     pub(super) fn not_found(message: impl Into<String>) -> Self {
         Self { status: StatusCode::NOT_FOUND, message: message.into() }

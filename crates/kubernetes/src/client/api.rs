@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::Response;
-use http_body_util::{BodyExt, Collected, Limited};
+use http_body_util::{BodyExt, Collected, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use spindrift_model::ClusterIdentity;
 use tokio::time::timeout;
@@ -34,8 +34,10 @@ pub struct Api {
 
 const DEFAULT_REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Longest response body; only lists are longer, and those are split while they arrive.
-const LONGEST_BODY: usize = 256 * 1024 * 1024;
+/// Longest response body. An object has at most some 3 MiB; discovery of a bare cluster of 1.36 has 64 KiB, the OpenAPI
+/// document of the core group 1.6 MiB, and of a group of 500 custom resources some 15 MiB. Only lists of all objects are
+/// longer, and those are split while they arrive.
+const LONGEST_BODY: usize = 32 * 1024 * 1024;
 
 /// Longest body of an error response; more than any `Status`. The error page of a proxy may be longer, and is cut.
 const LONGEST_ERROR_BODY: usize = 64 * 1024;
@@ -106,7 +108,7 @@ impl Api {
         self.within_limit(get, async {
             let answer = self.send(RequestClass::Operations, get).await?;
             let body = Limited::new(answer.into_body(), LONGEST_BODY).collect().await;
-            let body = body.map_err(|source| ApiError::Read { request: get.title().to_owned(), source })?;
+            let body = body.map_err(|source| unread(get.title().to_owned(), source))?;
             Ok(body.to_bytes())
         })
         .await
@@ -125,7 +127,7 @@ impl Api {
 
     async fn send(&self, class: RequestClass, get: &Get) -> Result<Response<Body>, ApiError> {
         let title = || get.title().to_owned();
-        let request = get.build().map_err(|source| ApiError::Build { request: title(), source })?;
+        let request = get.build()?;
         // Boxed, since a watch would otherwise keep the memory of this future until it ends.
         let answer = Box::pin(self.transport.send(class, &request)).await;
         let answer =
@@ -153,4 +155,12 @@ impl Api {
             .await
             .unwrap_or_else(|_| Err(ApiError::TimedOut { request: get.title().to_owned(), limit }))
     }
+}
+
+/// Error of a body that broke off, or is longer than the limit.
+fn unread(request: String, source: Box<dyn std::error::Error + Send + Sync>) -> ApiError {
+    if source.is::<LengthLimitError>() {
+        return ApiError::TooLong { request, limit: LONGEST_BODY };
+    }
+    ApiError::Read { request, source }
 }

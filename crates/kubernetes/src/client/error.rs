@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use spindrift_model::InvalidSegment;
+
 use crate::{
     client::{status::Status, transport::TransportError},
     json::Malformed,
@@ -10,6 +12,14 @@ use crate::{
 /// A request that failed, or a stream that broke.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
+    /// A name cannot be a segment of the path; nothing was sent.
+    #[error("address the object of {method}")]
+    InvalidPath {
+        /// Method.
+        method: String,
+        /// The cause.
+        source: InvalidSegment,
+    },
     /// The request is not valid HTTP.
     #[error("build the request {request}")]
     Build {
@@ -41,6 +51,14 @@ pub enum ApiError {
         request: String,
         /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The response is longer than any that makes sense.
+    #[error("the response to {request} is longer than {} MiB", limit / 1024 / 1024)]
+    TooLong {
+        /// Method and path.
+        request: String,
+        /// Largest number of bytes.
+        limit: usize,
     },
     /// The response took too long.
     #[error("{request} took longer than {limit:?}")]

@@ -6,9 +6,9 @@ mod discovery;
 mod failures;
 mod front;
 mod impersonation;
-
 mod lists;
 mod merging;
+mod paths;
 mod proxies;
 mod schema;
 mod secrets;

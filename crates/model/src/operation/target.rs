@@ -5,6 +5,7 @@ use std::fmt;
 use serde_json::Value;
 
 use super::{Manifest, ObjectRef};
+use crate::{InvalidSegment, check_path_segment};
 
 /// Object or objects that a request is about. The hub shows it and orders changes by it; the agent resolves it to a
 /// resource of the cluster.
@@ -28,6 +29,8 @@ pub struct TargetRef<'a> {
     pub anywhere: bool,
     /// Cleared for measurements and discovery, which are about no object of the API.
     pub is_object: bool,
+    /// Field of the request that contains the names, with a dot, for errors.
+    pub(super) within: &'static str,
 }
 
 // === impl TargetRef ===
@@ -39,6 +42,7 @@ impl<'a> TargetRef<'a> {
             api_version: api_version.as_deref(),
             namespace: namespace.as_deref(),
             name: Some(name),
+            within: "target.",
             ..Self::selected(kind, None)
         }
     }
@@ -55,6 +59,7 @@ impl<'a> TargetRef<'a> {
             name: text("/metadata/name"),
             placeholder: text("/metadata/generateName").unwrap_or("?"),
             manifest: Some(manifest),
+            within: "manifest.",
             ..Self::selected("", None)
         }
     }
@@ -71,6 +76,42 @@ impl<'a> TargetRef<'a> {
             all_namespaces: false,
             anywhere: false,
             is_object: true,
+            within: "",
+        }
+    }
+
+    /// API group, if the request names one: by its API version, or in the kind (`deployments.apps`).
+    pub fn group(&self) -> Option<&'a str> {
+        let version = self.api_version.filter(|version| !version.is_empty());
+        match version {
+            Some(version) => Some(version.split_once('/').map_or("", |(group, _)| group)),
+            None => self.kind?.split_once('.').map(|(_, group)| group),
+        }
+    }
+
+    /// Checks that the names in the request can be segments of an API server's path, so that the path addresses this
+    /// object.
+    pub fn check_path(&self) -> Result<(), InvalidSegment> {
+        let Self { api_version, kind, namespace, name, manifest, within, .. } = *self;
+        let metadata = if manifest.is_some() { "metadata." } else { "" };
+        let check = |field: &str, value| check_path_segment(&format!("{within}{field}"), value);
+        if let Some(name) = name {
+            check(&format!("{metadata}name"), name)?;
+        }
+        // An empty namespace counts as absent.
+        if let Some(namespace) = namespace.filter(|namespace| !namespace.is_empty()) {
+            check(&format!("{metadata}namespace"), namespace)?;
+        }
+        if let Some(api_version) = api_version.filter(|version| !version.is_empty()) {
+            let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+            if !group.is_empty() {
+                check("apiVersion", group)?;
+            }
+            check("apiVersion", version)?;
+        }
+        match kind.filter(|kind| !kind.is_empty()) {
+            Some(kind) => check("kind", kind),
+            None => Ok(()),
         }
     }
 }

@@ -110,3 +110,67 @@ fn targets_are_shown_as_people_write_them() {
         assert_eq!(read(verb).target().to_string(), target);
     }
 }
+
+#[test]
+fn names_that_would_address_another_object_are_refused_by_field_in_every_verb() {
+    let object = |kind: &str, namespace: &str, name: &str| {
+        format!(r#"{{"kind":"{kind}","namespace":"{namespace}","name":"{name}"}}"#)
+    };
+    let bad = "kube-system/configmaps/x";
+    let named = |verb: &str, more: &str| {
+        format!(r#"{{"verb":"{verb}","target":{}{more}}}"#, object("Pod", "shop", bad))
+    };
+    let manifest = |verb: &str| {
+        format!(
+            r#"{{"verb":"{verb}","manifest":{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{bad}"}}}}}}"#
+        )
+    };
+    for verb in Verb::NAMES {
+        let (json, field) = match verb {
+            "apply" | "create" | "replace" | "diff" => (manifest(verb), "manifest.metadata.name"),
+            "patch" => (named(verb, r#","patch":{}"#), "target.name"),
+            "scale" => (named(verb, r#","replicas":1"#), "target.name"),
+            "rollout" => (named(verb, r#","action":"pause""#), "target.name"),
+            "delete" | "top" => (format!(r#"{{"verb":"{verb}","kind":"pods","name":"{bad}"}}"#), "name"),
+            "list" => (format!(r#"{{"verb":"list","kind":"pods","namespace":"{bad}"}}"#), "namespace"),
+            "discover" => continue,
+            _ => (named(verb, ""), "target.name"),
+        };
+        let error = read(&json).check_paths().expect_err(&json).to_string();
+        assert!(
+            error.starts_with(&format!("{field}: ")) && error.ends_with("may not contain '/'"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn every_name_that_becomes_part_of_a_path_is_checked() {
+    let get = |fields: &str| format!(r#"{{"verb":"get","target":{{{fields}}}}}"#);
+    let patch = |sub: &str| {
+        format!(
+            r#"{{"verb":"patch","target":{{"kind":"Pod","name":"x"}},"patch":{{}},"subresource":"{sub}"}}"#
+        )
+    };
+    for (json, field) in [
+        (get(r#""kind":"Pod","name":"""#), Some("target.name")),
+        (get(r#""kind":"Pod","name":"..""#), Some("target.name")),
+        (get(r#""kind":"Pod","namespace":"%2e","name":"x""#), Some("target.namespace")),
+        (get(r#""kind":"Pod","namespace":"","name":"x""#), None),
+        (get(r#""apiVersion":"apps/v1/x","kind":"Pod","name":"x""#), Some("target.apiVersion")),
+        (get(r#""apiVersion":"../v1","kind":"Pod","name":"x""#), Some("target.apiVersion")),
+        (get(r#""apiVersion":"apps/","kind":"Pod","name":"x""#), Some("target.apiVersion")),
+        (get(r#""apiVersion":"apps/v1","kind":"Deployment","name":"x""#), None),
+        (get(r#""kind":"pods/log","name":"x""#), Some("target.kind")),
+        (patch("status"), None),
+        (patch("../x"), Some("subresource")),
+        (patch(""), Some("subresource")),
+        (r#"{"verb":"matches","target":{"kind":"Secret","name":"x"},"other":{"kind":"Secret","name":"a/b"}}"#.into(), Some("other.name")),
+        (r#"{"verb":"create","manifest":{"kind":"Pod","metadata":{"generateName":"a-"}}}"#.into(), None),
+        (r#"{"verb":"apply","namespace":"a/b","manifest":{"kind":"Pod","metadata":{"name":"a"}}}"#.into(), Some("manifest.metadata.namespace")),
+    ] {
+        let found = read(&json).check_paths().err().map(|error| error.to_string());
+        let starts = |error: &str| field.is_some_and(|field| error.starts_with(&format!("{field}: ")));
+        assert!(found.as_deref().map_or(field.is_none(), starts), "{json}: {found:?}");
+    }
+}

@@ -21,6 +21,7 @@ mod top;
 use serde::{Deserialize, Serialize};
 
 use super::{OperationClass, TargetRef};
+use crate::InvalidSegment;
 
 pub use apply::{Apply, ApplyMode};
 pub use create::Create;
@@ -83,6 +84,11 @@ trait VerbRequest {
 
     /// Class by which the hub and the agent schedule it.
     fn class(&self) -> OperationClass;
+
+    /// Checks all names that become segments of paths.
+    fn check_paths(&self) -> Result<(), InvalidSegment> {
+        self.target().check_path()
+    }
 }
 
 /// Dry run, as with kubectl.
@@ -172,6 +178,11 @@ impl Verb {
     /// Class by which the hub and the agent schedule it.
     pub fn class(&self) -> OperationClass {
         of_request!(self, request => request.class())
+    }
+
+    /// Checks that all names in the request can be segments of an API server's path.
+    pub fn check_paths(&self) -> Result<(), InvalidSegment> {
+        of_request!(self, request => request.check_paths())
     }
 
     /// Whether it may change the cluster: then it is done at most once, in order, and not while the account is frozen.

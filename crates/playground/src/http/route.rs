@@ -41,13 +41,9 @@ pub(crate) struct RequestTarget {
 
 impl Route {
     pub(crate) fn parse(call: &ApiRequest) -> Result<Self, Status> {
-        let segments: Vec<String> = call
-            .path
-            .split('/')
-            .filter(|segment| !segment.is_empty())
-            .map(|segment| decode(segment, PlusSign::IsPlus))
-            .collect();
-        let words: Vec<&str> = segments.iter().map(String::as_str).collect();
+        // The real server decodes the path before it splits it: an encoded slash separates segments.
+        let path = decode(&call.path, PlusSign::IsPlus);
+        let words: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
         Ok(match words.as_slice() {
             [] => Self::Paths,
             ["version"] => Self::Version,

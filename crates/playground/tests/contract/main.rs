@@ -43,6 +43,7 @@ mod access;
 mod custom;
 mod eviction;
 mod logs;
+mod paths;
 mod pods;
 mod scale;
 mod status;

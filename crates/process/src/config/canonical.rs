@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::schema::{Keys, Unused, join, relaxed, same_path};
+use super::error::ConfigError;
+use super::schema::{Keys, Schema, Unused, is_within, join, relaxed, same_path};
 use super::tree::{Tree, Value, insert};
 
 /// Renames keys and remembers the unknown ones.
 pub(crate) struct Canonical {
     aliases: &'static [(&'static str, &'static str)],
     options: &'static [Unused],
+    /// Parts of the tree in which an unknown key is an error.
+    strict: &'static [&'static str],
     /// Options without effect that were set to something, in the order they were met.
     unused: Vec<Unused>,
     /// Unknown paths in the order they were met, each with the nearest known key.
@@ -18,8 +21,9 @@ pub(crate) struct Canonical {
 // === impl Canonical ===
 
 impl Canonical {
-    pub(crate) fn new(aliases: &'static [(&'static str, &'static str)], options: &'static [Unused]) -> Self {
-        Self { aliases, options, unused: Vec::new(), unknown: Vec::new() }
+    pub(crate) fn of<T: Schema>() -> Self {
+        let (aliases, options, strict) = (T::aliases(), T::unused(), T::strict());
+        Self { aliases, options, strict, unused: Vec::new(), unknown: Vec::new() }
     }
 
     /// Gives the tree with known spellings only.
@@ -27,15 +31,24 @@ impl Canonical {
         self.tree(tree, keys, "")
     }
 
-    /// Returns a warning for each unknown key, and for each without effect, once.
-    pub(crate) fn into_warnings(self) -> Vec<String> {
+    /// Returns a warning for each unknown key, and for each without effect, once. An unknown key in a strict part is an
+    /// error.
+    pub(crate) fn into_warnings(self) -> Result<Vec<String>, ConfigError> {
+        let is_strict = |path: &str| is_within(path, self.strict);
+        let refused = self
+            .unknown
+            .iter()
+            .find(|(path, nearest)| is_strict(path) || nearest.as_deref().is_some_and(is_strict));
+        if let Some((key, nearest)) = refused {
+            return Err(ConfigError::UnknownKey { key: key.clone(), nearest: nearest.clone() });
+        }
         let unused =
             self.unused.iter().map(|Unused { path, because }| format!("`{path}` has no effect: {because}"));
         let unknown = self.unknown.iter().map(|(path, nearest)| match nearest {
             Some(nearest) => format!("unknown key `{path}`: did you mean `{nearest}`?"),
             None => format!("unknown key `{path}` is ignored"),
         });
-        unused.chain(unknown).collect()
+        Ok(unused.chain(unknown).collect())
     }
 
     fn tree(&mut self, tree: Tree, keys: &Keys, path: &str) -> Tree {

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use super::Problem;
+
 /// A configuration that cannot be used; each variant names the place an operator has to look at.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
@@ -53,7 +55,30 @@ pub enum ConfigError {
         /// The file and line or the environment variable that set it.
         place: String,
     },
+    /// References cannot be resolved, and a default must not take the place of their values.
+    #[error("{}", joined(.0))]
+    Unresolved(Vec<Problem>),
+    /// A key in a part that decides about security is unknown.
+    #[error("unknown key `{key}`: {}", meant(nearest.as_deref()))]
+    UnknownKey {
+        /// The path of the key.
+        key: String,
+        /// The known key that is most like it.
+        nearest: Option<String>,
+    },
     /// The settings type does not list its keys, which is a bug.
     #[error("settings cannot be described")]
     Schema(#[source] serde_json::Error),
+}
+
+fn joined(problems: &[Problem]) -> String {
+    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+fn meant(nearest: Option<&str>) -> String {
+    let security = "options of security are not ignored";
+    match nearest {
+        Some(nearest) => format!("did you mean `{nearest}`? {security}"),
+        None => format!("remove it, or correct its name; {security}"),
+    }
 }

@@ -25,6 +25,25 @@ pub trait Schema: Serialize + DeserializeOwned {
         &[]
     }
 
+    /// Lists the paths, such as `kubernetes.accounts[]`, below which a reference that cannot be resolved costs only the
+    /// element that it is in: [`Loaded::problems`](super::Loaded) has it, and its owner must not use the element. Any other
+    /// is an error of the whole configuration, since a default would take its place.
+    fn contained() -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Lists the options and parts of the tree that decide about security. An unknown key below one of them, or one that is
+    /// most likely a misspelling of one, is an error: the default that would take its place is weaker.
+    fn strict() -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Returns a warning for each option that has less effect than its value promises; `is_set` tells the options that are
+    /// configured from those that have their default.
+    fn limited_options(&self, _is_set: &dyn Fn(&str) -> bool) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Lists options of other programs that have no effect here; setting one logs the reason.
     fn unused() -> &'static [Unused] {
         &[]
@@ -138,6 +157,14 @@ impl Keys {
 /// Reduces a key to the form that relaxed binding compares: no case, no dashes, no underscores.
 pub(crate) fn relaxed(key: &str) -> String {
     key.chars().filter(|c| !matches!(c, '-' | '_')).flat_map(char::to_lowercase).collect()
+}
+
+/// Whether a path is one of these, or lies below one.
+pub(crate) fn is_within(path: &str, parts: &[&str]) -> bool {
+    let path = relaxed(path);
+    parts.iter().any(|part| {
+        path.strip_prefix(&relaxed(part)).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    })
 }
 
 /// Compares two whole paths as relaxed binding does.

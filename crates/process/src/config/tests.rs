@@ -91,6 +91,19 @@ impl Schema for Settings {
     fn aliases() -> &'static [(&'static str, &'static str)] {
         &[("clouddriver.clientKeyPassword", "clientKeyFilePassword")]
     }
+
+    fn contained() -> &'static [&'static str] {
+        &["kubernetes.accounts[]"]
+    }
+
+    fn strict() -> &'static [&'static str] {
+        &["clouddriver.insecure", "prometheus"]
+    }
+
+    fn limited_options(&self, is_set: &dyn Fn(&str) -> bool) -> Vec<String> {
+        let is_limited = self.timeout_seconds == 0 && is_set("timeoutSeconds");
+        is_limited.then(|| "timeoutSeconds".to_owned()).into_iter().collect()
+    }
 }
 
 /// Loads the agent's settings from files given as name and text.
@@ -188,13 +201,13 @@ fn spellings_of_one_key_merge_across_files() {
 #[test]
 fn unknown_keys_warn_once_with_the_nearest() {
     let loaded = base(
-        "clouddriver: {insecur: false, xyz: {deep: 1}}\nspring: {profiles: x}\n\
+        "clouddriver: {multiplyer: 2, xyz: {deep: 1}}\nspring: {profiles: x}\n\
          kubernetes: {accounts: [{name: a, omitKind: []}, {name: b, omitKind: [], namespace: [x]}]}",
     );
     assert_eq!(
         loaded.warnings,
         [
-            "unknown key `clouddriver.insecur`: did you mean `clouddriver.insecure`?",
+            "unknown key `clouddriver.multiplyer`: did you mean `clouddriver.multiplier`?",
             "unknown key `clouddriver.xyz` is ignored",
             "unknown key `kubernetes.accounts[].omitKind` is ignored",
             "unknown key `kubernetes.accounts[].namespace`: did you mean `kubernetes.accounts[].namespaces`?",
@@ -251,4 +264,49 @@ fn imported_file_is_laid_over_the_others() {
     assert_eq!(loaded.settings.clouddriver.grpc, "imported");
     assert_eq!(loaded.files.last(), Some(&path));
     assert!(base("spring: {config: {import: 'optional:file:/none.yaml'}}").warnings.is_empty());
+}
+
+#[test]
+fn a_reference_that_cannot_be_resolved_is_an_error_except_in_an_account() {
+    let vault = "'encrypted:vault!e:kv!p:x!k:y'";
+    let in_account = format!("kubernetes: {{accounts: [{{name: a, kubeconfigFile: {vault}}}, {{name: b}}]}}");
+    let loaded = base(&in_account);
+    let keys: Vec<_> = loaded.problems.iter().map(|problem| problem.key.as_str()).collect();
+    assert_eq!(keys, ["kubernetes.accounts[0].kubeconfigFile"]);
+    assert_eq!(loaded.settings.kubernetes.accounts.len(), 2);
+    for (text, key) in [
+        (format!("clouddriver: {{insecure: {vault}}}"), "clouddriver.insecure"),
+        (format!("clouddriver: {{grpc: {vault}}}"), "clouddriver.grpc"),
+        (format!("kubernetes: {{retryableErrors: [{vault}]}}"), "kubernetes.retryableErrors[0]"),
+        (format!("kubernetes: {{accounts: {vault}}}"), "kubernetes.accounts"),
+        ("clouddriver: {mode: sometimes}".to_owned(), "clouddriver.mode"),
+        ("clouddriver: {insecure: perhaps}".to_owned(), "clouddriver.insecure"),
+    ] {
+        let error = load(&[("armory-agent.yaml", &text)], &[]).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("{key}: ")), "{text}: {error}");
+    }
+}
+
+#[test]
+fn unknown_keys_are_errors_where_the_default_is_weaker() {
+    for (text, words) in [
+        (
+            "clouddriver: {insecur: false}",
+            "unknown key `clouddriver.insecur`: did you mean `clouddriver.insecure`?",
+        ),
+        ("prometheus: {colour: red}", "unknown key `prometheus.colour`: remove it"),
+        ("prometeus: {port: 1}", "unknown key `prometeus`: did you mean `prometheus`?"),
+    ] {
+        let error = load(&[("armory-agent.yaml", text)], &[]).unwrap_err().to_string();
+        assert!(error.starts_with(words), "{text}: {error}");
+    }
+    assert_eq!(base("clouddriver: {colour: red}").warnings.len(), 1, "elsewhere they are warnings");
+}
+
+#[test]
+fn options_with_limits_are_told_apart_from_defaults() {
+    assert_eq!(base("clouddriver: {grpc: x}").warnings, [""; 0]);
+    assert_eq!(base("timeout-seconds: 0").warnings, ["timeoutSeconds"]);
+    let loaded = load(&[("armory-agent.yaml", "{}")], &[("TIMEOUTSECONDS", "0")]).unwrap();
+    assert_eq!(loaded.warnings, ["timeoutSeconds"]);
 }

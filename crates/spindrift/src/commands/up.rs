@@ -132,6 +132,8 @@ impl Up {
         config.clouddriver.grpc = grpc.to_string();
         config.server.port = self.agent_port;
         config.server.host = LOOPBACK.into();
+        // Only the user of this machine reaches the ports.
+        config.kubernetes.reveal_secrets = true;
         let agent = Agent::build(Source::fixed(config), agent_id, &env).await.map_err(other_port)?;
         let (status, endpoints) = (agent.status.clone(), agent.address);
         hub.start(&shutdown);

@@ -1,7 +1,8 @@
 //! Validation of a description before its task is created: `<context>.<context>.<attribute>.<code>`.
 
 use super::{OperationDescription, SpinnakerOperation};
-use crate::{Manifest, manifest};
+use crate::{FullName, Manifest, manifest};
+use spindrift_model::check_path_segment;
 
 /// Namespaces in which an account may be used.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,6 +28,8 @@ impl NamespaceRules {
         let named = |list: &[String]| list.iter().any(|name| name == namespace);
         if namespace.is_empty() {
             None
+        } else if !is_path_segment(namespace) {
+            Some("invalidNamespace")
         } else if !self.only.is_empty() && !named(&self.only) {
             Some("wrongNamespace")
         } else {
@@ -72,6 +75,9 @@ pub fn validate(
             for manifest in manifests {
                 check(manifest.namespace());
             }
+            let names = manifests.iter().filter_map(Manifest::name);
+            let invalid = names.filter(|name| !is_path_segment(name));
+            violations.extend(invalid.map(|name| Violation::new(context, name, "invalidName")));
             if deploy.manifests.is_none() {
                 violations.push(empty("manifests"));
             }
@@ -103,8 +109,16 @@ pub fn validate(
         }
         OperationDescription::Cleanup(_) | OperationDescription::RunJob(_) => {}
     }
+    let target = description.target().and_then(|name| FullName::parse(name).ok());
+    let invalid = target.filter(|target| !is_path_segment(&target.name));
+    violations.extend(invalid.map(|target| Violation::new(context, target.name, "invalidName")));
     violations.dedup();
     violations
+}
+
+/// Whether a name can be part of an API server's path. With another one the path would address another object.
+fn is_path_segment(name: &str) -> bool {
+    check_path_segment("name", name).is_ok()
 }
 
 impl OperationDescription {
@@ -179,6 +193,31 @@ mod tests {
                 "patchManifest",
                 json!({"manifestName": name, "patchBody": {"a": 1}}),
                 "patchKubernetesManifest.patchKubernetesManifest.mergeStrategy.empty",
+            ),
+        ];
+        for (operation, description, error) in table {
+            assert_eq!(errors(operation, description), [error]);
+        }
+    }
+
+    #[test]
+    fn names_that_would_address_another_object_are_violations() {
+        let manifest = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a/b"}});
+        let table = [
+            (
+                "scaleManifest",
+                json!({"manifestName": "deployment kube-system/configmaps/x", "location": "default"}),
+                "scaleKubernetesManifest.scaleKubernetesManifest.kube-system/configmaps/x.invalidName",
+            ),
+            (
+                "deleteManifest",
+                json!({"manifestName": "deployment x", "location": ".."}),
+                "deleteKubernetesManifest.deleteKubernetesManifest....invalidNamespace",
+            ),
+            (
+                "deployManifest",
+                json!({"manifests": [manifest]}),
+                "deployKubernetesManifest.deployKubernetesManifest.a/b.invalidName",
             ),
         ];
         for (operation, description, error) in table {

@@ -43,6 +43,7 @@ impl Execution {
     /// Executes the operation, and closes its result.
     pub(super) async fn run(self, arrival: Option<Arrival>) {
         let begun = Instant::now();
+        let _listed = self.shared.running.enter(&self.operation);
         let done = self.perform(arrival).await;
         let took = begun.elapsed();
         let (outcome, rest) = match done {
@@ -70,6 +71,7 @@ impl Execution {
             operation: self.operation.id,
             account: self.account.clone(),
             server_side_apply: self.shared.server_side_apply.clone(),
+            reveal_secrets: self.shared.reveal_secrets,
             retries: self.shared.retries.clone(),
             deadline: self.deadline,
             kinds: if self.verb().is_mutation() { KindFreshness::Current } else { KindFreshness::Recent },
@@ -152,6 +154,7 @@ impl Execution {
     /// Logs one line for each operation, in the words of the original agent.
     fn log(&self, outcome: &Outcome, took: Duration) {
         let Operation { id, account, verb, .. } = &self.operation;
+        let target = verb.target();
         let verb = verb.name();
         self.shared.metrics.operated(verb, outcome, took);
         let status = match outcome {
@@ -159,11 +162,11 @@ impl Execution {
             Outcome::Failed(error) if error.state() == FailedState::Failed => error.code.to_string(),
             Outcome::Failed(error) => error.state().word().to_owned(),
         };
-        info!(operationId = %id, operationType = verb, %account,
-            "Operation {verb} processed (status {status}) in {took:?}");
+        info!(operationId = %id, operationType = verb, %account, kind = target.kind, group = target.group(),
+            operationNamespace = target.namespace, "Operation {verb} processed (status {status}) in {took:?}");
         if let Outcome::Failed(error) = outcome {
             let status = String::from_utf8_lossy(&error.status);
-            debug!(operationId = %id, kind = error.kind.word(), %status, "the operation failed");
+            debug!(operationId = %id, errorKind = error.kind.word(), %status, "the operation failed");
         }
     }
 }

@@ -54,7 +54,9 @@ impl ScopeReporter {
     /// Completes the list.
     pub(super) async fn end(&self, resource_version: ResourceVersion) {
         if self.left_out > 0 {
-            warn!(account = %self.context.account.description.name, scope = %self.scope, left_out = self.left_out,
+            warn!(account = %self.context.account.description.name,
+                kind = &*self.scope.kind, group = &*self.scope.group, watchedNamespace = self.scope.watched_namespace(),
+                left_out = self.left_out,
                 "objects beyond the limit of cachingPolicies are left out");
         }
         self.send(Item::End { scope: self.id, generation: self.generation, resource_version }).await;
@@ -104,7 +106,9 @@ impl ScopeReporter {
     pub(super) fn unparseable(&self, error: &str, bytes: usize) {
         let account = &self.context.account.description.name;
         let scope = &self.scope;
-        warn!(%account, %scope, error, bytes, "an event could not be read");
+        warn!(%account,
+            kind = &*scope.kind, group = &*scope.group, watchedNamespace = scope.watched_namespace(),
+            error, bytes, "an event could not be read");
         self.context.metrics.unparseable_events.inc();
         self.context.status.unparseable(account);
         self.context

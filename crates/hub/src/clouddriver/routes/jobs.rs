@@ -132,6 +132,7 @@ async fn printed(
     object: &Coordinates,
     container: String,
 ) -> Result<Json<Map<String, Value>>, Error> {
+    read::check_path(object)?;
     let Some(account) = state.accounts.find(account).await? else { return Ok(Json::default()) };
     match state.live.logs(&account.name, whole_log(&account, object, container)).await {
         Ok(log) => Ok(Json(properties(&log))),

@@ -191,6 +191,7 @@ async fn all(state: &RestState, account: &str, location: &str, kind: &Kind) -> R
         return Err(Missing::Account(account).into());
     };
     let location = if location == CLUSTER_SCOPED { "" } else { location };
+    read::check_location(location)?;
     match read::list(&state.live, &account, kind, read::all(&account, kind, location)).await {
         Ok(objects) => Ok(objects),
         Err(error) if error.is_failure() && matches!(error.code, 400 | 404 | 405) => {

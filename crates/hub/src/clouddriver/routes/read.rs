@@ -4,7 +4,7 @@
 //! agent does the same if `anywhere` is set. The hub sets it only where it matters, since older agents do not support it.
 
 use serde_json::Value;
-use spindrift_model::{ErrorKind, Get, List, OperationError};
+use spindrift_model::{ErrorKind, Get, List, OperationError, check_path_segment};
 use spindrift_spinnaker::{Coordinates, Kind, Manifest, Missing, Refusal};
 
 use crate::clouddriver::{
@@ -52,12 +52,28 @@ pub(super) async fn list(
     Ok(live.list(&account.name, list).await?.into_iter().filter_map(whole).collect())
 }
 
-/// Reads an object, if it exists. Invalid names and kinds that cannot be read count as missing.
+/// Refuses names that cannot be part of an API server's path: they would address another object.
+pub(super) fn check_path(object: &Coordinates) -> Result<(), Refusal> {
+    let Coordinates { namespace, name, .. } = object;
+    check_location(namespace)?;
+    check_path_segment("name", name).map_err(|invalid| Refusal::invalid_request(invalid.to_string()))
+}
+
+/// The same for a namespace; an empty one counts as absent.
+pub(super) fn check_location(namespace: &str) -> Result<(), Refusal> {
+    if namespace.is_empty() {
+        return Ok(());
+    }
+    check_path_segment("location", namespace).map_err(|invalid| Refusal::invalid_request(invalid.to_string()))
+}
+
+/// Reads an object, if it exists. Names that no object can have, and kinds that cannot be read, count as missing.
 pub(super) async fn find(
     live: &Live,
     account: &Account,
     object: &Coordinates,
 ) -> Result<Option<Manifest>, Refusal> {
+    check_path(object)?;
     let get = Get { target: object_ref(object), reveal: false, anywhere: is_outside(account, object) };
     match live.get(&account.name, get).await {
         Ok(found) => Ok(found.map(Manifest::try_from).transpose()?),

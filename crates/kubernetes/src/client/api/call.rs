@@ -8,11 +8,11 @@ use http_body_util::{BodyExt, Collected, Limited};
 use spindrift_model::Resource;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Api, LONGEST_BODY};
+use super::{Api, LONGEST_BODY, unread};
 use crate::client::{
     error::ApiError,
     incoming::Incoming,
-    request::percent_encode,
+    request::{UrlPath, percent_encode},
     status::Status,
     transport::{Body, RequestClass},
 };
@@ -21,7 +21,7 @@ use crate::client::{
 #[derive(Debug, Clone)]
 pub struct Call {
     method: Method,
-    path: String,
+    path: UrlPath,
     query: String,
     accept: &'static str,
     content_type: &'static str,
@@ -51,14 +51,9 @@ const LONGEST_QUOTED_ERROR: usize = 3 * 1024 * 1024;
 impl Call {
     /// Creates a request for JSON at the path of these segments.
     pub fn new<'a>(method: Method, segments: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut path = String::new();
-        for segment in segments {
-            path.push('/');
-            percent_encode(segment, &mut path);
-        }
         Self {
             method,
-            path,
+            path: segments.into_iter().collect(),
             query: String::new(),
             accept: "application/json",
             content_type: "application/json",
@@ -82,8 +77,7 @@ impl Call {
     /// Appends a subresource, such as `scale`.
     #[must_use]
     pub fn subresource(mut self, subresource: &str) -> Self {
-        self.path.push('/');
-        percent_encode(subresource, &mut self.path);
+        self.path.push(subresource);
         self
     }
 
@@ -113,23 +107,26 @@ impl Call {
         self.to_string()
     }
 
-    fn build(&self) -> http::Result<Request<Bytes>> {
+    fn build(&self) -> Result<Request<Bytes>, ApiError> {
+        if let Some(invalid) = self.path.invalid() {
+            return Err(ApiError::InvalidPath { method: self.method.to_string(), source: invalid.clone() });
+        }
         let mut request = Request::builder()
             .method(&self.method)
-            .uri(format!("{}{}", self.path, self.query))
+            .uri(format!("{}{}", self.path.text(), self.query))
             .header(header::ACCEPT, self.accept)
             .header(header::ACCEPT_ENCODING, "identity");
         if !self.body.is_empty() {
             request = request.header(header::CONTENT_TYPE, self.content_type);
         }
-        request.body(self.body.clone())
+        request.body(self.body.clone()).map_err(|source| ApiError::Build { request: self.title(), source })
     }
 }
 
 /// Method and path, for errors.
 impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.method, self.path)
+        write!(f, "{} {}", self.method, self.path.text())
     }
 }
 
@@ -142,7 +139,7 @@ impl Api {
         let reply = async {
             let (head, body) = self.begin(call).await?.into_parts();
             let body = Limited::new(body, LONGEST_BODY).collect().await;
-            let body = body.map_err(|source| ApiError::Read { request: call.title(), source })?;
+            let body = body.map_err(|source| unread(call.title(), source))?;
             Ok(Reply { code: head.status.as_u16(), warnings: warnings(&head.headers), body: body.to_bytes() })
         };
         timeout_at(deadline, reply)
@@ -159,7 +156,7 @@ impl Api {
     }
 
     async fn begin(&self, call: &Call) -> Result<Response<Body>, ApiError> {
-        let request = call.build().map_err(|source| ApiError::Build { request: call.title(), source })?;
+        let request = call.build()?;
         let answer = Box::pin(self.transport.send(RequestClass::Operations, &request)).await;
         let answer =
             answer.map_err(|source| ApiError::Send { request: call.title(), source: Box::new(source) })?;

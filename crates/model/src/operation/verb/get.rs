@@ -12,10 +12,10 @@ use crate::operation::{ObjectRef, OperationClass, TargetRef};
 pub struct Get {
     /// Object.
     pub target: ObjectRef,
-    /// Leaves the values of a Secret in the answer; the hub logs that.
+    /// Leaves the values of a Secret in the answer, if the agent's configuration allows it; the hub logs that.
     #[serde(default)]
     pub reveal: bool,
-    /// Also reads outside of the account's namespaces, as far as the cluster authorizes the agent.
+    /// Also reads outside of the account's namespaces, as far as the cluster authorizes the agent; not with `reveal`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub anywhere: bool,
 }
@@ -26,7 +26,7 @@ impl VerbRequest for Get {
     const NAME: &'static str = "get";
 
     fn target(&self) -> TargetRef<'_> {
-        TargetRef { anywhere: self.anywhere, ..TargetRef::object(&self.target) }
+        TargetRef { anywhere: self.anywhere && !self.reveal, ..TargetRef::object(&self.target) }
     }
 
     fn class(&self) -> OperationClass {

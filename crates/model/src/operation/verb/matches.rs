@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::VerbRequest;
-use crate::operation::{Manifest, ObjectRef, OperationClass, TargetRef};
+use crate::{
+    InvalidSegment,
+    operation::{Manifest, ObjectRef, OperationClass, TargetRef},
+};
 
 /// Compares the data of a Secret or ConfigMap, without revealing it. Answer: `{"matches": true}`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -31,5 +34,11 @@ impl VerbRequest for Matches {
 
     fn class(&self) -> OperationClass {
         OperationClass::Read
+    }
+
+    fn check_paths(&self) -> Result<(), InvalidSegment> {
+        self.target().check_path()?;
+        let other = self.other.iter().map(|other| TargetRef { within: "other.", ..TargetRef::object(other) });
+        other.into_iter().try_for_each(|other| other.check_path())
     }
 }

@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{DryRun, VerbRequest};
-use crate::operation::{Manifest, ObjectRef, OperationClass, TargetRef};
+use crate::{
+    InvalidSegment, check_path_segment,
+    operation::{Manifest, ObjectRef, OperationClass, TargetRef},
+};
 
 /// Changes parts of an object.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -53,5 +56,10 @@ impl VerbRequest for Patch {
 
     fn class(&self) -> OperationClass {
         OperationClass::Change
+    }
+
+    fn check_paths(&self) -> Result<(), InvalidSegment> {
+        self.target().check_path()?;
+        self.subresource.iter().try_for_each(|name| check_path_segment("subresource", name))
     }
 }
