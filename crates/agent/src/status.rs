@@ -7,7 +7,8 @@ use std::{
 
 use parking_lot::RwLock;
 use serde::Serialize;
-use spindrift_model::{AccountName, Scope};
+use spindrift_model::{AccountName, Scope, UnavailableAccount};
+use tokio::sync::watch;
 
 /// Problems kept per account; the newest replace the oldest.
 const PROBLEMS: usize = 20;
@@ -16,6 +17,8 @@ const PROBLEMS: usize = 20;
 #[derive(Debug, Clone, Default)]
 pub struct AgentStatus {
     accounts: Arc<RwLock<BTreeMap<String, AccountStatus>>>,
+    /// Accounts that cannot be used now, for the hub.
+    unavailable_tx: Arc<watch::Sender<Vec<UnavailableAccount>>>,
 }
 
 #[derive(Debug, Default)]
@@ -160,17 +163,39 @@ impl AgentStatus {
     /// Removes an account that is no longer configured.
     pub fn removed(&self, account: &str) {
         self.accounts.write().remove(account);
+        self.publish();
     }
 
     /// Records that an account's API server responded.
     pub fn discovered(&self, account: &str) {
         self.write(account, |account| (account.state, account.error) = (AccountState::Healthy, None));
+        self.publish();
     }
 
     /// Records that an account cannot be used now.
     pub fn failed(&self, account: &str, error: String) {
         self.write(account, |account| {
             (account.state, account.error) = (AccountState::DiscoveryError, Some(error));
+        });
+        self.publish();
+    }
+
+    /// Returns the accounts that cannot be used now, and their changes. One whose name is invalid is not among them.
+    pub fn unavailable(&self) -> watch::Receiver<Vec<UnavailableAccount>> {
+        self.unavailable_tx.subscribe()
+    }
+
+    /// Publishes the accounts that cannot be used now, if they have changed.
+    fn publish(&self) {
+        let unavailable = |(name, account): (&String, &AccountStatus)| {
+            let reason = account.error.clone().filter(|_| account.state == AccountState::DiscoveryError)?;
+            Some(UnavailableAccount { name: AccountName::parse(name).ok()?, reason })
+        };
+        let current: Vec<_> = self.accounts.read().iter().filter_map(unavailable).collect();
+        self.unavailable_tx.send_if_modified(|published| {
+            let changed = *published != current;
+            *published = current;
+            changed
         });
     }
 
@@ -323,6 +348,25 @@ mod tests {
             status.problem(&main, group.into());
         }
         assert_eq!(status.accounts()[0].problems, ["once", "a", "b"]);
+    }
+
+    #[test]
+    fn accounts_that_cannot_be_used_are_published_with_the_reason() {
+        let (status, _) = status();
+        status.configured("other");
+        let mut unavailable_rx = status.unavailable();
+        let published = |rx: &mut watch::Receiver<Vec<UnavailableAccount>>| {
+            let now = rx.borrow_and_update();
+            now.iter().map(|account| format!("{}: {}", account.name, account.reason)).collect::<Vec<_>>()
+        };
+        status.failed("main", "no route".into());
+        status.failed("other", "401".into());
+        assert_eq!(published(&mut unavailable_rx), ["main: no route", "other: 401"]);
+        status.failed("main", "no route".into());
+        assert!(!unavailable_rx.has_changed().unwrap(), "the same again");
+        status.discovered("main");
+        status.removed("other");
+        assert!(published(&mut unavailable_rx).is_empty());
     }
 
     #[test]

@@ -35,7 +35,7 @@ use tokio::{
 };
 use tracing::{info, warn};
 
-pub use attached::AttachedAccount;
+pub use attached::{AttachedAccount, WantedObjects};
 pub use bearer::{Bearer, BearerError};
 pub use dial::{DialError, Dialer};
 pub use flow::{Credit, CreditHold, CreditedItem, FlowControl, FlowOptions, SendReservation, UsageGauges};
@@ -114,9 +114,14 @@ impl Uplink {
         let token = shutdown.token();
         let mut backoff = Backoff::new(reconnect);
         loop {
-            // Without an account there is nothing to send, and so no reason to connect.
-            let mut ready_rx = self.ready_rx.clone();
-            let ready = async { ready_rx.wait_for(|accounts| !accounts.is_empty()).await.is_ok() };
+            // Without an account there is nothing to send, and so no reason to connect. One that cannot be served is shown.
+            let (mut ready_rx, mut unavailable_rx) = (self.ready_rx.clone(), self.status.unavailable());
+            let ready = async {
+                tokio::select! {
+                    ready = async { ready_rx.wait_for(|accounts| !accounts.is_empty()).await.is_ok() } => ready,
+                    failed = async { unavailable_rx.wait_for(|accounts| !accounts.is_empty()).await.is_ok() } => failed,
+                }
+            };
             if token.run_until_cancelled(ready).await != Some(true) {
                 return Ok(());
             }

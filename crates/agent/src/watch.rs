@@ -26,8 +26,8 @@ use std::{
 
 use spindrift_kubernetes::{Discovery, WatchTarget};
 use spindrift_model::{
-    AccountDescription, CacheKinds, Declaration, DeniedScope, Item, ResumePoint, Scope, ScopeDeclaration,
-    ScopeId, ScrubRevision,
+    AccountDescription, Declaration, DeniedScope, Item, ResumePoint, Scope, ScopeDeclaration, ScopeId,
+    ScrubRevision,
 };
 use spindrift_process::{
     backoff::{Backoff, BackoffConfig},
@@ -42,7 +42,7 @@ pub use budget::{AccountBudget, Budgets, Limits};
 pub use engines::run;
 pub use permissions::KnownPermissions;
 
-use filter::NamespaceFilter;
+use filter::ObjectFilter;
 use quota::Quotas;
 use scope::{ScopePlan, ScopeWatch};
 use selection::SelectedScope;
@@ -51,7 +51,7 @@ use crate::{
     accounts::Account,
     metrics::Metrics,
     status::{AgentStatus, WatchState},
-    uplink::FlowControl,
+    uplink::{FlowControl, WantedObjects},
 };
 
 /// Interval of discovery. The watch of CRDs triggers it at once; other changes of the served kinds (an aggregated API, an
@@ -99,7 +99,7 @@ pub(crate) struct EngineContext {
 /// Watches of one attachment.
 struct Engine {
     context: Arc<EngineContext>,
-    kinds: CacheKinds,
+    wanted: WantedObjects,
     resume_points: HashMap<Scope, ResumePoint>,
     running: BTreeMap<Scope, RunningScope>,
     tasks: Supervisor<Scope, Infallible>,
@@ -118,7 +118,7 @@ struct Engine {
 /// Parameters of an engine.
 struct EngineOptions {
     account: Arc<Account>,
-    kinds: CacheKinds,
+    wanted: WantedObjects,
     resume_points: Vec<ResumePoint>,
     flow: FlowControl,
 }
@@ -134,12 +134,14 @@ struct RunningScope {
 
 impl Engine {
     fn new(attached: EngineOptions, status: AgentStatus, metrics: Arc<Metrics>) -> Self {
-        let EngineOptions { account, kinds, resume_points, flow } = attached;
+        let EngineOptions { account, mut wanted, resume_points, flow } = attached;
+        // What the account leaves out stays out, whatever the hub wants.
+        wanted.only_managed |= account.config.only_spinnaker_managed == Some(true);
         let (rediscover, redeclare) = (Notify::new(), Notify::new());
         let context = EngineContext { account, status, metrics, flow, rediscover, redeclare };
         Self {
             context: Arc::new(context),
-            kinds,
+            wanted,
             resume_points: resume_points.into_iter().map(|point| (point.scope.clone(), point)).collect(),
             running: BTreeMap::new(),
             tasks: Supervisor::new(),
@@ -211,7 +213,7 @@ impl Engine {
         account.redactions.add_short_names(discovery);
         let undiscovered: Vec<Arc<str>> =
             discovery.undiscovered_groups.iter().map(|group| group.as_str().into()).collect();
-        let selected = selection::scopes(&account.config, &self.kinds, discovery);
+        let selected = selection::scopes(&account.config, &self.wanted.kinds, discovery);
         let outdated = self.outdated(&selected, &undiscovered);
         let is_first = !std::mem::replace(&mut self.declared, true);
         let all_running = selected.keys().all(|scope| self.running.contains_key(scope));
@@ -305,8 +307,9 @@ impl Engine {
         self.next_id += 1;
         let (target, filter, scrub_revision) = self.target(&scope, &selected);
         let quota = self.quotas.of(&selected);
-        // Only a list decides which objects are within the quota.
-        let resume = self.resume_points.remove(&scope).filter(|_| quota.is_none());
+        // Only a list decides which objects are within the quota, and which were sent because Spinnaker deployed them.
+        let can_resume = quota.is_none() && !filter.is_only_managed();
+        let resume = self.resume_points.remove(&scope).filter(|_| can_resume);
         ScopePlan {
             id: ScopeId(self.next_id),
             scope,
@@ -320,14 +323,10 @@ impl Engine {
     }
 
     /// Returns the target of a scope's watch, the filter of its objects, and the revision of all rules for them.
-    fn target(
-        &self,
-        scope: &Scope,
-        selected: &SelectedScope,
-    ) -> (WatchTarget, NamespaceFilter, ScrubRevision) {
+    fn target(&self, scope: &Scope, selected: &SelectedScope) -> (WatchTarget, ObjectFilter, ScrubRevision) {
         let account = &self.context.account;
         let target = account.target(selected.resource.clone(), scope.namespace.clone());
-        let filter = NamespaceFilter::new(&account.config, &selected.resource);
+        let filter = ObjectFilter::new(&account.config, &selected.resource, self.wanted.only_managed);
         let scrub_revision = quota::revise(filter.revise(target.scrub_revision()), selected.limit);
         (target, filter, scrub_revision)
     }
@@ -391,7 +390,7 @@ impl Engine {
             warn!(account = %name, kind, "the API server serves no such kind ({setting})");
             self.context.status.problem(name, format!("the API server serves no kind {kind:?} ({setting})"));
         }
-        for kind in account.config.omitted_by_hub(&self.kinds, discovery) {
+        for kind in account.config.omitted_by_hub(&self.wanted.kinds, discovery) {
             warn!(account = %name, kind, "the hub leaves this kind out (kubesvc.cache.cacheOmitKinds)");
             let setting = "kinds; kubesvc.cache.cacheOmitKinds of the hub";
             self.context.status.problem(name, format!("the hub leaves out the kind {kind:?} ({setting})"));

@@ -25,6 +25,8 @@ pub struct Metrics {
     pub sessions: Gauge,
     /// Accounts that are attached to this hub.
     pub attachments: Gauge,
+    /// Accounts that a connected agent is configured for and cannot serve.
+    pub unavailable_accounts: Gauge,
     /// Registrations that were accepted.
     pub registrations: Counter,
     /// Registrations and channels that were refused.
@@ -96,6 +98,7 @@ impl Metrics {
         let metrics = Self {
             sessions: Gauge::default(),
             attachments: Gauge::default(),
+            unavailable_accounts: Gauge::default(),
             registrations: Counter::default(),
             refusals: Counter::default(),
             batches_committed: Counter::default(),
@@ -131,6 +134,11 @@ impl Metrics {
         let gauges = [
             ("sessions", "Agents with an open Control channel", &metrics.sessions),
             ("attachments", "Accounts attached to this hub", &metrics.attachments),
+            (
+                "unavailable_accounts",
+                "Accounts that a connected agent is configured for and cannot serve, of all hubs on this store",
+                &metrics.unavailable_accounts,
+            ),
             ("watchers", "Readers of the change feed", &metrics.watchers),
             ("read_buffer_bytes", "Bytes reserved for readers of REST", &metrics.read_buffer_bytes),
         ];

@@ -32,6 +32,7 @@ pub use service::HubService;
 pub use sessions::Sessions;
 
 use crate::{
+    config::Runtime,
     dispatch::Dispatch,
     ingest::{Ingest, RulesByAccount},
     metrics::Metrics,
@@ -57,6 +58,8 @@ pub struct SessionConfig {
     pub account_limits: AccountLimits,
     /// Client certificates that are accepted.
     pub subjects: SubjectFilter,
+    /// Settings of accounts for Spinnaker.
+    pub runtime: Runtime,
 }
 
 /// Numbers of accounts that are accepted; more are refused, by name.

@@ -30,6 +30,7 @@ mod cursor;
 
 mod commit;
 mod uid_set;
+mod unavailable;
 
 mod counts;
 mod feed;
@@ -76,6 +77,7 @@ pub use session::{NewSession, SessionRow};
 pub use task::{NewTask, TaskEntry, TaskId, TaskInserted, TaskRow, TaskSeat};
 pub use token::{SessionInfo, TokenHash, TokenRefused};
 pub use uid_set::UidSet;
+pub use unavailable::UnavailableRow;
 pub use write_probe::WriteProbe;
 
 use connections::{ConnectionFailures, connect};

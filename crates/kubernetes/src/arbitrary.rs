@@ -236,7 +236,8 @@ pub(crate) fn redacted_paths() -> impl Strategy<Value = Vec<&'static str>> {
 
 pub(crate) fn redactions(paths: &[&str]) -> Redactions {
     let paths = paths.iter().map(|path| (*path).into()).collect::<Vec<_>>();
-    let rules: Vec<_> = if paths.is_empty() { vec![] } else { vec![RedactRule { kind: "*".into(), paths }] };
+    let rules: Vec<_> =
+        if paths.is_empty() { vec![] } else { vec![RedactRule { kind: "*".into(), paths, preset: None }] };
     Redactions::compile(&rules).unwrap()
 }
 

@@ -4,6 +4,7 @@
 //! Keys are compared without their escapes, and repeated keys are all treated alike, so that no other parser can find in
 //! the result a value that this one missed.
 
+pub(crate) mod minimal;
 pub(crate) mod parts;
 pub(crate) mod redact;
 pub(crate) mod result;
@@ -72,19 +73,29 @@ pub fn scrub(object: &[u8], rules: &ScrubRules) -> Result<Bytes, Malformed> {
 impl ScrubRules {
     /// Rules for a resource; Secrets are always viewed as metadata only.
     pub fn new(resource: &Resource, view: View, redactions: &Redactions) -> Self {
-        Self::redacting(resource, view, redactions.paths_of(resource))
+        Self::redacting(resource, view, redactions.paths_of(resource), redactions.is_minimal())
     }
 
-    pub(crate) fn redacting(resource: &Resource, view: View, redacted: Vec<FieldPath>) -> Self {
+    pub(crate) fn redacting(
+        resource: &Resource,
+        view: View,
+        redacted: Vec<FieldPath>,
+        is_minimal: bool,
+    ) -> Self {
         let Resource { group, version, kind, .. } = resource;
         let api_version = if group.is_empty() { version.to_string() } else { format!("{group}/{version}") };
+        let preset = if is_minimal { minimal::rules(resource) } else { Vec::new() };
+        let view = if is_minimal && !minimal::is_shown(resource) { View::MetadataOnly } else { view };
         let view = view.of(resource);
+        let mut cuts_and_exceptions = cuts(view, redacted.clone());
+        let revision = revision(&redacted, &preset);
+        cuts_and_exceptions.extend(preset);
         Self {
             view,
             kind: quote(kind),
             api_version: quote(&api_version),
-            revision: revision(&redacted),
-            cuts: cuts(view, redacted),
+            revision,
+            cuts: cuts_and_exceptions,
         }
     }
 
@@ -130,6 +141,7 @@ fn cuts(view: View, redacted: Vec<FieldPath>) -> Vec<(FieldPath, FieldAction)> {
         cuts.extend(["kind", "apiVersion"].map(|name| (FieldPath::of_names([name]), FieldAction::Cut)));
         cuts.extend(VALUES.map(|name| (FieldPath::of_names([name]), FieldAction::Cut)));
     }
+    // The preset cuts annotations itself; a Keep of this one would not harm it.
     if view == View::MetadataOnly || !redacted.is_empty() {
         let annotation = |name| FieldPath::of_names(["metadata", "annotations", name]);
         cuts.push((FieldPath::of_names(["metadata", "annotations"]), FieldAction::DropIfEmptied));
@@ -150,12 +162,14 @@ fn refuse_odd_annotations(metadata: &Fields<'_>) -> Result<(), Malformed> {
 }
 
 /// FNV-1a of the paths: the same for the same rules, in every release and on every machine.
-fn revision(redacted: &[FieldPath]) -> ScrubRevision {
+fn revision(redacted: &[FieldPath], preset: &[(FieldPath, FieldAction)]) -> ScrubRevision {
     let mut hash = 0x811c_9dc5_u32 ^ REVISION;
-    for byte in redacted.iter().flat_map(|path| format!("{path}\n").into_bytes()) {
+    let redacted_paths = redacted.iter().map(|path| format!("{path}\n"));
+    let preset_rules = preset.iter().map(|(path, action)| format!("{path} {action:?}\n"));
+    for byte in redacted_paths.chain(preset_rules).flat_map(String::into_bytes) {
         hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
     }
-    ScrubRevision(if redacted.is_empty() { REVISION } else { hash })
+    ScrubRevision(if redacted.is_empty() && preset.is_empty() { REVISION } else { hash })
 }
 
 fn quote(text: &str) -> String {

@@ -36,6 +36,15 @@ pub struct AccountDescription {
     pub max_resumable_age: Duration,
 }
 
+/// An account that an agent is configured for and cannot serve now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnavailableAccount {
+    /// Its name.
+    pub name: AccountName,
+    /// The reason, for people to read.
+    pub reason: String,
+}
+
 // === impl ClusterIdentity ===
 
 impl ClusterIdentity {

@@ -20,7 +20,7 @@ mod operation;
 mod path_segment;
 pub mod selector;
 
-pub use account::{AccountDescription, ClusterIdentity};
+pub use account::{AccountDescription, ClusterIdentity, UnavailableAccount};
 pub use change::{Batch, Declaration, DeniedScope, Item, ScopeDeclaration, ScopeId, Upsert};
 pub use cursor::{Attachment, Cursor, Epoch, Generation, ResumePoint, Seq};
 pub use fingerprint::{Fingerprint, Salt};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use spindrift_model::{AccountDescription, AccountName, OperationId};
+use spindrift_model::{AccountDescription, AccountName, OperationId, UnavailableAccount};
 
 use crate::{
     InvalidMessage, OperationPart, Verdict,
@@ -24,6 +24,8 @@ pub enum ControlUp {
     Announce(Vec<AccountDescription>),
     /// Account that is no longer served.
     Withdraw(AccountName),
+    /// All accounts that the agent is configured for and cannot serve now.
+    Unavailable(Vec<UnavailableAccount>),
 }
 
 /// Message of a hub on Control.
@@ -63,6 +65,13 @@ impl TryFrom<v1::ControlUp> for ControlUp {
             Message::Withdraw(v1::Withdraw { account }) => {
                 Ok(Self::Withdraw(name("withdraw.account", &account)?))
             }
+            Message::Unavailable(v1::UnavailableAccounts { accounts }) => {
+                let account = |v1::UnavailableAccount { account, reason }| {
+                    let name = name("unavailable.account", &account)?;
+                    Ok::<_, InvalidMessage>(UnavailableAccount { name, reason })
+                };
+                accounts.into_iter().map(account).collect::<Result<_, _>>().map(Self::Unavailable)
+            }
         }
     }
 }
@@ -76,6 +85,14 @@ impl From<ControlUp> for v1::ControlUp {
                 Message::Announce(v1::Announce { accounts: accounts.into_iter().map(account).collect() })
             }
             ControlUp::Withdraw(account) => Message::Withdraw(v1::Withdraw { account: account.to_string() }),
+            ControlUp::Unavailable(accounts) => {
+                let account = |UnavailableAccount { name, reason }| v1::UnavailableAccount {
+                    account: name.to_string(),
+                    reason,
+                };
+                let accounts = accounts.into_iter().map(account).collect();
+                Message::Unavailable(v1::UnavailableAccounts { accounts })
+            }
         };
         Self { message: Some(message) }
     }

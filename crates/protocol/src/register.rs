@@ -51,6 +51,8 @@ pub struct Welcome {
     pub pacing: Pacing,
     /// One verdict per account.
     pub accounts: Vec<Verdict>,
+    /// Set if the hub takes the list of accounts that the agent cannot serve.
+    pub takes_unavailable: bool,
 }
 
 /// Pacing of an agent.
@@ -69,6 +71,8 @@ pub struct Verdict {
     pub account: AccountName,
     /// Why it is not accepted, if so.
     pub refused: Option<String>,
+    /// Set if only objects that Spinnaker deployed are wanted.
+    pub only_managed: bool,
 }
 
 /// A duration as the wire's milliseconds; longer than any of ours saturates.
@@ -185,8 +189,17 @@ pub(crate) fn account(description: AccountDescription) -> v1::Account {
 impl TryFrom<v1::RegisterResponse> for Welcome {
     type Error = InvalidMessage;
     fn try_from(wire: v1::RegisterResponse) -> Result<Self, InvalidMessage> {
-        let v1::RegisterResponse { session, protocol, hub_id, hub_version, tokens, kinds, pacing, accounts } =
-            wire;
+        let v1::RegisterResponse {
+            session,
+            protocol,
+            hub_id,
+            hub_version,
+            tokens,
+            kinds,
+            pacing,
+            accounts,
+            takes_unavailable,
+        } = wire;
         let v1::ChannelTokens { control, events, results } =
             tokens.ok_or(InvalidMessage::missing("tokens"))?;
         let v1::CacheKinds { all, kinds, omit } = kinds.ok_or(InvalidMessage::missing("kinds"))?;
@@ -211,13 +224,24 @@ impl TryFrom<v1::RegisterResponse> for Welcome {
             kinds: CacheKinds { all, kinds: patterns(kinds), omit: patterns(omit) },
             pacing: Pacing { heartbeat: Duration::from_millis(heartbeat_ms.into()), batch_bytes },
             accounts: accounts.into_iter().map(Verdict::try_from).collect::<Result<_, _>>()?,
+            takes_unavailable,
         })
     }
 }
 
 impl From<Welcome> for v1::RegisterResponse {
     fn from(welcome: Welcome) -> Self {
-        let Welcome { session, protocol, hub, hub_version, tokens, kinds, pacing, accounts } = welcome;
+        let Welcome {
+            session,
+            protocol,
+            hub,
+            hub_version,
+            tokens,
+            kinds,
+            pacing,
+            accounts,
+            takes_unavailable,
+        } = welcome;
         let token = |token: &ChannelToken| token.as_bytes().to_vec().into();
         let texts = |patterns: Vec<KindPattern>| patterns.iter().map(ToString::to_string).collect();
         Self {
@@ -240,6 +264,7 @@ impl From<Welcome> for v1::RegisterResponse {
                 batch_bytes: pacing.batch_bytes,
             }),
             accounts: accounts.into_iter().map(Into::into).collect(),
+            takes_unavailable,
         }
     }
 }
@@ -249,16 +274,21 @@ impl From<Welcome> for v1::RegisterResponse {
 impl TryFrom<v1::AccountVerdict> for Verdict {
     type Error = InvalidMessage;
     fn try_from(wire: v1::AccountVerdict) -> Result<Self, InvalidMessage> {
-        let v1::AccountVerdict { account, refused } = wire;
+        let v1::AccountVerdict { account, refused, only_spinnaker_managed } = wire;
         Ok(Self {
             account: name("verdict.account", &account)?,
             refused: Some(refused).filter(|reason| !reason.is_empty()),
+            only_managed: only_spinnaker_managed,
         })
     }
 }
 
 impl From<Verdict> for v1::AccountVerdict {
-    fn from(Verdict { account, refused }: Verdict) -> Self {
-        Self { account: account.to_string(), refused: refused.unwrap_or_default() }
+    fn from(Verdict { account, refused, only_managed }: Verdict) -> Self {
+        Self {
+            account: account.to_string(),
+            refused: refused.unwrap_or_default(),
+            only_spinnaker_managed: only_managed,
+        }
     }
 }

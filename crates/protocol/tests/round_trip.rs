@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use spindrift_model::{
     AccountDescription, AccountName, AgentId, Attachment, Batch, CacheKinds, ClusterIdentity, Cursor,
     Declaration, DeniedScope, Epoch, Fingerprint, Generation, HubId, Incarnation, Item, KindPattern,
-    Resource, ResumePoint, Salt, Scope, ScopeDeclaration, ScopeId, ScrubRevision, Seq, SessionId, Upsert,
+    Resource, ResumePoint, Salt, Scope, ScopeDeclaration, ScopeId, ScrubRevision, Seq, SessionId,
+    UnavailableAccount, Upsert,
 };
 use spindrift_protocol::{
     ChannelToken, ChannelTokens, ControlDown, ControlUp, EventsDown, EventsUp, Known, Pacing, Registration,
@@ -148,11 +149,13 @@ proptest! {
 
     #[test]
     fn control(account in account(), accounts in prop::collection::vec(description(), 0..4), nonce in any::<u64>()) {
-        for said in [ControlUp::Ping { nonce }, ControlUp::Announce(accounts), ControlUp::Withdraw(account.clone())] {
+        let unavailable = ControlUp::Unavailable(vec![UnavailableAccount { name: account.clone(), reason: "away".into() }]);
+        let withdraw = ControlUp::Withdraw(account.clone());
+        for said in [ControlUp::Ping { nonce }, ControlUp::Announce(accounts), withdraw, unavailable] {
             prop_assert_eq!(ControlUp::try_from(v1::ControlUp::from(said.clone())), Ok(said));
         }
         let retry_after = Duration::from_millis(nonce % 9);
-        let verdict = Verdict { account, refused: Some("no".into()) };
+        let verdict = Verdict { account, refused: Some("no".into()), only_managed: true };
         let disconnect = ControlDown::Disconnect { reason: "bye".into(), retry_after };
         for said in [ControlDown::Pong { nonce }, ControlDown::Verdict(verdict), disconnect] {
             prop_assert_eq!(ControlDown::try_from(v1::ControlDown::from(said.clone())), Ok(said));
@@ -162,7 +165,7 @@ proptest! {
     #[test]
     fn register(accounts in prop::collection::vec(description(), 0..4), bits in any::<[u8; 32]>()) {
         let token = ChannelToken::new(bits);
-        let verdicts = accounts.iter().map(|account| Verdict { account: account.name.clone(), refused: None });
+        let verdicts = accounts.iter().map(|account| Verdict { account: account.name.clone(), refused: None, only_managed: false });
         let said = Welcome {
             session: SessionId::fresh(),
             protocol: 1,
@@ -172,6 +175,7 @@ proptest! {
             kinds: CacheKinds { all: true, kinds: vec![KindPattern::parse("Pod")], omit: vec![KindPattern::parse("job.batch")] },
             pacing: Pacing { heartbeat: Duration::from_secs(5), batch_bytes: 1 },
             accounts: verdicts.collect(),
+            takes_unavailable: true,
         };
         prop_assert_eq!(Welcome::try_from(v1::RegisterResponse::from(said.clone())), Ok(said));
         let said = registration(accounts);

@@ -122,7 +122,7 @@ impl Service {
 }
 
 fn accepted(account: AccountName) -> Verdict {
-    Verdict { account, refused: None }
+    Verdict { account, refused: None, only_managed: false }
 }
 
 fn unexpected_heartbeat() -> Status {
@@ -153,6 +153,7 @@ impl hub_server::Hub for Service {
             kinds: CacheKinds::default(),
             pacing: Pacing { heartbeat: self.script.heartbeat, batch_bytes: 1000 },
             accounts: self.verdicts(),
+            takes_unavailable: false,
         };
         Ok(Response::new(welcome.into()))
     }
@@ -173,6 +174,8 @@ impl hub_server::Hub for Service {
                     (AgentMessage::Ping, answers)
                 }
                 Ok(ControlUp::Withdraw(name)) => (AgentMessage::Withdraw(name), Vec::new()),
+                // It is sent only to hubs that take it.
+                Ok(ControlUp::Unavailable(_)) => return stream::iter(vec![]),
                 Ok(ControlUp::Announce(accounts)) => {
                     let names: Vec<_> = accounts.into_iter().map(|account| account.name).collect();
                     let accepted = names.iter().cloned().map(accepted).map(ControlDown::Verdict).collect();

@@ -95,7 +95,7 @@ fn agent(input: &[u8]) -> u64 {
 
 fn redactions(input: &[u8]) -> u64 {
     let text = String::from_utf8_lossy(input);
-    let rule = RedactRule { kind: "*".into(), paths: text.lines().map(Into::into).collect() };
+    let rule = RedactRule { kind: "*".into(), paths: text.lines().map(Into::into).collect(), preset: None };
     match Redactions::compile(&[rule]) {
         Ok(redactions) => behaviour([")".repeat(format!("{redactions:?}").matches('(').count().min(16))]),
         Err(error) => {

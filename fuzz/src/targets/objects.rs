@@ -58,7 +58,8 @@ pub(super) static RULES: LazyLock<[(Sort, ScrubRules); 3]> = LazyLock::new(|| {
 
 fn redactions() -> Redactions {
     let paths = ["data.*", "metadata.annotations['x']", "spec[*].a"].map(Into::into).into();
-    Redactions::compile(&[RedactRule { kind: "ConfigMap".into(), paths }]).expect("paths of our own")
+    Redactions::compile(&[RedactRule { kind: "ConfigMap".into(), paths, preset: None }])
+        .expect("paths of our own")
 }
 
 /// Asserts that the output has no value that the rules forbid.

@@ -13,8 +13,8 @@ use crate::accounts::Account;
 pub struct AttachedAccount {
     /// The account.
     pub account: Arc<Account>,
-    /// Kinds that the hub caches.
-    pub kinds: CacheKinds,
+    /// Objects that the hub wants.
+    pub wanted: WantedObjects,
     /// Scopes of which the hub has a state to resume from.
     pub resume_points: Vec<ResumePoint>,
     /// Receiver of the items.
@@ -23,6 +23,15 @@ pub struct AttachedAccount {
     pub detached: CancellationToken,
     /// Dropped when the watches have stopped.
     pub watching: DropGuard,
+}
+
+/// Objects that the hub wants of an account.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WantedObjects {
+    /// Kinds that the hub caches.
+    pub kinds: CacheKinds,
+    /// Set if it wants only objects that Spinnaker deployed.
+    pub only_managed: bool,
 }
 
 /// The watches of an attachment, as the uplink sees them; they stop when this is dropped.
@@ -36,14 +45,14 @@ pub(super) struct AttachedWatches {
 impl AttachedAccount {
     pub(super) fn new(
         account: Arc<Account>,
-        kinds: CacheKinds,
+        wanted: WantedObjects,
         resume_points: Vec<ResumePoint>,
         flow: FlowControl,
     ) -> (Self, AttachedWatches) {
         let (detached, stopped) = (CancellationToken::new(), CancellationToken::new());
         let watching = stopped.clone().drop_guard();
         let watches = AttachedWatches { detached: detached.clone().drop_guard(), stopped };
-        (Self { account, kinds, resume_points, flow, detached, watching }, watches)
+        (Self { account, wanted, resume_points, flow, detached, watching }, watches)
     }
 }
 

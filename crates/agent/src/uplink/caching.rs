@@ -14,7 +14,7 @@ use tracing::{debug, info, warn};
 
 use super::{
     AttachedAccount,
-    attached::AttachedWatches,
+    attached::{AttachedWatches, WantedObjects},
     channels::EventsSender,
     flow::{CreditHold, CreditedItem, FlowControl, FlowOptions, SendReservation},
 };
@@ -42,6 +42,8 @@ const BATCHES_IN_FLIGHT: usize = 2;
 pub(super) struct CachingAccount {
     pub(super) account: Arc<Account>,
     pub(super) kinds: CacheKinds,
+    /// Set if the hub wants only objects that Spinnaker deployed.
+    pub(super) only_managed: bool,
     pub(super) batch_bytes: usize,
     /// Receives the account whenever it is attached, to watch it.
     pub(super) attached_tx: mpsc::Sender<AttachedAccount>,
@@ -169,8 +171,9 @@ impl CachingAccount {
             send_budget: self.up_tx.send_budget.clone(),
             metrics: self.metrics.clone(),
         });
+        let wanted = WantedObjects { kinds: self.kinds.clone(), only_managed: self.only_managed };
         let (attached, watches) =
-            AttachedAccount::new(self.account.clone(), self.kinds.clone(), resume_points, flow.clone());
+            AttachedAccount::new(self.account.clone(), wanted, resume_points, flow.clone());
         // Without a receiver the agent is stopping, which also ends the session.
         self.attached_tx.send(attached).await.map_err(|_| SessionOver)?;
         let stop = self.stop.clone();

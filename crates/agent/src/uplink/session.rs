@@ -51,7 +51,8 @@ pub(super) struct Session<'a> {
     uplink: &'a Uplink,
     welcome: Welcome,
     channels: Channels,
-    /// Messages that wait for the Control channel: pings, and at most a withdrawal and an announcement per account.
+    /// Messages that wait for the Control channel: pings, at most a withdrawal and an announcement per account, and lists of
+    /// unavailable accounts, each after a failed attempt at one.
     control_queue: VecDeque<ControlUp>,
     /// Nonce and time of the last ping.
     pinged: (u64, Instant),
@@ -156,6 +157,8 @@ impl<'a> Session<'a> {
         let mut ready_rx = self.uplink.ready_rx.clone();
         // A change during the registration would otherwise be missed.
         ready_rx.mark_changed();
+        let mut unavailable_rx = self.uplink.status.unavailable();
+        unavailable_rx.mark_changed();
         let control_tx = self.channels.control_tx.clone();
         let results = self.uplink.executor.results();
         let results_heartbeat = self.channels.results_heartbeat.take();
@@ -210,6 +213,11 @@ impl<'a> Session<'a> {
                 }
                 Ok(()) = ready_rx.changed() => {
                     self.follow_accounts();
+                    Ok(())
+                }
+                Ok(()) = unavailable_rx.changed(), if self.welcome.takes_unavailable => {
+                    let unavailable = unavailable_rx.borrow_and_update().clone();
+                    self.control_queue.push_back(ControlUp::Unavailable(unavailable));
                     Ok(())
                 }
             };

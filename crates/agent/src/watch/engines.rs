@@ -31,10 +31,10 @@ pub async fn run(
             }
             attached = attached_rx.recv() => {
                 let Some(attached) = attached else { return Ok(()) };
-                let AttachedAccount { account, kinds, resume_points, flow, detached, watching } = attached;
+                let AttachedAccount { account, wanted, resume_points, flow, detached, watching } = attached;
                 attachments += 1;
                 let key = (account.description.name.clone(), attachments);
-                let options = EngineOptions { account, kinds, resume_points, flow };
+                let options = EngineOptions { account, wanted, resume_points, flow };
                 let engine = Engine::new(options, status.clone(), metrics.clone());
                 engines.start(key, async move {
                     // Dropped after the engine and all its watches, also after a panic.
@@ -51,14 +51,13 @@ mod tests {
     use std::time::Duration;
 
     use prometheus_client::registry::Registry;
-    use spindrift_model::CacheKinds;
     use tokio::time::timeout;
     use tokio_util::sync::CancellationToken;
 
     use super::*;
     use crate::{
         testing::account,
-        uplink::{Credit, FlowControl, FlowOptions, UsageGauges},
+        uplink::{Credit, FlowControl, FlowOptions, UsageGauges, WantedObjects},
     };
 
     #[tokio::test]
@@ -75,7 +74,7 @@ mod tests {
             let options = FlowOptions { credit_bytes: 1000, fingerprints: false, send_budget, metrics };
             let attached = AttachedAccount {
                 account: account.clone(),
-                kinds: CacheKinds::default(),
+                wanted: WantedObjects::default(),
                 resume_points: Vec::new(),
                 flow: FlowControl::new(options).0,
                 detached: detached.clone(),

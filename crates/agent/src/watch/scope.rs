@@ -23,7 +23,7 @@ use self::{
     state::{Position, RetryPolicy, ScopeState, StreamEnd, Unlisted},
 };
 use super::{
-    EngineContext, budget::ListPermit, filter::NamespaceFilter, quota::Quota, selection::SelectedScope,
+    EngineContext, budget::ListPermit, filter::ObjectFilter, quota::Quota, selection::SelectedScope,
     synthetic::SyntheticObjects,
 };
 use crate::{accounts::Account, metrics::Relist, status::WatchState};
@@ -59,7 +59,7 @@ pub(super) struct ScopePlan {
     pub(super) scope: Scope,
     pub(super) selected: SelectedScope,
     pub(super) target: WatchTarget,
-    pub(super) filter: NamespaceFilter,
+    pub(super) filter: ObjectFilter,
     pub(super) quota: Option<Arc<Quota>>,
     pub(super) scrub_revision: ScrubRevision,
     pub(super) resume: Option<ResumePoint>,

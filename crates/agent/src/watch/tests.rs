@@ -36,7 +36,8 @@ async fn engine() -> (Engine, mpsc::UnboundedReceiver<CreditedItem>, AgentStatus
     });
     let account = Arc::new(account("main").await);
     status.caching(&account.description.name, Vec::new());
-    let options = EngineOptions { account, kinds: CacheKinds::default(), resume_points: Vec::new(), flow };
+    let options =
+        EngineOptions { account, wanted: WantedObjects::default(), resume_points: Vec::new(), flow };
     (Engine::new(options, status.clone(), metrics), items_rx, status)
 }
 

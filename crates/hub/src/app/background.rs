@@ -11,6 +11,7 @@ use tracing::{info, warn};
 use crate::{
     clouddriver::{self, Accounts},
     ingest::Feed,
+    metrics::Metrics,
     store::{Forgotten, Store, StoreError, UnservedAccount, WriteProbe},
 };
 
@@ -48,6 +49,10 @@ pub(super) struct Housekeeping {
     pub(super) retention: Duration,
     /// Retention of the results of operations.
     pub(super) answers: Duration,
+    pub(super) tenant: TenantId,
+    pub(super) metrics: Arc<Metrics>,
+    /// Duration after which a silent agent counts as gone.
+    pub(super) silence: Duration,
 }
 
 /// Deletes accounts that no agent has served for a while.
@@ -125,6 +130,8 @@ impl Housekeeping {
     }
 
     async fn tidy(&self) -> Result<(), StoreError> {
+        let unavailable = self.store.unavailable_accounts(&self.tenant, self.silence).await?;
+        self.metrics.unavailable_accounts.set(i64::try_from(unavailable.len()).unwrap_or(i64::MAX));
         self.store.purge_sessions(FORGET).await?;
         self.store.purge_hubs(FORGET).await?;
         self.store.purge_answers(self.answers).await?;

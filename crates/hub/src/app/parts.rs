@@ -109,6 +109,9 @@ impl Parts {
             store: store.clone(),
             retention: config.sql.tombstone_retention(),
             answers: config.kubesvc.operations.result_retention(),
+            tenant: self.tenant.clone(),
+            metrics: self.metrics.clone(),
+            silence: SILENCE,
         };
         shutdown.spawn("store.housekeeping", housekeeping.run(shutdown.clone()));
         if let Some(after) = config.kubesvc.cache.account_cleanup() {
@@ -185,6 +188,7 @@ impl Parts {
             batch_bytes: BATCH_BYTES,
             account_limits: self.config.kubesvc.accounts.limits.limits(),
             subjects,
+            runtime: self.config.kubesvc.runtime.clone(),
         };
         HubService::new(Context {
             config,

@@ -52,6 +52,13 @@ impl Runtime {
         custom.map(|custom| KindPattern::parse(&custom.kubernetes_kind.to_string()))
     }
 
+    /// Whether only objects that Spinnaker deployed are wanted of an account, given what its agent announced. The hub's
+    /// entry for the account overrides the announcement, which overrides the defaults.
+    pub fn only_managed(&self, account: &str, announced: Option<bool>) -> bool {
+        let own = self.accounts.get(account).and_then(|own| own.only_spinnaker_managed);
+        own.or(announced).or(self.defaults.only_spinnaker_managed).unwrap_or(false)
+    }
+
     /// Checks the settings; the error names the invalid one.
     pub fn check(&self) -> Result<(), String> {
         let accounts = self.accounts.iter().map(|(name, settings)| (format!("accounts.{name}"), settings));

@@ -1,6 +1,6 @@
 //! Our own view of the accounts.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use axum::{Json, extract::State};
 use jiff::Timestamp;
@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use super::{RestState, error::Error, freeze::Frozen};
 use crate::{
     account_limits::Properties,
-    store::{AccountRow, Freeze, ScopeCounts},
+    store::{AccountRow, Freeze, ScopeCounts, UnavailableRow},
 };
 
 /// An account: its cluster, the agent that caches it, and its progress.
@@ -43,10 +43,21 @@ pub(super) struct AccountView {
     last_seen: String,
     /// Why and since when nothing may be changed in it, if so.
     frozen: Option<Frozen>,
+    /// Agents that are configured for it and cannot serve it now.
+    unavailable: Vec<Unavailable>,
     /// First of the problems.
     problem: Option<String>,
     /// Problems for the operator, such as a second cluster that claimed the name, or kinds that are not cached.
     problems: Vec<String>,
+}
+
+/// An agent that cannot serve an account.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(super) struct Unavailable {
+    agent: String,
+    reason: String,
+    /// ISO-8601.
+    since: String,
 }
 
 /// Data of accounts beside their own rows.
@@ -56,6 +67,7 @@ struct Around {
     scopes: HashMap<AccountName, ScopeCounts>,
     sessions: HashMap<SessionId, Timestamp>,
     frozen: HashMap<AccountName, Freeze>,
+    unavailable: BTreeMap<AccountName, Vec<Unavailable>>,
 }
 
 /// All accounts, with who caches them and how far.
@@ -69,8 +81,27 @@ pub(super) async fn list(State(state): State<RestState>) -> Result<Json<Vec<Acco
         scopes: store.scope_counts(tenant).await?.into_iter().collect(),
         sessions: sessions.into_iter().map(|session| (session.id, session.last_seen)).collect(),
         frozen: store.frozen(tenant).await?,
+        unavailable: unavailable(&state).await?,
     };
-    Ok(Json(rows.into_iter().map(|row| AccountView::new(row, &around, &state.kinds)).collect()))
+    let unknown =
+        around.unavailable.iter().filter(|(name, _)| !rows.iter().any(|row| row.description.name == **name));
+    let mut views: Vec<_> =
+        unknown.map(|(name, agents)| AccountView::unknown(name, agents.clone())).collect();
+    views.extend(rows.into_iter().map(|row| AccountView::new(row, &around, &state.kinds)));
+    views.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(Json(views))
+}
+
+/// Agents that cannot serve accounts they are configured for, by account.
+async fn unavailable(state: &RestState) -> Result<BTreeMap<AccountName, Vec<Unavailable>>, Error> {
+    let mut by_account: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for UnavailableRow { account, agent, reason, since } in
+        state.store.unavailable_accounts(&state.tenant, super::ALIVE).await?
+    {
+        let agent = Unavailable { agent: agent.to_string(), reason, since: since.to_string() };
+        by_account.entry(account).or_default().push(agent);
+    }
+    Ok(by_account)
 }
 
 // === impl AccountView ===
@@ -80,6 +111,8 @@ impl AccountView {
         let AccountRow { description, last_seen, problem, cursor, holder, .. } = row;
         let mut problems: Vec<_> = problem.into_iter().map(|problem| problem.text).collect();
         problems.extend(omitted_kinds(&description.properties, kinds));
+        let unavailable = around.unavailable.get(&description.name).cloned().unwrap_or_default();
+        problems.extend(unavailable.iter().map(Unavailable::problem));
         let holder = holder.filter(|holder| holder.lease_left.is_some());
         let heard = holder.as_ref().and_then(|holder| around.sessions.get(&holder.session)).copied();
         let ScopeCounts { scopes, unlisted, denied } =
@@ -100,9 +133,43 @@ impl AccountView {
             listing: unlisted,
             denied,
             last_seen: heard.map_or(last_seen, |heard| heard.max(last_seen)).to_string(),
+            unavailable,
             problem: problems.first().cloned(),
             problems,
         }
+    }
+
+    /// An account whose cluster has never responded to an agent.
+    fn unknown(name: &AccountName, unavailable: Vec<Unavailable>) -> Self {
+        let problems: Vec<_> = unavailable.iter().map(Unavailable::problem).collect();
+        Self {
+            name: name.to_string(),
+            host: String::new(),
+            cluster_uid: None,
+            ca_fingerprint: None,
+            kubernetes_version: String::new(),
+            namespaces: Vec::new(),
+            cached_by: None,
+            hub: None,
+            seq: 0,
+            objects: 0,
+            watches: 0,
+            listing: 0,
+            denied: 0,
+            last_seen: unavailable.first().map(|agent| agent.since.clone()).unwrap_or_default(),
+            frozen: None,
+            unavailable,
+            problem: problems.first().cloned(),
+            problems,
+        }
+    }
+}
+
+// === impl Unavailable ===
+
+impl Unavailable {
+    fn problem(&self) -> String {
+        format!("agent {} cannot serve it: {}", self.agent, self.reason)
     }
 }
 

@@ -13,7 +13,7 @@ use super::{
     ALIVE, RestState,
     error::{Error, Path},
 };
-use crate::store::{AccountRow, SessionRow};
+use crate::store::{AccountRow, SessionRow, UnavailableRow};
 
 /// A connected agent.
 #[derive(Debug, Serialize, ToSchema)]
@@ -23,11 +23,21 @@ pub(super) struct ArmoryAgentResponse {
     /// Always `kubernetes`.
     r#type: &'static str,
     accounts: Vec<String>,
+    /// Accounts that it is configured for and cannot serve now.
+    unavailable_accounts: Vec<UnavailableAccountResponse>,
     /// Set if it caches any of its accounts.
     caching: bool,
     clouddriver_id: String,
     /// ISO-8601.
     last_connection: String,
+}
+
+/// An account that an agent cannot serve.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct UnavailableAccountResponse {
+    name: String,
+    error_message: String,
 }
 
 /// A running hub.
@@ -75,6 +85,7 @@ pub(super) struct KubesvcAccount {
 pub(super) async fn agents(State(state): State<RestState>) -> Result<Json<Vec<ArmoryAgentResponse>>, Error> {
     let sessions = state.store.live_sessions(&state.tenant, ALIVE).await?;
     let accounts = state.store.accounts(&state.tenant).await?;
+    let unavailable = state.store.unavailable_accounts(&state.tenant, ALIVE).await?;
     let mut served: HashMap<&str, Vec<&AccountRow>> = HashMap::new();
     for account in &accounts {
         let holder = account.holder.as_ref().map(|holder| holder.agent.as_str());
@@ -85,7 +96,8 @@ pub(super) async fn agents(State(state): State<RestState>) -> Result<Json<Vec<Ar
     }
     let agents = sessions.into_iter().map(|session| {
         let accounts = served.get(session.agent.as_str()).map(Vec::as_slice).unwrap_or_default();
-        ArmoryAgentResponse::new(&session, accounts)
+        let own = unavailable.iter().filter(|account| account.agent == session.agent);
+        ArmoryAgentResponse::new(&session, accounts, own)
     });
     Ok(Json(agents.collect()))
 }
@@ -129,18 +141,36 @@ pub(super) async fn account(
 ) -> Result<Json<KubesvcAccount>, Error> {
     let name = AccountName::parse(&name).map_err(|invalid| Error::bad_request("accountName", invalid))?;
     let row = state.store.account(&state.tenant, &name).await?;
-    Ok(Json(row.map(KubesvcAccount::from).unwrap_or_default()))
+    let mut account = row.map(KubesvcAccount::from).unwrap_or_default();
+    let unavailable = state.store.unavailable_accounts(&state.tenant, ALIVE).await?;
+    if let Some(failed) = unavailable.into_iter().find(|failed| failed.account == name)
+        && account.status != Some("ACTIVE")
+    {
+        account.name = Some(name.to_string());
+        account.status = Some("FAILED");
+        account.error_message = Some(failed.reason);
+    }
+    Ok(Json(account))
 }
 
 // === impl ArmoryAgentResponse ===
 
 impl ArmoryAgentResponse {
-    fn new(session: &SessionRow, accounts: &[&AccountRow]) -> Self {
+    fn new<'a>(
+        session: &SessionRow,
+        accounts: &[&AccountRow],
+        unavailable: impl Iterator<Item = &'a UnavailableRow>,
+    ) -> Self {
+        let unavailable = unavailable.map(|account| UnavailableAccountResponse {
+            name: account.account.to_string(),
+            error_message: account.reason.clone(),
+        });
         let held_by_it = |account: &&AccountRow| {
             let holder = account.holder.as_ref().filter(|holder| holder.lease_left.is_some());
             holder.is_some_and(|holder| holder.agent == session.agent)
         };
         Self {
+            unavailable_accounts: unavailable.collect(),
             caching: accounts.iter().any(held_by_it),
             accounts: accounts.iter().map(|account| account.description.name.to_string()).collect(),
             agent_id: session.agent.to_string(),

@@ -26,6 +26,9 @@ const BACKLOG: usize = 1024;
 /// Bytes of these on the wire: two of the largest messages, or 1,024 announcements of 16 KB each.
 const BACKLOG_BYTES: usize = 16 * 1024 * 1024;
 
+/// Unavailable accounts of one agent that are recorded.
+const UNAVAILABLE: usize = 4096;
+
 pub(super) struct ControlChannel {
     context: Arc<Context>,
     session: SessionId,
@@ -49,6 +52,7 @@ type Work = Pin<Box<dyn Future<Output = Done> + Send>>;
 enum Done {
     Touched(Result<bool, StoreError>),
     Announced(Result<Vec<Verdict>, StoreError>),
+    /// An account was withdrawn, or unavailable ones were recorded.
     Withdrawn(Result<(), StoreError>),
 }
 
@@ -135,7 +139,7 @@ impl ControlChannel {
                 self.touch();
                 self.send(ControlDown::Pong { nonce }).await
             }
-            Ok(change @ (ControlUp::Announce(_) | ControlUp::Withdraw(_))) => {
+            Ok(change @ (ControlUp::Announce(_) | ControlUp::Withdraw(_) | ControlUp::Unavailable(_))) => {
                 if self.changes.len() >= BACKLOG {
                     return Err(format!("{BACKLOG} changes of accounts wait for the store"));
                 }
@@ -189,6 +193,18 @@ impl ControlChannel {
                 info!(agent = %info.agent, %account, "account withdrawn");
                 async move { Done::Withdrawn(context.store.withdraw(&info.tenant, &session, &account).await) }
                     .boxed()
+            }
+            Some(ControlUp::Unavailable(mut accounts)) => {
+                if accounts.len() > UNAVAILABLE {
+                    let total = accounts.len();
+                    warn!(agent = %info.agent, total, shown = UNAVAILABLE, "too many unavailable accounts");
+                    accounts.truncate(UNAVAILABLE);
+                }
+                async move {
+                    let recorded = context.store.replace_unavailable(&info.tenant, &session, &accounts).await;
+                    Done::Withdrawn(recorded)
+                }
+                .boxed()
             }
             Some(ControlUp::Ping { .. }) | None => return,
         };

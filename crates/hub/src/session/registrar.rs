@@ -11,6 +11,7 @@ use tonic::Status;
 use tracing::{debug, info, warn};
 
 use super::{AccountLimits, Context, SessionConfig, gate::unavailable};
+use crate::account_limits::Properties;
 use crate::store::{AnnounceOutcome, NewSession, StoreError, TokenHash};
 
 impl Context {
@@ -59,6 +60,7 @@ impl Context {
             kinds: self.config.kinds.clone(),
             pacing: Pacing { heartbeat: self.config.heartbeat, batch_bytes: self.config.batch_bytes },
             accounts: verdicts,
+            takes_unavailable: true,
         })
     }
 
@@ -112,7 +114,10 @@ impl Context {
             if let Some(reason) = &refused {
                 warn!(%agent, account = %name, reason, "account refused");
             }
-            verdicts.push(Verdict { account: name, refused });
+            let announced: Option<bool> =
+                Properties::parse(&description.properties).take("onlySpinnakerManaged");
+            let only_managed = self.config.runtime.only_managed(name.as_str(), announced);
+            verdicts.push(Verdict { account: name, refused, only_managed });
         }
         self.rules.announced().await;
         Ok(verdicts)

@@ -12,7 +12,7 @@ use tracing::{info, warn};
 use super::{StoreError, dialect::Dialect, row::Columns, statement::Statement};
 
 /// Versions of the schema with the templates of their migrations, oldest first.
-const MIGRATIONS: [(i64, &str); 8] = [
+const MIGRATIONS: [(i64, &str); 9] = [
     (1, include_str!("../../migrations/0001_foundation.sql")),
     (2, include_str!("../../migrations/0002_session_account.sql")),
     (3, include_str!("../../migrations/0003_denied.sql")),
@@ -21,6 +21,7 @@ const MIGRATIONS: [(i64, &str); 8] = [
     (6, include_str!("../../migrations/0006_tasks.sql")),
     (7, include_str!("../../migrations/0007_session_account_by_account.sql")),
     (8, include_str!("../../migrations/0008_unserved.sql")),
+    (9, include_str!("../../migrations/0009_unavailable.sql")),
 ];
 
 /// Returns the versions of this release, oldest first.

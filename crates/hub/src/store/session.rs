@@ -189,6 +189,7 @@ impl Store {
         let purged = statement.execute("purge sessions", &mut connection).await?;
         if purged > 0 {
             self.purge_accepted(&mut connection).await?;
+            self.purge_unavailable(&mut connection).await?;
         }
         Ok(purged)
     }

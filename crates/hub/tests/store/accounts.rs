@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use spindrift_hub::store::{AnnounceOutcome, Forgotten, NewSession, Store};
-use spindrift_model::{AccountDescription, ClusterIdentity};
+use spindrift_model::{AccountDescription, ClusterIdentity, UnavailableAccount};
 
 use crate::bench::{Bench, account, agent, hub, pod, session_of, tenant};
 
@@ -203,6 +203,46 @@ async fn the_time_without_an_agent_survives_restarts_and_ends_with_an_agent() ->
         assert!(again.is_some_and(|since| since < minute), "its time begins again: {again:?}");
         bench.store.open_session(&NewSession { accounts: vec![name.clone()], ..session_of("agent") }).await?;
         assert_eq!(since(&bench.store).await?, None, "an agent serves it");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn accounts_that_an_agent_cannot_serve_are_shown_while_it_is_connected() -> anyhow::Result<()> {
+    for bench in Bench::all().await? {
+        bench.announce();
+        let minute = Duration::from_mins(1);
+        let failed =
+            |name: &str, reason: &str| UnavailableAccount { name: account(name), reason: reason.into() };
+        let shown = async || {
+            let rows = bench.store.unavailable_accounts(&tenant(), minute).await?;
+            anyhow::Ok(
+                rows.into_iter()
+                    .map(|row| format!("{} {} {}", row.account, row.agent, row.reason))
+                    .collect::<Vec<_>>(),
+            )
+        };
+        let open = session("agent");
+        bench.store.open_session(&open).await?;
+        let long = "x".repeat(5000);
+        let all = [failed("a", "no route"), failed("b", &long)];
+        bench.store.replace_unavailable(&tenant(), &open.id, &all).await?;
+        assert_eq!(shown().await?[0], "a agent no route");
+        assert_eq!(shown().await?[1].len(), "b agent ".len() + 2048, "it is cut to the width of its column");
+        bench.database.execute("UPDATE spindrift_unavailable_account SET since = since - 90000").await?;
+        let before = bench.store.unavailable_accounts(&tenant(), minute).await?[0].since;
+        bench.store.replace_unavailable(&tenant(), &open.id, &[failed("a", "401")]).await?;
+        assert_eq!(shown().await?, ["a agent 401"]);
+        let after = bench.store.unavailable_accounts(&tenant(), minute).await?[0].since;
+        assert!(after.duration_since(before).abs() < jiff::SignedDuration::from_secs(60), "{before} {after}");
+
+        // It keeps the account of that name, which has not left.
+        bench.store.announce(&tenant(), &agent("other"), &described("a", cluster(Some("1"), None))).await?;
+        bench.database.execute("UPDATE spindrift_account SET last_seen = 0").await?;
+        assert_eq!(bench.store.unserved_accounts(&tenant(), minute).await?, []);
+        bench.store.close_session(&open.id).await?;
+        assert_eq!(shown().await?, Vec::<String>::new());
+        assert_eq!(bench.store.unserved_accounts(&tenant(), minute).await?.len(), 1);
     }
     Ok(())
 }

@@ -15,6 +15,8 @@ pub(crate) enum FieldAction {
     Cut,
     /// Keeps the value, in spite of other rules.
     Keep,
+    /// Keeps the value, in spite of other rules for it, and applies those for its parts.
+    Enter,
 }
 
 /// Tree of the paths of a document that have actions; all other values are kept.
@@ -58,7 +60,7 @@ impl FieldMask {
     fn add(&mut self, rules: &[(&[Step], FieldAction)]) -> NodeId {
         let id = self.0.len();
         let here = rules.iter().filter(|(path, _)| path.is_empty());
-        let action = here.map(|(_, action)| *action).max();
+        let action = here.map(|(_, action)| *action).max().filter(|action| *action != FieldAction::Enter);
         self.0.push(MaskNode { action, ..MaskNode::default() });
         if action == Some(FieldAction::Redact) {
             return self.keep_members(id, rules);

@@ -52,6 +52,16 @@ impl FieldPath {
         Self(names.into_iter().map(|name| Step::Member(name.into())).collect())
     }
 
+    /// Returns the path of every member of the object itself.
+    pub(crate) fn any_member() -> Self {
+        Self(vec![Step::AnyMember])
+    }
+
+    /// Appends a step.
+    pub(crate) fn then(&self, step: Step) -> Self {
+        Self([&self.0[..], &[step]].concat())
+    }
+
     pub(crate) fn steps(&self) -> &[Step] {
         &self.0
     }

@@ -1,9 +1,12 @@
 //! `redact` rules: paths, by kind, whose values never leave the cluster.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use parking_lot::RwLock;
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{MapAccess, Visitor, value::MapAccessDeserializer},
+};
 use spindrift_model::{KindPattern, Resource};
 
 use crate::{
@@ -11,19 +14,36 @@ use crate::{
     json::path::{FieldPath, InvalidPath},
 };
 
-/// Configured rule.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(default)]
+/// Configured rule, or the name of a set of rules.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize)]
 pub struct RedactRule {
     /// The kind: `ConfigMap`, `cm`, `Widget.example.com`, or `*` for every kind.
     pub kind: String,
     /// The values, such as `data.*` or `spec.containers[*].env[*].value`.
     pub paths: Vec<String>,
+    /// Name of a set of rules, which is written in place of a rule: `minimal`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preset: Option<String>,
 }
+
+/// Fields of a rule that is no preset.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RuleFields {
+    kind: String,
+    paths: Vec<String>,
+}
+
+struct RuleVisitor;
+
+/// Name of the preset that sends what views and operations of Spinnaker need, and nothing else.
+const MINIMAL: &str = "minimal";
 
 /// Compiled rules of an account. Clones share them and the short names.
 #[derive(Debug, Clone, Default)]
 pub struct Redactions {
+    /// Set by the preset `minimal`.
+    is_minimal: bool,
     rules: Arc<[Redaction]>,
     /// Short names of kinds, from discovery. Names are only added, so that a rule that applied still applies.
     short_names: Arc<RwLock<ShortNames>>,
@@ -41,6 +61,14 @@ struct Redaction {
 /// Invalid rule; nothing may be sent as long as there is one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidRedaction {
+    /// The preset does not exist.
+    #[error("redact rule {number}: expected `minimal` or a rule with kind and paths, found {name:?}")]
+    Preset {
+        /// Counted from 1.
+        number: usize,
+        /// As configured.
+        name: String,
+    },
     /// The rule names no kind.
     #[error("redact rule {number} names no kind; * is every kind")]
     NoKind {
@@ -96,14 +124,26 @@ const IDENTITY: [&[&str]; 6] = [
 impl Redactions {
     /// Compiles rules, in the order in which errors count them.
     pub fn compile<'a>(rules: impl IntoIterator<Item = &'a RedactRule>) -> Result<Self, InvalidRedaction> {
-        let compiled: Result<Vec<_>, _> =
-            rules.into_iter().enumerate().map(|(i, rule)| Redaction::compile(i + 1, rule)).collect();
-        Ok(Self { rules: compiled?.into(), short_names: Arc::default() })
+        let mut is_minimal = false;
+        let mut compiled = Vec::new();
+        for (number, rule) in (1..).zip(rules) {
+            match rule.preset.as_deref() {
+                Some(MINIMAL) => is_minimal = true,
+                Some(name) => return Err(InvalidRedaction::Preset { number, name: name.into() }),
+                None => compiled.push(Redaction::compile(number, rule)?),
+            }
+        }
+        Ok(Self { is_minimal, rules: compiled.into(), short_names: Arc::default() })
     }
 
     /// Whether there are no rules.
     pub fn is_empty(&self) -> bool {
-        self.rules.is_empty()
+        self.rules.is_empty() && !self.is_minimal
+    }
+
+    /// Whether the preset `minimal` applies.
+    pub(crate) fn is_minimal(&self) -> bool {
+        self.is_minimal
     }
 
     /// Adds the short names of discovery; before that only those of built-in kinds are known.
@@ -134,6 +174,38 @@ impl Redactions {
         paths.sort_unstable();
         paths.dedup();
         paths
+    }
+}
+
+// === impl RedactRule ===
+
+impl RedactRule {
+    /// Returns the rule that stands for a set of rules.
+    pub fn preset(name: &str) -> Self {
+        Self { preset: Some(name.trim().to_owned()), ..Self::default() }
+    }
+}
+
+impl<'de> Deserialize<'de> for RedactRule {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(RuleVisitor)
+    }
+}
+
+impl<'de> Visitor<'de> for RuleVisitor {
+    type Value = RedactRule;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("`minimal`, or a rule with kind and paths")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<RedactRule, E> {
+        Ok(RedactRule::preset(name))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<RedactRule, A::Error> {
+        let RuleFields { kind, paths } = RuleFields::deserialize(MapAccessDeserializer::new(fields))?;
+        Ok(RedactRule { kind, paths, preset: None })
     }
 }
 
@@ -177,7 +249,8 @@ mod tests {
     use super::*;
 
     fn rule(kind: &str, paths: &[&str]) -> RedactRule {
-        RedactRule { kind: kind.into(), paths: paths.iter().map(|path| (*path).into()).collect() }
+        let paths = paths.iter().map(|path| (*path).into()).collect();
+        RedactRule { kind: kind.into(), paths, preset: None }
     }
 
     fn resource(group: &str, kind: &str, plural: &str) -> Resource {

@@ -175,7 +175,7 @@ fn the_revision_changes_only_with_the_rules() {
     assert_eq!(revision(&["data.*", "spec"]), revision(&[".spec", "data.*", "['spec']"]));
     assert_ne!(revision(&["data.*"]), revision(&["data['*']"]));
     assert_ne!(revision(&["data.*"]), revision(&["data"]));
-    let others = [RedactRule { kind: "Pod".into(), paths: vec!["spec".into()] }];
+    let others = [RedactRule { kind: "Pod".into(), paths: vec!["spec".into()], preset: None }];
     assert_eq!(thing(View::Full, &Redactions::compile(&others).unwrap()).revision(), ScrubRevision(REVISION));
 }
 

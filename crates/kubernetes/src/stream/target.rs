@@ -7,7 +7,7 @@ use spindrift_model::{Resource, ScrubRevision};
 use crate::{
     client::request::Get,
     json::path::FieldPath,
-    scrub::{ScrubRules, redact::Redactions, view::View},
+    scrub::{ScrubRules, minimal, redact::Redactions, view::View},
 };
 
 /// Resource to list or watch, in one namespace or in all.
@@ -21,6 +21,8 @@ pub struct WatchTarget {
     pub view: View,
     /// Redacted paths.
     pub(crate) redacted: Vec<FieldPath>,
+    /// Set by the preset `minimal`.
+    pub(crate) is_minimal: bool,
 }
 
 const JSON: &str = "application/json";
@@ -32,13 +34,18 @@ const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;g=met
 impl WatchTarget {
     /// Creates a target with the full view or, for Secrets, the metadata.
     pub fn new(resource: Resource, namespace: Option<Arc<str>>) -> Self {
-        Self { view: View::Full.of(&resource), resource, namespace, redacted: vec![] }
+        let view = View::Full.of(&resource);
+        Self { view, resource, namespace, redacted: vec![], is_minimal: false }
     }
 
     /// Adds the redacted paths of the rules that match the resource by the names known so far.
     #[must_use]
     pub fn redacted(self, redactions: &Redactions) -> Self {
-        Self { redacted: redactions.paths_of(&self.resource), ..self }
+        let is_minimal = redactions.is_minimal();
+        // Nothing but the metadata leaves the API server then.
+        let view =
+            if is_minimal && !minimal::is_shown(&self.resource) { View::MetadataOnly } else { self.view };
+        Self { redacted: redactions.paths_of(&self.resource), view, is_minimal, ..self }
     }
 
     /// Revision of the scrub rules. If it changes, objects that were sent before are stale.
@@ -47,7 +54,7 @@ impl WatchTarget {
     }
 
     pub(crate) fn scrub_rules(&self) -> ScrubRules {
-        ScrubRules::redacting(&self.resource, self.view, self.redacted.clone())
+        ScrubRules::redacting(&self.resource, self.view, self.redacted.clone(), self.is_minimal)
     }
 
     pub(crate) fn watch_request(&self) -> Get {

@@ -42,7 +42,7 @@ async fn compressed_pages_equal_a_watch() -> anyhow::Result<()> {
     assert_eq!(paged, streamed);
 
     // With redaction, pages are requested without compression; values are redacted in both.
-    let rules = [RedactRule { kind: "cm".into(), paths: vec!["data.*".into()] }];
+    let rules = [RedactRule { kind: "cm".into(), paths: vec!["data.*".into()], preset: None }];
     let target = target.redacted(&Redactions::compile(&rules)?);
     let mut events = api.list(&target, PAGE);
     let (paged, _) = listing(&mut events).await?;

@@ -63,6 +63,9 @@ pub struct RegisterResponse {
     pub pacing: ::core::option::Option<Pacing>,
     #[prost(message, repeated, tag = "8")]
     pub accounts: ::prost::alloc::vec::Vec<AccountVerdict>,
+    /// The hub takes `ControlUp.unavailable`.
+    #[prost(bool, tag = "9")]
+    pub takes_unavailable: bool,
 }
 /// 256 random bits each.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -100,10 +103,13 @@ pub struct AccountVerdict {
     /// Why the account is not accepted; empty if it is.
     #[prost(string, tag = "2")]
     pub refused: ::prost::alloc::string::String,
+    /// The agent sends only objects that Spinnaker deployed, Namespaces and CustomResourceDefinitions.
+    #[prost(bool, tag = "3")]
+    pub only_spinnaker_managed: bool,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ControlUp {
-    #[prost(oneof = "control_up::Message", tags = "1, 2, 3")]
+    #[prost(oneof = "control_up::Message", tags = "1, 2, 3, 4")]
     pub message: ::core::option::Option<control_up::Message>,
 }
 /// Nested message and enum types in `ControlUp`.
@@ -118,7 +124,23 @@ pub mod control_up {
         /// An account that the agent no longer serves.
         #[prost(message, tag = "3")]
         Withdraw(super::Withdraw),
+        /// All accounts that the agent is configured for and cannot serve now; replaces the list before.
+        #[prost(message, tag = "4")]
+        Unavailable(super::UnavailableAccounts),
     }
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct UnavailableAccounts {
+    #[prost(message, repeated, tag = "1")]
+    pub accounts: ::prost::alloc::vec::Vec<UnavailableAccount>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct UnavailableAccount {
+    #[prost(string, tag = "1")]
+    pub account: ::prost::alloc::string::String,
+    /// For people to read.
+    #[prost(string, tag = "2")]
+    pub reason: ::prost::alloc::string::String,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Ping {

@@ -91,12 +91,13 @@ impl Accounts {
 // === impl Account ===
 
 impl Account {
-    /// State of the cache: `live`, `syncing` or `stale`, with the number of listed and forbidden watches.
+    /// State of the cache: `live`, `syncing`, `stale` or `unavailable`, with the number of listed and forbidden watches.
     pub(crate) fn state(&self) -> String {
         let Self { watches, listing, denied, .. } = self;
         let readable = watches.saturating_sub(*denied);
         let listed = readable.saturating_sub(*listing);
         let state = match self.cached_by {
+            None if !self.unavailable.is_empty() => return "unavailable".into(),
             None => return "stale".into(),
             Some(_) if *listing > 0 || *watches == 0 => format!("syncing {listed}/{readable}"),
             Some(_) if *denied > 0 => format!("live {listed}/{readable}"),
@@ -111,7 +112,9 @@ impl Account {
             "" => "frozen".to_owned(),
             reason => format!("frozen: {reason}"),
         });
-        let all: Vec<_> = self.problem.iter().cloned().chain(frozen).collect();
+        let problems =
+            if self.problems.is_empty() { self.problem.as_slice() } else { self.problems.as_slice() };
+        let all: Vec<_> = problems.iter().cloned().chain(frozen).collect();
         (!all.is_empty()).then(|| all.join("; "))
     }
 }

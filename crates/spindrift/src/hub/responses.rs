@@ -32,6 +32,12 @@ pub(crate) struct Account {
     pub(crate) last_seen: String,
     /// Problem that an operator should look at.
     pub(crate) problem: Option<String>,
+    /// Agents that are configured for it and cannot serve it now; absent in responses of the previous release.
+    #[serde(default)]
+    pub(crate) unavailable: Vec<Unavailable>,
+    /// All problems; absent in responses of the previous release.
+    #[serde(default)]
+    pub(crate) problems: Vec<String>,
     /// Freeze of the account; absent in responses of the previous release.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) frozen: Option<Frozen>,
@@ -40,6 +46,15 @@ pub(crate) struct Account {
 /// Freeze of an account: the hub rejects changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Frozen {
+    pub(crate) reason: String,
+    /// RFC 3339.
+    pub(crate) since: String,
+}
+
+/// An agent that cannot serve an account.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Unavailable {
+    pub(crate) agent: String,
     pub(crate) reason: String,
     /// RFC 3339.
     pub(crate) since: String,

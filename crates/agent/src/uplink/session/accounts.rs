@@ -93,7 +93,7 @@ impl Session<'_> {
 
     /// Starts to cache an account that the hub accepts; shows the reason if the hub refuses it.
     pub(super) fn apply_verdict(&mut self, verdict: Verdict) {
-        let Verdict { account: name, refused } = verdict;
+        let Verdict { account: name, refused, only_managed } = verdict;
         if let Some(reason) = refused {
             if self.refused.get(&name) != Some(&reason) {
                 warn!(account = %name, reason, "the hub refused the account");
@@ -116,6 +116,7 @@ impl Session<'_> {
         let caching = CachingAccount {
             account,
             kinds: self.welcome.kinds.clone(),
+            only_managed,
             batch_bytes: self.welcome.pacing.batch_bytes as usize,
             attached_tx: self.uplink.attached_tx.clone(),
             up_tx: self.channels.events_tx.clone(),

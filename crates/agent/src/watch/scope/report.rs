@@ -1,13 +1,13 @@
 //! Items of a scope for the hub.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use spindrift_kubernetes::RawObject;
-use spindrift_model::{Generation, Item, Resource, ResourceVersion, Scope, ScopeId, Upsert};
+use spindrift_model::{Generation, Item, Resource, ResourceVersion, Scope, ScopeId, Uid, Upsert};
 use tokio::time::Instant;
 use tracing::warn;
 
-use crate::watch::{EngineContext, filter::NamespaceFilter, quota::Quota, synthetic::SyntheticObjects};
+use crate::watch::{EngineContext, filter::ObjectFilter, quota::Quota, synthetic::SyntheticObjects};
 
 /// Interval of progress items: bookmarks come every minute, and resume points only have to stay young.
 const PROGRESS_INTERVAL: Duration = Duration::from_mins(2);
@@ -18,8 +18,10 @@ pub(super) struct ScopeReporter {
     id: ScopeId,
     scope: Scope,
     resource: Resource,
-    filter: NamespaceFilter,
+    filter: ObjectFilter,
     quota: Option<Arc<Quota>>,
+    /// Objects that were sent, if only those are which Spinnaker deployed: one that is no longer is deleted for the hub.
+    sent: HashSet<Uid>,
     /// Objects of the list that are beyond the quota.
     left_out: u64,
     generation: Generation,
@@ -34,17 +36,19 @@ impl ScopeReporter {
         id: ScopeId,
         scope: Scope,
         resource: Resource,
-        filter: NamespaceFilter,
+        filter: ObjectFilter,
         quota: Option<Arc<Quota>>,
     ) -> Self {
         let (generation, progress_sent) = (Generation(0), Instant::now());
-        Self { context, id, scope, resource, filter, quota, left_out: 0, generation, progress_sent }
+        let sent = HashSet::new();
+        Self { context, id, scope, resource, filter, quota, sent, left_out: 0, generation, progress_sent }
     }
 
     /// Begins a complete list.
     pub(super) async fn begin(&mut self) {
         self.generation = self.generation.next();
         self.left_out = 0;
+        self.sent.clear();
         if let Some(quota) = &self.quota {
             quota.clear(&self.scope);
         }
@@ -65,7 +69,13 @@ impl ScopeReporter {
     pub(super) async fn upsert(&mut self, object: RawObject) {
         self.changed();
         if !self.filter.admits(&object) {
+            if self.sent.remove(&object.uid) {
+                self.send(self.delete_item(object)).await;
+            }
             return;
+        }
+        if self.filter.is_only_managed() {
+            self.sent.insert(object.uid.clone());
         }
         if self.quota.as_ref().is_none_or(|quota| quota.admits(&self.scope, &object.uid)) {
             self.send(self.upsert_item(object)).await;
@@ -74,14 +84,19 @@ impl ScopeReporter {
         }
     }
 
-    pub(super) async fn delete(&self, object: RawObject) {
+    pub(super) async fn delete(&mut self, object: RawObject) {
         self.changed();
         let was_sent = self.quota.as_ref().is_none_or(|quota| quota.release(&self.scope, &object.uid));
-        if !was_sent || !self.filter.admits(&object) {
-            return;
+        let was_known = self.sent.remove(&object.uid);
+        let is_meant = if self.filter.is_only_managed() { was_known } else { self.filter.admits(&object) };
+        if was_sent && is_meant {
+            self.send(self.delete_item(object)).await;
         }
+    }
+
+    fn delete_item(&self, object: RawObject) -> Item {
         let RawObject { namespace, name, uid, resource_version, body: _ } = object;
-        self.send(Item::Delete { scope: self.id, namespace, name, uid, resource_version }).await;
+        Item::Delete { scope: self.id, namespace, name, uid, resource_version }
     }
 
     /// Reports that nothing changed up to this version.

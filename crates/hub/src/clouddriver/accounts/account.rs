@@ -45,10 +45,7 @@ impl Account {
         let announced = Announced::read(&description.properties);
         let name = description.name.clone();
         let own = runtime.accounts.get(name.as_str());
-        let only_managed = own
-            .and_then(|own| own.only_spinnaker_managed)
-            .or(announced.only_spinnaker_managed)
-            .or(runtime.defaults.only_spinnaker_managed);
+        let only_managed = runtime.only_managed(name.as_str(), announced.only_spinnaker_managed);
         let custom_resources = own
             .and_then(|own| own.custom_resources.clone())
             .or(announced.custom_resources)
@@ -67,7 +64,7 @@ impl Account {
         Self {
             name,
             settings,
-            only_managed: only_managed.unwrap_or(false),
+            only_managed,
             all_applications: announced.cache_all_application_relationships,
             namespaces: announced.limits.namespaces,
             omit_namespaces: announced.limits.omit_namespaces,

@@ -78,7 +78,8 @@ impl Store {
     }
 
     /// Returns the accounts that no agent serves which was alive within this time, and for how long; records for new ones
-    /// that their time begins now, and for others that it has ended.
+    /// that their time begins now, and for others that it has ended. An agent that is configured for an account and
+    /// cannot reach its cluster counts: the account has not left.
     pub async fn unserved_accounts(
         &self,
         tenant: &TenantId,
@@ -87,6 +88,9 @@ impl Store {
         const SERVED: &str = "(last_seen >= {now} - ? OR EXISTS (SELECT 1 FROM spindrift_session_account a \
             JOIN spindrift_session s ON s.id = a.session WHERE a.tenant = spindrift_account.tenant \
             AND a.account = spindrift_account.name AND s.closed_at = 0 AND s.last_seen >= {now} - ?) \
+            OR EXISTS (SELECT 1 FROM spindrift_unavailable_account u \
+            JOIN spindrift_session s ON s.id = u.session WHERE u.tenant = spindrift_account.tenant \
+            AND u.account = spindrift_account.name AND s.closed_at = 0 AND s.last_seen >= {now} - ?) \
             OR EXISTS (SELECT 1 FROM spindrift_cursor c WHERE c.tenant = spindrift_account.tenant \
             AND c.account = spindrift_account.name AND c.lease_until > {now}))";
         let mut transaction = self.begin("begin to look for accounts without an agent").await?;
@@ -102,6 +106,7 @@ impl Store {
             self.statement(text)
                 .bind(tenant.as_str())
                 .bind(ANNOUNCING)
+                .bind(within)
                 .bind(within)
                 .execute("record accounts without an agent", &mut transaction)
                 .await?;

@@ -7,7 +7,7 @@ const CANARY: &str = "canary-4711";
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 fn scrubbed(answer: &Value) -> Value {
-    let rules = [RedactRule { kind: "configmaps".into(), paths: vec!["data.*".into()] }];
+    let rules = [RedactRule { kind: "configmaps".into(), paths: vec!["data.*".into()], preset: None }];
     let redactions = Redactions::compile(&rules).unwrap();
     let scrubbed = scrub_result(answer.to_string().into(), &redactions).unwrap();
     let text = std::str::from_utf8(&scrubbed).unwrap();
