@@ -137,7 +137,7 @@ async fn ports_that_are_open_to_all_are_named_at_start_and_rest_is_not_by_defaul
         assert!(warned[0].contains(setting), "{warned:?}");
     }
     assert!(!warned[0].contains("REST"), "REST listens on loopback: {warned:?}");
-    assert!(hub.log().contains("rest=127.0.0.1:"), "{}", hub.log());
+    assert!(hub.log().contains("rest=\"127.0.0.1:"), "{}", hub.log());
     drop(hub);
     let hub = start("port: 0, host: ''");
     hub.wait_for_log("hub started").await.unwrap();

@@ -30,7 +30,8 @@ struct Slice {
 pub fn free_port() -> u16 {
     loop {
         let port = fastrand::u16(PORTS.ports.clone());
-        if TcpListener::bind(loopback(port)).is_ok() && GIVEN.lock().insert(port) {
+        // A port that was given is not probed: the probe would hold it while its server binds it.
+        if GIVEN.lock().insert(port) && TcpListener::bind(loopback(port)).is_ok() {
             return port;
         }
     }

@@ -88,7 +88,7 @@ logging: { multiWrite: true, maxSizeMb: 2, fields: { agentCluster: , team: 7 } }
 #[test]
 fn a_session_has_pings_whatever_the_keep_alive_says() {
     let pace = |text: &str| {
-        let clouddriver = load(&[("armory-agent.yml", text)]).clouddriver;
+        let clouddriver = read(&[("armory-agent.yml", text)]).settings.clouddriver;
         let heartbeat = clouddriver.heartbeat(Duration::from_secs(5));
         (heartbeat.as_secs(), clouddriver.silence(heartbeat).as_secs())
     };
@@ -111,7 +111,7 @@ balanceConnection: false
         warnings(text),
         [
             "`certFile` has no effect: it is the name of 2020; the client certificate is clouddriver.tls.clientCertFile",
-            "`dynamicAccounts` has no effect: it belongs to the hub, under kubesvc.dynamicAccounts",
+            "`dynamicAccounts` has no effect: accounts come from the agent's own files in this version",
             "`hub` has no effect: it belonged to Armory Cloud, which has ended; the hub is named by clouddriver.grpc",
             "`kubernetes.accounts[].skin` has no effect: Spinnaker has one provider for Kubernetes today",
         ]
@@ -177,7 +177,7 @@ kubernetes: { accounts: [{ name: a, kubeconfigContents: hunter2 }] }",
 fn options_of_the_watch_engine_are_read_without_a_warning() {
     let config = load(&[(
         "armory-agent.yml",
-        "tasks: { totalBudget: 7, budgetPerAccount: 0, queueCheckFrequencyMs: 1 }\n\
+        "tasks: { totalBudget: 7, budgetPerAccount: 0 }\n\
          kubernetes:\n  cacheGroupSize: 5\n  cacheGroupDelayMs: 5000\n  watches: { silenceMs: 9 }\n  accounts:\n\
          \x20 - { name: a, omitNamespaces: [x], onlyNamespacedResources: true, namespaces: [y],\n\
          \x20     customResourceDefinitions: [{ kind: Cart.example.com, scope: Cluster }, { kind: Till.example.com }] }\n",

@@ -3,7 +3,7 @@
 use std::future::pending;
 
 use prometheus_client::registry::Registry;
-use spindrift_model::Resource;
+use spindrift_model::{Declaration, Item, Resource};
 use tokio::sync::mpsc;
 
 use super::*;

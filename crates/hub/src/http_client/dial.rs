@@ -88,10 +88,14 @@ impl Dial {
         let port = to.port_u16().unwrap_or(if speaks == Speaks::Https { 443 } else { 80 });
         let proxy = self.proxies.to(host, port, speaks)?;
         let resolved = self.resolver.resolve(host, port).await;
-        if let (Some(restrictions), Ok(addresses)) = (&self.restrictions, &resolved) {
-            restrictions.check_addresses(&to, addresses)?;
+        if let Some(restrictions) = &self.restrictions {
+            match &resolved {
+                Ok(addresses) => restrictions.check_addresses(&to, addresses)?,
+                // Where only proxies reach the internet, this host often cannot resolve a name, and the proxy can.
+                Err(_) if proxy.is_some() => restrictions.check_unresolved(&to, host)?,
+                Err(_) => {}
+            }
         }
-        // The proxy resolves the name itself: where only proxies reach the internet, this host often cannot.
         let Some(proxy) = proxy else {
             let addresses = resolved?;
             let checked =

@@ -140,11 +140,25 @@ impl UrlRestrictions {
 
     /// Checks the addresses of a server before it is dialled.
     pub(super) fn check_addresses(&self, to: &Uri, addresses: &[SocketAddr]) -> Result<(), TargetRefused> {
-        let origin = Url::parse(&to.to_string()).map(|url| url.origin());
-        if origin.is_ok_and(|origin| self.trusted.contains(&origin)) {
+        if self.is_trusted(to) {
             return Ok(());
         }
         addresses.iter().try_for_each(|address| self.check_address(address.ip()))
+    }
+
+    /// Checks a name that only a proxy can resolve. Its addresses cannot be checked, so it has to be allowed by name.
+    pub(super) fn check_unresolved(&self, to: &Uri, host: &str) -> Result<(), TargetRefused> {
+        let name = host_name(host);
+        if self.is_trusted(to) || self.is_allowed_domain(&name) {
+            return Ok(());
+        }
+        let why = "the hub cannot resolve it, and so cannot check its address";
+        Err(self.refused(&name, why, "allowedDomains"))
+    }
+
+    fn is_trusted(&self, to: &Uri) -> bool {
+        let origin = Url::parse(&to.to_string()).map(|url| url.origin());
+        origin.is_ok_and(|origin| self.trusted.contains(&origin))
     }
 
     fn check_name(&self, host: &str) -> Result<(), TargetRefused> {

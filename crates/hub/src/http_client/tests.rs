@@ -149,9 +149,23 @@ async fn a_proxy_receives_plain_requests_with_the_whole_url() {
     let [request] = &*proxy.requests() else { panic!("{:?}", proxy.requests()) };
     assert!(request.starts_with("GET http://files.example.com/a?b HTTP/1.1\r\n"), "{request}");
     assert!(request.contains("proxy-authorization: Basic YW5uOnB3"), "{request}");
-    // A name that only the proxy can resolve is left to it; one that is refused here is not.
-    assert!(get(&client, "http://unknown.example.com/", None).await.is_ok());
     assert!(matches!(get(&client, "http://inner.example.com/", None).await, Err(DownloadError::Refused(_))));
+}
+
+#[tokio::test]
+async fn a_name_that_only_a_proxy_can_resolve_has_to_be_allowed() {
+    let proxy = TestServer::with_file("127.0.0.1").await;
+    let address = format!("http://127.0.0.1:{}", proxy.url.port().unwrap());
+    let unknown = "http://unknown.example.com/";
+    let refusing = client(json!({}), &[], Some(&address));
+    let error = get(&refusing, unknown, None).await.unwrap_err();
+    assert!(
+        matches!(error, DownloadError::Refused(_)) && error.to_string().contains("allowedDomains"),
+        "{error}"
+    );
+    assert!(proxy.requests().is_empty());
+    let allowing = client(json!({ "allowedDomains": ["unknown.example.com"] }), &[], Some(&address));
+    assert_eq!(get(&allowing, unknown, None).await.unwrap(), "bytes");
 }
 
 #[tokio::test]

@@ -222,7 +222,7 @@ async fn accounts_that_an_agent_cannot_serve_are_shown_while_it_is_connected() -
                     .collect::<Vec<_>>(),
             )
         };
-        let open = session("agent");
+        let open = session_of("agent");
         bench.store.open_session(&open).await?;
         let long = "x".repeat(5000);
         let all = [failed("a", "no route"), failed("b", &long)];

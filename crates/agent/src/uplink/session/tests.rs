@@ -54,6 +54,7 @@ impl hub_server::Hub for Hub {
             kinds: CacheKinds::default(),
             pacing: Pacing { heartbeat: Duration::from_secs(1), batch_bytes: 1000 },
             accounts: Vec::new(),
+            takes_unavailable: false,
         };
         Ok(Response::new(welcome.into()))
     }
@@ -71,10 +72,12 @@ impl hub_server::Hub for Hub {
                     received_tx.send(Received::Withdraw(name.to_string())).unwrap();
                     Vec::new()
                 }
+                ControlUp::Unavailable(_) => Vec::new(),
                 ControlUp::Announce(accounts) => {
                     let names = accounts.iter().map(|account| account.name.to_string());
                     received_tx.send(Received::Announce(names.collect())).unwrap();
-                    let accept = |account: AccountName| Verdict { account, refused: None };
+                    let accept =
+                        |account: AccountName| Verdict { account, refused: None, only_managed: false };
                     accounts.into_iter().map(|account| ControlDown::Verdict(accept(account.name))).collect()
                 }
             };
