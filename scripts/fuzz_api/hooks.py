@@ -8,7 +8,7 @@ import atexit
 import json
 import os
 import time
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import schemathesis
 from hypothesis import strategies as st
@@ -32,7 +32,8 @@ faults = 0
 
 def ask(path, body=None):
     """Returns an answer of the hub."""
-    with urlopen(HUB + path, data=None if body is None else json.dumps(body).encode()) as answer:
+    data = None if body is None else json.dumps(body).encode()
+    with urlopen(Request(HUB + path, data, {"Content-Type": "application/json"})) as answer:
         return json.load(answer)
 
 

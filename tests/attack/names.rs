@@ -1,5 +1,7 @@
 //! Names that would address another object: an API server decodes `%2F` in a path.
 
+use std::fmt::Write as _;
+
 use serde_json::{Value, json};
 
 use crate::{bystander::ACCOUNT, target::Target};
@@ -20,13 +22,20 @@ pub(crate) async fn names(target: &mut Target) {
             let is_named = message.as_str().is_some_and(|message| message.starts_with(&format!("{field}: ")));
             target.check(format!("{} {field} {name:?}", verb["verb"]), status == 400 && is_named, text);
         }
-        let segment: String = name.bytes().map(|byte| format!("%{byte:02X}")).collect();
-        for path in [
+        let segment = name.bytes().fold(String::new(), |mut text, byte| {
+            write!(text, "%{byte:02X}").expect("a string takes all text");
+            text
+        });
+        let mut paths = vec![
             format!("/manifests/{ACCOUNT}/default/pod%20{segment}"),
-            format!("/manifests/{ACCOUNT}/{segment}/pod%20x"),
             format!("/instances/{ACCOUNT}/default/pod%20{segment}/console"),
             format!("/applications/x/jobs/{ACCOUNT}/default/job%20{segment}"),
-        ] {
+        ];
+        // A URL parser takes a whole segment of dots out of the path, also if it is encoded.
+        if ![".", ".."].contains(&name) {
+            paths.push(format!("/manifests/{ACCOUNT}/{segment}/pod%20x"));
+        }
+        for path in paths {
             let answer = client.get(format!("{}{path}", target.hub.url())).send().await.unwrap();
             let status = answer.status();
             target.check(format!("GET {path}"), status == 400, answer.text().await.unwrap_or_default());

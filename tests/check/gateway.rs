@@ -155,7 +155,7 @@ async fn by_http1(hub: SocketAddr, request: Request<Incoming>) -> Response<Body>
     let path = request.uri().path().to_owned();
     let mut forwarded = Request::new(Full::<Bytes>::default());
     *forwarded.uri_mut() = path.parse().unwrap();
-    forwarded.headers_mut().insert(HOST, HeaderValue::from_static("hub"));
+    forwarded.headers_mut().insert(HOST, HeaderValue::from_str(&hub.to_string()).unwrap());
     let (head, body) = sender.send_request(forwarded).await.unwrap().into_parts();
     let body = body.collect().await.unwrap().to_bytes();
     Response::from_parts(head, Full::new(body).map_err(|never| match never {}).boxed_unsync())

@@ -76,7 +76,8 @@ async fn a_token_or_what_a_program_prints_is_shown_with_each_registration() {
 
     let directory = scratch("program").unwrap();
     let seen = directory.path().join("environment");
-    let script = format!("env > '{}'; echo token-$$", seen.display());
+    // Moved into place, so that a reader never finds it half written.
+    let script = format!("env > '{0}.new' && mv '{0}.new' '{0}'; echo token-$$", seen.display());
     let _printing = agent(address, &json!({ "tokenCommand": print(&script) }), cluster);
     eventually!("each registration has a fresh token", LONG, {
         let mut printed = porter.shown.lock().clone();

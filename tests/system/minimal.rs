@@ -125,11 +125,12 @@ async fn minimal_redaction_sends_what_views_need_and_no_canary() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn objects_that_spinnaker_did_not_deploy_are_never_sent() {
-    // By the account itself, and by the hub for accounts that do not say.
-    let by_hub = [("/kubesvc/runtime/defaults/onlySpinnakerManaged", json!(true))];
-    for (settings, own) in [(&[][..], json!(true)), (&by_hub[..], Value::Null)] {
+    // By the account itself, whatever the hub says, and by the hub for accounts that do not say.
+    for is_own in [true, false] {
         let stage = Stage::set(1).await;
         let cluster = &stage.fleet.clusters[0];
+        let own = if is_own { json!(true) } else { Value::Null };
+        let by_hub = json!({ cluster.name(): { "onlySpinnakerManaged": !is_own } });
         let canary: String = std::iter::repeat_with(fastrand::alphanumeric).take(24).collect();
         let map = |name: &str, application: Option<&str>| {
             let annotations = match application {
@@ -144,7 +145,7 @@ async fn objects_that_spinnaker_did_not_deploy_are_never_sent() {
         cluster.create(map("managed", Some("shop"))).unwrap();
         let mut account = stage.accounts()[0].clone();
         account["onlySpinnakerManaged"] = own;
-        let stack = recorded(settings, account).await;
+        let stack = recorded(&[("/kubesvc/runtime/accounts", by_hub)], account).await;
         let name = cluster.name();
         stack.synced(name).await;
         let has = async |object: &str| stack.names(name).await.iter().any(|it| it == object);

@@ -164,15 +164,18 @@ async fn only_what_spinnaker_deployed_is_seen_where_that_is_configured() {
     let name = stage.fleet.clusters[0].name();
     stage.fleet.clusters[0].create(server_group("junk-v001", None)).unwrap();
     stage.fleet.clusters[0].create(server_group("web-v001", Some("shop"))).unwrap();
-    let settings = json!({ "onlySpinnakerManaged": true });
+    let settings = json!({ "onlySpinnakerManaged": false });
     let mut stack = Stack::with_settings(&["ReplicaSet"], configured(&stage, &settings), &[]).await;
     stack.synced(name).await;
-    eventually!("only one is seen", LONG, applications(&stack).await == ["shop"]);
+    eventually!("both are seen", LONG, applications(&stack).await == ["junk", "shop"]);
 
     // The hub's own setting precedes the agent's, and applies to stored objects.
-    stack.hub.configure("/kubesvc/runtime/accounts", json!({ name: { "onlySpinnakerManaged": false } }));
-    stack.hub.restart().await.unwrap();
-    eventually!("both are seen", LONG, applications(&stack).await == ["junk", "shop"]);
+    for (only_managed, seen) in [(true, &["shop"][..]), (false, &["junk", "shop"])] {
+        let own = json!({ name: { "onlySpinnakerManaged": only_managed } });
+        stack.hub.configure("/kubesvc/runtime/accounts", own);
+        stack.hub.restart().await.unwrap();
+        eventually!(format!("{seen:?} are seen"), LONG, applications(&stack).await == seen);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -247,7 +250,10 @@ async fn an_account_with_invalid_settings_reports_them_and_the_others_flow() {
     eventually!("the bad one says why", LONG, {
         stack.agent.daemon().log().contains("customResources[0].spinnakerKind: expected one of serverGroups")
     });
-    assert_eq!(stack.account(stage.fleet.clusters[1].name()).await, Value::Null);
+    let bad = stack.account(stage.fleet.clusters[1].name()).await;
+    assert_eq!((&bad["cachedBy"], &bad["objects"]), (&Value::Null, &json!(0)), "{bad}");
+    let reason = bad["unavailable"][0]["reason"].as_str().unwrap_or_default();
+    assert!(reason.starts_with("customResources[0].spinnakerKind: expected one of"), "{bad}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

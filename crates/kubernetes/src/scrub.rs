@@ -73,13 +73,13 @@ pub fn scrub(object: &[u8], rules: &ScrubRules) -> Result<Bytes, Malformed> {
 impl ScrubRules {
     /// Rules for a resource; Secrets are always viewed as metadata only.
     pub fn new(resource: &Resource, view: View, redactions: &Redactions) -> Self {
-        Self::redacting(resource, view, redactions.paths_of(resource), redactions.is_minimal())
+        Self::redacting(resource, view, &redactions.paths_of(resource), redactions.is_minimal())
     }
 
     pub(crate) fn redacting(
         resource: &Resource,
         view: View,
-        redacted: Vec<FieldPath>,
+        redacted: &[FieldPath],
         is_minimal: bool,
     ) -> Self {
         let Resource { group, version, kind, .. } = resource;
@@ -87,8 +87,8 @@ impl ScrubRules {
         let preset = if is_minimal { minimal::rules(resource) } else { Vec::new() };
         let view = if is_minimal && !minimal::is_shown(resource) { View::MetadataOnly } else { view };
         let view = view.of(resource);
-        let mut cuts_and_exceptions = cuts(view, redacted.clone());
-        let revision = revision(&redacted, &preset);
+        let mut cuts_and_exceptions = cuts(view, redacted);
+        let revision = revision(redacted, &preset);
         cuts_and_exceptions.extend(preset);
         Self {
             view,
@@ -134,7 +134,7 @@ impl ScrubRules {
 }
 
 /// Returns the cuts, and the exceptions from them.
-fn cuts(view: View, redacted: Vec<FieldPath>) -> Vec<(FieldPath, FieldAction)> {
+fn cuts(view: View, redacted: &[FieldPath]) -> Vec<(FieldPath, FieldAction)> {
     let mut cuts = vec![(FieldPath::of_names(["metadata", "managedFields"]), FieldAction::Cut)];
     if view == View::MetadataOnly {
         // They are PartialObjectMetadata and meta.k8s.io/v1, as requested; `complete` adds those of the resource.
@@ -149,7 +149,7 @@ fn cuts(view: View, redacted: Vec<FieldPath>) -> Vec<(FieldPath, FieldAction)> {
         // This annotation belongs to the watch protocol, not to the object.
         cuts.push((annotation(INITIAL_EVENTS_END), FieldAction::Keep));
     }
-    cuts.extend(redacted.into_iter().map(|path| (path, FieldAction::Redact)));
+    cuts.extend(redacted.iter().map(|path| (path.clone(), FieldAction::Redact)));
     cuts
 }
 

@@ -33,4 +33,4 @@ pub use operation::{
     OperationClass, OperationError, OperationId, Outcome, Patch, PatchKind, Preconditions, Propagation,
     Replace, Rollout, RolloutAction, Scale, Status, StatusSource, TargetRef, Top, Validation, Verb,
 };
-pub use path_segment::{InvalidSegment, check_path_segment};
+pub use path_segment::{InvalidSegment, check_namespace_subresource, check_path_segment};

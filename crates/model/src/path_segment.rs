@@ -23,8 +23,28 @@ pub fn check_path_segment(field: &str, value: &str) -> Result<(), InvalidSegment
         _ if value.contains('%') => "may not contain '%'",
         _ => return Ok(()),
     };
-    let value = value.chars().take(LONGEST_QUOTE).collect();
-    Err(InvalidSegment { field: field.to_owned(), value, reason })
+    Err(InvalidSegment::new(field, value, reason))
+}
+
+/// Checks a subresource of a namespace: the API server reads any other name after a namespace as the collection of that
+/// resource in it, which a DELETE would empty.
+pub fn check_namespace_subresource(value: &str) -> Result<(), InvalidSegment> {
+    match value {
+        "status" | "finalize" => Ok(()),
+        _ => Err(InvalidSegment::new(
+            "subresource",
+            value,
+            "may only be 'status' or 'finalize' for a namespace",
+        )),
+    }
+}
+
+// === impl InvalidSegment ===
+
+impl InvalidSegment {
+    fn new(field: &str, value: &str, reason: &'static str) -> Self {
+        Self { field: field.to_owned(), value: value.chars().take(LONGEST_QUOTE).collect(), reason }
+    }
 }
 
 #[cfg(test)]

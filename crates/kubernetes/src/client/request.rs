@@ -83,11 +83,16 @@ impl Get {
 impl UrlPath {
     /// Appends a segment.
     pub(crate) fn push(&mut self, segment: &str) {
-        if let Err(invalid) = check_path_segment("path segment", segment) {
-            self.invalid.get_or_insert(invalid);
-        }
+        self.require(check_path_segment("path segment", segment));
         self.text.push('/');
         percent_encode(segment, &mut self.text);
+    }
+
+    /// Makes the path invalid if a check of it failed.
+    pub(crate) fn require(&mut self, check: Result<(), InvalidSegment>) {
+        if let Err(invalid) = check {
+            self.invalid.get_or_insert(invalid);
+        }
     }
 
     /// The path as text, for errors also if it is invalid.

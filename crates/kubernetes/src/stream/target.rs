@@ -54,7 +54,7 @@ impl WatchTarget {
     }
 
     pub(crate) fn scrub_rules(&self) -> ScrubRules {
-        ScrubRules::redacting(&self.resource, self.view, self.redacted.clone(), self.is_minimal)
+        ScrubRules::redacting(&self.resource, self.view, &self.redacted, self.is_minimal)
     }
 
     pub(crate) fn watch_request(&self) -> Get {

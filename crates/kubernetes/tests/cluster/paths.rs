@@ -70,6 +70,11 @@ fn resource(group: &str, kind: &str, plural: &str, namespaced: bool) -> Resource
     }
 }
 
+/// Undoes what an API server escapes in its errors: everything but the name.
+fn without_html(message: &str) -> String {
+    message.replace("&#34;", "\\\"").replace("&amp;", "&")
+}
+
 // === impl Numbers ===
 
 impl Numbers {
@@ -159,11 +164,11 @@ impl Asked {
         let error = answer.expect_err("the user has no permissions");
         let status = match &error {
             ApiError::InvalidPath { .. } => return false,
-            error => error.status().unwrap_or_else(|| panic!("{self:?}: {error:?}")),
+            error => error.status().expect("the API server refuses it"),
         };
         let document: Value = serde_json::from_slice(&status.document).expect("a Status");
         assert_eq!(status.code, 403, "{self:?}: {document}");
-        let message = document["message"].as_str().unwrap_or_default();
+        let message = without_html(document["message"].as_str().unwrap_or_default());
         assert!(message.ends_with(&self.described()), "{self:?}\n{message}\n{}", self.described());
         assert_eq!(document["details"]["name"].as_str(), self.name.as_deref(), "{self:?}: {document}");
         true

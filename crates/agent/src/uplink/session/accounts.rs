@@ -108,6 +108,8 @@ impl Session<'_> {
         if self.accounts.contains_key(&name) {
             return;
         }
+        // What the account withholds by its own setting, a hub cannot ask for.
+        let only_managed = only_managed || account.config.only_spinnaker_managed == Some(true);
         info!(account = %name, "starting agentCreator {name}");
         self.uplink.status.discovered(name.as_str());
         let (down_tx, down_rx) = mpsc::unbounded_channel();

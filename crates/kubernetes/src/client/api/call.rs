@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response, header};
 use http_body_util::{BodyExt, Collected, Limited};
-use spindrift_model::Resource;
+use spindrift_model::{Resource, check_namespace_subresource};
 use tokio::time::{Instant, timeout_at};
 
 use super::{Api, LONGEST_BODY, unread};
@@ -22,6 +22,7 @@ use crate::client::{
 pub struct Call {
     method: Method,
     path: UrlPath,
+    is_about_namespace: bool,
     query: String,
     accept: &'static str,
     content_type: &'static str,
@@ -54,6 +55,7 @@ impl Call {
         Self {
             method,
             path: segments.into_iter().collect(),
+            is_about_namespace: false,
             query: String::new(),
             accept: "application/json",
             content_type: "application/json",
@@ -71,12 +73,16 @@ impl Call {
         }
         segments.push(&resource.plural);
         segments.extend(name);
-        Self::new(method, segments)
+        let is_about_namespace = !resource.namespaced && &*resource.plural == "namespaces";
+        Self { is_about_namespace, ..Self::new(method, segments) }
     }
 
     /// Appends a subresource, such as `scale`.
     #[must_use]
     pub fn subresource(mut self, subresource: &str) -> Self {
+        if self.is_about_namespace {
+            self.path.require(check_namespace_subresource(subresource));
+        }
         self.path.push(subresource);
         self
     }
