@@ -1,6 +1,7 @@
 //! Spinnaker's tasks: performed step by step, with a history line for each, and independent of the hub that took them.
 
 mod deploying;
+mod editing;
 mod everywhere;
 mod hubs;
 mod outage;

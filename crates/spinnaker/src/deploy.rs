@@ -39,11 +39,18 @@ pub struct Deploy<'a> {
     request: &'a DeployManifest,
     /// Manifests of the request, in the order of deployment; the first `ready.len()` are prepared.
     manifests: Vec<Manifest>,
-    ready: Vec<Manifest>,
+    ready: Vec<Prepared>,
     pool: Pool,
     created: Vec<Artifact>,
     bound: Vec<Artifact>,
     history: Vec<Line>,
+}
+
+/// Manifest that is ready to be sent.
+#[derive(Debug)]
+struct Prepared {
+    manifest: Manifest,
+    values_from: Option<String>,
 }
 
 /// Read of the cluster that is needed to prepare a manifest.
@@ -130,6 +137,7 @@ impl<'a> Deploy<'a> {
         let Some(mut manifest) = self.upcoming().cloned() else { return Ok(()) };
         self.check_history(&manifest)?;
         let (kind, full_name) = (manifest.kind().clone(), manifest.full_name().to_string());
+        let source = manifest.name().filter(|_| manifest.uid().is_some()).map(str::to_owned);
         self.say(format!("Binding artifacts in {full_name}..."));
         self.finding(&kind);
         self.bind(&mut manifest);
@@ -153,7 +161,10 @@ impl<'a> Deploy<'a> {
         if let Some(name) = &artifact.reference {
             manifest.set_name(name);
         }
-        self.ready.push(manifest);
+        // An edited Secret keeps the values of the one that was read, also under a new name; others those that are there.
+        let source = source.or_else(|| manifest.name().map(str::to_owned));
+        let values_from = source.filter(|_| manifest.lacks_values());
+        self.ready.push(Prepared { manifest, values_from });
         Ok(())
     }
 

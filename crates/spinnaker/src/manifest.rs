@@ -164,6 +164,18 @@ impl Manifest {
         serde_json::from_str(self.annotation(annotation::LAST_APPLIED)?).ok()
     }
 
+    /// Whether it is a Secret without `data`, as live reads show it. `stringData` alone is a whole Secret, unless a uid
+    /// shows that the object was read from a cluster, where `stringData` adds to the hidden values.
+    pub fn lacks_values(&self) -> bool {
+        let is_absent = |field: &str| self.body.get(field).is_none_or(Value::is_null);
+        self.kind.is("secret") && is_absent("data") && (self.uid().is_some() || is_absent("stringData"))
+    }
+
+    /// Uid, which only an object that was read from a cluster has.
+    pub fn uid(&self) -> Option<&str> {
+        self.metadata("uid").filter(|uid| !uid.is_empty())
+    }
+
     /// The object without `managedFields` and the like, and without the content of a Secret.
     pub(crate) fn shown(&self) -> Value {
         let mut shown = self.clone();

@@ -6,6 +6,7 @@ mod delete;
 mod diff;
 mod discover;
 mod get;
+mod hidden_values;
 mod list;
 mod logs;
 mod manifest_target;

@@ -120,6 +120,7 @@ impl Apply {
                 force: self.force,
                 dry_run: self.dry_run.into(),
                 validate: self.validate.into(),
+                values_from: None,
             });
             steps.push(Step { verb, title, file: Some(source.file) });
         }

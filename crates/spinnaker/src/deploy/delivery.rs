@@ -1,5 +1,6 @@
 //! Objects of a prepared deployment, sent one after the other, and their results.
 
+use super::Prepared;
 use crate::{
     DeployManifest, DeployStrategy, Failure, LabelSelectors, Line, Manifest, OperationResult,
     SpinnakerOperation, StrategyAnnotations,
@@ -10,6 +11,8 @@ use crate::{
 pub struct Delivery {
     pub manifest: Manifest,
     pub method: Method,
+    /// Secret whose values stand for the absent `data` of this one.
+    pub values_from: Option<String>,
     /// Set if it matches the label selector of the request; otherwise it is not sent.
     pub selected: bool,
 }
@@ -36,14 +39,15 @@ pub struct Deliveries {
 // === impl Delivery ===
 
 impl Delivery {
-    fn new(manifest: Manifest, selectors: &LabelSelectors) -> Self {
+    fn new(prepared: Prepared, selectors: &LabelSelectors) -> Self {
+        let Prepared { manifest, values_from } = prepared;
         let method = if manifest.name().is_none() && manifest.generate_name().is_some() {
             Method::Create
         } else {
             Method::Strategy(StrategyAnnotations::of(&manifest).strategy)
         };
         let selected = selectors.matches(|key| manifest.label(key));
-        Self { manifest: manifest.without_nulls(), method, selected }
+        Self { manifest: manifest.without_nulls(), method, values_from, selected }
     }
 
     /// Failure for kubectl's message. A replace of an object that does not exist is a create.
@@ -63,7 +67,7 @@ impl Deliveries {
     pub(super) fn new(
         account: &str,
         request: &DeployManifest,
-        manifests: Vec<Manifest>,
+        manifests: Vec<Prepared>,
         result: OperationResult,
     ) -> Result<Self, Failure> {
         let selectors = &request.label_selectors;

@@ -15,6 +15,7 @@ use spindrift_model::{Apply, ApplyMode, OperationError};
 
 use super::{
     super::{Answer, OperationContext},
+    hidden_values::HiddenValues,
     manifest_target::{ManifestTarget, Writing, bad_request},
 };
 pub(super) use decision::decide;
@@ -28,8 +29,19 @@ pub(super) const CLIENT_SIDE_MANAGER: &str = "kubectl-client-side-apply";
 pub(super) const SERVER_SIDE_MANAGER: &str = "kubectl";
 
 pub(super) async fn run(context: &OperationContext, apply: Apply) -> Result<Answer, OperationError> {
-    let Apply { manifest, namespace, mode, field_manager, force_conflicts, force, dry_run, validate } = apply;
+    let Apply {
+        manifest,
+        namespace,
+        mode,
+        field_manager,
+        force_conflicts,
+        force,
+        dry_run,
+        validate,
+        values_from,
+    } = apply;
     let mut target = ManifestTarget::of(context, manifest, namespace).await?;
+    let hidden = HiddenValues::read(&target, values_from).await?;
     let decision = decide(&context.server_side_apply, &mut target, mode);
     let writing = |manager: &str| Writing {
         manager: field_manager.unwrap_or_else(|| manager.to_owned()),
@@ -42,6 +54,9 @@ pub(super) async fn run(context: &OperationContext, apply: Apply) -> Result<Answ
             "force: deletes and creates, which server-side apply cannot; expected forceConflicts",
         )),
         ApplyMode::ServerSide => {
+            if let Some(hidden) = hidden {
+                hidden.fill_in_manifest(&mut target);
+            }
             let server_side = ServerSide {
                 writing: writing(SERVER_SIDE_MANAGER),
                 // The only manager takes all fields from the others.
@@ -51,7 +66,7 @@ pub(super) async fn run(context: &OperationContext, apply: Apply) -> Result<Answ
             server_side.apply(&target).await
         }
         ApplyMode::Configured | ApplyMode::ClientSide => {
-            client_side::apply(&target, &writing(CLIENT_SIDE_MANAGER), force).await
+            client_side::apply(&target, &writing(CLIENT_SIDE_MANAGER), force, hidden.as_ref()).await
         }
     }
 }

@@ -8,6 +8,7 @@ use spindrift_model::{DryRun, OperationError, Replace};
 use super::{
     super::{Answer, OperationContext},
     create::{self, with_annotation},
+    hidden_values::HiddenValues,
     manifest_target::{ManifestTarget, Writing, bad_request, encode, metadata_text, reason},
     recreate::recreate,
 };
@@ -18,8 +19,17 @@ const MANAGER: &str = "kubectl-replace";
 const MOST_CONFLICTS: usize = 5;
 
 pub(super) async fn run(context: &OperationContext, replace: Replace) -> Result<Answer, OperationError> {
-    let Replace { manifest, namespace, or_create, force, save_config, field_manager, dry_run, validate } =
-        replace;
+    let Replace {
+        manifest,
+        namespace,
+        or_create,
+        force,
+        save_config,
+        field_manager,
+        dry_run,
+        validate,
+        values_from,
+    } = replace;
     if force && dry_run != DryRun::None {
         return Err(bad_request("dryRun: cannot be used when force is set"));
     }
@@ -30,17 +40,24 @@ pub(super) async fn run(context: &OperationContext, replace: Replace) -> Result<
         Writing { manager, dry_run, validate: Some(validate) }
     };
     let (creating, writing) = (writing(create::MANAGER), writing(MANAGER));
-    let object = with_annotation(&target.manifest, save_config);
+    let mut object = with_annotation(&target.manifest, save_config);
+    let hidden = HiddenValues::read(&target, values_from).await?;
+    if let Some(hidden) = &hidden {
+        hidden.fill_in(&mut object, name, None);
+    }
     context.go_on()?;
     if dry_run == DryRun::Client {
         return target.changed(200, "replaced", encode(&object), &[]);
     }
     if force {
         let live = target.live(name).await?;
+        if let Some(hidden) = &hidden {
+            hidden.fill_in(&mut object, name, live.as_ref().map(|live| &live.object));
+        }
         let reply = recreate(&target, name, live, object, &writing).await?;
         return target.changed(reply.code, "replaced", reply.body, &reply.warnings);
     }
-    let (action, reply) = match put(&target, name, &object, &writing).await {
+    let (action, reply) = match put(&target, name, &object, &writing, hidden.as_ref()).await {
         Err(error) if or_create && error.is_not_found() => {
             ("created", target.create(object, &creating).await)
         }
@@ -56,6 +73,7 @@ async fn put(
     name: &str,
     object: &Object,
     writing: &Writing,
+    hidden: Option<&HiddenValues>,
 ) -> Result<Reply, ApiError> {
     let mut conflicts = 0;
     loop {
@@ -64,10 +82,14 @@ async fn put(
         // An object that cannot be read is replaced all the same: the error of the API server explains it.
         if !own_version
             && let Ok(Some(live)) = target.live(name).await
-            && let Some(Value::Object(metadata)) = object.get_mut("metadata")
             && let Some(version) = metadata_text(&live.object, "resourceVersion")
         {
-            metadata.insert("resourceVersion".to_owned(), version.into());
+            if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
+                metadata.insert("resourceVersion".to_owned(), version.into());
+            }
+            if let Some(hidden) = hidden {
+                hidden.fill_in(&mut object, name, Some(&live.object));
+            }
         }
         let call = target.call(Method::PUT, Some(name)).body("application/json", encode(&object));
         match target.write(call, writing).await {

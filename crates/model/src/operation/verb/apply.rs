@@ -33,6 +33,10 @@ pub struct Apply {
     /// Handling of unknown fields.
     #[serde(default)]
     pub validate: Validation,
+    /// Name of the Secret in the same namespace whose values stand for an absent `data`: live reads hide values. They do
+    /// not leave the cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub values_from: Option<String>,
 }
 
 /// Side that computes the change.

@@ -8,6 +8,7 @@ use spindrift_model::{DryRun, KubectlContext, OperationError};
 use super::{
     super::{
         super::Answer,
+        hidden_values::{HiddenValues, annotated_without_values},
         manifest_target::{ManifestTarget, Writing, encode, metadata_text, pause, reason},
         recreate::recreate,
     },
@@ -27,9 +28,13 @@ pub(super) async fn apply(
     target: &ManifestTarget<'_>,
     writing: &Writing,
     force: bool,
+    hidden: Option<&HiddenValues>,
 ) -> Result<Answer, OperationError> {
     let name = target.require_name("apply")?;
-    let modified = annotated(&target.manifest);
+    let mut modified = annotated(&target.manifest);
+    if let Some(hidden) = hidden {
+        hidden.fill_in(&mut modified, name, None);
+    }
     let mut conflicts = 0;
     loop {
         let live = target.live(name).await.map_err(|failure| failure.during(retrieving(target)))?;
@@ -44,6 +49,10 @@ pub(super) async fn apply(
                 Created::Exists(error) => return Err(creating(writing.failure(&error))),
             }
         };
+        if let Some(hidden) = hidden {
+            modified = annotated_without_values(&target.manifest, &live.object);
+            hidden.fill_in(&mut modified, name, Some(&live.object));
+        }
         let mut warnings = warnings_about(target, &live.object);
         let plan = Plan::of(target, &modified, &live.object).await?;
         if plan.patch.is_empty() {

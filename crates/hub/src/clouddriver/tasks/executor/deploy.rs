@@ -55,16 +55,16 @@ impl OperationExecutor<'_> {
 
     /// Sends one object and returns it as it is in the cluster.
     async fn deliver(&mut self, delivery: &Delivery, by_name: bool) -> Result<Manifest, StepError> {
-        let recreates = delivery.method == Method::Strategy(DeployStrategy::Recreate);
         // As kubectl does, which deletes nothing if it gets both a name and a selector.
-        if recreates
+        if recreates(delivery)
             && by_name
+            && delivery.values_from.is_none()
             // If the deletion fails, the apply that follows reports the reason.
             && let Err(StepError::Lost) = self.remove(&delivery.manifest.coordinates()).await
         {
             return Err(StepError::Lost);
         }
-        let answer = match self.change(verb(delivery)).await {
+        let answer = match self.change(verb(delivery, by_name)).await {
             Ok(answer) => answer,
             Err(StepError::Operation(error)) => {
                 let (action, exists) = self.action(delivery).await?;
@@ -99,8 +99,28 @@ impl OperationExecutor<'_> {
     }
 }
 
-fn verb(delivery: &Delivery) -> Verb {
+fn recreates(delivery: &Delivery) -> bool {
+    delivery.method == Method::Strategy(DeployStrategy::Recreate)
+}
+
+fn verb(delivery: &Delivery, by_name: bool) -> Verb {
     let manifest = spindrift_model::Manifest(Value::from(delivery.manifest.clone()));
+    let values_from = delivery.values_from.clone();
+    // A Secret without values is deleted and created by the agent, which keeps them.
+    let force = recreates(delivery) && by_name && values_from.is_some();
+    if force || delivery.method == Method::Strategy(DeployStrategy::Replace) {
+        return Verb::Replace(Replace {
+            manifest,
+            namespace: None,
+            or_create: true,
+            force,
+            save_config: force,
+            field_manager: None,
+            dry_run: DryRun::None,
+            validate: Validation::Strict,
+            values_from,
+        });
+    }
     let (mode, force_conflicts) = match delivery.method {
         Method::Create => {
             return Verb::Create(Create {
@@ -112,21 +132,9 @@ fn verb(delivery: &Delivery) -> Verb {
                 validate: Validation::Strict,
             });
         }
-        Method::Strategy(DeployStrategy::Replace) => {
-            return Verb::Replace(Replace {
-                manifest,
-                namespace: None,
-                or_create: true,
-                force: false,
-                save_config: false,
-                field_manager: None,
-                dry_run: DryRun::None,
-                validate: Validation::Strict,
-            });
-        }
         Method::Strategy(DeployStrategy::ServerSideApply { force }) => (ApplyMode::ServerSide, force),
         // The agent's configuration chooses between client-side and server-side apply.
-        Method::Strategy(DeployStrategy::Apply | DeployStrategy::Recreate) => (ApplyMode::Configured, false),
+        Method::Strategy(_) => (ApplyMode::Configured, false),
     };
     Verb::Apply(Apply {
         manifest,
@@ -137,5 +145,6 @@ fn verb(delivery: &Delivery) -> Verb {
         force: false,
         dry_run: DryRun::None,
         validate: Validation::Strict,
+        values_from,
     })
 }

@@ -61,7 +61,9 @@ impl OperationExecutor<'_> {
                         name.is_some() && name.as_deref() == manifest.name()
                     };
                     live.listed = self.list(Listing::of(kind, namespace), is_version).await?;
-                    if kind.is("secret") {
+                    // The values of an edited Secret are not in its manifest, which is therefore equal to no version.
+                    let is_edited = manifest.lacks_values() && manifest.uid().is_some();
+                    if kind.is("secret") && !is_edited {
                         live.same = self.same(manifest, &live.listed).await?;
                     }
                 }
